@@ -30,6 +30,8 @@ const recipientSchema = z.strictObject({
   isHidden: z.boolean().default(false),
   forwardingSmtpAddress: address.nullable().default(null),
   deliverToMailboxAndForward: z.boolean().default(false),
+  /** A recipient of the tenant that mail goes to, whatever forwardingSmtpAddress says. */
+  forwardingAddress: z.string().nullable().default(null),
   sizeBytes: z.int().min(0).default(0),
   itemCount: z.int().min(0).default(0),
   /** Items that cannot be copied: somebody must approve their loss before a mailbox move completes. */
@@ -63,7 +65,14 @@ const userSchema = z.strictObject({
   attributes: z.record(z.string(), json).default({}),
   managerId: guid.nullable().default(null),
   assignedLicenses: z
-    .array(z.strictObject({ skuId: guid, disabledPlans: z.array(guid).default([]) }))
+    .array(
+      z.strictObject({
+        skuId: guid,
+        disabledPlans: z.array(guid).default([]),
+        /** The group it comes from; null when assigned directly. */
+        groupId: guid.nullable().default(null),
+      }),
+    )
     .default([]),
   passwordHash: z.string().nullable().default(null),
   signInSessionsValidFromDateTime: instant.nullable().default(null),

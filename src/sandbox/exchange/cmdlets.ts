@@ -87,6 +87,7 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
       'Identity',
       'EmailAddresses',
       'ForwardingSmtpAddress',
+      'ForwardingAddress',
       'DeliverToMailboxAndForward',
       'HiddenFromAddressListsEnabled',
     ],

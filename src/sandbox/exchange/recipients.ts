@@ -74,6 +74,7 @@ export function cmdletRecipient(user: RecipientUser): JsonObject {
     RecipientTypeDetails: typeDetailsOf(user),
     HiddenFromAddressListsEnabled: recipient.isHidden,
     ForwardingSmtpAddress: forwarding === null ? null : `smtp:${forwarding}`,
+    ForwardingAddress: recipient.forwardingAddress,
     DeliverToMailboxAndForward: recipient.deliverToMailboxAndForward,
     LitigationHoldEnabled: recipient.isOnLitigationHold,
     InPlaceHolds: [...recipient.inPlaceHolds],
@@ -184,6 +185,9 @@ export function setMailbox(call: SandboxCall, parameters: Parameters): Output {
   const recipient = {
     ...user.recipient,
     ...(parameters.has('ForwardingSmtpAddress') ? { forwardingSmtpAddress: forwarding } : {}),
+    ...(parameters.has('ForwardingAddress')
+      ? { forwardingAddress: parameters.text('ForwardingAddress') }
+      : {}),
     ...(parameters.has('DeliverToMailboxAndForward')
       ? { deliverToMailboxAndForward: parameters.flag('DeliverToMailboxAndForward') }
       : {}),

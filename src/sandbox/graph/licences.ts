@@ -52,10 +52,7 @@ export const listLicenceDetails = (call: SandboxCall): SandboxResponse => {
   })
 }
 
-interface Licence {
-  readonly skuId: string
-  readonly disabledPlans: string[]
-}
+type Licence = User['assignedLicenses'][number]
 
 function skuOf(tenant: SandboxTenant, skuId: string): Sku {
   const sku = tenant.state.skus.find((one) => one.skuId === skuId)
@@ -74,7 +71,7 @@ function licencesOf(body: JsonObject): { added: Licence[]; removed: string[] } {
     if (!Array.isArray(disabledPlans) || !disabledPlans.every(isPlanId))
       throw badRequest("Invalid value specified for property 'disabledPlans'.")
     const plans = disabledPlans.map((id) => String(id).toLowerCase())
-    return { skuId: String(skuId).toLowerCase(), disabledPlans: plans }
+    return { skuId: String(skuId).toLowerCase(), disabledPlans: plans, groupId: null }
   })
   return { added, removed: removeLicenses.map((id) => String(id).toLowerCase()) }
 }
@@ -86,6 +83,10 @@ export function assignLicence(call: SandboxCall): SandboxResponse {
   for (const skuId of removed) {
     skuOf(tenant, skuId)
     if (!hasSku(user, skuId)) throw badRequest('User does not have a corresponding license.')
+    if (user.assignedLicenses.some((one) => one.skuId === skuId && one.groupId !== null))
+      throw badRequest(
+        'User license is inherited from a group membership and it cannot be removed directly from the user.',
+      )
   }
   for (const { skuId } of added) requireAvailable(tenant, user, skuOf(tenant, skuId))
   const before = user.assignedLicenses

@@ -126,7 +126,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
   {
     method: 'POST',
     path: '/users/{user}/revokeSignInSessions',
-    permissions: ['User.RevokeSessions.All', 'User.ReadWrite.All', 'Directory.ReadWrite.All'],
+    permissions: ['User.RevokeSessions.All'],
     about: 'Sets `signInSessionsValidFromDateTime`.',
     handle: users.revokeSessions,
   },
@@ -179,7 +179,6 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     path: '/subscribedSkus',
     permissions: [
       'LicenseAssignment.Read.All',
-      'LicenseAssignment.ReadWrite.All',
       'Organization.Read.All',
       'Directory.Read.All',
       'Directory.ReadWrite.All',

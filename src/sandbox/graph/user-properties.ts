@@ -35,6 +35,7 @@ const NAMED: readonly string[] = [
 ]
 const READ_ONLY: readonly string[] = [
   ...['id', 'proxyAddresses', 'assignedLicenses', 'createdDateTime', 'creationType'],
+  'licenseAssignmentStates',
   ...['deletedDateTime', 'externalUserState', 'externalUserStateChangeDateTime'],
   ...['onPremisesSyncEnabled', 'onPremisesUserPrincipalName', 'signInSessionsValidFromDateTime'],
 ]
@@ -72,7 +73,12 @@ export function graphUser(user: User): JsonObject {
     userPrincipalName: user.userPrincipalName,
     userType: user.userType,
     proxyAddresses: [...user.proxyAddresses],
-    assignedLicenses: user.assignedLicenses.map((one) => ({ ...one })),
+    assignedLicenses: user.assignedLicenses.map(({ skuId, disabledPlans }) => ({
+      ...{ skuId, disabledPlans },
+    })),
+    licenseAssignmentStates: user.assignedLicenses.map(({ skuId, disabledPlans, groupId }) => ({
+      ...{ skuId, disabledPlans, assignedByGroup: groupId, state: 'Active', error: 'None' },
+    })),
     createdDateTime: user.createdDateTime,
     creationType: user.creationType,
     deletedDateTime: user.deletedDateTime,
@@ -131,7 +137,7 @@ function namedValue(
       if (isText && NICKNAME.test(value)) return { mailNickname: value }
       break
     case 'usageLocation':
-      if (value === null || (isText && /^[A-Z]{2}$/.test(value))) return { usageLocation: value }
+      if (isText && /^[A-Z]{2}$/.test(value)) return { usageLocation: value }
       break
     case 'userType':
       if (value === 'Member' || value === 'Guest') return { userType: value }

@@ -8,8 +8,8 @@ import { pathOf } from '../m365/api.ts'
 import { isNotFound } from '../m365/not-found.ts'
 import { isMatch, matchParameters, matchResult, valueAt } from './attribute-match.ts'
 import { changeUser, findUser, objectIdOf, readUser, textOf } from './entra-directory.ts'
-import { noUser, orNotFound } from './failure.ts'
-import { isSameText, nameParameter, userId } from './parameters.ts'
+import { FunctionRefused, noUser, orNotFound } from './failure.ts'
+import { isSameText, nameParameter, orNothing, userId } from './parameters.ts'
 import { onceIfPolled, type ReplicationContext, retryUntilFound } from './replication.ts'
 
 /** Holds the 15 extension attributes of every tenant. */
@@ -20,10 +20,13 @@ const WRITABLE: readonly string[] = [
   ...['department', 'displayName', 'employeeHireDate', 'employeeId', 'employeeLeaveDateTime'],
   ...['employeeType', 'faxNumber', 'givenName', 'jobTitle', 'mail', 'mailNickname', 'mobilePhone'],
   ...['officeLocation', 'onPremisesImmutableId', 'otherMails', 'postalCode'],
-  ...['preferredDataLocation', 'preferredLanguage', 'showInAddressList', 'state'],
+  ...['preferredDataLocation', 'preferredLanguage', 'state'],
   ...['streetAddress', 'surname', 'usageLocation', 'userType'],
   ...Array.from({ length: 15 }, (_, index) => `${EXTENSIONS}.extensionAttribute${index + 1}`),
 ]
+/** Graph wants a list, also an empty one (user resource type). */
+const LISTS: readonly string[] = ['businessPhones', 'otherMails']
+const DATES: readonly string[] = ['employeeHireDate', 'employeeLeaveDateTime']
 /** Directory extensions, named after the app that defined them. */
 const CUSTOM = /^extension_[0-9a-f]{32}_\w+$/i
 
@@ -38,6 +41,21 @@ const attributeValue = z
   .union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.string())])
   .transform((value) => (value === '' ? null : value))
 
+/** The value in the form that Graph takes for this attribute. */
+function valueFor(name: string, value: z.infer<typeof attributeValue>): Json {
+  if (LISTS.includes(name)) return value === null ? [] : [value].flat().map(String)
+  if (name === 'usageLocation' && value === null)
+    throw new FunctionRefused('usageLocation cannot be cleared. Give a country code such as US.')
+  return value
+}
+
+/** Graph returns a date with its time, whatever was given. */
+function isSameAttribute(name: string, before: Json, value: Json): boolean {
+  if (isDeepStrictEqual(before, value)) return true
+  if (!DATES.includes(name) || typeof before !== 'string' || typeof value !== 'string') return false
+  return Date.parse(before) === Date.parse(value)
+}
+
 const set = z.object({
   UserId: z.string(),
   AttributeName: z.string(),
@@ -48,25 +66,29 @@ const set = z.object({
 
 export const setEntraUserAttribute = defineFunction({
   name: 'Set-EntraUserAttribute',
-  description: 'Sets or clears one attribute of a user.',
+  description:
+    'Sets or clears one attribute of a user. employeeLeaveDateTime also needs User-LifeCycleInfo.ReadWrite.All; mail of a mail user or mailbox belongs to Exchange.',
   parameters: z.strictObject({
     UserId: userId,
     AttributeName: attributeName.describe(
       'Such as department, usageLocation, mail or onPremisesExtensionAttributes.extensionAttribute1.',
     ),
-    Value: attributeValue.describe('Null or empty clears the attribute.'),
+    Value: attributeValue.describe(
+      'Null or empty clears the attribute. businessPhones and otherMails take one value or a list.',
+    ),
   }),
   result: set,
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
   undo: 'Set-EntraUserAttribute with the PreviousValue.',
   run: async (call): Promise<z.infer<typeof set>> => {
-    const { UserId, AttributeName, Value } = call.params
+    const { UserId, AttributeName } = call.params
+    const Value = valueFor(AttributeName, call.params.Value)
     const path = AttributeName.split('.')
     const user = await readUser(call, UserId, ['id', path[0]!])
     const id = textOf(user.id)
     const before = valueAt(user, path)
-    const isChange = !isDeepStrictEqual(before, Value)
+    const isChange = !isSameAttribute(AttributeName, before, Value)
     if (isChange) {
       const change: JsonObject = path[1]
         ? { [path[0]!]: { [path[1]]: Value } }
@@ -110,38 +132,52 @@ export const testEntraAttributeMatch = defineFunction({
 
 const managed = z.object({
   UserId: z.string(),
-  ManagerId: z.string(),
+  ManagerId: z.string().nullable(),
   PreviousManagerId: z.string().nullable(),
   Changed: z.boolean(),
 })
 
 export const setManagerOfEntraUser = defineFunction({
   name: 'Set-EntraUserManager',
-  description: 'Makes one user the manager of another.',
-  parameters: z.strictObject({ UserId: userId, ManagerId: userId }),
+  description: 'Makes one user the manager of another, or removes the manager.',
+  parameters: z.strictObject({
+    UserId: userId,
+    ManagerId: orNothing(userId).describe(
+      'Object id or user principal name. Null or empty removes the manager.',
+    ),
+  }),
   result: managed,
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
   undo: 'Set-EntraUserManager with the PreviousManagerId.',
   run: async (call): Promise<z.infer<typeof managed>> => {
-    const { graph } = call.tenant
-    const id = textOf((await readUser(call, call.params.UserId, ['id'])).id)
-    const managerId = await objectIdOf(call, call.params.ManagerId)
+    const { UserId, ManagerId } = call.params
+    const id = textOf((await readUser(call, UserId, ['id'])).id)
+    const managerId = ManagerId === null ? null : await objectIdOf(call, ManagerId)
     const before = await managerOf(call, id)
-    const isChange = before === null || !isSameText(before, managerId)
-    if (isChange) {
-      const put = () =>
-        graph.call({
-          method: 'PUT',
-          path: pathOf`/users/${id}/manager/$ref`,
-          body: { '@odata.id': graph.urlOf(pathOf`/users/${managerId}`) },
-          signal: call.signal,
-        })
-      await orNotFound(put, noUser(call.params.ManagerId))
-    }
+    const isChange = !isSameText(before ?? '', managerId ?? '')
+    if (isChange && managerId === null) await withoutManagerOf(call, id)
+    else if (isChange) await orNotFound(() => managedBy(call, id, managerId!), noUser(ManagerId!))
     return { UserId: id, ManagerId: managerId, PreviousManagerId: before, Changed: isChange }
   },
 })
+
+const managedBy = ({ tenant, signal }: ReplicationContext, id: string, managerId: string) =>
+  tenant.graph.call({
+    method: 'PUT',
+    path: pathOf`/users/${id}/manager/$ref`,
+    body: { '@odata.id': tenant.graph.urlOf(pathOf`/users/${managerId}`) },
+    signal,
+  })
+
+async function withoutManagerOf({ tenant, signal }: ReplicationContext, id: string): Promise<void> {
+  try {
+    await tenant.graph.call({ method: 'DELETE', path: pathOf`/users/${id}/manager/$ref`, signal })
+  } catch (error) {
+    // Gone: an earlier response was lost.
+    if (!isNotFound(error)) throw error
+  }
+}
 
 /** Null for a user without a manager. */
 async function managerOf(

@@ -114,7 +114,8 @@ const CHECK_UNITS = 4
 
 export const testEntraGroupMembership = defineFunction({
   name: 'Test-EntraGroupMembership',
-  description: 'Tests whether a user is a member of a group, directly or through other groups.',
+  description:
+    'Tests whether a user is a member of a group, directly or through other groups. A group with hidden membership also needs Member.Read.Hidden.',
   parameters: parameters.extend({ Expected: expected }),
   result: tested,
   permissions: { graph: ['User.ReadBasic.All', 'GroupMember.Read.All'] },

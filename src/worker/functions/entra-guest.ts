@@ -44,7 +44,7 @@ const GUEST = ['id', 'displayName', 'mail', 'userType', 'externalUserState']
 export const newEntraB2bInvitation = defineFunction({
   name: 'New-EntraB2BInvitation',
   description:
-    'Invites an internal user to sign in with an account of another tenant. The user keeps id, groups and mailbox.',
+    'Invites an internal user to sign in with an account of another tenant. The user keeps id and groups. Microsoft does not support it for a user with a mailbox or mail user: change its address in Exchange instead.',
   parameters: invitation,
   result: invited,
   permissions: { graph: ['User.Invite.All', 'User.Read.All'] },

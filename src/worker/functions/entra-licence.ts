@@ -18,8 +18,10 @@ import {
 import type { ReplicationContext } from './replication.ts'
 
 const sku = nameParameter.describe('SKU id, or part number such as SPE_E3.')
-const LICENSED = ['id', 'assignedLicenses', 'usageLocation']
+const LICENSED = ['id', 'assignedLicenses', 'licenseAssignmentStates', 'usageLocation']
 const SKUS_UNITS = 3
+/** The right to assign does not include the right to list what the tenant has (subscribedSku-list). */
+const LICENSING = ['LicenseAssignment.ReadWrite.All', 'LicenseAssignment.Read.All']
 
 const licensed = z.object({ UserId: z.string(), SkuId: z.string(), Changed: z.boolean() })
 type Licensed = z.infer<typeof licensed>
@@ -38,7 +40,7 @@ export const addEntraUserLicense = defineFunction({
     ).describe('Country code to set when the user has none; licences require one.'),
   }),
   result: licensed,
-  permissions: { graph: ['LicenseAssignment.ReadWrite.All', 'User.ReadWrite.All'] },
+  permissions: { graph: [...LICENSING, 'User.ReadWrite.All'] },
   isIdempotent: true,
   undo: 'Remove-EntraUserLicense, if Changed is true.',
   run: async (call): Promise<Licensed> => {
@@ -69,7 +71,7 @@ export const removeEntraUserLicense = defineFunction({
     'Removes a licence from a user. Microsoft deletes its data, such as a mailbox, after 30 days.',
   parameters: z.strictObject({ UserId: userId, SkuId: sku }),
   result: licensed,
-  permissions: { graph: ['LicenseAssignment.ReadWrite.All', 'User.Read.All'] },
+  permissions: { graph: [...LICENSING, 'User.Read.All'] },
   isIdempotent: true,
   undo: 'Add-EntraUserLicense, if Changed is true.',
   run: async (call): Promise<Licensed> => {
@@ -77,10 +79,27 @@ export const removeEntraUserLicense = defineFunction({
     const user = await readUser(call, call.params.UserId, LICENSED)
     const id = textOf(user.id)
     const isAssigned = licencesOf(user).some(({ skuId }) => isSameText(skuId, SkuId))
+    const group = isAssigned ? groupGiving(user, SkuId) : null
+    if (group !== null)
+      throw new FunctionRefused(
+        `"${call.params.UserId}" has the licence from the group ${group}, and only that can take it away: Remove-EntraGroupMember.`,
+      )
     if (isAssigned) await removeLicence(call, id, SkuId)
     return { UserId: id, SkuId, Changed: isAssigned }
   },
 })
+
+/** The group a licence comes from; null when it is assigned directly, also. */
+function groupGiving(
+  { licenseAssignmentStates: states }: JsonObject,
+  skuId: string,
+): string | null {
+  const ways = (Array.isArray(states) ? (states as JsonObject[]) : []).filter((one) =>
+    isSameText(textOf(one.skuId), skuId),
+  )
+  const groups = ways.map(({ assignedByGroup }) => textOf(assignedByGroup))
+  return groups.includes('') ? null : (groups[0] ?? null)
+}
 
 async function removeLicence(caller: ReplicationContext, id: string, skuId: string): Promise<void> {
   try {

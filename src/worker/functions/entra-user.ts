@@ -222,10 +222,11 @@ const signedOut = z.object({ UserId: z.string(), Revoked: z.boolean() })
 
 export const revokeEntraUserSessions = defineFunction({
   name: 'Revoke-EntraUserSessions',
-  description: 'Revokes all sessions of a user, who must then sign in again.',
+  description:
+    'Revokes all sessions of a user, who must then sign in again. Has no effect on external users.',
   parameters: z.strictObject({ UserId: userId }),
   result: signedOut,
-  permissions: { graph: ['User.RevokeSessions.All'] },
+  permissions: { graph: ['User.RevokeSessions.All', 'User.Read.All'] },
   isIdempotent: true,
   undo: null,
   run: async (call): Promise<z.infer<typeof signedOut>> => {

@@ -11,12 +11,19 @@ const forwarding = z.object({
   ForwardingSmtpAddress: z.string().nullable(),
   DeliverToMailboxAndForward: z.boolean(),
   PreviousForwardingSmtpAddress: z.string().nullable(),
+  PreviousForwardingAddress: z
+    .string()
+    .nullable()
+    .describe(
+      'A recipient of this tenant that mail went to; cleared, because Exchange prefers it.',
+    ),
   Changed: z.boolean(),
 })
 
 export const setExchangeForwarding = defineFunction({
   name: 'Set-ExchangeForwarding',
-  description: 'Starts or stops forwarding the mail of a mailbox to another address.',
+  description:
+    'Starts or stops forwarding the mail of a mailbox to another address. Tenants refuse forwarding to others by default (550 5.7.520): allow it in the outbound spam policy.',
   parameters: z.strictObject({
     Identity: recipientId,
     ForwardingSmtpAddress: orNothing(smtpAddress).describe('Null or empty stops forwarding.'),
@@ -31,11 +38,18 @@ export const setExchangeForwarding = defineFunction({
     const isKeeping = ForwardingSmtpAddress !== null && call.params.DeliverToMailboxAndForward
     const mailbox = await readMailbox(call, Identity, FORWARDING)
     const before = textOrNull(withoutSmtp(textOf(mailbox.ForwardingSmtpAddress)))
+    // Exchange ignores ForwardingSmtpAddress while this is set (Set-Mailbox).
+    const inside = textOrNull(mailbox.ForwardingAddress)
     const isChange =
+      inside !== null ||
       !isSameText(before ?? '', ForwardingSmtpAddress ?? '') ||
       (mailbox.DeliverToMailboxAndForward === true) !== isKeeping
     if (isChange) {
-      const change = { ForwardingSmtpAddress, DeliverToMailboxAndForward: isKeeping }
+      const change = {
+        ForwardingSmtpAddress,
+        DeliverToMailboxAndForward: isKeeping,
+        ...(inside === null ? {} : { ForwardingAddress: null }),
+      }
       const parameters = { Identity: textOf(mailbox.Guid), ...change }
       await call.tenant.exchange.run('Set-Mailbox', parameters, { signal: call.signal })
     }
@@ -44,9 +58,12 @@ export const setExchangeForwarding = defineFunction({
       ForwardingSmtpAddress,
       DeliverToMailboxAndForward: isKeeping,
       PreviousForwardingSmtpAddress: before,
+      PreviousForwardingAddress: inside,
       Changed: isChange,
     }
   },
 })
 
-const FORWARDING = ['Guid', 'ForwardingSmtpAddress', 'DeliverToMailboxAndForward']
+const FORWARDING = [
+  ...['Guid', 'ForwardingSmtpAddress', 'ForwardingAddress', 'DeliverToMailboxAndForward'],
+]

@@ -77,7 +77,7 @@ export const CASES: Readonly<Record<string, Case>> = {
     gives: { UserId: OBRIEN, ManagerId: LEAD, PreviousManagerId: null, Changed: true },
     again: { PreviousManagerId: LEAD, Changed: false },
     effects: ['manager set'],
-    wrong: { ManagerId: '' },
+    wrong: { ManagerId: ['x'] },
     missing: { params: { ManagerId: NOBODY }, says: NO_USER },
   },
   'Enable-EntraUser': {

@@ -1,7 +1,9 @@
 // Particulars of the Entra functions: identity checks, safety refusals and ambiguous responses.
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
+import type { Json } from '../../../src/domain/json.ts'
 import { CASES, type Params } from './cases.ts'
+import type { Setting } from './setting.ts'
 import { fails, story, succeeds, userOf } from './story.ts'
 import { ADA, BOX, GONE, GUEST, LEAD, NEWCOMERS, NOBODY, OBRIEN, OUTSIDER } from './tenants.ts'
 
@@ -311,4 +313,61 @@ describe('licences', () => {
     assert.deepEqual([first.Changed, second.Changed], [true, false])
     assert.deepEqual(userOf(s, BOX).assignedLicenses[0]!.disabledPlans, [plan])
   })
+})
+
+describe('attributes in the form that Graph wants', () => {
+  const set = (s: Setting, AttributeName: string, Value: Json) =>
+    succeeds(s, 'Set-EntraUserAttribute', { UserId: ADA, AttributeName, Value })
+
+  story('lists take one value or several, and are emptied', async (s) => {
+    assert.deepEqual((await set(s, 'businessPhones', '+49 1')).Value, ['+49 1'])
+    assert.equal((await set(s, 'businessPhones', ['+49 1'])).Changed, false)
+    assert.deepEqual((await set(s, 'otherMails', ['a@x.example', 'b@x.example'])).Changed, true)
+    assert.deepEqual((await set(s, 'otherMails', '')).Value, [])
+    assert.deepEqual(userOf(s, ADA).attributes.otherMails, [])
+  })
+
+  story('a date equals the same moment with its time', async (s) => {
+    await set(s, 'employeeHireDate', '2030-01-01T00:00:00Z')
+    assert.equal((await set(s, 'employeeHireDate', '2030-01-01')).Changed, false)
+  })
+
+  story('a usage location is not cleared', (s) =>
+    fails(
+      s,
+      'Set-EntraUserAttribute',
+      { UserId: OBRIEN, AttributeName: 'usageLocation', Value: null },
+      'Refused',
+      /cannot be cleared/,
+    ),
+  )
+
+  story('showInAddressList is not written: Microsoft says not to', (s) =>
+    fails(
+      s,
+      'Set-EntraUserAttribute',
+      { UserId: ADA, AttributeName: 'showInAddressList', Value: true },
+      'UnfitParameters',
+      /not an attribute this function writes/,
+    ),
+  )
+
+  story('a manager is removed with an empty value', async (s) => {
+    await succeeds(s, 'Set-EntraUserManager', { UserId: ADA, ManagerId: LEAD })
+    const off = { UserId: ADA, ManagerId: '' }
+    const removed = await succeeds(s, 'Set-EntraUserManager', off)
+    assert.partialDeepStrictEqual(removed, { PreviousManagerId: LEAD, Changed: true })
+    assert.equal((await succeeds(s, 'Set-EntraUserManager', off)).Changed, false)
+    assert.equal(userOf(s, ADA).managerId, null)
+  })
+
+  story('a licence of a group names the group instead of failing in Graph', (s) =>
+    fails(
+      s,
+      'Remove-EntraUserLicense',
+      { UserId: LEAD, SkuId: 'AAD_PREMIUM' },
+      'Refused',
+      /from the group 0{8}-.*100.*Remove-EntraGroupMember/,
+    ),
+  )
 })

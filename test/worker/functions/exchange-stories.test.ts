@@ -143,6 +143,16 @@ describe('mailboxes', () => {
     assert.equal(userOf(s, BOX).recipient!.deliverToMailboxAndForward, false)
   })
 
+  story('forwarding ends a recipient of the tenant that Exchange would prefer', async (s) => {
+    const inside = { Identity: BOX, ForwardingAddress: 'lead' }
+    await s.tenant.exchange.run('Set-Mailbox', inside, { signal: new AbortController().signal })
+    const off = { Identity: BOX, ForwardingSmtpAddress: null }
+    const ended = await succeeds(s, 'Set-ExchangeForwarding', off)
+    assert.partialDeepStrictEqual(ended, { PreviousForwardingAddress: 'lead', Changed: true })
+    assert.equal(userOf(s, BOX).recipient!.forwardingAddress, null)
+    assert.equal((await succeeds(s, 'Set-ExchangeForwarding', off)).Changed, false)
+  })
+
   story('an impossible mailbox move fails with its reason', async (s) => {
     await prepare(s)
     await succeeds(s, 'New-MigrationBatch', CASES['New-MigrationBatch']!.params)

@@ -5,7 +5,7 @@ import { type Config, readConfig } from '../../../src/config.ts'
 import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../../src/sandbox/state.ts'
 import { makeTokens } from '../../../src/sign-in/token.ts'
-import { catalogueOf } from '../../../src/worker/catalogue.ts'
+import { catalogueOf, type Permissions } from '../../../src/worker/catalogue.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
 import { runJob } from '../../../src/worker/job.ts'
 import type { Secrets } from '../../../src/worker/m365/api.ts'
@@ -95,9 +95,18 @@ export interface Setting<OfClock extends Clock = LeapingClock> {
 
 export type Dialect = NonNullable<Seed['tenants'][number]['dialect']>
 
-const seedOf = (dialect: Dialect): Seed => {
+/** The worker's app with exactly what a function declares. */
+const applicationWith = ({ graph = [], exchange = [] }: Permissions) => ({
+  clientId: DEFAULT_CLIENT_ID,
+  secret: DEFAULT_SECRET,
+  roles: [...graph, ...exchange.slice(0, 1)],
+  directoryRoles: exchange.slice(1),
+})
+
+const seedOf = ({ dialect = {}, permissions }: WithinOptions): Seed => {
   const [contoso, fabrikam] = SEED.tenants
-  const target = { ...contoso, migrationBatches: [UNDER_WAY], dialect }
+  const applications = permissions ? [applicationWith(permissions)] : []
+  const target = { ...contoso, migrationBatches: [UNDER_WAY], dialect, applications }
   const seed = { tenants: [target, { ...fabrikam, dialect }] }
   return structuredClone(seed) as unknown as Seed
 }
@@ -109,6 +118,8 @@ export interface WithinOptions {
   readonly lagSec?: number
   /** Forms in which Exchange answers. */
   readonly dialect?: Dialect
+  /** The app has only these; it has all when they are left out. */
+  readonly permissions?: Permissions
   /** Additional worker settings. */
   readonly env?: Record<string, string>
   /** Puts a proxy between the worker and the two APIs and returns its URL. */
@@ -128,7 +139,7 @@ export async function withinOn<Told, OfClock extends Clock>(
 ): Promise<Told> {
   const lag = options.lagSec ?? 0
   const timing = { replicationLagSec: lag, exchangeLagSec: lag }
-  const sandbox = await openSandbox({ clock, seed: seedOf(options.dialect ?? {}), timing })
+  const sandbox = await openSandbox({ clock, seed: seedOf(options), timing })
   const tenantId = sandbox.state().tenants[0]!.id
   const env = { ...options.env }
   if (options.between) {

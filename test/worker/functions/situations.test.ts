@@ -98,6 +98,11 @@ for (const { name, isIdempotent, result: schema, permissions } of STANDARD_FUNCT
         }),
     )
 
+    it('succeeds with the permissions that it declares', () =>
+      within({ permissions }, async (setting) => {
+        assert.partialDeepStrictEqual(requireSuccess(await setting.run(name, params)), gives)
+      }))
+
     it('refuses unfit parameters before any call', () =>
       within({}, async (setting) => {
         const before = setting.sandbox.journal.requestsMade

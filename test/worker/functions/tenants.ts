@@ -59,7 +59,12 @@ export const SEED = {
             exchangeGuid: id(500),
           },
         },
-        { id: LEAD, userPrincipalName: 'lead@contoso.example', displayName: 'Integration Lead' },
+        {
+          id: LEAD,
+          userPrincipalName: 'lead@contoso.example',
+          displayName: 'Integration Lead',
+          assignedLicenses: [{ skuId: '078d2b04-f1bd-4111-bbd4-b4b1b354cef4', groupId: NEWCOMERS }],
+        },
         {
           id: BOX,
           userPrincipalName: 'box@contoso.example',
