@@ -1,36 +1,57 @@
 // `matoolkit db`: set-up of a PostgreSQL server by the owner of the tables.
 import type { Io } from '../cli/terminal/io.ts'
+import { type Column, makeShow, type OutputFormat, type Row } from '../cli/terminal/show.ts'
 import { realClock } from '../clock.ts'
 import { loadConfig, SETTINGS } from '../config.ts'
 import { type DatabaseRole, hasDatabaseRole, listDatabaseRoles } from '../db/database-roles.ts'
 import type { Db } from '../db/db.ts'
-import { findSchemaGap, findSchemaRights, migrate } from '../db/migrate.ts'
+import { findSchemaGap, findSchemaRights, migrate, migrationsOnDisk } from '../db/migrate.ts'
 import { openPostgres } from '../db/postgres.ts'
 import type { RightsReport } from '../db/rights.ts'
 import { followDatabaseTime } from '../db/time.ts'
 import { countText } from '../domain/count-text.ts'
+import type { Json } from '../domain/json.ts'
 import { EXIT, MatoolkitError } from '../errors.ts'
 import { removeRole, renewRoles, requireFit, setUpRole, sqlOfRole } from './database-roles.ts'
 
-export interface MigrateFlags {
+/** Plain text unless another format is asked for. */
+export interface RevokeFlags {
+  readonly output?: OutputFormat
+}
+
+export interface MigrateFlags extends RevokeFlags {
   readonly dryRun?: true
 }
 
-export function migrateDatabase({ dryRun }: MigrateFlags, io: Io): Promise<void> {
+const MIGRATED: readonly Column[] = [
+  ['APPLIED', ({ applied }) => (applied as string[]).join(', ')],
+  ['MISSING', ({ missing }) => (missing as string[]).join(', ')],
+  ['RENEWED ROLES', ({ renewedRoles }) => (renewedRoles as string[]).join(', ')],
+]
+
+export function migrateDatabase({ dryRun, output = 'table' }: MigrateFlags, io: Io): Promise<void> {
   return asOwner(async (db, now) => {
     const gap = await findSchemaGap(db)
-    if (gap === null) return io.out('The schema is current. Nothing to do.')
-    if (dryRun) {
-      const { found, known } = gap
-      return io.out(`The schema has version ${found}; "matoolkit db migrate" makes it ${known}.`)
+    const isToDo = gap !== null && !dryRun
+    const applied = isToDo ? await migrate(db, now) : []
+    const renewedRoles = isToDo ? await renewRoles(db, now) : []
+    if (output !== 'table') {
+      const missing = gap === null || isToDo ? [] : filesAfter(gap.found)
+      return makeShow(output, io).one({ applied, missing, renewedRoles }, MIGRATED)
     }
-    const applied = await migrate(db, now)
+    if (gap === null) return io.out('The schema is current. Nothing to do.')
+    const { found, known } = gap
+    if (dryRun)
+      return io.out(`The schema has version ${found}; "matoolkit db migrate" makes it ${known}.`)
     io.out(`Applied ${countText(applied.length, 'migration')}: ${applied.join(', ')}`)
-    for (const role of await renewRoles(db, now)) io.out(`Renewed the rights of ${role}`)
+    for (const role of renewedRoles) io.out(`Renewed the rights of ${role}`)
   })
 }
 
-export interface GrantFlags {
+const filesAfter = (found: number): string[] =>
+  migrationsOnDisk().flatMap(({ version, file }) => (version > found ? [file] : []))
+
+export interface GrantFlags extends RevokeFlags {
   readonly application?: readonly string[]
   readonly worker?: readonly string[]
   readonly dryRun?: true
@@ -49,19 +70,45 @@ export function grantRights(flags: GrantFlags, io: Io): Promise<void> {
       const reason = 'No role was ever set up. Name one: --application ROLE or --worker ID=ROLE.'
       throw new MatoolkitError('USAGE', { reason })
     }
+    const { dryRun, output = 'table' } = flags
+    const rows: Row[] = []
     for (const role of roles) {
-      if (flags.dryRun) io.out(`${(await sqlOfRole(db, role)).join(';\n')};`)
-      else tell(role, await setUpRole(db, role, now), io)
+      const sql = dryRun ? await sqlOfRole(db, role) : []
+      const report = dryRun ? null : await setUpRole(db, role, now)
+      rows.push({ ...role, workerIds: [...role.workerIds], sql, ...grantedOf(report) })
+      if (output === 'table' && dryRun) io.out(`${sql.join(';\n')};`)
+      if (report) tell(role, report, output === 'table', io)
     }
+    if (output !== 'table')
+      await makeShow(output, io).list({
+        ...{ whole: { roles: rows as Json[] }, rows, columns: GRANTED, empty: '' },
+      })
   })
 }
 
-function tell(role: DatabaseRole, { missing, excess }: RightsReport, io: Io): void {
-  const { name, workerIds } = role
+const grantedOf = (report: RightsReport | null): Row => ({
+  granted: [...(report?.missing ?? [])],
+  excess: [...(report?.excess ?? [])],
+})
+
+const GRANTED: readonly Column[] = [
+  ['ROLE', 'name'],
+  ['WORKERS', ({ workerIds }) => (workerIds as string[]).join(', ')],
+  ['GRANTED', ({ granted }) => (granted as string[]).join(', ')],
+  ['EXCESS', ({ excess }) => (excess as string[]).join(', ')],
+  ['SQL', ({ sql }) => (sql as string[]).join('; ')],
+]
+
+function tell(
+  { name, workerIds }: DatabaseRole,
+  { missing, excess }: RightsReport,
+  isText: boolean,
+  io: Io,
+): void {
   const kind = workerIds.length === 0 ? 'application' : `worker ${workerIds.join(', ')}`
   const granted =
     missing.length === 0 ? 'has its rights' : `granted ${countText(missing.length, 'right')}`
-  io.out(`${name} (${kind}): ${granted}`)
+  if (isText) io.out(`${name} (${kind}): ${granted}`)
   if (excess.length === 0) return
   io.exitCode = EXIT.failed
   io.err(
@@ -69,13 +116,21 @@ function tell(role: DatabaseRole, { missing, excess }: RightsReport, io: Io): vo
   )
 }
 
-export function revokeRights(role: string, io: Io): Promise<void> {
+export function revokeRights(
+  role: string,
+  { output = 'table' }: RevokeFlags,
+  io: Io,
+): Promise<void> {
   return asOwner(async (db) => {
     await requireCurrent(db)
     if (!(await hasDatabaseRole(db, role)))
       throw new MatoolkitError('DATABASE_ROLE_UNKNOWN', { role })
     await removeRole(db, role)
-    io.out(`${role} has no more rights.`)
+    if (output === 'table') return io.out(`${role} has no more rights.`)
+    await makeShow(output, io).one({ role, isRevoked: true }, [
+      ['ROLE', 'role'],
+      ['REVOKED', 'isRevoked'],
+    ])
   })
 }
 

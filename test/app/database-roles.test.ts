@@ -449,6 +449,11 @@ describe('matoolkit db grant', () => {
       assert.equal(code, EXIT.ok, out)
       assert.doesNotMatch(out, /permission denied|row-level security/)
     }
+    const asData = JSON.parse((await db('grant', '--output', 'json')).out) as { roles: object[] }
+    assert.deepEqual(asData.roles, [
+      { name: app.name, workerIds: [], sql: [], granted: [], excess: [] },
+      { name: w1.name, workerIds: ['w1'], sql: [], granted: [], excess: [] },
+    ])
     const revoked = await db('revoke', w1.name)
     assert.equal(revoked.out, `${w1.name} has no more rights.\n`)
     await assert.rejects(w1.db.query('select from bundles'), REFUSED)

@@ -89,6 +89,8 @@ describe('matoolkit db migrate', () => {
       start(['db', 'migrate', ...flags], { DATABASE_URL: url }).ended
     const planned = await run(test.url!, '--dry-run')
     assert.match(planned.out, new RegExp(`version 0; "matoolkit db migrate" makes it ${NEWEST}\\.`))
+    const asData = await run(test.url!, '--dry-run', '--output', 'json')
+    assert.deepEqual(JSON.parse(asData.out), { applied: [], missing: FILES, renewedRoles: [] })
     assert.equal(await hasTables(test.db), false)
     const first = await run(test.url!)
     assert.equal(first.out, `Applied ${FILES.length} migrations: ${FILES.join(', ')}\n`)

@@ -20,6 +20,9 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'scheduler tick': 'tick.test.ts: it needs a data source',
   'automation tick': 'tick.test.ts: it needs a data source',
   'query preview': 'serve.test.ts: it needs a scheduler in the same process',
+  'db migrate': 'schema.test.ts: it needs an empty server',
+  'db grant': 'database-roles.test.ts: it needs roles of a server',
+  'db revoke': 'database-roles.test.ts: it needs roles of a server',
 }
 /** Text answers: the same in a pipe and on a terminal. */
 const TEXTS: Readonly<Record<string, RegExp>> = {
@@ -28,6 +31,9 @@ const TEXTS: Readonly<Record<string, RegExp>> = {
   'runbook diff': /^--- plain version 1\n/,
   'batch watch': /^completed \| /,
   'auth token': /^\S+\n$/,
+  'db migrate': /^Applied /,
+  'db grant': /rights\n$/,
+  'db revoke': /no more rights\.\n$/,
   'config set': /^output is json in profile default\.\n$/,
   'config unset': /^output is not set in profile default\.\n$/,
   'config use': /^Using profile default\.\n$/,

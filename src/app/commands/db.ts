@@ -1,7 +1,8 @@
 // `matoolkit db …`: names and flags. The code is loaded when a command runs.
 import type { Command } from 'commander'
+import { outputOption } from '../../cli/commands/verb.ts'
 import type { Io } from '../../cli/terminal/io.ts'
-import type { GrantFlags, MigrateFlags } from '../database.ts'
+import type { GrantFlags, MigrateFlags, RevokeFlags } from '../database.ts'
 
 export function addDbCommands(program: Command, io: Io): void {
   const noun = program.command('db').description('set up the PostgreSQL server')
@@ -10,6 +11,7 @@ export function addDbCommands(program: Command, io: Io): void {
     .command('migrate')
     .description('create or upgrade the tables')
     .option('--dry-run', 'list what is missing, change nothing')
+    .addOption(outputOption(true))
     .addHelpText('after', MIGRATE_HELP)
     .action(async (flags: MigrateFlags) => {
       const { migrateDatabase } = await import('../database.ts')
@@ -22,6 +24,7 @@ export function addDbCommands(program: Command, io: Io): void {
     .option('--application <role>', 'role of scheduler, orchestrator and API; repeatable', addTo)
     .option('--worker <id=role>', 'role that takes the jobs of a worker; repeatable', addTo)
     .option('--dry-run', 'print the SQL, change nothing')
+    .addOption(outputOption(true))
     .addHelpText('after', GRANT_HELP)
     .action(async (flags: GrantFlags) => {
       const { grantRights } = await import('../database.ts')
@@ -32,10 +35,11 @@ export function addDbCommands(program: Command, io: Io): void {
     .command('revoke')
     .description('take all rights from a database role')
     .argument('<role>', 'role that was set up')
+    .addOption(outputOption(true))
     .addHelpText('after', REVOKE_HELP)
-    .action(async (role: string) => {
+    .action(async (role: string, flags: RevokeFlags) => {
       const { revokeRights } = await import('../database.ts')
-      await revokeRights(role, io)
+      await revokeRights(role, flags, io)
     })
 }
 
