@@ -387,7 +387,15 @@ describe('a distribution list', () => {
 
   it('adds and removes members', async () => {
     await using under = await openUnderTest(SEED)
-    const both = { Identity: 'News', Member: 'guest@contoso.example' }
+    const unowned = { Identity: 'News', Member: 'guest@contoso.example' }
+    for (const cmdlet of ['Add-DistributionGroupMember', 'Remove-DistributionGroupMember'])
+      assertCmdletFailed(
+        await under.exchange(cmdlet, unowned),
+        400,
+        'OperationRequiresGroupManagerException',
+        /only be performed by a manager of the group/,
+      )
+    const both = { ...unowned, BypassSecurityGroupManagerCheck: true }
     assert.equal((await under.exchange('Add-DistributionGroupMember', both)).status, 200)
     assertCmdletFailed(
       await under.exchange('Add-DistributionGroupMember', both),

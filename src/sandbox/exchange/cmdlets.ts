@@ -117,12 +117,16 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
   },
   'Add-DistributionGroupMember': {
     parameters: ['Identity', 'Member', 'BypassSecurityGroupManagerCheck'],
-    about: 'Adds a member. `MemberAlreadyExistsException` for an existing one.',
+    isAdministrators: true,
+    about:
+      'Adds a member. `MemberAlreadyExistsException` for an existing one; refused without `BypassSecurityGroupManagerCheck`.',
     run: lists.addListMember,
   },
   'Remove-DistributionGroupMember': {
     parameters: ['Identity', 'Member', 'BypassSecurityGroupManagerCheck'],
-    about: 'Removes a member. `MemberNotFoundException` for anybody else.',
+    isAdministrators: true,
+    about:
+      'Removes a member. `MemberNotFoundException` for anybody else; refused without `BypassSecurityGroupManagerCheck`.',
     run: lists.removeListMember,
   },
   'New-MigrationBatch': {

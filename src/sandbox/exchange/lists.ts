@@ -69,8 +69,19 @@ export function getListMembers(call: SandboxCall, parameters: Parameters): Outpu
   return { items: isSameAddress(size, 'Unlimited') ? items : items.slice(0, Number(size)) }
 }
 
+/** An app is in no group's ManagedBy, so nothing but the switch helps it (Add-DistributionGroupMember). */
+function requireBypass(parameters: Parameters, list: Group): void {
+  if (parameters.flag('BypassSecurityGroupManagerCheck')) return
+  throw new CmdletRefusal(
+    400,
+    'Microsoft.Exchange.Configuration.Tasks.OperationRequiresGroupManagerException',
+    `You don't have sufficient permissions. This operation can only be performed by a manager of the group "${list.displayName}".`,
+  )
+}
+
 export function addListMember(call: SandboxCall, parameters: Parameters): Output {
   const list = findList(call, parameters.required('Identity'))
+  requireBypass(parameters, list)
   const member = recipientOf(call, parameters.required('Member'), 'mailUser', 'mailbox')
   if (list.members.includes(member.id))
     throw new CmdletRefusal(
@@ -85,6 +96,7 @@ export function addListMember(call: SandboxCall, parameters: Parameters): Output
 
 export function removeListMember(call: SandboxCall, parameters: Parameters): Output {
   const list = findList(call, parameters.required('Identity'))
+  requireBypass(parameters, list)
   const member = recipientOf(call, parameters.required('Member'), 'mailUser', 'mailbox')
   const index = list.members.indexOf(member.id)
   if (index < 0)

@@ -28,6 +28,7 @@ import {
   setExchangePrimaryEmail,
 } from './exchange-address.ts'
 import { setExchangeForwarding } from './exchange-forwarding.ts'
+import { addExchangeGroupMember, removeExchangeGroupMember } from './exchange-group.ts'
 import {
   setExchangeMailUserGuids,
   testExchangeAttributeMatch,
@@ -77,6 +78,8 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   setExchangeExternalAddress,
   setExchangeMailUserGuids,
   setExchangeForwarding,
+  addExchangeGroupMember,
+  removeExchangeGroupMember,
   newMigrationBatch,
   removeMigrationBatch,
   addMigrationUser,

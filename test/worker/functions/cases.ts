@@ -1,6 +1,7 @@
 // One row per function: its parameters, its result on the first and second run, its effects in the tenant, what it refuses.
 // situations.test.ts runs over this table; a function without a row fails it.
 import type { Json } from '../../../src/domain/json.ts'
+import { EXCHANGE_CASES } from './exchange-cases.ts'
 import {
   ADA,
   ARCHIVE_GUID,
@@ -43,6 +44,7 @@ const NO_RECIPIENT = /has no recipient "nobody@contoso\.example"/
 const ENTERPRISEPACK = '6fd2c87f-b296-42f0-b197-1e91e994b900'
 
 export const CASES: Readonly<Record<string, Case>> = {
+  ...EXCHANGE_CASES,
   'New-EntraUser': {
     params: {
       DisplayName: "Nora O'Hara",

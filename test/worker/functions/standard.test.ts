@@ -21,6 +21,7 @@ const NAMES = [
   ...['Set-EntraUserManager', 'Add-EntraUserLicense', 'Remove-EntraUserLicense'],
   ...['Revoke-EntraUserSessions', 'Remove-ExchangeSecondaryEmail', 'Set-ExchangeForwarding'],
   ...['New-MigrationBatch', 'Remove-MigrationBatch', 'Test-MigrationUser', 'Send-Notification'],
+  ...['Add-ExchangeGroupMember', 'Remove-ExchangeGroupMember'],
 ]
 
 describe('the standard functions', () => {
@@ -55,6 +56,7 @@ const NOT_IN_EXAMPLES = [
   ...['New-EntraB2BInvitation', 'Convert-EntraB2BToInternal'],
   ...['New-MigrationBatch', 'Remove-MigrationBatch', 'Set-MigrationUser', 'Start-MigrationUser'],
   ...['Remove-EntraUser', 'Restore-EntraUser', 'Clear-ExchangePreviousMailbox'],
+  ...['Add-ExchangeGroupMember', 'Remove-ExchangeGroupMember'],
 ]
 
 const examples = join(import.meta.dirname, '../../../examples')

@@ -34,6 +34,12 @@ export const SEED = {
           mail: 'all@contoso.example',
           members: [OBRIEN],
         },
+        {
+          displayName: 'Scope',
+          kind: 'mailEnabledSecurity',
+          mail: 'scope@contoso.example',
+          members: [BOX],
+        },
       ],
       users: [
         {
