@@ -2,21 +2,17 @@
 // own state is the witness, not our tables.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Clock } from '../../src/clock.ts'
 import {
   cancelBatch,
   holdBatch,
   rescheduleBatch,
   resumeBatch,
 } from '../../src/engine/batch-actions.ts'
-import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
+import { openSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Seed } from '../../src/sandbox/state.ts'
-import { catalogueOf } from '../../src/worker/catalogue.ts'
-import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
-import { runJob } from '../../src/worker/job.ts'
-import { configFor, connect } from '../worker/functions/setting.ts'
 import { batchOf, order, runbook } from './looking.ts'
-import { type Answer, type Job, START, story, WORKER, type World } from './world.ts'
+import { workersIn } from './tenant-workers.ts'
+import { type Job, START, story, WORKER, type World } from './world.ts'
 
 const PEOPLE = 3
 const HOUR = 3_600
@@ -90,33 +86,13 @@ interface Tenants {
   passTo(minutes: number): Promise<void>
 }
 
-/** Jobs run in the tenant as a worker runs them; a function's own waiting takes no time. */
-function workerOf(world: World, sandbox: Sandbox): (job: Job) => Promise<Answer> {
-  const clock: Clock = {
-    kind: 'virtual',
-    now: () => world.clock.now(),
-    wait: async () => undefined,
-  }
-  const tenant = connect(configFor(sandbox.url, sandbox.state().tenants[0]!.id), clock)
-  const catalogue = catalogueOf(STANDARD_FUNCTIONS)
-  const { signal: stopping } = new AbortController()
-  return async ({ jobId, batchId, functionName, parameters }) => {
-    const job = {
-      ...{ jobId, batchId, functionName, parameters, timeoutSec: null, notAfter: null },
-      ...{ isRepeated: false, isPolled: true, correlation: null },
-    }
-    const done = await runJob(job, { workerId: WORKER, catalogue, clock, tenant, stopping })
-    return done!.status === 'Success' ? { ok: done!.result } : { fail: done!.error!.message }
-  }
-}
-
 /** An hour before the cut-over: every mailbox is copied. */
 async function anHourBefore(tell: (tenants: Tenants) => Promise<void>): Promise<void> {
   await story({}, async (world) => {
     const timing = { mailboxMoveSyncSec: 2 * HOUR, mailboxMoveCompleteSec: 60 }
     const sandbox = await openSandbox({ clock: world.clock, seed: SEED, timing })
     try {
-      world.answer = workerOf(world, sandbox)
+      world.answer = workersIn(world, sandbox, { [WORKER]: 0 })
       await world.publish(YAML)
       const batchId = await world.batch('wave', PEOPLE, { startsInMin: T0_MIN })
       const t0 = +START + T0_MIN * 60_000
@@ -151,7 +127,7 @@ async function anHourBefore(tell: (tenants: Tenants) => Promise<void>): Promise<
 
 const probe = (number: number) =>
   ({
-    ...{ jobId: 'probe', batchId: 1, functionName: 'Test-MigrationUser' },
+    ...{ jobId: 'probe', batchId: 1, workerId: WORKER, functionName: 'Test-MigrationUser' },
     parameters: { Identity: `user${number}@contoso.example`, WaitFor: 'Synced' },
   }) as unknown as Job
 

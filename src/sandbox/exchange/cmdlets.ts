@@ -88,10 +88,11 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
       'EmailAddresses',
       'ForwardingSmtpAddress',
       'ForwardingAddress',
+      'LitigationHoldEnabled',
       'DeliverToMailboxAndForward',
       'HiddenFromAddressListsEnabled',
     ],
-    about: 'Sets forwarding, and addresses as for a mail user.',
+    about: 'Sets forwarding, litigation hold, and addresses as for a mail user.',
     run: recipients.setMailbox,
   },
   'Get-User': {

@@ -185,6 +185,9 @@ export function setMailbox(call: SandboxCall, parameters: Parameters): Output {
   const recipient = {
     ...user.recipient,
     ...(parameters.has('ForwardingSmtpAddress') ? { forwardingSmtpAddress: forwarding } : {}),
+    ...(parameters.has('LitigationHoldEnabled')
+      ? { isOnLitigationHold: parameters.flag('LitigationHoldEnabled') }
+      : {}),
     ...(parameters.has('ForwardingAddress')
       ? { forwardingAddress: parameters.text('ForwardingAddress') }
       : {}),

@@ -156,13 +156,14 @@ export const setManagerOfEntraUser = defineFunction({
     const managerId = ManagerId === null ? null : await objectIdOf(call, ManagerId)
     const before = await managerOf(call, id)
     const isChange = !isSameText(before ?? '', managerId ?? '')
-    if (isChange && managerId === null) await withoutManagerOf(call, id)
-    else if (isChange) await orNotFound(() => managedBy(call, id, managerId!), noUser(ManagerId!))
+    if (isChange && managerId === null) await deleteManagerRef(call, id)
+    else if (isChange)
+      await orNotFound(() => putManagerRef(call, id, managerId!), noUser(ManagerId!))
     return { UserId: id, ManagerId: managerId, PreviousManagerId: before, Changed: isChange }
   },
 })
 
-const managedBy = ({ tenant, signal }: ReplicationContext, id: string, managerId: string) =>
+const putManagerRef = ({ tenant, signal }: ReplicationContext, id: string, managerId: string) =>
   tenant.graph.call({
     method: 'PUT',
     path: pathOf`/users/${id}/manager/$ref`,
@@ -170,7 +171,7 @@ const managedBy = ({ tenant, signal }: ReplicationContext, id: string, managerId
     signal,
   })
 
-async function withoutManagerOf({ tenant, signal }: ReplicationContext, id: string): Promise<void> {
+async function deleteManagerRef({ tenant, signal }: ReplicationContext, id: string): Promise<void> {
   try {
     await tenant.graph.call({ method: 'DELETE', path: pathOf`/users/${id}/manager/$ref`, signal })
   } catch (error) {

@@ -1,0 +1,186 @@
+// The examples of migrations, run in two sandbox tenants: what they promise is in the tenants afterwards. A person who was rolled back is
+// migrated by a second attempt.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import { findMembersByKey } from '../../src/db/batches.ts'
+import { recordWorker } from '../../src/db/workers.ts'
+import type { GivenMember } from '../../src/engine/create.ts'
+import { retryMembers } from '../../src/engine/member-actions.ts'
+import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
+import type { Seed } from '../../src/sandbox/state.ts'
+import { batchOf, because, order } from './looking.ts'
+import { tenantAt, workersIn } from './tenant-workers.ts'
+import { START, story, type World } from './world.ts'
+
+const GROUP = '6f1c2a34-5b7e-4d0a-9c11-2f8e7a905d10'
+const OPERATOR = '0b9d7c55-1e2f-4f6a-8d3b-7c6a5e4d3b21'
+const HOUR = 3_600
+const WORKERS = { 'contoso-worker': 0, 'fabrikam-worker': 1 }
+const guid = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
+
+type TenantSeed = Seed['tenants'][number]
+
+const contoso = (more: Partial<TenantSeed> = {}): TenantSeed => ({
+  domains: ['contoso.example', 'contoso.onmicrosoft.com'],
+  migrationEndpoints: [{ name: 'fabrikam', remoteTenant: 'fabrikam.example' }],
+  groups: [{ id: GROUP, displayName: 'Newcomers', members: [OPERATOR] }],
+  ...more,
+  users: [
+    { id: OPERATOR, userPrincipalName: 'integration.lead@contoso.example' },
+    { userPrincipalName: 'migration@contoso.example', recipient: { kind: 'mailbox' } },
+    ...(more.users ?? []),
+  ],
+})
+
+const sourceUser = (name: string, isOnLitigationHold = false) => ({
+  userPrincipalName: `${name}@fabrikam.example`,
+  proxyAddresses: [
+    `SMTP:${name}@fabrikam.example`,
+    `x500:/o=Old/cn=${name}`,
+    `x500:/o=A/cn=${name}`,
+  ],
+  recipient: { kind: 'mailbox' as const, isOnLitigationHold },
+})
+
+interface Told {
+  readonly world: World
+  readonly sandbox: Sandbox
+  readonly batchId: number
+  /** Lets whole hours pass. */
+  hours(count: number): Promise<void>
+  userOf(
+    tenant: number,
+    upn: string,
+  ): ReturnType<Sandbox['state']>['tenants'][number]['users'][number]
+  effects(): string[]
+}
+
+async function example(
+  file: string,
+  seed: Seed,
+  members: readonly GivenMember[],
+  startsInHours: number,
+  tell: (told: Told) => Promise<void>,
+): Promise<void> {
+  await story({}, async (world) => {
+    const timing = { replicationLagSec: 0, exchangeLagSec: 0 }
+    const sandbox = await openSandbox({ clock: world.clock, seed, timing })
+    try {
+      for (const workerId of Object.keys(WORKERS)) {
+        const hello = { workerId, version: '1', slots: 100, functions: [] }
+        await world.db.transaction((tx) => recordWorker(tx, hello, START))
+      }
+      world.workers = Object.keys(WORKERS)
+      world.answer = workersIn(world, sandbox, WORKERS)
+      const path = join(import.meta.dirname, '../../examples', file)
+      const { name } = (await world.publish(readFileSync(path, 'utf8'))) as { name?: string }
+      const runbookName = name ?? file.replace('.yaml', '')
+      const startsInMin = startsInHours * 60
+      const batchId = await world.batch(runbookName, members, { startsInMin })
+      await tell({
+        world,
+        sandbox,
+        batchId,
+        hours: async (count) => {
+          for (let hour = 0; hour < count; hour++) await world.pass(HOUR)
+        },
+        userOf: (tenant, upn) =>
+          sandbox.state().tenants[tenant]!.users.find((one) => one.userPrincipalName === upn)!,
+        effects: () => sandbox.journal.effects.map(({ what }) => what),
+      })
+    } finally {
+      await sandbox.close()
+    }
+  })
+}
+
+it('user-migration: a new mailbox, mail forwarded there; a failure is rolled back alone', () => {
+  const seed: Seed = {
+    tenants: [
+      contoso({
+        users: [{ userPrincipalName: 'ben@contoso.example', recipient: { kind: 'mailbox' } }],
+      }),
+      { domains: ['fabrikam.example'], users: [sourceUser('ada'), sourceUser('ben')] },
+    ],
+  }
+  const members = ['ada', 'ben'].map((name, at) => ({
+    key: guid(at + 1),
+    data: {
+      ...{ SourceObjectId: guid(at + 1), DisplayName: name, MailNickname: `${name}.new` },
+      ...{ SourceUpn: `${name}@fabrikam.example`, TargetUpn: `${name}@contoso.example` },
+      Aliases: [`${name}.one@contoso.example`, `${name}.two@contoso.example`],
+    },
+  }))
+  return example('user-migration.yaml', seed, members, 6 * 24, async (told) => {
+    const { hours, userOf, world, batchId } = told
+    await hours(14 * 24)
+    const ada = userOf(0, 'ada@contoso.example')
+    assert.equal(ada.accountEnabled, true)
+    assert.deepEqual(ada.proxyAddresses, [
+      'SMTP:ada@contoso.example',
+      'smtp:ada.new@contoso.onmicrosoft.com',
+      ...['smtp:ada.one@contoso.example', 'smtp:ada.two@contoso.example'],
+    ])
+    const forwarded = userOf(1, 'ada@fabrikam.example').recipient!.forwardingSmtpAddress
+    assert.equal(forwarded, 'ada@contoso.example')
+    // Ben's address belongs to somebody else: nothing of theirs was touched, and his mail stays where it is.
+    assert.equal(userOf(0, 'ben.new@contoso.onmicrosoft.com').accountEnabled, false)
+    assert.equal(userOf(1, 'ben@fabrikam.example').recipient!.forwardingSmtpAddress, null)
+    const batch = await batchOf(world, batchId)
+    assert.partialDeepStrictEqual(batch, { status: 'completed' })
+  })
+})
+
+it('full-migration: rolled back for a hold, migrated by a second attempt, nobody else touched', () => {
+  const names = ['ada', 'ben']
+  const seed: Seed = {
+    tenants: [
+      contoso(),
+      {
+        domains: ['fabrikam.example'],
+        users: [sourceUser('ada', true), sourceUser('ben')],
+        groups: [
+          {
+            ...{ displayName: 'Scope', kind: 'mailEnabledSecurity' as const },
+            mail: 'migration-scope@fabrikam.example',
+            members: names.map((name) => `${name}@fabrikam.example`),
+          },
+        ],
+      },
+    ],
+  }
+  const members = names.map((name) => ({
+    key: `${name}@fabrikam.example`,
+    data: {
+      ...{ UserPrincipalName: `${name}@fabrikam.example`, DisplayName: name, MailNickname: name },
+      ...{ SourceObjectId: guid(9), Department: 'Sales', TargetUpn: `${name}@contoso.example` },
+    },
+  }))
+  return example('full-migration.yaml', seed, members, 15 * 24, async (told) => {
+    const { world, sandbox, batchId, hours, userOf, effects } = told
+    await hours(15 * 24 - 12)
+    assert.match((await because(world, 'fail')).join(), /is on hold.*Release the holds/)
+    assert.equal(userOf(0, 'ada@contoso.onmicrosoft.com'), undefined)
+    const release = { Identity: 'ada@fabrikam.example', LitigationHoldEnabled: false }
+    const { signal } = new AbortController()
+    await tenantAt(world, sandbox, 1).exchange.run('Set-Mailbox', release, { signal })
+    const [ada] = await findMembersByKey(world.db, batchId, ['ada@fabrikam.example'])
+    await retryMembers(world.engine, {
+      ...{ ...order(batchId), memberIds: [ada!.id], fromStepName: 'pre-stage/read-mailbox' },
+    })
+    await hours(9 * 24)
+    for (const name of names) {
+      const here = userOf(0, `${name}@contoso.example`)
+      assert.deepEqual([here.recipient!.kind, here.accountEnabled], ['mailbox', true], name)
+      assert.equal(userOf(1, `${name}@fabrikam.example`).recipient!.kind, 'mailUser', name)
+    }
+    const count = (what: string) => effects().filter((one) => one === what).length
+    assert.deepEqual(
+      [count('mail user created'), count('mail user purged'), count('migration batch created')],
+      [3, 1, 1],
+    )
+    assert.deepEqual([count('mailbox moved'), count('migration user removed')], [2, 1])
+  })
+})

@@ -1,0 +1,46 @@
+// Workers of a story that run their jobs in the tenants of a sandbox, as real ones do. A function's own waiting takes no time.
+import type { Clock } from '../../src/clock.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { catalogueOf } from '../../src/worker/catalogue.ts'
+import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
+import { runJob } from '../../src/worker/job.ts'
+import type { ConnectedTenant } from '../../src/worker/m365/connect.ts'
+import { configFor, connect } from '../worker/functions/setting.ts'
+import type { Answer, Job, World } from './world.ts'
+
+/** A tenant of the sandbox, as its worker reaches it. */
+export function tenantAt(world: World, sandbox: Sandbox, at: number): ConnectedTenant {
+  const { id } = sandbox.state().tenants[at]!
+  return connect(configFor(sandbox.url, id), clockOf(world))
+}
+
+const clockOf = ({ clock }: World): Clock => ({
+  kind: 'virtual',
+  now: () => clock.now(),
+  wait: async () => undefined,
+})
+
+/** By worker id, the place of its tenant in the sandbox. */
+export function workersIn(
+  world: World,
+  sandbox: Sandbox,
+  places: Readonly<Record<string, number>>,
+): (job: Job) => Promise<Answer> {
+  const tenants = new Map(
+    Object.entries(places).map(([worker, at]) => [worker, tenantAt(world, sandbox, at)]),
+  )
+  const catalogue = catalogueOf(STANDARD_FUNCTIONS)
+  const { signal: stopping } = new AbortController()
+  return async ({ jobId, batchId, workerId, functionName, parameters, isPolled }) => {
+    const job = {
+      ...{ jobId, batchId, functionName, parameters, timeoutSec: null, notAfter: null },
+      ...{ isRepeated: false, isPolled: isPolled === true, correlation: null },
+    }
+    const clock = clockOf(world)
+    const tenant = tenants.get(workerId)!
+    const done = await runJob(job, { workerId, catalogue, clock, tenant, stopping })
+    if (done!.status === 'Success') return { ok: done!.result }
+    const { message, effect } = done!.error!
+    return { fail: message, ...(effect === 'none' ? { effect } : {}) }
+  }
+}
