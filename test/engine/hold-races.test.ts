@@ -1,11 +1,12 @@
 // A hold of the system on a real server with two connections: against a transaction that sends, and while a batch is locked.
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
-import type { Db } from '../../src/db/db.ts'
+import type { Db, Tx } from '../../src/db/db.ts'
 import { lockBatch } from '../../src/db/facts.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { type HoldOrder, holdScope, resumeScope } from '../../src/engine/holds.ts'
+import { beginEpoch } from '../../src/engine/restores.ts'
 import { expandPhases, fillWorkers, startDuePhases } from '../../src/engine/timers.ts'
 import { openTestPostgres } from '../databases.ts'
 import { brokenInvariants } from '../invariants.ts'
@@ -108,4 +109,51 @@ it('takes effect within 2 s while a batch is locked', async () => {
   })
   assert.equal(await jobsOf(busy), 0)
   await resumeScope(world.engine, EVERYTHING)
+})
+
+/** Runs `act` until it looks for steps to send, after it has read the batch and its epoch; then `meanwhile`. */
+async function stoppedBeforeSending(
+  act: (engine: Engine) => Promise<unknown>,
+  meanwhile: (release: () => void) => Promise<void>,
+): Promise<void> {
+  const reached = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const stopping = (tx: Tx): Tx => ({
+    ...tx,
+    query: async (sql, values) => {
+      if (sql.includes('for update skip locked')) {
+        reached.resolve()
+        await released.promise
+      }
+      return tx.query(sql, values)
+    },
+  })
+  const transaction: Db['transaction'] = (work) => world.db.transaction((tx) => work(stopping(tx)))
+  const acting = act({ ...world.engine, db: { ...world.db, transaction } })
+  await Promise.race([reached.promise, acting])
+  await meanwhile(released.resolve)
+  await acting
+}
+
+it('sends nothing under the old epoch once a new one has begun, and the resume waits for the sender', async () => {
+  const batchId = await readyBatch(30, 2)
+  let resuming: Promise<unknown> | undefined
+  await stoppedBeforeSending(fillWorkers, async (release) => {
+    await beginEpoch(other, { actor: 'ann', because: 'the disk was lost' })
+    resuming = resumeScope(other, EVERYTHING)
+    await untilFound(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    assert.equal((await world.db.query('select from holds')).length, 1)
+    release()
+  })
+  await resuming
+  await fillWorkers(world.engine)
+  const jobs = await world.db.query<{ id: string }>(
+    `select job_id as id from waits where batch_id = $1 and kind = 'job'`,
+    [batchId],
+  )
+  assert.equal(jobs.length, 2)
+  for (const { id } of jobs) assert.match(id, /^step-\d+~\w+$/)
+  assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
 })

@@ -22,7 +22,7 @@ const NO_LOCK: Mutant = {
   in: 'lockBatch',
   edits: [
     remove(`await $tx.query('select pg_advisory_xact_lock($1)', [$$key])`),
-    remove('for update'),
+    remove('for no key update'),
   ],
 }
 
