@@ -40,10 +40,10 @@ function mailboxMoveProblem(
   )
 }
 
-const isMailboxOf = (user: User, exchangeGuid: string | null): boolean =>
+export const isMailboxOf = (user: User, exchangeGuid: string | null): boolean =>
   user.recipient?.kind === 'mailbox' && user.recipient.exchangeGuid === exchangeGuid
 
-function scopeProblem(source: SandboxTenant, from: User): string | null {
+export function scopeProblem(source: SandboxTenant, from: User): string | null {
   const { moveScopeGroupId } = source.state
   if (moveScopeGroupId === null || source.groupsContaining(from.id).has(moveScopeGroupId))
     return null
@@ -106,10 +106,10 @@ function licenceProblem(
     : `${WITHOUT_LICENCE}PermanentException: No license was found for the source recipient or the target recipient.`
 }
 
-function sourceOf(
+export function sourceOf(
   world: World,
   target: SandboxTenant,
-  batch: MigrationBatch,
+  batch: Pick<MigrationBatch, 'sourceEndpoint'>,
 ): SandboxTenant | undefined {
   const endpoint = target.state.migrationEndpoints.find(({ name }) =>
     isSameAddress(name, batch.sourceEndpoint),

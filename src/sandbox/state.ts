@@ -156,6 +156,21 @@ const migrationBatchSchema = z.strictObject({
   mailboxMoves: z.array(mailboxMoveSchema),
 })
 
+/** The permission to move mailboxes between this tenant and another one. */
+const relationshipSchema = z.strictObject({
+  name: z.string().min(1),
+  /** The id of the other tenant. */
+  domainNames: z.array(z.string()).default([]),
+  isEnabled: z.boolean().default(true),
+  isMoveEnabled: z.boolean().default(true),
+  /** Inbound at the target, RemoteOutbound at the source. */
+  moveCapability: z
+    .enum(['Inbound', 'Outbound', 'RemoteInbound', 'RemoteOutbound', 'None'])
+    .default('None'),
+  /** At the source: the app that moves mailboxes. */
+  applicationId: guid.nullable().default(null),
+})
+
 /** Forms of Exchange that no document settles: each was observed somewhere, so a worker must understand all of them. */
 const dialectSchema = z.strictObject({
   /** An object that Exchange does not know: the status of its exception, or `text`, a 400 without the exception's name. */
@@ -200,6 +215,7 @@ const tenantSchema = z.strictObject({
   migrationEndpoints: z
     .array(z.strictObject({ name: z.string(), remoteTenant: domain }))
     .default([]),
+  organizationRelationships: z.array(relationshipSchema).default([]),
   migrationBatches: z.array(migrationBatchSchema).default([]),
   /** Only members of this group may be moved to another tenant; null allows everybody. */
   moveScopeGroupId: guid.nullable().default(null),
@@ -220,6 +236,7 @@ export type SoftDeletedMailUser = z.output<typeof softDeletedSchema>
 export type Sku = z.output<typeof skuSchema>
 export type Application = z.output<typeof applicationSchema>
 export type MigrationBatch = z.output<typeof migrationBatchSchema>
+export type OrganizationRelationship = z.output<typeof relationshipSchema>
 export type MailboxMove = z.output<typeof mailboxMoveSchema>
 
 /** Completes a seed with defaults. */

@@ -7,6 +7,7 @@ import * as mailUsers from './mail-users.ts'
 import * as mailboxes from './mailboxes.ts'
 import * as migration from './migration.ts'
 import * as migrationUsers from './migration-users.ts'
+import * as moveSetup from './move-setup.ts'
 import { Parameters, refuseParameter } from './parameters.ts'
 import type { Output } from './recipients.ts'
 import * as recipients from './recipients.ts'
@@ -219,6 +220,19 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
     isAdministrators: true,
     about: 'Returns the migration endpoints of the seed.',
     run: migration.getEndpoints,
+  },
+  'Test-MigrationServerAvailability': {
+    parameters: ['Endpoint', 'TestMailbox'],
+    isAdministrators: true,
+    about:
+      'Tries the way to the source of one mail user: `Result` is `Success`, or `Failed` with `Message`. The scope group counts. Unconfirmed.',
+    run: moveSetup.testAvailability,
+  },
+  'Get-OrganizationRelationship': {
+    parameters: ['Identity'],
+    about:
+      'Returns the organisation relationships of the seed. Mailbox moves do not depend on them, but `tenant check` reads them.',
+    run: moveSetup.getRelationships,
   },
   'Get-AcceptedDomain': {
     parameters: FOUND,

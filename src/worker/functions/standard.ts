@@ -47,6 +47,7 @@ import {
   stopOneMigration,
   testMigrationUser,
 } from './migration-user.ts'
+import { testExchangeMoveReadiness } from './move-readiness.ts'
 import { sendNotification } from './notification.ts'
 
 const FUNCTIONS: readonly WorkerFunction[] = [
@@ -70,6 +71,7 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   getExchangeMoveSource,
   newExchangeMailUser,
   setExchangeMoveTarget,
+  testExchangeMoveReadiness,
   removeExchangeMailUser,
   clearExchangePreviousMailbox,
   addExchangeSecondaryEmail,

@@ -103,12 +103,12 @@ const applicationWith = ({ graph = [], exchange = [] }: Permissions) => ({
   directoryRoles: exchange.slice(1),
 })
 
-const seedOf = ({ dialect = {}, permissions }: WithinOptions): Seed => {
+const seedOf = ({ dialect = {}, permissions, seeded }: WithinOptions): Seed => {
   const [contoso, fabrikam] = SEED.tenants
   const applications = permissions ? [applicationWith(permissions)] : []
   const target = { ...contoso, migrationBatches: [UNDER_WAY], dialect, applications }
-  const seed = { tenants: [target, { ...fabrikam, dialect }] }
-  return structuredClone(seed) as unknown as Seed
+  const seed = structuredClone({ tenants: [target, { ...fabrikam, dialect }] }) as unknown as Seed
+  return seeded?.(seed) ?? seed
 }
 
 const catalogue = catalogueOf(STANDARD_FUNCTIONS)
@@ -120,6 +120,8 @@ export interface WithinOptions {
   readonly dialect?: Dialect
   /** The app has only these; it has all when they are left out. */
   readonly permissions?: Permissions
+  /** Changes the two tenants before the start. */
+  seeded?(seed: Seed): Seed
   /** Additional worker settings. */
   readonly env?: Record<string, string>
   /** Puts a proxy between the worker and the two APIs and returns its URL. */

@@ -14,6 +14,7 @@ const NAMES = [
   ...['Set-ExchangeExternalAddress', 'Set-ExchangeMailUserGuids', 'Test-ExchangeAttributeMatch'],
   'Test-ExchangeGroupMembership',
   ...['Get-ExchangeMoveSource', 'New-ExchangeMailUser', 'Set-ExchangeMoveTarget'],
+  'Test-ExchangeMoveReadiness',
   ...['Add-MigrationUser', 'Complete-MigrationUser', 'Set-MigrationUser', 'Start-MigrationUser'],
   ...['Stop-MigrationUser', 'Remove-MigrationUser'],
   ...['Remove-ExchangeMailUser', 'Clear-ExchangePreviousMailbox', 'Restore-EntraUser'],
@@ -57,6 +58,7 @@ const NOT_IN_EXAMPLES = [
   ...['New-MigrationBatch', 'Remove-MigrationBatch', 'Set-MigrationUser', 'Start-MigrationUser'],
   ...['Remove-EntraUser', 'Restore-EntraUser', 'Clear-ExchangePreviousMailbox'],
   ...['Add-ExchangeGroupMember', 'Remove-ExchangeGroupMember'],
+  'Test-ExchangeMoveReadiness',
 ]
 
 const examples = join(import.meta.dirname, '../../../examples')
