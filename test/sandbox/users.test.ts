@@ -254,6 +254,8 @@ describe('a deleted user', () => {
     assert.equal((await under.graph('GET', bin)).status, 404)
     assert.equal((await under.graph('DELETE', `/v1.0/users/${id(1)}`)).status, 204)
     assert.equal((await under.graph('DELETE', `/v1.0/users/${id(1)}`)).status, 404)
+    assert.equal((await under.graph('GET', bin)).status, 404, 'it replicates first')
+    await under.clock.advance(5_000)
     assert.equal((await under.graph('GET', `${bin}?$select=id`)).body.id, id(1))
     assert.equal(
       (await under.graph('POST', `${bin}/restore`)).body.userPrincipalName,
@@ -272,6 +274,7 @@ describe('a deleted user', () => {
     await under.graph('DELETE', `/v1.0/users/${id(1)}`)
     const list = '/v1.0/directory/deletedItems/microsoft.graph.user'
     assert.equal(itemsOf(await under.graph('GET', list)).length, 1)
+    await under.clock.advance(5_000)
     assert.equal((await under.graph('DELETE', `/v1.0/directory/deletedItems/${id(1)}`)).status, 204)
     assert.equal(itemsOf(await under.graph('GET', list)).length, 0)
     assert.deepEqual(await under.done(), ['user deleted', 'user purged'])
@@ -281,6 +284,7 @@ describe('a deleted user', () => {
     await using under = await openUnderTest(SEED)
     await under.graph('DELETE', `/v1.0/users/${id(1)}`)
     await create(under, { userPrincipalName: 'ada@contoso.example' })
+    await under.clock.advance(5_000)
     const refused = await under.graph('POST', `/v1.0/directory/deletedItems/${id(1)}/restore`)
     assertRefused(refused, 400, 'Request_BadRequest', /userPrincipalName already exists/)
   })

@@ -281,7 +281,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     method: 'GET',
     path: '/directory/deletedItems/{item}',
     permissions: READ_USER,
-    about: '404 unless deleted within 30 days.',
+    about: '404 unless deleted within 30 days, and for a moment after the deletion.',
     handle: users.getDeleted,
   },
   {

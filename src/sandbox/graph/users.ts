@@ -105,8 +105,11 @@ export function removeUser(call: SandboxCall, user: User): SandboxResponse {
 }
 
 function deletedOf(call: SandboxCall): User {
-  const user = call.tenant.deletedUser(call.params.item!)
-  if (!user) throw notFound(call.params.item!)
+  const { world, tenant, now } = call
+  const user = tenant.deletedUser(call.params.item!)
+  const lagMs = world.timing.replicationLagSec * 1000
+  // One deleted a moment ago is not there yet.
+  if (!user || Date.parse(user.deletedDateTime!) + lagMs > +now) throw notFound(call.params.item!)
   return user
 }
 

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../domain/json.ts'
 import { defineFunction, type FunctionCall } from '../catalogue.ts'
-import { pathOf } from '../m365/api.ts'
+import { type ApiError, pathOf } from '../m365/api.ts'
 import { isNotFound } from '../m365/not-found.ts'
 import { findUser, textOf } from './entra-directory.ts'
 import { findRecipient, runOrNone, textsOf } from './exchange-recipient.ts'
@@ -39,7 +39,7 @@ export const removeExchangeMailUser = defineFunction({
   run: async (call: FunctionCall<Removal>): Promise<z.infer<typeof removedMailUser>> => {
     const { UserId, UserPrincipalName } = call.params
     const isDeleted = await deleteAccount(call)
-    const isPurged = await deleteIn(call, pathOf`/directory/deletedItems/${UserId}`)
+    const isPurged = await purgeAccount(call, isDeleted)
     const isForgotten = await purgeInExchange(call)
     // From now on an account of that name is somebody else's.
     await voidPassword(call, UserPrincipalName)
@@ -69,14 +69,26 @@ async function deleteAccount(call: FunctionCall<Removal>): Promise<boolean> {
   return deleteIn(call, pathOf`/users/${UserId}`)
 }
 
-/** False when it is gone already. */
+/** False when it was purged before. One deleted a moment ago may not be among the deleted ones yet. */
+async function purgeAccount(call: FunctionCall<Removal>, isJustDeleted: boolean): Promise<boolean> {
+  const { UserId, UserPrincipalName } = call.params
+  const purge = () => deleteIn(call, pathOf`/directory/deletedItems/${UserId}`)
+  if (!isJustDeleted) return purge()
+  const isPurged = await retryUntilFound(call, async () => (await purge()) || null)
+  if (isPurged !== null) return true
+  throw new FunctionRefused(
+    `The account "${UserPrincipalName}" is deleted but does not show among the deleted users yet, so it cannot be removed for good. Retry the step in a few minutes.`,
+  )
+}
+
+/** False when it was gone before. "Not found" at the second sending means that the first one did it. */
 async function deleteIn({ tenant, signal }: ReplicationContext, path: string): Promise<boolean> {
   try {
     await tenant.graph.call({ method: 'DELETE', path, signal })
     return true
   } catch (error) {
     if (!isNotFound(error)) throw error
-    return false
+    return (error as ApiError).attempts > 1
   }
 }
 
@@ -85,17 +97,18 @@ const KEPT = ['Guid', 'UserPrincipalName', 'EmailAddresses', 'ExternalDirectoryO
 /** Exchange purges a deleted mail user only once it has seen that the directory has no account for it (Remove-MailUser). */
 async function purgeInExchange(call: FunctionCall<Removal>): Promise<boolean> {
   const { tenant, signal, params } = call
-  let kept: JsonObject | null = null
-  const isReady = await retryUntilFound(call, async () => {
-    kept = await findDeletedMailUser(call)
-    return kept === null || isNoGuid(textOf(kept.ExternalDirectoryObjectId)) ? true : null
+  const seen = await retryUntilFound(call, async () => {
+    const kept = await findDeletedMailUser(call)
+    if (kept !== null) return isNoGuid(textOf(kept.ExternalDirectoryObjectId)) ? { kept } : null
+    // While Exchange still shows the mail user itself, the deleted one is yet to come.
+    return (await findRecipient(call, params.UserId)) === null ? { kept } : null
   })
-  if (kept === null) return false
-  if (isReady === null)
+  if (seen === null)
     throw new FunctionRefused(
       `The account "${params.UserPrincipalName}" is gone, but Exchange has not noticed yet and keeps its mail user. Retry the step in a few minutes.`,
     )
-  const identity = textOf((kept as JsonObject).Guid)
+  if (seen.kept === null) return false
+  const identity = textOf(seen.kept.Guid)
   const parameters = { Identity: identity, PermanentlyDelete: true, Confirm: false }
   const options = { signal, isIdempotent: true }
   await runOrNone(() => tenant.exchange.run('Remove-MailUser', parameters, options))
