@@ -43,6 +43,9 @@ const recipientSchema = z.strictObject({
   fullAccess: z.array(z.string()).default([]),
   sendAs: z.array(z.string()).default([]),
   sendOnBehalf: z.array(z.string()).default([]),
+  /** In the language of the owner. */
+  calendarName: z.string().min(1).default('Calendar'),
+  calendarRights: z.array(z.strictObject({ userId: guid, right: z.string() })).default([]),
   /** From when Exchange knows it. */
   visibleAt: instant.nullable().default(null),
 })

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
 import * as lists from './lists.ts'
 import * as mailUsers from './mail-users.ts'
+import { PERMISSION_CMDLETS } from './mailbox-permissions.ts'
 import * as mailboxes from './mailboxes.ts'
 import * as migration from './migration.ts'
 import * as migrationUsers from './migration-users.ts'
@@ -23,6 +24,7 @@ export interface Cmdlet {
 const FOUND = ['Identity', 'ResultSize']
 
 export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
+  ...PERMISSION_CMDLETS,
   'Get-Recipient': {
     parameters: FOUND,
     about:
@@ -92,8 +94,10 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
       'LitigationHoldEnabled',
       'DeliverToMailboxAndForward',
       'HiddenFromAddressListsEnabled',
+      'GrantSendOnBehalfTo',
     ],
-    about: 'Sets forwarding, litigation hold, and addresses as for a mail user.',
+    about:
+      'Sets forwarding, litigation hold, who may send on behalf, and addresses as for a mail user.',
     run: recipients.setMailbox,
   },
   'Get-User': {

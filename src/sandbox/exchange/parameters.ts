@@ -16,6 +16,12 @@ export const refuseParameter = (message: string): CmdletRefusal =>
 
 const BASE64 = /^[A-Za-z0-9+/]{4,}={0,2}$/
 
+export interface ListChange {
+  readonly whole: readonly string[] | null
+  readonly add: readonly string[]
+  readonly remove: readonly string[]
+}
+
 export class Parameters {
   readonly #values = new Map<string, Json>()
 
@@ -90,18 +96,31 @@ export class Parameters {
     throw unfit(name, value)
   }
 
+  /** A list, or one value that stands for it. */
+  texts(name: string): string[] {
+    const value = this.#values.get(name) ?? []
+    return (Array.isArray(value) ? value : [value]).map(String)
+  }
+
   /** The addresses after the change: a whole new list, or additions and removals. */
   addresses(name: string, before: readonly string[]): string[] {
+    const { whole, add, remove } = this.listChange(name)
+    if (whole) return requireUsable(whole.map(proxyOf))
+    const removed = remove.map(proxyOf).reduce(withoutAddress, [...before])
+    return requireUsable(add.map(proxyOf).reduce(withAddress, removed))
+  }
+
+  /** A whole new list, or additions and removals in an annotated hashtable. */
+  listChange(name: string): ListChange {
     const value = this.#values.get(name)
-    if (Array.isArray(value)) return requireUsable(value.map((one) => proxyOf(String(one))))
+    if (Array.isArray(value)) return { whole: value.map(String), add: [], remove: [] }
     const change = value as JsonObject | null
     if (change?.['@odata.type'] !== '#Exchange.GenericHashTable') throw unfit(name, value ?? null)
     const changeOf = (key: string): string[] => {
       const found = Object.entries(change).find(([one]) => one.toLowerCase() === key)?.[1] ?? []
-      return (Array.isArray(found) ? found : [found]).map((one) => proxyOf(String(one)))
+      return (Array.isArray(found) ? found : [found]).map(String)
     }
-    const removed = changeOf('remove').reduce(withoutAddress, [...before])
-    return requireUsable(changeOf('add').reduce(withAddress, removed))
+    return { whole: null, add: changeOf('add'), remove: changeOf('remove') }
   }
 }
 

@@ -195,9 +195,25 @@ export function setMailbox(call: SandboxCall, parameters: Parameters): Output {
       ? { deliverToMailboxAndForward: parameters.flag('DeliverToMailboxAndForward') }
       : {}),
     ...hiddenChange(parameters),
+    ...onBehalfChange(call, user, parameters),
   }
   const proxies = addressesAfter(call, user, parameters)
   return write(call, user, 'mailbox changed', recipient, proxies)
+}
+
+/** Shown by name, as Exchange does. */
+function onBehalfChange(
+  call: SandboxCall,
+  { recipient }: RecipientUser,
+  parameters: Parameters,
+): Partial<Recipient> {
+  if (!parameters.has('GrantSendOnBehalfTo')) return {}
+  const nameOf = (one: string) => recipientOf(call, one, 'mailUser', 'mailbox').mailNickname
+  const { whole, add, remove } = parameters.listChange('GrantSendOnBehalfTo')
+  if (whole) return { sendOnBehalf: whole.map(nameOf) }
+  const gone = remove.map(nameOf)
+  const kept = recipient.sendOnBehalf.filter((name) => !gone.includes(name))
+  return { sendOnBehalf: [...new Set([...kept, ...add.map(nameOf)])] }
 }
 
 const hiddenChange = (parameters: Parameters): Partial<Recipient> =>

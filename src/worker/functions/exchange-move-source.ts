@@ -6,6 +6,7 @@ import { defineFunction } from '../catalogue.ts'
 import { textOf, textOrNull } from './entra-directory.ts'
 import { readMailbox } from './exchange-mailbox.ts'
 import { textsOf } from './exchange-recipient.ts'
+import { accessRightsOf } from './exchange-trustee.ts'
 import { isNoGuid, isSameText, recipientId, withoutSmtp } from './parameters.ts'
 
 const source = z.object({
@@ -105,11 +106,7 @@ function allowedTo(right: string, entries: readonly JsonObject[], who: string): 
     entry.IsInherited !== true &&
     entry.Deny !== true &&
     !isSameText(textOf(entry.AccessControlType), 'Deny') &&
-    rightsOf(entry).some((one) => isSameText(one, right)) &&
+    accessRightsOf(entry).some((one) => isSameText(one, right)) &&
     !/^NT AUTHORITY\\/i.test(textOf(entry[who]))
   return entries.filter(isGrant).flatMap((entry) => textOrNull(entry[who]) ?? [])
 }
-
-/** A list, or one text with commas. */
-const rightsOf = ({ AccessRights: rights }: JsonObject): string[] =>
-  Array.isArray(rights) ? rights.map(textOf) : textOf(rights).split(/[,\s]+/)

@@ -27,6 +27,10 @@ import {
   setExchangeExternalAddress,
   setExchangePrimaryEmail,
 } from './exchange-address.ts'
+import {
+  removeExchangeCalendarPermission,
+  setExchangeCalendarPermission,
+} from './exchange-calendar.ts'
 import { setExchangeForwarding } from './exchange-forwarding.ts'
 import { addExchangeGroupMember, removeExchangeGroupMember } from './exchange-group.ts'
 import {
@@ -34,6 +38,10 @@ import {
   testExchangeAttributeMatch,
   testExchangeGroupMembership,
 } from './exchange-mail-user.ts'
+import {
+  addExchangeMailboxPermission,
+  removeExchangeMailboxPermission,
+} from './exchange-mailbox-permission.ts'
 import { getExchangeMoveSource } from './exchange-move-source.ts'
 import { newExchangeMailUser, setExchangeMoveTarget } from './exchange-move-target.ts'
 import { clearExchangePreviousMailbox, removeExchangeMailUser } from './exchange-purge.ts'
@@ -82,6 +90,10 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   setExchangeForwarding,
   addExchangeGroupMember,
   removeExchangeGroupMember,
+  addExchangeMailboxPermission,
+  removeExchangeMailboxPermission,
+  setExchangeCalendarPermission,
+  removeExchangeCalendarPermission,
   newMigrationBatch,
   removeMigrationBatch,
   addMigrationUser,

@@ -2,6 +2,7 @@
 import type { Case } from './cases.ts'
 
 const KIM = "kim.o'brien@contoso.example"
+const noRecipient = { Identity: 'nobody@contoso.example' }
 const NO_RECIPIENT = /has no recipient "nobody@contoso\.example"/
 
 export const EXCHANGE_CASES: Readonly<Record<string, Case>> = {
@@ -29,5 +30,58 @@ export const EXCHANGE_CASES: Readonly<Record<string, Case>> = {
       params: { MemberIdentity: 'nobody@contoso.example' },
       says: NO_RECIPIENT,
     },
+  },
+  'Add-ExchangeMailboxPermission': {
+    params: {
+      Identity: 'box@contoso.example',
+      FullAccess: ['kim@contoso.example'],
+      SendAs: KIM,
+      SendOnBehalf: [KIM],
+      AutoMapping: 'false',
+    },
+    gives: {
+      FullAccess: ['kim@contoso.example'],
+      SendAs: [],
+      SendOnBehalf: [KIM],
+      Changed: true,
+    },
+    again: { FullAccess: [], SendOnBehalf: [], Changed: false },
+    effects: ['FullAccess granted', 'mailbox changed'],
+    wrong: { AutoMapping: 'maybe' },
+    missing: { params: { SendOnBehalf: 'nobody@contoso.example' }, says: NO_RECIPIENT },
+  },
+  'Remove-ExchangeMailboxPermission': {
+    params: { Identity: 'box@contoso.example', FullAccess: '', SendAs: [KIM] },
+    gives: { FullAccess: [], SendAs: [KIM], SendOnBehalf: [], Changed: true },
+    again: { SendAs: [], Changed: false },
+    effects: ['SendAs taken away'],
+    wrong: { AutoMapping: true },
+    missing: { params: noRecipient, says: NO_RECIPIENT },
+  },
+  'Set-ExchangeCalendarPermission': {
+    params: {
+      Identity: 'box@contoso.example',
+      User: [KIM, 'box@contoso.example'],
+      AccessRight: 'Editor',
+    },
+    gives: {
+      Previous: [
+        { User: KIM, AccessRight: 'Reviewer' },
+        { User: 'box@contoso.example', AccessRight: null },
+      ],
+      Changed: true,
+    },
+    again: { User: [], Previous: [], Changed: false },
+    effects: ['calendar rights changed', 'calendar rights changed'],
+    wrong: { AccessRight: 'Everything' },
+    missing: { params: { User: 'nobody@contoso.example' }, says: NO_RECIPIENT },
+  },
+  'Remove-ExchangeCalendarPermission': {
+    params: { Identity: 'box@contoso.example', User: KIM },
+    gives: { Previous: [{ User: KIM, AccessRight: 'Reviewer' }], Changed: true },
+    again: { User: [], Previous: [], Changed: false },
+    effects: ['calendar rights changed'],
+    wrong: { User: [] },
+    missing: { params: noRecipient, says: NO_RECIPIENT },
   },
 }

@@ -7,7 +7,14 @@ import { readRunbook } from '../../../src/domain/runbook/read.ts'
 import { catalogueOf, parametersSchema, resultSchema } from '../../../src/worker/catalogue.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
 
+/** For mailboxes and people of any runbook; no example uses them. */
+const LIBRARY = [
+  ...['Add-ExchangeMailboxPermission', 'Remove-ExchangeMailboxPermission'],
+  ...['Set-ExchangeCalendarPermission', 'Remove-ExchangeCalendarPermission'],
+]
+
 const NAMES = [
+  ...LIBRARY,
   ...['New-EntraUser', 'Set-EntraUserUPN', 'Add-EntraGroupMember', 'Remove-EntraGroupMember'],
   ...['New-EntraB2BInvitation', 'Convert-EntraB2BToInternal', 'Test-EntraAttributeMatch'],
   ...['Test-EntraGroupMembership', 'Add-ExchangeSecondaryEmail', 'Set-ExchangePrimaryEmail'],
@@ -53,6 +60,7 @@ describe('the standard functions', () => {
 
 /** Parts for other runbooks than the examples. */
 const NOT_IN_EXAMPLES = [
+  ...LIBRARY,
   ...['Set-ExchangeMailUserGuids', 'Set-ExchangeExternalAddress', 'Remove-ExchangeSecondaryEmail'],
   ...['New-EntraB2BInvitation', 'Convert-EntraB2BToInternal'],
   ...['New-MigrationBatch', 'Remove-MigrationBatch', 'Set-MigrationUser', 'Start-MigrationUser'],

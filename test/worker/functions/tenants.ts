@@ -87,6 +87,8 @@ export const SEED = {
             fullAccess: ['lead@contoso.example'],
             sendAs: ["kim.o'brien@contoso.example"],
             sendOnBehalf: ['lead'],
+            calendarName: 'Kalender',
+            calendarRights: [{ userId: OBRIEN, right: 'Reviewer' }],
           },
         },
         {
