@@ -2,14 +2,14 @@
 import type { Queryable } from '../src/db/db.ts'
 import { findBroken } from '../src/db/invariants/invariants.ts'
 
-/** One line a violation; none when all is well. `batchId` looks at one batch only. */
+/** One line a violation; none when all is well. `batchId` looks at one batch only. One clock writes every time, unless told. */
 export async function brokenInvariants(
   db: Queryable,
   now: Date,
   batchId?: number,
-  clockSlackMs = 0,
+  clocksDifferMs = 0,
 ): Promise<string[]> {
-  const broken = await findBroken(db, now, batchId ?? null, clockSlackMs)
+  const broken = await findBroken(db, now, batchId ?? null, clocksDifferMs)
   return broken.map(
     ({ id, sentence, batchId: batch, found }) =>
       `${id} ${sentence}. ${batch === null ? '' : `Batch ${batch}: `}${found}`,

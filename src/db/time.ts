@@ -12,6 +12,11 @@ const MEASURE_ROUND_TRIPS_MAX = 10
 const UNCERTAINTY_WANTED_MS = 50
 /** A later measurement worse than this is ignored: the steady clock drifts by only some milliseconds a minute. */
 const UNCERTAINTY_MAX_MS = 250
+/**
+ * The most that the times of two processes differ: each knows the database's within `UNCERTAINTY_MAX_MS`, and drifts a little until it
+ * measures again. A job was settled 4 ms before it was sent, because two processes had written the two times.
+ */
+export const CLOCKS_DIFFER_MAX_MS = 4 * UNCERTAINTY_MAX_MS
 
 /** One measurement, shown by `ready` and `doctor`. */
 export interface ClockReport {

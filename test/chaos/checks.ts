@@ -1,6 +1,7 @@
 // What must be true at the end: everything acknowledged is stored, every job's effect happened, in order, and twice only after a
 // death, a freeze or a lost lease. Each check returns findings as sentences.
 import type { Db } from '../../src/db/db.ts'
+import { CLOCKS_DIFFER_MAX_MS } from '../../src/db/time.ts'
 import type { Happened } from './fleet.ts'
 import { type Acknowledged, type Effect, type Noticed, readJournals } from './journal.ts'
 import { OPERATOR } from './operators.ts'
@@ -82,9 +83,6 @@ function rerunsOf(effects: readonly Effect[]): Rerun[] {
   )
 }
 
-/** The largest difference between two processes' clocks: each knows the database's within a quarter of a second. */
-const CLOCK_SLACK_MS = 500
-
 /** When the claim of this run's job was sent. */
 function claimedAt(effects: readonly Effect[], run: Effect): number {
   const taken = effects.findLast(
@@ -126,7 +124,7 @@ export function repeatedJobs({ effects, happened, noticed }: Records, leaseMs: n
       return [`${first.jobId} ran again ${gapMs} ms later and nothing had happened to its worker`]
     }
     // From the claim on: its answer may reach a busy worker seconds later, while the lease runs.
-    const leaseEndsAt = claimedAt(effects, first) + leaseMs - CLOCK_SLACK_MS
+    const leaseEndsAt = claimedAt(effects, first) + leaseMs - CLOCKS_DIFFER_MAX_MS
     const isTooSoon = second.at < leaseEndsAt && !wasGivenBack && !wasFrozen
     return isTooSoon ? [`${first.jobId} ran again after ${gapMs} ms, within its lease`] : []
   })

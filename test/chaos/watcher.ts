@@ -2,6 +2,7 @@
 // lease waits to be taken over. Retries later while the server is down.
 import type { Clock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
+import { CLOCKS_DIFFER_MAX_MS } from '../../src/db/time.ts'
 import { isTransient } from '../../src/transient.ts'
 import { brokenInvariants } from '../invariants.ts'
 import type { Fleet } from './fleet.ts'
@@ -57,9 +58,6 @@ export function makeWatcher(db: Db, fleet: Fleet, clock: Clock): Watcher {
   }
 }
 
-/** Each process knows the database's time within a quarter of a second (src/db/time.ts), and drifts a little between two looks. */
-const SKEW_MAX_MS = 1_000
-
 /**
  * A crashed server forgets the sizes of its tables, and with a crash every 10 s autovacuum never measures them: an invariant over
  * 200,000 events was planned for one row and ran past 30 s. So the watcher analyses them.
@@ -74,7 +72,7 @@ async function brokenNow(db: Db, now: () => Date): Promise<string[]> {
   return db.transaction(async (tx) => {
     await tx.query('set transaction isolation level repeatable read, read only')
     await tx.query('select 1')
-    return brokenInvariants(tx, new Date(now().getTime() + SKEW_MAX_MS), undefined, SKEW_MAX_MS)
+    return brokenInvariants(tx, now(), undefined, CLOCKS_DIFFER_MAX_MS)
   })
 }
 

@@ -2,16 +2,18 @@
 // epoch has begun, nothing is decided.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setUpRole } from '../../src/app/database-roles.ts'
 import { findHold } from '../../src/db/holds.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { SYSTEM } from '../../src/domain/holds.ts'
 import { resumeScope } from '../../src/engine/holds.ts'
 import { beginEpoch, makeRestoreWatch, noticeRestore } from '../../src/engine/restores.ts'
 import { expandPhases, fillWorkers, startDuePhases } from '../../src/engine/timers.ts'
+import { openRole } from '../database-roles.ts'
 import { DATABASES, openTestPostgres } from '../databases.ts'
 import { onServer } from '../postgres-server.ts'
 import { because, runbook, step, stepsOf, waitsOf } from '../scenarios/looking.ts'
-import { openWorld, people, story, type World } from '../scenarios/world.ts'
+import { openWorld, people, START, story, type World } from '../scenarios/world.ts'
 
 const YAML = runbook('wave', {
   'cutover T-0': [step('create'), step('sync', 'poll: { interval: 60s, timeout: 10m }')],
@@ -215,3 +217,45 @@ for (const database of DATABASES)
         }),
       )
   })
+
+describe('with separate database roles', () => {
+  it('the application begins an epoch, sends again under new numbers, and skips none otherwise', async () => {
+    const test = await openTestPostgres()
+    const app = await openRole(test, 'app')
+    await setUpRole(test.db, { name: app.name, workerIds: [] }, START)
+    const close = async () => {
+      await app[Symbol.asyncDispose]()
+      await test.close()
+    }
+    await story({ database: { db: app.db, close } }, async (world) => {
+      // The owner migrates and may start first: both roles must see the same sign, or every start looks like a restore.
+      assert.equal(await noticeRestore({ ...world.engine, db: test.db }), null)
+      assert.equal(await noticeRestore(world.engine), null)
+      await assert.rejects(app.db.query('select skip_numbers()'), /only when an epoch begins/)
+      await assert.rejects(app.db.query(`select setval('batches_id_seq', 1)`), { code: '42501' })
+      await world.publish(runbook('wave', { 'cutover T-0': [step('create')] }))
+      await world.batch('wave', 2)
+      await world.orchestrate()
+      const restored = await beginEpoch(world.engine, {
+        actor: 'ann',
+        because: 'the disk was lost',
+      })
+      assert.equal(restored!.jobsOut, 2)
+      await world.orchestrate()
+      assert.deepEqual(
+        await app.db.query(`select from bundles where message_type = 'worker-job'`),
+        [],
+      )
+      await resumeScope(world.engine, { ...SYSTEM, scope: 'system', actor: 'ann', reason: 'ok' })
+      await world.clock.advance(5_000)
+      assert.equal(await world.batch('wave', people(4).slice(2)), 2_001)
+      await world.orchestrate()
+      const jobs = await app.db.query<{ jobId: string }>(
+        `select job_id as "jobId" from waits where kind = 'job' order by batch_id, step_id`,
+      )
+      assert.equal(jobs.length, 4)
+      for (const { jobId } of jobs) assert.ok(jobId.endsWith(`~${restored!.epoch}`), jobId)
+      await assert.rejects(app.db.query('select skip_numbers()'), /only when an epoch begins/)
+    })
+  })
+})

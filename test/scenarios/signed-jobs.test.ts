@@ -6,8 +6,11 @@ import { it } from 'node:test'
 import { z } from 'zod'
 import type { OutgoingMessage } from '../../src/bus/bus.ts'
 import { enqueueNew } from '../../src/bus/outbox.ts'
+import { SYSTEM } from '../../src/domain/holds.ts'
 import type { Json } from '../../src/domain/json.ts'
 import { SECRET_MARK } from '../../src/domain/template.ts'
+import { resumeScope } from '../../src/engine/holds.ts'
+import { beginEpoch } from '../../src/engine/restores.ts'
 import { JobKeys } from '../../src/job-keys.ts'
 import { defineFunction, TOUCHES_NOTHING } from '../../src/worker/catalogue.ts'
 import { NO_TENANT, type Tenant } from '../../src/worker/m365/api.ts'
@@ -167,6 +170,7 @@ const CHANGES: [what: string, from: string, to: string][] = [
   ['a later limit', '"notAfter":"2026', '"notAfter":"2036'],
   ['another function', '"functionName":"create"', '"functionName":"delete"'],
   ['another job id', '"jobId":"step-1"', '"jobId":"step-2"'],
+  ['an epoch put into its id', '"jobId":"step-1"', '"jobId":"step-1~k3f2qz"'],
 ]
 for (const [what, from, to] of CHANGES) {
   it(`refuses a job with ${what}; its step fails as never started, without a rollback`, () =>
@@ -185,6 +189,31 @@ for (const [what, from, to] of CHANGES) {
       assert.equal(sent.length, 0)
       assert.match((await because(world, 'fail'))[0]!, /^the worker refused the job: JobForged: /)
       assert.equal((await batchOf(world, batchId)).status, 'failed')
+    }))
+}
+
+for (const [what, to] of [
+  ['taken out of its id', ''],
+  ['replaced in its id', '~aaaaaa'],
+] as const) {
+  it(`refuses a job of a restored database with the epoch ${what}`, () =>
+    story({ jobKeys: KEYS }, async (world) => {
+      await begin(world)
+      const restored = await beginEpoch(world.engine, {
+        actor: 'ann',
+        because: 'the disk was lost',
+      })
+      await world.orchestrate()
+      await resumeScope(world.engine, { ...SYSTEM, scope: 'system', actor: 'ann', reason: 'ok' })
+      await world.orchestrate()
+      const changed = await world.db.query(
+        `update bundles set bodies = replace(bodies, $1, $2) where message_type = 'worker-job' and position($1 in bodies) > 0 returning id`,
+        [`~${restored!.epoch}"`, `${to}"`],
+      )
+      assert.equal(changed.length, 1)
+      const watched = workerOf(world)
+      await work(world, watched)
+      assert.deepEqual([watched.called, watched.read, watched.refused], [[], [], ['JobForged']])
     }))
 }
 

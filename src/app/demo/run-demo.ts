@@ -105,7 +105,7 @@ async function printOutcome(
 ): Promise<void> {
   const { db, clock, batchId, beganAt, errors, membersExpected, tenants } = demo
   const virtualMs = +clock.now() - +beganAt
-  const broken = await findBroken(db, clock.now(), batchId)
+  const broken = await findBroken(db, clock.now(), batchId, 0)
   const outcome = {
     progress: await watcher.refresh(),
     tally: watcher.tally,

@@ -96,7 +96,7 @@ describe('invariants', () => {
     assert.deepEqual(batches, [{ status: 'completed' }, { status: 'active' }])
     const waits = await db.query('select kind from waits order by kind')
     assert.deepEqual(waits, [{ kind: 'job' }, { kind: 'poll' }, { kind: 'retry' }])
-    assert.deepEqual(await findBroken(db, clock.now()), [])
+    assert.deepEqual(await findBroken(db, clock.now(), null, 0), [])
   })
 
   it('are I1 to I35, each a query or tested elsewhere, and each query has a violation here', () => {
@@ -117,7 +117,7 @@ describe('invariants', () => {
       const broken = await tentatively(world, async (tx) => {
         if (preventedBy) await lift(tx, preventedBy)
         await tx.script(sql)
-        return findBroken(tx, world.clock.now())
+        return findBroken(tx, world.clock.now(), null, 0)
       })
       const ids = broken.map((one) => one.id)
       assert.ok(ids.includes(id), `found only ${JSON.stringify(broken)}`)
@@ -128,7 +128,7 @@ describe('invariants', () => {
     const now = world.clock.now()
     const found = await tentatively(world, async (tx) => {
       await tx.script('update batches set members_active = 9 where id = 1')
-      return [await findBroken(tx, now), await findBroken(tx, now, 1), await findBroken(tx, now, 2)]
+      return Promise.all([null, 1, 2].map((batchId) => findBroken(tx, now, batchId, 0)))
     })
     assert.deepEqual(
       found.map((broken) => broken.map(({ id, batchId }) => `${id} in batch ${batchId}`)),
@@ -139,7 +139,7 @@ describe('invariants', () => {
   it('describe findings with ids and without data', async () => {
     const found = await tentatively(world, async (tx) => {
       await tx.script('update batches set members_active = 9 where id = 1')
-      return findBroken(tx, world.clock.now())
+      return findBroken(tx, world.clock.now(), null, 0)
     })
     assert.deepEqual(found, [
       {
@@ -149,6 +149,20 @@ describe('invariants', () => {
         found: 'stored for the batch: {9,1,1,0,0,0}; counted: {2,1,1,0,0,0}',
       },
     ])
+  })
+
+  it('allow for two processes whose clocks differ, and for no more', async () => {
+    const settledEarly = (by: string) =>
+      tentatively(world, async (tx) => {
+        await tx.script(`update attempts set sent_at = settled_at + interval '${by}'
+          where job_id = (select min(job_id) from attempts where settled_at is not null)`)
+        const now = world.clock.now()
+        return [await findBroken(tx, now), await findBroken(tx, now, null, 0)]
+      })
+    const ids = (found: Awaited<ReturnType<typeof settledEarly>>) =>
+      found.map((broken) => [...new Set(broken.map(({ id }) => id))])
+    assert.deepEqual(ids(await settledEarly('4 ms')), [[], ['I23']])
+    assert.deepEqual(ids(await settledEarly('2 s')), [['I23'], ['I23']])
   })
 
   it('run on a server too', async () => {
