@@ -45,6 +45,17 @@ const recipientSchema = z.strictObject({
   sendOnBehalf: z.array(z.string()).default([]),
   /** In the language of the owner. */
   calendarName: z.string().min(1).default('Calendar'),
+  isShared: z.boolean().default(false),
+  autoReply: z
+    .strictObject({
+      state: z.enum(['Enabled', 'Disabled', 'Scheduled']).default('Disabled'),
+      internal: z.string().default(''),
+      external: z.string().default(''),
+      audience: z.string().default('All'),
+      start: instant.nullable().default(null),
+      end: instant.nullable().default(null),
+    })
+    .prefault({}),
   calendarRights: z.array(z.strictObject({ userId: guid, right: z.string() })).default([]),
   /** From when Exchange knows it. */
   visibleAt: instant.nullable().default(null),

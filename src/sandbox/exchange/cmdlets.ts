@@ -5,6 +5,7 @@ import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
 import * as lists from './lists.ts'
 import * as mailUsers from './mail-users.ts'
 import { PERMISSION_CMDLETS } from './mailbox-permissions.ts'
+import { SETTING_CMDLETS } from './mailbox-settings.ts'
 import * as mailboxes from './mailboxes.ts'
 import * as migration from './migration.ts'
 import * as migrationUsers from './migration-users.ts'
@@ -25,6 +26,7 @@ const FOUND = ['Identity', 'ResultSize']
 
 export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
   ...PERMISSION_CMDLETS,
+  ...SETTING_CMDLETS,
   'Get-Recipient': {
     parameters: FOUND,
     about:
@@ -59,6 +61,7 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
       'ExternalEmailAddress',
       'ExchangeGuid',
       'ArchiveGuid',
+      'EnableLitigationHoldForMigration',
       'HiddenFromAddressListsEnabled',
     ],
     about:
@@ -95,9 +98,10 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
       'DeliverToMailboxAndForward',
       'HiddenFromAddressListsEnabled',
       'GrantSendOnBehalfTo',
+      'Type',
     ],
     about:
-      'Sets forwarding, litigation hold, who may send on behalf, and addresses as for a mail user.',
+      'Sets forwarding, litigation hold, type, who may send on behalf, and addresses as for a mail user.',
     run: recipients.setMailbox,
   },
   'Get-User': {

@@ -43,7 +43,13 @@ export function recipientOf(
 }
 
 const typeDetailsOf = ({ userType, recipient }: RecipientUser): string =>
-  recipient.kind === 'mailbox' ? 'UserMailbox' : userType === 'Guest' ? 'GuestMailUser' : 'MailUser'
+  recipient.kind === 'mailbox'
+    ? recipient.isShared
+      ? 'SharedMailbox'
+      : 'UserMailbox'
+    : userType === 'Guest'
+      ? 'GuestMailUser'
+      : 'MailUser'
 
 /** A recipient as cmdlets show it, with Exchange's type annotations. */
 export function cmdletRecipient(user: RecipientUser): JsonObject {
@@ -149,6 +155,7 @@ export function setMailUser(call: SandboxCall, parameters: Parameters): Output {
     ...(exchangeGuid === null ? {} : { exchangeGuid }),
     ...(archiveGuid === null ? {} : { archiveGuid }),
     ...(external === null ? {} : { externalEmailAddress: external }),
+    ...(parameters.flag('EnableLitigationHoldForMigration') ? { isOnLitigationHold: true } : {}),
     ...hiddenChange(parameters),
   }
   return write(call, user, 'mail user changed', recipient, proxies)
@@ -196,6 +203,9 @@ export function setMailbox(call: SandboxCall, parameters: Parameters): Output {
       : {}),
     ...hiddenChange(parameters),
     ...onBehalfChange(call, user, parameters),
+    ...(parameters.has('Type')
+      ? { isShared: isSameAddress(parameters.required('Type'), 'Shared') }
+      : {}),
   }
   const proxies = addressesAfter(call, user, parameters)
   return write(call, user, 'mailbox changed', recipient, proxies)

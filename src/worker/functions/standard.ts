@@ -27,6 +27,7 @@ import {
   setExchangeExternalAddress,
   setExchangePrimaryEmail,
 } from './exchange-address.ts'
+import { setExchangeAutoReply } from './exchange-auto-reply.ts'
 import {
   removeExchangeCalendarPermission,
   setExchangeCalendarPermission,
@@ -45,6 +46,12 @@ import {
 import { getExchangeMoveSource } from './exchange-move-source.ts'
 import { newExchangeMailUser, setExchangeMoveTarget } from './exchange-move-target.ts'
 import { clearExchangePreviousMailbox, removeExchangeMailUser } from './exchange-purge.ts'
+import {
+  convertExchangeMailboxToShared,
+  enableExchangeArchive,
+  setExchangeHiddenFromAddressLists,
+  setExchangeLitigationHold,
+} from './exchange-settings.ts'
 import { newMigrationBatch, removeMigrationBatch } from './migration-batch.ts'
 import {
   addMigrationUser,
@@ -94,6 +101,11 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   removeExchangeMailboxPermission,
   setExchangeCalendarPermission,
   removeExchangeCalendarPermission,
+  setExchangeAutoReply,
+  setExchangeHiddenFromAddressLists,
+  convertExchangeMailboxToShared,
+  enableExchangeArchive,
+  setExchangeLitigationHold,
   newMigrationBatch,
   removeMigrationBatch,
   addMigrationUser,

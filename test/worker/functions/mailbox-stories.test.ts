@@ -1,7 +1,7 @@
 // Rights and settings of mailboxes as whole stories: what one step did, its undo takes back, and nothing else changes.
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
-import { story, succeeds, userOf } from './story.ts'
+import { fails, story, succeeds, userOf } from './story.ts'
 import { BOX, OBRIEN } from './tenants.ts'
 
 const KIM = "kim.o'brien@contoso.example"
@@ -34,5 +34,29 @@ describe('rights on a mailbox', () => {
     assert.deepEqual(userOf(setting, BOX).recipient!.calendarRights, [
       { userId: OBRIEN, right: 'Reviewer' },
     ])
+  })
+})
+
+describe('settings of a mailbox', () => {
+  story(
+    'a mail user gets the hold for migration, which ends only on the mailbox',
+    async (setting) => {
+      const hold = 'Set-ExchangeLitigationHold'
+      assert.equal((await succeeds(setting, hold, { Identity: KIM })).Changed, true)
+      assert.equal(userOf(setting, OBRIEN).recipient!.isOnLitigationHold, true)
+      const end = { Identity: KIM, Enabled: false }
+      await fails(setting, hold, end, 'Refused', /ends on the mailbox, after the move/)
+    },
+  )
+
+  story('replies go off and their texts stay for the next time', async (setting) => {
+    const on = { Identity: BOX_ADDRESS, InternalMessage: 'Moved.', ExternalMessage: '<b>Moved</b>' }
+    await succeeds(setting, 'Set-ExchangeAutoReply', on)
+    const off = { Identity: BOX_ADDRESS, State: 'Disabled' }
+    const { PreviousState } = await succeeds(setting, 'Set-ExchangeAutoReply', off)
+    assert.equal(PreviousState, 'Enabled')
+    const { autoReply } = userOf(setting, BOX).recipient!
+    assert.equal(autoReply.state, 'Disabled')
+    assert.match(autoReply.external, /<b>Moved<\/b>/)
   })
 })
