@@ -221,7 +221,7 @@ export const placeOfHold = ({ scope, heldAt, target }: Hold): HoldPlace => ({
   target,
 })
 
-/** The holds in force behind a place, those of batches too, the widest first; and how many there are in all. */
+/** The holds in force behind a place, those of batches too, the widest first; and how many there are in all, also behind the last one. */
 export async function listHolds(
   db: Queryable,
   { scope = HOLD_SCOPES, batchId }: HoldFilter,
@@ -236,7 +236,9 @@ export async function listHolds(
   const page = after
     ? `where (rank, "heldAt", target collate "C") > (${filter.add(after.rank)}, ${filter.add(after.heldAt)}::timestamptz, ${filter.add(after.target)})`
     : ''
-  const rows = await db.query<Hold & { total: number; rank: number }>(
+  const rows = await db.query<
+    Omit<Hold, 'scope'> & { scope: Hold['scope'] | null; total: number; rank: number }
+  >(
     `with found as (
        select *, array_position(array['${HOLD_SCOPES.join("', '")}'], scope) - 1 as rank from (
          select ${HOLD} from holds h
@@ -244,12 +246,17 @@ export async function listHolds(
          select 'batch', b.id::text, null, null, null, b.held_at, b.held_by, b.held_reason
            from batches b where b.held_at is not null) as h
         where ${filter.text})
-     select *, (select count(*)::int from found) as total from found
-      ${page} order by rank, "heldAt", target collate "C" limit ${filter.add(limit)}`,
+     select page.*, counted.total
+       from (select count(*)::int as total from found) as counted
+       left join (select * from found
+         ${page} order by rank, "heldAt", target collate "C" limit ${filter.add(limit)}) as page on true
+      order by rank, "heldAt", target collate "C"`,
     filter.values,
   )
-  const holds = rows.map(({ total: _, rank: __, ...hold }) => hold)
-  return { holds, total: rows[0]?.total ?? 0 }
+  const holds = rows.flatMap(({ total: _, rank: __, ...hold }) =>
+    hold.scope === null ? [] : [hold as Hold],
+  )
+  return { holds, total: rows[0]!.total }
 }
 
 /** Batch `b` is held as a whole by the scope `$1` with the target `$2`. */

@@ -73,9 +73,16 @@ export function forecastEnd(facts: ForecastFacts): Forecast {
     if (stepsPerMin > 0) at += (steps / stepsPerMin) * 60_000
     open += steps
   }
-  const rate = stepsPerMin === 0 ? 'at the times of its phases' : `at ${stepsPerMin} steps a minute`
-  const because = `${countText(open, 'step')} left ${rate}`
+  const because = restText(open, stepsPerMin)
   return { endsAt: new Date(at), because, heldSince: null, phases: known }
+}
+
+function restText(open: number, stepsPerMin: number): string {
+  if (open === 0) return 'nobody has a step left'
+  const left = `${countText(open, 'step')} left`
+  return stepsPerMin === 0
+    ? `its last phase is due then, ${left}`
+    : `${left} at ${stepsPerMin} steps a minute`
 }
 
 const isRunning = ({ status }: Phase): boolean => status === 'dispatched'

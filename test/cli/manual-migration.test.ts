@@ -88,7 +88,7 @@ describe('a manual migration from the command line', () => {
     assert.deepEqual([no.exit, /CONFIRMATION_REFUSED/.test(no.err)], [EXIT.failed, true])
     const yes = await cli.person({ answers: ['y'] }, 'batch', 'advance', '1')
     assert.equal(yes.exit, EXIT.ok, yes.err)
-    assert.match(yes.out, /prepare .*dispatched/)
+    assert.match(yes.out, /prepare .*running/)
     const wrong = await cli.cli('batch', 'advance', '1', '--phase', 'prepare', '--yes')
     assert.deepEqual([wrong.exit, /\(REFUSED\)/.test(wrong.err)], [EXIT.conflict, true])
     const stuck = await cli.cli(

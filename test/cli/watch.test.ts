@@ -12,7 +12,10 @@ import {
   watchLine,
   watchLines,
 } from '../../src/cli/commands/batch/watch-view.ts'
+import { DISK_WATCH } from '../../src/domain/status.ts'
 import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
+import { holdScope, resumeScope } from '../../src/engine/holds.ts'
+import { EXIT } from '../../src/errors.ts'
 import { plain } from '../api/contract/fixtures.ts'
 import { people } from '../scenarios/world.ts'
 import { type Cli, openCli } from './against-api.ts'
@@ -156,7 +159,10 @@ describe('matoolkit batch watch', () => {
   it('prints lines without a terminal, until the timeout', async () => {
     const said = await cli.cli('batch', 'watch', '1', '--timeout', '1s')
     assert.equal(said.exit, 8, said.err)
-    assert.match(said.out, /^active \| 4 in progress, 1 failed/)
+    assert.match(
+      said.out,
+      /^\w{3} \d\d \w{3} \d{4} \d\d:\d\d \S+ active \| 4 in progress, 1 failed/,
+    )
     assert.ok(!said.out.includes('\u001b'))
   })
 
@@ -221,19 +227,35 @@ describe('matoolkit batch watch', () => {
     assert.equal(pages, 3, 'a page for each state, and none for the same state')
   })
 
+  it('status tells a hold of the program once, with the command that ends it', async () => {
+    const { engine } = cli.api.world
+    const low = { actor: DISK_WATCH, reason: 'only 90 MB are free' }
+    await holdScope(engine, { scope: 'system', target: '', ...low })
+    const { out, exit } = await cli.cli('status')
+    assert.equal(exit, EXIT.needed)
+    assert.match(out, /- the whole system is held by the disk watch .*: only 90 MB are free\n/)
+    assert.equal(out.match(/matoolkit resume --all/g)?.length, 1, out)
+    assert.doesNotMatch(out, /^Holds$/m)
+    const reason = 'there is space'
+    await resumeScope(engine, { scope: 'system', target: '', actor: 'op', reason })
+  })
+
   it('prints failures as they happen, until the batch ends', async () => {
     const { world } = cli.api
     cli.api.world.answer = ({ parameters }) =>
       /user2@/.test(String(parameters.Upn)) ? { fail: 'mailbox is locked' } : { ok: true }
     const watching = start(['batch', 'watch', '1'], settingsOf(cli))
     const reading = start(['batch', 'watch', '1', '--output', 'json'], settingsOf(cli))
-    await watching.saying(/^active \| 4 in progress/m)
+    await watching.saying(/ active \| 4 in progress/)
     await reading.saying(/"status":"active"/)
     await world.pass(3_600)
     const { code, out, err } = await watching.ended
     assert.deepEqual([code, err], [0, ''], out)
-    const [followed, hints] = out.split(/(?<=\ncompleted \| 3 migrated, 2 failed\n)/)
-    assert.match(followed!, /✗ user2@contoso\.example: switch failed: mailbox is locked/)
+    const [followed, hints] = out.split(/(?<= completed \| 3 migrated, 2 failed\n)/)
+    assert.match(
+      followed!,
+      /\d\d:\d\d \S+ ✗ user2@contoso\.example: switch failed: mailbox is locked/,
+    )
     assert.doesNotMatch(followed!, /no licence left|matoolkit /)
     assert.match(
       hints!,

@@ -1,4 +1,5 @@
 // `matoolkit admin …`: after a restore of the database from a backup.
+
 import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
 import { showPages } from '../command-context.ts'
@@ -6,6 +7,7 @@ import type { Io } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
 import type { Column, Row } from '../terminal/show.ts'
 import { addVerb, CHANGE, PAGED } from './verb.ts'
+import { statusIn } from './words.ts'
 
 const RESTORED: readonly Column[] = [
   ['epoch', 'epoch'],
@@ -25,7 +27,7 @@ const RAN: readonly Column[] = [
     ({ memberKey, batchId }) => memberKey ?? (batchId === null ? 'not in the backup' : ''),
   ],
   ['STEP', 'stepName'],
-  ['NOW', 'stepStatus'],
+  ['NOW', statusIn('step', 'stepStatus')],
   ['WORKER', 'workerId', 'spare'],
 ]
 

@@ -2,45 +2,18 @@
 import type { Command } from 'commander'
 import { type CommandContext, type Flags, showPages, textFlag } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
-import type { Column, Row } from '../terminal/show.ts'
+import type { Column } from '../terminal/show.ts'
 import { batchPath, findMemberId } from './batch/paths.ts'
 import { addVerb, BATCH_ARG, PAGED } from './verb.ts'
-
-/** What happened, as one says it; the columns say to what. */
-const WORDS: Readonly<Record<string, string>> = {
-  'step dispatch': 'sent',
-  'step succeed': 'done',
-  'step fail': 'failed',
-  'step unresolved': 'failed',
-  'step time_out': 'timed out',
-  'step retry': 'to be retried',
-  'step repoll': 'polled',
-  'step incomplete': 'not done yet',
-  'step withdraw': 'taken back',
-  'step skip': 'skipped',
-  'step mark_done': 'marked done',
-  'step cancel': 'cancelled',
-  'step roll_back': 'rolled back',
-  'step rollback_begun': 'rollback started',
-  'member fail': 'failed',
-  'member remove': 'removed',
-  'member join': 'joined',
-  'member rejoin': 'rejoined',
-  'member held': 'held',
-  'member resumed': 'resumed',
-}
-
-const eventWords = ({ entity, event }: Row): string =>
-  WORDS[`${String(entity)} ${String(event)}`] ??
-  `${String(entity)} ${String(event).replaceAll('_', ' ')}`
+import { EVENT_TO, eventWords } from './words.ts'
 
 export const EVENT_COLUMNS: readonly Column[] = [
   ['AT', 'at'],
   ['MEMBER', 'memberKey'],
   ['PHASE', 'phaseName', 'spare'],
   ['STEP', 'stepName'],
-  ['WHAT', (row) => eventWords(row)],
-  ['TO', 'toStatus', 'spare'],
+  ['WHAT', eventWords],
+  EVENT_TO,
   ['BY', 'actor', 'spare'],
   ['BECAUSE', 'because'],
 ]

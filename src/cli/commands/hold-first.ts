@@ -44,9 +44,14 @@ export async function holdThenAsk(context: CommandContext, held: Held): Promise<
 function stoppedText({ withdrawnJobs, runningJobs }: Row): string {
   const withdrawn = Number(withdrawnJobs)
   const running = Number(runningJobs)
+  if (withdrawn + running === 0) return 'Nothing new is sent; no job was waiting or running.'
   const taken =
     running === 0
       ? 'no job is running'
       : `${countText(running, 'job is', 'jobs are')} running and ${running === 1 ? 'finishes' : 'finish'}`
-  return `Nothing new is sent: ${countText(withdrawn, 'job was', 'jobs were')} withdrawn, ${taken}.`
+  const back =
+    withdrawn === 0
+      ? 'no job was waiting'
+      : `${countText(withdrawn, 'job was', 'jobs were')} withdrawn`
+  return `Nothing new is sent: ${back}, ${taken}.`
 }

@@ -10,6 +10,7 @@ import { batchPath, memberPath } from './batch/paths.ts'
 import { EVENT_COLUMNS } from './events.ts'
 import { ATTEMPT_COLUMN, NOW_COLUMN } from './step-texts.ts'
 import { addVerb, BATCH_ARG, MEMBER_ARG } from './verb.ts'
+import { statusIn } from './words.ts'
 
 const MEMBER: readonly Column[] = [
   ['member', 'member.memberKey'],
@@ -27,7 +28,7 @@ const STEPS: readonly Column[] = [
   ['KIND', 'kind', 'spare'],
   ['PHASE', 'phaseName'],
   ['STEP', 'stepName'],
-  ['STATUS', 'status'],
+  ['STATUS', statusIn('step', 'status')],
   ATTEMPT_COLUMN,
   ['POLLS', 'pollCount', 'spare'],
   NOW_COLUMN,

@@ -99,7 +99,7 @@ async function showStatus(show: Show, io: Io, body: Row): Promise<void> {
   const hasEnds = phases.some((phase) => endOf(phase) !== null)
   const columns = phaseColumns(now).filter(([title]) => hasEnds || title !== 'BATCH ENDS')
   await showSection(show, 'Phases', phases, columns)
-  await showSection(show, 'Holds', rowsIn(body, 'holds'), HOLDS)
+  await showSection(show, 'Holds', holdsOf(body), HOLDS)
   await showSection(show, 'Sources', rowsIn(body, 'sources'), sourceColumns(now))
   await showSection(show, 'Workers', rowsIn(body, 'workers'), WORKERS)
   show.say(
@@ -148,6 +148,16 @@ function stateOf(phase: Row, now: Date): string {
   const ms = +new Date(String(dueAt)) - +now
   const when = ms < 0 ? `due ${durationText(-ms)} ago` : `in ${durationText(ms)}`
   return `${when}, ${Number(membersActive)} ${Number(membersActive) === 1 ? 'person' : 'people'}${held}`
+}
+
+/** Those that nobody is needed for: the others are told above, with the same command. */
+function holdsOf(body: Row): Row[] {
+  const told = new Set(
+    rowsIn(body, 'needs')
+      .filter(({ kind }) => kind === 'hold')
+      .map(({ command }) => command),
+  )
+  return rowsIn(body, 'holds').filter(({ endsWith }) => !told.has(endsWith!))
 }
 
 const HOLDS: readonly Column[] = [

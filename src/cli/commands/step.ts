@@ -6,6 +6,7 @@ import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
 import { stepNow } from './step-texts.ts'
 import { addVerb } from './verb.ts'
+import { statusIn } from './words.ts'
 
 const STEP: readonly Column[] = [
   ['step', 'step.id'],
@@ -14,7 +15,7 @@ const STEP: readonly Column[] = [
   ['batch', 'step.batchId'],
   ['phase', 'step.phaseName'],
   ['member', 'step.memberKey'],
-  ['status', 'step.status'],
+  ['status', statusIn('step', 'step.status')],
   ['now', ({ step }) => stepNow(step as Row)],
   ['worker', 'step.workerId'],
   ['function', 'step.functionName'],

@@ -27,8 +27,11 @@ export interface Verb {
     about: string,
     choices: readonly string[],
   ])[]
-  /** Flags with a list of fixed values, separated by commas. */
-  readonly lists?: Verb['choices']
+  /** Flags with a list of fixed values, separated by commas; `words` are other names of values, as tables show them. */
+  readonly lists?: readonly (readonly [
+    ...NonNullable<Verb['choices']>[number],
+    words?: Readonly<Record<string, string>>,
+  ])[]
   /** The answer is text by nature, in a pipe as on a terminal, unless `--output` is given. */
   readonly isText?: true
   /** Sentences below the list of flags. */
@@ -81,9 +84,9 @@ export function addVerb(noun: Command, io: Io, verb: Verb): void {
   for (const [spelling, about, choices] of verb.choices ?? []) {
     command.addOption(new Option(spelling, about).choices([...choices]))
   }
-  for (const [spelling, about, values] of verb.lists ?? []) {
+  for (const [spelling, about, values, words] of verb.lists ?? []) {
     const option = new Option(spelling, about).choices([...values])
-    command.addOption(option.argParser((text: string) => listedValues(text, values)))
+    command.addOption(option.argParser((text: string) => listedValues(text, values, words)))
   }
   for (const spelling of verb.hiddenOptions ?? [])
     command.addOption(new Option(spelling).hideHelp())
@@ -121,8 +124,15 @@ const batchArgOf = ({ args = [] }: Verb): number =>
   args.findIndex(([, about]) => about === BATCH_ARG[1])
 
 /** The values without blanks. Throws for one that is not allowed, with the one that was probably meant. */
-function listedValues(text: string, values: readonly string[]): string {
-  const given = text.split(',').map((value) => value.trim())
+function listedValues(
+  text: string,
+  values: readonly string[],
+  words: Readonly<Record<string, string>> = {},
+): string {
+  const given = text
+    .split(',')
+    .map((value) => value.trim())
+    .map((value) => (Object.hasOwn(words, value) ? words[value]! : value))
   const wrong = given.find((value) => !values.includes(value))
   if (wrong === undefined) return given.join(',')
   throw new InvalidArgumentError(hintFor(wrong, values, 'There are'))

@@ -78,14 +78,15 @@ export function countsText(phase: Phase): string {
   return [...counts, ...(ended < steps ? [`${ended} of ${steps} steps`] : [])].join(' · ')
 }
 
-/** Begins with the day: a migration lasts longer than one. */
+/** Begins with the day: a migration lasts longer than one. A log has no head that says the date and the zone. */
 export function newsLine(
   { at, mark, style, text }: NewsItem,
   width: number,
   paint: Paint,
   zone: string,
+  timeText = dayTimeText,
 ): string {
-  const time = dayTimeText(at, zone)
+  const time = timeText(at, zone)
   const shown = withZonedTimes(text, at, zone)
   return `${paint('dim', time)} ${paint(style, mark)} ${cutTo(shown, width - time.length - 3)}`
 }

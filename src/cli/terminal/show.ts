@@ -10,15 +10,17 @@ export const OUTPUT_FORMATS = ['table', 'json', 'yaml', 'csv'] as const
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number]
 
 export type Row = Readonly<Record<string, Json>>
-/**
- * A heading, and its value: a path in the row such as `members.failed`, or a function. On a narrow terminal `spare` columns are
- * omitted first, and `whole` columns are never cut.
- */
-export type Column = readonly [
-  title: string,
-  value: string | ((row: Row) => Json | undefined),
-  room?: 'spare' | 'whole',
-]
+/** A path in the row such as `members.failed`, or a function. */
+export type ColumnValue = string | ((row: Row) => Json | undefined)
+
+/** What CSV has, and how a table says it. */
+interface Worded {
+  readonly value: ColumnValue
+  readonly say: (value: Json, row: Row) => Json
+}
+
+/** A heading and its value. On a narrow terminal `spare` columns are omitted first, and `whole` columns are never cut. */
+export type Column = readonly [title: string, value: ColumnValue | Worded, room?: 'spare' | 'whole']
 
 export interface Listing {
   /** The API's answer. */
@@ -100,7 +102,13 @@ export const DRY_RUN_FIELD: Column = [
 /** The rows under a name of an answer. */
 export const rowsIn = (body: Row, name: string): Row[] => (body[name] ?? []) as unknown as Row[]
 
-function valueAt(row: Row, value: Column[1]): Json {
+function valueFor(format: 'csv' | 'table', row: Row, value: Column[1]): Json {
+  if (typeof value !== 'object') return valueAt(row, value)
+  const found = valueAt(row, value.value)
+  return format === 'table' ? value.say(found, row) : found
+}
+
+function valueAt(row: Row, value: ColumnValue): Json {
   if (typeof value === 'function') return value(row) ?? null
   return value.split('.').reduce<Json>((at, name) => {
     const isMap = typeof at === 'object' && at !== null && !Array.isArray(at)
@@ -132,7 +140,7 @@ async function csvText(
 ): Promise<string> {
   const { csvLine } = await import('../../csv.ts')
   const header = hasHeader ? [columns.map(([title]) => title)] : []
-  const lines = rows.map((row) => columns.map(([, value]) => textOf(valueAt(row, value))))
+  const lines = rows.map((row) => columns.map(([, value]) => textOf(valueFor('csv', row, value))))
   return withoutLineEnd([...header, ...lines].map(csvLine).join(''))
 }
 
@@ -147,7 +155,7 @@ function showTable(rows: readonly Row[], columns: readonly Column[], io: Io): vo
 }
 
 function tableColumn(rows: readonly Row[], [title, value, room]: Column, io: Io): TableColumn {
-  const values = rows.map((row) => valueAt(row, value))
+  const values = rows.map((row) => valueFor('table', row, value))
   const isAll = (test: (value: Json) => boolean) =>
     values.every((each) => each === null || test(each))
   const isNumber = isAll((each) => typeof each === 'number')
@@ -159,6 +167,6 @@ function tableColumn(rows: readonly Row[], [title, value, room]: Column, io: Io)
 
 const recordText = (whole: Row, fields: readonly Column[], io: Io): string =>
   fieldsText(
-    fields.map(([title, value]) => [title, shown(valueAt(whole, value), io)] as const),
+    fields.map(([title, value]) => [title, shown(valueFor('table', whole, value), io)] as const),
     io,
   )

@@ -153,7 +153,7 @@ export function fieldsText(
 
 const STYLES: Readonly<Record<string, Style>> = {
   failed: 'red',
-  poll_timeout: 'red',
+  'timed out': 'red',
   broken: 'red',
   held: 'yellow',
   polling: 'yellow',

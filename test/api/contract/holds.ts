@@ -186,6 +186,13 @@ export function holdContract(): void {
         next = body.next
       }
       assert.deepEqual(pages, [['system', 'worker w1'], ['batch 1', 'member 1'], ['member 2']])
+      const { next } = (await api.call<Holds>('GET', '/api/holds?limit=4')).body
+      await api.call('POST', '/api/batches/1/members/1/resume', { body: { reason } })
+      await api.call('POST', '/api/batches/1/members/2/resume', { body: { reason } })
+      const behind = (await api.call<Holds>('GET', `/api/holds?cursor=${next}`)).body
+      assert.deepEqual([behind.holds, behind.total, behind.next], [[], 3, null])
+      await api.call('POST', '/api/batches/1/members/1/hold', { body: { reason } })
+      await api.call('POST', '/api/batches/1/members/2/hold', { body: { reason } })
       const ofBatch = await api.call<Holds>('GET', '/api/holds?batchId=1&scope=batch,member')
       assert.equal(ofBatch.body.total, 3)
       const ofNone = await api.call<Holds>('GET', '/api/holds?batchId=2')

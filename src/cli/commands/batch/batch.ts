@@ -14,6 +14,7 @@ import {
   type Verb,
   WAITING,
 } from '../verb.ts'
+import { statusesByWord } from '../words.ts'
 import {
   runAddMembers,
   runAdvance,
@@ -58,7 +59,9 @@ const READ_VERBS: readonly Verb[] = [
       ['--held', 'only held batches'],
       ...PAGED,
     ],
-    lists: [['--status <list>', 'only with these statuses', STATUSES.batch]],
+    lists: [
+      ['--status <list>', 'only with these statuses', STATUSES.batch, statusesByWord('batch')],
+    ],
     choices: [['--sort <order>', 'sort order', ['newest', 'oldest', 'start', 'start_latest']]],
     examples: [
       'batch list',
@@ -124,7 +127,7 @@ const READ_VERBS: readonly Verb[] = [
       ['--error <text>', 'only with this text in the error'],
       ...PAGED,
     ],
-    lists: [['--status <list>', 'only with these statuses', STATUSES.step]],
+    lists: [['--status <list>', 'only with these statuses', STATUSES.step, statusesByWord('step')]],
     examples: ['batch steps 7 --status failed', 'batch steps 7 --member ada@contoso.com'],
     run: runListSteps,
   },

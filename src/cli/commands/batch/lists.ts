@@ -19,10 +19,11 @@ import {
   textFlag,
 } from '../../command-context.ts'
 import { inViewersZone } from '../../terminal/io.ts'
-import { type Column, type Row, rowsIn, type Show } from '../../terminal/show.ts'
+import { type Column, type ColumnValue, type Row, rowsIn, type Show } from '../../terminal/show.ts'
 import { loadItems, sayItems } from '../attention.ts'
 import { type HoldInForce, loadHoldsInForce, sayHeldSystem, sayHolds } from '../holds-in-force.ts'
 import { ATTEMPT_COLUMN, NOW_COLUMN } from '../step-texts.ts'
+import { statusIn } from '../words.ts'
 import { batchPath, findMemberId } from './paths.ts'
 
 /** Holds named above a batch. */
@@ -47,13 +48,15 @@ const PHASES: readonly Column[] = [
   ['STARTED', 'dispatchedAt', 'spare'],
   [
     'STATUS',
-    ({ status, skippedBecause }) => (skippedBecause ? `${status}: ${skippedBecause}` : status),
+    statusIn('phase', ({ status, skippedBecause }) =>
+      skippedBecause ? `${status}: ${skippedBecause}` : status,
+    ),
   ],
-  ['MEMBERS', 'members.total'],
-  ['PASSED', 'members.passed'],
-  ['FAILED', 'members.failed'],
-  ['STOPPED', 'members.stopped', 'spare'],
-  ['STEPS OPEN', ({ steps }) => openSteps(steps as Row)],
+  ['MEMBERS', onceBegun('members.total')],
+  ['PASSED', onceBegun('members.passed')],
+  ['FAILED', onceBegun('members.failed')],
+  ['STOPPED', onceBegun('members.stopped'), 'spare'],
+  ['STEPS OPEN', onceBegun(({ steps }) => openSteps(steps as Row))],
   ['ENDED', 'completedAt', 'spare'],
 ]
 const MEMBERS: readonly Column[] = [
@@ -66,6 +69,13 @@ const MEMBERS: readonly Column[] = [
   ['ERROR', 'failure.error'],
 ]
 
+/** Nothing in the table before a phase has begun: its 0 members would read as nobody to come. */
+function onceBegun(value: ColumnValue): Column[1] {
+  const isToCome = ({ status, members }: Row) =>
+    status === 'pending' && (members as Row).total === 0
+  return { value, say: (count, phase) => (isToCome(phase) ? null : count) }
+}
+
 /** What became of the person in a row of the API. */
 export function outcomeCell({ outcome, movedToBatchId }: Row): string {
   return outcomeWord(outcome as Outcome, movedToBatchId as number | null)
@@ -76,7 +86,7 @@ const STEPS: readonly Column[] = [
   ['MEMBER', 'memberKey', 'whole'],
   ['PHASE', 'phaseName'],
   ['STEP', 'stepName'],
-  ['STATUS', 'status'],
+  ['STATUS', statusIn('step', 'status')],
   ATTEMPT_COLUMN,
   ['VERSION', 'runbookVersion', 'spare'],
   ['WORKER', 'workerId', 'spare'],
@@ -120,7 +130,9 @@ function listColumns(holds: readonly HoldInForce[]): Column[] {
   const isHeld = ({ held, runbookName, endedAt }: Row) =>
     held || (endedAt === null && (isAll || runbooks.has(String(runbookName))))
   return LIST.map((column) =>
-    column[0] === 'STATUS' ? ['STATUS', (row) => (isHeld(row) ? 'held' : row.status)] : column,
+    column[0] === 'STATUS'
+      ? ['STATUS', statusIn('batch', (row) => (isHeld(row) ? 'held' : row.status))]
+      : column,
   )
 }
 
@@ -141,7 +153,7 @@ const BATCH_FIELDS: readonly Column[] = [
     ({ batch }) =>
       `${String((batch as Row).runbookName)} version ${Number((batch as Row).runbookVersion)}`,
   ],
-  ['status', 'batch.status'],
+  ['status', statusIn('batch', 'batch.status')],
   ['failed in init', ({ initSteps }) => initFailure(initSteps as Row[] | undefined)],
   ['held', ({ batch }) => heldText(batch as Row)],
   ['start', 'batch.batchStartTime'],

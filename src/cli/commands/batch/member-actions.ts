@@ -1,5 +1,6 @@
 // `matoolkit batch retry`, `redo`, `readd-member`, `set-variable` …: actions on one or many members. A dry run names the people, a
 // person confirms, and the request carries their number: a selection that changed in between is refused.
+
 import { countText } from '../../../domain/count-text.ts'
 import type { Json } from '../../../domain/json.ts'
 import { EXIT, MatoolkitError } from '../../../errors.ts'
@@ -14,6 +15,7 @@ import {
 } from '../../command-context.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../../terminal/show.ts'
+import { statusWord } from '../words.ts'
 import { outputsFrom } from './outputs.ts'
 import { batchPath } from './paths.ts'
 import { selectPeople } from './select-people.ts'
@@ -147,7 +149,7 @@ function requireSomebody(
 
 async function waitForEnd(context: CommandContext, id: string): Promise<void> {
   const page = await waitUntilIdle(context, id)
-  context.show.say(`Batch ${id} is ${String((page.batch as Row).status)}.`)
+  context.show.say(`Batch ${id} is ${statusWord('batch', String((page.batch as Row).status))}.`)
   failOnFailedPhase(context, page)
 }
 

@@ -3,6 +3,7 @@
 
 import { type Outcome, outcomeWord } from '../../../domain/outcome.ts'
 import { fullTimeText } from '../../../domain/zoned-time.ts'
+import { statusWord } from '../words.ts'
 import { BATCH_ENDED } from './lists.ts'
 import type {
   CourseEvent,
@@ -159,7 +160,7 @@ ${isTimed ? html`<td>${time(phase.dueAt)}</td>` : null}
 }
 
 const statusOf = ({ status, skippedBecause }: ReportPhase): string =>
-  skippedBecause ? `${status} (${skippedBecause})` : status
+  skippedBecause ? `${status} (${skippedBecause})` : statusWord('phase', status)
 
 /** A visual form of the number next to it, hidden from screen readers. */
 function bar({ passed, total }: ReportPhase['members']): Html | null {

@@ -1,5 +1,6 @@
 // `matoolkit batch report`: the outcome of a batch in a file. CSV has a line per member, JSON everything, HTML a self-contained page
 // that prints well. Every member is in it, and nothing internal unless asked. A report that fails halfway leaves no file behind.
+
 import { extname } from 'node:path'
 import { csvLine } from '../../../csv.ts'
 import { outcomeWord } from '../../../domain/outcome.ts'
@@ -8,6 +9,7 @@ import { printable } from '../../../printable.ts'
 import { type CommandContext, type Flags, idOf, textFlag } from '../../command-context.ts'
 import { requireReplaceable, writeNewFile } from '../../files.ts'
 import { safeFor, withoutLineEnd } from '../../terminal/io.ts'
+import { statusIn } from '../words.ts'
 import {
   loadHead,
   type MemberPages,
@@ -54,7 +56,7 @@ export async function runReport(
   await context.show.one({ file, format, batchId, status, members }, [
     ['file', 'file'],
     ['batch', 'batchId'],
-    ['status', 'status'],
+    ['status', statusIn('batch', 'status')],
     ['members', 'members.total'],
     ['failed', 'members.failed'],
     ['removed', 'members.removed'],

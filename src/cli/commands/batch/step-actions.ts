@@ -5,6 +5,7 @@ import { type CommandContext, type Flags, idOf } from '../../command-context.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row } from '../../terminal/show.ts'
 import type { RunCommand } from '../verb.ts'
+import { statusIn } from '../words.ts'
 import { outputsFrom } from './outputs.ts'
 import { isSelecting } from './select-people.ts'
 
@@ -14,7 +15,7 @@ const STEP_FIELDS: readonly Column[] = [
   ['member', 'step.memberKey'],
   ['phase', 'step.phaseName'],
   ['name', 'step.stepName'],
-  ['status', 'step.status'],
+  ['status', statusIn('step', 'step.status')],
   DRY_RUN_FIELD,
 ]
 

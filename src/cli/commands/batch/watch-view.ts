@@ -19,6 +19,7 @@ import {
   stateText,
 } from '../../terminal/progress-text.ts'
 import { cutTo } from '../../terminal/text-width.ts'
+import { statusWord } from '../words.ts'
 import { BATCH_ENDED } from './lists.ts'
 
 /** The parts of GET /api/batches/{id}/summary that are shown. */
@@ -108,7 +109,9 @@ export function watchLines(frame: WatchFrame, size: Size, paint: Paint): string[
   const time =
     `${fullTimeText(now, zone)}  ${offsetText(dateOf(batch.batchStartTime), now)}`.trimEnd()
   const title = cutTo(titleOf(summary), width - time.length - 2)
-  const state = batch.held ? paint('yellow', cutTo(heldText(summary), width)) : batch.status
+  const state = batch.held
+    ? paint('yellow', cutTo(heldText(summary), width))
+    : statusWord('batch', batch.status)
   const above = [
     `${paint('bold', title)}${' '.repeat(width - title.length - time.length)}${time}`,
     trouble === null ? state : paint('red', cutTo(trouble, width)),
@@ -178,6 +181,6 @@ export function watchLine(frame: WatchFrame): string {
     .filter(({ status }) => status === 'dispatched')
     .map((phase) => `${phase.name}: ${countsText(phase)}`)
   const { batch } = summary
-  const state = batch.held ? heldText(summary) : batch.status
+  const state = batch.held ? heldText(summary) : statusWord('batch', batch.status)
   return printable([state, ...running, outlookText(frame)].join(' | '))
 }

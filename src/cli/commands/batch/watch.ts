@@ -2,6 +2,7 @@
 // per change, with `--output` a record per event and per new state. Stopping the watch does not affect the batch.
 
 import type { Json } from '../../../domain/json.ts'
+import { fullTimeText } from '../../../domain/zoned-time.ts'
 import { EXIT, MatoolkitError, messageOf } from '../../../errors.ts'
 import { type CommandContext, durationMs } from '../../command-context.ts'
 import { followEvents } from '../../event-stream.ts'
@@ -203,8 +204,8 @@ class BatchWatcher {
     this.#lastLine = line
     if (show.format === 'table') {
       const news = fresh.map(newsFrom).filter((item) => item !== null)
-      for (const item of news) io.out(newsLine(item, PLAIN_WIDTH, io.paint, io.zone))
-      if (isNew) io.out(line)
+      for (const item of news) io.out(newsLine(item, PLAIN_WIDTH, io.paint, io.zone, fullTimeText))
+      if (isNew) io.out(`${fullTimeText(this.#frame.now, io.zone)} ${line}`)
       return
     }
     for (const event of fresh) {
