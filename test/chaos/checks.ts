@@ -21,9 +21,17 @@ export async function missingAcknowledged(db: Db, folder: string): Promise<strin
   const lost = orders
     .filter((order) => !there.has(keyOf(order)))
     .map(({ actor, what, batchId }) => `${actor}: "${what}" of batch ${batchId} was answered`)
+  return [
+    ...lost.map((line) => `${line} and is not there`),
+    ...(await missingResults(db, folder)),
+  ].slice(0, SHOWN_MAX)
+}
+
+/** Every result that the bus acknowledged is in the database. After a restore: of the jobs of that epoch. */
+export async function missingResults(db: Db, folder: string, epoch = ''): Promise<string[]> {
   const answered = new Set(
     readJournals(folder, 'effects').flatMap(({ what, jobId }) =>
-      what === 'answered' ? [jobId] : [],
+      what === 'answered' && jobId.endsWith(epoch) ? [jobId] : [],
     ),
   )
   const settled = await db.query<{ jobId: string }>(
@@ -31,8 +39,9 @@ export async function missingAcknowledged(db: Db, folder: string): Promise<strin
      union all select substr(message_id, length('result-') + 1) from messages where topic = 'worker-results'`,
   )
   for (const { jobId } of settled) answered.delete(jobId)
-  const unsettled = [...answered].map((jobId) => `the result of ${jobId} was acknowledged`)
-  return [...lost, ...unsettled].slice(0, SHOWN_MAX).map((line) => `${line} and is not there`)
+  return [...answered]
+    .slice(0, SHOWN_MAX)
+    .map((jobId) => `the result of ${jobId} was acknowledged and is not there`)
 }
 
 /** A member's effects follow the order of its steps: none begins before the previous one succeeded. */

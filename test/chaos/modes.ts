@@ -5,6 +5,7 @@ import { cutTenantMode } from './modes/cut-tenant.ts'
 import { databaseDown } from './modes/database-down.ts'
 import { diskFullMode } from './modes/disk-full.ts'
 import { freeze } from './modes/freeze.ts'
+import { restoreMode } from './modes/restore.ts'
 
 const kills = harmMode(
   'kills',
@@ -19,6 +20,7 @@ export const CHAOS_MODES: readonly [ChaosMode, ...ChaosMode[]] = [
   databaseDown,
   cutTenantMode,
   diskFullMode,
+  restoreMode,
 ]
 
 export const chaosMode = (name: string): ChaosMode | undefined =>

@@ -15,6 +15,7 @@ import { SYSTEM } from '../../src/domain/holds.ts'
 import { DISK_WATCH } from '../../src/domain/status.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { resumeScope } from '../../src/engine/holds.ts'
+import { makeRestoreWatch, noticeRestore } from '../../src/engine/restores.ts'
 import { RunbookCache } from '../../src/engine/runbook-cache.ts'
 import { WorkerPace } from '../../src/engine/worker-pace.ts'
 import { MatoolkitError, messageOf } from '../../src/errors.ts'
@@ -141,7 +142,13 @@ async function servicesOf(
   const bus = journaled(plain, name, effects, noticed)
   const abilities = await abilitiesOf(part, effects, clock)
   const make: Record<Role, () => Service[]> = {
-    orchestrator: () => [makeOrchestrator({ engine, bus, clock, chunk: CHUNK, onError })],
+    orchestrator: () => [
+      makeOrchestrator({ engine, bus, clock, chunk: CHUNK, onError }),
+      everyLoop({
+        ...{ name: 'restore watch', clock, intervalMs: RESTORE_LOOK_MS, onError },
+        runOnce: watchRestores(engine, (reason) => console.error(reason)),
+      }),
+    ],
     worker: () => [
       new Worker({
         workerId: WORKER_ID,
@@ -166,6 +173,17 @@ async function servicesOf(
   const time = databaseClockLoop({ db, clock, maxSkewMs: 30_000, onReport: () => {}, onError })
   const disk = part.minFreeMb === undefined ? [] : diskServices(part, engine, onError)
   return [time, ...disk, ...part.roles.flatMap((role) => make[role]())]
+}
+
+const RESTORE_LOOK_MS = 1_000
+
+/** As the program does: it looks again and again, and says what it has noticed. */
+function watchRestores(engine: Engine, say: (reason: string) => void): () => Promise<void> {
+  const look = makeRestoreWatch(engine)
+  return async () => {
+    const restored = await look()
+    if (restored) say(restored.hold.reason)
+  }
 }
 
 const RESUME_INTERVAL_MS = 1_000
@@ -214,6 +232,7 @@ async function run(part: Part): Promise<void> {
   const db = await open(part)
   if (db.kind === 'pglite') await migrate(db, clock.now())
   await followDatabaseTime(db, clock, 30_000)
+  if (part.roles.includes('orchestrator')) await noticeRestore(chaosDoor(db, clock))
   const services = await servicesOf(part, db, clock)
   for (const service of services) service.start()
   process.send?.('ready')

@@ -229,7 +229,7 @@ export async function batchAfterBatch(
 }
 
 /** The database may be down at this moment. */
-async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+export async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await ask()
