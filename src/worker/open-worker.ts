@@ -121,18 +121,24 @@ interface Vault {
 }
 
 async function openVault(config: Config, clock: Clock, tokens: Tokens): Promise<Vault> {
-  const { keyVaultUrl, secretsFolder, secretsKey, identityClientId } = config
-  if (keyVaultUrl === null) {
-    const key = secretsKey === null ? null : Buffer.from(secretsKey, 'base64')
-    const secrets = await openFolderVault({ folder: secretsFolder, key })
-    return { secrets, where: 'local folder', keyVault: null }
-  }
+  const { secretsFolder, secretsKey } = config
+  const keyVault = openKeyVault(config, clock, tokens)
+  if (keyVault !== null) return { secrets: keyVault, where: config.keyVaultUrl!, keyVault }
+  const key = secretsKey === null ? null : Buffer.from(secretsKey, 'base64')
+  const secrets = await openFolderVault({ folder: secretsFolder, key })
+  return { secrets, where: 'local folder', keyVault }
+}
+
+/** Null when the settings name none. */
+export function openKeyVault(config: Config, clock: Clock, tokens: Tokens): KeyVault | null {
+  const { keyVaultUrl, identityClientId } = config
+  if (keyVaultUrl === null) return null
   const request = {
     from: 'machine',
     clientId: identityClientId,
     scope: keyVaultScope(keyVaultUrl),
   } as const
-  const keyVault = new KeyVault({
+  return new KeyVault({
     clock,
     url: keyVaultUrl,
     token: (refused) => tokens.get(request, refused),
@@ -140,7 +146,6 @@ async function openVault(config: Config, clock: Clock, tokens: Tokens): Promise<
     random: Math.random,
     timeout: AbortSignal.timeout,
   })
-  return { secrets: keyVault, where: keyVaultUrl, keyVault }
 }
 
 interface SignedInTenant {

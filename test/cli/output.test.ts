@@ -20,6 +20,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'scheduler tick': 'tick.test.ts: it needs a data source',
   'automation tick': 'tick.test.ts: it needs a data source',
   'query preview': 'serve.test.ts: it needs a scheduler in the same process',
+  'tenant check': 'tenant-check.test.ts: it needs a tenant',
   'db migrate': 'schema.test.ts: it needs an empty server',
   'db grant': 'database-roles.test.ts: it needs roles of a server',
   'db revoke': 'database-roles.test.ts: it needs roles of a server',

@@ -170,6 +170,11 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'system',
     load: async () => (await import('../../cli/commands/doctor.ts')).addDoctorCommands,
   },
+  tenant: {
+    about: 'check a Microsoft 365 tenant',
+    group: 'system',
+    load: async () => (await import('./tenant.ts')).addTenantCommands,
+  },
   function: {
     about: 'inspect worker functions',
     group: 'runbooks',

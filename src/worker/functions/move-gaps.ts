@@ -166,7 +166,7 @@ function addressGaps(wanted: WantedMove, { recipient, acceptedDomains }: TargetF
  * The names vary by where the licence was bought; seen were CROSS_TENANT_USER_DATA_MIGRATION, CROSSTENANTUSERDATAMIGRATION and the plan
  * EXCHANGEONLINE_T2TMBXMOVE (Exchange Team Blog: "EXCHANGET2TMBXMOVE"). No document lists them all: unconfirmed.
  */
-const isMoveLicence = (name: string): boolean =>
+export const isMoveLicence = (name: string): boolean =>
   /T2TMBXMOVE|CROSSTENANTUSERDATAMIGRATION/i.test(name.replaceAll('_', ''))
 
 function licenceGaps({ isLicensedAtSource }: WantedMove, { plans }: TargetFacts): Gap[] {

@@ -1,0 +1,130 @@
+// `matoolkit tenant check`: signs in as a worker would, works out what the runbook needs, and prints one line per check. Needs no server.
+import { dirname, resolve } from 'node:path'
+import { parse } from 'csv-parse/sync'
+import { readBytes } from '../cli/files.ts'
+import type { Io } from '../cli/terminal/io.ts'
+import { openShow } from '../cli/terminal/output.ts'
+import type { Column, OutputFormat, Row } from '../cli/terminal/show.ts'
+import { type Clock, realClock } from '../clock.ts'
+import { type Config, loadConfig } from '../config.ts'
+import { decodeCsv } from '../csv-text.ts'
+import type { Json } from '../domain/json.ts'
+import { type Runbook, type RunbookStep, readRunbook } from '../domain/runbook/read.ts'
+import { EXIT, MatoolkitError } from '../errors.ts'
+import { createLog } from '../log.ts'
+import { printable } from '../printable.ts'
+import { makeTokens } from '../sign-in/token.ts'
+import { openCredential } from '../worker/credential.ts'
+import { STANDARD_FUNCTIONS } from '../worker/functions/standard.ts'
+import { NO_TENANT } from '../worker/m365/api.ts'
+import { connectTenant, tokenEndpointsOf } from '../worker/m365/connect.ts'
+import { openKeyVault } from '../worker/open-worker.ts'
+import { checkTenant, type TenantPlan } from '../worker/tenant-check.ts'
+
+export interface TenantCheckFlags {
+  readonly source?: true
+  readonly target?: true
+  readonly runbook?: string
+  readonly people?: number
+  readonly output?: OutputFormat
+}
+
+const CHECKS: readonly Column[] = [
+  ['CHECK', 'name', 'whole'],
+  ['STATE', 'state'],
+  ['ABOUT', 'about'],
+  ['WHAT TO DO', 'advice'],
+]
+
+export async function runTenantCheck(
+  flags: TenantCheckFlags,
+  io: Io,
+  config: Config = loadConfig(),
+): Promise<void> {
+  const show = openShow(flags.output, io)
+  const plan = await planOf(flags, config.workerId)
+  const tenant = await connect(config, realClock(), io)
+  const checks = await checkTenant({ tenant, plan, signal: new AbortController().signal })
+  const isOk = checks.every(({ state }) => state !== 'failed')
+  const rows = checks as unknown as Row[]
+  const whole: Json = { isOk, checks: rows as unknown as Json }
+  // Advice is printed below the table: a column would cut it.
+  const columns = show.format === 'table' ? CHECKS.slice(0, -1) : CHECKS
+  await show.list({ whole, rows, columns, empty: '' })
+  for (const { name, about, advice } of checks.filter((check) => check.advice !== ''))
+    show.say(printable(`\n${name}: ${about}\n  ${advice}`))
+  if (!isOk) io.exitCode = EXIT.failed
+}
+
+/** Warnings of the sign-in go to stderr; the vault is opened only for a certificate in it. */
+async function connect(config: Config, clock: Clock, io: Io) {
+  const destination = { write: (line: string) => io.err(line.trimEnd()) }
+  const log = createLog({ level: 'error', format: 'pretty', clock, destination })
+  const tokens = makeTokens(clock, tokenEndpointsOf(config))
+  const keyVault = openKeyVault(config, clock, tokens)
+  const credential = await openCredential(config, clock, log, keyVault)
+  return connectTenant({ config, credential, tokens, clock, secrets: NO_TENANT.secrets })
+}
+
+async function planOf(
+  { source, target, runbook: file, people }: TenantCheckFlags,
+  workerId: string | null,
+): Promise<TenantPlan> {
+  const side = source ? 'source' : target ? 'target' : null
+  if (file === undefined) {
+    const nothing = { endpoints: [], deliveryDomains: [], licences: [] }
+    return { side, functions: STANDARD_FUNCTIONS, ...nothing, people: people ?? null }
+  }
+  const runbook = await runbookIn(file)
+  const steps = stepsFor(runbook, workerId)
+  const used = new Set(steps.map((step) => step.function.toLowerCase()))
+  return {
+    side,
+    functions: STANDARD_FUNCTIONS.filter(({ name }) => used.has(name.toLowerCase())),
+    endpoints: literals(steps, 'SourceEndpoint'),
+    deliveryDomains: literals(steps, 'TargetDeliveryDomain'),
+    licences: literals(
+      steps.filter((step) => /^Add-/i.test(step.function)),
+      'SkuId',
+    ),
+    people: people ?? (await peopleIn(runbook, file)),
+  }
+}
+
+async function runbookIn(file: string): Promise<Runbook> {
+  const { runbook, problems } = readRunbook(await readBytes(file))
+  if (runbook !== null) return runbook
+  const errors = problems.filter(({ severity }) => severity === 'error')
+  const first = errors[0]?.message ?? ''
+  throw new MatoolkitError('RUNBOOK_INVALID', { count: errors.length, first })
+}
+
+/** Those of this worker, if it is one of the runbook's. */
+function stepsFor(runbook: Runbook, workerId: string | null): RunbookStep[] {
+  const all = [
+    ...runbook.init,
+    ...runbook.phases.flatMap(({ steps }) => steps),
+    ...runbook.onMemberRemoved,
+    ...[...runbook.rollbacks.values()].flat(),
+  ]
+  const own = all.filter((step) => step.workerId.toLowerCase() === workerId?.toLowerCase())
+  return own.length > 0 ? own : all
+}
+
+/** Values that are the same for everybody: text without a variable. */
+function literals(steps: readonly RunbookStep[], parameter: string): string[] {
+  const given = steps.flatMap(({ params }) =>
+    Object.entries(params).flatMap(([name, value]) =>
+      name.toLowerCase() === parameter.toLowerCase() && typeof value === 'string' ? [value] : [],
+    ),
+  )
+  return [...new Set(given.filter((value) => !value.includes('{{')))]
+}
+
+/** The rows of the runbook’s CSV, which lies in its folder; null for another source. */
+async function peopleIn({ dataSource }: Runbook, file: string): Promise<number | null> {
+  if (dataSource.path === null) return null
+  const bytes = await readBytes(resolve(dirname(file), dataSource.path))
+  const rows = parse(decodeCsv(bytes), { bom: true, columns: true, skip_empty_lines: true })
+  return (rows as unknown[]).length
+}
