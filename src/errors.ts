@@ -111,7 +111,7 @@ export const ERRORS = table({
   BATCH_NOT_FOUND: {
     http: 404,
     exit: EXIT.notFound,
-    sentence: 'There is no batch {batchId}. List the batches to find its id.',
+    sentence: 'There is no batch {batchId}. List the batches with "matoolkit batch list".',
   },
   BATCH_EXISTS: {
     http: 409,

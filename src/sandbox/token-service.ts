@@ -4,6 +4,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Json } from '../domain/json.ts'
 import { AssertionFault, requireAssertion } from './assertion.ts'
 import { ok, type SandboxResponse } from './call.ts'
+import { GRAPH_ROUTES } from './graph/routes.ts'
 import { guidOf } from './identity.ts'
 import { GraphRefusal } from './refusal.ts'
 import type { Application, CLOUDS } from './state.ts'
@@ -41,6 +42,12 @@ const APPLICATION_IDS: Readonly<Record<TokenAudience, string>> = {
 const resourcesOf = ({ state }: SandboxTenant, api: TokenAudience): readonly string[] => [
   ...NAMES[state.cloud][api],
   APPLICATION_IDS[api],
+]
+
+/** An application without a list may do everything, and its tokens say so: workers read their rights from them. */
+const EVERY_ROLE: readonly string[] = [
+  ...new Set(GRAPH_ROUTES.flatMap(({ permissions }) => permissions)),
+  'Exchange.ManageAsApp',
 ]
 
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
@@ -157,7 +164,7 @@ export class TokenService {
       tid: tenant.id,
       // Makes two tokens of the same second differ.
       uti: guidOf('token', this.#issued),
-      ...(application.roles === null ? {} : { roles: application.roles }),
+      roles: application.roles ?? EVERY_ROLE,
     }
     const signed = `${base64({ typ: 'JWT', alg: 'HS256' })}.${base64(claims)}`
     const access_token = `${signed}.${this.#signature(signed)}`

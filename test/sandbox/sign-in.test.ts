@@ -14,6 +14,8 @@ import forge from 'node-forge'
 import type { Seed } from '../../src/sandbox/state.ts'
 import { readCertificate } from '../../src/sign-in/certificate.ts'
 import { AZURE_ENDPOINTS, makeTokens } from '../../src/sign-in/token.ts'
+import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
+import { missingRights, rightsIn } from '../../src/worker/rights.ts'
 import {
   assertRefused,
   EXCHANGE,
@@ -287,6 +289,15 @@ describe('a token', () => {
       500011,
     ],
   ]
+  it('shows every right of an application that may do everything, and only those of another', async () => {
+    await using under = await openUnderTest(SEED)
+    const graph = rightsIn(await under.token(GRAPH, TENANT))
+    const exchange = rightsIn(await under.token(EXCHANGE, TENANT))
+    assert.deepEqual([...missingRights(STANDARD_FUNCTIONS, { graph, exchange }).keys()], [])
+    const { body } = await ask(under, { client_id: CLIENT, client_secret: 'x' }, id(72))
+    assert.deepEqual(rightsIn(String(body.access_token)), ['User.Read.All'])
+  })
+
   for (const [name, more, status, error, number] of WRONG) {
     it(`is refused for ${name}`, async () => {
       await using under = await openUnderTest(SEED)
