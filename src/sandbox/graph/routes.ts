@@ -5,6 +5,7 @@ import { badRequest } from '../refusal.ts'
 import * as external from './external.ts'
 import * as groups from './groups.ts'
 import * as licences from './licences.ts'
+import { makeAccessPass } from './sign-in-methods.ts'
 import * as users from './users.ts'
 
 export interface GraphRoute {
@@ -89,10 +90,21 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
   {
     method: 'PATCH',
     path: '/users/{user}',
-    permissions: [...WRITE_USER, 'User.EnableDisableAccount.All'],
+    permissions: [
+      ...WRITE_USER,
+      'User.EnableDisableAccount.All',
+      'User-PasswordProfile.ReadWrite.All',
+    ],
     about:
       '204. Rules as for a new user; refuses `proxyAddresses` and other read-only properties, and `mail` of a mail user or a user with a mailbox, which Exchange masters.',
     handle: users.updateUser,
+  },
+  {
+    method: 'POST',
+    path: '/users/{user}/authentication/temporaryAccessPassMethods',
+    permissions: ['UserAuthenticationMethod.ReadWrite.All'],
+    about: '201, with the value, told this once. Replaces an earlier pass. 10 to 43,200 minutes.',
+    handle: makeAccessPass,
   },
   {
     method: 'DELETE',

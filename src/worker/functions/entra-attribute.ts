@@ -30,19 +30,19 @@ const DATES: readonly string[] = ['employeeHireDate', 'employeeLeaveDateTime']
 /** Directory extensions, named after the app that defined them. */
 const CUSTOM = /^extension_[0-9a-f]{32}_\w+$/i
 
-const attributeName = nameParameter
+export const attributeName = nameParameter
   .transform((given) => WRITABLE.find((known) => isSameText(known, given)) ?? given)
   .refine((known) => WRITABLE.includes(known) || CUSTOM.test(known), {
     error: ({ input }) =>
       `"${String(input)}" is not an attribute this function writes: ${WRITABLE.slice(0, -15).join(', ')}, ${EXTENSIONS}.extensionAttribute1 to 15 and extension_…`,
   })
 
-const attributeValue = z
+export const attributeValue = z
   .union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.string())])
   .transform((value) => (value === '' ? null : value))
 
 /** The value in the form that Graph takes for this attribute. */
-function valueFor(name: string, value: z.infer<typeof attributeValue>): Json {
+export function valueFor(name: string, value: z.infer<typeof attributeValue>): Json {
   if (LISTS.includes(name)) return value === null ? [] : [value].flat().map(String)
   if (name === 'usageLocation' && value === null)
     throw new FunctionRefused('usageLocation cannot be cleared. Give a country code such as US.')
@@ -50,7 +50,7 @@ function valueFor(name: string, value: z.infer<typeof attributeValue>): Json {
 }
 
 /** Graph returns a date with its time, whatever was given. */
-function isSameAttribute(name: string, before: Json, value: Json): boolean {
+export function isSameAttribute(name: string, before: Json, value: Json): boolean {
   if (isDeepStrictEqual(before, value)) return true
   if (!DATES.includes(name) || typeof before !== 'string' || typeof value !== 'string') return false
   return Date.parse(before) === Date.parse(value)

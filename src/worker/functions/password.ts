@@ -39,12 +39,15 @@ export interface StoredPassword {
 const READABLE_CHARS_MAX = 60
 
 /** Letters, digits and hyphens, as Key Vault requires; readable, and unique to this account and tenant by its digest. */
-function secretName({ tenant }: ReplicationContext, upn: string): string {
-  const account = upn.toLowerCase()
+export function secretNameOf({ tenant }: ReplicationContext, kind: string, name: string): string {
+  const account = name.toLowerCase()
   const digest = createHash('sha256').update(`${tenant.id}\n${account}`).digest('hex').slice(0, 16)
   const readable = account.replaceAll(/[^a-z0-9]+/g, '-').slice(0, READABLE_CHARS_MAX)
-  return `password-${readable}-${digest}`
+  return `${kind}-${readable}-${digest}`
 }
+
+const secretName = (caller: ReplicationContext, upn: string): string =>
+  secretNameOf(caller, 'password', upn)
 
 /** The reference of the account's stored password, or null if there is none. */
 export async function findPassword(

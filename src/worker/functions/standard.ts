@@ -5,6 +5,7 @@ import {
   setManagerOfEntraUser,
   testEntraAttributeMatch,
 } from './entra-attribute.ts'
+import { setEntraUserAttributes } from './entra-attributes.ts'
 import {
   addEntraGroupMember,
   removeEntraGroupMember,
@@ -12,6 +13,8 @@ import {
 } from './entra-group.ts'
 import { convertEntraB2bToInternal, newEntraB2bInvitation } from './entra-guest.ts'
 import { addEntraUserLicense, removeEntraUserLicense } from './entra-licence.ts'
+import { testEntraLicense } from './entra-licence-test.ts'
+import { newEntraTemporaryAccessPass, resetEntraPassword } from './entra-sign-in.ts'
 import {
   disableEntraUser,
   enableEntraUser,
@@ -69,10 +72,13 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   newEntraUser,
   setEntraUserUpn,
   setEntraUserAttribute,
+  setEntraUserAttributes,
   setManagerOfEntraUser,
   enableEntraUser,
   disableEntraUser,
   revokeEntraUserSessions,
+  resetEntraPassword,
+  newEntraTemporaryAccessPass,
   removeEntraUser,
   restoreEntraUser,
   addEntraGroupMember,
@@ -83,6 +89,7 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   convertEntraB2bToInternal,
   testEntraAttributeMatch,
   testEntraGroupMembership,
+  testEntraLicense,
   getExchangeMoveSource,
   newExchangeMailUser,
   setExchangeMoveTarget,

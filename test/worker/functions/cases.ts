@@ -1,6 +1,7 @@
 // One row per function: its parameters, its result on the first and second run, its effects in the tenant, what it refuses.
 // situations.test.ts runs over this table; a function without a row fails it.
 import type { Json } from '../../../src/domain/json.ts'
+import { ENTRA_CASES } from './entra-cases.ts'
 import { EXCHANGE_CASES } from './exchange-cases.ts'
 import {
   ADA,
@@ -46,6 +47,7 @@ const ENTERPRISEPACK = '6fd2c87f-b296-42f0-b197-1e91e994b900'
 
 export const CASES: Readonly<Record<string, Case>> = {
   ...EXCHANGE_CASES,
+  ...ENTRA_CASES,
   'New-EntraUser': {
     params: {
       DisplayName: "Nora O'Hara",

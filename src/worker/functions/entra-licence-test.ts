@@ -1,0 +1,88 @@
+// Whether the services of a licence are ready. Assigning one returns at once; its plans are provisioned later (licenseDetails).
+import { z } from 'zod'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { defineFunction } from '../catalogue.ts'
+import { pathOf } from '../m365/api.ts'
+import { isNotFound } from '../m365/not-found.ts'
+import { textOf } from './entra-directory.ts'
+import { notThereReason, noUser } from './failure.ts'
+import { anyList, isSameText, nameParameter, userId } from './parameters.ts'
+import { onceIfPolled, type ReplicationContext, retryUntilFound } from './replication.ts'
+
+const tested = z.object({
+  complete: z.boolean(),
+  data: z.object({
+    Match: z.boolean(),
+    UserId: z.string(),
+    SkuId: z.string(),
+    Pending: z.array(z.string()).describe('Plans that are not ready, each with its status.'),
+    Reason: notThereReason,
+  }),
+})
+
+/** Disabled plans are not wanted, so nothing waits for them unless they are named. */
+const READY = ['Success']
+const SETTLED = [...READY, 'Disabled']
+
+export const testEntraLicense = defineFunction({
+  name: 'Test-EntraLicense',
+  description: 'Tests whether a user has a licence and its services are provisioned.',
+  parameters: z.strictObject({
+    UserId: userId,
+    SkuId: nameParameter.describe('SKU id, or part number such as SPE_E3.'),
+    Plans: anyList(nameParameter)
+      .optional()
+      .describe('Names or ids of the plans to wait for, such as EXCHANGE_S_ENTERPRISE; else all.'),
+  }),
+  result: tested,
+  permissions: { graph: ['User.Read.All'] },
+  isIdempotent: true,
+  undo: null,
+  run: async (call): Promise<z.infer<typeof tested>> => {
+    const { UserId, SkuId, Plans = [] } = call.params
+    const found = await retryUntilFound(onceIfPolled(call), () => licencesOf(call, UserId))
+    const licence = found?.find((one) => isNamed(one, ['skuId', 'skuPartNumber'], SkuId))
+    const plans = objectsOf(licence?.servicePlans)
+    const lacking = Plans.filter((name) => !plans.some((plan) => isPlan(plan, name)))
+    const wanted =
+      Plans.length === 0 ? plans : plans.filter((plan) => Plans.some((name) => isPlan(plan, name)))
+    const fitting = Plans.length === 0 ? SETTLED : READY
+    const Pending = wanted
+      .filter((plan) => !fitting.includes(textOf(plan.provisioningStatus)))
+      .map((plan) => `${textOf(plan.servicePlanName)}: ${textOf(plan.provisioningStatus)}`)
+    const Reason =
+      found === null
+        ? noUser(UserId).message
+        : licence === undefined
+          ? `"${UserId}" has no licence "${SkuId}". Assign it with Add-EntraUserLicense.`
+          : lacking.length > 0
+            ? `The licence "${SkuId}" has no plan "${lacking.join('", "')}". Check the names.`
+            : null
+    const isReady = Reason === null && Pending.length === 0
+    return { complete: isReady, data: { Match: isReady, UserId, SkuId, Pending, Reason } }
+  },
+})
+
+const isNamed = (object: JsonObject, keys: readonly string[], name: string): boolean =>
+  keys.some((key) => isSameText(textOf(object[key]), name))
+
+const isPlan = (plan: JsonObject, name: string): boolean =>
+  isNamed(plan, ['servicePlanName', 'servicePlanId'], name)
+
+const objectsOf = (value: Json | undefined): JsonObject[] =>
+  Array.isArray(value) ? (value as JsonObject[]) : []
+
+/** Null when there is no such user. */
+async function licencesOf(
+  { tenant, signal }: ReplicationContext,
+  user: string,
+): Promise<JsonObject[] | null> {
+  try {
+    const path = pathOf`/users/${user}/licenseDetails`
+    const { body } = await tenant.graph.call({ method: 'GET', path, signal })
+    return objectsOf((body as JsonObject).value)
+  } catch (error) {
+    if (isNotFound(error)) return null
+    throw error
+  }
+}

@@ -1,0 +1,52 @@
+// Rows of cases.ts for functions that change how people of the directory are described and sign in.
+import type { Case } from './cases.ts'
+import { ADA, BOX, NOBODY } from './tenants.ts'
+
+const noUser = { UserId: NOBODY }
+const NO_USER = /has no user "00000000-0000-4000-8000-000000000999"/
+
+export const ENTRA_CASES: Readonly<Record<string, Case>> = {
+  'Set-EntraUserAttributes': {
+    params: {
+      UserId: 'ada@contoso.example',
+      Attributes: {
+        DEPARTMENT: 'Sales',
+        businessPhones: ['+49 1', '+49 2'],
+        'onPremisesExtensionAttributes.extensionAttribute1': 'wave 1',
+        'onPremisesExtensionAttributes.extensionAttribute2': 'floor 4',
+        city: '',
+      },
+    },
+    gives: { UserId: ADA, Changed: true },
+    again: { Previous: {}, Changed: false },
+    effects: ['user changed'],
+    wrong: { Attributes: { passwordProfile: 'x' } },
+    missing: { params: noUser, says: NO_USER },
+  },
+  'Reset-EntraPassword': {
+    params: { UserId: 'ada@contoso.example' },
+    gives: { UserId: ADA },
+    again: {},
+    effects: ['user changed'],
+    isRepeated: true,
+    wrong: { ForceChangePasswordNextSignIn: 'maybe' },
+    missing: { params: noUser, says: NO_USER },
+  },
+  'New-EntraTemporaryAccessPass': {
+    params: { UserId: ADA, LifetimeInMinutes: '480', StartDateTime: '2030-03-01T08:00:00Z' },
+    gives: { UserId: ADA, LifetimeInMinutes: 480, IsUsableOnce: false },
+    again: {},
+    effects: ['access pass made'],
+    isRepeated: true,
+    wrong: { LifetimeInMinutes: 5 },
+    missing: { params: noUser, says: NO_USER },
+  },
+  'Test-EntraLicense': {
+    params: { UserId: BOX, SkuId: 'ENTERPRISEPACK', Plans: 'EXCHANGE_S_ENTERPRISE' },
+    gives: { complete: true, data: { Match: true, Pending: [] } },
+    again: {},
+    effects: [],
+    wrong: { SkuId: '' },
+    missing: { params: { SkuId: 'NO_SUCH_SKU' }, says: /has no licence "NO_SUCH_SKU"/ },
+  },
+}
