@@ -30,7 +30,7 @@ const TEXTS: Readonly<Record<string, RegExp>> = {
   'runbook validate': /plain\.yaml: valid, 2 warnings\n$/,
   'runbook get': /^\nname: plain\n/,
   'runbook diff': /^--- plain version 1\n/,
-  'batch watch': /^completed \| /,
+  'batch watch': / completed \| /,
   'auth token': /^\S+\n$/,
   'db migrate': /^Applied /,
   'db grant': /rights\n$/,
