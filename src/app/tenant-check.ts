@@ -1,4 +1,5 @@
 // `matoolkit tenant check`: signs in as a worker would, works out what the runbook needs, and prints one line per check. Needs no server.
+import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { readBytes } from '../cli/files.ts'
@@ -121,10 +122,14 @@ function literals(steps: readonly RunbookStep[], parameter: string): string[] {
   return [...new Set(given.filter((value) => !value.includes('{{')))]
 }
 
-/** The rows of the runbook’s CSV, which lies in its folder; null for another source. */
+/** The rows of the runbook's CSV in the same folder; null for another source, and when the file lies only on the server. */
 async function peopleIn({ dataSource }: Runbook, file: string): Promise<number | null> {
-  if (dataSource.path === null) return null
-  const bytes = await readBytes(resolve(dirname(file), dataSource.path))
-  const rows = parse(decodeCsv(bytes), { bom: true, columns: true, skip_empty_lines: true })
+  const csv = dataSource.path === null ? null : resolve(dirname(file), dataSource.path)
+  if (csv === null || !existsSync(csv)) return null
+  const rows = parse(decodeCsv(await readBytes(csv)), {
+    bom: true,
+    columns: true,
+    skip_empty_lines: true,
+  })
   return (rows as unknown[]).length
 }

@@ -1,6 +1,8 @@
 // `matoolkit tenant check` against sandbox tenants: every line ok where a tenant is set up, and what to do where it is not. It changes nothing.
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { addTenantCommands } from '../../src/app/commands/tenant.ts'
 import { runTenantCheck, type TenantCheckFlags } from '../../src/app/tenant-check.ts'
@@ -180,6 +182,15 @@ describe('matoolkit tenant check, the set-up of mailbox moves', () => {
     const nowhere = { migrationEndpoints: [{ name: 'fabrikam', remoteTenant: 'gone.example' }] }
     const { lines } = await target(nowhere)
     assert.match(lines['migration endpoint fabrikam']!, /^warning .*its test was refused/)
+  })
+
+  it('counts licences without people where the CSV lies only on the server', async () => {
+    const alone = join(mkdtempSync(join(tmpdir(), 'matoolkit-')), 'full-migration.yaml')
+    copyFileSync(RUNBOOK, alone)
+    const { lines } = await check(both(), { target: true, runbook: alone }, AS_WORKER)
+    const licence = lines['licence CROSS_TENANT_USER_DATA_MIGRATION']!
+    assert.equal(licence, 'ok | 10,000 of 10,000 left')
+    rmSync(dirname(alone), { recursive: true })
   })
 
   it('warns where the licence for the move is not in this tenant', async () => {
