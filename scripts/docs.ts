@@ -7,6 +7,7 @@ import { createMeter } from '../src/api/metrics.ts'
 import { openApiDocument } from '../src/api/openapi.ts'
 import { allRoutes } from '../src/api/routes.ts'
 import { SETTINGS } from '../src/config.ts'
+import { actorText, ERROR_TABLE, retryText } from '../src/domain/error-meanings/meaning-of.ts'
 import { type Entity, TRANSITIONS, type Transition } from '../src/domain/transitions.ts'
 import { ERRORS, EXIT } from '../src/errors.ts'
 import { CHAOS_MODES } from '../test/chaos/modes.ts'
@@ -28,6 +29,7 @@ export interface GeneratedDocument {
 export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/errors.md', section: 'errors', render: renderErrors },
   { file: 'docs/errors.md', section: 'exit codes', render: renderExitCodes },
+  { file: 'docs/microsoft-errors.md', section: 'meanings', render: renderMeanings },
   { file: 'docs/configuration.md', section: 'settings', render: renderSettings },
   { file: 'docs/transitions.md', section: 'transitions', render: renderTransitions },
   { file: 'docs/versions.md', section: 'phase outcomes', render: renderPhaseOutcomes },
@@ -69,6 +71,24 @@ function renderErrors(): string {
     sentence.replaceAll(/\{(\w+)( \w+)?\}/g, '*$1*$2'),
   ])
   return markdownTable(['Code', 'HTTP', 'Exit', 'Sentence'], rows)
+}
+
+function renderMeanings(): string {
+  return Object.entries(ERROR_TABLE)
+    .map(([title, entries]) => {
+      const rows = entries.map((one) => [
+        `\`${one.id}\``,
+        one.example,
+        one.means,
+        actorText(one.actor),
+        one.todo,
+        retryText(one.retry),
+        one.source + (one.isUnconfirmed ? ' (*unconfirmed*)' : ''),
+      ])
+      const header = ['Id', 'Example', 'Means', 'Who acts', 'What to do', 'Retry', 'Source']
+      return `## ${title}\n\n${markdownTable(header, rows)}`
+    })
+    .join('\n\n')
 }
 
 function renderBugBank(): string {

@@ -2,6 +2,8 @@
 import { z } from 'zod'
 import type { BatchLine } from '../db/views/batches.ts'
 import { ACTION_NAMES, type Candidate, shownAction } from '../domain/decide/actions.ts'
+import { ERROR_ACTORS, RETRY_ADVICE } from '../domain/error-meanings/entry.ts'
+import { meaningOf } from '../domain/error-meanings/meaning-of.ts'
 import type { Phase } from '../domain/facts.ts'
 import { outcomeCounts } from '../domain/outcome.ts'
 import {
@@ -117,6 +119,17 @@ export function shownPhase(facts: Phase, waitsFor: string | null): z.input<typeo
   }
 }
 
+/** What a known error of Microsoft means; null for texts that the table does not have. */
+export const errorMeaning = z
+  .strictObject({
+    id: z.string(),
+    means: z.string(),
+    actor: z.enum(ERROR_ACTORS).meta({ description: 'Who must act.' }),
+    todo: z.string(),
+    retry: z.enum(RETRY_ADVICE).meta({ description: 'Whether a retry helps.' }),
+  })
+  .meta({ id: 'ErrorMeaning', description: 'See docs/microsoft-errors.md.' })
+
 export const step = z
   .strictObject({
     id: z.int(),
@@ -143,11 +156,17 @@ export const step = z
     deadlineAt: nullableDateTime,
     completedAt: nullableDateTime,
     errorMessage: nullableText,
+    meaning: errorMeaning.nullable(),
     hasLateResult: z.boolean(),
     waitsFor: z.enum(['slot', 'job', 'retry', 'poll']).nullable(),
     wakeAt: nullableDateTime,
   })
   .meta({ id: 'Step' })
+
+export const shownStep = <Line extends { readonly errorMessage: string | null }>(line: Line) => ({
+  ...line,
+  meaning: meaningOf(line.errorMessage),
+})
 
 /** Status, hold, start and version of the batch, and the status of each phase. */
 export const batchEtag = (line: BatchLine, phases: readonly Phase[]): string =>

@@ -163,14 +163,22 @@ export class SandboxApis {
       case 'drop-before':
         return null
       case 'drop-after':
-        try {
-          this.#handle(request, signed)
-        } catch (error) {
-          if (!isRefusal(error)) throw error
-        }
+        this.#handleUnheard(request, signed)
         return null
+      case 'error-after':
+        this.#handleUnheard(request, signed)
+        throw new GraphRefusal(fault.status, ...SERVER_ERRORS[fault.status])
       default:
         return this.#handle(request, signed)
+    }
+  }
+
+  /** The caller does not learn how it ended. */
+  #handleUnheard(request: ApiRequest, signed: SignedInCaller): void {
+    try {
+      this.#handle(request, signed)
+    } catch (error) {
+      if (!isRefusal(error)) throw error
     }
   }
 
@@ -268,8 +276,9 @@ const CONCURRENCY_REACHED =
   'You have reached the maximum number of concurrent requests per tenant. Please wait and try again'
 
 const SERVER_ERRORS: Readonly<
-  Record<500 | 502 | 503 | 504, readonly [code: string, message: string]>
+  Record<429 | 500 | 502 | 503 | 504, readonly [code: string, message: string]>
 > = {
+  429: ['TooManyRequests', 'Too many requests.'],
   500: ['InternalServerError', 'An unexpected error occurred.'],
   502: ['BadGateway', 'The upstream service did not answer.'],
   503: ['ServiceUnavailable', 'The service is temporarily unavailable.'],

@@ -15,6 +15,10 @@ const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('slow'), delaySec: seconds.default(2) }),
   z.strictObject({ kind: z.literal('drop-before') }),
   z.strictObject({ kind: z.literal('drop-after') }),
+  z.strictObject({
+    kind: z.literal('error-after'),
+    status: z.union([z.literal(429), z.literal(503), z.literal(504)]).default(503),
+  }),
   z.strictObject({ kind: z.literal('expired-token') }),
 ])
 
@@ -26,6 +30,7 @@ export const FAULT_KINDS = [
   'slow',
   'drop-before',
   'drop-after',
+  'error-after',
   'expired-token',
 ] as const
 

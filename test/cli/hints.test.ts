@@ -125,6 +125,60 @@ async function tryHint({ cli }: Cli, command: string): Promise<void> {
   assert.notEqual(said.total, 0, `${command} lists somebody`)
 }
 
+describe('an error of Microsoft 365', () => {
+  const LOCATION =
+    'Microsoft Graph returned 400 Request_BadRequest: License assignment cannot be done for user with invalid usage location.'
+  const MEANS = 'The account has no country, and a licence needs one.'
+  const REMEDY =
+    'Who acts: the author of the runbook. Set UsageLocation in the step of Add-EntraUserLicense. A retry helps after that.'
+
+  it('is explained by failures, stuck and member show, and by the API', async () => {
+    const cli = await openCli()
+    try {
+      await reach(cli.api, {
+        name: 'two causes, one of them known',
+        fails: (name, number) => {
+          if (name !== 'licence') return undefined
+          return number <= 2 ? LOCATION : number === 3 ? 'something else' : undefined
+        },
+        prints: [],
+      })
+      for (const command of ['failures 1', 'stuck 1', 'member show 1 user1@contoso.example']) {
+        const { out } = await cli.cli(...words(command))
+        const told = out.replaceAll(/\s+/g, ' ')
+        for (const sentence of [MEANS, REMEDY])
+          assert.equal(told.split(sentence).length, 2, `${command} says once: ${sentence}\n${out}`)
+      }
+      const other = await cli.cli('member', 'show', '1', 'user3@contoso.example')
+      assert.doesNotMatch(other.out, /Who acts/)
+      const json = async (...command: string[]) =>
+        JSON.parse((await cli.cli(...command, '--output', 'json')).out) as {
+          groups: { sample: { message: string }; meaning: object | null }[]
+          steps: { stepName: string; meaning: object | null }[]
+        }
+      const meaning = {
+        id: 'graph-usage-location-missing',
+        means: MEANS,
+        actor: 'runbook_author',
+        todo: 'Set UsageLocation in the step of Add-EntraUserLicense.',
+        retry: 'after_fix',
+      }
+      const { groups } = await json('failures', '1')
+      assert.deepEqual(
+        groups.map((group) => group.meaning),
+        [meaning, null],
+      )
+      const { steps } = await json('member', 'show', '1', 'user1@contoso.example')
+      assert.deepEqual(
+        steps.flatMap((one) => (one.meaning ? [[one.stepName, one.meaning]] : [])),
+        [['licence', meaning]],
+      )
+    } finally {
+      await cli.close()
+    }
+  })
+})
+
 describe('every printed hint works:', () => {
   for (const state of STATES) {
     it(state.name, async () => {

@@ -119,6 +119,16 @@ describe('a fault', () => {
     assert.deepEqual(await under.done(), ['user changed'])
   })
 
+  it('error-after: the response is an error without Retry-After, after the effect', async () => {
+    await using under = await openUnderTest(SEED)
+    const fault = { kind: 'error-after', status: 429 } as const
+    await setFaults(under, { script: [{ on: 'PATCH *', fault }] })
+    const answer = await change(under)
+    assertRefused(answer, 429, 'TooManyRequests', /Too many requests/)
+    assert.equal(answer.headers.get('retry-after'), null)
+    assert.deepEqual(await under.done(), ['user changed'])
+  })
+
   it('drop-after loses a refusal', async () => {
     await using under = await openUnderTest(SEED, {
       faults: { script: [{ on: 'Set-MailUser', fault: 'drop-after' }] },

@@ -72,10 +72,12 @@ describe('webhooks', () => {
   })
 
   it('are retried when the receiver is busy, not when it may have received them', async () => {
-    replies = [{ status: 429 }, { status: 202 }]
+    replies = [{ status: 429, headers: { 'retry-after': '1' } }, { status: 202 }]
     assert.equal(await post(`${service.url}/hook`), 202)
-    replies = ['cut']
-    const error = await post(`${service.url}/hook`)
-    assert.ok(error instanceof ApiError && error.isOutcomeUnknown)
+    for (const reply of ['cut', { status: 429 }, { status: 503 }] as const) {
+      replies = [reply]
+      const error = await post(`${service.url}/hook`)
+      assert.ok(error instanceof ApiError && error.isOutcomeUnknown)
+    }
   })
 })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { BATCH_SORTS, type BatchLine, countBatches, listBatches } from '../../db/views/batches.ts'
 import { listInitSteps } from '../../db/views/steps.ts'
 import { BATCH_STATUSES } from '../../domain/transitions.ts'
-import { batch, phase, shownBatch, step } from '../batch-shapes.ts'
+import { batch, phase, shownBatch, shownStep, step } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { showPhases } from '../phase-waits.ts'
@@ -93,12 +93,13 @@ const getRoute = read({
     const available = state.phases
       .filter(({ status }) => status === 'pending')
       .map(({ name }) => name)
+    const initSteps = await listInitSteps(engine.db, batchId, INIT_STEPS_MAX)
     const body = {
       batch: shownBatch(state.line),
       nextPhase: nextPhaseOf(state, hasInit, available),
       availablePhases: available,
       phases: await showPhases(engine, state),
-      initSteps: await listInitSteps(engine.db, batchId, INIT_STEPS_MAX),
+      initSteps: initSteps.map(shownStep),
       timeZone: runbook.dataSource.timeZone,
     }
     return { status: 200, body, etag: state.etag }

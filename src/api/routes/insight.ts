@@ -5,6 +5,7 @@ import { loadHolds } from '../../db/holds.ts'
 import { countReviews } from '../../db/reviews.ts'
 import { listWaitGroups, listWorkerFacts } from '../../db/views/insight.ts'
 import { keysOfMembers } from '../../db/views/status.ts'
+import { meaningOf } from '../../domain/error-meanings/meaning-of.ts'
 import { sumSteps } from '../../domain/facts.ts'
 import {
   type FailureGroup,
@@ -22,7 +23,7 @@ import {
 } from '../../domain/transitions.ts'
 import { listGroupActions } from '../../engine/actions.ts'
 import { estimateBatch } from '../batch-estimate.ts'
-import { action, batch, phase, STEP_KINDS, shownBatch } from '../batch-shapes.ts'
+import { action, batch, errorMeaning, phase, STEP_KINDS, shownBatch } from '../batch-shapes.ts'
 import { type BatchState, loadBatchLine, loadBatchState } from '../batch-state.ts'
 import { FAILURES_MAX, GROUPS_LISTED_MAX, type GroupedFailures } from '../failure-cache.ts'
 import { showPhases } from '../phase-waits.ts'
@@ -126,6 +127,7 @@ const failures = z
             memberId: z.int().nullable(),
             message: z.string(),
           }),
+          meaning: errorMeaning.nullable(),
           list: z
             .string()
             .meta({ description: 'The command that lists everybody, without the program’s name.' }),
@@ -171,7 +173,8 @@ const failuresRoute = read({
       const { memberIds, ...shown } = group
       const people = memberIds.map((memberId) => keys.get(memberId)!)
       const list = listCommand(batchId, group, flagsOf(group).flags)
-      return { ...shown, people, list, actions: actions[at] ?? [] }
+      const meaning = meaningOf(group.sample.message)
+      return { ...shown, people, meaning, list, actions: actions[at] ?? [] }
     })
     return { status: 200, body: { ...rest, groups: named } }
   },

@@ -6,7 +6,7 @@ import { listAttempts, listStepsOfMember } from '../../db/views/steps.ts'
 import { MEMBER_STATUSES } from '../../domain/transitions.ts'
 import { listCandidates } from '../../engine/actions.ts'
 import { MatoolkitError } from '../../errors.ts'
-import { action, shownActions, step } from '../batch-shapes.ts'
+import { action, shownActions, shownStep, step } from '../batch-shapes.ts'
 import { loadBatchLine } from '../batch-state.ts'
 import { event } from '../events/event-shape.ts'
 import { type Route, read } from '../route.ts'
@@ -74,7 +74,7 @@ const detailRoute = read({
       member,
       actions: shownActions(candidates),
       blockedBecause: refused?.refusal ?? null,
-      steps,
+      steps: steps.map(shownStep),
       attempts,
       events,
     }

@@ -12,7 +12,7 @@ import {
   skip,
 } from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
-import { step } from '../batch-shapes.ts'
+import { shownStep, step } from '../batch-shapes.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { etagOf, requireEtag } from '../http/etag.ts'
 import { change, type Route, type RouteRequest, read } from '../route.ts'
@@ -83,7 +83,7 @@ const getRoute = read({
   handle: async ({ engine, params: { stepId } }) => {
     const found = await requireStep(engine, stepId)
     const attempts = await listAttempts(engine.db, [stepId], ATTEMPTS_MAX)
-    return { status: 200, body: { step: found, attempts }, etag: stepEtag(found) }
+    return { status: 200, body: { step: shownStep(found), attempts }, etag: stepEtag(found) }
   },
 })
 
@@ -140,7 +140,7 @@ async function decide<Body>(
   }
   return {
     status: 200 as const,
-    body: { isDryRun: dryRun, step: after },
+    body: { isDryRun: dryRun, step: shownStep(after) },
     etag: stepEtag(dryRun ? before : after),
     auditNote: dryRun ? null : auditNote,
   }

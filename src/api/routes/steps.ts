@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { countSteps, listSteps, STEP_SORTS, type StepFilter } from '../../db/views/steps.ts'
 import { STEP_STATUSES } from '../../domain/transitions.ts'
-import { STEP_KINDS, step } from '../batch-shapes.ts'
+import { STEP_KINDS, shownStep, step } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { type Route, read } from '../route.ts'
@@ -53,7 +53,7 @@ const listRoute = read({
     const counted = totalByCounters(state, filter)
     const total = counted ?? (await countSteps(db, batchId, filter, COUNT_MAX))
     const isTotalExact = counted !== null || total < COUNT_MAX
-    return { status: 200, body: { steps: [...rows], total, isTotalExact, next } }
+    return { status: 200, body: { steps: rows.map(shownStep), total, isTotalExact, next } }
   },
 })
 

@@ -146,6 +146,7 @@ const FAULT_WORDS: Readonly<Record<string, string>> = {
   error: 'failed with a server error',
   'drop-before': 'lost before arrival',
   'drop-after': 'answered, response lost',
+  'error-after': 'done, then failed with a server error',
   'expired-token': 'refused for an expired token',
 }
 

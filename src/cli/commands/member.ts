@@ -1,7 +1,10 @@
 // `matoolkit member …`: one member's data, steps and events.
 import type { Command } from 'commander'
+import type { ErrorMeaning } from '../../domain/error-meanings/entry.ts'
 import type { Json } from '../../domain/json.ts'
+import { FAILED_STEP_STATUSES } from '../../domain/transitions.ts'
 import { EXIT } from '../../errors.ts'
+import { printable } from '../../printable.ts'
 import type { CommandContext } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
@@ -10,6 +13,7 @@ import { batchPath, memberPath } from './batch/paths.ts'
 import { EVENT_COLUMNS } from './events.ts'
 import { ATTEMPT_COLUMN, NOW_COLUMN } from './step-texts.ts'
 import { addVerb, BATCH_ARG, MEMBER_ARG } from './verb.ts'
+import { sayMeaning } from './ways-out.ts'
 import { statusIn } from './words.ts'
 
 const MEMBER: readonly Column[] = [
@@ -132,9 +136,25 @@ async function runShowMember(
   const { data, outputs } = body.member as Row
   await showSection(show, 'Data', valuesOf(data as Row), VALUES)
   await showSection(show, 'Outputs of steps', valuesOf(outputs as Row), VALUES)
-  await showSection(show, 'Steps', rowsIn(body, 'steps'), STEPS)
+  const steps = rowsIn(body, 'steps')
+  await showSection(show, 'Steps', steps, STEPS)
+  sayMeanings(show, steps)
   const columns = EVENT_COLUMNS.filter(([title]) => title !== 'MEMBER')
   await showSection(show, 'Events, newest first', events, columns)
 }
+
+/** Below the table: a sentence does not fit a cell. The same meaning is told once. */
+function sayMeanings(show: CommandContext['show'], steps: readonly Row[]): void {
+  const failed = steps.filter(({ status, meaning }) => meaning && FAILED.includes(String(status)))
+  const byId = Map.groupBy(failed, (step) => meaningIn(step).id)
+  for (const same of byId.values()) {
+    const names = [...new Set(same.map(({ stepName }) => String(stepName)))].join(', ')
+    show.say(printable(`\nWhat the error of ${names} means:`))
+    sayMeaning(show, meaningIn(same[0]!))
+  }
+}
+
+const meaningIn = ({ meaning }: Row): ErrorMeaning => meaning as unknown as ErrorMeaning
+const FAILED: readonly string[] = FAILED_STEP_STATUSES
 
 const valuesOf = (map: Row): Row[] => Object.entries(map).map(([name, value]) => ({ name, value }))

@@ -1,6 +1,8 @@
 // What failed in a batch, with people and the commands that help: after a watch, below what is stuck, and below the failures.
 import { countText } from '../../domain/count-text.ts'
 import type { Action } from '../../domain/decide/actions.ts'
+import type { ErrorMeaning } from '../../domain/error-meanings/entry.ts'
+import { remedyText } from '../../domain/error-meanings/meaning-of.ts'
 import { peopleText } from '../../domain/status.ts'
 import { printable } from '../../printable.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -13,6 +15,8 @@ export interface ToldFailure {
   readonly count: number
   readonly people: readonly string[]
   readonly sample: { readonly message: string }
+  /** Null for an error that matoolkit does not know; absent from a server older than this program. */
+  readonly meaning?: ErrorMeaning | null
   readonly list: string
   readonly actions: readonly Action[]
 }
@@ -41,10 +45,20 @@ export async function sayFailures(
 /** What the API would accept for each of the first groups. */
 export function sayWaysOut({ io, show }: Shown, groups: readonly ToldFailure[]): void {
   for (const group of groups.slice(0, GROUPS_TOLD)) {
-    if (show.format !== 'table' || (group.actions.length === 0 && isNamed(group))) continue
+    const isTold = group.actions.length > 0 || !isNamed(group) || Boolean(group.meaning)
+    if (show.format !== 'table' || !isTold) continue
     show.say(printable(`\n${headOf(group)}. What you can do now:`))
     sayActions({ io, show }, group)
   }
+}
+
+export function sayMeaning(
+  show: CommandContext['show'],
+  meaning: ErrorMeaning | null | undefined,
+): void {
+  if (!meaning) return
+  show.say(printable(`  ${meaning.means}`))
+  show.say(printable(`  ${remedyText(meaning)}`))
 }
 
 const isNamed = ({ people, count }: ToldFailure): boolean => people.length >= count
@@ -60,6 +74,7 @@ function headOf({ phaseName, stepName, people, count }: ToldFailure): string {
 function sayActions({ io, show }: Shown, group: ToldFailure): void {
   const ways = group.actions.map(({ about, command }) => [about, command] as const)
   if (group.people.length > 0) show.say(printable(`  ${peopleText(group.people, group.count)}`))
+  sayMeaning(show, group.meaning)
   const all = `list all ${group.count}`
   const rest = isNamed(group) || group.people.length === 0 ? [] : [[all, group.list] as const]
   for (const [about, command] of [...ways, ...rest]) {

@@ -1,5 +1,6 @@
 // Creates an account once, and never takes over somebody else's: an account is ours only if our vault has its password. A refused
-// creation makes that password void, so an account that an administrator makes by hand afterwards stays theirs.
+// creation makes that password void, so an account that an administrator makes by hand afterwards stays theirs. A tenant that
+// answers "busy" may have created it: it is looked for before the creation is sent again.
 import { isPlainRefusal } from '../effects.ts'
 import { ApiError } from '../m365/api.ts'
 import { findPassword, passwordFor, voidPassword } from './password.ts'
@@ -21,6 +22,9 @@ export interface CreatedOnce<Found> {
   readonly isCreated: boolean
 }
 
+/** How often a creation is sent to a tenant that says it is busy. */
+const SENDINGS_MAX = 3
+
 export async function createOnce<Found>(
   call: ReplicationContext,
   creation: Creation<Found>,
@@ -34,17 +38,22 @@ export async function createOnce<Found>(
       isCreated: false,
     }
   const { value, reference, isNew } = await passwordFor(call, upn, creation.password)
-  try {
-    const found = await creation.create(value)
-    return { found, passwordSecret: reference, isCreated: true }
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    const isTaken = creation.isTaken(error)
-    // Made by this request or an earlier one of ours. Refused at the first sending, with no earlier run: by somebody else.
-    const mayBeOurs = error.isOutcomeUnknown || (isTaken && (!isNew || error.attempts > 1))
-    if (!mayBeOurs && isPlainRefusal(error)) await voidPassword(call, upn)
-    const found = mayBeOurs || isTaken ? await retryUntilFound(call, () => creation.find()) : null
-    if (found === null) throw error
-    return { found, passwordSecret: mayBeOurs ? reference : null, isCreated: mayBeOurs }
+  for (let sending = 1; ; sending++) {
+    try {
+      const found = await creation.create(value)
+      return { found, passwordSecret: reference, isCreated: true }
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      const isTaken = creation.isTaken(error)
+      const isFirst = isNew && error.attempts === 1 && sending === 1
+      // Made by this request or an earlier one of ours. Refused at the first sending, with no earlier run: by somebody else.
+      const mayBeOurs = error.isOutcomeUnknown || (isTaken && !isFirst)
+      if (sending === 1 && !mayBeOurs && isPlainRefusal(error)) await voidPassword(call, upn)
+      const found = mayBeOurs || isTaken ? await retryUntilFound(call, () => creation.find()) : null
+      if (found !== null)
+        return { found, passwordSecret: mayBeOurs ? reference : null, isCreated: mayBeOurs }
+      const isBusy = error.isOutcomeUnknown && error.isThrottled
+      if (!isBusy || sending >= SENDINGS_MAX) throw error
+    }
   }
 }

@@ -1,6 +1,6 @@
 // Calls to one API of one tenant: token, rate limits and gate before each request, a retry decision after it. What the service
-// says it has not done (throttled, busy, concurrent change) is retried as often as the policy allows; what it may have done,
-// only if idempotent; a refused token, once. Everything else fails at once. Waiting is on the clock and ends with the caller's
+// says it has not done (throttled, concurrent change) is retried as often as the policy allows; what it may have done (busy, a
+// lost answer), only if idempotent; a refused token, once. Everything else fails at once. Waiting is on the clock and ends with the caller's
 // signal.
 import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
@@ -28,10 +28,10 @@ export interface ServiceRefusal {
 }
 
 /**
- * `throttled`, `again`: not done, safe to retry; `throttled` also closes the gate. `unsure`: it may have been done.
- * `unauthorised`: the token was refused. `final`: retrying will not help.
+ * `throttled`, `again`: not done, safe to retry. `busy`, `unsure`: it may have been done. `throttled` and `busy` also close the
+ * gate. `unauthorised`: the token was refused. `final`: retrying will not help.
  */
-export type RetryDecision = 'throttled' | 'again' | 'unsure' | 'unauthorised' | 'final'
+export type RetryDecision = 'throttled' | 'busy' | 'again' | 'unsure' | 'unauthorised' | 'final'
 
 export interface ClientOptions {
   /** The name used in error messages. */
@@ -98,17 +98,18 @@ export class ApiClient {
       if ('body' in outcome) return outcome
       const { decision, failure } = outcome
       const waitMs = outcome.waitMs ?? this.#backoffMs(attempt)
-      if (decision === 'throttled') {
+      const closesGate = isGateClosedBy(decision)
+      if (closesGate) {
         gate.closeFor(waitMs)
         onThrottled?.(service, waitMs / 1_000)
       }
       const isLast = attempt >= policy.attempts || decision === 'final'
       const isRefusedAgain =
         decision === 'unauthorised' && (refused !== undefined || token === null)
-      const mayBeDone = decision === 'unsure' && !request.isIdempotent
+      const mayBeDone = ['busy', 'unsure'].includes(decision) && !request.isIdempotent
       if (isLast || isRefusedAgain || mayBeDone) throw this.#error(failure, attempt, mayBeDone)
       if (decision === 'unauthorised') refused = token ?? undefined
-      else if (decision !== 'throttled') await clock.wait(waitMs, request.signal)
+      else if (!closesGate) await clock.wait(waitMs, request.signal)
     }
   }
 
@@ -186,8 +187,8 @@ export class ApiClient {
     const body = bodyOf(response.text)
     if (status >= 200 && status < 300) return { status, headers, body }
     const refusal = readRefusal(response, body)
-    const decision = decideRetry?.(status, refusal) ?? decideByStatus(status)
     const waitMs = retryAfterMs(headers, clock.now())
+    const decision = decideRetry?.(status, refusal) ?? decideByStatus(status, waitMs !== null)
     const requestId = headers.get('request-id') ?? headers.get('x-ms-request-id')
     const named = requestId ? ` (request id ${requestId})` : ''
     const failure: ApiFailure = {
@@ -195,7 +196,7 @@ export class ApiClient {
       status,
       message: `${service} returned ${status} ${refusal.code}: ${refusal.message}${named}`,
       requestId,
-      isThrottled: decision === 'throttled',
+      isThrottled: isGateClosedBy(decision),
       retryAfterSec: waitMs === null ? null : waitMs / 1_000,
     }
     return { failure, decision, waitMs }
@@ -221,8 +222,16 @@ export class ApiClient {
   }
 }
 
-function decideByStatus(status: number): RetryDecision {
-  if (status === 429 || status === 503) return 'throttled'
+const isGateClosedBy = (decision: RetryDecision): boolean =>
+  decision === 'throttled' || decision === 'busy'
+
+/**
+ * Microsoft documents a throttled request as failed, and its response by Retry-After (Graph, "Throttling guidance"). A 429
+ * without it, and every 503, may come from anything between here and the service, after the effect.
+ */
+function decideByStatus(status: number, hasRetryAfter: boolean): RetryDecision {
+  if (status === 429 && hasRetryAfter) return 'throttled'
+  if (status === 429 || status === 503) return 'busy'
   if (status === 401) return 'unauthorised'
   if (status === 408 || status === 500 || status === 502 || status === 504) return 'unsure'
   return 'final'

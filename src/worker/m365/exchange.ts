@@ -105,7 +105,12 @@ function requireNoErrors(response: JsonObject): void {
   const text = typeof first === 'string' ? first : textIn(objectOf(first), 'message')
   const { code, message } = partsOf(text)
   const isMissing = isMissingInExchange(200, { code, message })
-  throw new ApiError({ status: 200, code, message: `Exchange Online: ${message}`, isMissing })
+  throw new ApiError({
+    status: 200,
+    code,
+    message: `Exchange Online returned 200 ${code}: ${message}`,
+    isMissing,
+  })
 }
 
 /** The casing of keys varies. */
@@ -149,15 +154,17 @@ function reasonOf(
 const FORBIDDEN = 'The cmdlet does not exist, or no Exchange role of the app allows it.'
 
 /** Old servers send both the exception name and the plain sentence with status 500. */
-const BUSY =
-  /ServerBusy|MicroDelay|Backoff|too many concurrent|maximum number of concurrent requests/i
+const BUSY = /ServerBusy|MicroDelay|Backoff/i
+/** Refused before it began: the cmdlet did not run. */
+const NOT_LET_IN = /too many concurrent|maximum number of concurrent requests/i
 const WRITE_FAILED = 'UnableToWriteToAadException'
 
 function decideRetry(
   status: number,
   { code, message, isMissing }: ServiceRefusal,
 ): RetryDecision | null {
-  if (status !== 404 && (BUSY.test(code) || BUSY.test(message))) return 'throttled'
+  if (status !== 404 && NOT_LET_IN.test(message)) return 'throttled'
+  if (status !== 404 && (BUSY.test(code) || BUSY.test(message))) return 'busy'
   if (code === WRITE_FAILED) return 'unsure'
   // A cmdlet exception is final whatever the status: a retry would fail the same way.
   if (status === 500 && (code.endsWith('Exception') || isMissing)) return 'final'

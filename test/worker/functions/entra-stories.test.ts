@@ -242,6 +242,40 @@ describe('tests of somebody who is missing', () => {
   })
 })
 
+describe('Send-Notification by mail', () => {
+  for (const status of [429, 503] as const)
+    story(`a mail answered ${status} after it was sent is not sent again`, async (s) => {
+      const fault = { kind: 'error-after', status } as const
+      s.sandbox.setFaults({ script: [{ on: 'POST /v1.0/users/*/sendMail', fault }] })
+      const { error } = await s.run('Send-Notification', CASES['Send-Notification']!.params)
+      assert.match(error!.message, /may have been done all the same: check in the tenant/)
+      assert.equal(error!.effect, 'possible')
+      assert.deepEqual(s.effects(), ['mail sent'])
+    })
+})
+
+describe('a creation answered 503', () => {
+  story(
+    'before anything was made is sent again, once the tenant has no such account',
+    async (s) => {
+      const { params, effects } = CASES['New-EntraUser']!
+      s.sandbox.setFaults({ script: [{ on: 'POST /v1.0/users', fault: 'error' }] })
+      const made = await succeeds(s, 'New-EntraUser', params)
+      assert.equal(made.Created, true)
+      assert.deepEqual(s.effects(), effects)
+    },
+  )
+
+  story('again and again ends as unknown, not as an endless attempt', async (s) => {
+    const { params } = CASES['New-EntraUser']!
+    const script = [{ on: 'POST /v1.0/users', times: 99, fault: 'error' }] as const
+    s.sandbox.setFaults({ script: [...script] })
+    const { error } = await s.run('New-EntraUser', params)
+    assert.match(error!.message, /503 .* may have been done/)
+    assert.deepEqual(s.effects(), [])
+  })
+})
+
 describe('guests', () => {
   story('an invitation requires the mail address of the account', (s) =>
     fails(
@@ -258,6 +292,16 @@ describe('guests', () => {
     const invited = await succeeds(s, 'New-EntraB2BInvitation', given)
     assert.partialDeepStrictEqual(invited, { Status: 'Completed', Changed: false })
   })
+
+  for (const status of [429, 503] as const)
+    story(`an invitation answered ${status} after it was sent is not sent again`, async (s) => {
+      const fault = { kind: 'error-after', status } as const
+      s.sandbox.setFaults({ script: [{ on: 'POST /v1.0/invitations', fault }] })
+      const case_ = CASES['New-EntraB2BInvitation']!
+      const invited = await succeeds(s, 'New-EntraB2BInvitation', case_.params)
+      assert.equal(invited.Changed, true)
+      assert.deepEqual(s.effects(), case_.effects)
+    })
 
   story('an invitation with a lost response is found', async (s) => {
     s.sandbox.setFaults({ script: [{ on: 'POST /v1.0/invitations', fault: 'drop-after' }] })

@@ -1,5 +1,5 @@
 // Every function in every situation: success, a second run, unfit parameters, missing objects, throttling, an expired token, a
-// connection lost before or after the tenant acted. Each fault hits each of the function's calls in turn; the tenant's journal
+// connection lost before or after the tenant acted, a "busy" after it acted. Each fault hits each of the function's calls in turn; the tenant's journal
 // shows what really happened.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -158,18 +158,23 @@ for (const { name, isIdempotent, result: schema, permissions } of STANDARD_FUNCT
         assert.deepEqual(setting.effects(), effects, call)
       }))
 
-    it('acts once when the connection breaks after the tenant acted', () =>
-      atEachCall(name, one, 'drop-after', async (setting, call) => {
-        const { result, error } = await setting.run(name, params)
-        if (isIdempotent) assert.partialDeepStrictEqual(result, gives, `${call}: ${error?.message}`)
-        else {
-          assert.match(error!.message, /may have been done/, call)
-          assert.equal(error!.effect, 'possible', call)
-        }
-        const left = setting.effects()
-        const isAllowed = isIdempotent && isRepeated && left.length === twice(effects).length
-        if (!isAllowed) assert.deepEqual(left, effects, call)
-      }))
+    for (const [fault, when] of [
+      ['drop-after', 'the connection breaks after the tenant acted'],
+      ['error-after', 'the tenant acted and answers 503'],
+    ] as const)
+      it(`acts once when ${when}`, () =>
+        atEachCall(name, one, fault, async (setting, call) => {
+          const { result, error } = await setting.run(name, params)
+          if (isIdempotent)
+            assert.partialDeepStrictEqual(result, gives, `${call}: ${error?.message}`)
+          else {
+            assert.match(error!.message, /may have been done/, call)
+            assert.equal(error!.effect, 'possible', call)
+          }
+          const left = setting.effects()
+          const isAllowed = isIdempotent && isRepeated && left.length === twice(effects).length
+          if (!isAllowed) assert.deepEqual(left, effects, call)
+        }))
 
     it('acts once when the connection breaks before the tenant acted, at the latest on the next run', () =>
       atEachCall(name, one, 'drop-before', async (setting, call) => {

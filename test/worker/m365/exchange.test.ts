@@ -9,10 +9,9 @@ import { drivenClock, type Reply, type Seen, type Service, startService } from '
 const TENANT_ID = '11111111-2222-3333-4444-555555555555'
 const never = new AbortController().signal
 
-let service: Service | undefined
+const services: Service[] = []
 afterEach(async () => {
-  await service?.close()
-  service = undefined
+  for (const one of services.splice(0)) await one.close()
 })
 
 async function exchangeWith(
@@ -21,7 +20,7 @@ async function exchangeWith(
 ) {
   const clock = drivenClock()
   const started = await startService(clock, reply)
-  service = started
+  services.push(started)
   const exchange = new ExchangeOnline({
     clock,
     url: started.url,
@@ -101,7 +100,7 @@ describe('a cmdlet', () => {
       const error = (await outcome('Get-MailUser')) as ApiError
       assert.deepEqual([error.code, seen.length], ['ManagementObjectNotFoundException', 1])
       assert.match(error.message, /^Exchange Online returned \d+ Man.*: The object 'kim' couldn't/)
-      await service!.close()
+      await services[0]!.close()
     }
   })
 
@@ -138,11 +137,34 @@ describe('a cmdlet', () => {
     const { outcome, seen } = await exchangeWith(
       (_, index) => tired[index] ?? { status: 200, body: { value: [] } },
     )
-    assert.deepEqual(await outcome('New-MigrationBatch'), [])
+    assert.deepEqual(await outcome('Set-MailUser'), [])
     assert.deepEqual(
       seen.map(({ atSec }) => atSec),
       [0, 2, 6, 10, 26],
     )
+  })
+
+  it('that is not idempotent is retried only when it was refused before it ran', async () => {
+    const limit = 'You have reached the maximum number of concurrent requests per tenant.'
+    const notLetIn = [
+      { status: 400, body: limit },
+      { status: 429, body: limit },
+      { status: 429, headers: { 'retry-after': '4' } },
+    ]
+    const served = await exchangeWith(
+      (_, index) => notLetIn[index] ?? { status: 200, body: { value: [] } },
+    )
+    assert.deepEqual(await served.outcome('New-MigrationBatch'), [])
+    for (const inside of [
+      refusal(500, 'Ex1|Microsoft.Exchange.Data.Storage.ServerBusyException|Server Busy'),
+      { status: 503, headers: { 'retry-after': '4' } },
+      { status: 429 },
+    ]) {
+      const { outcome, seen } = await exchangeWith(() => inside)
+      const error = (await outcome('New-MigrationBatch')) as ApiError
+      assert.deepEqual([error.isOutcomeUnknown, error.isThrottled, seen.length], [true, true, 1])
+      assert.match(error.message, /may have been done all the same/)
+    }
   })
 
   it('is retried after an unknown outcome only if its verb or the caller allows it', async () => {

@@ -144,13 +144,19 @@ describe('throttling', () => {
 
   it('backs off exponentially without Retry-After and gives up after five attempts', async () => {
     const { outcome, seen } = await graphWith(() => busy())
-    const error = errorOf(await outcome({ method: 'POST', body: {} }))
+    const error = errorOf(await outcome({ method: 'PATCH', body: {} }))
     assert.deepEqual(times(seen), [0, 2.3, 6.9, 16.1, 34.5])
     assert.deepEqual(
       [error.isThrottled, error.attempts, error.code, error.status],
       [true, 5, 'TooManyRequests', 429],
     )
     assert.equal(error.isOutcomeUnknown, false)
+  })
+
+  it('without Retry-After is no proof that a POST was not done: it is not sent again', async () => {
+    const { outcome, seen } = await graphWith(() => busy())
+    const error = errorOf(await outcome({ method: 'POST', body: {} }))
+    assert.deepEqual([error.isOutcomeUnknown, error.isThrottled, seen.length], [true, true, 1])
   })
 
   it('never waits longer than the cap and its jitter', async () => {
