@@ -12,6 +12,7 @@ import {
   testEntraGroupMembership,
 } from './entra-group.ts'
 import { convertEntraB2bToInternal, newEntraB2bInvitation } from './entra-guest.ts'
+import { testEntraInvitationRedeemed } from './entra-invitation-test.ts'
 import { addEntraUserLicense, removeEntraUserLicense } from './entra-licence.ts'
 import { testEntraLicense } from './entra-licence-test.ts'
 import { newEntraTemporaryAccessPass, resetEntraPassword } from './entra-sign-in.ts'
@@ -90,6 +91,7 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   testEntraAttributeMatch,
   testEntraGroupMembership,
   testEntraLicense,
+  testEntraInvitationRedeemed,
   getExchangeMoveSource,
   newExchangeMailUser,
   setExchangeMoveTarget,

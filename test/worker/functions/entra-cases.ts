@@ -1,6 +1,6 @@
 // Rows of cases.ts for functions that change how people of the directory are described and sign in.
 import type { Case } from './cases.ts'
-import { ADA, BOX, NOBODY } from './tenants.ts'
+import { ADA, BOX, GUEST, NOBODY } from './tenants.ts'
 
 const noUser = { UserId: NOBODY }
 const NO_USER = /has no user "00000000-0000-4000-8000-000000000999"/
@@ -48,5 +48,13 @@ export const ENTRA_CASES: Readonly<Record<string, Case>> = {
     effects: [],
     wrong: { SkuId: '' },
     missing: { params: { SkuId: 'NO_SUCH_SKU' }, says: /has no licence "NO_SUCH_SKU"/ },
+  },
+  'Test-EntraInvitationRedeemed': {
+    params: { UserId: GUEST },
+    gives: { complete: true, data: { Match: true, State: 'Accepted' } },
+    again: {},
+    effects: [],
+    wrong: { UserId: '' },
+    missing: { params: noUser, says: NO_USER },
   },
 }
