@@ -164,6 +164,7 @@ export class Fleet {
     const child = fork(new URL('./process.ts', import.meta.url), [JSON.stringify(part)], {
       stdio: ['ignore', output, output, 'ipc'],
       env: { ...process.env, NODE_TEST_CONTEXT: undefined },
+      ...(part.heapMb !== undefined && { execArgv: [`--max-old-space-size=${part.heapMb}`] }),
     })
     closeSync(output)
     slot.child = child

@@ -6,6 +6,7 @@ import { databaseDown } from './modes/database-down.ts'
 import { diskFullMode } from './modes/disk-full.ts'
 import { freeze } from './modes/freeze.ts'
 import { restoreMode } from './modes/restore.ts'
+import { giantMode, manyBatchesMode, memoryMode } from './modes/sizes.ts'
 
 const kills = harmMode(
   'kills',
@@ -21,6 +22,9 @@ export const CHAOS_MODES: readonly [ChaosMode, ...ChaosMode[]] = [
   cutTenantMode,
   diskFullMode,
   restoreMode,
+  manyBatchesMode,
+  giantMode,
+  memoryMode,
 ]
 
 export const chaosMode = (name: string): ChaosMode | undefined =>

@@ -46,6 +46,10 @@ export interface Part {
   readonly slots: number
   /** Of an embedded database: with less free space everything is held. */
   readonly minFreeMb?: number
+  /** The limit of its heap. */
+  readonly heapMb?: number
+  /** Of a worker: how large its results are. */
+  readonly resultBytes?: number
   /** Of a worker that runs the real functions in this tenant. */
   readonly tenant?: {
     readonly url: string
@@ -120,8 +124,12 @@ function journaled(
 }
 
 /** What the worker can do: leave a trace, or the real functions in a tenant. */
-async function abilitiesOf({ tenant, workMs }: Part, effects: Journal<'effects'>, clock: Clock) {
-  if (!tenant) return { functions: [effectFunction(effects, workMs)] }
+async function abilitiesOf(
+  { tenant, workMs, resultBytes }: Part,
+  effects: Journal<'effects'>,
+  clock: Clock,
+) {
+  if (!tenant) return { functions: [effectFunction(effects, workMs, resultBytes)] }
   const secrets = await openFolderVault({ folder: tenant.vaultFolder, key: null })
   const connected = connect(configFor(tenant.url, tenant.tenantId), clock, secrets)
   return { functions: STANDARD_FUNCTIONS, tenant: connected }

@@ -73,9 +73,14 @@ const parameters = z.looseObject({
 
 /**
  * Records its start and end, and takes some time in between. Fails the first attempt of FailPercent of the keys; completes at the
- * Polls-th poll.
+ * Polls-th poll. Its results have `resultBytes`
+ * more than they need.
  */
-export const effectFunction = (journal: Journal<'effects'>, workMs: number): WorkerFunction =>
+export const effectFunction = (
+  journal: Journal<'effects'>,
+  workMs: number,
+  resultBytes = 0,
+): WorkerFunction =>
   defineFunction({
     ...TOUCHES_NOTHING,
     name: 'Effect',
@@ -97,6 +102,7 @@ export const effectFunction = (journal: Journal<'effects'>, workMs: number): Wor
       const isComplete = poll >= Polls
       note('end', !fails && isComplete)
       if (fails) throw new Error('fails the first time')
-      return Polls > 0 ? { complete: isComplete, data: { value: jobId } } : { value: jobId }
+      const data = { value: jobId, ...(resultBytes > 0 && { filling: 'x'.repeat(resultBytes) }) }
+      return Polls > 0 ? { complete: isComplete, data } : data
     },
   })
