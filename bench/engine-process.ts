@@ -7,14 +7,17 @@ import { openPostgresBus } from '../src/bus/postgres/postgres-bus.ts'
 import { realClock } from '../src/clock.ts'
 import type { Db } from '../src/db/db.ts'
 import { openPostgres } from '../src/db/postgres.ts'
-import { messageIdOf, readMessage } from '../src/domain/messages.ts'
+import { messageIdOf, parseJobId, readMessage } from '../src/domain/messages.ts'
 import type { Engine } from '../src/engine/engine.ts'
 import { RunbookCache } from '../src/engine/runbook-cache.ts'
 import { WorkerPace } from '../src/engine/worker-pace.ts'
 import { makeOrchestrator } from '../src/orchestrator/orchestrator.ts'
 import type { Service } from '../src/service.ts'
+import { RESULT_BYTES_MAX } from '../src/worker/fit-result.ts'
 
 export const WORKER_ID = 'bench'
+export const POLL = 'Poll'
+export const BIG = 'Big'
 const CHUNK = 500
 /** Enough for both sides to have a chunk each; the default of 1,000 would leave one of them waiting. */
 const MAX_OUTSTANDING = 2_000
@@ -38,6 +41,13 @@ export const benchDoor = (db: Db): Engine => ({
 export function benchOrchestrator(db: Db): Service {
   const bus = openPostgresBus({ db, clock, newToken: randomUUID })
   return makeOrchestrator({ engine: benchDoor(db), bus, clock, chunk: CHUNK, onError: fail })
+}
+
+/** The first look of `Poll` is not complete, the second is. `Big` gives the largest result that a worker sends. */
+function resultOf(functionName: string, jobId: string) {
+  if (functionName === BIG) return { value: 'x'.repeat(RESULT_BYTES_MAX - 100) }
+  if (functionName === POLL && parseJobId(jobId)!.poll === 0) return { complete: false }
+  return { value: jobId }
 }
 
 export function benchWorker(db: Db): Service {
@@ -66,7 +76,7 @@ export function benchWorker(db: Db): Service {
             functionName,
             status: 'Success' as const,
             resultType: 'Object',
-            result: { value: jobId },
+            result: resultOf(functionName, jobId),
             error: null,
             durationMs: 1,
             timestamp,

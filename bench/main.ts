@@ -7,6 +7,8 @@ import { round } from './bench.ts'
 import { busBench } from './bus.ts'
 import { cliBench } from './cli.ts'
 import { engineBench } from './engine.ts'
+import { memoryBench } from './memory.ts'
+import { pollsBench } from './polls.ts'
 import { giantBench, manyBatchesBench } from './scale.ts'
 import { schedulerBench } from './scheduler.ts'
 
@@ -18,6 +20,8 @@ const BENCHES: readonly Bench[] = [
   cliBench,
   manyBatchesBench,
   giantBench,
+  pollsBench,
+  memoryBench,
 ]
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'))

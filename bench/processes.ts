@@ -28,14 +28,19 @@ export interface Processes {
 }
 
 /** A fresh server with an orchestrator and a worker, each in its own process. */
-export async function openProcesses(): Promise<Processes> {
+export async function openProcesses({
+  orchestratorHeapMb,
+}: {
+  orchestratorHeapMb?: number
+} = {}): Promise<Processes> {
   const server = await startPostgres({ durable: true })
   const db = await openPostgres({ url: server.url, poolSize: 3 })
   await migrate(db, clock.now())
   await configureWorkers(db, [WORKER_ID])
-  const children = await Promise.all(
-    ['orchestrator', 'worker'].map((role) => startProcess(role, server.url)),
-  )
+  const children = await Promise.all([
+    startProcess('orchestrator', server.url, orchestratorHeapMb),
+    startProcess('worker', server.url),
+  ])
   return {
     url: server.url,
     db,
@@ -60,8 +65,16 @@ export async function openProcesses(): Promise<Processes> {
   }
 }
 
-async function startProcess(role: string, url: string): Promise<ChildProcess> {
-  const child = fork(new URL('./engine-process.ts', import.meta.url), [role, url])
+async function startProcess(role: string, url: string, heapMb?: number): Promise<ChildProcess> {
+  const child = fork(new URL('./engine-process.ts', import.meta.url), [role, url], {
+    execArgv: heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`],
+  })
   await once(child, 'message')
+  // Without it a benchmark would wait forever for work that nobody does.
+  child.once('exit', (code, signal) => {
+    if (code === 0 || signal === 'SIGTERM') return
+    console.error(`the ${role} ended: ${signal ?? `code ${code}`}`)
+    process.exit(1)
+  })
   return child
 }

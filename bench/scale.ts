@@ -82,9 +82,14 @@ ${Array.from(
 `
 
 /** Batches of these sizes that are due in a day. */
-async function createDue(db: Db, name: string, sizes: readonly number[]): Promise<number[]> {
+export async function createDue(
+  db: Db,
+  name: string,
+  sizes: readonly number[],
+  yaml = runbook(name),
+): Promise<number[]> {
   const engine = benchDoor(db)
-  await publishRunbook(engine, { yaml: runbook(name), publishedBy: 'bench' })
+  await publishRunbook(engine, { yaml, publishedBy: 'bench' })
   const ids: number[] = []
   const tomorrow = Math.floor(+clock.now() / 1_000) * 1_000 + 86_400_000
   for (const [place, size] of sizes.entries()) {
@@ -102,14 +107,14 @@ async function createDue(db: Db, name: string, sizes: readonly number[]): Promis
   return ids
 }
 
-const startDue = (db: Db) =>
+export const startDue = (db: Db) =>
   db.query("update phase_executions set due_at = $1 where status = 'pending'", [clock.now()])
 
-async function until(isDone: () => Promise<boolean>): Promise<void> {
+export async function until(isDone: () => Promise<boolean>): Promise<void> {
   while (!(await isDone())) await clock.wait(LOOK_EVERY_MS)
 }
 
-const untilCompleted = (db: Db, ids: readonly number[]) =>
+export const untilCompleted = (db: Db, ids: readonly number[]) =>
   until(async () => {
     const [open] = await db.query<{ count: number }>(
       "select count(*)::int as count from batches where id = any($1::bigint[]) and status <> 'completed'",

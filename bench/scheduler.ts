@@ -49,7 +49,10 @@ phases:
   - { name: all, offset: T-0, steps: [{ name: s, worker_id: bench, function: Noop, params: { A: "{{upn}}" } }] }
 `
 
-async function measure(members: number, say: Say) {
+async function withSource<T>(
+  members: number,
+  work: (db: Db, url: string) => Promise<T>,
+): Promise<T> {
   const server = await startPostgres({ durable: true })
   const db = await openPostgres({ url: server.url, poolSize: 2 })
   try {
@@ -57,9 +60,25 @@ async function measure(members: number, say: Say) {
     await publishRunbook(benchDoor(db), { yaml: YAML, publishedBy: 'bench' })
     await setAutomation(benchDoor(db), { runbookName: RUNBOOK, isEnabled: true, actor: 'bench' })
     await fillSource(db, members)
+    return await work(db, server.url)
+  } finally {
+    await db.close()
+    server.destroy()
+  }
+}
+
+/** The first tick of the largest source, in a process with this heap. */
+export const measureLargestTick = (heapMb: number) =>
+  withSource(SIZES.at(-1)!, async (_db, url) => {
+    const { ms, peakMb, counts } = await tickOnce(url, heapMb)
+    return { heapMb, ms: Math.round(ms), peakMb: Math.round(peakMb), counts }
+  })
+
+const measure = (members: number, say: Say) =>
+  withSource(members, async (db, url) => {
     const run = async (what: string) => {
       const before = await rowsWritten(db)
-      const figures = await tickOnce(server.url)
+      const figures = await tickOnce(url)
       const written = (await rowsWritten(db)) - before
       const { ms, cpuMs, peakMb } = figures
       const said = {
@@ -78,11 +97,7 @@ async function measure(members: number, say: Say) {
     const changed = await run(`${CHURN_PERCENT} % changed`)
     // One in ten changed rows is gone: it is recorded as missing and stays a member until the next tick.
     return { fresh, unchanged, changed, memberRowsChanged: (members / 100) * 0.9 }
-  } finally {
-    await db.close()
-    server.destroy()
-  }
-}
+  })
 
 /** As wide as a real row: a dozen columns, a few hundred bytes. In the future, so that only membership changes. */
 async function fillSource(db: Db, members: number): Promise<void> {
@@ -112,12 +127,15 @@ async function rowsWritten(db: Db): Promise<number> {
   return row!.written
 }
 
-async function tickOnce(url: string): Promise<TickFigures> {
+async function tickOnce(url: string, heapMb?: number): Promise<TickFigures> {
   const child = fork(new URL('./scheduler-process.ts', import.meta.url), [url], {
     env: { ...process.env, [CONNECTION]: url },
+    execArgv: heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`],
   })
   const ended = once(child, 'exit')
-  const [figures] = (await once(child, 'message')) as [TickFigures]
+  const answer = await Promise.race([once(child, 'message'), ended.then(() => null)])
+  if (answer === null) throw new Error('the process ended in the middle of its tick')
+  const [figures] = answer as [TickFigures]
   await ended
   if (figures.outcome !== 'good')
     throw new Error(`the tick was ${figures.outcome}: ${figures.error}`)

@@ -380,6 +380,10 @@ export function readConnectionVariable(name: string): string | undefined {
   return isAllowed ? process.env[name] : undefined
 }
 
+/** Node's own options, those of its command line last: they win. */
+export const nodeOptions = (): string =>
+  [process.env.NODE_OPTIONS ?? '', ...process.execArgv].join(' ')
+
 /** For programs of others that we start: without our settings and secrets. */
 export const environmentWithoutSettings = (): NodeJS.ProcessEnv =>
   Object.fromEntries(

@@ -144,6 +144,20 @@ describe('matoolkit serve', () => {
     }
   })
 
+  it('refuses a heap that is too small for its roles, before it opens anything', async () => {
+    const env = {
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/away',
+      NODE_OPTIONS: '--max-old-space-size=100',
+    }
+    const small = await start(['serve', '--roles', 'scheduler,orchestrator'], env).ended
+    assert.equal(small.code, EXIT.unavailable)
+    assert.match(
+      small.err,
+      /can grow to \d+ MB, and its roles \(scheduler, orchestrator\) need 272 MB.*--max-old-space-size=272.*\(MEMORY_TOO_SMALL\)/s,
+    )
+    assert.doesNotMatch(`${small.out}${small.err}`, /Started|ECONNREFUSED|waits for the database/)
+  })
+
   it('refuses unknown roles, and an exposed API without sign-in', async () => {
     const roles = await start(['serve', '--roles', 'api,wroker']).ended
     assert.equal(roles.code, EXIT.usage)
