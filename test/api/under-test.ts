@@ -104,7 +104,9 @@ async function startApi(world: World, given: UnderTestOptions): Promise<ApiUnder
   const apiTokenFile = join(folder, 'private', 'api-token')
   const lines: string[] = []
   const destination = { write: (line: string) => lines.push(line) }
-  const { clock, engine, bus } = world
+  const { clock, bus } = world
+  // Two restores must not get the same epoch.
+  const engine = { ...world.engine, random: Math.random }
   const api = openApi({
     config: { ...LOCAL, apiTokenFile, ...given.config },
     engine,

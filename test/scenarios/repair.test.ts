@@ -1,6 +1,7 @@
 // Repairs: a person retries, redoes or passes what ended, and the counters add up afterwards.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { refreshMembers } from '../../src/db/membership.ts'
 import {
   acceptLate,
   markStepDone,
@@ -195,15 +196,23 @@ it("mark done stores a person's outputs; later steps use them", () =>
     ])
   }))
 
+/** As a tick does when the source has new data. */
+async function correctData(world: World, batchId: number, memberId: number, change: object) {
+  const [row] = await world.db.query<{ key: string; data: object }>(
+    'select member_key as key, data_json as data from batch_members where id = $1',
+    [memberId],
+  )
+  const { key, data } = row!
+  const fresh = { memberId, key, data: JSON.stringify({ ...data, ...change }), hash: 'corrected' }
+  await world.db.transaction((tx) => refreshMembers(tx, batchId, [fresh]))
+}
+
 it('a retry uses variables set by a person and data corrected by the source', () =>
   story({}, async (world) => {
     const { batchId, member } = await ended(world, 'tag')
     const set = { ...order(batchId), memberIds: [member], name: 'ThingId', value: 'T-set' }
     await setMemberVariable(world.engine, set)
-    await world.db.query(
-      `update batch_members set data_json = data_json || '{"UserPrincipalName":"user1@fabrikam.example"}' where id = $1`,
-      [member],
-    )
+    await correctData(world, batchId, member, { UserPrincipalName: 'user1@fabrikam.example' })
     await retryMembers(world.engine, { ...order(batchId), memberIds: [member] })
     const before = world.jobs.length
     await world.settle()

@@ -109,7 +109,8 @@ export const MUTANTS: readonly BankedMutant[] = [
     name: 'a phase closed under a shared lock, and so not written',
     in: 'commitShared',
     edits: [replace('closeFinished($draft) requireMembersOnly($draft)', 'closeFinished($draft)')],
-    foundBy: 1,
+    // 150 seeds found nothing since slots are filled in transactions of their own: the next one closes the phase.
+    foundBy: null,
   },
   {
     name: 'members counted by their new status only',

@@ -107,7 +107,7 @@ const ready = ({ stopping }: ServiceContext) =>
 /** Anonymous callers see only whether the check passes; the log has the error. */
 async function check(name: string, passes: () => Promise<boolean>): Promise<Check> {
   const isOk = await passes().catch(() => false)
-  return { name, isOk, about: isOk ? 'ok' : 'check failed; see the log' }
+  return { name, isOk, about: isOk ? 'answers' : 'check failed; see the log' }
 }
 
 /** Names the versions: a newer one is not in the log of every process. */
