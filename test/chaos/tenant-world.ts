@@ -10,7 +10,7 @@ import { Fleet } from './fleet.ts'
 import { chaosDoor } from './process.ts'
 import { startProxy, type TcpProxy } from './proxy.ts'
 import { WORKER_ID } from './runbooks.ts'
-import { type ChaosSetup, openSetup } from './world.ts'
+import { type ChaosOptions, type ChaosSetup, givenUp, openSetup, type Verdict } from './world.ts'
 
 const clock = realClock()
 const GROUP_ID = '00000000-0000-4000-8000-000000000100'
@@ -71,7 +71,21 @@ export async function createTenantBatch(db: Db, nicks: readonly string[]): Promi
   return batchId
 }
 
-export async function openTenantWorld(seed: number): Promise<TenantWorld> {
+/** Opens the world, starts its fleet, and closes everything however `work` ends. */
+export async function inTenantWorld(
+  { seed, giveUp }: ChaosOptions,
+  work: (world: TenantWorld) => Promise<Verdict>,
+): Promise<Verdict> {
+  const world = await openTenantWorld(seed)
+  try {
+    await world.fleet.start()
+    return await Promise.race([work(world), givenUp(giveUp)])
+  } finally {
+    await world.close()
+  }
+}
+
+async function openTenantWorld(seed: number): Promise<TenantWorld> {
   const setup = await openSetup(seed)
   const sandbox = await openSandbox({
     clock,

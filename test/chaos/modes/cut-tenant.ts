@@ -8,21 +8,13 @@ import type { ChaosMode } from '../mode.ts'
 import {
   changesOf,
   createTenantBatch,
+  inTenantWorld,
   newNicks,
-  openTenantWorld,
   type TenantWorld,
   wrongInTenant,
 } from '../tenant-world.ts'
 import { brokenInvariantsOf, makeWatcher } from '../watcher.ts'
-import {
-  batchAfterBatch,
-  type ChaosOptions,
-  givenUp,
-  harmOf,
-  heal,
-  settle,
-  type Verdict,
-} from '../world.ts'
+import { batchAfterBatch, type ChaosOptions, harmOf, heal, settle, type Verdict } from '../world.ts'
 
 const clock = realClock()
 const PAUSE_MIN_MS = 500
@@ -54,15 +46,8 @@ async function cutTenant(
   }
 }
 
-async function run(options: ChaosOptions): Promise<Verdict> {
-  const cut = await openTenantWorld(options.seed)
-  try {
-    await cut.fleet.start()
-    return await Promise.race([cutAndHeal(options, cut), givenUp(options.giveUp)])
-  } finally {
-    await cut.close()
-  }
-}
+const run = (options: ChaosOptions): Promise<Verdict> =>
+  inTenantWorld(options, (cut) => cutAndHeal(options, cut))
 
 async function cutAndHeal(options: ChaosOptions, cut: TenantWorld): Promise<Verdict> {
   const { setup, fleet, sandbox } = cut

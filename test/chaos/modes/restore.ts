@@ -16,21 +16,13 @@ import { chaosDoor } from '../process.ts'
 import {
   changesOf,
   createTenantBatch,
+  inTenantWorld,
   newNicks,
-  openTenantWorld,
   type TenantWorld,
   wrongInTenant,
 } from '../tenant-world.ts'
 import { brokenInvariantsOf, makeWatcher } from '../watcher.ts'
-import {
-  type ChaosOptions,
-  givenUp,
-  harmOf,
-  heal,
-  patiently,
-  settle,
-  type Verdict,
-} from '../world.ts'
+import { type ChaosOptions, harmOf, heal, patiently, settle, type Verdict } from '../world.ts'
 
 const clock = realClock()
 const LOOK_MS = 100
@@ -176,15 +168,8 @@ async function wrongOnHold({ world, way }: Round, backedUp: Set<string>): Promis
   ]
 }
 
-async function run(options: ChaosOptions): Promise<Verdict> {
-  const world = await openTenantWorld(options.seed)
-  try {
-    await world.fleet.start()
-    return await Promise.race([roundAfterRound(options, world), givenUp(options.giveUp)])
-  } finally {
-    await world.close()
-  }
-}
+const run = (options: ChaosOptions): Promise<Verdict> =>
+  inTenantWorld(options, (world) => roundAfterRound(options, world))
 
 async function roundAfterRound(options: ChaosOptions, world: TenantWorld): Promise<Verdict> {
   const { seed, minutes, members, say } = options
