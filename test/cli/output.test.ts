@@ -1,5 +1,7 @@
 // Every command answers in every format, as data in a pipe and as a table on a terminal, and every table fits the window.
 import assert from 'node:assert/strict'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { parse as parseCsv } from 'csv-parse/sync'
 import { parseAllDocuments } from 'yaml'
@@ -308,6 +310,12 @@ describe('without --output', () => {
 })
 
 describe('on a terminal', () => {
+  // A long path once broke the width only where the clone lay deep.
+  before(() =>
+    setEnv({ MATOOLKIT_DATA_DIR: join(tmpdir(), 'a-folder-with-a-long-name'.repeat(3)) }),
+  )
+  after(() => setEnv({ MATOOLKIT_DATA_DIR: undefined }))
+
   const TABLES = Object.entries(ASKED).filter(([words]) => !(words in TEXTS))
   for (const width of [60, 80, 120]) {
     it(`everything fits ${width} columns, with names of every script`, async () => {

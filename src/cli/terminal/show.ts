@@ -55,7 +55,7 @@ export function makeShow(format: OutputFormat, io: Io): Show {
     list: async ({ whole, rows, columns, empty }) => {
       if (isStructured) await structured(whole)
       else if (format === 'csv') out(await csvText(rows, columns))
-      else if (rows.length === 0) io.out(empty)
+      else if (rows.length === 0) io.out(wrappedFor(io, empty))
       else showTable(rows, columns, io)
     },
     one: async (whole, fields) => {
@@ -72,14 +72,19 @@ export function makeShow(format: OutputFormat, io: Io): Show {
     },
     say: (text, style) => {
       if (format !== 'table') return
-      const { width } = io
-      const lines = inViewersZone(io, text)
-        .split('\n')
-        .flatMap((line) => (width ? wrapped(line, width) : [line]))
-      io.out(style ? io.paint(style, lines.join('\n')) : lines.join('\n'))
+      const said = wrappedFor(io, inViewersZone(io, text))
+      io.out(style ? io.paint(style, said) : said)
     },
   }
 }
+
+const wrappedFor = ({ width }: Io, text: string): string =>
+  width
+    ? text
+        .split('\n')
+        .flatMap((line) => wrapped(line, width))
+        .join('\n')
+    : text
 
 /** A table under a title; prints nothing without rows. */
 export async function showSection(
