@@ -9,7 +9,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     name: 'attempt not checked: any result of the step counts',
     in: 'isCurrentJob',
     edits: [replace('$wait.jobId === $jobId', `$jobId !== ''`)],
-    foundBy: 9,
+    foundBy: 16,
   },
   {
     name: 'failures are not counted',
@@ -96,7 +96,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     name: 'poll id without its number',
     in: 'repoll',
     edits: [replace('jobIdOf({ $$job, poll })', 'jobIdOf({ $$job, poll: 0 })')],
-    foundBy: 11,
+    foundBy: 25,
   },
   {
     name: 'counters updated only before sending',
@@ -124,7 +124,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     name: 'hold does not stop sending',
     in: 'isBatchHeld',
     edits: [replace('$batch.heldAt !== null', 'false')],
-    foundBy: 3,
+    foundBy: 7,
   },
   {
     name: 'retries and polls go out though the system is held',
@@ -137,7 +137,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     in: 'commit',
     under: 'src/engine/',
     edits: [replace('$draft.wantsWithdrawal', '$draft.wantsWithdrawal && $draft.jobs.length > 0')],
-    foundBy: 3,
+    foundBy: 7,
   },
   {
     name: 'cancel does not withdraw jobs',
@@ -167,7 +167,7 @@ export const MUTANTS: readonly BankedMutant[] = [
         `($$removal) ?? firstOpenCompensation($steps, 'rollback')`,
       ),
     ],
-    foundBy: 16,
+    foundBy: 62,
   },
   {
     name: 'fuse blows one failure too early',
@@ -242,7 +242,7 @@ export const MUTANTS: readonly BankedMutant[] = [
         `$step.status === 'cancelled' && failureOf($step, result)`,
       ),
     ],
-    foundBy: 36,
+    foundBy: 30,
   },
   {
     name: 'a repeated batch-init starts the batch again',
@@ -260,7 +260,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     name: 'operator retry reuses the old job id',
     in: 'reopenStep',
     edits: [replace('{ ...$fresh, attempt: $step.attempt + 1 }', '$fresh')],
-    foundBy: 24,
+    foundBy: 7,
   },
   {
     name: 'the window ignores outstanding jobs',
@@ -271,7 +271,7 @@ export const MUTANTS: readonly BankedMutant[] = [
         'for (const $jobs of $outstanding.values()) $free -= Math.min($jobs, 0)',
       ),
     ],
-    foundBy: 18,
+    foundBy: 30,
   },
   {
     name: 'a member is active in two batches',
@@ -311,7 +311,7 @@ export const MUTANTS: readonly BankedMutant[] = [
         `if ($since === null || place.is === 'leased') return null`,
       ),
     ],
-    foundBy: 24,
+    foundBy: 38,
   },
   {
     name: 'a job that nobody started uses up a retry',
@@ -325,7 +325,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     edits: [
       replace('if ($lapsed.length === 0) return $chunk', 'if ($lapsed.length >= 0) return $chunk'),
     ],
-    foundBy: 24,
+    foundBy: 37,
   },
   {
     name: 'a rollback by hand repeats one that has run',

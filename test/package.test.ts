@@ -1,0 +1,109 @@
+// What npm publishes, installed into an empty folder as a user does it: the program starts there, complete and without a clone.
+import assert from 'node:assert/strict'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import manifest from '../package.json' with { type: 'json' }
+import { EXIT } from '../src/errors.ts'
+import { ROOT } from './cli/processes.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'matoolkit-package-'))
+after(() => rmSync(folder, { recursive: true }))
+const home = join(folder, 'home')
+const published = join(home, 'node_modules', 'matoolkit')
+const env = {
+  PATH: process.env.PATH,
+  HOME: process.env.HOME,
+  NO_COLOR: '1',
+  MATOOLKIT_API_PORT: '0',
+  MATOOLKIT_HOME: join(folder, 'matoolkit'),
+}
+
+/** The command that npm linked, on the Node of these tests. */
+const run = (nodeOptions: readonly string[], ...args: readonly string[]) =>
+  spawnSync(
+    process.execPath,
+    [...nodeOptions, join(home, 'node_modules', '.bin', 'matoolkit'), ...args],
+    { cwd: home, env, encoding: 'utf8' },
+  )
+
+describe('the published package', { skip: process.platform === 'win32' }, () => {
+  before(() => {
+    const to = join(folder, 'dist')
+    execFileSync(process.execPath, ['scripts/package.ts', '--to', to], { cwd: ROOT, stdio: 'pipe' })
+    mkdirSync(home)
+    // Everything that it needs is in npm's cache, as it is installed here.
+    const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
+    const tarball = join(to, `matoolkit-${manifest.version}.tgz`)
+    execFileSync('npm', ['install', ...flags, tarball], { cwd: home, stdio: 'pipe' })
+  })
+
+  it('has no TypeScript, no tests, no install step and no second Node', () => {
+    const { scripts, devDependencies, optionalDependencies, engines } = JSON.parse(
+      readFileSync(join(published, 'package.json'), 'utf8'),
+    )
+    assert.deepEqual([scripts, devDependencies, engines], [undefined, undefined, { node: '>=24' }])
+    assert.deepEqual(
+      Object.keys(optionalDependencies ?? {}).filter((name) => name.startsWith('node-')),
+      [],
+    )
+    assert.deepEqual(globSync('{lib/**/*.ts,test,scripts,src}', { cwd: published }), [])
+    assert.deepEqual(globSync('node-*/bin', { cwd: join(home, 'node_modules') }), [])
+  })
+
+  it('has every file of the program, each line where it is in the sources', () => {
+    const files = globSync('**/*.*', { cwd: join(ROOT, 'src') })
+    assert.ok(files.length > 300, `${files.length}`)
+    for (const file of files) {
+      const there = join(published, 'lib', file.replace(/\.ts$/, '.js'))
+      assert.ok(existsSync(there), file)
+      const lines = (path: string) => readFileSync(path, 'utf8').split('\n').length
+      assert.equal(lines(there), lines(join(ROOT, 'src', file)), file)
+    }
+  })
+
+  it('says its version and validates a runbook', () => {
+    const version = run([], '--version')
+    assert.deepEqual([version.status, version.stdout.trim()], [EXIT.ok, manifest.version])
+    const example = join(published, 'examples', 'full-migration.yaml')
+    const valid = run([], 'runbook', 'validate', example)
+    assert.deepEqual([valid.status, valid.stderr], [EXIT.ok, ''])
+  })
+
+  it('starts everything with a sandbox, answers, and stops on Ctrl-C', async () => {
+    const command = [join(home, 'node_modules', '.bin', 'matoolkit'), 'up', '--sandbox']
+    const up = spawn(process.execPath, command, { cwd: home, env })
+    try {
+      let said = ''
+      await new Promise<void>((resolve, reject) => {
+        const hear = (text: Buffer) => {
+          said += text
+          if (said.includes('Press Ctrl-C to stop')) resolve()
+        }
+        up.stdout.on('data', hear)
+        up.stderr.on('data', hear)
+        up.once('close', () => reject(new Error(said)))
+      })
+      const status = run([], 'status', '--output', 'json')
+      assert.equal(status.status, EXIT.ok, status.stderr)
+      assert.equal(typeof JSON.parse(status.stdout), 'object')
+      const ended = new Promise((resolve) => up.once('close', resolve))
+      up.kill('SIGINT')
+      assert.equal(await ended, EXIT.ok, said)
+    } finally {
+      up.kill('SIGKILL')
+    }
+  })
+
+  it('asks for Node 24 in one sentence on an older one', () => {
+    const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '22.3.0' })`
+    const refused = run(['--import', older], '--version')
+    assert.deepEqual([refused.status, refused.stdout], [1, ''])
+    assert.equal(
+      refused.stderr,
+      'matoolkit: needs Node 24 or newer; this is 22.3.0. Install it and run the command again.\n',
+    )
+  })
+})
