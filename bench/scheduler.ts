@@ -52,6 +52,7 @@ phases:
 async function withSource<T>(
   members: number,
   work: (db: Db, url: string) => Promise<T>,
+  noteChars = 0,
 ): Promise<T> {
   const server = await startPostgres({ durable: true })
   const db = await openPostgres({ url: server.url, poolSize: 2 })
@@ -59,7 +60,7 @@ async function withSource<T>(
     await migrate(db, clock.now())
     await publishRunbook(benchDoor(db), { yaml: YAML, publishedBy: 'bench' })
     await setAutomation(benchDoor(db), { runbookName: RUNBOOK, isEnabled: true, actor: 'bench' })
-    await fillSource(db, members)
+    await fillSource(db, members, noteChars)
     return await work(db, server.url)
   } finally {
     await db.close()
@@ -67,12 +68,16 @@ async function withSource<T>(
   }
 }
 
-/** The first tick of the largest source, in a process with this heap. */
-export const measureLargestTick = (heapMb: number) =>
-  withSource(SIZES.at(-1)!, async (_db, url) => {
-    const { ms, peakMb, counts } = await tickOnce(url, heapMb)
-    return { heapMb, ms: Math.round(ms), peakMb: Math.round(peakMb), counts }
-  })
+/** The first tick of the largest source, in a process with this heap; with a note of that many characters in every row. */
+export const measureLargestTick = (heapMb: number, noteChars = 0) =>
+  withSource(
+    SIZES.at(-1)!,
+    async (_db, url) => {
+      const { ms, peakMb, counts } = await tickOnce(url, heapMb)
+      return { heapMb, noteChars, ms: Math.round(ms), peakMb: Math.round(peakMb), counts }
+    },
+    noteChars,
+  )
 
 const measure = (members: number, say: Say) =>
   withSource(members, async (db, url) => {
@@ -100,13 +105,14 @@ const measure = (members: number, say: Say) =>
   })
 
 /** As wide as a real row: a dozen columns, a few hundred bytes. In the future, so that only membership changes. */
-async function fillSource(db: Db, members: number): Promise<void> {
+async function fillSource(db: Db, members: number, noteChars: number): Promise<void> {
   await db.script(`
     create table people as
     select 'user' || n || '@contoso.example' as upn, 'User ' || n as name, md5(n::text) as object_id, md5((n * 7)::text) as exchange_guid,
            'Department ' || n % 40 as department, 'Office ' || n % 25 as office, 'user' || n as nickname, n as employee,
            n % 3 = 0 as archive, 'smtp:user' || n || '@fabrikam.example;smtp:u' || n || '@fabrikam.example' as proxies,
-           timestamptz '2100-01-01' + (n % 2) * interval '1 day' as cutover, 'E5' as licence
+           timestamptz '2100-01-01' + (n % 2) * interval '1 day' as cutover, 'E5' as licence,
+           left(repeat(md5(n::text), ${Math.ceil(noteChars / 32)}), ${noteChars}) as note
       from generate_series(1, ${members}) as n;
     create index on people (upn)`)
 }
@@ -116,7 +122,7 @@ async function churn(db: Db, members: number): Promise<void> {
     update people set licence = 'E3' where employee % 100 = 0 and employee % 1000 not in (0, 100);
     delete from people where employee % 1000 = 0;
     insert into people select upn || 'x', name, object_id, exchange_guid, department, office, nickname, -employee, archive, proxies,
-           cutover, licence from people where employee % 1000 = 100 and employee <= ${members}`)
+           cutover, licence, note from people where employee % 1000 = 100 and employee <= ${members}`)
 }
 
 /** Inserts, updates and deletes of members so far. The writing process has ended and reported its statistics. */

@@ -151,6 +151,19 @@ export async function loadMembers(
   })
 }
 
+/** How much text `loadMembers` would load for each. */
+export async function loadMemberBytes(
+  db: Queryable,
+  memberIds: readonly number[],
+): Promise<Map<number, number>> {
+  const rows = await db.query<{ id: number; bytes: number }>(
+    `select id, octet_length(data_json::text) + octet_length(worker_data_json::text) as bytes
+       from batch_members where id = any($1::bigint[])`,
+    [idsParam(memberIds)],
+  )
+  return new Map(rows.map(({ id, bytes }) => [id, bytes]))
+}
+
 const dateOrNull = (ms: number | null | undefined): Date | null =>
   ms == null ? null : new Date(ms)
 

@@ -1,6 +1,6 @@
 // Source changes that wait for a person, as the last good tick left them.
 import { chunksOf } from '../chunks.ts'
-import type { FoundRow } from '../domain/detection/compare.ts'
+import type { FoundRow, RowTexts } from '../domain/detection/compare.ts'
 import type {
   NewReview,
   Review,
@@ -31,20 +31,21 @@ export async function loadReviews(db: Queryable, runbookName: string): Promise<R
   return rows.map(({ toTime, ...row }) => ({ ...row, toMs: toTime === null ? null : +toTime }))
 }
 
-/** Writes the differences. Members removed meanwhile get no review. `dataOf` gives a row's data as JSON. */
+/** Writes the differences. Members removed meanwhile get no review. */
 export async function writeReviews<Row extends FoundRow>(
   tx: Tx,
   runbookName: string,
   changes: ReviewChanges<Row>,
-  dataOf: (row: Row) => string,
+  { dataOf, bytesOf }: RowTexts<Row>,
   now: Date,
 ): Promise<void> {
   if (changes.drop.length + changes.change.length > 0)
     await lockInOrder(tx, [...changes.drop, ...changes.change.map(({ id }) => id)])
   if (changes.drop.length > 0) await deleteReviews(tx, changes.drop)
-  for (const some of chunksOf(changes.add, ROWS_PER_STATEMENT))
+  const bytes = ({ row }: NewReview<Row>) => (row === null ? 0 : bytesOf(row))
+  for (const some of chunksOf(changes.add, ROWS_PER_STATEMENT, bytes))
     await insertReviews(tx, runbookName, some, dataOf, now)
-  for (const some of chunksOf(changes.change, ROWS_PER_STATEMENT))
+  for (const some of chunksOf(changes.change, ROWS_PER_STATEMENT, ({ to }) => bytes(to)))
     await updateReviews(tx, some, dataOf)
 }
 

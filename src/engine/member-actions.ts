@@ -28,9 +28,8 @@ import type { BatchTransaction, Engine } from './engine.ts'
 import { ensureSteps } from './expand.ts'
 import { loadMembersWithSteps } from './loading.ts'
 import { changeBatch } from './locking.ts'
+import { memberChunks } from './member-chunks.ts'
 import { withdrawJobs } from './withdraw.ts'
-
-const MEMBERS_PER_CHUNK = 500
 
 export interface MembersOutcome {
   readonly done: number[]
@@ -69,8 +68,8 @@ async function eachMember(
 ): Promise<MembersOutcome> {
   const outcome: MembersOutcome = { done: [], refused: [] }
   const memberIds = [...new Set(order.memberIds)]
-  for (let start = 0; start < memberIds.length; start += MEMBERS_PER_CHUNK) {
-    let chunk = memberIds.slice(start, start + MEMBERS_PER_CHUNK)
+  for await (const members of memberChunks(engine.db, memberIds)) {
+    let chunk = members
     // Members do not depend on each other, so the second round has no refusals and is the last.
     while (chunk.length > 0) {
       const refused = await changeAll(engine, order, chunk, prepare, decide)

@@ -1,7 +1,6 @@
 // Moving members to another batch, with their data, outputs and passed steps (by phase and step name), and without cleanup. Members move
 // in chunks, a transaction over both batches each; refused members are returned with the reason. A member whose cut-over has begun (a
 // step of T-0 or later was sent) does not move.
-import { chunksOf } from '../chunks.ts'
 import {
   copyMemberData,
   copyMembers,
@@ -34,8 +33,7 @@ import { ensureSteps } from './expand.ts'
 import { loadMembersWithSteps } from './loading.ts'
 import { begin } from './locking.ts'
 import { type MembersOrder, type MembersOutcome, requireMembers } from './member-actions.ts'
-
-const MEMBERS_PER_CHUNK = 500
+import { memberChunks } from './member-chunks.ts'
 
 /** An existing batch, or the batch of a source time, created in the same transaction when there is none. */
 export type MoveDestination =
@@ -51,7 +49,7 @@ export interface MoveOrder extends MembersOrder {
 export async function moveMembers(engine: Engine, order: MoveOrder): Promise<MembersOutcome> {
   const outcome: MembersOutcome = { done: [], refused: [] }
   const memberIds = [...new Set(order.memberIds)]
-  for (const chunk of chunksOf(memberIds, MEMBERS_PER_CHUNK)) {
+  for await (const chunk of memberChunks(engine.db, memberIds)) {
     const { done, refused } = await engine.db.transaction((tx) =>
       moveChunk(engine, tx, order, chunk),
     )

@@ -7,6 +7,8 @@ import { foldKey } from '../domain/member-key.ts'
 import type { BatchTransaction } from './engine.ts'
 
 const DAY_MS = 24 * 3_600_000
+/** Leavers have no rows. */
+const NO_TEXTS = { dataOf: () => '', bytesOf: () => 0 }
 
 /** Those who may leave at once. The others carry on, and a review says why. */
 export async function admitLeavers(
@@ -45,7 +47,7 @@ export async function admitLeavers(
     },
   )
   const add = judged.newReviews
-  await writeReviews(tx, batch.runbookName, { add, change: [], drop: [] }, () => '', draft.now)
+  await writeReviews(tx, batch.runbookName, { add, change: [], drop: [] }, NO_TEXTS, draft.now)
   for (const { memberId, reason } of add)
     draft.note('removal_review', `waits for a person: ${reason}`, { memberId: memberId! })
   return new Set(judged.leavers.map(({ id }) => id))

@@ -144,11 +144,13 @@ async function approveJoins(
 ): Promise<number> {
   let joined = 0
   for (const group of Map.groupBy(items, placeOf).values()) {
-    for (const chunk of chunksOf(group, REVIEWS_PER_CHUNK))
+    for (const chunk of chunksOf(group, REVIEWS_PER_CHUNK, bytesOf))
       joined += await admitChunk(engine, chunk, decision)
   }
   return joined
 }
+
+const bytesOf = ({ data }: ReviewRow): number => JSON.stringify(data).length
 
 const placeOf = ({ runbookName, batchId, toTime }: ReviewRow): string =>
   `${runbookName} ${batchId} ${toTime?.toISOString()}`

@@ -1,4 +1,4 @@
-// Applying a tick's changes: set-based, in chunks. Every change is checked again under its batch's lock, so slightly old changes do no
+// Applying a tick's changes: set-based, in chunks of bounded rows and bytes. Every change is checked again under its batch's lock, so slightly old changes do no
 // harm and a tick that died halfway simply repeats. What cannot be done now (an unsettled job, an unfinished cleanup) is left for the
 // next tick; a failed change does not stop the others.
 
@@ -10,14 +10,20 @@ import { writeReviews } from '../db/reviews.ts'
 import { replaceIssues } from '../db/source-issues.ts'
 import { countText } from '../domain/count-text.ts'
 import { setHold } from '../domain/decide/finish.ts'
-import type { FoundRow, Issue, KnownMember, MemberWithRow } from '../domain/detection/compare.ts'
+import type {
+  FoundRow,
+  Issue,
+  KnownMember,
+  MemberWithRow,
+  RowTexts,
+} from '../domain/detection/compare.ts'
 import { HELD_BY_SOURCE, type TickChanges } from '../domain/detection/scheduled.ts'
 import type { Json } from '../domain/json.ts'
 import { MatoolkitError } from '../errors.ts'
 import { safeReasonOf } from '../redact.ts'
 import { isTransient } from '../transient.ts'
 import { releaseBatch } from './batch-actions.ts'
-import { addMembers, createBatch, type GivenMember } from './create.ts'
+import { addMembers, createBatch, type GivenMember, type PagedMembers } from './create.ts'
 import type { Engine } from './engine.ts'
 import { fencedEngine } from './engine.ts'
 import { changeBatch } from './locking.ts'
@@ -32,8 +38,7 @@ export interface TickWork<Row extends FoundRow> {
   readonly runbookName: string
   readonly tickId: number
   readonly changes: TickChanges<Row>
-  /** The row's data, as JSON. */
-  readonly dataOf: (row: Row) => string
+  readonly texts: RowTexts<Row>
   /** Absences as the changes found them. */
   readonly absences: ReadonlyMap<number, 1 | 2>
   /** Reported issues, up to their limit. */
@@ -43,12 +48,12 @@ export interface TickWork<Row extends FoundRow> {
 /** Stores what the next tick compares with, in one transaction. */
 export async function recordTick<Row extends FoundRow>(
   engine: Engine,
-  { runbookName, tickId, changes, dataOf, absences, issues }: TickWork<Row>,
+  { runbookName, tickId, changes, texts, absences, issues }: TickWork<Row>,
 ): Promise<void> {
   const now = engine.clock.now()
   await engine.db.transaction(async (tx) => {
     await writeAbsences(tx, runbookName, absences, changes.absences, now)
-    await writeReviews(tx, runbookName, changes.reviews, dataOf, now)
+    await writeReviews(tx, runbookName, changes.reviews, texts, now)
     await replaceIssues(tx, runbookName, tickId, issues, now)
   })
 }
@@ -82,7 +87,7 @@ export async function applyChanges<Row extends FoundRow>(
       await createBatch(engine, {
         runbookName: work.runbookName,
         sourceTime: time,
-        members: batch.rows.map((row) => new RowMember(row, work.dataOf)),
+        members: pagedRows(batch.rows, work.texts),
         createdBy: ACTOR,
         ...(batch.hold && { hold: batch.hold }),
       })
@@ -155,6 +160,18 @@ function holdForPerson(engine: Engine, batchId: number, reason: string): Promise
   })
 }
 
+/** In pages of bounded bytes, made one at a time. */
+const pagedRows = <Row extends FoundRow>(
+  rows: readonly Row[],
+  texts: RowTexts<Row>,
+): PagedMembers => ({
+  length: rows.length,
+  pages: async function* () {
+    for (const page of chunksOf(rows, MEMBERS_PER_CHUNK, texts.bytesOf))
+      yield page.map((row) => new RowMember(row, texts.dataOf))
+  },
+})
+
 /** Parses its data on access: a wave of 100,000 need not be in memory as objects. */
 class RowMember<Row extends FoundRow> implements GivenMember {
   readonly #row: Row
@@ -180,18 +197,19 @@ class RowMember<Row extends FoundRow> implements GivenMember {
 
 async function refreshAll<Row extends FoundRow>(
   engine: Engine,
-  { changes, dataOf }: TickWork<Row>,
+  { changes, texts }: TickWork<Row>,
   done: AppliedChanges,
   step: StepOfTick,
 ): Promise<void> {
   const newData = ({ member, row }: MemberWithRow<Row>): NewData => ({
     memberId: member.id,
     key: row.key,
-    data: dataOf(row),
+    data: texts.dataOf(row),
     hash: row.hash,
   })
+  const bytesOf = ({ row }: MemberWithRow<Row>) => texts.bytesOf(row)
   for (const [batchId, pairs] of byBatch(changes.refreshes, ({ member }) => member.batchId)) {
-    for (const chunk of chunksOf(pairs, MEMBERS_PER_CHUNK)) {
+    for (const chunk of chunksOf(pairs, MEMBERS_PER_CHUNK, bytesOf)) {
       await step(`refreshing members of batch ${batchId}`, async () => {
         done.refreshed += await changeBatch(engine, batchId, ACTOR, async ({ tx, draft }) => {
           const count = await refreshMembers(tx, batchId, chunk.map(newData))
@@ -238,16 +256,16 @@ async function moveAll<Row extends FoundRow>(
 
 async function joinAll<Row extends FoundRow>(
   engine: Engine,
-  { changes, dataOf }: TickWork<Row>,
+  { changes, texts }: TickWork<Row>,
   done: AppliedChanges,
   step: StepOfTick,
 ): Promise<void> {
   for (const [batchId, rows] of [...changes.joins].sort(([a], [b]) => a - b)) {
     // Only a person reopens a batch that has ended meanwhile.
     const guarded = fencedEngine(engine, (tx) => requireUnfinished(tx, batchId))
-    for (const chunk of chunksOf(rows, MEMBERS_PER_CHUNK)) {
+    for (const chunk of chunksOf(rows, MEMBERS_PER_CHUNK, texts.bytesOf)) {
       await step(`adding members to batch ${batchId}`, async () => {
-        const members = chunk.map((row) => new RowMember(row, dataOf))
+        const members = chunk.map((row) => new RowMember(row, texts.dataOf))
         const { added } = await addMembers(guarded, batchId, members, ACTOR)
         done.joined += added.length
       })

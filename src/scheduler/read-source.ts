@@ -1,7 +1,7 @@
 // Reads a source to its end. Of each row it keeps key, time and hash, and the data only if it differs from the member's:
 // 100,000 unchanged rows leave no JSON behind. Nothing of a result may be used before this returns.
 
-import type { FoundRow, SourceContents } from '../domain/detection/compare.ts'
+import type { FoundRow, RowTexts, SourceContents } from '../domain/detection/compare.ts'
 import { RowCollector } from '../domain/detection/row-collector.ts'
 import { rowReader } from '../domain/detection/row-reader.ts'
 import type { SourceColumn, SourceRow } from '../domain/detection/source-values.ts'
@@ -25,7 +25,7 @@ export interface Reading {
   readonly found: SourceContents<StoredRow>
   readonly rowCount: number
   readonly issues: RowCollector<StoredRow>['issues']
-  readonly dataOf: (row: StoredRow) => string
+  readonly texts: RowTexts<StoredRow>
 }
 
 export interface ReadSourceOptions {
@@ -87,7 +87,10 @@ async function readAll(
     found,
     rowCount: collector.rowCount,
     issues: collector.issues,
-    dataOf: (row) => store.get(row.textIndex),
+    texts: {
+      dataOf: (row) => store.get(row.textIndex),
+      bytesOf: ({ textIndex }) => (textIndex < 0 ? 0 : store.bytesOf(textIndex)),
+    },
   }
 }
 

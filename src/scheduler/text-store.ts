@@ -45,8 +45,17 @@ export class TextStore {
   }
 
   get(index: number): string {
-    if (!(index >= 0 && index < this.#count)) throw new Error(`The store has no text ${index}.`)
-    const [buffer, start, end] = this.#positions.subarray(3 * index)
+    const [buffer, start, end] = this.#positionOf(index)
     return this.#buffers[buffer!]!.toString('utf8', start, end)
+  }
+
+  bytesOf(index: number): number {
+    const [, start, end] = this.#positionOf(index)
+    return end! - start!
+  }
+
+  #positionOf(index: number): Uint32Array {
+    if (!(index >= 0 && index < this.#count)) throw new Error(`The store has no text ${index}.`)
+    return this.#positions.subarray(3 * index, 3 * index + 3)
   }
 }

@@ -141,8 +141,8 @@ async function detectAndApply(
   const { reading, changes, absences } = detection
   const fencedByLease = fence(options, started)
   const issues = issuesOf(detection)
-  const { dataOf } = reading
-  const work = { runbookName: name, tickId, changes, dataOf, absences, issues: issues.first }
+  const { texts } = reading
+  const work = { runbookName: name, tickId, changes, texts, absences, issues: issues.first }
   await recordTick(fencedByLease, work)
   const applied = await applyChanges(fencedByLease, work)
   const failures = applied.failures.length

@@ -5,10 +5,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import type { Db, Queryable } from '../../src/db/db.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { listIssues } from '../../src/db/source-issues.ts'
 import { listTicks } from '../../src/db/ticks.ts'
 import type { TickReport } from '../../src/domain/detection/tick-report.ts'
+import { memberChunks } from '../../src/engine/member-chunks.ts'
 import { makeScheduler, tickDueRunbooks } from '../../src/scheduler/scheduler.ts'
 import { openSource } from '../../src/scheduler/sources/source.ts'
 import { DATABASES, openTestPostgres } from '../databases.ts'
@@ -16,7 +18,9 @@ import {
   at,
   batchesOf,
   openDouble,
+  programme,
   range,
+  row,
   sourceSettings,
   startProgramme,
   TICK_SEC,
@@ -107,6 +111,46 @@ for (const database of DATABASES) {
     })
   })
 }
+
+/** The same database; `seen` gets the longest parameter of every statement. */
+function watchingParams(db: Db, seen: (chars: number) => void): Db {
+  const watched = <Q extends Queryable>(inner: Q): Q => ({
+    ...inner,
+    query: <R extends object>(sql: string, params: readonly unknown[] = []) => {
+      seen(Math.max(0, ...params.map((one) => (typeof one === 'string' ? one.length : 0))))
+      return inner.query<R>(sql, params)
+    },
+  })
+  return { ...watched(db), transaction: (work) => db.transaction((tx) => work(watched(tx))) }
+}
+
+it('writes wide rows in statements of bounded bytes, whatever changes', () =>
+  programme(async (world) => {
+    const WIDE_CHARS = 200_000
+    let longest = 0
+    const db = watchingParams(world.engine.db, (chars) => {
+      longest = Math.max(longest, chars)
+    })
+    const options = { ...world.options, engine: { ...world.engine, db } }
+    const tickOver = async (count: number, text: string) => {
+      world.rows = range(1, count).map((n) => row(n, at(30), { Note: text.repeat(WIDE_CHARS) }))
+      await world.pass(TICK_SEC)
+      longest = 0
+      await tickDueRunbooks(options, NEVER)
+      const { outcome, counts } = world.reports.at(-1)!
+      const isBounded = longest > WIDE_CHARS && longest < 5_000_000
+      return { outcome, counts, isBounded: isBounded || `a parameter of ${longest} characters` }
+    }
+    const good = { outcome: 'good', isBounded: true }
+    assert.deepEqual(await tickOver(30, 'x'), { ...good, counts: { batches: 1, joined: 30 } })
+    assert.deepEqual(await tickOver(60, 'x'), { ...good, counts: { joined: 30 } })
+    assert.deepEqual(await tickOver(60, 'y'), { ...good, counts: { refreshed: 60 } })
+    const members = await db.query<{ id: number }>('select id from batch_members')
+    const sizes: number[] = []
+    const ids = members.map(({ id }) => id)
+    for await (const { length } of memberChunks(db, ids)) sizes.push(length)
+    assert.deepEqual(sizes, [20, 20, 20])
+  }))
 
 it('lets one of several racing schedulers tick, without duplicates', async () => {
   const test = await openTestPostgres()

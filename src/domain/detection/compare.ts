@@ -14,6 +14,14 @@ export interface FoundRow {
   readonly hash: string
 }
 
+/** The rows' data, which stays packed until it is written. */
+export interface RowTexts<Row extends FoundRow> {
+  /** As JSON. */
+  readonly dataOf: (row: Row) => string
+  /** The length of that JSON, 0 where the member already has it. */
+  readonly bytesOf: (row: Row) => number
+}
+
 export type IssueKind =
   | 'no_key'
   | 'unusable'

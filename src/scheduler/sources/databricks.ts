@@ -2,6 +2,7 @@
 // storage links beyond. A failed statement still returns HTTP 200, a truncated result says so in its manifest, and only
 // cancelling stops a statement.
 
+import { chunksOf } from '../../chunks.ts'
 import { utcText } from '../../domain/detection/source-time.ts'
 import {
   type ColumnType,
@@ -21,6 +22,7 @@ import {
   type StatementResult,
 } from './databricks-api.ts'
 import { SourceFault } from './fault.ts'
+import { rowBytes } from './row-bytes.ts'
 import type { OpenedSource, SourceRequest } from './source.ts'
 
 /** Databricks' application in every tenant and cloud. */
@@ -185,8 +187,8 @@ class RunningStatement {
       const next = nextChunkOf(part)
       const values = await this.#valuesOf(part)
       seen += values.length
-      for (let from = 0; from < values.length; from += CHUNK_ROWS)
-        yield values.slice(from, from + CHUNK_ROWS).map((row) => rowOf(row, columns))
+      for (const chunk of chunksOf(values, CHUNK_ROWS, rowBytes))
+        yield chunk.map((row) => rowOf(row, columns))
       if (next === null) break
       part = await this.#api.get<StatementResult>(
         `/${encodeURIComponent(statement_id)}/result/chunks/${next}`,

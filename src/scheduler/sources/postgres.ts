@@ -2,6 +2,7 @@
 // server sends rows only on request. Cancelling reaches the server, so an abandoned query does not keep running.
 import { Socket } from 'node:net'
 import pg from 'pg'
+import { CHUNK_BYTES_MAX } from '../../chunks.ts'
 import { utcText } from '../../domain/detection/source-time.ts'
 import type { ColumnType, SourceColumn, SourceRow } from '../../domain/detection/source-values.ts'
 import { exactNumber, floatNumber, jsonValue } from '../../domain/detection/source-values.ts'
@@ -9,12 +10,15 @@ import type { Json } from '../../domain/json.ts'
 import { messageOf } from '../../errors.ts'
 import { safeReasonOf } from '../../redact.ts'
 import { SourceFault } from './fault.ts'
+import { rowBytes } from './row-bytes.ts'
 import type { OpenedSource, SourceRequest } from './source.ts'
 
 const CONNECT_TIMEOUT_MS = 15_000
 const CANCEL_TIMEOUT_MS = 5_000
 const GOODBYE_TIMEOUT_MS = 1_000
 const CHUNK_ROWS = 1_000
+/** Nobody knows yet how wide they are. */
+const FIRST_ROWS = 20
 
 export async function openPostgresSource(request: SourceRequest): Promise<OpenedSource> {
   const url = addressOf(request)
@@ -56,12 +60,21 @@ function addressOf(request: SourceRequest): string {
 
 type Reader = (text: string) => Json
 
+/** How many to fetch next, if they are as wide as these. */
+function rowsAfter(chunk: readonly (string | null)[][]): number {
+  const bytes = chunk.reduce((sum, values) => sum + rowBytes(values), 0)
+  const fitting = Math.floor((CHUNK_BYTES_MAX * chunk.length) / Math.max(bytes, 1))
+  return Math.max(1, Math.min(CHUNK_ROWS, fitting))
+}
+
 class Session {
   readonly #client: pg.Client
   readonly #socket: Socket
   readonly #url: string
   #pid: number | null = null
   #first: (string | null)[][] = []
+  /** Rows of the last fetch, if there were so many. */
+  #asked = FIRST_ROWS
   #columns: readonly SourceColumn[] = []
   #readers: readonly Reader[] = []
   #isConnected = false
@@ -106,8 +119,10 @@ class Session {
     let chunk = this.#first
     this.#first = []
     while (chunk.length > 0) {
+      const isLast = chunk.length < this.#asked
+      this.#asked = rowsAfter(chunk)
       yield chunk.map((values) => this.#rowOf(values))
-      chunk = chunk.length < CHUNK_ROWS ? [] : (await this.#fetch()).rows
+      chunk = isLast ? [] : (await this.#fetch()).rows
     }
   }
 
@@ -121,7 +136,7 @@ class Session {
   }
 
   #fetch() {
-    return this.#run({ text: `fetch ${CHUNK_ROWS} from members`, rowMode: 'array' })
+    return this.#run({ text: `fetch ${this.#asked} from members`, rowMode: 'array' })
   }
 
   async #run(config: { text: string; rowMode?: 'array' }): Promise<Rows> {

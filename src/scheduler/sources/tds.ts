@@ -3,11 +3,13 @@
 // pulls in Azure's libraries and takes 400 ms.
 import { once } from 'node:events'
 import type { Connection, ConnectionConfiguration, Request } from 'tedious'
+import { CHUNK_BYTES_MAX } from '../../chunks.ts'
 import type { SourceColumn, SourceRow } from '../../domain/detection/source-values.ts'
 import { messageOf } from '../../errors.ts'
 import type { TokenRequest } from '../../sign-in/token.ts'
 import { type Connection as ConnectionTarget, type Identity, readConnection } from './connection.ts'
 import { SourceFault } from './fault.ts'
+import { rowBytes } from './row-bytes.ts'
 import type { OpenedSource, SourceRequest } from './source.ts'
 import { type TdsColumn, tdsColumns, tdsRow } from './tds-values.ts'
 
@@ -136,6 +138,7 @@ class TdsResult {
   #isDone = false
   #columns: readonly TdsColumn[] | undefined
   #waiting: SourceRow[] = []
+  #waitingBytes = 0
   #wake: () => void = () => {}
   #ended: Promise<void> | undefined
   #isRunning = false
@@ -162,15 +165,20 @@ class TdsResult {
 
   async *rows(): AsyncGenerator<readonly SourceRow[]> {
     for (;;) {
-      if (this.#waiting.length >= CHUNK_ROWS || (this.#outcome && this.#waiting.length > 0)) {
+      if (this.#isFull() || (this.#outcome && this.#waiting.length > 0)) {
         const chunk = this.#waiting
         this.#waiting = []
+        this.#waitingBytes = 0
         this.#request.resume()
         yield chunk
       } else if (!this.#outcome) await this.#more()
       else if (this.#outcome.fault) throw this.#outcome.fault
       else return
     }
+  }
+
+  #isFull(): boolean {
+    return this.#waiting.length >= CHUNK_ROWS || this.#waitingBytes >= CHUNK_BYTES_MAX
   }
 
   #more(): Promise<void> {
@@ -192,11 +200,13 @@ class TdsResult {
   #takeRow(values: Parameters<typeof tdsRow>[0]): void {
     if (this.#outcome) return
     try {
-      this.#waiting.push(tdsRow(values, this.#columns ?? []))
+      const row = tdsRow(values, this.#columns ?? [])
+      this.#waiting.push(row)
+      this.#waitingBytes += rowBytes(Object.values(row))
     } catch (error) {
       this.#fail(error)
     }
-    if (this.#waiting.length < CHUNK_ROWS && !this.#outcome) return
+    if (!this.#isFull() && !this.#outcome) return
     if (!this.#outcome) this.#request.pause()
     this.#wake()
   }

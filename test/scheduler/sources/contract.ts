@@ -21,8 +21,10 @@ import {
 /** 1..n with a text: `{ id: 7, name: 'Member 7 – Zoë 李' }`. */
 export const memberName = (id: number): string => `Member ${id} – Zoë 李 😀`
 export const MANY = 100_000
-export const WIDE = 20_000
-export const WIDE_CHARS = 2_000
+export const WIDE = 2_000
+export const WIDE_CHARS = 20_000
+/** A chunk's 4 MB of text, and the row that exceeds them. */
+const CHUNK_CHARS_MAX = 5_000_000
 
 /** The queries of the suite. */
 export interface Queries {
@@ -126,6 +128,18 @@ function describeResults(started: () => StartedSource, asking: Asking, settings:
     const kept = chunks.filter((chunk) => chunk.deref() !== undefined).length
     assert.ok(kept <= 2, `${kept} of 50 chunks are still in memory`)
     await result.close()
+  })
+
+  it('returns wide rows in chunks of bounded bytes', async () => {
+    const result = await openSource(asking(started().queries.wide), settings(), NEVER)
+    let [rows, most] = [0, 0]
+    for await (const chunk of result.rows) {
+      rows += chunk.length
+      most = Math.max(most, JSON.stringify(chunk).length)
+    }
+    await result.close()
+    assert.equal(rows, WIDE)
+    assert.ok(most <= CHUNK_CHARS_MAX, `a chunk has ${most} characters`)
   })
 
   it('fetches no more from the server than is read', async () => {

@@ -95,7 +95,7 @@ async function startDatabricks(): Promise<StartedSource> {
     types: () => types,
     none: () => ({ columns: COLUMNS, chunks: [], totalRows: 0 }),
     many: () => ({ ...chunked(MANY, 12_345, memberName, given), polls: 3 }),
-    wide: () => chunked(WIDE, 1_000, () => 'x'.repeat(WIDE_CHARS), given),
+    wide: () => chunked(WIDE, 500, () => 'x'.repeat(WIDE_CHARS), given),
     dropped: () => ({ ...chunked(MANY, 5_000, memberName), dropAtChunk: 2 }),
     endless: () => ({ ...chunked(1, 1, memberName), polls: 'never' }),
     wrong: () => WRONG,
