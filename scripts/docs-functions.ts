@@ -33,10 +33,20 @@ function renderCatalogue(): string {
       name: definition.name,
       description: definition.description,
       parameters: { properties, required, additionalProperties },
+      isIdempotent: definition.isIdempotent,
+      hasUndo: definition.undo !== null,
+      undoneBy: undoneBy(definition),
+      ...(definition.isIrreversible && { isIrreversible: true }),
     }
   })
   return `${JSON.stringify(functions, null, 2)}\n`
 }
+
+/** The functions that its undo names. */
+const undoneBy = ({ undo }: WorkerFunction): string[] =>
+  STANDARD_FUNCTIONS.map(({ name }) => name).filter((name) =>
+    new RegExp(`\\b${name}\\b`).test(undo ?? ''),
+  )
 
 function renderFunction(definition: WorkerFunction): string {
   const { name, description, parameters, result, resultType, ...rest } =

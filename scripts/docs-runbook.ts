@@ -1,5 +1,6 @@
 // The generated parts of the runbook's reference: the keys, the problem codes and the JSON Schema. They come from the tables in
 // src/domain/; `npm run docs` writes them, test/domain/runbook/docs.test.ts compares them.
+import { LINT_RULES } from '../src/domain/runbook/lint/lint-rules.ts'
 import { PROBLEMS } from '../src/domain/runbook/problems.ts'
 import { runbookSchema } from '../src/domain/runbook/schema.ts'
 import { RUNBOOK_SHAPE, type RunbookField, type Shape } from '../src/domain/runbook/shape.ts'
@@ -9,6 +10,7 @@ export const RUNBOOK_DOCUMENTS: readonly GeneratedDocument[] = [
   { file: 'docs/runbook.md', section: 'keys', render: renderKeys },
   { file: 'docs/runbook.md', section: 'problems', render: renderProblems },
   { file: 'docs/runbook.schema.json', render: renderSchema },
+  { file: 'docs/lint.md', section: 'rules', render: renderLintRules },
 ]
 
 function renderSchema(): string {
@@ -22,6 +24,15 @@ function renderProblems(): string {
     sentence.replaceAll(/\{([a-z]+)\}/g, '*$1*'),
   ])
   return markdownTable(['Code', 'Severity', 'Sentence'], rows)
+}
+
+function renderLintRules(): string {
+  return Object.entries(LINT_RULES)
+    .map(([id, { sentence, why, better }]) => {
+      const says = sentence.replaceAll(/\{([a-z]+)\}/g, '*$1*')
+      return `### ${id}\n\n> ${says}\n\n${why}\n\n${better}`
+    })
+    .join('\n\n')
 }
 
 function renderKeys(): string {

@@ -82,7 +82,7 @@ describe('runbook validate', () => {
     assert.equal(exit, EXIT.failed)
     assert.equal(answer.valid, false)
     const [{ problems, ...report }] = answer.files
-    assert.deepEqual(report, { file: path, valid: false, errors: 1, warnings: 0 })
+    assert.deepEqual(report, { file: path, valid: false, errors: 1, warnings: 0, ignored: [] })
     assert.deepEqual(Object.keys(problems[0]).sort(), [
       'code',
       'column',
@@ -93,6 +93,39 @@ describe('runbook validate', () => {
       'text',
     ])
     assert.equal(problems[0].path, 'phases[1].offset')
+  })
+
+  it('warns by the migration rules, names their page, and answers as SARIF', async () => {
+    const REMOVAL = 'on_member_removed:\n'
+    const step = (name: string) =>
+      `  - {name: ${name}, worker_id: w, function: Remove-EntraUser, params: {UserId: "{{UserPrincipalName}}"}}\n`
+    const ignore = '  # matoolkit-ignore REMOVAL_DELETES: the pilot has no data\n'
+    const deleting = SAMPLE.replace(REMOVAL, `${REMOVAL}${step('a')}${ignore}${step('b')}`)
+    const path = file('lint.yaml', deleting)
+    const text = await validate([path])
+    assert.equal(text.exit, EXIT.ok)
+    assert.match(text.out, /warning REMOVAL_DELETES .* See docs\/lint\.md#removal_deletes\.\n/)
+    assert.match(text.out, /lint\.yaml: valid, 1 warning\n$/)
+
+    const { exit, out } = await validate([path, '--output', 'sarif'])
+    const { version, runs } = JSON.parse(out)
+    assert.deepEqual([exit, version, runs.length], [EXIT.ok, '2.1.0', 1])
+    const [{ tool, results }] = runs
+    assert.deepEqual(
+      tool.driver.rules.map(({ id }: { id: string }) => id),
+      ['REMOVAL_DELETES'],
+    )
+    assert.match(tool.driver.rules[0].help.text, /mistake in the source/)
+    assert.equal(results.length, 2)
+    const [shown, suppressed] = results
+    assert.equal(shown.ruleId, 'REMOVAL_DELETES')
+    assert.equal(shown.level, 'warning')
+    assert.equal(shown.suppressions, undefined)
+    assert.ok(shown.locations[0].physicalLocation.region.startLine > 1)
+    assert.match(shown.locations[0].physicalLocation.artifactLocation.uri, /lint\.yaml$/)
+    assert.deepEqual(suppressed.suppressions, [
+      { kind: 'inSource', justification: 'the pilot has no data' },
+    ])
   })
 
   it('gives CSV and YAML too', async () => {

@@ -67,10 +67,11 @@ export const WAITING: readonly HelpEntry[] = [
   TIMEOUT,
 ]
 
-export const outputOption = (isText = false): Option => {
+export const outputOption = (isText = false, more: readonly string[] = []): Option => {
   const standard = isText ? 'plain text' : 'table on a terminal, else json'
   return new Option(GLOBAL_FLAGS[0][0], `output format (default: ${standard})`).choices([
     ...OUTPUT_FORMATS,
+    ...more,
   ])
 }
 

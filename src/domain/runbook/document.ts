@@ -16,23 +16,24 @@ export interface RunbookDocument {
   /** Null when the file is unreadable; the findings say why. */
   readonly root: Node | null
   readonly findings: Findings
+  readonly text: string
 }
 
 export function readDocument(input: Uint8Array | string): RunbookDocument {
   const { text, fault } = decode(input)
   const findings = findingsIn(text)
   if (fault) findings.add(fault.code, fault.at, '', fault.details)
-  if (fault || !hasCleanCharacters(text, findings)) return { root: null, findings }
+  if (fault || !hasCleanCharacters(text, findings)) return { root: null, findings, text }
   try {
     const document = parse(text, findings)
-    if (!document) return { root: null, findings }
-    return { root: treeOf(document, text, findings), findings }
+    if (!document) return { root: null, findings, text }
+    return { root: treeOf(document, text, findings), findings, text }
   } catch (error) {
-    if (error instanceof StopReading) return { root: null, findings }
+    if (error instanceof StopReading) return { root: null, findings, text }
     // The parser throws on some malformed escapes and on too many arguments; either way the file is unreadable.
     const reason = error instanceof Error ? error.message : String(error)
     findings.add('YAML_SYNTAX', { start: 0, end: 0 }, '', { reason })
-    return { root: null, findings }
+    return { root: null, findings, text }
   }
 }
 

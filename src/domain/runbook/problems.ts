@@ -1,5 +1,7 @@
 // Every problem that reading a runbook can find: a stable code, its severity and a message that says what is wrong and what to
-// do. `{name}` is filled in where the problem is found. docs/runbook.md lists this table; a test keeps them equal.
+// do. `{name}` is filled in where the problem is found. docs/runbook.md lists this table; a test keeps them equal. The migration rules
+// have a table of their own: lint/lint-rules.ts.
+import { isLintRule, LINT_RULES, lintLinkOf } from './lint/lint-rules.ts'
 
 export interface RunbookProblem {
   code: ProblemCode
@@ -11,6 +13,13 @@ export interface RunbookProblem {
   message: string
   /** Its path, such as `phases[0].steps[1].retry`. */
   path: string
+  /** Where a migration rule is explained. */
+  link?: string
+}
+
+/** A warning that a comment in the file ignores. */
+export interface IgnoredProblem extends RunbookProblem {
+  reason: string
 }
 
 const table = <
@@ -136,7 +145,7 @@ export const PROBLEMS = table({
   LEADING_ZERO: warning('{value} is read as the number {number}. Quote it if the zeros matter.'),
 })
 
-export type ProblemCode = keyof typeof PROBLEMS
+export type ProblemCode = keyof typeof PROBLEMS | keyof typeof LINT_RULES
 export type ProblemDetails = Readonly<Record<string, string | number>>
 
 type Details = ProblemDetails | (() => ProblemDetails)
@@ -153,15 +162,20 @@ const TEXT_MAX = 80
 /** Collects problems with line, column and offending text. */
 export interface Findings {
   readonly problems: readonly RunbookProblem[]
+  /** Left out of `problems` by a comment. */
+  readonly ignored: readonly IgnoredProblem[]
   readonly hasErrors: boolean
   /** A function computes details only when the problem is kept: finding near names is slow. */
   add(code: ProblemCode, at: Span, path: string, details?: Details): void
+  /** Whether there was such a problem. */
+  ignore(matches: (problem: RunbookProblem) => boolean, reason: string): boolean
   lineOf(offset: number): number
 }
 
 export function findingsIn(source: string): Findings {
   const lineStarts = lineStartsOf(source)
-  const problems: RunbookProblem[] = []
+  let problems: RunbookProblem[] = []
+  const ignored: IgnoredProblem[] = []
   let hasErrors = false
 
   function add(code: ProblemCode, at: Span, path: string, details: Details = {}): void {
@@ -171,17 +185,31 @@ export function findingsIn(source: string): Findings {
   }
 
   function keep(code: ProblemCode, at: Span, path: string, details: ProblemDetails): void {
-    const { severity, sentence } = PROBLEMS[code]
+    const isRule = isLintRule(code)
+    const { severity, sentence } = isRule ? warning(LINT_RULES[code].sentence) : PROBLEMS[code]
     hasErrors ||= severity === 'error'
     const line = lineAt(lineStarts, at.start)
     const column = at.start - lineStarts[line - 1]! + 1
     const text = excerpt(source, at)
-    problems.push({ code, severity, line, column, text, message: fill(sentence, details), path })
+    const message = fill(sentence, details)
+    const link = isRule && { link: lintLinkOf(code) }
+    problems.push({ code, severity, line, column, text, message, path, ...link })
+  }
+
+  function ignore(matches: (problem: RunbookProblem) => boolean, reason: string): boolean {
+    const found = problems.filter(matches)
+    ignored.push(...found.map((problem) => ({ ...problem, reason })))
+    problems = problems.filter((problem) => !matches(problem))
+    return found.length > 0
   }
 
   return {
-    problems,
+    get problems() {
+      return problems
+    },
+    ignored,
     add,
+    ignore,
     lineOf: (offset) => lineAt(lineStarts, offset),
     get hasErrors() {
       return hasErrors

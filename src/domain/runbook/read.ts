@@ -3,9 +3,10 @@
 import { buildRunbook } from './build.ts'
 import { type CatalogueOptions, checkCatalogues } from './catalogues.ts'
 import { readDocument } from './document.ts'
+import { lintRunbook } from './lint/lint.ts'
 import type { Runbook } from './model.ts'
 import { outlineOf } from './outline.ts'
-import type { RunbookProblem } from './problems.ts'
+import type { IgnoredProblem, RunbookProblem } from './problems.ts'
 import { checkRules } from './rules.ts'
 import { checkStructure } from './structure.ts'
 import { checkVariables } from './variables.ts'
@@ -19,21 +20,27 @@ export type {
   RunbookStep,
   Safeguards,
 } from './model.ts'
-export type { RunbookProblem } from './problems.ts'
+export type { IgnoredProblem, RunbookProblem } from './problems.ts'
 
 export interface ReadRunbookOptions extends Partial<CatalogueOptions> {
   /** The columns of a member file at hand; they count instead of those that the runbook declares. */
   readonly columns?: readonly string[]
   /** Missing: functions and parameters are not checked, as for a text that is already published. */
   readonly catalogues?: CatalogueOptions['catalogues']
+  /** Also judge a valid runbook by the migration rules. */
+  readonly isLinted?: boolean
 }
 
 /** The runbook is null on any error; warnings leave it usable. Problems are in file order. */
 export function readRunbook(
   source: Uint8Array | string,
   options: ReadRunbookOptions = {},
-): { runbook: Runbook | null; problems: RunbookProblem[] } {
-  const { root, findings } = readDocument(source)
+): {
+  runbook: Runbook | null
+  problems: RunbookProblem[]
+  ignored: readonly IgnoredProblem[]
+} {
+  const { root, findings, text } = readDocument(source)
   if (root) checkStructure(root, findings)
   if (root?.kind === 'map') {
     const outline = outlineOf(root)
@@ -42,7 +49,9 @@ export function readRunbook(
     const { catalogues, allowMissingParameters = false } = options
     if (catalogues) checkCatalogues(outline, findings, { catalogues, allowMissingParameters })
   }
+  const runbook = root?.kind === 'map' && !findings.hasErrors ? buildRunbook(root) : null
+  if (runbook && root?.kind === 'map' && options.isLinted)
+    lintRunbook(text, { root, outline: outlineOf(root), runbook }, findings)
   const problems = findings.problems.toSorted((a, b) => a.line - b.line || a.column - b.column)
-  const usable = root?.kind === 'map' && !findings.hasErrors
-  return { runbook: usable ? buildRunbook(root) : null, problems }
+  return { runbook, problems, ignored: findings.ignored }
 }

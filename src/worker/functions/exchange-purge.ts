@@ -36,6 +36,7 @@ export const removeExchangeMailUser = defineFunction({
   },
   isIdempotent: true,
   undo: 'There is none: it is removed permanently. New-ExchangeMailUser makes a new one.',
+  isIrreversible: true,
   run: async (call: FunctionCall<Removal>): Promise<z.infer<typeof removedMailUser>> => {
     const { UserId, UserPrincipalName } = call.params
     const isDeleted = await deleteAccount(call)
@@ -146,6 +147,7 @@ export const clearExchangePreviousMailbox = defineFunction({
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] },
   isIdempotent: true,
   undo: 'There is none: the former mailbox is lost permanently.',
+  isIrreversible: true,
   run: async (call): Promise<z.infer<typeof cleared>> => {
     const { Identity } = call.params
     const { tenant, signal } = call

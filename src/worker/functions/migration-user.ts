@@ -161,6 +161,7 @@ export const completeMigrationUser = defineFunction({
   permissions,
   isIdempotent: true,
   undo: 'There is none once Exchange completes it; before that, Stop-MigrationUser.',
+  isIrreversible: true,
   run: async (call): Promise<Changed> => {
     const { Identity } = call.params
     const user = await readMigrationUser(call, Identity)

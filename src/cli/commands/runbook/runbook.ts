@@ -21,7 +21,7 @@ function addFileVerbs(runbook: Command, io: Io): void {
     .description('report every problem in runbook files')
     .argument('<file...>', 'runbook files (YAML)')
     .option('--members <csv>', 'check variables against the columns of this member file')
-    .addOption(outputOption(true))
+    .addOption(outputOption(true, ['sarif']))
     .addHelpText('after', VALIDATE_HELP)
     .action(async (files: string[], options: Omit<ValidateOptions, 'files'>) => {
       const { validateRunbooks } = await import('./validate.ts')
@@ -146,12 +146,13 @@ function addReadVerbs(runbook: Command, io: Io): void {
 
 const VALIDATE_HELP = `
 Exit code: 0 all files are valid (warnings are allowed), 1 a file has errors, 2 wrong usage.
-docs/runbook.md explains every key and every problem code.
+docs/runbook.md explains every key and every problem code, docs/lint.md the migration rules and how to ignore one.
 
 Examples:
   $ matoolkit runbook validate examples/user-migration.yaml
   $ matoolkit runbook validate wave.yaml --members wave-members.csv
-  $ matoolkit runbook validate runbooks/*.yaml --output json`
+  $ matoolkit runbook validate runbooks/*.yaml --output json
+  $ matoolkit runbook validate runbooks/*.yaml --output sarif > runbooks.sarif`
 
 const SCHEMA_HELP = `
 Editors use it through a first line such as

@@ -1,9 +1,13 @@
-// `matoolkit runbook validate`: reports every problem of every file at once.
+// `matoolkit runbook validate`: reports every problem of every file at once, migration rules included.
 import { parse } from 'csv-parse/sync'
 import { CsvFault, decodeCsv, delimiterProblem } from '../../../csv-text.ts'
 import type { Json } from '../../../domain/json.ts'
 import { RUNBOOK_BYTES_MAX } from '../../../domain/runbook/document.ts'
-import { type RunbookProblem, readRunbook } from '../../../domain/runbook/read.ts'
+import {
+  type IgnoredProblem,
+  type RunbookProblem,
+  readRunbook,
+} from '../../../domain/runbook/read.ts'
 import { EXIT, MatoolkitError, messageOf } from '../../../errors.ts'
 import { printable } from '../../../printable.ts'
 import { readStart } from '../../files.ts'
@@ -14,7 +18,7 @@ import { tableText } from '../../terminal/table.ts'
 export interface ValidateOptions {
   readonly files: readonly string[]
   readonly members?: string
-  readonly output?: OutputFormat
+  readonly output?: OutputFormat | 'sarif'
 }
 
 interface Report {
@@ -23,6 +27,7 @@ interface Report {
   readonly errors: number
   readonly warnings: number
   readonly problems: readonly RunbookProblem[]
+  readonly ignored: readonly IgnoredProblem[]
 }
 
 /** More than any header; the rest of the member file is not read. */
@@ -35,7 +40,11 @@ export async function validateRunbooks(options: ValidateOptions, io: Io): Promis
   for (const file of options.files) {
     // One byte over the limit is enough to report that the file is too large.
     const bytes = await readStart(file, RUNBOOK_BYTES_MAX + 1)
-    const { problems } = readRunbook(bytes, { catalogues: [], ...(columns && { columns }) })
+    const { problems, ignored } = readRunbook(bytes, {
+      catalogues: [],
+      isLinted: true,
+      ...(columns && { columns }),
+    })
     const errors = problems.filter(({ severity }) => severity === 'error').length
     reports.push({
       file,
@@ -43,11 +52,13 @@ export async function validateRunbooks(options: ValidateOptions, io: Io): Promis
       errors,
       warnings: problems.length - errors,
       problems,
+      ignored,
     })
   }
   const valid = reports.every((report) => report.valid)
   const { output = 'table' } = options
   if (output === 'table') printReports(reports, io)
+  else if (output === 'sarif') await printSarif(reports, io)
   else await showProblems(output, valid, reports, io)
   io.exitCode = valid ? EXIT.ok : EXIT.failed
 }
@@ -72,6 +83,11 @@ async function showProblems(
   })
 }
 
+async function printSarif(reports: readonly Report[], io: Io): Promise<void> {
+  const { sarifOf } = await import('./sarif.ts')
+  io.out(JSON.stringify(sarifOf(reports), null, 2))
+}
+
 function printReports(reports: readonly Report[], io: Io): void {
   for (const { file, problems } of reports) {
     for (const problem of problems) io.out(problemLine(file, problem, io))
@@ -87,11 +103,12 @@ function printReports(reports: readonly Report[], io: Io): void {
 }
 
 function problemLine(file: string, problem: RunbookProblem, io: Io): string {
-  const { line, column, severity, code, text, message } = problem
+  const { line, column, severity, code, text, message, link } = problem
   const place = io.paint('bold', printable(`${file}:${line}:${column}:`))
   const kind = io.paint(severity === 'error' ? 'red' : 'yellow', severity)
   const quoted = text === '' ? '' : ` \`${printable(text)}\``
-  return `${place} ${kind} ${code}${quoted} ${printable(message)}`
+  const more = link === undefined ? '' : ` See ${link}.`
+  return `${place} ${kind} ${code}${quoted} ${printable(message)}${more}`
 }
 
 function verdict({ valid, errors, warnings }: Report): string {

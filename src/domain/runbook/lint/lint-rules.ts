@@ -1,0 +1,95 @@
+// The migration rules of `runbook validate`: what is valid and would still hurt people on the night. Each is a warning with a stable
+// id, and can be ignored with a reason. docs/lint.md is generated from this table.
+
+export interface LintRule {
+  /** The message: what is wrong here and what to do. `{name}` is filled in. */
+  readonly sentence: string
+  readonly why: string
+  /** What the runbook should have instead. */
+  readonly better: string
+}
+
+const table = <T extends Record<string, LintRule>>(rows: T): T => rows
+
+export const LINT_RULES = table({
+  LICENCE_BEFORE_GUID: {
+    sentence:
+      'This licence comes before step "{step}" sets the ExchangeGuid: Exchange creates a new, empty mailbox, and the old one can no longer move. Move the licence behind that step.',
+    why: 'A licence with Exchange gives an account without ExchangeGuid a mailbox of its own. The GUID can then not be set, the move is refused, and only deleting the new mailbox helps.',
+    better:
+      'Set the GUIDs first (`Set-ExchangeMoveTarget`), move the mailbox, and assign the licence afterwards. The licence of the move itself (`CROSS_TENANT_USER_DATA_MIGRATION`) has no mailbox and may come earlier.',
+  },
+  CHANGE_WITHOUT_CHECK: {
+    sentence:
+      '{function} changes something, has no rollback, and no later step checks it. Add on_failure, or a step with a Test- function on the same worker.',
+    why: 'If it fails half-way or its effect never shows, nothing notices and nothing is taken back.',
+    better:
+      'Give the step an `on_failure` that undoes it, or let a later phase wait for the effect with a polled `Test-…` function. A rollback that only sends mail is a notice and does not count.',
+  },
+  ROLLBACK_DOES_NOT_UNDO: {
+    sentence:
+      'The rollback "{rollback}" does not undo {function}. Add a step with {undo}, or choose another rollback.',
+    why: 'When the step fails after it has changed something, the rollback runs and the change stays. People believe that the person is back in the former state.',
+    better:
+      'Add the function that undoes the step; [functions](functions.md) names it for each. Removing the account undoes every change to it. Rollbacks with functions of your own are not judged.',
+  },
+  POLL_PAST_NEXT_PHASE: {
+    sentence:
+      'The poll may last {timeout}, but phase "{phase}" is due {gap} after this one. Use a shorter timeout, or move the phases apart.',
+    why: 'While a step polls, its phase has not ended, and the member cannot start the next one. The cut-over then starts late for these people, at an hour that nobody announced.',
+    better: 'Choose a timeout below the gap to the next phase, so that a person can still decide.',
+  },
+  RETRY_NOT_IDEMPOTENT: {
+    sentence:
+      '{function} is not idempotent, and a retry may do it again after it was done. Set "retry: {max_retries: 0}" on this step.',
+    why: 'When the outcome of an attempt is unknown, the retry repeats it: a second mail goes out.',
+    better:
+      'Set `max_retries: 0` on the step. The step then fails with an unknown outcome, and a person decides.',
+  },
+  NOTICE_AFTER_CUTOVER: {
+    sentence:
+      'People get their first notice after the cut-over has begun. Add a notice in a phase before T-0.',
+    why: 'Somebody who was not told beforehand cannot sign in one morning and does not know why.',
+    better:
+      'Send the notice a day or more before the cut-over. A second one afterwards is fine and is not reported.',
+  },
+  REMOVAL_DELETES: {
+    sentence:
+      '{function} deletes, and runs as soon as the source no longer returns a person. Use a step that only closes or disables.',
+    why: 'A mistake in the source, a filter or a join, makes people disappear from its result. Removal steps then run for all of them.',
+    better:
+      'Disable the account, take the licence and the groups, and stop the move. Delete by hand once it is certain.',
+  },
+  SAFEGUARD_OFF: {
+    sentence: '"{key}: {value}" switches a safeguard off. Use {better}.',
+    why: 'Safeguards stop a wave before a wrong source or a broken step reaches everybody.',
+    better:
+      'Keep the defaults: 20 percent of removals, 30 percent of failures, and `hold` for removals after the start.',
+  },
+  IRREVERSIBLE_WITHOUT_HOLD: {
+    sentence:
+      '{function} cannot be undone, and nothing before it gives people time to hold. Start a phase of its own with it, at least {gap} after the phase before.',
+    why: 'Between phases people look at what failed, and hold the batch or a member. In the middle of a phase the steps follow within seconds.',
+    better:
+      'Make it the first change of its phase, with an earlier phase that checks everything. Then `matoolkit batch hold` stops it in time.',
+  },
+  IGNORE_UNUSED: {
+    sentence: 'Nothing here is reported as {id}. Remove the comment.',
+    why: 'A comment that ignores nothing hides the next mistake.',
+    better: 'Remove the comment, or move it directly above what it is about.',
+  },
+  IGNORE_INCOMPLETE: {
+    sentence:
+      'This comment ignores nothing: {reason}. Write "# matoolkit-ignore ID: reason" with an id of docs/lint.md.',
+    why: 'The next reader needs the reason, and an unknown id is a slip of the pen.',
+    better:
+      '`# matoolkit-ignore CHANGE_WITHOUT_CHECK: the help line checks this list every morning`.',
+  },
+})
+
+export type LintRuleId = keyof typeof LINT_RULES
+
+export const isLintRule = (code: string): code is LintRuleId => Object.hasOwn(LINT_RULES, code)
+
+/** Where the rule is explained. */
+export const lintLinkOf = (id: LintRuleId): string => `docs/lint.md#${id.toLowerCase()}`

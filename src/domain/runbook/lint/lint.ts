@@ -1,0 +1,249 @@
+// Judges a valid runbook by the migration rules. Every rule is a function from the steps in the order in which a member meets them to
+// warnings at line and column. What the catalogue does not know is not judged.
+import { durationText } from '../../duration.ts'
+import type { Json } from '../../json.ts'
+import type { Runbook, RunbookStep } from '../model.ts'
+import { mapAt, type Outline, type StepOutline, scalarAt } from '../outline.ts'
+import type { Findings } from '../problems.ts'
+import { DEFAULTS } from '../shape.ts'
+import type { MapNode } from '../tree.ts'
+import { type FunctionFacts, functionFacts } from './function-facts.ts'
+import { ignoreCommentsIn } from './ignore-comments.ts'
+
+/** Enough to look at what failed and to hold. */
+const HOLD_GAP_MINUTES = 60
+
+interface LintedStep {
+  readonly step: RunbookStep
+  readonly outline: StepOutline
+  /** Null for a custom function and for a template. */
+  readonly facts: FunctionFacts | null
+}
+
+interface LintedPhase {
+  readonly name: string
+  readonly offsetMinutes: number
+  readonly steps: readonly LintedStep[]
+}
+
+/** A runbook with its document; steps stand at the same places in both. */
+interface Linted {
+  readonly root: MapNode
+  readonly runbook: Runbook
+  readonly init: readonly LintedStep[]
+  /** In the order in which they are due. */
+  readonly phases: readonly LintedPhase[]
+  readonly removal: readonly LintedStep[]
+  readonly rollbacks: ReadonlyMap<string, readonly LintedStep[]>
+}
+
+/** Adds the warnings that no comment ignores. */
+export function lintRunbook(
+  source: string,
+  { root, outline, runbook }: { root: MapNode; outline: Outline; runbook: Runbook },
+  findings: Findings,
+): void {
+  const linted = lintedOf(root, outline, runbook)
+  for (const rule of RULES) rule(linted, findings)
+  for (const comment of ignoreCommentsIn(source, root, findings)) {
+    const { id, reason, firstLine, lastLine } = comment
+    const isIgnored = findings.ignore(
+      ({ code, line }) => code === id && line >= firstLine && line <= lastLine,
+      reason,
+    )
+    if (!isIgnored) findings.add('IGNORE_UNUSED', comment, '', { id })
+  }
+}
+
+function lintedOf(root: MapNode, outline: Outline, runbook: Runbook): Linted {
+  const pair = (steps: readonly RunbookStep[], outlines: readonly StepOutline[]): LintedStep[] =>
+    steps.map((step, at) => ({ step, outline: outlines[at]!, facts: functionFacts(step.function) }))
+  const phases = runbook.phases.map(({ name, offsetMinutes, steps }, at) => ({
+    name,
+    offsetMinutes,
+    steps: pair(steps, outline.phases[at]!.steps),
+  }))
+  const rollbacks = outline.rollbacks.map(({ entry, steps }) => {
+    const name = entry.key.toLowerCase()
+    return [name, pair(runbook.rollbacks.get(name)!, steps)] as const
+  })
+  return {
+    root,
+    runbook,
+    init: pair(runbook.init, outline.init),
+    phases: phases.toSorted((a, b) => b.offsetMinutes - a.offsetMinutes),
+    removal: pair(runbook.onMemberRemoved, outline.removal),
+    rollbacks: new Map(rollbacks),
+  }
+}
+
+const inOrder = ({ phases }: Linted): LintedStep[] => phases.flatMap(({ steps }) => steps)
+
+function warnAtFunction(
+  findings: Findings,
+  code: Parameters<Findings['add']>[0],
+  { outline, step }: LintedStep,
+  details: Record<string, string | number> = {},
+): void {
+  const at = scalarAt(outline.node, 'function')!
+  findings.add(code, at, `${outline.path}.function`, { function: step.function, ...details })
+}
+
+/** The licence of the move has no mailbox. */
+const MOVE_LICENCE = /^CROSS_TENANT_/i
+const GUID_SETTERS = ['set-exchangemovetarget', 'set-exchangemailuserguids']
+
+function licenceBeforeGuid(linted: Linted, findings: Findings): void {
+  const steps = inOrder(linted)
+  for (const [at, one] of steps.entries()) {
+    if (one.facts?.name !== 'Add-EntraUserLicense') continue
+    if (MOVE_LICENCE.test(textOf(paramOf(one.step, 'SkuId')))) continue
+    const setter = steps
+      .slice(at + 1)
+      .find(
+        ({ step }) =>
+          GUID_SETTERS.includes(step.function.toLowerCase()) && step.workerId === one.step.workerId,
+      )
+    if (setter) warnAtFunction(findings, 'LICENCE_BEFORE_GUID', one, { step: setter.step.name })
+  }
+}
+
+function changeWithoutCheck(linted: Linted, findings: Findings): void {
+  const steps = inOrder(linted)
+  for (const [at, one] of steps.entries()) {
+    const { facts, step } = one
+    if (!facts?.isChange || hasRollback(linted, step)) continue
+    const isChecked = steps.slice(at + 1).some((later) => mayCheck(later, one))
+    if (!isChecked) warnAtFunction(findings, 'CHANGE_WITHOUT_CHECK', one)
+  }
+}
+
+/** A custom function may check anything. */
+const mayCheck = (later: LintedStep, { step, facts }: LintedStep): boolean =>
+  later.step.workerId === step.workerId &&
+  (later.facts === null || (later.facts.isCheck && later.facts.service === facts!.service))
+
+/** One that only sends mail is a notice. */
+const hasRollback = ({ rollbacks }: Linted, { onFailure }: RunbookStep): boolean =>
+  onFailure !== null && rollbacks.get(onFailure)!.some(({ facts }) => !facts?.isNotice)
+
+function rollbackDoesNotUndo(linted: Linted, findings: Findings): void {
+  for (const { step, facts, outline } of inOrder(linted)) {
+    // What a failed creation made has no id that its rollback could use; running it again finds it.
+    if (!facts?.isChange || facts.name.startsWith('New-')) continue
+    if (facts.undoneBy.size === 0 || !hasRollback(linted, step)) continue
+    const undoes = linted.rollbacks
+      .get(step.onFailure!)!
+      .some(
+        (undo) =>
+          undo.facts === null ||
+          facts.undoneBy.has(undo.step.function.toLowerCase()) ||
+          (undo.facts.isDeletion && undo.step.workerId === step.workerId),
+      )
+    if (undoes) continue
+    const at = scalarAt(outline.node, 'on_failure')!
+    findings.add('ROLLBACK_DOES_NOT_UNDO', at, `${outline.path}.on_failure`, {
+      rollback: step.onFailure!,
+      function: facts.name,
+      undo: facts.undoNames.join(' or '),
+    })
+  }
+}
+
+function pollPastNextPhase({ phases }: Linted, findings: Findings): void {
+  for (const [at, phase] of phases.entries()) {
+    const next = phases.slice(at + 1).find((one) => one.offsetMinutes < phase.offsetMinutes)
+    if (!next) continue
+    const gapSec = (phase.offsetMinutes - next.offsetMinutes) * 60
+    for (const { step, outline } of phase.steps) {
+      if (!step.poll || step.poll.timeoutSec <= gapSec) continue
+      const timeout = scalarAt(mapAt(outline.node, 'poll'), 'timeout')!
+      findings.add('POLL_PAST_NEXT_PHASE', timeout, `${outline.path}.poll.timeout`, {
+        timeout: durationText(step.poll.timeoutSec * 1_000),
+        phase: next.name,
+        gap: durationText(gapSec * 1_000),
+      })
+    }
+  }
+}
+
+function retryNotIdempotent(linted: Linted, findings: Findings): void {
+  const all = [
+    ...linted.init,
+    ...inOrder(linted),
+    ...linted.removal,
+    ...[...linted.rollbacks.values()].flat(),
+  ]
+  for (const one of all) {
+    if (!one.facts || one.facts.isIdempotent || !one.step.retry?.maxRetries) continue
+    warnAtFunction(findings, 'RETRY_NOT_IDEMPOTENT', one)
+  }
+}
+
+/** Only notices to the members count: their address comes from a variable. */
+function noticeAfterCutover({ phases }: Linted, findings: Findings): void {
+  let hasBegun = false
+  for (const { offsetMinutes, steps } of phases) {
+    if (offsetMinutes < 0) hasBegun = true
+    for (const one of steps) {
+      if (offsetMinutes === 0 && one.facts?.isChange) hasBegun = true
+      if (!one.facts?.isNotice || !textOf(paramOf(one.step, 'To')).includes('{{')) continue
+      if (hasBegun) warnAtFunction(findings, 'NOTICE_AFTER_CUTOVER', one)
+      return
+    }
+  }
+}
+
+function removalDeletes({ removal }: Linted, findings: Findings): void {
+  for (const one of removal) {
+    if (one.facts?.isDeletion) warnAtFunction(findings, 'REMOVAL_DELETES', one)
+  }
+}
+
+const SAFEGUARDS: readonly [key: string, off: Json, better: string][] = [
+  ['max_removal_percent', 100, `${DEFAULTS.maxRemovalPercent}, the default`],
+  ['max_failed_percent', 100, `${DEFAULTS.maxFailedPercent}, the default`],
+  ['removals_after_start', 'run', `"${DEFAULTS.removalsAfterStart}", the default`],
+]
+
+function safeguardOff({ root }: Linted, findings: Findings): void {
+  const safeguards = mapAt(root, 'safeguards')
+  for (const [key, off, better] of SAFEGUARDS) {
+    const given = scalarAt(safeguards, key)
+    if (given === null || String(given.value).toLowerCase() !== String(off)) continue
+    const details = { key, value: given.source, better }
+    findings.add('SAFEGUARD_OFF', given, `safeguards.${key}`, details)
+  }
+}
+
+function irreversibleWithoutHold({ phases }: Linted, findings: Findings): void {
+  for (const [at, { offsetMinutes, steps }] of phases.entries()) {
+    const before = phases[at - 1]
+    const hasGap = before !== undefined && before.offsetMinutes - offsetMinutes >= HOLD_GAP_MINUTES
+    const firstChange = steps.findIndex(({ facts }) => facts === null || facts.isChange)
+    for (const [position, one] of steps.entries()) {
+      if (!one.facts?.isIrreversible || (hasGap && position <= firstChange)) continue
+      const gap = durationText(HOLD_GAP_MINUTES * 60_000)
+      warnAtFunction(findings, 'IRREVERSIBLE_WITHOUT_HOLD', one, { gap })
+    }
+  }
+}
+
+const RULES = [
+  licenceBeforeGuid,
+  changeWithoutCheck,
+  rollbackDoesNotUndo,
+  pollPastNextPhase,
+  retryNotIdempotent,
+  noticeAfterCutover,
+  removalDeletes,
+  safeguardOff,
+  irreversibleWithoutHold,
+]
+
+/** Names of parameters ignore case. */
+const paramOf = ({ params }: RunbookStep, name: string): Json =>
+  Object.entries(params).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1] ?? null
+
+const textOf = (value: Json): string =>
+  typeof value === 'string' ? value : JSON.stringify(value ?? '')

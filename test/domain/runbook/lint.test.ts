@@ -1,0 +1,309 @@
+// Every migration rule finds its mistake at its place, is silent about the runbook without it, and can be ignored with a reason.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { LINT_RULES, type LintRuleId } from '../../../src/domain/runbook/lint/lint-rules.ts'
+import { readRunbook } from '../../../src/domain/runbook/read.ts'
+
+/** A careful migration; each case below makes one mistake in it. */
+const CAREFUL = `name: wave
+data_source:
+  type: csv
+  path: people.csv
+  primary_key: Upn
+  batch_time_column: Start
+  columns: [Upn, Start, Guid]
+retry: {max_retries: 2, interval: 1m}
+safeguards:
+  max_removal_percent: 10
+phases:
+  - name: prepare
+    offset: T-5d
+    steps:
+      - name: create
+        worker_id: target
+        function: New-EntraUser
+        params: {DisplayName: a, UserPrincipalName: "{{Upn}}", MailNickname: b}
+        output_params: {Id: Id}
+      - name: stamp
+        worker_id: target
+        function: Set-ExchangeMailUserGuids
+        params: {Identity: "{{Id}}", ExchangeGuid: "{{Guid}}"}
+        on_failure: take-back
+      - name: licence-of-move
+        worker_id: target
+        function: Add-EntraUserLicense
+        params: {UserId: "{{Id}}", SkuId: CROSS_TENANT_USER_DATA_MIGRATION}
+        on_failure: take-back
+      - name: tell
+        worker_id: target
+        function: Send-Notification
+        params: {From: a@b.example, To: "{{Upn}}", Subject: s, Body: b}
+        retry: {max_retries: 0}
+  - name: cutover
+    offset: T-0
+    steps:
+      - name: complete
+        worker_id: target
+        function: Complete-MigrationUser
+        params: {Identity: "{{Upn}}"}
+        on_failure: stop
+      - name: wait
+        worker_id: target
+        function: Test-MigrationUser
+        params: {Identity: "{{Upn}}"}
+        poll: {interval: 5m, timeout: 6h}
+      - name: licence
+        worker_id: target
+        function: Add-EntraUserLicense
+        params: {UserId: "{{Id}}", SkuId: ENTERPRISEPACK}
+        on_failure: no-licence
+  - name: aftercare
+    offset: T+7d
+    steps:
+      - name: check
+        worker_id: target
+        function: Test-EntraAttributeMatch
+        params: {UserId: "{{Upn}}", AttributeName: department, ExpectedValue: x}
+on_member_removed:
+  - name: close
+    worker_id: target
+    function: Disable-EntraUser
+    params: {UserId: "{{Upn}}"}
+rollbacks:
+  take-back:
+    - name: remove
+      worker_id: target
+      function: Remove-EntraUser
+      params: {UserId: "{{Id}}"}
+  stop:
+    - name: stop
+      worker_id: target
+      function: Stop-MigrationUser
+      params: {Identity: "{{Upn}}"}
+  no-licence:
+    - name: free
+      worker_id: target
+      function: Remove-EntraUserLicense
+      params: {UserId: "{{Id}}", SkuId: ENTERPRISEPACK}
+`
+
+interface Mistake {
+  readonly id: LintRuleId
+  /** «…» marks where the warning stands. */
+  readonly edit: readonly [from: string, to: string]
+  readonly says: RegExp
+}
+
+const STEP = '\n        worker_id: target\n        function: '
+const stepOf = (name: string, call: string) => `      - name: ${name}${STEP}${call}\n`
+const LICENCE = 'SkuId: CROSS_TENANT_USER_DATA_MIGRATION}'
+const STAMP = `      - name: stamp${STEP}`
+
+const MISTAKES: readonly Mistake[] = [
+  {
+    id: 'LICENCE_BEFORE_GUID',
+    edit: [
+      STAMP,
+      `${stepOf('early', '«Add-EntraUserLicense»\n        params: {UserId: "{{Id}}", SkuId: ENTERPRISEPACK}\n        on_failure: take-back')}${STAMP}`,
+    ],
+    says: /before step "stamp" sets the ExchangeGuid/,
+  },
+  {
+    id: 'CHANGE_WITHOUT_CHECK',
+    edit: [
+      'ExpectedValue: x}\n',
+      `ExpectedValue: x}\n${stepOf('hide', '«Disable-EntraUser»\n        params: {UserId: "{{Upn}}"}')}`,
+    ],
+    says: /Disable-EntraUser changes something, has no rollback/,
+  },
+  {
+    id: 'ROLLBACK_DOES_NOT_UNDO',
+    edit: [`${LICENCE}\n        on_failure: take-back`, `${LICENCE}\n        on_failure: «stop»`],
+    says: /"stop" does not undo Add-EntraUserLicense. Add a step with Remove-EntraUserLicense,/,
+  },
+  {
+    id: 'POLL_PAST_NEXT_PHASE',
+    edit: ['timeout: 6h', 'timeout: «8d»'],
+    says: /may last 8d, but phase "aftercare" is due 7d after/,
+  },
+  {
+    id: 'RETRY_NOT_IDEMPOTENT',
+    edit: [
+      'function: Send-Notification\n        params: {From: a@b.example, To: "{{Upn}}", Subject: s, Body: b}\n        retry: {max_retries: 0}\n',
+      'function: «Send-Notification»\n        params: {From: a@b.example, To: "{{Upn}}", Subject: s, Body: b}\n',
+    ],
+    says: /Set "retry: \{max_retries: 0\}" on this step/,
+  },
+  {
+    id: 'NOTICE_AFTER_CUTOVER',
+    edit: [
+      stepOf(
+        'tell',
+        'Send-Notification\n        params: {From: a@b.example, To: "{{Upn}}", Subject: s, Body: b}\n        retry: {max_retries: 0}',
+      ) + CAREFUL.slice(CAREFUL.indexOf('  - name: cutover'), CAREFUL.indexOf('on_member_removed')),
+      CAREFUL.slice(CAREFUL.indexOf('  - name: cutover'), CAREFUL.indexOf('on_member_removed')) +
+        stepOf(
+          'tell',
+          '«Send-Notification»\n        params: {From: a@b.example, To: "{{Upn}}", Subject: s, Body: b}\n        retry: {max_retries: 0}',
+        ),
+    ],
+    says: /first notice after the cut-over/,
+  },
+  {
+    id: 'REMOVAL_DELETES',
+    edit: [
+      'function: Disable-EntraUser\n    params: {UserId: "{{Upn}}"}',
+      'function: «Remove-EntraUser»\n    params: {UserId: "{{Upn}}"}',
+    ],
+    says: /Remove-EntraUser deletes/,
+  },
+  ...(
+    [
+      ['max_removal_percent: 10', 'max_removal_percent: «100»', /Use 20, the default/],
+      ['max_removal_percent: 10', 'max_failed_percent: «100»', /Use 30, the default/],
+      ['max_removal_percent: 10', 'removals_after_start: «run»', /Use "hold", the default/],
+    ] as const
+  ).map(([from, to, says]): Mistake => ({ id: 'SAFEGUARD_OFF', edit: [from, to], says })),
+  {
+    id: 'IGNORE_UNUSED',
+    edit: [
+      '  - name: cutover',
+      '  «# matoolkit-ignore REMOVAL_DELETES: not here»\n  - name: cutover',
+    ],
+    says: /Nothing here is reported as REMOVAL_DELETES/,
+  },
+  {
+    id: 'IGNORE_INCOMPLETE',
+    edit: ['  - name: cutover', '  «# matoolkit-ignore REMOVAL_DELETES»\n  - name: cutover'],
+    says: /it needs an id and a reason/,
+  },
+  {
+    id: 'IGNORE_INCOMPLETE',
+    edit: ['  - name: cutover', '  «# matoolkit-ignore NO_SUCH_RULE: x»\n  - name: cutover'],
+    says: /there is no rule "NO_SUCH_RULE"/,
+  },
+]
+
+/** The irreversible step behind another change, and directly after the phase before. */
+const HASTY = [
+  CAREFUL.replace(
+    '      - name: complete\n',
+    `${stepOf('open', 'Enable-EntraUser\n        params: {UserId: "{{Upn}}"}')}      - name: complete\n`,
+  ).replace('Complete-MigrationUser', '«Complete-MigrationUser»'),
+  CAREFUL.replace('offset: T-5d', 'offset: T-30m').replace(
+    'Complete-MigrationUser',
+    '«Complete-MigrationUser»',
+  ),
+]
+
+const lint = (source: string) => readRunbook(source, { catalogues: [], isLinted: true })
+
+function assertFound(marked: string, { id, says }: Omit<Mistake, 'edit'>): void {
+  const before = marked.slice(0, marked.indexOf('«')).split('\n')
+  const { runbook, problems } = lint(marked.replace('«', '').replace('»', ''))
+  assert.ok(runbook, 'a warning leaves the runbook valid')
+  assert.deepEqual(
+    problems.map(({ code, line, column }) => `${line}:${column} ${code}`),
+    [`${before.length}:${before.at(-1)!.length + 1} ${id}`],
+    'this mistake and no other',
+  )
+  const [found] = problems
+  assert.match(found!.message, says)
+  assert.equal(found!.severity, 'warning')
+  assert.equal(found!.link, `docs/lint.md#${id.toLowerCase()}`)
+}
+
+describe('migration rules', () => {
+  it('are silent about a careful runbook, and unless asked', () => {
+    assert.deepEqual(lint(CAREFUL).problems, [])
+    const [{ edit }] = MISTAKES as [Mistake]
+    const careless = CAREFUL.replace(edit[0], () => edit[1].replaceAll(/[«»]/g, ''))
+    assert.deepEqual(readRunbook(careless, { catalogues: [] }).problems, [])
+  })
+
+  for (const [index, mistake] of MISTAKES.entries()) {
+    it(`${mistake.id}, case ${index}`, () => {
+      const [from, to] = mistake.edit
+      assert.ok(CAREFUL.includes(from), `"${from}" is not in the careful runbook`)
+      assertFound(
+        CAREFUL.replace(from, () => to),
+        mistake,
+      )
+    })
+  }
+
+  for (const [index, marked] of HASTY.entries()) {
+    it(`IRREVERSIBLE_WITHOUT_HOLD, case ${index}`, () => {
+      assertFound(marked, {
+        id: 'IRREVERSIBLE_WITHOUT_HOLD',
+        says: /cannot be undone.*at least 1h/,
+      })
+    })
+  }
+
+  it('each has a mistake here', () => {
+    const shown = new Set<string>(['IRREVERSIBLE_WITHOUT_HOLD', ...MISTAKES.map(({ id }) => id)])
+    assert.deepEqual(
+      Object.keys(LINT_RULES).filter((id) => !shown.has(id)),
+      [],
+    )
+  })
+
+  it('do not judge functions of the site and functions that data names', () => {
+    for (const name of ['Do-Anything', '"{{Upn}}"']) {
+      const own = CAREFUL.replace('function: Complete-MigrationUser', `function: ${name}`)
+      const codes = lint(own).problems.map(({ code }) => code)
+      assert.deepEqual(
+        codes.filter((code) => code !== 'UNKNOWN_FUNCTION'),
+        [],
+      )
+    }
+  })
+})
+
+describe('matoolkit-ignore', () => {
+  const REMOVAL = 'function: Disable-EntraUser\n    params: {UserId: "{{Upn}}"}\nrollbacks'
+  const deleting = CAREFUL.replace(REMOVAL, REMOVAL.replace('Disable', 'Remove'))
+  const comment = '# matoolkit-ignore REMOVAL_DELETES: the pilot has no data'
+  const PLACES: readonly [string, string][] = [
+    ['above the step', deleting.replace('  - name: close', `  ${comment}\n  - name: close`)],
+    [
+      'above the step, with other comments and blank lines between',
+      deleting.replace('  - name: close', `  ${comment}\n  # more\n\n  - name: close`),
+    ],
+    ['above the key', deleting.replace('on_member_removed:', `${comment}\non_member_removed:`)],
+    [
+      'at the end of the line',
+      deleting.replace(REMOVAL.replace('Disable', 'Remove'), (text) =>
+        text.replace('Remove-EntraUser', `Remove-EntraUser ${comment}`),
+      ),
+    ],
+    ['above the first key, for all of the file', `# about\n${comment}\n${deleting}`],
+  ]
+
+  for (const [place, source] of PLACES) {
+    it(`works ${place}, and the reason is kept`, () => {
+      const { problems, ignored } = lint(source)
+      assert.deepEqual(problems, [])
+      assert.deepEqual(
+        ignored.map(({ code, reason }) => [code, reason]),
+        [['REMOVAL_DELETES', 'the pilot has no data']],
+      )
+    })
+  }
+
+  it('concerns the step below it and not the one after', () => {
+    const source = deleting.replace(
+      'on_member_removed:\n',
+      `on_member_removed:\n  ${comment}\n  - {name: first, worker_id: target, function: Remove-EntraUser, params: {UserId: "{{Upn}}"}}\n`,
+    )
+    const { problems, ignored } = lint(source)
+    assert.deepEqual([problems.length, ignored.length], [1, 1])
+    assert.ok(problems[0]!.line > ignored[0]!.line)
+  })
+
+  it('is text inside a text', () => {
+    const inText = CAREFUL.replace('name: wave', `name: wave\ndescription: |\n  a\n  ${comment}`)
+    assert.deepEqual(lint(inText).problems, [])
+  })
+})
