@@ -50,6 +50,12 @@ export const ERRORS = table({
     sentence:
       'The sandbox faults "{faults}" are invalid: {reason}. Correct them; docs/sandbox.md describes their format.',
   },
+  SANDBOX_RECORDING_INVALID: {
+    http: 400,
+    exit: EXIT.usage,
+    sentence:
+      'The recording "{file}" is invalid: {reason}. Make it with "matoolkit tenant check --record <file>".',
+  },
   SNAPSHOT_FAILED: {
     http: 503,
     exit: EXIT.unavailable,

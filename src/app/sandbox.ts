@@ -7,6 +7,7 @@ import { tableText } from '../cli/terminal/table.ts'
 import { realClock } from '../clock.ts'
 import { MatoolkitError } from '../errors.ts'
 import { type FaultSettings, faultsSchema, ratesOf } from '../sandbox/faults.ts'
+import { ReplayFault, recordingIn } from '../sandbox/replay.ts'
 import { openSandbox, type Sandbox } from '../sandbox/sandbox.ts'
 import { csvSeed, jsonSeed, problemsOf, SeedFault } from '../sandbox/seed.ts'
 import type { Seed } from '../sandbox/state.ts'
@@ -21,6 +22,8 @@ export interface SandboxFlags {
   readonly allowedHosts?: string
   readonly seed?: string
   readonly faults?: string
+  /** A file of `matoolkit tenant check --record`. */
+  readonly replay?: string
   readonly fast?: true
   /** File for the certificate of its authority. */
   readonly https?: string
@@ -28,7 +31,7 @@ export interface SandboxFlags {
 
 /** Opens the sandbox and prints how to reach it. */
 export async function startSandbox(options: SandboxFlags, io: Io): Promise<Sandbox> {
-  const { port, host, allowedHosts = '', seed: seedFile, faults, fast, https } = options
+  const { port, host, allowedHosts = '', seed: seedFile, faults, fast, https, replay } = options
   try {
     const sandbox = await openSandbox({
       clock: realClock(),
@@ -39,12 +42,18 @@ export async function startSandbox(options: SandboxFlags, io: Io): Promise<Sandb
       isHttps: https !== undefined,
       ...(seedFile === undefined ? {} : { seed: await seedOf(seedFile) }),
       ...(faults === undefined ? {} : { faults: await faultsOf(faults) }),
+      ...(replay === undefined ? {} : { replay: recordingIn(await readTextFile(replay)) }),
     })
     return await withToken(sandbox, https ?? null, io)
   } catch (error) {
     if (error instanceof SeedFault)
       throw new MatoolkitError('SANDBOX_SEED_INVALID', {
         file: seedFile ?? '',
+        reason: error.message,
+      })
+    if (error instanceof ReplayFault)
+      throw new MatoolkitError('SANDBOX_RECORDING_INVALID', {
+        file: replay ?? '',
         reason: error.message,
       })
     const { code } = error as NodeJS.ErrnoException

@@ -2,13 +2,14 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'csv-parse/sync'
-import { readBytes } from '../cli/files.ts'
+import { readBytes, requireReplaceable, writeNewFile } from '../cli/files.ts'
 import type { Io } from '../cli/terminal/io.ts'
 import { openShow } from '../cli/terminal/output.ts'
 import type { Column, OutputFormat, Row } from '../cli/terminal/show.ts'
 import { type Clock, realClock } from '../clock.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { decodeCsv } from '../csv-text.ts'
+import { countText } from '../domain/count-text.ts'
 import type { Json } from '../domain/json.ts'
 import { type Runbook, type RunbookStep, readRunbook } from '../domain/runbook/read.ts'
 import { EXIT, MatoolkitError } from '../errors.ts'
@@ -20,6 +21,7 @@ import { STANDARD_FUNCTIONS } from '../worker/functions/standard.ts'
 import { NO_TENANT } from '../worker/m365/api.ts'
 import { connectTenant, tokenEndpointsOf } from '../worker/m365/connect.ts'
 import { openKeyVault } from '../worker/open-worker.ts'
+import { type RecordRequest, recordAnswers, WireAnswers } from '../worker/recording/record.ts'
 import { checkTenant, type TenantPlan } from '../worker/tenant-check.ts'
 
 export interface TenantCheckFlags {
@@ -27,6 +29,9 @@ export interface TenantCheckFlags {
   readonly target?: true
   readonly runbook?: string
   readonly people?: number
+  readonly record?: string
+  readonly testPerson?: string
+  readonly force?: true
   readonly output?: OutputFormat
 }
 
@@ -43,28 +48,81 @@ export async function runTenantCheck(
   config: Config = loadConfig(),
 ): Promise<void> {
   const show = openShow(flags.output, io)
+  if (flags.record !== undefined) requireReplaceable(flags.record, flags.force === true)
+  else if (flags.testPerson !== undefined || flags.force) throw needsRecord(flags)
   const plan = await planOf(flags, config.workerId)
-  const tenant = await connect(config, realClock(), io)
-  const checks = await checkTenant({ tenant, plan, signal: new AbortController().signal })
+  const answers = new WireAnswers()
+  const tenant = await connect(config, realClock(), io, answers)
+  const { signal } = new AbortController()
+  const checks = await checkTenant({ tenant, plan, signal })
   const isOk = checks.every(({ state }) => state !== 'failed')
+  const recorded =
+    flags.record === undefined ? null : await record(flags, { tenant, plan, answers, signal })
   const rows = checks as unknown as Row[]
-  const whole: Json = { isOk, checks: rows as unknown as Json }
+  const whole: Json = {
+    isOk,
+    checks: rows as unknown as Json,
+    ...(recorded && { recorded: { ...recorded } }),
+  }
   // Advice is printed below the table: a column would cut it.
   const columns = show.format === 'table' ? CHECKS.slice(0, -1) : CHECKS
   await show.list({ whole, rows, columns, empty: '' })
   for (const { name, about, advice } of checks.filter((check) => check.advice !== ''))
     show.say(printable(`\n${name}: ${about}\n  ${advice}`))
+  if (recorded) show.say(printable(`\n${toldOf(recorded)}`))
   if (!isOk) io.exitCode = EXIT.failed
 }
 
+const needsRecord = ({ testPerson }: TenantCheckFlags): MatoolkitError =>
+  new MatoolkitError('USAGE', {
+    reason: `${testPerson === undefined ? '--force' : '--test-person'} belongs to --record. Add --record <file>.`,
+  })
+
+interface Recorded {
+  /** Null when there was nothing to write. */
+  readonly file: string | null
+  readonly answers: number
+  readonly leftOut: number
+  readonly testPerson: string | null
+}
+
+/** A tenant that answers nothing gets no file. */
+async function record(
+  { record: file = '', testPerson = null, force }: RecordFlags,
+  { plan, ...asked }: Omit<RecordRequest, 'plan' | 'now'> & { readonly plan: TenantPlan },
+): Promise<Recorded> {
+  const now = realClock().now()
+  const { recording, leftOut } = await recordAnswers({
+    ...asked,
+    plan: { ...plan, person: testPerson },
+    now,
+  })
+  const { length } = recording.answers
+  if (length > 0)
+    await writeNewFile(file, `${JSON.stringify(recording, null, 2)}\n`, force === true)
+  return { file: length > 0 ? file : null, answers: length, leftOut, testPerson }
+}
+
+type RecordFlags = Omit<TenantCheckFlags, 'testPerson'> & { readonly testPerson?: string | null }
+
+function toldOf({ file, answers, leftOut, testPerson }: Recorded): string {
+  if (file === null) return 'Nothing was recorded: the tenant answered no call.'
+  const about = testPerson === null ? 'nobody in particular' : testPerson
+  const without =
+    leftOut > 0 ? ` ${countText(leftOut, 'answer')} stayed out: a name was left in it.` : ''
+  return `Recorded ${countText(answers, 'answer')}, about ${about}, in ${file}.${without} It only read; the tenant is unchanged.
+  Look through the file before you pass it on. To rehearse like this tenant: matoolkit sandbox --replay ${file}`
+}
+
 /** Warnings of the sign-in go to stderr; the vault is opened only for a certificate in it. */
-async function connect(config: Config, clock: Clock, io: Io) {
+async function connect(config: Config, clock: Clock, io: Io, { see }: WireAnswers) {
   const destination = { write: (line: string) => io.err(line.trimEnd()) }
   const log = createLog({ level: 'error', format: 'pretty', clock, destination })
   const tokens = makeTokens(clock, tokenEndpointsOf(config))
   const keyVault = openKeyVault(config, clock, tokens)
   const credential = await openCredential(config, clock, log, keyVault)
-  return connectTenant({ config, credential, tokens, clock, secrets: NO_TENANT.secrets })
+  const { secrets } = NO_TENANT
+  return connectTenant({ config, credential, tokens, clock, secrets, onAnswer: see })
 }
 
 async function planOf(

@@ -20,6 +20,7 @@ const WORKER_ID = 'local-worker'
 export interface UpFlags {
   readonly sandbox?: true
   readonly seed?: string
+  readonly replay?: string
   readonly restored?: true
 }
 
@@ -80,15 +81,17 @@ const jobKeyFileOf = ({ jobKeys, jobKeyFile, secretsFolder }: Config): string | 
   jobKeyFile ?? (jobKeys.length > 0 ? null : ownJobKeyFile(secretsFolder))
 
 /** `up` prints its own instructions instead of the sandbox's. */
-async function sandboxOf({ sandbox, seed }: UpFlags, io: Io): Promise<Sandbox | null> {
-  if (!sandbox && seed !== undefined) {
-    const reason = '--seed names the people of the sandbox. Add --sandbox.'
-    throw new MatoolkitError('USAGE', { reason })
+async function sandboxOf({ sandbox, seed, replay }: UpFlags, io: Io): Promise<Sandbox | null> {
+  if (!sandbox && (seed ?? replay) !== undefined) {
+    const flag =
+      seed === undefined ? '--replay says how the sandbox answers' : '--seed names its people'
+    throw new MatoolkitError('USAGE', { reason: `${flag}. Add --sandbox.` })
   }
   if (!sandbox) return null
   const settings: SandboxFlags = {
     ...{ port: 0, host: '127.0.0.1', fast: true },
     ...(seed !== undefined && { seed }),
+    ...(replay !== undefined && { replay }),
   }
   const opened = await startSandbox(settings, { ...io, out: () => {} })
   const names = opened.state().tenants.map(workerOf)

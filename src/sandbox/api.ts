@@ -124,7 +124,7 @@ export class SandboxApis {
       if (body === null) throw unreadable()
       response = this.#withFault(request, signed, fault)
     } catch (error) {
-      response = this.#refused(request, error)
+      response = this.#refused(request, signed, error)
     }
     const { cmdlet } = request
     this.#record(received, { cmdlet, tenantId: signed?.tenant.id ?? null, fault }, response)
@@ -207,8 +207,11 @@ export class SandboxApis {
     return invokeCommand(call)
   }
 
-  #refused({ api, ids }: ApiRequest, error: unknown): SandboxResponse {
+  #refused(request: ApiRequest, signed: SignedInCaller | null, error: unknown): SandboxResponse {
+    const { api, ids } = request
     const now = this.#world.clock.now()
+    const recorded = isRefusal(error) && signed ? this.#recorded(request, signed, error) : null
+    if (recorded) return recorded
     if (error instanceof CmdletRefusal) {
       const mark = `Ex${ids.requestId.slice(0, 6).toUpperCase()}`
       const headers = error.exception === '' ? {} : { 'x-exceptiontype': error.exception }
@@ -217,6 +220,19 @@ export class SandboxApis {
     if (!(error instanceof GraphRefusal)) throw error
     const response = graphRefusalResponse(error, now, ids)
     return error.status === 401 ? { ...response, headers: challenge(api) } : response
+  }
+
+  /** The "not found" of a recorded tenant. */
+  #recorded(
+    { incoming, cmdlet }: ApiRequest,
+    { tenant }: SignedInCaller,
+    { missing }: Refusal,
+  ): SandboxResponse | null {
+    const { replay } = this.#world
+    if (replay === null || missing === null) return null
+    const { method, url } = incoming
+    const call = cmdlet ?? `${method} ${url.pathname.replace(/^\/(?:v1\.0|beta)/, '')}`
+    return replay.missing({ call, identity: missing, organization: tenant.initialDomain })
   }
 
   #withHeaders(
@@ -306,7 +322,8 @@ function tokenFault(fault: InjectedFault): OutgoingResponse {
   }
 }
 
-const isRefusal = (error: unknown): boolean =>
+type Refusal = GraphRefusal | CmdletRefusal
+const isRefusal = (error: unknown): error is Refusal =>
   error instanceof GraphRefusal || error instanceof CmdletRefusal
 
 const unreadable = (): GraphRefusal =>

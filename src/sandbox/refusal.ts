@@ -13,14 +13,18 @@ export class GraphRefusal extends Error {
   readonly status: number
   readonly code: string
   readonly details: readonly RefusalDetail[]
+  /** The unknown name, where this says that there is no such object. */
+  readonly missing: string | null
 
   constructor(
     status: number,
     code: string,
     message: string,
     details: readonly RefusalDetail[] = [],
+    missing: string | null = null,
   ) {
     super(message)
+    this.missing = missing
     this.status = status
     this.code = code
     this.details = details
@@ -36,6 +40,8 @@ export const notFound = (id: string): GraphRefusal =>
     404,
     'Request_ResourceNotFound',
     `Resource '${id}' does not exist or one of its queried reference-property objects are not present.`,
+    [],
+    id,
   )
 
 export function objectConflict(property: string, value: string, owner: string): GraphRefusal {
@@ -57,9 +63,12 @@ export class CmdletRefusal extends Error {
   readonly status: number
   readonly code: string
   readonly exception: string
+  /** As in GraphRefusal. */
+  readonly missing: string | null
 
-  constructor(status: number, exception: string, message: string) {
+  constructor(status: number, exception: string, message: string, missing: string | null = null) {
     super(message)
+    this.missing = missing
     this.status = status
     this.code = CODES[status] ?? 'BadRequest'
     this.exception = exception

@@ -18,6 +18,7 @@ import { type OutgoingResponse, SandboxApis } from './api.ts'
 import { makeAuthority } from './authority.ts'
 import { type FaultSettings, Faults } from './faults.ts'
 import type { Journal } from './journal.ts'
+import { type RecordedTenant, Replay } from './replay.ts'
 import { defaultSeed, SeedFault, stateOf } from './seed.ts'
 import type { Seed, State } from './state.ts'
 import { type Timing, USUAL_TIMING, World } from './world.ts'
@@ -28,6 +29,8 @@ export interface OpenSandboxOptions {
   readonly seed?: Seed
   readonly timing?: Partial<Timing>
   readonly faults?: FaultSettings
+  /** Answers in the forms of a recorded tenant. */
+  readonly replay?: RecordedTenant
   /** Default: a free port. */
   readonly port?: number
   /** Default: loopback. */
@@ -64,7 +67,8 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
     names = [],
     isHttps = false,
   } = options
-  const world = worldOf(seed, clock, { ...USUAL_TIMING, ...timing })
+  const replay = options.replay ? new Replay(options.replay) : null
+  const world = worldOf(seed, clock, { ...USUAL_TIMING, ...timing }, replay)
   const faults = new Faults(options.faults)
   const controlToken = randomText()
   const apis = new SandboxApis(world, faults, controlToken)
@@ -112,10 +116,10 @@ function refuseHost(response: ServerResponse): void {
   response.writeHead(421, { 'content-type': 'text/plain', connection: 'close' }).end(text)
 }
 
-function worldOf(seed: Seed, clock: Clock, timing: Timing): World {
+function worldOf(seed: Seed, clock: Clock, timing: Timing, replay: Replay | null): World {
   const state = stateOf(seed)
   try {
-    return new World(state, clock, timing)
+    return new World(state, clock, timing, replay)
   } catch (error) {
     throw new SeedFault(messageOf(error))
   }

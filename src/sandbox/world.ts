@@ -5,6 +5,7 @@ import type { Json } from '../domain/json.ts'
 import { Journal } from './journal.ts'
 import { provisionMail } from './mail.ts'
 import { advanceMailboxMoves } from './mailbox-moves.ts'
+import type { Replay } from './replay.ts'
 import { forget } from './soft-deleted.ts'
 import type { State, User } from './state.ts'
 import { SandboxTenant } from './tenant.ts'
@@ -50,8 +51,11 @@ export class World {
   readonly timing: Timing
   readonly journal = new Journal()
   readonly tenants: readonly SandboxTenant[]
+  /** Null answers in the sandbox's own forms. */
+  readonly replay: Replay | null
 
-  constructor(state: State, clock: Clock, timing: Timing) {
+  constructor(state: State, clock: Clock, timing: Timing, replay: Replay | null) {
+    this.replay = replay
     this.clock = clock
     this.timing = timing
     this.tenants = state.tenants.map((tenant) => new SandboxTenant(tenant))

@@ -23,6 +23,7 @@ export function addSandboxCommands(program: Command, io: Io): void {
       '--faults <file or rates>',
       'faults to inject: a JSON file, or rates such as throttle=0.02',
     )
+    .option('--replay <file>', 'answer like the tenant of "tenant check --record"')
     .option('--https <file>', 'serve https; write the authority’s certificate to this file')
     .option('--fast', 'no replication lag; mailbox moves take seconds')
     .addHelpText('after', SANDBOX_HELP)
@@ -50,4 +51,5 @@ Examples:
   $ matoolkit sandbox --fast
   $ matoolkit sandbox --seed examples/full-migration.csv --faults throttle=0.02,drop-after=0.01
   $ matoolkit sandbox --port 0 --seed state.json
-  $ matoolkit sandbox --https authority.pem`
+  $ matoolkit sandbox --https authority.pem
+  $ matoolkit sandbox --fast --replay contoso.json`

@@ -14,6 +14,9 @@ export function addTenantCommands(program: Command, io: Io): void {
     .addOption(new Option('--target', 'as the target of mailbox moves'))
     .option('--runbook <file>', 'check what this runbook uses (default: all functions)')
     .option('--people <number>', 'people who need licences (default: rows of its CSV)', countOf)
+    .option('--record <file>', 'write redacted answers of unconfirmed calls to a file')
+    .option('--test-person <address>', 'record what the tenant tells about this person, too')
+    .option('--force', 'replace the file of --record')
     .addOption(outputOption())
     .addHelpText('after', CHECK_HELP)
     .action(async (flags: TenantCheckFlags) => {
@@ -32,9 +35,14 @@ Signs in with the settings of a worker (MATOOLKIT_TENANT_ID, MATOOLKIT_APP_ID â€
 steps of that worker count. Checks sign-in, permissions, Exchange role, domains and licences, and for mailbox moves the
 organisation relationship, the migration endpoint and the scope group.
 
+With --record, it asks the calls whose answers no document settles (docs/functions.md, "Unconfirmed") and writes them to a file for you
+alone: without names, addresses, ids, domains and tokens, each with the same pseudonym everywhere. It reads about one person only if
+--test-person names one. "matoolkit sandbox --replay <file>" answers like that tenant.
+
 Exit code: 0 no check failed (warnings are allowed), 1 a check failed.
 
 Examples:
   $ matoolkit tenant check --target --runbook examples/full-migration.yaml
   $ matoolkit tenant check --source --output json
-  $ matoolkit tenant check --target --people 500`
+  $ matoolkit tenant check --target --people 500
+  $ matoolkit tenant check --target --record contoso.json --test-person ada@contoso.com`

@@ -9,6 +9,7 @@ export function addUpCommands(program: Command, io: Io): void {
     .description('start everything on this machine')
     .option('--sandbox', 'add two sandbox tenants with a worker each')
     .option('--seed <file>', 'people of the sandbox: a CSV or JSON file')
+    .option('--replay <file>', 'sandbox answers like this recorded tenant')
     .option('--restored', 'the folder was copied back from a backup')
     .addHelpText('after', UP_HELP)
     .action(async (flags: UpFlags) => {
@@ -30,7 +31,8 @@ token. Ctrl-C stops everything; running work continues at the next start.
 The path of a csv data source starts at this folder, unless MATOOLKIT_SOURCE_FOLDER names another.
 
 With --sandbox, contoso-worker and fabrikam-worker serve two small tenants that exist while it runs; docs/tutorial.md uses them.
-With --seed, the source tenant has your own people; docs/sandbox.md describes the file.
+With --seed, the source tenant has your own people; docs/sandbox.md describes the file. With --replay, the tenants answer like the one that
+"matoolkit tenant check --record" has recorded.
 
 Examples:
   $ matoolkit up

@@ -271,8 +271,11 @@ export function invokeCommand(call: SandboxCall): SandboxResponse {
   const cmdlet = CMDLETS[name ?? '']
   if (!cmdlet || !isAllowed(call, cmdlet)) return FORBIDDEN
   const given = (input?.Parameters ?? {}) as JsonObject
+  const { replay } = call.world
+  const refusal = replay?.refusal(name!, Object.keys(given), call.tenant.initialDomain)
+  if (refusal) return refusal
   const { items, warnings = [] } = cmdlet.run(call, new Parameters(given, cmdlet.parameters))
-  return page(call, items, warnings)
+  return page(call, replay?.shaped(name!, items) ?? items, warnings)
 }
 
 export function cmdletNameOf(body: JsonObject): string | null {

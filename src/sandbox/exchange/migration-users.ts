@@ -33,8 +33,12 @@ export function getMigrationUsers(call: SandboxCall, parameters: Parameters): Ou
   const all = allIn(call)
   const identity = parameters.text('Identity')
   const named = all.filter((one) => isNamed(one, identity ?? ''))
+  const unknown = call.world.replay?.unknownName('Get-MigrationUser') ?? 'all'
+  if (identity !== null && named.length === 0 && unknown === 'refused')
+    throw noObject(call, identity)
+  const isAll = named.length === 0 && (identity === null || unknown === 'all')
   const batchId = parameters.text('BatchId')
-  const found = (named.length > 0 ? named : all).filter(
+  const found = (isAll ? all : named).filter(
     ({ batch }) => batchId === null || isSameAddress(batch.name, batchId),
   )
   return { items: found.map(({ batch, mailboxMove }) => cmdletUser(batch, mailboxMove)) }

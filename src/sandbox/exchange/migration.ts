@@ -160,9 +160,13 @@ export function getBatches(call: SandboxCall, parameters: Parameters): Output {
   const { migrationBatches, dialect } = call.tenant.state
   const identity = parameters.text('Identity')
   const named = migrationBatches.filter(({ name }) => isSameAddress(name, identity ?? ''))
-  if (identity !== null && named.length === 0 && dialect.notFound !== '404')
+  const unknown =
+    call.world.replay?.unknownName('Get-MigrationBatch') ??
+    (dialect.notFound === '404' ? 'all' : 'refused')
+  if (identity !== null && named.length === 0 && unknown === 'refused')
     throw noObject(call, identity)
-  return { items: (named.length > 0 ? named : migrationBatches).map(cmdletBatch) }
+  const isAll = named.length === 0 && (identity === null || unknown === 'all')
+  return { items: (isAll ? migrationBatches : named).map(cmdletBatch) }
 }
 
 /** Adds people, and changes the date; a date of a user's own stays. */

@@ -149,8 +149,8 @@ export function noObject({ tenant }: SandboxCall, identity: string): CmdletRefus
   const message = `The operation couldn't be performed because object '${identity}' couldn't be found on '${tenant.initialDomain}'.`
   const { notFound } = tenant.state.dialect
   return notFound === 'text'
-    ? new CmdletRefusal(400, '', message)
-    : new CmdletRefusal(Number(notFound), NOT_FOUND, message)
+    ? new CmdletRefusal(400, '', message, identity)
+    : new CmdletRefusal(Number(notFound), NOT_FOUND, message, identity)
 }
 
 const NOT_FOUND = 'Microsoft.Exchange.Configuration.Tasks.ManagementObjectNotFoundException'

@@ -1,4 +1,5 @@
 // From a request to its row in the table of routes: version, path, method, permissions.
+import { isObject } from '../../domain/json.ts'
 import type { SandboxCall, SandboxResponse } from '../call.ts'
 import { decoded } from '../path.ts'
 import { GraphRefusal } from '../refusal.ts'
@@ -43,9 +44,22 @@ function answerTo(call: SandboxCall): SandboxResponse {
       'Authorization_RequestDenied',
       'Insufficient privileges to complete the operation.',
     )
-  const response = route.handle({ ...call, params: params! })
+  const response = shapedLike(call, route, route.handle({ ...call, params: params! }))
   const headers = { 'x-ms-resource-unit': String(route.units ?? 1), ...response.headers }
   return { ...response, headers }
+}
+
+/** In the forms of a recorded tenant. */
+function shapedLike(
+  { world }: SandboxCall,
+  { method, path }: GraphRoute,
+  response: SandboxResponse,
+): SandboxResponse {
+  const { body } = response
+  if (world.replay === null || !isObject(body) || !Array.isArray(body.value)) return response
+  if (!body.value.every(isObject)) return response
+  const value = world.replay.shaped(`${method} ${path}`, body.value)
+  return { ...response, body: { ...body, value: [...value] } }
 }
 
 /** The values of the segments in braces; null when the path does not match. */

@@ -50,6 +50,8 @@ export interface ClientOptions {
   decideRetry?(status: number, refusal: ServiceRefusal): RetryDecision | null
   /** Called whenever the gate closes, with the pause. */
   readonly onThrottled?: (service: string, sec: number) => void
+  /** Sees every answer as it came. */
+  readonly onAnswer?: (response: HttpResponse) => void
   /** From 0 to 1, for jitter. */
   random(): number
   /** Aborts after this many real milliseconds. */
@@ -165,7 +167,9 @@ export class ApiClient {
         signal.throwIfAborted()
         return this.#lost(error, timeUp)
       })
-      return 'failure' in response ? response : this.#judge(response)
+      if ('failure' in response) return response
+      this.#options.onAnswer?.(response)
+      return this.#judge(response)
     } finally {
       lanes?.release()
     }

@@ -89,6 +89,7 @@ export interface TenantParts {
   readonly random?: () => number
   readonly timeout?: ClientOptions['timeout']
   readonly onThrottled?: NonNullable<ClientOptions['onThrottled']>
+  readonly onAnswer?: NonNullable<ClientOptions['onAnswer']>
 }
 
 export interface ConnectedTenant extends Tenant {
@@ -111,9 +112,9 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
     scope: `${service}/.default`,
     ...credential,
   })
-  const { onThrottled } = parts
-  const throttling = onThrottled ? { onThrottled } : {}
-  const shared = { clock, policy: retryPolicyOf(config), random, timeout, ...throttling }
+  const { onThrottled, onAnswer } = parts
+  const told = { ...(onThrottled && { onThrottled }), ...(onAnswer && { onAnswer }) }
+  const shared = { clock, policy: retryPolicyOf(config), random, timeout, ...told }
   const forGraph = requestFor(cloud.graph)
   const forExchange = requestFor(cloud.exchange)
   const share = (limit: number) => limit / config.workerReplicas

@@ -12,7 +12,7 @@ import { isMissingInExchange } from './not-found.ts'
 
 export type ExchangeOnlineOptions = Pick<
   ClientOptions,
-  'clock' | 'token' | 'policy' | 'random' | 'timeout' | 'onThrottled'
+  'clock' | 'token' | 'policy' | 'random' | 'timeout' | 'onThrottled' | 'onAnswer'
 > & {
   /** `https://outlook.office365.com`. */
   readonly url: string

@@ -23,7 +23,7 @@ export interface GraphQuota {
 
 export type GraphOptions = Pick<
   ClientOptions,
-  'clock' | 'token' | 'policy' | 'random' | 'timeout' | 'onThrottled'
+  'clock' | 'token' | 'policy' | 'random' | 'timeout' | 'onThrottled' | 'onAnswer'
 > & {
   /** `https://graph.microsoft.com`, without a version. */
   readonly url: string

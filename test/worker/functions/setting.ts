@@ -2,6 +2,7 @@
 // waits return at once with the time advanced.
 import type { Clock } from '../../../src/clock.ts'
 import { type Config, readConfig } from '../../../src/config.ts'
+import type { RecordedTenant } from '../../../src/sandbox/replay.ts'
 import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../../src/sandbox/state.ts'
 import { makeTokens } from '../../../src/sign-in/token.ts'
@@ -118,6 +119,8 @@ export interface WithinOptions {
   readonly lagSec?: number
   /** Forms in which Exchange answers. */
   readonly dialect?: Dialect
+  /** Exchange and Graph answer in the forms of this tenant. */
+  readonly replay?: RecordedTenant
   /** The app has only these; it has all when they are left out. */
   readonly permissions?: Permissions
   /** Changes the two tenants before the start. */
@@ -141,7 +144,11 @@ export async function withinOn<Told, OfClock extends Clock>(
 ): Promise<Told> {
   const lag = options.lagSec ?? 0
   const timing = { replicationLagSec: lag, exchangeLagSec: lag }
-  const sandbox = await openSandbox({ clock, seed: seedOf(options), timing })
+  const { replay } = options
+  const sandbox = await openSandbox({
+    ...{ clock, seed: seedOf(options), timing },
+    ...(replay && { replay }),
+  })
   const tenantId = sandbox.state().tenants[0]!.id
   const env = { ...options.env }
   if (options.between) {
