@@ -10,6 +10,7 @@ import { SETTINGS } from '../src/config.ts'
 import { actorText, ERROR_TABLE, retryText } from '../src/domain/error-meanings/meaning-of.ts'
 import { type Entity, TRANSITIONS, type Transition } from '../src/domain/transitions.ts'
 import { ERRORS, EXIT } from '../src/errors.ts'
+import { Measures } from '../src/telemetry/measures.ts'
 import { CHAOS_MODES } from '../test/chaos/modes.ts'
 import { MUTANTS } from '../test/simulation/mutants.ts'
 import { renderPhaseOutcomes } from './docs-versions.ts'
@@ -134,7 +135,7 @@ function renderEnvExample(): string {
 
 const routes = () =>
   allRoutes({
-    meter: createMeter(),
+    meter: createMeter(new Measures()),
     stopping: new AbortController().signal,
     signIn: { mode: 'local', issuer: null, clientId: null, scope: null },
     prove: async () => null,

@@ -45,7 +45,8 @@ const RUNTIME = {
   }),
   healthPort: setting('MATOOLKIT_HEALTH_PORT', wholeNumber(0, 65_535), {
     default: 8_080,
-    description: 'Port of `/live` and `/ready` for a worker without the API. 0: none.',
+    description:
+      'Port of `/health`, `/ready` and `/metrics` for a process without the API. 0: none.',
   }),
   functionsFolder: setting<string | null>('MATOOLKIT_FUNCTIONS_FOLDER', aPath, {
     default: null,

@@ -15,6 +15,7 @@ import { MatoolkitError, messageOf } from '../errors.ts'
 import { isLoopback } from '../local-token.ts'
 import type { Log } from '../log.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
+import { Measures } from '../telemetry/measures.ts'
 import { makeHeadSender } from './audit-heads.ts'
 import { openEventFeed } from './events/event-feed.ts'
 import { FailureCache } from './failure-cache.ts'
@@ -64,6 +65,8 @@ export interface ApiOptions {
   readonly whyWaiting?: () => string | null
   /** Set when a newer program has upgraded the schema. */
   readonly schemaNewer?: () => SchemaGap | null
+  /** The measures of this process; without them only those of requests are shown. */
+  readonly measures?: Measures
   /** Maximum number of live event streams. */
   readonly listenersMax?: number
 }
@@ -77,7 +80,7 @@ export interface Api extends Service {
 export function openApi(options: ApiOptions): Api {
   const { config, engine, clock, log, bus } = options
   const stopping = new AbortController()
-  const meter = createMeter()
+  const meter = createMeter(options.measures ?? new Measures())
   const signIn = signInOf(config, clock)
   const listening = Promise.withResolvers<string>()
   const server = buildServer({

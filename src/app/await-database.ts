@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts'
 import type { Config, Role } from '../config.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { openHealth } from '../worker/health.ts'
+import { openHealth } from './health.ts'
 
 const SAID_EVERY_MS = 60_000
 
@@ -65,13 +65,13 @@ const NONE: Endpoints = { close: async () => {} }
 
 /** The ports that the roles have later answer meanwhile: alive, not ready. */
 async function openEndpoints(
-  { config, roles }: AwaitOptions,
+  { config, roles, clock }: AwaitOptions,
   why: () => string | null,
 ): Promise<Endpoints> {
   const { apiHost, apiPort, healthPort } = config
   if (roles.includes('api')) return apiPort === 0 ? NONE : answerForApi(apiHost, apiPort, why)
-  if (!roles.includes('worker') || healthPort === 0) return NONE
-  return openHealth({ port: healthPort, whyNotReady: why })
+  if (healthPort === 0) return NONE
+  return openHealth({ port: healthPort, clock, whyNotReady: why, metrics: async () => [] })
 }
 
 async function answerForApi(

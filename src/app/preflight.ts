@@ -19,7 +19,7 @@ export async function requireStartable(config: Config, roles: readonly Role[]): 
   const { apiHost, apiPort, healthPort, dataDir, apiTokenFile } = config
   const hasApi = roles.includes('api')
   if (hasApi) await requireApiPort(apiHost, apiPort)
-  else if (roles.includes('worker')) await requireHealthPort(healthPort)
+  else await requireHealthPort(healthPort)
   if (config.databaseUrl === null) requireUsable(dataDir, { setting: 'MATOOLKIT_DATA_DIR' })
   if (hasApi && config.oidcIssuers.length === 0) {
     const use = { setting: 'MATOOLKIT_API_TOKEN_FILE', mayBeListed: true }
@@ -35,7 +35,7 @@ async function requireApiPort(host: string, port: number): Promise<void> {
 async function requireHealthPort(port: number): Promise<void> {
   const reason = await whyPortUnusable(port)
   if (reason === null) return
-  const [purpose, setting] = ['the health endpoints of the worker', 'MATOOLKIT_HEALTH_PORT']
+  const [purpose, setting] = ['the health endpoints', 'MATOOLKIT_HEALTH_PORT']
   throw new MatoolkitError('PORT_UNUSABLE', { port, purpose, reason, setting })
 }
 

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
 import { type Api, openApi } from '../api/api.ts'
+import { figureLines, processLines } from '../api/figures.ts'
 import { logOutage } from '../bus/outage.ts'
 import type { Io } from '../cli/terminal/io.ts'
 import { type RealClock, realClock } from '../clock.ts'
@@ -22,10 +23,12 @@ import { makeScheduler } from '../scheduler/scheduler.ts'
 import { sourceAccessFrom } from '../scheduler/sources/source.ts'
 import { tick } from '../scheduler/tick.ts'
 import type { Loop, Service } from '../service.ts'
+import { Measures } from '../telemetry/measures.ts'
 import { isUnfit } from '../transient.ts'
 import { type OpenedWorker, openWorker } from '../worker/open-worker.ts'
 import { awaitDatabase } from './await-database.ts'
 import { makeDiskWatch } from './disk-watch.ts'
+import { openHealth } from './health.ts'
 import { requireMemory } from './memory.ts'
 import { restoreAtStart, restoreWatch, tellRestored, watchesRestores } from './restore-watch.ts'
 import { openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
@@ -61,6 +64,7 @@ interface RoleContext extends Omit<Runtime, 'clockReport'> {
   readonly config: Config
   readonly clock: RealClock
   readonly log: Log
+  readonly measures: Measures
   /** The latest clock measurement. */
   clockReport: ClockReport
   /** Set when a newer program has upgraded the schema; then nothing but API and health endpoints runs. */
@@ -96,6 +100,7 @@ export async function openServe(options: ServeOptions): Promise<ServeHandle> {
       service.start()
       started.push(service)
     }
+    if (!options.roles.includes('api')) started.unshift(await healthOf(shared, options, services))
     const watch = watchSchema(shared, started)
     watch.start()
     started.push(watch)
@@ -141,7 +146,7 @@ async function openRoleContext({
   if (!runtime.engine.jobKeys) log.warn(UNSIGNED)
   if (watchesRestores(roles)) tellRestored(log, await restoreAtStart(runtime.engine, isRestored))
   return {
-    ...{ ...runtime, config, clock, log },
+    ...{ ...runtime, config, clock, log, measures: new Measures() },
     ...{ schemaNewer: null, suspectSchema: () => {}, whyWaiting: () => null },
   }
 }
@@ -168,19 +173,43 @@ function watchSchema(shared: RoleContext, started: readonly Service[]): Loop {
   return watch
 }
 
-const KEPT_ON_OLD_SCHEMA = ['api', 'database clock', 'schema watch']
+const KEPT_ON_OLD_SCHEMA = ['api', 'health', 'database clock', 'schema watch']
 
 async function standDown({ log }: RoleContext, services: readonly Service[]): Promise<void> {
   for (const service of services.toReversed()) {
-    const stopped = isStandingDown(service) ? service.standDown() : service.stop()
-    await stopped.catch((err: unknown) =>
-      log.error({ err, service: service.name }, 'Service did not stop'),
-    )
+    await service
+      .stop()
+      .catch((err: unknown) => log.error({ err, service: service.name }, 'Service did not stop'))
   }
   log.info('Stood down: running work has ended, the rest is left to newer processes')
 }
 
-const isStandingDown = (service: Service): service is OpenedWorker => 'standDown' in service
+const isWorker = (service: Service): service is OpenedWorker => 'whyNotReady' in service
+
+/** Opened last and closed last: it answers for the roles as long as one of them runs. */
+async function healthOf(
+  shared: RoleContext,
+  { roles }: ServeOptions,
+  services: readonly Service[],
+): Promise<Service> {
+  const { config, clock, measures, db, bus } = shared
+  const workers = services.filter(isWorker)
+  const whyNotReady = (): string | null =>
+    (shared.schemaNewer && 'a newer program has upgraded the schema') ??
+    shared.whyWaiting() ??
+    workers.map((worker) => worker.whyNotReady()).find((why) => why !== null) ??
+    null
+  // A worker may not read what the others do.
+  const seesAll = roles.some((role) => role !== 'worker')
+  const metrics = async (now: Date) => [
+    ...measures.lines(),
+    ...(seesAll ? await figureLines({ db, bus }, now) : []),
+    ...processLines(process.memoryUsage(), process.uptime()),
+  ]
+  const port = config.healthPort
+  const server = port === 0 ? null : await openHealth({ port, clock, whyNotReady, metrics })
+  return { name: 'health', start: () => {}, stop: async () => server?.close() }
+}
 
 async function servicesOf(shared: RoleContext, options: ServeOptions): Promise<Service[]> {
   const { roles } = options
@@ -242,7 +271,7 @@ const workersOf = (
         log: shared.log,
         version: manifest.version,
         onError: shared.suspectSchema,
-        hasHealth: !roles.includes('api'),
+        measures: shared.measures,
         // Other roles keep the process busy even when the worker is idle.
         ...(roles.length === 1 && { onIdle }),
       }),
@@ -264,6 +293,7 @@ async function orchestratorOf(shared: RoleContext): Promise<Service> {
     },
     onError: (err) => {
       shared.suspectSchema(err)
+      shared.measures.count('matoolkit_errors_total', { role: 'orchestrator' })
       log.error({ err }, 'Orchestrator error; the orchestrator keeps running')
     },
   })
@@ -283,6 +313,7 @@ const schedulerOf = (shared: RoleContext): Service => {
     onTick: (report) => logTick(log, report),
     onError: (err) => {
       shared.suspectSchema(err)
+      shared.measures.count('matoolkit_errors_total', { role: 'scheduler' })
       log.error({ err }, 'Scheduler error; the scheduler keeps running')
     },
   })
@@ -307,6 +338,7 @@ const apiOf = (shared: RoleContext): Api =>
     bus: shared.bus,
     clock: shared.clock,
     log: shared.log,
+    measures: shared.measures,
     preview: previewOf(shared),
     tickNow: tickNowOf(shared),
     clockReport: () => shared.clockReport,

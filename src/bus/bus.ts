@@ -165,8 +165,13 @@ export interface Bus {
 }
 
 export interface BusDepth {
-  readonly messages: readonly TopicCount[]
+  readonly messages: readonly TopicDepth[]
   readonly deadLetters: readonly TopicCount[]
+}
+
+export interface TopicDepth extends TopicCount {
+  /** When the oldest message that is due became so; null if none is due. A transport that cannot tell leaves it out. */
+  readonly oldestAt?: Date | null
 }
 
 export interface TopicCount {

@@ -9,11 +9,11 @@ import { readJobKeys } from '../job-keys.ts'
 import type { Log } from '../log.ts'
 import type { Service } from '../service.ts'
 import { makeTokens, SignInFault, type Tokens } from '../sign-in/token.ts'
+import type { Measures } from '../telemetry/measures.ts'
 import type { WorkerFunction } from './catalogue.ts'
 import { openCredential } from './credential.ts'
 import { discoverFunctions } from './custom-functions.ts'
 import { STANDARD_FUNCTIONS } from './functions/standard.ts'
-import { type HealthServer, openHealth } from './health.ts'
 import type { Secrets, Tenant } from './m365/api.ts'
 import {
   type ConnectedTenant,
@@ -34,15 +34,14 @@ export interface OpenWorkerOptions {
   readonly version: string
   /** Called once when the idle time is over; without it the worker never exits on its own. */
   readonly onIdle?: () => void
-  /** Whether to serve the health port; false where the API does. */
-  readonly hasHealth: boolean
+  readonly measures: Measures
   /** Told about every error, besides the log. */
   readonly onError?: (error: unknown) => void
 }
 
 export interface OpenedWorker extends Service {
-  /** Stops as `stop` does, but keeps the health endpoints: live, not ready. */
-  standDown(): Promise<void>
+  /** Null when it takes jobs, otherwise the reason. */
+  whyNotReady(): string | null
 }
 
 /** Two minutes in all; then the platform restarts the process. */
@@ -51,7 +50,7 @@ const SIGN_IN_PAUSES_SEC = [2, 5, 15, 30, 60] as const
 const SEND_GRACE_SEC = 5
 
 export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWorker> {
-  const { config, bus, clock, log, version, onIdle } = options
+  const { config, bus, clock, log, version, onIdle, measures } = options
   const { workerId } = config
   if (workerId === null) {
     throw new MatoolkitError('WORKER_NOT_CONFIGURED', {
@@ -64,6 +63,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWork
   const signedIn = await openTenant(options, tokens, vault)
   const { functions, close: closeFunctions } = await openFunctions(options)
   if (signedIn) tellMissingRights(log, functions, signedIn.rights)
+  const names = new Set(functions.map(({ name }) => name))
   const worker = new Worker({
     workerId,
     version,
@@ -79,34 +79,40 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWork
     ...(onIdle && config.idleExitSec > 0
       ? { idleExit: { afterMs: config.idleExitSec * 1_000, onIdle } }
       : {}),
-    onResult: ({ jobId, batchId, functionName, status, durationMs, error }) =>
+    onResult: ({ jobId, batchId, functionName, status, durationMs, error }) => {
+      // A runbook may name any function; a label has only names that exist.
+      const known = names.has(functionName) ? functionName : 'unknown'
+      const labels = { worker: workerId, function: known, status }
+      measures.observe('matoolkit_job_seconds', labels, durationMs)
       log.info(
         { workerId, jobId, batchId, functionName, status, durationMs, failure: error?.type },
         'Job finished',
-      ),
-    onRefused: ({ messageId, reason, description }) =>
-      log.error({ workerId, messageId, reason, description }, 'Refused a job: nothing ran'),
+      )
+    },
+    onRefused: ({ messageId, reason, description }) => {
+      measures.count('matoolkit_jobs_refused_total', { worker: workerId, reason })
+      log.error({ workerId, messageId, reason, description }, 'Refused a job: nothing ran')
+    },
     onOutage: (change) => {
       options.onError?.(change.error)
       logOutage(log, `Worker ${workerId}`, change)
     },
     onError: (error) => {
       options.onError?.(error)
+      measures.count('matoolkit_errors_total', { role: 'worker' })
       log.error({ err: error, workerId }, 'Worker error; the worker keeps running')
     },
   })
-  const health = await openHealthOf(worker, options)
   log.info({ workerId, slots: config.maxParallelism, functions: functions.length }, 'Worker ready')
   return {
     name: worker.name,
     start: () => worker.start(),
-    standDown: () => worker.stop(),
+    whyNotReady: () => worker.whyNotReady(clock.now()),
     stop: async (giveUp) => {
       try {
         await worker.stop(giveUp)
       } finally {
         closeFunctions()
-        await health?.close()
       }
     },
   }
@@ -154,7 +160,7 @@ interface SignedInTenant {
 }
 
 async function openTenant(
-  { config, clock, log }: OpenWorkerOptions,
+  { config, clock, log, measures }: OpenWorkerOptions,
   tokens: Tokens,
   vault: Vault,
 ): Promise<SignedInTenant | null> {
@@ -165,8 +171,12 @@ async function openTenant(
   }
   const credential = await openCredential(config, clock, log, vault.keyVault)
   const { secrets } = vault
-  const onThrottled = (service: string, seconds: number) =>
+  const onThrottled = (service: string, seconds: number) => {
+    const labels = { worker: config.workerId ?? '', service }
+    measures.count('matoolkit_throttled_total', labels)
+    measures.count('matoolkit_throttled_seconds_total', labels, seconds)
     log.warn({ service, seconds }, 'Throttled: pausing all calls to the service')
+  }
   const tenant = connectTenant({ config, credential, tokens, secrets, clock, onThrottled })
   try {
     const rights = await signInWhenReachable(tenant, clock, log)
@@ -220,13 +230,4 @@ async function openFunctions({ config, clock, log }: OpenWorkerOptions): Promise
   for (const problem of found.problems) log.error({ problem }, 'Skipped a custom function')
   log.info({ functions: found.functions.map(({ name }) => name) }, 'Loaded custom functions')
   return { functions: [...STANDARD_FUNCTIONS, ...found.functions], close: found.close }
-}
-
-async function openHealthOf(
-  worker: Worker,
-  { config, clock, hasHealth }: OpenWorkerOptions,
-): Promise<HealthServer | null> {
-  if (!hasHealth || config.healthPort === 0) return null
-  const whyNotReady = () => worker.whyNotReady(clock.now())
-  return openHealth({ port: config.healthPort, whyNotReady })
 }

@@ -11,11 +11,12 @@ import { errorsOf } from '../../src/api/openapi.ts'
 import type { Route } from '../../src/api/route.ts'
 import { allRoutes } from '../../src/api/routes.ts'
 import { createLog } from '../../src/log.ts'
+import { Measures } from '../../src/telemetry/measures.ts'
 import type { TestDatabase } from '../databases.ts'
 import { openWorld, type World } from '../scenarios/world.ts'
 
 export const ROUTES: readonly Route[] = allRoutes({
-  meter: createMeter(),
+  meter: createMeter(new Measures()),
   stopping: new AbortController().signal,
   signIn: { mode: 'local', issuer: null, clientId: null, scope: null },
   prove: async () => null,

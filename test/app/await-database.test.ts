@@ -30,7 +30,7 @@ function waiting(env: Record<string, string> = { DATABASE_URL: 'postgres://db/x'
   const destination = { write: (line: string) => lines.push(JSON.parse(line).msg as string) }
   const log = createLog({ level: 'info', format: 'json', clock, destination })
   const stopping = new AbortController()
-  const config = configOf(env)
+  const config = configOf({ MATOOLKIT_HEALTH_PORT: '0', ...env })
   const options: AwaitOptions = {
     ...{ config, roles: ['scheduler'], clock, log, stopping: stopping.signal },
   }

@@ -10,6 +10,9 @@ const SAYING_MS_MAX = 120_000
 /** Node's own setting: its compile cache. */
 const COMPILED = process.env.NODE_COMPILE_CACHE
 
+/** Processes of one machine would want the same health port. */
+const OWN = { NO_COLOR: '1', MATOOLKIT_HEALTH_PORT: '0' }
+
 export interface Ended {
   readonly code: number | null
   readonly out: string
@@ -35,7 +38,7 @@ export function start(
 ): Started {
   const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), ...args], {
     cwd,
-    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, NO_COLOR: '1', ...env },
+    env: { ...OWN, PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, ...env },
   })
   let [out, err] = ['', '']
   const waiting = new Set<() => void>()

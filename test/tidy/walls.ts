@@ -14,14 +14,15 @@ export interface Rule {
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   root: ['domain'],
+  telemetry: [],
   'sign-in': ['root', 'domain'],
   db: ['root', 'domain'],
   bus: ['root', 'domain', 'db'],
   engine: ['root', 'domain', 'db', 'bus'],
   scheduler: ['root', 'domain', 'db', 'bus', 'engine', 'sign-in'],
   orchestrator: ['root', 'domain', 'db', 'bus', 'engine'],
-  api: ['root', 'domain', 'db', 'bus', 'engine'],
-  worker: ['root', 'domain', 'bus', 'sign-in'],
+  api: ['root', 'domain', 'db', 'bus', 'engine', 'telemetry'],
+  worker: ['root', 'domain', 'bus', 'sign-in', 'telemetry'],
   sandbox: ['root', 'domain/json'],
   cli: ['root', 'domain'],
   app: [
@@ -36,6 +37,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'worker',
     'sandbox',
     'sign-in',
+    'telemetry',
     'cli',
   ],
 }

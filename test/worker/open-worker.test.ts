@@ -1,8 +1,6 @@
-// Opening a worker from its settings: the order of the start, what prevents it, the health endpoints, and a clean end.
+// Opening a worker from its settings: the order of the start, what prevents it, and a clean end.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
@@ -11,7 +9,7 @@ import { type Clock, realClock, virtualClock } from '../../src/clock.ts'
 import { readConfig } from '../../src/config.ts'
 import { MatoolkitError } from '../../src/errors.ts'
 import type { Service as RunningService } from '../../src/service.ts'
-import { openHealth } from '../../src/worker/health.ts'
+import { Measures } from '../../src/telemetry/measures.ts'
 import { openWorker } from '../../src/worker/open-worker.ts'
 import { UNUSED } from '../bus/under-test.ts'
 import { collectLog } from '../log-lines.ts'
@@ -73,13 +71,12 @@ describe('opening a worker', () => {
     const read = readConfig({
       MATOOLKIT_SECRETS_FOLDER: join(folder, 'secrets'),
       MATOOLKIT_LOGIN_URL: tokens.url,
-      MATOOLKIT_HEALTH_PORT: '0',
       ...env,
     })
     assert.ok('config' in read, JSON.stringify(read))
     worker = await openWorker({
       ...{ config: read.config, bus: silentBus(published), clock, log, version: '1.0.0' },
-      hasHealth: true,
+      measures: new Measures(),
     })
     return { worker, lines: lines().map(({ level, msg }) => `${level}: ${msg}`), published }
   }
@@ -188,44 +185,5 @@ describe('opening a worker', () => {
     })
     assert.match(said, /^WORKER_SIGN_IN_FAILED .*AADSTS7000215/)
     assert.equal(vault.seen[0]!.path, '/secrets/worker-app-cert?api-version=7.4')
-  })
-})
-
-describe('the health endpoints of a worker', () => {
-  it('distinguish live from ready and serve nothing else', async () => {
-    let reason: string | null = 'not started'
-    const health = await openHealth({ port: 0, whyNotReady: () => reason })
-    const ask = async (path: string) => {
-      const answer = await fetch(`http://127.0.0.1:${health.port}${path}`)
-      return `${answer.status} ${await answer.text()}`
-    }
-    assert.equal(await ask('/live'), '200 {"status":"ok"}')
-    assert.equal(await ask('/ready'), '503 {"status":"not started"}')
-    reason = null
-    assert.equal(await ask('/ready'), '200 {"status":"ok"}')
-    assert.equal(await ask('/'), '404 {"status":"not found"}')
-    await assert.rejects(openHealth({ port: health.port, whyNotReady: () => null }), {
-      code: 'PORT_UNUSABLE',
-    })
-    await health.close()
-  })
-
-  it('answer although somebody keeps hundreds of connections open', async () => {
-    const health = await openHealth({ port: 0, whyNotReady: () => null })
-    const sockets: Socket[] = []
-    try {
-      for (let at = 0; at < 300; at++) {
-        const socket = connect({ host: '127.0.0.1', port: health.port })
-        socket.on('error', () => {}).resume()
-        sockets.push(socket)
-        await once(socket, 'connect')
-      }
-      assert.equal((await fetch(`http://127.0.0.1:${health.port}/live`)).status, 200)
-      const open = sockets.filter((socket) => !socket.closed && !socket.readableEnded)
-      assert.ok(open.length <= 100, `${open.length} are open`)
-    } finally {
-      for (const socket of sockets) socket.destroy()
-      await health.close()
-    }
   })
 })

@@ -2,11 +2,12 @@
 import { z } from 'zod'
 import type { Queryable } from '../../db/db.ts'
 import { findSchemaGap, type SchemaGap } from '../../db/migrate.ts'
-import { loadWorkFigures } from '../../db/views/metrics.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { ErrorDetails, MatoolkitError } from '../../errors.ts'
+import { METRICS_TYPE } from '../../telemetry/prometheus.ts'
 import { DOCS_PAGE_POLICY, docsPage } from '../docs-page.ts'
-import { busFigures, type Meter, processLines, workLines } from '../metrics.ts'
+import { figureLines, processLines } from '../figures.ts'
+import type { Meter } from '../metrics.ts'
 import { openApiDocument } from '../openapi.ts'
 import { type Route, read, type Services } from '../route.ts'
 import { json, nullableText } from '../shapes.ts'
@@ -236,16 +237,12 @@ const metrics = ({ meter }: ServiceContext) =>
     tag: 'service',
     summary: 'Get metrics for Prometheus',
     rule: 'reader',
-    gives: 'text/plain; version=0.0.4; charset=utf-8',
+    gives: METRICS_TYPE,
     answers: { 200: z.string() },
-    handle: async ({ engine, services: { bus } }) => {
-      const work = workLines({
-        ...(await loadWorkFigures(engine.db)),
-        ...busFigures(await bus.depth()),
-      })
+    handle: async ({ engine: { db, clock }, services: { bus } }) => {
       const lines = [
         ...meter.lines(),
-        ...work,
+        ...(await figureLines({ db, bus }, clock.now())),
         ...processLines(process.memoryUsage(), process.uptime()),
       ]
       return { status: 200, body: `${lines.join('\n')}\n` }

@@ -1,6 +1,6 @@
 // Readiness and depth of the postgres transport, read on request.
 import type { Queryable } from '../../db/db.ts'
-import type { BusDepth, TopicCount } from '../bus.ts'
+import type { BusDepth, TopicCount, TopicDepth } from '../bus.ts'
 
 /** Whether the bus's tables answer. */
 export async function isReady(db: Queryable): Promise<boolean> {
@@ -8,10 +8,12 @@ export async function isReady(db: Queryable): Promise<boolean> {
   return rows.length === 1
 }
 
-export async function loadDepth(db: Queryable): Promise<BusDepth> {
+export async function loadDepth(db: Queryable, now: Date): Promise<BusDepth> {
   return {
-    messages: await db.query<TopicCount>(
-      'select topic, sum(size)::int as count from bundles group by topic order by topic',
+    messages: await db.query<TopicDepth>(
+      `select topic, sum(size)::int as count, min(visible_at) filter (where visible_at <= $1) as "oldestAt"
+         from bundles group by topic order by topic`,
+      [now],
     ),
     deadLetters: await db.query<TopicCount>(
       `select topic, count(*)::int as count from dead_letters

@@ -60,7 +60,7 @@ export function openPostgresBus(options: TransportOptions): PostgresBus {
     deadLetters: postgresDeadLetters(db, clock),
     locate: (topic, messageIds) => locate(db, topic, messageIds, leaseMs, now()),
     isReady: () => isReady(db),
-    depth: () => loadDepth(db),
+    depth: () => loadDepth(db, now()),
     sweep: async () => void (await sweepBus(db, now())),
     listen: hints.listen,
     hintIn: hint,

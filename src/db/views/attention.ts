@@ -25,6 +25,13 @@ export async function listAttention(
   return rows.map((row) => ({ ...row, topic: null }))
 }
 
+/** How much waits, by kind. */
+export const countAttention = (db: Queryable): Promise<{ of: string; count: number }[]> =>
+  db.query(
+    `select kind as of, sum(count)::int as count from (${REVIEWS} union all ${SOURCES}) as a group by kind order by kind`,
+    [null, null],
+  )
+
 const REVIEWS = `
   select case r.kind when 'move' then 1 when 'removal' then 2 else 3 end as place,
          case r.kind when 'move' then 'moves' when 'removal' then 'removals' else 'latecomers' end as kind,
