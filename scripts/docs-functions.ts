@@ -61,6 +61,9 @@ function renderFunction(definition: WorkerFunction): string {
   const facts = [
     `Needs: ${rest.permissions.map((role) => `\`${role}\``).join(', ') || 'nothing'}`,
     `May run twice: ${twice}`,
+    ...(rest.togetherMax === null
+      ? []
+      : [`At once: up to ${rest.togetherMax.toLocaleString('en')} people in one call`]),
     `Undo: ${undo}`,
   ]
   const list = facts.map((fact) => `- ${fact}`).join('\n')

@@ -96,6 +96,8 @@ const resultOthers = {
   timestamp: informative,
 }
 
+const togetherMax = z.int().positive()
+
 const workerFunction = z.object({
   name: text,
   description: z.string().nullish(),
@@ -146,6 +148,8 @@ export const MESSAGE_FORMATS = {
       error: z.strictObject(failure).nullable(),
       /** Echoed from the job. */
       correlationData: jsonObject.nullable(),
+      /** The job was done together with others, in a call that takes so many: the worker's window may be that wide. */
+      togetherMax: togetherMax.optional(),
     }),
     read: z.object({
       ...informing(resultOthers),
@@ -159,6 +163,7 @@ export const MESSAGE_FORMATS = {
         .catch(null),
       /** The job id identifies the job; garbled correlation data does not undo its result. */
       correlationData: readCorrelation.catch(null),
+      togetherMax: togetherMax.nullish().catch(null),
     }),
   },
   /** Sent by a worker at start and every minute: its id and functions. Schemas are JSON Schema. */

@@ -24,7 +24,7 @@ export function isOwnJob(body: Fields): boolean {
 
 export function isOwnSuccess(body: Fields): boolean {
   return (
-    countFields(body) === RESULT_FIELDS &&
+    countFields(body) === RESULT_FIELDS + countGiven(body.togetherMax) &&
     body.status === 'Success' &&
     body.error === null &&
     body.result !== undefined &&
@@ -35,6 +35,7 @@ export function isOwnSuccess(body: Fields): boolean {
     typeof body.resultType === 'string' &&
     isDuration(body.durationMs) &&
     isInstant(body.timestamp) &&
+    (body.togetherMax === undefined || isId(body.togetherMax)) &&
     isOwnCorrelation(body.correlationData)
   )
 }

@@ -3,7 +3,7 @@
 import type { Db } from '../db/db.ts'
 import { addRunTimes, type WorkerWindow } from '../db/workers.ts'
 import type { Draft } from '../domain/decide/draft.ts'
-import { runTimeOf, windowOf } from '../domain/decide/window.ts'
+import { jobsShownBy, runTimeOf, windowOf } from '../domain/decide/window.ts'
 
 /** Work sent ahead of a worker's slots. */
 const AHEAD_MS = 2_000
@@ -42,11 +42,12 @@ export class WorkerPace {
     for (const attempt of attempts) {
       const ms = runTimeOf(attempt, now)
       if (ms === null) continue
+      const jobs = jobsShownBy(attempt)
       const known = this.#gathered.get(attempt.workerId)
       if (known) {
-        known.jobs += 1
+        known.jobs += jobs
         known.sumMs += ms
-      } else this.#gathered.set(attempt.workerId, { jobs: 1, sumMs: ms })
+      } else this.#gathered.set(attempt.workerId, { jobs, sumMs: ms })
     }
   }
 

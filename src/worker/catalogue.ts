@@ -45,7 +45,32 @@ export interface FunctionDefinition<Params, Result extends Json> {
   readonly isIrreversible?: true
   /** Returns the result that the runbook sees. Throwing fails the job, with the message as the reason people read. */
   run(call: FunctionCall<Params>): Promise<Result>
+  /** Jobs that share a key are done in one go. Only for a function that is idempotent. */
+  readonly together?: Together<Params, Result>
 }
+
+/** How a function acts on many. The worker collects jobs with the same key for a moment, calls once, and answers each. */
+export interface Together<Params, Result extends Json> {
+  /** What the jobs share, such as their group; null for a job that is done alone. */
+  key(params: Params): string | null
+  /** The most jobs at once. */
+  readonly limit: number
+  /** How long the first job waits for others. */
+  readonly waitMs: number
+  /**
+   * Returns an answer for each call, in their order: a result, or an error that fails this job alone. It throws only while nothing is
+   * changed: the worker then tries halves, and in the end each job with the function's own `run`.
+   */
+  run(
+    calls: readonly FunctionCall<Params>[],
+    onBehalfOf: OnBehalfOf,
+  ): Promise<readonly (Result | Error)[]>
+}
+
+/** What a joint call needs to act for some of the jobs: what it changes counts as their change, and as nobody else's. */
+export type OnBehalfOf = (
+  calls: readonly FunctionCall<unknown>[],
+) => Pick<FunctionCall<unknown>, 'tenant' | 'signal' | 'clock'>
 
 export type WorkerFunction = FunctionDefinition<unknown, Json>
 

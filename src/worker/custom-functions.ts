@@ -170,10 +170,28 @@ function whyUnfit(value: unknown): string | null {
     if (typeof definition.permissions !== 'object' || definition.permissions === null)
       return 'permissions is missing'
     if (definition.undo !== null && typeof definition.undo !== 'string') return 'undo is missing'
+    const problem = whyUnfitTogether(definition as WorkerFunction)
+    if (problem !== null) return problem
     parametersSchema(definition as WorkerFunction)
     resultSchema(definition as WorkerFunction)
     return null
   } catch (error) {
     return `its parameters or result are not a schema (${firstLineOf(error)})`
   }
+}
+
+const TOGETHER_LIMIT_MAX = 10_000
+const TOGETHER_WAIT_MAX_MS = 60_000
+
+function whyUnfitTogether({ together, isIdempotent }: WorkerFunction): string | null {
+  if (together === undefined) return null
+  if (!isIdempotent) return 'together needs isIdempotent: after a failure it is tried in halves'
+  if (typeof together.key !== 'function' || typeof together.run !== 'function')
+    return 'together needs key and run'
+  const isWithin = (value: number, least: number, most: number) => value >= least && value <= most
+  if (!Number.isInteger(together.limit) || !isWithin(together.limit, 2, TOGETHER_LIMIT_MAX))
+    return `together.limit is no whole number from 2 to ${TOGETHER_LIMIT_MAX}`
+  if (!isWithin(together.waitMs, 0, TOGETHER_WAIT_MAX_MS))
+    return `together.waitMs is not from 0 to ${TOGETHER_WAIT_MAX_MS}`
+  return null
 }

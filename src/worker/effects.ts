@@ -3,20 +3,38 @@
 import { ApiError, type Exchange, type RestApi, type Tenant, type Webhooks } from './m365/api.ts'
 import { isNotFound } from './m365/not-found.ts'
 
+/** What one job sent and may have changed. A joint call counts for each job that it acts for. */
+export interface Changes {
+  count: number
+}
+
 export interface WatchedTenant {
   readonly tenant: Tenant
+  readonly changes: Changes
   /** False: nothing was sent that changes anything, or all of it was refused. */
   mayHaveChanged(): boolean
 }
 
 export function watchEffects(tenant: Tenant): WatchedTenant {
-  let changes = 0
+  const changes: Changes = { count: 0 }
+  return {
+    tenant: watchedFor([changes], tenant),
+    changes,
+    mayHaveChanged: () => changes.count > 0,
+  }
+}
+
+/** A tenant on which every change counts for all of these. */
+export function watchedFor(jobs: readonly Changes[], tenant: Tenant): Tenant {
+  const add = (by: number) => {
+    for (const job of jobs) job.count += by
+  }
   const change = async <Done>(act: () => Promise<Done>): Promise<Done> => {
-    changes += 1
+    add(1)
     try {
       return await act()
     } catch (error) {
-      if (isPlainRefusal(error)) changes -= 1
+      if (isPlainRefusal(error)) add(-1)
       throw error
     }
   }
@@ -37,12 +55,11 @@ export function watchEffects(tenant: Tenant): WatchedTenant {
   const webhooks: Webhooks = {
     post: (url, body, options) => change(() => tenant.webhooks.post(url, body, options)),
   }
-  const overridden = Object.create(tenant, {
+  return Object.create(tenant, {
     graph: { value: graph, enumerable: true },
     exchange: { value: exchange, enumerable: true },
     webhooks: { value: webhooks, enumerable: true },
   }) as Tenant
-  return { tenant: overridden, mayHaveChanged: () => changes > 0 }
 }
 
 /** Sent once and refused. An earlier sending whose response was lost may have been done. */

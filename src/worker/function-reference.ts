@@ -21,6 +21,8 @@ export interface FunctionReference {
   /** In words, such as "Microsoft Graph: User.Read.All". */
   readonly permissions: readonly string[]
   readonly isIdempotent: boolean
+  /** The most people it serves in one call; null for one at a time. */
+  readonly togetherMax: number | null
   readonly undo: string | null
 }
 
@@ -38,6 +40,7 @@ export function functionReferenceOf(definition: WorkerFunction): FunctionReferen
       ...exchange.map((role) => `Exchange: ${role}`),
     ],
     isIdempotent: definition.isIdempotent,
+    togetherMax: definition.together?.limit ?? null,
     undo: definition.undo,
   }
 }

@@ -13,10 +13,12 @@ import { holdsMark } from '../domain/template.ts'
 import { messageOf } from '../errors.ts'
 import type { HiddenSecrets } from '../hidden-secrets.ts'
 import type { JobKeys, SignatureFault } from '../job-keys.ts'
+import { abortingClock } from './aborting-clock.ts'
 import type { Catalogue, WorkerFunction } from './catalogue.ts'
-import { watchEffects } from './effects.ts'
+import { type Changes, watchEffects } from './effects.ts'
 import { fitParameters } from './fit-parameters.ts'
 import { fitResult } from './fit-result.ts'
+import type { JointSeat } from './joint-call.ts'
 import { ApiError, type Secrets, type Tenant } from './m365/api.ts'
 import { runOwned } from './owning-job.ts'
 import type { JobResult } from './result-cache.ts'
@@ -109,6 +111,8 @@ export interface JobContext {
   readonly tenant: Tenant
   /** Aborts when the worker stops and no longer waits for running jobs. */
   readonly stopping: AbortSignal
+  /** Given when the job is done together with others. */
+  readonly joint?: JointSeat
 }
 
 type Failed = { readonly failure: NonNullable<JobResult['error']> }
@@ -118,7 +122,7 @@ type Outcome = { readonly result: Json } | Failed
 export async function runJob(job: Job, context: JobContext): Promise<JobResult | null> {
   const { clock, workerId } = context
   const startedAt = clock.now()
-  const outcome = await outcomeOf(job, context)
+  const outcome = await outcomeOf(job, context).finally(() => context.joint?.leave())
   if (outcome === null) return null
   const isSuccess = 'result' in outcome
   const result = isSuccess ? outcome.result : null
@@ -135,6 +139,7 @@ export async function runJob(job: Job, context: JobContext): Promise<JobResult |
     durationMs: Math.round(+endedAt - +startedAt),
     timestamp: endedAt.toISOString(),
     correlationData: job.correlation,
+    ...(context.joint ? { togetherMax: context.joint.limit } : {}),
   }
 }
 
@@ -208,7 +213,7 @@ async function attempt(
       },
     }
     const running = runOwned(owner, () =>
-      runFunction(definition, job, fitted.params, inTenant, abort.signal),
+      runFunction(definition, job, fitted.params, inTenant, abort.signal, watched.changes),
     )
     const outcome = await Promise.race([running, overrun.promise])
     // Node reports unhandled rejections at the end of the turn; standard functions leave none.
@@ -248,28 +253,33 @@ async function runFunction(
   definition: WorkerFunction,
   { jobId, isPolled = false }: Job,
   params: unknown,
-  { clock, tenant }: JobContext,
+  { clock, tenant, joint }: JobContext,
   signal: AbortSignal,
+  changes: Changes,
 ): Promise<Outcome> {
   // A function that ignores its signal and succeeds has succeeded: its effect counts, not the deadline.
   const call = { params, tenant, signal, jobId, isPolled, clock: abortingClock(clock, signal) }
-  const result: unknown = await definition.run(call)
+  const result: unknown = await (joint
+    ? untilTimedOut(joint.join(call, changes), signal)
+    : definition.run(call))
   return asJson(result, definition.name)
 }
 
-/**
- * A clock whose `wait` throws once the job is aborted. `Clock.wait` just returns: a custom function that polled with it took the
- * abort for the end of its wait and reported success.
- */
-const abortingClock = (clock: Clock, abort: AbortSignal): Clock => ({
-  kind: clock.kind,
-  now: () => clock.now(),
-  wait: async (ms, signal) => {
-    await clock.wait(ms, signal ? AbortSignal.any([signal, abort]) : abort)
-    abort.throwIfAborted()
-    signal?.throwIfAborted()
-  },
-})
+/** The call continues for the others, and may still act for this one. */
+async function untilTimedOut(answer: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
+  const timedOut = Promise.withResolvers<never>()
+  const giveUp = () => {
+    const reason: unknown = signal.reason
+    if (reason instanceof WorkerStops) return
+    timedOut.reject(new StillRuns(`${messageOf(reason)}; the call for it and others may still run`))
+  }
+  signal.addEventListener('abort', giveUp)
+  try {
+    return await Promise.race([answer, timedOut.promise])
+  } finally {
+    signal.removeEventListener('abort', giveUp)
+  }
+}
 
 /** The result as it travels. A custom function may return anything, even a cycle. */
 function asJson(result: unknown, name: string): Outcome {

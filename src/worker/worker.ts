@@ -1,5 +1,6 @@
 // The worker: receives jobs for its id, at most one per free slot, runs their functions, sends the results, then acks. It has
 // neither database nor engine; a job carries everything the worker needs.
+// Jobs of a function that acts on many wait for each other without a slot; their call takes one for all of them.
 // It renews leases while jobs are open. A job delivered again while it runs is run once, under its newest lease; a finished one
 // is answered from the result cache. While the bus is down, results wait in memory. On stop no job begins, running jobs drain,
 // and the rest are aborted and abandoned.
@@ -12,7 +13,10 @@ import { type ErrorCode, MatoolkitError } from '../errors.ts'
 import type { JobKeys } from '../job-keys.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
 import { type Catalogue, catalogueOf, parametersSchema, type WorkerFunction } from './catalogue.ts'
+import { Collections } from './collections.ts'
+import { companionsOf } from './companions.ts'
 import { type Job, type RefusedJob, readJob, refuseExpired, runJob } from './job.ts'
+import { JointCall, type JointSeat } from './joint-call.ts'
 import { NO_TENANT, type Tenant } from './m365/api.ts'
 import { digestOfJob, type JobDigest, type JobResult, ResultCache } from './result-cache.ts'
 
@@ -58,6 +62,8 @@ const UNREADY_AFTER_MS = 90_000
 const DRAIN_MS = 25_000
 
 const RECALLED_AT_ONCE = 500
+/** Jobs received at once while all that come are collected. */
+const COLLECTED_AT_ONCE = 100
 
 /** Errors that no retry can cure: the bus will never carry such a message. */
 const UNSENDABLE: ReadonlySet<ErrorCode> = new Set([
@@ -70,8 +76,16 @@ const UNSENDABLE: ReadonlySet<ErrorCode> = new Set([
 interface LeasedJob {
   /** The newest delivery: only its lease can ack. */
   received: ReceivedMessage
+  /** Stands for its slot, which the jobs of one joint call share; null while it is collected. */
+  slot: object | null
   /** Resolves when its function ends. */
   ended: Promise<void>
+}
+
+interface CollectedJob {
+  readonly job: Job
+  readonly digest: JobDigest
+  readonly leased: LeasedJob
 }
 
 interface EndedJob {
@@ -86,6 +100,9 @@ export class Worker implements Service {
   readonly #results: ResultCache
   readonly #outage: Outage
   readonly #leased = new Map<JobDigest, LeasedJob>()
+  readonly #collections: Collections<CollectedJob>
+  /** All jobs of the last receive were collected. */
+  #collectsAll = false
   #unsent: EndedJob[] = []
   readonly #receiveLoop: Loop
   readonly #sendLoop: Loop
@@ -106,6 +123,7 @@ export class Worker implements Service {
     this.#results = new ResultCache(
       options.cachedResultsMax ? { max: options.cachedResultsMax } : {},
     )
+    this.#collections = new Collections({ clock, onDue: () => void this.#startDue() })
     this.#outage = makeOutage(clock, options.onOutage ?? reportingTo(options.onError))
     const onError = (error: unknown) => {
       if (!this.#outage.note(error)) options.onError(error)
@@ -139,20 +157,33 @@ export class Worker implements Service {
     })
   }
 
-  /** Receives and starts as many jobs as there are free slots. Returns how many came. */
+  /** Receives and starts as many jobs as there are free slots; collected ones need none. Returns how many came. */
   async takeJobs(stopping?: AbortSignal): Promise<number> {
-    const { bus, workerId, maxParallelism } = this.#options
-    const free = maxParallelism - this.#leased.size
+    const { bus, workerId } = this.#options
+    await this.#startDue()
+    const free = this.#freeSlots() - this.#collections.due
     if (free <= 0 || this.#mustAnswerFirst()) return 0
-    const received = await bus.receive(workerJobs(workerId), free)
+    // Few at a time would take longer than they wait for each other.
+    const most = this.#collectsAll && bus.release ? Math.max(free, COLLECTED_AT_ONCE) : free
+    const received = await bus.receive(workerJobs(workerId), most)
     if (stopping?.aborted) {
       await bus.abandon(received)
       return 0
     }
     if (received.length > 0) this.#busyAt = this.#options.clock.now()
     else this.#outage.endIfQuiet()
-    for (const message of received) await this.#take(message)
-    return received.length
+    this.#collectsAll = received.length > 0
+    const unplaced: ReceivedMessage[] = []
+    for (const message of received) if (!(await this.#take(message))) unplaced.push(message)
+    // As if they had not come: a hold still takes them back.
+    if (unplaced.length > 0) await bus.release!(unplaced, 0)
+    return received.length - unplaced.length
+  }
+
+  #freeSlots(): number {
+    const used = new Set<object>()
+    for (const { slot } of this.#leased.values()) if (slot) used.add(slot)
+    return this.#options.maxParallelism - used.size
   }
 
   /** During an outage lapsed leases come back to this worker: taking them again used up their deliveries. */
@@ -178,28 +209,70 @@ export class Worker implements Service {
     return +now - +this.#receivedAt > UNREADY_AFTER_MS ? 'the bus does not answer' : null
   }
 
-  async #take(received: ReceivedMessage): Promise<void> {
+  /** False when the job needs a slot and none is free. */
+  async #take(received: ReceivedMessage): Promise<boolean> {
     const { workerId, clock, keys } = this.#options
     if (received.type === 'worker-recall') return this.#recall(received)
     const job = readJob(received, workerId, keys)
     if ('reason' in job) return this.#refuse(received, job)
     const digest = digestOfJob(received.body)
-    const leased = this.#leased.get(digest)
-    if (leased) {
-      leased.received = received
-      return
+    const known = this.#leased.get(digest)
+    if (known) {
+      known.received = received
+      return true
     }
     const cached = this.#results.get(digest)
     const late = cached ? null : refuseExpired(job, clock.now())
     if (late) return this.#refuse(received, late)
-    const leasedJob: LeasedJob = { received, ended: Promise.resolve() }
-    this.#leased.set(digest, leasedJob)
+    const leased: LeasedJob = { received, slot: {}, ended: Promise.resolve() }
+    const companions = cached ? null : companionsOf(job, this.#catalogue)
+    if (companions) {
+      this.#leased.set(digest, Object.assign(leased, { slot: null }))
+      this.#collections.add(companions.key, companions.rule, { job, digest, leased })
+      return true
+    }
+    this.#collectsAll = false
+    // A collection may have become due meanwhile. Where a job cannot be given back uncounted, one more runs.
+    if (this.#freeSlots() <= 0 && this.#options.bus.release) return false
+    this.#leased.set(digest, leased)
     if (cached) this.#queue({ digest, result: cached })
-    else leasedJob.ended = this.#run(job, digest)
+    else leased.ended = this.#run(job, digest)
+    return true
+  }
+
+  /** Starts collections that are due while slots are free. A job that waited past its limit is not started. */
+  async #startDue(): Promise<void> {
+    while (this.#freeSlots() > 0) {
+      const collected = this.#collections.take()
+      if (collected === null) return
+      const now = this.#options.clock.now()
+      const inTime = collected.filter(({ job }) => refuseExpired(job, now) === null)
+      this.#runTogether(inTime)
+      for (const { job, digest, leased } of collected) {
+        const late = refuseExpired(job, now)
+        if (!late) continue
+        this.#leased.delete(digest)
+        await this.#refuse(leased.received, late).catch(this.#options.onError)
+      }
+    }
+  }
+
+  #runTogether(collected: readonly CollectedJob[]): void {
+    const [first] = collected
+    if (!first) return
+    const slot = {}
+    const { clock, tenant = NO_TENANT } = this.#options
+    const definition = this.#catalogue.get(first.job.functionName.toLowerCase())!
+    const joint = collected.length > 1 ? new JointCall({ definition, tenant, clock }) : null
+    const seats = collected.map(() => joint?.seat())
+    for (const [at, { job, digest, leased }] of collected.entries()) {
+      leased.slot = slot
+      leased.ended = this.#run(job, digest, seats[at])
+    }
   }
 
   /** Sends again what it remembers since a time. It proves nothing and starts nothing, so it needs no signature. */
-  async #recall(received: ReceivedMessage): Promise<void> {
+  async #recall(received: ReceivedMessage): Promise<true> {
     const { bus } = this.#options
     const read = readMessage('worker-recall', received.body)
     if (!read.ok) return this.#refuse(received, { reason: 'Unreadable', description: read.reason })
@@ -212,16 +285,18 @@ export class Worker implements Service {
         })),
       )
     await bus.ack([received])
+    return true
   }
 
-  async #refuse(received: ReceivedMessage, refused: RefusedJob): Promise<void> {
+  async #refuse(received: ReceivedMessage, refused: RefusedJob): Promise<true> {
     const { bus, onRefused } = this.#options
     onRefused?.({ ...refused, messageId: received.messageId })
     await bus.deadLetter([received], refused.reason, refused.description)
+    return true
   }
 
   /** Never rejects: what a function throws becomes its result. */
-  async #run(job: Job, digest: JobDigest): Promise<void> {
+  async #run(job: Job, digest: JobDigest, joint?: JointSeat): Promise<void> {
     const { workerId, clock, tenant = NO_TENANT, onResult, onError } = this.#options
     const context = {
       workerId,
@@ -229,6 +304,7 @@ export class Worker implements Service {
       clock,
       tenant,
       stopping: this.#stopJobs.signal,
+      ...(joint ? { joint } : {}),
     }
     try {
       const result = await runJob(job, context)
@@ -293,10 +369,24 @@ export class Worker implements Service {
 
   async renewLeases(): Promise<void> {
     const messages = [...this.#leased.values()].map(({ received }) => received)
-    // A lost lease changes nothing: the job keeps running, is delivered again, and is recognised.
     if (messages.length === 0) return
-    await this.#options.bus.renew(messages)
+    const lost = new Set(await this.#options.bus.renew(messages))
+    // A lost lease changes nothing for a job that runs: it is delivered again and recognised. One that is only collected need not run.
+    const left = this.#collections.leave(({ leased }) => lost.has(leased.received))
+    for (const { digest } of left) this.#leased.delete(digest)
     if (this.#unsent.length === 0) this.#outage.end()
+  }
+
+  /** Gives back what was only collected, as if it had not come. */
+  async #releaseCollected(): Promise<void> {
+    const { bus, onError } = this.#options
+    const collected = this.#collections.clear()
+    if (collected.length === 0) return
+    for (const { digest } of collected) this.#leased.delete(digest)
+    const messages = collected.map(({ leased }) => leased.received)
+    const giveBack = bus.release ? bus.release(messages, 0) : bus.abandon(messages)
+    // Otherwise their leases run out.
+    await giveBack.catch(onError)
   }
 
   /** Announces id, slots and functions. The orchestrator sends no job to a worker it has never heard from. */
@@ -327,6 +417,7 @@ export class Worker implements Service {
     const { clock, onError, drainMs = DRAIN_MS } = this.#options
     await this.#receiveLoop.stop(giveUp)
     this.#receivedAt = null
+    await this.#releaseCollected()
     const ended = new AbortController()
     const idle = this.idle().then(() => ended.abort())
     await clock.wait(drainMs, AbortSignal.any([ended.signal, ...(giveUp ? [giveUp] : [])]))

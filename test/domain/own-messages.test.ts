@@ -40,6 +40,7 @@ const KINDS = [
   { type: 'worker-job', good: { ...JOB, signature: 'key.mac' }, isOwn: isOwnJob },
   { type: 'worker-job', good: { ...JOB, isPolled: true }, isOwn: isOwnJob },
   { type: 'worker-result', good: SUCCESS, isOwn: isOwnSuccess },
+  { type: 'worker-result', good: { ...SUCCESS, togetherMax: 1_000 }, isOwn: isOwnSuccess },
 ] as const
 
 /** Replacement values, some valid for other fields. */
@@ -115,7 +116,14 @@ function* odd(good: Fields, seed: number): Iterable<Fields> {
 }
 
 for (const { type, good, isOwn } of KINDS) {
-  const sort = 'signature' in good ? 'signed ' : 'isPolled' in good ? 'polled ' : ''
+  const sort =
+    'signature' in good
+      ? 'signed '
+      : 'isPolled' in good
+        ? 'polled '
+        : 'togetherMax' in good
+          ? 'joint '
+          : ''
   const what = `${sort}${type}`
   it(`recognises our own ${what}`, () => {
     assert.equal(isOwn(good), true)

@@ -77,6 +77,24 @@ describe('custom functions', () => {
       "export default () => ({ get name() { throw new Error('boo') } })",
       /export 1 is not a function definition: .*boo/,
     ],
+    [
+      'acts on many without being idempotent',
+      good('Do-X').replace('isIdempotent: true', 'isIdempotent: false, together: {}'),
+      /together needs isIdempotent/,
+    ],
+    [
+      'acts on many without saying how',
+      good('Do-X').replace('undo:', 'together: { limit: 9 }, undo:'),
+      /together needs key and run/,
+    ],
+    [
+      'acts on too many',
+      good('Do-X').replace(
+        'undo:',
+        'together: { key: () => "", run: () => [], limit: 1e6, waitMs: 1 }, undo:',
+      ),
+      /together\.limit is no whole number from 2 to 10000/,
+    ],
     ['has a name in use', good('new-ENTRAUSER'), /already named "new-ENTRAUSER"/],
     [
       'has parameters that are not a schema',

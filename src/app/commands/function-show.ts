@@ -81,6 +81,7 @@ const jsonOf = (definition: WorkerFunction): Json =>
     result: resultSchema(definition),
     permissions: definition.permissions,
     isIdempotent: definition.isIdempotent,
+    togetherMax: definition.together?.limit ?? null,
     undo: definition.undo,
   }) as unknown as Json
 
@@ -101,6 +102,7 @@ const REST: readonly Column[] = [
     'REPEATABLE',
     ({ isIdempotent }) => (isIdempotent ? 'yes' : 'no; it is never repeated automatically'),
   ],
+  ['AT ONCE', ({ togetherMax }) => (togetherMax ? `up to ${togetherMax} people` : 'one person')],
   ['UNDO', ({ undo }) => undo ?? 'nothing to undo'],
 ]
 

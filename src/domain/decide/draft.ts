@@ -38,6 +38,8 @@ export interface AttemptRecord {
   readonly result: Json | undefined
   readonly error: string | null
   readonly durationMs: number | null
+  /** Its call was for several jobs, and takes so many. Not stored. */
+  readonly togetherMax?: number
 }
 
 export interface JobRecord {

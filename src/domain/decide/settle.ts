@@ -37,6 +37,8 @@ export interface WorkerResult {
     | null
     | undefined
   readonly durationMs?: number | null | undefined
+  /** It was done together with others, in a call that takes so many jobs. */
+  readonly togetherMax?: number | null | undefined
   readonly functionName?: string | null | undefined
   readonly timestamp?: string | null | undefined
 }
@@ -60,14 +62,14 @@ export function onResult(draft: Draft, step: Step, result: WorkerResult): void {
   if (step.status === 'cancelled') return settleCancelled(draft, step, result, failure, payload)
   if (failure !== null) {
     const outcome = result.error?.effect === 'none' ? 'refused' : 'failed'
-    settle(draft, step, outcome, { error: failure, durationMs: result.durationMs })
+    settle(draft, step, outcome, { error: failure, pace: result })
     return (result.error?.isFinal ? giveUp : retryOrFail)(draft, step, failure)
   }
   if (isIncomplete(result.result)) {
-    settle(draft, step, 'incomplete', { result: result.result, durationMs: result.durationMs })
+    settle(draft, step, 'incomplete', { result: result.result, pace: result })
     return keepPolling(draft, step, result.result)
   }
-  settle(draft, step, 'succeeded', { result: payload, durationMs: result.durationMs })
+  settle(draft, step, 'succeeded', { result: payload, pace: result })
   succeed(draft, step, payload)
 }
 
@@ -125,8 +127,12 @@ function settle(
   {
     result,
     error,
-    durationMs,
-  }: { result?: Json | undefined; error?: string; durationMs?: number | null | undefined } = {},
+    pace: { durationMs, togetherMax } = {},
+  }: {
+    result?: Json | undefined
+    error?: string
+    pace?: Pick<WorkerResult, 'durationMs' | 'togetherMax'>
+  } = {},
 ): void {
   draft.attempts.push({
     stepId: step.id,
@@ -140,6 +146,7 @@ function settle(
     error: error ?? null,
     // Foreign workers send fractions, and huge numbers when their clock jumped.
     durationMs: durationMs == null ? null : Math.min(Math.round(durationMs), DURATION_MS_MAX),
+    ...(togetherMax ? { togetherMax } : {}),
   })
   draft.setWait(step, null)
   if (!WITHOUT_EFFECT.has(outcome)) draft.changeStep(step, { mayHaveEffect: true })
@@ -358,7 +365,7 @@ function settleCancelled(
   settle(draft, step, outcome, {
     result: isSuccess ? payload : result.result,
     ...(failure !== null && { error: failure }),
-    durationMs: result.durationMs,
+    pace: result,
   })
   if (isSuccess) draft.changeStep(step, { lateResult: payload ?? null })
   const outcomeText = isSuccess ? 'success' : (failure ?? 'not complete')

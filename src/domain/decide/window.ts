@@ -41,6 +41,16 @@ export function runTimeOf(
   return durationMs ?? +now - +sentAt
 }
 
+/** More than any window. */
+const TOGETHER_MAX = 10_000
+
+/**
+ * As how many results one counts. A call for many shows that the worker takes as many in its time: a window for what it did would begin
+ * with the few jobs that fit a window of slow ones, and grow with each call only a little.
+ */
+export const jobsShownBy = ({ togetherMax = 1 }: AttemptRecord): number =>
+  Math.min(togetherMax, TOGETHER_MAX)
+
 const WITH_RESULT: ReadonlySet<AttemptRecord['outcome']> = new Set([
   'succeeded',
   'incomplete',

@@ -1,7 +1,14 @@
 // A worker's window follows its pace. Sharing its slots: never more than are free, as level as possible, deterministic.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { meanAfter, shareSlots, slotsToReuse, windowOf } from '../../../src/domain/decide/window.ts'
+import type { AttemptRecord } from '../../../src/domain/decide/draft.ts'
+import {
+  jobsShownBy,
+  meanAfter,
+  shareSlots,
+  slotsToReuse,
+  windowOf,
+} from '../../../src/domain/decide/window.ts'
 import { seeded } from '../../seeded.ts'
 
 type Out = Readonly<Record<number, number>>
@@ -44,6 +51,16 @@ describe('the window', () => {
     assert.ok(Math.abs(oneByOne - meanAfter(5, 100, 3_000)) < 1e-6)
     assert.ok(oneByOne > 2_800, `${oneByOne} ms`)
     assert.ok(meanAfter(5, 1, 3_000) < 100, 'one slow job says little')
+  })
+
+  it('is wide after one result of a call for a thousand, and narrow again after a few slow jobs', () => {
+    const attempt = { durationMs: 1_500, togetherMax: 1_000 } as AttemptRecord
+    const jobs = jobsShownBy(attempt)
+    const fast = meanAfter(1_500, jobs, attempt.durationMs! / jobs)
+    assert.equal(windowOf({ slots: 4, jobMs: fast }, 1_000, 2_000), 1_000)
+    assert.ok(windowOf({ slots: 4, jobMs: meanAfter(fast, 4, 3_000) }, 1_000, 2_000) < 50)
+    assert.equal(jobsShownBy({} as AttemptRecord), 1)
+    assert.equal(jobsShownBy({ togetherMax: 2 ** 53 } as AttemptRecord), 10_000)
   })
 })
 
