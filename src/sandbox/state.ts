@@ -218,6 +218,8 @@ const tenantSchema = z.strictObject({
   displayName: z.string().optional(),
   /** Verified and accepted; the first is the default. The initial domain is the one under onmicrosoft.com, else the first. */
   domains: z.array(domain).min(1),
+  /** Those of the domains whose people sign in elsewhere, such as at Active Directory Federation Services. */
+  federatedDomains: z.array(domain).default([]),
   applications: z.array(applicationSchema).default([]),
   dialect: dialectSchema.prefault({}),
   /** Its services have the names of this cloud, for which tokens are issued. */

@@ -61,6 +61,10 @@ export class SandboxTenant {
     return this.state.domains.includes(domain)
   }
 
+  isFederated(domain: string): boolean {
+    return this.state.federatedDomains.includes(domain)
+  }
+
   users(): User[] {
     return this.state.users.filter(({ deletedDateTime }) => deletedDateTime === null)
   }

@@ -44,6 +44,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   group: [id(10), id(99), 'x'],
   member: [id(1), 'x'],
   item: [id(3), id(99)],
+  domain: ['contoso.example', 'x', '%00'],
 }
 
 /** Useless values, for every place that expects something. */

@@ -43,7 +43,10 @@ describe('an invitation', () => {
     await using under = await openUnderTest(SEED)
     const invited = await invite(under, 'ada@fabrikam.example', { invitedUser: { id: id(1) } })
     assert.deepEqual([invited.status, invited.body.status], [201, 'PendingAcceptance'])
-    assert.deepEqual(invited.body.invitedUser, { id: id(1) })
+    assert.deepEqual(invited.body.invitedUser, {
+      id: id(1),
+      userPrincipalName: 'ada@contoso.example',
+    })
     assert.match(
       String(invited.body.inviteRedeemUrl),
       /^https:\/\/login\.microsoftonline\.com\/redeem/,

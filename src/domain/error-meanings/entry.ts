@@ -42,3 +42,6 @@ export interface ErrorEntry extends ErrorMeaning {
   /** Counts only when no other entry fits: a status or a code that many errors share. */
   readonly isGeneral?: true
 }
+
+/** A refusal of Microsoft Graph with this text. */
+export const graphSays = (text: RegExp): ErrorSigns => ({ service: 'Microsoft Graph', says: text })

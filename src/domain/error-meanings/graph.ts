@@ -1,16 +1,15 @@
-// Errors of Microsoft Graph: permissions, directory objects, licences, mail, throttling.
-import type { ErrorEntry, ErrorSigns } from './entry.ts'
+// Errors of Microsoft Graph: permissions, directory objects, mail, throttling.
+import { type ErrorEntry, type ErrorSigns, graphSays } from './entry.ts'
+import { LICENCE_ERRORS } from './graph-licence.ts'
 
 const ERRORS = 'learn.microsoft.com/graph/errors'
 const THROTTLING = 'learn.microsoft.com/graph/throttling'
 const AUTH = 'learn.microsoft.com/graph/resolve-auth-errors'
-const LICENCES = 'github.com/microsoftgraph/microsoft-graph-docs/pull/3167'
 
 const graph = (more: Omit<ErrorSigns, 'service'>): ErrorSigns => ({
   service: 'Microsoft Graph',
   ...more,
 })
-const says = (text: RegExp): ErrorSigns => graph({ says: text })
 const code = (text: RegExp): ErrorSigns => graph({ code: text })
 
 const ACCESS: readonly ErrorEntry[] = [
@@ -50,7 +49,7 @@ const ACCESS: readonly ErrorEntry[] = [
   },
   {
     id: 'graph-conditional-access',
-    when: says(/insufficient_claims/i),
+    when: graphSays(/insufficient_claims/i),
     example: 'Microsoft Graph returned 403 Forbidden: error=insufficient_claims',
     means: 'A conditional access policy blocks the app.',
     actor: 'tenant_administrator',
@@ -84,7 +83,7 @@ const DIRECTORY: readonly ErrorEntry[] = [
   },
   {
     id: 'graph-already-member',
-    when: says(/added object references already exist/i),
+    when: graphSays(/added object references already exist/i),
     example:
       "Microsoft Graph returned 400 Request_BadRequest: One or more added object references already exist for the following modified properties: 'members'.",
     means: 'The person is already in the group.',
@@ -95,7 +94,7 @@ const DIRECTORY: readonly ErrorEntry[] = [
   },
   {
     id: 'graph-upn-taken',
-    when: says(/same value for property userPrincipalName already exists/i),
+    when: graphSays(/same value for property userPrincipalName already exists/i),
     example:
       'Microsoft Graph returned 400 Request_BadRequest: Another object with the same value for property userPrincipalName already exists.',
     means: 'Another account has this sign-in name.',
@@ -106,7 +105,7 @@ const DIRECTORY: readonly ErrorEntry[] = [
   },
   {
     id: 'graph-address-taken',
-    when: says(/same value for property (?:proxyAddresses|mail) already exists/i),
+    when: graphSays(/same value for property (?:proxyAddresses|mail) already exists/i),
     example:
       'Microsoft Graph returned 400 Request_BadRequest: Another object with the same value for property proxyAddresses already exists.',
     means: 'Another user, group or contact has this address.',
@@ -117,7 +116,7 @@ const DIRECTORY: readonly ErrorEntry[] = [
   },
   {
     id: 'graph-domain-not-verified',
-    when: says(/domain portion of the userPrincipalName property is invalid/i),
+    when: graphSays(/domain portion of the userPrincipalName property is invalid/i),
     example:
       'Microsoft Graph returned 400 Request_BadRequest: The domain portion of the userPrincipalName property is invalid. You must use one of the verified domain names in your organization.',
     means: 'The domain of the sign-in name is not verified in this tenant.',
@@ -127,8 +126,33 @@ const DIRECTORY: readonly ErrorEntry[] = [
     source: 'error output of hashicorp/terraform-provider-azuread in public repositories',
   },
   {
+    id: 'graph-domain-federated',
+    when: graphSays(/SourceAnchor is a required property|FederatedUser\.SourceAnchor/i),
+    example:
+      'Microsoft Graph returned 400 Request_BadRequest: SourceAnchor is a required property for creation of a federated user.',
+    means:
+      'People of this domain sign in at another identity provider, so the account needs their id there.',
+    actor: 'runbook_author',
+    todo: 'Pass OnPremisesImmutableId, or use a name in the onmicrosoft.com domain.',
+    retry: 'after_fix',
+    source: 'github.com/microsoftgraph/microsoft-graph-docs-contrib/issues/5070',
+  },
+  {
+    id: 'graph-domain-federated-both',
+    when: graphSays(/FederatedUser\.UserPrincipalName/i),
+    example:
+      'Microsoft Graph returned 400 Request_BadRequest: Unable to update this object because the attribute FederatedUser.UserPrincipalName is not valid.',
+    means: 'A sign-in name cannot go from one federated domain to another in one step.',
+    actor: 'runbook_author',
+    todo: 'Change it to the onmicrosoft.com domain first, then to the new one: two steps with Set-EntraUserUPN.',
+    retry: 'after_fix',
+    source:
+      'blogs.perficient.com/2015/04/14/office-365-script-to-change-upn-between-federated-domains',
+    isUnconfirmed: true,
+  },
+  {
     id: 'graph-upn-invalid',
-    when: says(/Property userPrincipalName is invalid/i),
+    when: graphSays(/Property userPrincipalName is invalid/i),
     example:
       'Microsoft Graph returned 400 Request_BadRequest: Property userPrincipalName is invalid.',
     means: 'The sign-in name has forbidden characters or a foreign domain.',
@@ -139,7 +163,7 @@ const DIRECTORY: readonly ErrorEntry[] = [
   },
   {
     id: 'graph-password-weak',
-    when: says(/does not comply with password complexity requirements/i),
+    when: graphSays(/does not comply with password complexity requirements/i),
     example:
       'Microsoft Graph returned 400 Request_BadRequest: The specified password does not comply with password complexity requirements. Please provide a different password.',
     means: 'The password is too weak for the tenant.',
@@ -150,7 +174,7 @@ const DIRECTORY: readonly ErrorEntry[] = [
   },
   {
     id: 'graph-values-invalid',
-    when: says(/One or more properties contains? invalid values/i),
+    when: graphSays(/One or more properties contains? invalid values/i),
     example:
       'Microsoft Graph returned 400 Request_BadRequest: One or more properties contains invalid values.',
     means: 'A value is not valid; often the sign-in name is in a federated domain.',
@@ -161,7 +185,7 @@ const DIRECTORY: readonly ErrorEntry[] = [
   },
   {
     id: 'graph-synced-from-ad',
-    when: says(/on-premises mastered Directory Sync objects/i),
+    when: graphSays(/on-premises mastered Directory Sync objects/i),
     example:
       'Microsoft Graph returned 400 Request_BadRequest: Unable to update the specified properties for on-premises mastered Directory Sync objects or objects currently undergoing migration.',
     means: 'The account is synchronised from Active Directory and is changed there only.',
@@ -172,7 +196,7 @@ const DIRECTORY: readonly ErrorEntry[] = [
   },
   {
     id: 'graph-mastered-by-exchange',
-    when: says(/originated within an external service/i),
+    when: graphSays(/originated within an external service/i),
     example:
       'Microsoft Graph returned 400 Request_BadRequest: Unable to update the specified properties for objects that have originated within an external service.',
     means: 'Exchange owns this value; Graph cannot change it.',
@@ -183,7 +207,7 @@ const DIRECTORY: readonly ErrorEntry[] = [
   },
   {
     id: 'graph-directory-full',
-    when: says(/directory object quota limit/i),
+    when: graphSays(/directory object quota limit/i),
     example:
       'Microsoft Graph returned 400 Directory_QuotaExceeded: The directory object quota limit for the Tenant has been exceeded.',
     means: 'The tenant or the app has reached its number of directory objects.',
@@ -227,102 +251,10 @@ const DIRECTORY: readonly ErrorEntry[] = [
   },
 ]
 
-const LICENCE: readonly ErrorEntry[] = [
-  {
-    id: 'graph-usage-location-missing',
-    when: says(/invalid usage location/i),
-    example:
-      'Microsoft Graph returned 400 Request_BadRequest: License assignment cannot be done for user with invalid usage location.',
-    means: 'The account has no country, and a licence needs one.',
-    actor: 'runbook_author',
-    todo: 'Set UsageLocation in the step of Add-EntraUserLicense.',
-    retry: 'after_fix',
-    source: 'github.com/microsoft/Partner-Center-DotNet-Samples/issues/131',
-  },
-  {
-    id: 'graph-licences-exhausted',
-    when: says(/does not have any available licenses|CountViolation/i),
-    example:
-      'Microsoft Graph returned 400 Request_BadRequest: Subscription with SKU f8a1db68-be16-40ed-86d5-cb42ce701560 does not have any available licenses.',
-    means: 'All licences of this product are assigned.',
-    actor: 'tenant_administrator',
-    todo: 'Buy licences, or take unused ones back.',
-    retry: 'after_fix',
-    source: LICENCES,
-  },
-  {
-    id: 'graph-licence-conflict',
-    when: says(/MutuallyExclusiveViolation|conflicting service plans/i),
-    example:
-      'Microsoft Graph returned 400 Request_BadRequest: License assignment failed: MutuallyExclusiveViolation.',
-    means: 'The licence has a service plan that excludes one the person has.',
-    actor: 'runbook_author',
-    todo: 'Disable the plan with DisabledPlans, or remove the other licence first.',
-    retry: 'after_fix',
-    source: LICENCES,
-  },
-  {
-    id: 'graph-licence-dependency',
-    when: says(/DependencyViolation/i),
-    example:
-      'Microsoft Graph returned 400 Request_BadRequest: License assignment failed: DependencyViolation.',
-    means: 'The licence needs a service plan that the person does not have.',
-    actor: 'runbook_author',
-    todo: 'Assign the licence with the needed plan first.',
-    retry: 'after_fix',
-    source: LICENCES,
-  },
-  {
-    id: 'graph-licence-country',
-    when: says(/ProhibitedInUsageLocationViolation/i),
-    example:
-      'Microsoft Graph returned 400 Request_BadRequest: License assignment failed: ProhibitedInUsageLocationViolation.',
-    means: 'Microsoft does not offer a service of this licence in the country of the person.',
-    actor: 'runbook_author',
-    todo: 'Disable that service plan, or correct the country.',
-    retry: 'after_fix',
-    source: LICENCES,
-  },
-  {
-    id: 'graph-licence-address-taken',
-    when: says(/UniquenessViolation/i),
-    example:
-      'Microsoft Graph returned 400 Request_BadRequest: License assignment failed: UniquenessViolation.',
-    means: 'The licence would give the person an address that another object has.',
-    actor: 'operator',
-    todo: 'Remove the address from the other object.',
-    retry: 'after_fix',
-    source: LICENCES,
-  },
-  {
-    id: 'graph-licence-inherited',
-    when: says(/licen[sc]e is inherited from a group/i),
-    example:
-      'Microsoft Graph returned 400 Request_BadRequest: User license is inherited from a group membership and it cannot be removed directly from the user.',
-    means: 'A group gives the person this licence; it cannot be taken from the person.',
-    actor: 'runbook_author',
-    todo: 'Remove the person from the group: Remove-EntraGroupMember.',
-    retry: 'never',
-    source: 'learn.microsoft.com/entra/fundamentals/licensing-groups-resolve-problems',
-  },
-  {
-    id: 'graph-licence-unknown',
-    when: says(/does not correspond to a valid company License/i),
-    example:
-      'Microsoft Graph returned 400 Request_BadRequest: License f8a1db68-be16-40ed-86d5-cb42ce701560 does not correspond to a valid company License.',
-    means: 'The tenant does not own this product.',
-    actor: 'runbook_author',
-    todo: 'Correct SkuId, or buy the product.',
-    retry: 'after_fix',
-    source: 'learn.microsoft.com/graph/api/user-assignlicense',
-    isUnconfirmed: true,
-  },
-]
-
 const MAIL: readonly ErrorEntry[] = [
   {
     id: 'graph-mailbox-closed',
-    when: says(/Access to OData is disabled/i),
+    when: graphSays(/Access to OData is disabled/i),
     example: 'Microsoft Graph returned 403 ErrorAccessDenied: Access to OData is disabled.',
     means:
       'An application access policy or an EWS policy of Exchange keeps the app out of this mailbox.',
@@ -333,7 +265,7 @@ const MAIL: readonly ErrorEntry[] = [
   },
   {
     id: 'graph-mailbox-denied',
-    when: says(/ErrorAccessDenied: (?!Access to OData)/),
+    when: graphSays(/ErrorAccessDenied: (?!Access to OData)/),
     example:
       'Microsoft Graph returned 403 ErrorAccessDenied: Access is denied. Check credentials and try again.',
     means: 'The app may not use this mailbox.',
@@ -380,7 +312,7 @@ const MAIL: readonly ErrorEntry[] = [
   },
   {
     id: 'graph-invitation-undeliverable',
-    when: says(/Unable to find target address/i),
+    when: graphSays(/Unable to find target address/i),
     example: 'Microsoft Graph returned 500 InternalServerError: Unable to find target address',
     means: 'Microsoft cannot deliver an invitation to this address.',
     actor: 'operator',
@@ -390,7 +322,7 @@ const MAIL: readonly ErrorEntry[] = [
   },
   {
     id: 'graph-invitation-refused',
-    when: says(/can.t be invited to this directory/i),
+    when: graphSays(/can.t be invited to this directory/i),
     example:
       'Microsoft Graph returned 400 BadRequest: This user can’t be invited to this directory. Please try a different email address for the user or create a user account for them in your Azure AD directory.',
     means: 'The tenant does not accept guests with this address.',
@@ -473,7 +405,7 @@ const SERVICE: readonly ErrorEntry[] = [
 export const GRAPH_ERRORS: readonly ErrorEntry[] = [
   ...ACCESS,
   ...DIRECTORY,
-  ...LICENCE,
+  ...LICENCE_ERRORS,
   ...MAIL,
   ...SERVICE,
 ]

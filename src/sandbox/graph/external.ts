@@ -107,7 +107,7 @@ function invitationOf(call: SandboxCall, user: User, email: string, url: string)
     sendInvitationMessage: call.body.sendInvitationMessage === true,
     inviteRedirectUrl: url,
     status: user.externalUserState === 'Accepted' ? 'Completed' : 'PendingAcceptance',
-    invitedUser: { id: user.id },
+    invitedUser: { id: user.id, userPrincipalName: user.userPrincipalName },
   }
 }
 

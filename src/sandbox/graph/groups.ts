@@ -63,12 +63,15 @@ function membersOf(call: SandboxCall, ids: Iterable<string>): Items<User | Group
   const { tenant } = call
   return {
     all: [...ids].flatMap((id) => tenant.user(id) ?? tenant.group(id) ?? []),
-    toGraph: (one) =>
-      'userPrincipalName' in one
-        ? { '@odata.type': '#microsoft.graph.user', ...graphUser(one) }
-        : typedGroup(one),
+    toGraph: typedMember,
   }
 }
+
+/** A user or group with its type, as lists of directory objects show it. */
+export const typedMember = (one: User | Group): JsonObject =>
+  'userPrincipalName' in one
+    ? { '@odata.type': '#microsoft.graph.user', ...graphUser(one) }
+    : typedGroup(one)
 
 const typedGroup = (group: Group): JsonObject => ({
   '@odata.type': '#microsoft.graph.group',

@@ -1,6 +1,6 @@
-// The supported query options of Microsoft Graph: $select, $filter with eq, startswith, endsWith and any, $orderby, $top, $count, and paging
-// by @odata.nextLink. Anything else is refused, never ignored: a dropped filter finds too much. What Graph calls advanced needs the header
-// ConsistencyLevel: eventual and $count (source: "Advanced query capabilities on Microsoft Entra ID objects").
+// The supported query options of Microsoft Graph: $select, $filter with eq, startswith, endsWith, any, and, or, $orderby, $top, $count, and
+// paging by @odata.nextLink. Anything else is refused, never ignored: a dropped filter finds too much. What Graph calls advanced needs the
+// header ConsistencyLevel: eventual and $count (source: "Advanced query capabilities on Microsoft Entra ID objects").
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
 import { GraphRefusal } from '../refusal.ts'
@@ -52,20 +52,22 @@ const STARTS = new RegExp(`^startswith\\((\\w+), ?(${QUOTED})\\)$`)
 const ENDS = new RegExp(`^endswith\\((\\w+), ?(${QUOTED})\\)$`, 'i')
 const WITHIN = new RegExp(`^(\\w+)/any\\((\\w+):\\2 eq (${QUOTED})\\)$`)
 
-/** Splits at `and` outside of quotes. */
-const partsOf = (filter: string): string[] =>
-  (filter.match(new RegExp(`(?:${QUOTED}|(?! and ).)+`, 'g')) ?? []).map((part) =>
-    part.replace(/^ ?and /, '').trim(),
+/** Splits at an operator outside of quotes. */
+const partsOf = (filter: string, operator: 'and' | 'or'): string[] =>
+  (filter.match(new RegExp(`(?:${QUOTED}|(?! ${operator} ).)+`, 'g')) ?? []).map((part) =>
+    part.replace(new RegExp(`^ ?${operator} `), '').trim(),
   )
 
 function filterOf(call: SandboxCall, kind: PropertyKind): Test {
   const filter = call.url.searchParams.get('$filter')
   if (filter === null) return () => true
-  const parts = partsOf(filter)
+  // `and` binds tighter; parentheses are refused.
+  const alternatives = partsOf(filter, 'or').map((part) => partsOf(part, 'and'))
+  const parts = alternatives.flat()
   if (parts.length === 0 || filter.length > FILTER_CHARS_MAX) throw unsupported()
   if (parts.some((part) => ENDS.test(part))) requireAdvanced(call)
-  const tests = parts.map((part) => testOf(part, kind))
-  return (item) => tests.every((test) => test(item))
+  const tests = alternatives.map((group) => group.map((part) => testOf(part, kind)))
+  return (item) => tests.some((group) => group.every((test) => test(item)))
 }
 
 function testOf(part: string, kind: PropertyKind): Test {

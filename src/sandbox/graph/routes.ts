@@ -1,10 +1,12 @@
 // The sandbox's Microsoft Graph: paths, permissions, cost and rules. docs/sandbox.md is generated from this table; anything
 // else is refused as Graph refuses it.
-import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
+import type { SandboxCall, SandboxResponse } from '../call.ts'
 import { badRequest } from '../refusal.ts'
+import * as domains from './domains.ts'
 import * as external from './external.ts'
 import * as groups from './groups.ts'
 import * as licences from './licences.ts'
+import { READ_GROUP, READ_USER } from './permissions.ts'
 import { makeAccessPass } from './sign-in-methods.ts'
 import * as users from './users.ts'
 
@@ -20,24 +22,9 @@ export interface GraphRoute {
   handle(call: SandboxCall): SandboxResponse
 }
 
-const READ_USER = [
-  'User.Read.All',
-  'User.ReadBasic.All',
-  'User.ReadWrite.All',
-  'User.ReadUpdate.All',
-  'Directory.Read.All',
-  'Directory.ReadWrite.All',
-]
 const WRITE_USER = ['User.ReadWrite.All', 'User.ReadUpdate.All', 'Directory.ReadWrite.All']
-const READ_GROUP = [
-  'GroupMember.Read.All',
-  'Group.Read.All',
-  'Directory.Read.All',
-  'GroupMember.ReadWrite.All',
-  'Group.ReadWrite.All',
-  'Directory.ReadWrite.All',
-]
 const WRITE_MEMBER = ['GroupMember.ReadWrite.All', 'Group.ReadWrite.All', 'Directory.ReadWrite.All']
+const READ_DOMAIN = ['Domain.Read.All', 'Domain.ReadWrite.All', 'Directory.Read.All']
 const DELETE_USER = ['User.DeleteRestore.All', 'User.ReadWrite.All', 'Directory.ReadWrite.All']
 
 export const GRAPH_ROUTES: readonly GraphRoute[] = [
@@ -322,40 +309,31 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
       'Directory.ReadWrite.All',
     ],
     about: 'Returns the tenant and its verified domains.',
-    handle: organization,
+    handle: domains.organization,
   },
   {
     method: 'GET',
     path: '/domains',
-    permissions: ['Domain.Read.All', 'Directory.Read.All', 'Directory.ReadWrite.All'],
+    permissions: READ_DOMAIN,
     about: 'Lists the verified domains.',
-    handle: domains,
+    handle: domains.listDomains,
+  },
+  {
+    method: 'GET',
+    path: '/domains/{domain}',
+    permissions: READ_DOMAIN,
+    about: 'One domain; `authenticationType` is `Managed` or `Federated`. 404 for an unknown one.',
+    handle: domains.getDomain,
+  },
+  {
+    method: 'GET',
+    path: '/domains/{domain}/domainNameReferences',
+    permissions: ['Domain.Read.All', 'Domain.ReadWrite.All'],
+    about:
+      'Lists users and groups with a name or address in the domain, paged. Without the permission to read users or groups, only their type and id.',
+    handle: domains.listDomainReferences,
   },
 ]
-
-const domainItems = ({ tenant }: SandboxCall) =>
-  tenant.state.domains.map((id, at) => ({
-    id,
-    isDefault: at === 0,
-    isInitial: id === tenant.initialDomain,
-    isVerified: true,
-    authenticationType: 'Managed',
-  }))
-
-function organization(call: SandboxCall): SandboxResponse {
-  const { id, displayName } = call.tenant.state
-  const verifiedDomains = domainItems(call).map(({ id: name, isDefault, isInitial }) => ({
-    name,
-    isDefault,
-    isInitial,
-    type: 'Managed',
-  }))
-  return ok({ value: [{ id, displayName, verifiedDomains }] })
-}
-
-function domains(call: SandboxCall): SandboxResponse {
-  return ok({ value: domainItems(call) })
-}
 
 function noSignedInUser(): never {
   throw badRequest(

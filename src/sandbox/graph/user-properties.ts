@@ -1,6 +1,6 @@
 // The properties of a Microsoft Graph user: which exist, which are returned by default, which are writable, and valid values.
 import { isObject, type Json, type JsonObject } from '../../domain/json.ts'
-import { isAddress } from '../addresses.ts'
+import { domainOf, isAddress } from '../addresses.ts'
 import { hashOf } from '../identity.ts'
 import { badRequest, type GraphRefusal, objectConflict } from '../refusal.ts'
 import type { User } from '../state.ts'
@@ -113,7 +113,25 @@ export function readUserChanges(
         `Property '${name}' does not exist as a declared property or extension property.`,
       )
   }
+  requireAnchor(tenant, user, changes)
   return changes
+}
+
+/**
+ * A name in a federated domain needs an anchor in the other directory, and none goes from one federated domain to another (source:
+ * user resource type, onPremisesImmutableId; the texts: microsoft-graph-docs-contrib#5070, "Unable to update … FederatedUser").
+ */
+function requireAnchor(tenant: SandboxTenant, user: User | null, changes: Partial<User>): void {
+  const upn = changes.userPrincipalName
+  if (upn === undefined || !tenant.isFederated(domainOf(upn))) return
+  const before = user && domainOf(user.userPrincipalName)
+  if (before !== null && before !== domainOf(upn) && tenant.isFederated(before))
+    throw badRequest(
+      'Unable to update this object because the attribute FederatedUser.UserPrincipalName is not valid.',
+    )
+  const attributes = changes.attributes ?? user?.attributes ?? {}
+  if (!attributes.onPremisesImmutableId)
+    throw badRequest('SourceAnchor is a required property for creation of a federated user.')
 }
 
 const UPN_LOCAL = /^[A-Za-z0-9'._!#^~-]{1,64}$/

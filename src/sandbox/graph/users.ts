@@ -87,11 +87,22 @@ export function updateUser(call: SandboxCall): SandboxResponse {
   return NO_CONTENT
 }
 
-/** A renamed recipient keeps the old address and gains the new one. */
-function proxiesAfter(user: User, written: Partial<User>): Partial<User> {
-  const name = written.userPrincipalName
-  if (name === undefined || user.recipient === null) return {}
-  return { proxyAddresses: withAddress(user.proxyAddresses, `smtp:${name}`) }
+/**
+ * A renamed recipient keeps the old address and gains the new one. `mail` becomes the primary address and the former one stays, as an
+ * alias: nothing but Exchange removes it (user resource type, "mail and proxyAddresses properties").
+ */
+function proxiesAfter(user: User, { userPrincipalName, mail }: Partial<User>): Partial<User> {
+  const added = [
+    ...(userPrincipalName === undefined || user.recipient === null
+      ? []
+      : [`smtp:${userPrincipalName}`]),
+    ...(mail ? [...(user.mail ? [`SMTP:${user.mail}`] : []), `SMTP:${mail}`] : []),
+  ]
+  return added.length === 0
+    ? {}
+    : {
+        proxyAddresses: added.reduce((all, one) => withAddress(all, one), [...user.proxyAddresses]),
+      }
 }
 
 export function deleteUser(call: SandboxCall): SandboxResponse {

@@ -17,6 +17,7 @@ import {
   nameParameter,
   objectId,
   optional,
+  orNothing,
   userId,
 } from './parameters.ts'
 import { retryUntilFound } from './replication.ts'
@@ -26,6 +27,11 @@ const PASSWORD_CHARS_MAX = 256
 
 export const password = optional(z.string().min(8).max(PASSWORD_CHARS_MAX)).describe(
   'Preferably {{secret:…}}. If missing, one is created and stored in the vault.',
+)
+
+/** The user resource type forbids `$` and `_`. */
+const immutableId = optional(
+  nameParameter.max(256).regex(/^[^$_]+$/, 'contains $ or _, which Entra forbids'),
 )
 
 const newUser = z.strictObject({
@@ -41,6 +47,9 @@ const newUser = z.strictObject({
     .boolean()
     .default(false)
     .describe('Use an existing account with this UPN even if something else created it.'),
+  OnPremisesImmutableId: immutableId.describe(
+    'Required for a UPN in a federated domain: the id of the person at the identity provider.',
+  ),
 })
 type NewUser = z.infer<typeof newUser>
 
@@ -81,6 +90,7 @@ export const newEntraUser = defineFunction({
 
 async function create(call: FunctionCall<NewUser>, secret: string): Promise<JsonObject> {
   const { params, tenant, signal } = call
+  const { OnPremisesImmutableId: anchor } = params
   const { body } = await tenant.graph.call({
     method: 'POST',
     path: '/users',
@@ -89,6 +99,7 @@ async function create(call: FunctionCall<NewUser>, secret: string): Promise<Json
       displayName: params.DisplayName,
       mailNickname: params.MailNickname,
       userPrincipalName: params.UserPrincipalName,
+      ...(anchor === null ? {} : { onPremisesImmutableId: anchor }),
       passwordProfile: {
         password: secret,
         forceChangePasswordNextSignIn: params.ForceChangePasswordNextSignIn,
@@ -142,14 +153,21 @@ const renamed = z.object({
 
 export const setEntraUserUpn = defineFunction({
   name: 'Set-EntraUserUPN',
-  description: 'Changes the user principal name of a user.',
-  parameters: z.strictObject({ UserId: userId, NewUserPrincipalName: address }),
+  description:
+    'Changes the user principal name of a user. From one federated domain to another, change it to the initial domain in between.',
+  parameters: z.strictObject({
+    UserId: userId,
+    NewUserPrincipalName: address,
+    OnPremisesImmutableId: immutableId.describe(
+      'Required for a name in a federated domain, unless the user has one. Unconfirmed: whether Entra takes both in one write.',
+    ),
+  }),
   result: renamed,
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
   undo: 'Set-EntraUserUPN with the PreviousUserPrincipalName.',
   run: async (call): Promise<z.infer<typeof renamed>> => {
-    const { UserId, NewUserPrincipalName } = call.params
+    const { UserId, NewUserPrincipalName, OnPremisesImmutableId: anchor } = call.params
     const user =
       (await retryUntilFound(call, () => findUser(call, UserId, ['id', UPN]))) ??
       (await renamedEarlier(call, UserId, NewUserPrincipalName))
@@ -157,7 +175,11 @@ export const setEntraUserUpn = defineFunction({
     const before = textOf(user.userPrincipalName)
     const isChange = before !== NewUserPrincipalName
     // By id: a repeated request would not find the old name.
-    if (isChange) await changeUser(call, id, { userPrincipalName: NewUserPrincipalName })
+    const change = {
+      userPrincipalName: NewUserPrincipalName,
+      ...(anchor === null ? {} : { onPremisesImmutableId: anchor }),
+    }
+    if (isChange) await changeUser(call, id, change)
     return {
       UserId: id,
       UserPrincipalName: NewUserPrincipalName,
@@ -243,14 +265,16 @@ export const revokeEntraUserSessions = defineFunction({
   },
 })
 
-const removed = z.object({ UserId: z.string(), Changed: z.boolean() })
+const removed = z.object({ UserId: z.string().nullable(), Changed: z.boolean() })
 
 export const removeEntraUser = defineFunction({
   name: 'Remove-EntraUser',
   description:
     'Deletes an account, which can be restored for 30 days. Takes only the object id: a name may belong to somebody else by now.',
   parameters: z.strictObject({
-    UserId: objectId,
+    UserId: orNothing(objectId).describe(
+      'Object id. Null or empty does nothing, as after New-EntraGuest of a guest who was there before.',
+    ),
     UserPrincipalName: optional(address).describe(
       'If given, deletes the account only if it has this name.',
     ),
@@ -262,6 +286,7 @@ export const removeEntraUser = defineFunction({
   run: async (call): Promise<z.infer<typeof removed>> => {
     const { tenant, signal, params } = call
     const { UserId, UserPrincipalName } = params
+    if (UserId === null) return { UserId, Changed: false }
     const user = await retryUntilFound(call, async () => {
       const found = await findUser(call, UserId, ['id', UPN])
       return found ?? (await findDeleted(call, UserId))

@@ -29,6 +29,14 @@ const MISFIT_ADDRESS = 'is not a mail address such as kim@contoso.com'
 /** The form shared by UPNs and mail addresses. Whether the tenant owns the domain, the tenant decides. */
 export const address = z.string().trim().max(NAME_CHARS_MAX).regex(ADDRESS, MISFIT_ADDRESS)
 
+const DOMAIN = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/i
+export const domainName = z
+  .string()
+  .trim()
+  .max(255)
+  .regex(DOMAIN, 'is not a domain such as contoso.com')
+  .toLowerCase()
+
 const SMTP = /^smtp:/i
 /** An address with or without the prefix `smtp:`, which is removed. */
 export const smtpAddress = z

@@ -1,5 +1,6 @@
 // The standard functions of every worker. To add your own, see docs/custom-functions.md.
 import type { WorkerFunction } from '../catalogue.ts'
+import { getDomainReferences } from './domain-references.ts'
 import {
   setEntraUserAttribute,
   setManagerOfEntraUser,
@@ -15,6 +16,7 @@ import { convertEntraB2bToInternal, newEntraB2bInvitation } from './entra-guest.
 import { testEntraInvitationRedeemed } from './entra-invitation-test.ts'
 import { addEntraUserLicense, removeEntraUserLicense } from './entra-licence.ts'
 import { testEntraLicense } from './entra-licence-test.ts'
+import { newEntraGuest } from './entra-new-guest.ts'
 import { newEntraTemporaryAccessPass, resetEntraPassword } from './entra-sign-in.ts'
 import {
   disableEntraUser,
@@ -68,6 +70,7 @@ import {
 } from './migration-user.ts'
 import { testExchangeMoveReadiness } from './move-readiness.ts'
 import { sendNotification } from './notification.ts'
+import { removeUserDomain, restoreUserDomain } from './user-domain.ts'
 
 const FUNCTIONS: readonly WorkerFunction[] = [
   newEntraUser,
@@ -88,6 +91,10 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   removeEntraUserLicense,
   newEntraB2bInvitation,
   convertEntraB2bToInternal,
+  newEntraGuest,
+  removeUserDomain,
+  restoreUserDomain,
+  getDomainReferences,
   testEntraAttributeMatch,
   testEntraGroupMembership,
   testEntraLicense,

@@ -1,6 +1,6 @@
 // Rows of cases.ts for functions that change how people of the directory are described and sign in.
 import type { Case } from './cases.ts'
-import { ADA, BOX, GUEST, NOBODY } from './tenants.ts'
+import { ADA, BOX, GUEST, NOBODY, OBRIEN } from './tenants.ts'
 
 const noUser = { UserId: NOBODY }
 const NO_USER = /has no user "00000000-0000-4000-8000-000000000999"/
@@ -56,5 +56,68 @@ export const ENTRA_CASES: Readonly<Record<string, Case>> = {
     effects: [],
     wrong: { UserId: '' },
     missing: { params: noUser, says: NO_USER },
+  },
+  'New-EntraGuest': {
+    params: {
+      InvitedUserEmailAddress: "nora.o'hara@fabrikam.example",
+      DisplayName: "Nora O'Hara",
+      SendInvitationMessage: 'false',
+      CustomizedMessageBody: 'Welcome',
+    },
+    gives: { State: 'PendingAcceptance', Created: true },
+    again: { InviteRedeemUrl: null, CreatedUserId: null, Created: false },
+    effects: ['user created', 'invitation sent', 'mail user created'],
+    wrong: { InvitedUserEmailAddress: 'nora' },
+    missing: {
+      params: { InvitedUserEmailAddress: 'max@fabrikam.example' },
+      says: /is the address of "max@contoso\.example", an account of this tenant/,
+    },
+  },
+  'Remove-UserDomain': {
+    params: { UserId: OBRIEN, Domain: 'Contoso.example' },
+    gives: {
+      UserPrincipalName: "kim.o'brien@contoso.onmicrosoft.com",
+      PrimarySmtpAddress: "kim.o'brien@contoso.onmicrosoft.com",
+      PreviousUserPrincipalName: "kim.o'brien@contoso.example",
+      PreviousPrimarySmtpAddress: "kim.o'brien@contoso.example",
+      PreviousMail: null,
+      Removed: ["kim.o'brien@contoso.example", 'kim@contoso.example'],
+      Left: [],
+      Changed: true,
+    },
+    again: {
+      PreviousUserPrincipalName: null,
+      PreviousPrimarySmtpAddress: null,
+      Removed: [],
+      Changed: false,
+    },
+    effects: ['user changed', 'mail user changed'],
+    wrong: { UserId: 'ada@contoso.example' },
+    missing: { params: noUser, says: NO_USER },
+  },
+  'Restore-UserDomain': {
+    params: {
+      UserId: OBRIEN,
+      UserPrincipalName: 'kim@contoso.example',
+      PrimarySmtpAddress: 'kim@contoso.example',
+      Mail: '',
+      EmailAddresses: ['obrien@contoso.example', 'kim@contoso.example'],
+    },
+    gives: { UserId: OBRIEN, Changed: true },
+    again: { Changed: false },
+    effects: ['user changed', 'mail user changed'],
+    wrong: { EmailAddresses: ['kim'] },
+    missing: { params: noUser, says: NO_USER },
+  },
+  'Get-DomainReferences': {
+    params: { Domain: 'contoso.example', Limit: '2' },
+    gives: { Count: 8, ByType: { user: 6, group: 2 } },
+    again: {},
+    effects: [],
+    wrong: { Domain: 'contoso' },
+    missing: {
+      params: { Domain: 'elsewhere.example' },
+      says: /has no domain "elsewhere\.example"/,
+    },
   },
 }

@@ -10,7 +10,8 @@ import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
 /** For mailboxes and people of any runbook; no example uses them. */
 const LIBRARY = [
   ...['Set-EntraUserAttributes', 'Reset-EntraPassword', 'New-EntraTemporaryAccessPass'],
-  ...['Test-EntraLicense', 'Test-EntraInvitationRedeemed'],
+  ...['Test-EntraLicense', 'Test-EntraInvitationRedeemed', 'New-EntraGuest'],
+  ...['Remove-UserDomain', 'Restore-UserDomain', 'Get-DomainReferences'],
   ...['Set-ExchangeAutoReply', 'Set-ExchangeHiddenFromAddressLists', 'Enable-ExchangeArchive'],
   ...['Convert-ExchangeMailboxToShared', 'Set-ExchangeLitigationHold'],
   ...['Add-ExchangeMailboxPermission', 'Remove-ExchangeMailboxPermission'],
