@@ -11,6 +11,7 @@ import { memoryBench } from './memory.ts'
 import { pollsBench } from './polls.ts'
 import { giantBench, manyBatchesBench } from './scale.ts'
 import { schedulerBench } from './scheduler.ts'
+import { throttlingBench } from './throttling.ts'
 
 const BENCHES: readonly Bench[] = [
   engineBench,
@@ -22,6 +23,7 @@ const BENCHES: readonly Bench[] = [
   giantBench,
   pollsBench,
   memoryBench,
+  throttlingBench,
 ]
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'))

@@ -287,6 +287,7 @@ create table workers (
   version         text,
   slots           integer,
   functions_json  jsonb not null default '[]',
+  throttles_json  jsonb not null default '[]',
   is_configured   boolean not null default false,
   first_seen_at   timestamptz,
   last_seen_at    timestamptz,

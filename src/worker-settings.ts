@@ -139,8 +139,9 @@ const LIMITS = {
     description: 'Invitations per second; a tenant has 30 for all apps.',
   }),
   exchangeParallelism: setting('MATOOLKIT_EXCHANGE_PARALLELISM', wholeNumber(1, 64), {
-    default: 4,
-    description: 'Concurrent Exchange Online cmdlets.',
+    default: 32,
+    description:
+      'Concurrent Exchange Online cmdlets, at most: the worker starts with 4 and follows the answers.',
   }),
   callAttempts: setting('MATOOLKIT_CALL_ATTEMPTS', wholeNumber(1, 20), {
     default: 5,

@@ -87,7 +87,7 @@ const DEFAULTS: Config = {
   graphUnitsPerSec: 250,
   graphWritesPerSec: 15,
   invitationsPerSec: 20,
-  exchangeParallelism: 4,
+  exchangeParallelism: 32,
   callAttempts: 5,
   backoffBaseSec: 2,
   backoffMaxSec: 120,

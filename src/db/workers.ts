@@ -1,5 +1,6 @@
 // Workers that announced themselves, or that the configuration names because they never will.
 import { meanAfter, type PaceFacts } from '../domain/decide/window.ts'
+import type { ToldThrottle } from '../domain/messages.ts'
 import type { FunctionCatalogue } from '../domain/runbook/read.ts'
 import type { Db, Queryable, Tx } from './db.ts'
 
@@ -123,19 +124,28 @@ export interface Hello {
   readonly version: string | null
   readonly slots: number | null
   readonly functions: unknown
+  readonly throttles?: readonly ToldThrottle[]
 }
 
 /** Stores the announcement. True for a new worker. */
 export async function recordWorker(tx: Tx, hello: Hello, now: Date): Promise<boolean> {
   const rows = await tx.query<{ isNew: boolean }>(
-    `insert into workers (worker_id, version, slots, functions_json, first_seen_at, last_seen_at)
-     values ($1, $2, $3, $4::jsonb, $5, $5)
+    `insert into workers (worker_id, version, slots, functions_json, throttles_json, first_seen_at, last_seen_at)
+     values ($1, $2, $3, $4::jsonb, $6::jsonb, $5, $5)
      on conflict (worker_id) do update
         set version = excluded.version, slots = excluded.slots, functions_json = excluded.functions_json,
+            throttles_json = excluded.throttles_json,
             first_seen_at = coalesce(workers.first_seen_at, excluded.first_seen_at),
             last_seen_at = greatest(workers.last_seen_at, excluded.last_seen_at)
      returning first_seen_at = $5 as "isNew"`,
-    [hello.workerId, hello.version, hello.slots, JSON.stringify(hello.functions), now],
+    [
+      hello.workerId,
+      hello.version,
+      hello.slots,
+      JSON.stringify(hello.functions),
+      now,
+      JSON.stringify(hello.throttles ?? []),
+    ],
   )
   return rows[0]!.isNew
 }

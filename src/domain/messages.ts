@@ -105,6 +105,21 @@ const workerFunction = z.object({
   result: jsonObject.nullish(),
 })
 
+const helloNeeds = { workerId: text, functions: z.array(workerFunction) }
+const helloOthers = { version: text, slots: z.int().positive() }
+/** A quota of a service that the worker calls: its gate and how many calls may go at once. For people only. */
+const throttle = z.object({
+  name: text.max(100),
+  closedUntil: instant.nullable(),
+  concurrency: count,
+  calls: count,
+  queued: count,
+  throttled: count,
+  throttledSec: z.number().nonnegative(),
+})
+const throttles = z.array(throttle).max(20)
+export type ToldThrottle = z.output<typeof throttle>
+
 export const MESSAGE_FORMATS = {
   'batch-init': event(
     { batchId: id },
@@ -167,10 +182,10 @@ export const MESSAGE_FORMATS = {
     }),
   },
   /** Sent by a worker at start and every minute: its id and functions. Schemas are JSON Schema. */
-  'worker-hello': event(
-    { workerId: text, functions: z.array(workerFunction) },
-    { version: text, slots: z.int().positive() },
-  ),
+  'worker-hello': {
+    write: z.strictObject({ ...helloNeeds, ...helloOthers, throttles: throttles.optional() }),
+    read: z.object({ ...helloNeeds, ...optional(helloOthers), ...informing({ throttles }) }),
+  },
   /** Asks a worker, after a restore of the database, to send again what it remembers of jobs that ended since. */
   'worker-recall': event({ workerId: text, since: instant, epoch: text }, {}),
 } as const

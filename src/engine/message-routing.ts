@@ -152,6 +152,7 @@ async function recordHello(engine: Engine, message: Message<'worker-hello'>): Pr
       version: message.version ?? null,
       slots: message.slots ?? null,
       functions: message.functions,
+      throttles: message.throttles ?? [],
     }
     if (!(await recordWorker(tx, hello, now))) return
     const because = `worker ${message.workerId} announced itself with ${message.functions.length} functions`

@@ -9,6 +9,13 @@ import type { Faults, InjectedFault } from './faults.ts'
 import { graphResponse } from './graph/dispatch.ts'
 import { guidOf, hashOf } from './identity.ts'
 import { decoded } from './path.ts'
+import {
+  type Admission,
+  type ExceededQuota,
+  QuotaUse,
+  type Workload,
+  workloadOf,
+} from './quotas.ts'
 import { CmdletRefusal, cmdletErrorBody, GraphRefusal, graphRefusalResponse } from './refusal.ts'
 import {
   type SignedInCaller,
@@ -48,7 +55,8 @@ export class SandboxApis {
   readonly #faults: Faults
   readonly #signIn: TokenService
   readonly #controlToken: string
-  /** When each throttled API reopens for a tenant. */
+  readonly #use = new QuotaUse()
+  /** When each throttled workload reopens for a tenant. */
   readonly #closedUntilMs = new Map<string, number>()
   #requests = 0
 
@@ -116,19 +124,49 @@ export class SandboxApis {
     let signed: SignedInCaller | null = null
     let fault: InjectedFault | null = null
     let response: OutgoingResponse
+    let admission: Admission | null = null
     try {
       const { headers, url } = incoming
       signed = this.#signIn.check(headers.authorization, api, url.origin, clock.now())
       fault = this.#faultOf(request, signed)
-      if (fault?.kind === 'slow') await clock.wait(fault.delaySec * 1000, aborted)
+      if (fault === null || fault.kind === 'slow') {
+        admission = this.#admit(request, signed)
+        if ('exceeded' in admission) fault = { kind: 'throttle', ...this.#retryAfter() }
+      }
+      const takesSec = this.#takesSec(fault)
+      if (takesSec > 0) await clock.wait(takesSec * 1000, aborted)
       if (body === null) throw unreadable()
-      response = this.#withFault(request, signed, fault)
+      const exceeded = admission && 'exceeded' in admission ? admission.exceeded : null
+      response = this.#withFault(request, signed, fault, exceeded)
     } catch (error) {
       response = this.#refused(request, signed, error)
+    } finally {
+      if (admission && 'leave' in admission) admission.leave()
     }
+    if (response && admission && 'charge' in admission)
+      response = { ...response, headers: { ...admission.charge(response), ...response.headers } }
     const { cmdlet } = request
     this.#record(received, { cmdlet, tenantId: signed?.tenant.id ?? null, fault }, response)
     return response && this.#withHeaders(response, ids)
+  }
+
+  #admit({ incoming, api }: ApiRequest, { tenant }: SignedInCaller): Admission {
+    const path = decoded(incoming.url.pathname)
+    const { method } = incoming
+    const call = { workload: workloadOf(api, path), tenantId: tenant.id, method, path }
+    return this.#use.admit(call, this.#faults.settings.quotas, this.#world.clock.now())
+  }
+
+  #retryAfter(): { readonly retryAfterSec: number } {
+    const { retryAfterSec } = this.#faults.settings.quotas
+    return { retryAfterSec }
+  }
+
+  /** A refusal comes at once. */
+  #takesSec(fault: InjectedFault | null): number {
+    const { callSec } = this.#faults.settings.quotas
+    if (fault?.kind === 'slow') return fault.delaySec + callSec
+    return fault === null ? callSec : 0
   }
 
   #faultOf(
@@ -136,11 +174,11 @@ export class SandboxApis {
     { tenant }: SignedInCaller,
   ): InjectedFault | null {
     const { method, url, text } = incoming
-    const key = `${api} ${tenant.id}`
+    const path = decoded(url.pathname)
+    const key = `${workloadOf(api, path)} ${tenant.id}`
     const nowMs = +this.#world.clock.now()
     const leftMs = (this.#closedUntilMs.get(key) ?? 0) - nowMs
     if (leftMs > 0) return { kind: 'throttle', retryAfterSec: Math.ceil(leftMs / 1000) }
-    const path = decoded(url.pathname)
     const words = `${url.pathname}${url.search}${hashOf(text)}`
     const fault = this.#faults.next({ method, path, cmdlet, words, isApi: true })
     if (fault?.kind === 'throttle') this.#closedUntilMs.set(key, nowMs + fault.retryAfterSec * 1000)
@@ -151,10 +189,13 @@ export class SandboxApis {
     request: ApiRequest,
     signed: SignedInCaller,
     fault: InjectedFault | null,
+    exceeded: ExceededQuota | null,
   ): OutgoingResponse {
     switch (fault?.kind) {
-      case 'throttle':
-        return throttled(request.api, signed, fault.retryAfterSec)
+      case 'throttle': {
+        const workload = workloadOf(request.api, decoded(request.incoming.url.pathname))
+        return throttled(workload, exceeded ?? 'units', signed, fault.retryAfterSec)
+      }
       case 'error':
         throw new GraphRefusal(fault.status, ...SERVER_ERRORS[fault.status])
       case 'expired-token':
@@ -264,30 +305,34 @@ export class SandboxApis {
 }
 
 function throttled(
-  api: TokenAudience,
+  workload: Workload,
+  exceeded: ExceededQuota,
   { tenant, application }: SignedInCaller,
   retryAfterSec: number,
 ): SandboxResponse {
   const headers = { 'retry-after': String(retryAfterSec) }
-  // Exchange sends plain text instead of JSON.
-  if (api === 'exchange') return { status: 429, headers, body: CONCURRENCY_REACHED }
-  return {
+  const refused = (code: string, message: string, more: Record<string, string> = {}) => ({
     status: 429,
-    headers: {
-      ...headers,
-      'x-ms-throttle-scope': `Tenant_Application/ReadWrite/${application.clientId}/${tenant.id}`,
-      'x-ms-throttle-information': 'ResourceUnitLimitExceeded',
-    },
-    body: {
-      error: {
-        code: 'TooManyRequests',
-        message: 'Please retry again later.',
-        innerError: { code: '429', status: '429' },
-      },
-    },
-  }
+    headers: { ...headers, ...more },
+    body: { error: { code, message, innerError: { code: '429', status: '429' } } },
+  })
+  // Exchange sends plain text instead of JSON.
+  if (workload === 'exchange') return { status: 429, headers, body: CONCURRENCY_REACHED }
+  if (workload.startsWith('mail '))
+    return refused('ApplicationThrottled', MAILBOX_CONCURRENCY_REACHED)
+  if (workload === 'invitations') return refused('TooManyRequests', RETRY_LATER)
+  const [limit, information] =
+    exceeded === 'writes'
+      ? ['Write', 'WriteLimitExceeded']
+      : ['ReadWrite', 'ResourceUnitLimitExceeded']
+  return refused('TooManyRequests', RETRY_LATER, {
+    'x-ms-throttle-scope': `Tenant_Application/${limit}/${application.clientId}/${tenant.id}`,
+    'x-ms-throttle-information': information,
+  })
 }
 
+const RETRY_LATER = 'Please retry again later.'
+const MAILBOX_CONCURRENCY_REACHED = 'Application is over its MailboxConcurrency limit.'
 const CONCURRENCY_REACHED =
   'You have reached the maximum number of concurrent requests per tenant. Please wait and try again'
 

@@ -1,8 +1,9 @@
 // Injected faults. By script: the n-th matching request. By rate: a share of requests, chosen by a seed and the request itself,
-// so the same requests meet the same faults in any order. A throttled API stays closed to the tenant until the announced time
-// has passed, as Microsoft's does.
+// so the same requests meet the same faults in any order. By quota: see quotas.ts. A throttled service stays closed to the tenant
+// until the announced time has passed, as Microsoft's does.
 import { z } from 'zod'
 import { chanceOf, hashOf } from './identity.ts'
+import { quotasSchema } from './quotas.ts'
 
 const seconds = z.number().min(0).max(86_400)
 
@@ -56,6 +57,7 @@ export const faultsSchema = z.strictObject({
   /** For faults by rate. */
   retryAfterSec: seconds.default(5),
   delaySec: seconds.default(2),
+  quotas: quotasSchema.prefault({}),
 })
 
 export type FaultSettings = z.input<typeof faultsSchema>

@@ -32,7 +32,7 @@ export const MEASURES = {
     labels: ['worker', 'service'],
   },
   matoolkit_throttled_seconds_total: {
-    help: 'How long the service asked to wait, summed up.',
+    help: 'How long the service let no call through, summed up.',
     labels: ['worker', 'service'],
   },
   matoolkit_errors_total: {

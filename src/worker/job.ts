@@ -113,6 +113,8 @@ export interface JobContext {
   readonly stopping: AbortSignal
   /** Given when the job is done together with others. */
   readonly joint?: JointSeat
+  /** Called when the job begins to wait for its turn at a service; returns what to call when it continues. */
+  readonly waits?: () => () => void
 }
 
 type Failed = { readonly failure: NonNullable<JobResult['error']> }
@@ -206,6 +208,7 @@ async function attempt(
     const owner = {
       ...{ jobId: job.jobId, functionName: definition.name },
       reasonOf: (error: unknown) => seen.hideIn(messageOf(error)),
+      ...(context.waits ? { waits: context.waits } : {}),
       fail: (error: unknown) => {
         if (ended.signal.aborted) return false
         void abortForLeftBehind(error, clock, abort, ended.signal, overrun.reject)

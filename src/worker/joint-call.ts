@@ -77,6 +77,8 @@ export class JointCall {
       functionName: this.#options.definition.name,
       reasonOf: (error) => first.owner?.reasonOf(error) ?? messageOf(error),
       fail: (error) => jobs.map((job) => job.owner?.fail(error)).includes(true),
+      // They share a slot, so one speaks for all.
+      ...(first.owner?.waits ? { waits: first.owner.waits } : {}),
     }
     void runOwned(owner, () => this.#run(jobs))
   }

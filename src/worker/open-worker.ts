@@ -14,13 +14,14 @@ import type { WorkerFunction } from './catalogue.ts'
 import { openCredential } from './credential.ts'
 import { discoverFunctions } from './custom-functions.ts'
 import { STANDARD_FUNCTIONS } from './functions/standard.ts'
-import type { Secrets, Tenant } from './m365/api.ts'
+import type { Secrets } from './m365/api.ts'
 import {
   type ConnectedTenant,
   connectTenant,
   retryPolicyOf,
   tokenEndpointsOf,
 } from './m365/connect.ts'
+import type { GateChange } from './m365/throttle.ts'
 import { type GrantedRights, missingRights } from './rights.ts'
 import { openFolderVault } from './secrets/folder-vault.ts'
 import { KeyVault, keyVaultScope } from './secrets/key-vault.ts'
@@ -71,7 +72,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWork
     clock,
     functions,
     keys: readJobKeys(config),
-    ...(signedIn ? { tenant: signedIn.tenant } : {}),
+    ...(signedIn ? { tenant: signedIn.tenant, throttles: () => signedIn.tenant.throttles() } : {}),
     maxParallelism: config.maxParallelism,
     replicas: config.workerReplicas,
     pollMs: config.workerPollSec * 1_000,
@@ -155,7 +156,7 @@ export function openKeyVault(config: Config, clock: Clock, tokens: Tokens): KeyV
 }
 
 interface SignedInTenant {
-  readonly tenant: Tenant
+  readonly tenant: ConnectedTenant
   readonly rights: GrantedRights
 }
 
@@ -171,13 +172,14 @@ async function openTenant(
   }
   const credential = await openCredential(config, clock, log, vault.keyVault)
   const { secrets } = vault
-  const onThrottled = (service: string, seconds: number) => {
+  const onGate = ({ name: service, isClosed, isNew, ...facts }: GateChange) => {
+    if (!isClosed) return log.info({ service, ...facts }, 'The gate of the service is open again')
     const labels = { worker: config.workerId ?? '', service }
     measures.count('matoolkit_throttled_total', labels)
-    measures.count('matoolkit_throttled_seconds_total', labels, seconds)
-    log.warn({ service, seconds }, 'Throttled: pausing all calls to the service')
+    measures.count('matoolkit_throttled_seconds_total', labels, facts.seconds)
+    if (isNew) log.warn({ service, ...facts }, 'Throttled: the gate of the service closes')
   }
-  const tenant = connectTenant({ config, credential, tokens, secrets, clock, onThrottled })
+  const tenant = connectTenant({ config, credential, tokens, secrets, clock, onGate })
   try {
     const rights = await signInWhenReachable(tenant, clock, log)
     log.info({ tenantId, signIn: config.signIn }, 'Signed in to the tenant')

@@ -9,6 +9,8 @@ export interface OwningJob {
   fail(error: unknown): boolean
   /** The error's reason without the job's secrets. */
   reasonOf(error: unknown): string
+  /** The job waits for its turn at a service, until the returned function is called. */
+  waits?(): () => void
 }
 
 const jobs = new AsyncLocalStorage<OwningJob>()

@@ -6,7 +6,7 @@ import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { ApiError, type RestResponse, type Webhooks } from './m365/api.ts'
 import { ApiClient, type ClientOptions } from './m365/client.ts'
 import { readODataRefusal } from './m365/graph.ts'
-import { Gate } from './m365/limits.ts'
+import { Throttle } from './m365/throttle.ts'
 
 export type WebhookOptions = Pick<ClientOptions, 'clock' | 'policy' | 'random' | 'timeout'> & {
   /** `hooks.contoso.com` or `hooks.contoso.com:8443`. */
@@ -31,7 +31,7 @@ export function openWebhooks({ hosts, ...options }: WebhookOptions): Webhooks {
     ...options,
     service: 'The webhook',
     token: null,
-    gate: new Gate(options.clock),
+    throttle: new Throttle({ clock: options.clock, name: 'The webhook' }),
     timeoutMs: TIMEOUT_MS,
     readRefusal: readODataRefusal,
   })

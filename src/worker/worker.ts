@@ -17,7 +17,9 @@ import { Collections } from './collections.ts'
 import { companionsOf } from './companions.ts'
 import { type Job, type RefusedJob, readJob, refuseExpired, runJob } from './job.ts'
 import { JointCall, type JointSeat } from './joint-call.ts'
+import { Slot, slotsWithLent } from './lent-slots.ts'
 import { NO_TENANT, type Tenant } from './m365/api.ts'
+import type { ThrottleState } from './m365/throttle.ts'
 import { digestOfJob, type JobDigest, type JobResult, ResultCache } from './result-cache.ts'
 
 export interface WorkerOptions {
@@ -30,6 +32,8 @@ export interface WorkerOptions {
   readonly keys?: JobKeys | null
   /** Without a tenant, functions that need one fail with `NoTenant`. */
   readonly tenant?: Tenant
+  /** Gates and concurrency of the tenant's services, to announce. */
+  readonly throttles?: () => readonly ThrottleState[]
   /** Slots: jobs run at the same time. */
   readonly maxParallelism: number
   /** Processes with this worker's id; they announce their slots together. */
@@ -65,6 +69,11 @@ const RECALLED_AT_ONCE = 500
 /** Jobs received at once while all that come are collected. */
 const COLLECTED_AT_ONCE = 100
 
+/** More or fewer lent slots are announced no more often. */
+const HELLO_EARLIEST_MS = 10_000
+/** States announced; a tenant has four. */
+const THROTTLES_MAX = 20
+
 /** Errors that no retry can cure: the bus will never carry such a message. */
 const UNSENDABLE: ReadonlySet<ErrorCode> = new Set([
   'MESSAGE_TOO_LARGE',
@@ -77,7 +86,7 @@ interface LeasedJob {
   /** The newest delivery: only its lease can ack. */
   received: ReceivedMessage
   /** Stands for its slot, which the jobs of one joint call share; null while it is collected. */
-  slot: object | null
+  slot: Slot | null
   /** Resolves when its function ends. */
   ended: Promise<void>
 }
@@ -112,6 +121,8 @@ export class Worker implements Service {
   #busyAt: Date | null = null
   /** When the bus last answered a receive; null before the first one and after stop. */
   #receivedAt: Date | null = null
+  /** The latest announcement, and the slots it told of. */
+  #hello = { at: new Date(0), slots: 0 }
   #unlisten: Promise<(() => Promise<void>) | undefined> | undefined
 
   constructor(options: WorkerOptions) {
@@ -135,6 +146,7 @@ export class Worker implements Service {
     ) => everyLoop({ name: `${this.name} ${name}`, clock, intervalMs, runOnce, onError })
     this.#receiveLoop = loop('jobs', options.pollMs ?? POLL_MS, async (_now, stopping) => {
       while (!stopping.aborted && (await this.takeJobs(stopping)) > 0);
+      await this.announceLent(clock.now())
       this.#receivedAt = clock.now()
       this.checkIdle(clock.now())
     })
@@ -180,10 +192,19 @@ export class Worker implements Service {
     return received.length - unplaced.length
   }
 
-  #freeSlots(): number {
-    const used = new Set<object>()
+  #usedSlots(): ReadonlySet<Slot> {
+    const used = new Set<Slot>()
     for (const { slot } of this.#leased.values()) if (slot) used.add(slot)
-    return this.#options.maxParallelism - used.size
+    return used
+  }
+
+  #freeSlots(): number {
+    return this.#slotsWithLent() - this.#usedSlots().size
+  }
+
+  #slotsWithLent(): number {
+    const { maxParallelism, clock } = this.#options
+    return slotsWithLent(maxParallelism, this.#usedSlots(), clock.now())
   }
 
   /** During an outage lapsed leases come back to this worker: taking them again used up their deliveries. */
@@ -224,7 +245,7 @@ export class Worker implements Service {
     const cached = this.#results.get(digest)
     const late = cached ? null : refuseExpired(job, clock.now())
     if (late) return this.#refuse(received, late)
-    const leased: LeasedJob = { received, slot: {}, ended: Promise.resolve() }
+    const leased: LeasedJob = { received, slot: new Slot(), ended: Promise.resolve() }
     const companions = cached ? null : companionsOf(job, this.#catalogue)
     if (companions) {
       this.#leased.set(digest, Object.assign(leased, { slot: null }))
@@ -236,7 +257,7 @@ export class Worker implements Service {
     if (this.#freeSlots() <= 0 && this.#options.bus.release) return false
     this.#leased.set(digest, leased)
     if (cached) this.#queue({ digest, result: cached })
-    else leased.ended = this.#run(job, digest)
+    else leased.ended = this.#run(job, digest, leased.slot!)
     return true
   }
 
@@ -260,14 +281,14 @@ export class Worker implements Service {
   #runTogether(collected: readonly CollectedJob[]): void {
     const [first] = collected
     if (!first) return
-    const slot = {}
+    const slot = new Slot()
     const { clock, tenant = NO_TENANT } = this.#options
     const definition = this.#catalogue.get(first.job.functionName.toLowerCase())!
     const joint = collected.length > 1 ? new JointCall({ definition, tenant, clock }) : null
     const seats = collected.map(() => joint?.seat())
     for (const [at, { job, digest, leased }] of collected.entries()) {
       leased.slot = slot
-      leased.ended = this.#run(job, digest, seats[at])
+      leased.ended = this.#run(job, digest, slot, seats[at])
     }
   }
 
@@ -296,7 +317,7 @@ export class Worker implements Service {
   }
 
   /** Never rejects: what a function throws becomes its result. */
-  async #run(job: Job, digest: JobDigest, joint?: JointSeat): Promise<void> {
+  async #run(job: Job, digest: JobDigest, slot: Slot, joint?: JointSeat): Promise<void> {
     const { workerId, clock, tenant = NO_TENANT, onResult, onError } = this.#options
     const context = {
       workerId,
@@ -304,6 +325,7 @@ export class Worker implements Service {
       clock,
       tenant,
       stopping: this.#stopJobs.signal,
+      waits: () => slot.wait(clock.now()),
       ...(joint ? { joint } : {}),
     }
     try {
@@ -391,7 +413,9 @@ export class Worker implements Service {
 
   /** Announces id, slots and functions. The orchestrator sends no job to a worker it has never heard from. */
   async sendHello(now: Date): Promise<void> {
-    const { bus, workerId, version, maxParallelism, replicas = 1 } = this.#options
+    const { bus, workerId, version, maxParallelism, replicas = 1, throttles } = this.#options
+    const slots = this.#slotsWithLent()
+    this.#hello = { at: now, slots }
     const functions = [...this.#catalogue.values()].map((fn) => ({
       name: fn.name,
       description: fn.description,
@@ -403,9 +427,22 @@ export class Worker implements Service {
         workerId,
         messageId: messageIdOf.workerHello(workerId, now),
         type: 'worker-hello',
-        body: { workerId, version, slots: maxParallelism * replicas, functions },
+        body: {
+          workerId,
+          version,
+          slots: maxParallelism * (replicas - 1) + slots,
+          functions,
+          ...(throttles ? { throttles: throttles().slice(0, THROTTLES_MAX).map(told) } : {}),
+        },
       },
     ])
+  }
+
+  /** Lent slots are slots: without an announcement no further job would come for them. */
+  async announceLent(now: Date): Promise<void> {
+    const { at, slots } = this.#hello
+    if (this.#slotsWithLent() === slots || +now - +at < HELLO_EARLIEST_MS) return
+    await this.sendHello(now)
   }
 
   /** Resolves when no function is running. */
@@ -435,6 +472,12 @@ export class Worker implements Service {
     await stopListening?.()
   }
 }
+
+const told = (state: ThrottleState) => ({
+  ...state,
+  closedUntil: state.closedUntil?.toISOString() ?? null,
+  throttledSec: Math.round(state.throttledSec),
+})
 
 const resultMessage = (result: JobResult): OutgoingMessage => ({
   topic: 'worker-results',

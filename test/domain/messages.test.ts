@@ -96,6 +96,11 @@ const BODIES: { [T in MessageType]: Body<T> } = {
   'worker-recall': { workerId: 'w1', since: '2026-03-01T03:00:00Z', epoch: 'k3f2qz' },
 }
 
+const THROTTLE = {
+  ...{ name: 'Exchange Online', closedUntil: '2026-03-01T10:00:05.000Z', concurrency: 4 },
+  ...{ calls: 1, queued: 2, throttled: 3, throttledSec: 5 },
+}
+
 describe('messages: reading what others write', () => {
   const files = readdirSync(FIXTURES).map((file) => file.replace('.json', ''))
 
@@ -111,6 +116,17 @@ describe('messages: reading what others write', () => {
       assert.deepEqual(read(typeOf(file), fixture(file)), twin)
     })
   }
+
+  it('reads a hello with or without throttles, and garbled ones as none', () => {
+    const hello = (throttles: unknown) => {
+      const text = JSON.stringify({ ...BODIES['worker-hello'], throttles })
+      return (read('worker-hello', text) as Message<'worker-hello'>).throttles
+    }
+    assert.deepEqual(hello([THROTTLE]), [THROTTLE])
+    assert.equal(hello(undefined), undefined)
+    for (const garbled of ['busy', [{ name: 'x' }], [{ ...THROTTLE, closedUntil: 'soon' }]])
+      assert.equal(hello(garbled), null)
+  })
 
   it('reads the failed result of an init step completely', () => {
     assert.deepEqual(read('worker-result', fixture('worker-result-failed.pascal')), {

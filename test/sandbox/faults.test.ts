@@ -258,6 +258,79 @@ describe('rates', () => {
   })
 })
 
+describe('quotas', () => {
+  it('refuse the cmdlets above the concurrency of Exchange at once, and no Graph call', async () => {
+    await using under = await openUnderTest(SEED)
+    await under.token(GRAPH)
+    await under.exchange('Get-MailUser')
+    await setFaults(under, { quotas: { exchangeConcurrency: 1, callSec: 60, retryAfterSec: 7 } })
+    const waits = async () => {
+      while (under.clock.nextWakeAt() === null)
+        await new Promise((resolve) => setImmediate(resolve))
+    }
+    const first = under.exchange('Get-MailUser')
+    await waits()
+    const second = await under.exchange('Get-MailUser')
+    assert.deepEqual([second.status, second.headers.get('retry-after')], [429, '7'])
+    await under.clock.advance(60_000)
+    assert.equal((await first).status, 200)
+    const third = under.exchange('Get-MailUser')
+    await waits()
+    await setFaults(under, { quotas: { exchangeConcurrency: 1 } })
+    assert.equal((await read(under)).status, 200)
+    assert.equal((await under.exchange('Get-MailUser')).status, 429)
+    await under.clock.advance(60_000)
+    assert.equal((await third).status, 200)
+  })
+
+  it('tell from 80 % how much of the resource units is used, then refuse and name the scope', async () => {
+    await using under = await openUnderTest(SEED)
+    await setFaults(under, { quotas: { directoryUnitsPer10Sec: 5 } })
+    const told: (string | null)[] = []
+    for (let calls = 0; calls < 6; calls++) {
+      const { status, headers } = await read(under)
+      told.push(
+        status === 429
+          ? headers.get('x-ms-throttle-information')
+          : headers.get('x-ms-throttle-limit-percentage'),
+      )
+    }
+    assert.deepEqual(told, [null, null, null, '0.80', '1.00', 'ResourceUnitLimitExceeded'])
+    await under.clock.advance(2_000)
+    assert.equal((await read(under)).status, 200)
+  })
+
+  it('refuse writes of the directory and name writes, while reads pass', async () => {
+    await using under = await openUnderTest(SEED)
+    await setFaults(under, { quotas: { directoryWritesPer150Sec: 1 } })
+    assert.equal((await change(under)).status, 204)
+    const { status, headers } = await change(under)
+    assert.equal(status, 429)
+    assert.match(headers.get('x-ms-throttle-scope')!, /^Tenant_Application\/Write\//)
+    assert.equal((await read(under)).status, 200)
+  })
+
+  it('tell how many cmdlets are left, and refuse the next', async () => {
+    await using under = await openUnderTest(SEED)
+    await setFaults(under, { quotas: { exchangePerMin: 2 } })
+    const left: (string | null)[] = []
+    for (let calls = 0; calls < 3; calls++)
+      left.push((await under.exchange('Get-MailUser')).headers.get('rate-limit-remaining'))
+    assert.deepEqual(left, ['1', '0', null])
+    assert.equal((await read(under)).status, 200)
+  })
+
+  it('a throttled mailbox closes neither the directory nor another mailbox', async () => {
+    await using under = await openUnderTest(SEED)
+    await setFaults(under, { script: [{ on: 'POST */sendMail', fault: 'throttle' }] })
+    const send = (from: string) => under.graph('POST', `/v1.0/users/${from}/sendMail`, {})
+    assert.equal((await send('ada@contoso.example')).status, 429)
+    assert.equal((await send('ada@contoso.example')).status, 429)
+    assert.notEqual((await send('kim@contoso.example')).status, 429)
+    assert.equal((await read(under)).status, 200)
+  })
+})
+
 it('refuses invalid faults with their place', async () => {
   await using under = await openUnderTest(SEED)
   for (const [body, error] of [

@@ -5,6 +5,18 @@ import { isSilent } from '../../domain/stuck.ts'
 import { type Route, read } from '../route.ts'
 import { nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 
+const throttle = z
+  .strictObject({
+    name: z.string().meta({ description: 'The quota, such as `Microsoft Graph directory`.' }),
+    closedUntil: nullableDateTime.meta({ description: 'Null while calls may go.' }),
+    concurrency: wholeCount.meta({ description: 'Calls that may go at once now.' }),
+    calls: wholeCount.meta({ description: 'Calls under way.' }),
+    queued: wholeCount.meta({ description: 'Calls that wait for the gate or for a place.' }),
+    throttled: wholeCount.meta({ description: 'Calls that the service throttled so far.' }),
+    throttledSec: z.number().meta({ description: 'How long the gate was closed in all.' }),
+  })
+  .meta({ id: 'Throttle' })
+
 const worker = z
   .strictObject({
     workerId: z.string(),
@@ -14,8 +26,13 @@ const worker = z
     isConfigured: z.boolean(),
     isSilent: z.boolean().meta({ description: 'No sign of life for three minutes.' }),
     version: nullableText,
-    slots: z.int().nullable().meta({ description: 'Jobs it runs at once.' }),
+    slots: z.int().nullable().meta({
+      description: 'Jobs it runs at once, with the slots that waiting jobs lend.',
+    }),
     functions: z.array(z.string()),
+    throttles: z.array(throttle).meta({
+      description: 'Quotas of the services it calls, as announced last, at most a minute ago.',
+    }),
     firstSeenAt: nullableDateTime,
     lastSeenAt: nullableDateTime,
     jobMs: z.number().nullable().meta({ description: 'Mean run time of its latest jobs.' }),
@@ -44,6 +61,10 @@ const listRoute = read({
     const shownWorker = (line: WorkerLine) => ({
       ...line,
       functions: [...line.functions],
+      throttles: line.throttles.map((one) => ({
+        ...one,
+        closedUntil: laterThan(one.closedUntil, now),
+      })),
       isSilent: isSilent(line, now),
       jobMs: line.jobMs === null ? null : Math.round(line.jobMs),
       maxOutstanding: engine.pace.limitOf(line),
@@ -52,5 +73,9 @@ const listRoute = read({
     return { status: 200, body: { workers: (await listWorkers(engine.db)).map(shownWorker) } }
   },
 })
+
+/** The announcement may be a minute old: a gate has opened since. */
+const laterThan = (at: string | null, now: Date): Date | null =>
+  at !== null && new Date(at) > now ? new Date(at) : null
 
 export const WORKER_ROUTES: readonly Route[] = [listRoute]

@@ -1,5 +1,6 @@
 // A batch's pace, failures and waits, for operators.
 import type { Failure } from '../../domain/failures.ts'
+import type { ToldThrottle } from '../../domain/messages.ts'
 import type { BatchPace } from '../../domain/pace.ts'
 import type { PhaseWaiter, WaitGroup, WorkerFacts } from '../../domain/stuck.ts'
 import { idsParam } from '../arrays.ts'
@@ -133,6 +134,8 @@ export interface WorkerLine extends WorkerLoad {
   readonly version: string | null
   readonly firstSeenAt: Date | null
   readonly functions: readonly string[]
+  /** As announced last. */
+  readonly throttles: readonly ToldThrottle[]
   /** Steps that wait for a slot, at most `WAITING_COUNTED_MAX`. */
   readonly waiting: number
 }
@@ -145,6 +148,7 @@ export async function listWorkers(db: Queryable): Promise<WorkerLine[]> {
   return db.query<WorkerLine>(
     `select ${FACTS}, w.version, w.first_seen_at as "firstSeenAt",
             coalesce(jsonb_path_query_array(w.functions_json, '$[*].name'), '[]') as functions,
+            coalesce(w.throttles_json, '[]') as throttles,
             (select count(*)::int from (select from waits o where o.worker_id = k.worker_id and o.kind = 'slot' limit $2) as o)
               as waiting
        from (select worker_id from workers union select unnest($1::text[])) as k (worker_id)

@@ -1,4 +1,4 @@
-// Calls to one API of one tenant: token, rate limits and gate before each request, a retry decision after it. What the service
+// Calls to one API of one tenant: token, rate limits and throttle before each request, a retry decision after it. What the service
 // says it has not done (throttled, concurrent change) is retried as often as the policy allows; what it may have done (busy, a
 // lost answer), only if idempotent; a refused token, once. Everything else fails at once. Waiting is on the clock and ends with the caller's
 // signal.
@@ -9,7 +9,7 @@ import type { Json } from '../../domain/json.ts'
 import { SignInFault } from '../../sign-in/token.ts'
 import { ApiError, type ApiFailure, type ErrorDetail, type RestResponse } from './api.ts'
 import { ConnectionLost, type HttpResponse, sendHttp } from './http.ts'
-import type { Gate, LaneLimit } from './limits.ts'
+import type { Throttle } from './throttle.ts'
 
 export interface RetryPolicy {
   /** Maximum number of attempts. */
@@ -29,7 +29,7 @@ export interface ServiceRefusal {
 
 /**
  * `throttled`, `again`: not done, safe to retry. `busy`, `unsure`: it may have been done. `throttled` and `busy` also close the
- * gate. `unauthorised`: the token was refused. `final`: retrying will not help.
+ * gate of the call's quota. `unauthorised`: the token was refused. `final`: retrying will not help.
  */
 export type RetryDecision = 'throttled' | 'busy' | 'again' | 'unsure' | 'unauthorised' | 'final'
 
@@ -39,8 +39,8 @@ export interface ClientOptions {
   readonly clock: Clock
   /** Returns a token other than `refused`. Null where the API needs none. */
   readonly token: ((refused?: string) => Promise<string>) | null
-  readonly gate: Gate
-  readonly lanes?: LaneLimit
+  /** The quota of calls that name none. */
+  readonly throttle: Throttle
   readonly policy: RetryPolicy
   /** Timeout of one request in real time: servers run no faster when a demonstration does. */
   readonly timeoutMs: number
@@ -48,8 +48,6 @@ export interface ClientOptions {
   readRefusal(response: HttpResponse, body: Json): ServiceRefusal
   /** Overrides the default decision for a status; null keeps it. */
   decideRetry?(status: number, refusal: ServiceRefusal): RetryDecision | null
-  /** Called whenever the gate closes, with the pause. */
-  readonly onThrottled?: (service: string, sec: number) => void
   /** Sees every answer as it came. */
   readonly onAnswer?: (response: HttpResponse) => void
   /** From 0 to 1, for jitter. */
@@ -67,6 +65,10 @@ export interface ClientRequest {
   readonly signal: AbortSignal
   readonly isIdempotent: boolean
   readonly lookup?: LookupFunction
+  /** The quota that the call counts against; default: the client's. */
+  readonly throttle?: Throttle
+  /** Changes nothing; default: false. */
+  readonly isRead?: boolean
   /** Waits until the quota allows this call. */
   pace(): Promise<unknown>
 }
@@ -89,29 +91,24 @@ export class ApiClient {
   }
 
   async call(request: ClientRequest): Promise<RestResponse> {
-    const { policy, clock, gate, service, onThrottled } = this.#options
+    const { policy, clock } = this.#options
     const requestId = randomUUID()
     let refused: string | undefined
     for (let attempt = 1; ; attempt++) {
       const signedIn = await this.#token(request.signal, refused)
       const token = 'failure' in signedIn ? null : signedIn.token
       const outcome =
-        'failure' in signedIn ? signedIn : await this.#attempt(request, token, requestId)
+        'failure' in signedIn ? signedIn : await this.#attempt(request, token, requestId, attempt)
       if ('body' in outcome) return outcome
       const { decision, failure } = outcome
       const waitMs = outcome.waitMs ?? this.#backoffMs(attempt)
-      const closesGate = isGateClosedBy(decision)
-      if (closesGate) {
-        gate.closeFor(waitMs)
-        onThrottled?.(service, waitMs / 1_000)
-      }
       const isLast = attempt >= policy.attempts || decision === 'final'
       const isRefusedAgain =
         decision === 'unauthorised' && (refused !== undefined || token === null)
       const mayBeDone = ['busy', 'unsure'].includes(decision) && !request.isIdempotent
       if (isLast || isRefusedAgain || mayBeDone) throw this.#error(failure, attempt, mayBeDone)
       if (decision === 'unauthorised') refused = token ?? undefined
-      else if (!closesGate) await clock.wait(waitMs, request.signal)
+      else if (!isGateClosedBy(decision)) await clock.wait(waitMs, request.signal)
     }
   }
 
@@ -138,14 +135,13 @@ export class ApiClient {
     request: ClientRequest,
     token: string | null,
     requestId: string,
+    attempt: number,
   ): Promise<RestResponse | FailedAttempt> {
-    const { gate, lanes, timeoutMs, timeout } = this.#options
-    const { signal } = request
-    if (lanes && !(await lanes.acquire(signal))) throw signal.reason
+    const { timeoutMs, timeout } = this.#options
+    const { signal, throttle = this.#options.throttle, isRead = false } = request
+    await request.pace()
+    const passage = await throttle.enter(signal, isRead ? 'read' : 'write')
     try {
-      await request.pace()
-      await gate.pass(signal)
-      signal.throwIfAborted()
       const timeUp = timeout(timeoutMs)
       const body = request.body === null ? null : JSON.stringify(request.body)
       const headers = {
@@ -169,9 +165,16 @@ export class ApiClient {
       })
       if ('failure' in response) return response
       this.#options.onAnswer?.(response)
-      return this.#judge(response)
+      const judged = this.#judge(response)
+      if ('failure' in judged && isGateClosedBy(judged.decision)) {
+        const waitMs = judged.waitMs ?? this.#backoffMs(attempt)
+        passage.refused(waitMs, response.headers.get('x-ms-throttle-scope'))
+        return judged
+      }
+      if (response.status < 500) passage.answered(response.headers)
+      return judged
     } finally {
-      lanes?.release()
+      passage.leave()
     }
   }
 

@@ -18,6 +18,7 @@ import type { Secrets, Tenant } from './api.ts'
 import type { ClientOptions, RetryPolicy } from './client.ts'
 import { ExchangeOnline } from './exchange.ts'
 import { Graph } from './graph.ts'
+import type { ThrottleOptions, ThrottleState } from './throttle.ts'
 
 interface Cloud {
   readonly login: string
@@ -88,14 +89,22 @@ export interface TenantParts {
   /** For tests; default: the machine's. */
   readonly random?: () => number
   readonly timeout?: ClientOptions['timeout']
-  readonly onThrottled?: NonNullable<ClientOptions['onThrottled']>
   readonly onAnswer?: NonNullable<ClientOptions['onAnswer']>
+  /** Told when a gate closes and opens. */
+  readonly onGate?: NonNullable<ThrottleOptions['onGate']>
+  /** False keeps concurrency fixed: to compare. */
+  readonly isAdaptive?: boolean
 }
 
 export interface ConnectedTenant extends Tenant {
   /** Gets a token for each API and returns what they allow. Throws SignInFault. */
   signIn(): Promise<GrantedRights>
+  /** Gates and concurrency now. */
+  throttles(): ThrottleState[]
 }
+
+/** Microsoft publishes no number; others begin with four to eight. */
+const EXCHANGE_START = 4
 
 export function connectTenant(parts: TenantParts): ConnectedTenant {
   const { config, credential, tokens, clock, secrets } = parts
@@ -112,32 +121,41 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
     scope: `${service}/.default`,
     ...credential,
   })
-  const { onThrottled, onAnswer } = parts
-  const told = { ...(onThrottled && { onThrottled }), ...(onAnswer && { onAnswer }) }
+  const { onGate, onAnswer, isAdaptive = true } = parts
+  const throttling = { isAdaptive, ...(onGate && { onGate }) }
+  const told = onAnswer ? { onAnswer } : {}
   const shared = { clock, policy: retryPolicyOf(config), random, timeout, ...told }
   const forGraph = requestFor(cloud.graph)
   const forExchange = requestFor(cloud.exchange)
   const share = (limit: number) => limit / config.workerReplicas
+  const lanes = Math.max(1, Math.floor(share(config.exchangeParallelism)))
+  const graph = new Graph({
+    ...shared,
+    ...throttling,
+    replicas: config.workerReplicas,
+    url: config.graphUrl ?? cloud.graph,
+    token: (refused) => tokens.get(forGraph, refused),
+    quota: {
+      unitsPerSec: share(config.graphUnitsPerSec),
+      writesPerSec: share(config.graphWritesPerSec),
+      invitationsPerSec: share(config.invitationsPerSec),
+    },
+  })
+  const exchange = new ExchangeOnline({
+    ...shared,
+    ...throttling,
+    url: config.exchangeUrl ?? cloud.exchange,
+    token: (refused) => tokens.get(forExchange, refused),
+    tenantId,
+    lanes,
+    start: isAdaptive ? Math.min(lanes, EXCHANGE_START) : lanes,
+  })
   return {
     id: tenantId,
     organization,
-    graph: new Graph({
-      ...shared,
-      url: config.graphUrl ?? cloud.graph,
-      token: (refused) => tokens.get(forGraph, refused),
-      quota: {
-        unitsPerSec: share(config.graphUnitsPerSec),
-        writesPerSec: share(config.graphWritesPerSec),
-        invitationsPerSec: share(config.invitationsPerSec),
-      },
-    }),
-    exchange: new ExchangeOnline({
-      ...shared,
-      url: config.exchangeUrl ?? cloud.exchange,
-      token: (refused) => tokens.get(forExchange, refused),
-      tenantId,
-      lanes: Math.max(1, Math.floor(share(config.exchangeParallelism))),
-    }),
+    graph,
+    exchange,
+    throttles: () => [...graph.throttles(), ...exchange.throttles()],
     secrets,
     webhooks: openWebhooks({ ...shared, hosts: config.webhookHosts }),
     token: (service) => tokens.get(service === 'graph' ? forGraph : forExchange),

@@ -1,5 +1,5 @@
 // Exchange Online: cmdlets over the REST endpoint of Microsoft's own PowerShell module. The endpoint is not a public API, so it
-// stays behind one small interface. Microsoft publishes no quota, only a cap on concurrent requests, hence lanes. The real
+// stays behind one small interface. Microsoft publishes no quota, only a cap on concurrent requests per tenant. The real
 // reason of an error is inside `details`, as `id|.NET type|text`.
 import { randomUUID } from 'node:crypto'
 import type { Json, JsonObject } from '../../domain/json.ts'
@@ -7,19 +7,20 @@ import { ApiError, type Exchange, type ExchangeOptions } from './api.ts'
 import { ApiClient, type ClientOptions, type RetryDecision, type ServiceRefusal } from './client.ts'
 import { objectOf, queryText } from './graph.ts'
 import type { HttpResponse } from './http.ts'
-import { Gate, LaneLimit } from './limits.ts'
 import { isMissingInExchange } from './not-found.ts'
+import { Throttle, type ThrottleOptions, type ThrottleState } from './throttle.ts'
 
 export type ExchangeOnlineOptions = Pick<
   ClientOptions,
-  'clock' | 'token' | 'policy' | 'random' | 'timeout' | 'onThrottled' | 'onAnswer'
-> & {
-  /** `https://outlook.office365.com`. */
-  readonly url: string
-  readonly tenantId: string
-  /** Concurrent cmdlets. */
-  readonly lanes: number
-}
+  'clock' | 'token' | 'policy' | 'random' | 'timeout' | 'onAnswer'
+> &
+  Pick<ThrottleOptions, 'start' | 'isAdaptive' | 'onGate'> & {
+    /** `https://outlook.office365.com`. */
+    readonly url: string
+    readonly tenantId: string
+    /** Concurrent cmdlets, at most. */
+    readonly lanes: number
+  }
 
 /** The server's own limit is 15 minutes; Microsoft's module waits one more. */
 const TIMEOUT_MS = 960_000
@@ -32,8 +33,10 @@ export class ExchangeOnline implements Exchange {
   readonly #url: string
   readonly #headers: Readonly<Record<string, string>>
   readonly #client: ApiClient
+  readonly #throttle: Throttle
 
-  constructor({ url, tenantId, lanes, ...options }: ExchangeOnlineOptions) {
+  constructor({ url, tenantId, lanes, start = lanes, ...rest }: ExchangeOnlineOptions) {
+    const { isAdaptive = true, onGate, ...options } = rest
     const base = url.replace(/\/+$/, '')
     this.#url = `${base}/adminapi/beta/${encodeURIComponent(tenantId)}/InvokeCommand`
     this.#headers = {
@@ -42,15 +45,22 @@ export class ExchangeOnline implements Exchange {
       'connection-id': randomUUID(),
       prefer: `odata.maxpagesize=${PAGE_SIZE}`,
     }
+    this.#throttle = new Throttle({
+      ...{ clock: options.clock, name: 'Exchange Online', start, max: lanes, isAdaptive },
+      ...(onGate ? { onGate } : {}),
+    })
     this.#client = new ApiClient({
       ...options,
       service: 'Exchange Online',
-      gate: new Gate(options.clock),
-      lanes: new LaneLimit(lanes),
+      throttle: this.#throttle,
       timeoutMs: TIMEOUT_MS,
       readRefusal,
       decideRetry,
     })
+  }
+
+  throttles(): ThrottleState[] {
+    return [this.#throttle.state()]
   }
 
   async run(

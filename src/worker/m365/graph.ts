@@ -1,5 +1,5 @@
 // Microsoft Graph: URLs, quotas and the shape of its errors. Reads, writes and invitations have separate rates, as Microsoft
-// documents its limits per app and tenant.
+// documents its limits per app and tenant; each service behind it has a quota of its own.
 import type { Clock } from '../../clock.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import {
@@ -10,9 +10,11 @@ import {
   type RestResponse,
 } from './api.ts'
 import { ApiClient, type ClientOptions, type RetryDecision, type ServiceRefusal } from './client.ts'
+import { GraphWorkloads } from './graph-workloads.ts'
 import type { HttpResponse } from './http.ts'
-import { Gate, PaceLimit } from './limits.ts'
+import { PaceLimit } from './limits.ts'
 import { isMissingInGraph } from './not-found.ts'
+import type { ThrottleOptions, ThrottleState } from './throttle.ts'
 
 /** Calls per second, shared by all slots of this process. */
 export interface GraphQuota {
@@ -23,12 +25,15 @@ export interface GraphQuota {
 
 export type GraphOptions = Pick<
   ClientOptions,
-  'clock' | 'token' | 'policy' | 'random' | 'timeout' | 'onThrottled' | 'onAnswer'
-> & {
-  /** `https://graph.microsoft.com`, without a version. */
-  readonly url: string
-  readonly quota: GraphQuota
-}
+  'clock' | 'token' | 'policy' | 'random' | 'timeout' | 'onAnswer'
+> &
+  Pick<ThrottleOptions, 'isAdaptive' | 'onGate'> & {
+    /** `https://graph.microsoft.com`, without a version. */
+    readonly url: string
+    readonly quota: GraphQuota
+    /** Processes that share the app's quotas; default: 1. */
+    readonly replicas?: number
+  }
 
 /** The timeout of Microsoft's own clients. */
 const TIMEOUT_MS = 100_000
@@ -40,11 +45,17 @@ const BURST_SEC = 4
 export class Graph implements RestApi {
   readonly #url: string
   readonly #client: ApiClient
+  readonly #workloads: GraphWorkloads
   readonly #units: PaceLimit
   readonly #writes: PaceLimit
   readonly #invitations: PaceLimit
 
-  constructor({ url, quota, ...options }: GraphOptions) {
+  constructor({ url, quota, replicas = 1, isAdaptive = true, onGate, ...options }: GraphOptions) {
+    const { clock } = options
+    this.#workloads = new GraphWorkloads({
+      ...{ clock, replicas, isAdaptive },
+      ...(onGate ? { onGate } : {}),
+    })
     this.#url = url.replace(/\/+$/, '')
     this.#units = paceOf(options.clock, quota.unitsPerSec)
     this.#writes = paceOf(options.clock, quota.writesPerSec)
@@ -52,7 +63,7 @@ export class Graph implements RestApi {
     this.#client = new ApiClient({
       ...options,
       service: 'Microsoft Graph',
-      gate: new Gate(options.clock),
+      throttle: this.#workloads.of('/'),
       timeoutMs: TIMEOUT_MS,
       readRefusal: readODataRefusal,
       decideRetry,
@@ -76,6 +87,10 @@ export class Graph implements RestApi {
     }
   }
 
+  throttles(): ThrottleState[] {
+    return this.#workloads.states()
+  }
+
   urlOf(path: string): string {
     return `${this.#url}/v1.0${path}`
   }
@@ -91,6 +106,8 @@ export class Graph implements RestApi {
       headers,
       signal,
       isIdempotent: request.isIdempotent ?? (isRead || method !== 'POST'),
+      isRead,
+      throttle: this.#workloads.of(request.path),
       pace: async () => {
         await this.#units.take(units, signal)
         if (!isRead) await this.#writes.take(1, signal)

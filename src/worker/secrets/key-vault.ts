@@ -5,8 +5,8 @@ import type { JsonObject } from '../../domain/json.ts'
 import type { Secrets } from '../m365/api.ts'
 import { ApiClient, type ClientOptions } from '../m365/client.ts'
 import { objectOf, queryText, readODataRefusal } from '../m365/graph.ts'
-import { Gate } from '../m365/limits.ts'
 import { isNotFound } from '../m365/not-found.ts'
+import { Throttle } from '../m365/throttle.ts'
 import { requireReference, secretMissing, secretReferenceOf } from './reference.ts'
 
 export type KeyVaultOptions = Pick<
@@ -33,7 +33,7 @@ export class KeyVault implements Secrets {
     this.#client = new ApiClient({
       ...options,
       service: 'Key Vault',
-      gate: new Gate(options.clock),
+      throttle: new Throttle({ clock: options.clock, name: 'Key Vault' }),
       timeoutMs: TIMEOUT_MS,
       readRefusal: readODataRefusal,
     })

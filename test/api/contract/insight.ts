@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { WORKER_RESULTS } from '../../../src/bus/bus.ts'
+import { recordWorker } from '../../../src/db/workers.ts'
 import { holdBatch } from '../../../src/engine/batch-actions.ts'
 import { people } from '../../scenarios/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
@@ -196,6 +197,31 @@ export function insightContract(): void {
         await api.refused(404, 'BATCH_NOT_FOUND', 'GET', `/api/batches/9/${part}`)
     })
 
+    it('list gates as announced last, and none as closed whose time is over', async () => {
+      const { engine } = api.world
+      const state = { concurrency: 4, calls: 1, queued: 0, throttled: 2, throttledSec: 9 }
+      const inSec = (sec: number) => new Date(+engine.clock.now() + sec * 1_000).toISOString()
+      const throttles = [
+        { ...state, name: 'Exchange Online', closedUntil: inSec(60) },
+        { ...state, name: 'Microsoft Graph directory', closedUntil: inSec(-1) },
+      ]
+      const announce = (told: typeof throttles) =>
+        engine.db.transaction((tx) =>
+          recordWorker(
+            tx,
+            { workerId: 'w1', version: '1', slots: 1000, functions: [], throttles: told },
+            new Date('2026-03-02T08:00:00.000Z'),
+          ),
+        )
+      await announce(throttles)
+      const { body } = await api.call<{ workers: { throttles: object[] }[] }>('GET', '/api/workers')
+      assert.deepEqual(body.workers[0]!.throttles, [
+        throttles[0],
+        { ...throttles[1], closedUntil: null },
+      ])
+      await announce([])
+    })
+
     it('list workers with their functions and load', async () => {
       const { body } = await api.call<{ workers: object[] }>('GET', '/api/workers')
       assert.deepEqual(body.workers, [
@@ -207,6 +233,7 @@ export function insightContract(): void {
           version: '1',
           slots: 1000,
           functions: [],
+          throttles: [],
           firstSeenAt: '2026-03-02T08:00:00.000Z',
           lastSeenAt: '2026-03-02T08:00:00.000Z',
           jobMs: 5,

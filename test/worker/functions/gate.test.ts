@@ -11,7 +11,7 @@ const RETRY_AFTER_SEC = 5
 
 describe('eight slots at one gate', () => {
   it('send nothing to Graph for 5 s after a 429 with Retry-After 5, and keep calling Exchange', () =>
-    withinOn(drivenClock(), {}, async ({ sandbox, clock, run }) => {
+    withinOn(drivenClock(), {}, async ({ sandbox, tenant, clock, run }) => {
       const fault = { kind: 'throttle', retryAfterSec: RETRY_AFTER_SEC } as const
       sandbox.setFaults({ script: [{ on: 'PATCH /v1.0/users/*', fault }] })
       const firstRequest = sandbox.journal.requestsMade
@@ -30,7 +30,7 @@ describe('eight slots at one gate', () => {
               Value: `title ${slot}`,
             })
       })
-      const answers = await clock.drive(jobs)
+      const answers = await clock.drive(jobs, () => tenant.throttles())
       for (const answer of answers) {
         assert.equal(answer.status, 'fulfilled')
         assert.equal(answer.value.status, 'Success', answer.value.error?.message)

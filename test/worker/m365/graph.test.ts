@@ -4,6 +4,7 @@ import { afterEach, describe, it } from 'node:test'
 import { SignInFault } from '../../../src/sign-in/token.ts'
 import { ApiError, odataText, pathOf, type RestRequest } from '../../../src/worker/m365/api.ts'
 import { Graph, type GraphOptions } from '../../../src/worker/m365/graph.ts'
+import type { GateChange } from '../../../src/worker/m365/throttle.ts'
 import {
   drivenClock,
   GRAPH_BUSY,
@@ -171,17 +172,19 @@ describe('throttling', () => {
 
   it('stops all slots: after a 429 with Retry-After 5 nothing is sent for 5 s', async () => {
     const told: string[] = []
-    const onThrottled = (service: string, sec: number) => told.push(`${service} ${sec}`)
-    const { clock, call, seen } = await graphWith((_, index) => (index === 2 ? busy('5') : OK), {
-      onThrottled,
-    })
+    const onGate = ({ name, isClosed, seconds, concurrency }: GateChange) =>
+      told.push(`${name} ${isClosed ? 'closed' : 'open'} ${seconds} s, ${concurrency} at once`)
+    const { graph, clock, call, seen } = await graphWith(
+      (_, index) => (index === 2 ? busy('5') : OK),
+      { onGate },
+    )
     const slots = Array.from({ length: 8 }, async () => {
       for (let job = 0; job < 4; job++) {
         await call()
         await clock.wait(1_000)
       }
     })
-    const results = await clock.drive(slots)
+    const results = await clock.drive(slots, () => graph.throttles())
     assert.deepEqual(
       results.filter(({ status }) => status === 'rejected'),
       [],
@@ -192,7 +195,10 @@ describe('throttling', () => {
       [],
     )
     assert.equal(seen.length, 33)
-    assert.deepEqual(told, ['Microsoft Graph 5'])
+    assert.deepEqual(told, [
+      'Microsoft Graph directory closed 5 s, 4 at once',
+      'Microsoft Graph directory open 5 s, 4 at once',
+    ])
     assert.equal(times(seen).filter((sec) => sec === 5).length, 8)
   })
 

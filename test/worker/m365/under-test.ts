@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers'
 import { type Clock, virtualClock } from '../../../src/clock.ts'
 import type { Json } from '../../../src/domain/json.ts'
+import type { ThrottleState } from '../../../src/worker/m365/throttle.ts'
 
 export const START = new Date('2026-03-01T10:00:00.000Z')
 
@@ -66,10 +67,21 @@ function send(response: ServerResponse, reply: Reply): void {
 
 export interface DrivenClock extends Clock {
   /** Runs to the end: the clock advances whenever everyone is waiting for it. */
-  drive<T>(running: readonly Promise<T>[]): Promise<PromiseSettledResult<T>[]>
+  drive<T>(
+    running: readonly Promise<T>[],
+    /** Quotas where some of them may wait. */
+    throttles?: () => readonly ThrottleState[],
+  ): Promise<PromiseSettledResult<T>[]>
 }
 
 const oneTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/** Those that wait at a closed gate share one timer, which counts as one that waits for the clock. */
+const queuedIn = (states: readonly ThrottleState[]): number =>
+  states.reduce(
+    (sum, { queued, closedUntil }) => sum + queued - (queued > 0 && closedUntil !== null ? 1 : 0),
+    0,
+  )
 
 export function drivenClock(): DrivenClock {
   const clock = virtualClock(START)
@@ -82,11 +94,12 @@ export function drivenClock(): DrivenClock {
       await clock.wait(ms, signal)
       waiting -= 1
     },
-    drive: async (running) => {
+    drive: async (running, throttles = () => []) => {
       let ended = 0
       const all = Promise.allSettled(running.map((one) => one.finally(() => ended++)))
       while (ended < running.length) {
-        const next = waiting + ended >= running.length ? clock.nextWakeAt() : null
+        const next =
+          waiting + ended + queuedIn(throttles()) >= running.length ? clock.nextWakeAt() : null
         if (next) await clock.advance(+next - +clock.now())
         await oneTurn()
       }
