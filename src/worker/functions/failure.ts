@@ -37,3 +37,12 @@ export async function orNotFound<Done>(act: () => Promise<Done>, notFound: Error
     throw isNotFound(error) ? notFound : error
   }
 }
+
+/** The answer of one job among several: what `act` returns, or the error that fails this job alone. */
+export async function answerOf<Done>(act: () => Promise<Done>): Promise<Done | Error> {
+  try {
+    return await act()
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}

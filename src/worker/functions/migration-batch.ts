@@ -168,11 +168,12 @@ export async function findBatch(
   return found.find(isNamed) ?? null
 }
 
-async function usersIn(
+/** The users of a batch, or of all batches. */
+export async function usersIn(
   { tenant, signal }: ReplicationContext,
-  name: string,
+  name: string | null,
 ): Promise<readonly JsonObject[]> {
-  const parameters = { BatchId: name, ResultSize: 'Unlimited' }
+  const parameters = { ...(name === null ? {} : { BatchId: name }), ResultSize: 'Unlimited' }
   return runOrNone(() => tenant.exchange.run('Get-MigrationUser', parameters, { signal }))
 }
 

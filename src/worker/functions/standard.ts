@@ -58,15 +58,15 @@ import {
   setExchangeHiddenFromAddressLists,
   setExchangeLitigationHold,
 } from './exchange-settings.ts'
+import { addMigrationUser } from './migration-addition.ts'
 import { newMigrationBatch, removeMigrationBatch } from './migration-batch.ts'
+import { testMigrationUser } from './migration-progress.ts'
 import {
-  addMigrationUser,
   completeMigrationUser,
   removeOneMigration,
   setOneMigration,
   startOneMigration,
   stopOneMigration,
-  testMigrationUser,
 } from './migration-user.ts'
 import { testExchangeMoveReadiness } from './move-readiness.ts'
 import { sendNotification } from './notification.ts'

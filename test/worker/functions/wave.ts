@@ -1,0 +1,125 @@
+// A wave of jobs for a real worker in a sandbox tenant. The bus is a list that gives the worker no more than its window: slots, and the
+// pace that its results show, as the engine computes it. Time is virtual and passes while the sandbox answers.
+import { randomUUID } from 'node:crypto'
+import {
+  type Bus,
+  LEASE_MS,
+  type OutgoingMessage,
+  type ReceivedMessage,
+} from '../../../src/bus/bus.ts'
+import { type VirtualClock, virtualClock } from '../../../src/clock.ts'
+import type { AttemptRecord } from '../../../src/domain/decide/draft.ts'
+import { jobsShownBy, meanAfter, windowOf } from '../../../src/domain/decide/window.ts'
+import type { RequestMade } from '../../../src/sandbox/journal.ts'
+import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
+import type { JobResult } from '../../../src/worker/result-cache.ts'
+import { Worker } from '../../../src/worker/worker.ts'
+import { UNUSED } from '../../bus/under-test.ts'
+import type { Params } from './cases.ts'
+import { type Setting, START, type WithinOptions, withinOn } from './setting.ts'
+
+const SLOTS = 4
+const MAX_OUTSTANDING = 1_000
+const AHEAD_MS = 2_000
+/** As after a phase of ordinary jobs. */
+const ORDINARY_JOB_MS = 1_500
+
+export interface Wave {
+  readonly setting: Setting<VirtualClock>
+  /** Runs one function for each of these, and returns their results in order and the requests that it took. */
+  run(
+    functionName: string,
+    all: readonly Params[],
+    options?: { isPolled?: boolean },
+  ): Promise<{ readonly results: readonly JobResult[]; readonly requests: readonly RequestMade[] }>
+}
+
+export const withinWave = <Told>(
+  options: WithinOptions,
+  tell: (wave: Wave) => Promise<Told>,
+): Promise<Told> =>
+  withinOn(virtualClock(START), options, (setting) =>
+    tell({
+      setting,
+      run: async (functionName, all, { isPolled = false } = {}) => {
+        const { requests } = setting.sandbox.journal
+        const before = requests.at(-1)?.number ?? 0
+        const jobs = all.map((parameters) => ({ jobId: randomUUID(), functionName, parameters }))
+        const results = await runOnWorker(
+          setting,
+          jobs.map((job) => messageOf({ ...job, isPolled })),
+        )
+        return {
+          results: jobs.map(({ jobId }) => results.get(jobId)!),
+          requests: requests.filter(({ number }) => number > before),
+        }
+      },
+    }),
+  )
+
+const messageOf = (job: { readonly jobId: string } & Record<string, unknown>): ReceivedMessage => ({
+  ...{ topic: 'worker-jobs', messageId: job.jobId, type: 'worker-job', properties: {} },
+  body: JSON.stringify({ ...job, batchId: 1, workerId: 'w', timeoutSec: 36_000 }),
+  ...{ deliveryCount: 1, enqueuedAt: START, lease: { sequence: job.jobId, token: 't' } },
+})
+
+async function runOnWorker(
+  { tenant, clock }: Setting<VirtualClock>,
+  jobs: readonly ReceivedMessage[],
+): Promise<ReadonlyMap<string, JobResult>> {
+  const results = new Map<string, JobResult>()
+  const { bus } = windowedBus(jobs, results)
+  const errors: unknown[] = []
+  const worker = new Worker({
+    ...{ workerId: 'w', version: '1', bus, clock, tenant, maxParallelism: SLOTS },
+    functions: STANDARD_FUNCTIONS,
+    onError: (error) => errors.push(error),
+  })
+  worker.start()
+  while (results.size < jobs.length && errors.length === 0) {
+    await clock.advance(50)
+    await new Promise(setImmediate)
+  }
+  await worker.stop()
+  if (errors.length > 0) throw errors[0]
+  return results
+}
+
+function windowedBus(jobs: readonly ReceivedMessage[], results: Map<string, JobResult>) {
+  const unsent = [...jobs]
+  const queue: ReceivedMessage[] = []
+  let jobMs = ORDINARY_JOB_MS
+  let outstanding = 0
+  const fill = () => {
+    const window = windowOf({ slots: SLOTS, jobMs }, MAX_OUTSTANDING, AHEAD_MS)
+    const sent = unsent.splice(0, Math.max(0, window - outstanding))
+    outstanding += sent.length
+    queue.push(...sent)
+  }
+  const bus: Bus = {
+    ...UNUSED,
+    leaseMs: LEASE_MS,
+    publish: async (messages: readonly OutgoingMessage[]) => {
+      for (const message of messages) {
+        if (message.type !== 'worker-result') continue
+        results.set(message.body.jobId, message.body)
+        outstanding -= 1
+        const shown = jobsShownBy(message.body as unknown as AttemptRecord)
+        jobMs = meanAfter(jobMs, shown, message.body.durationMs / shown)
+      }
+    },
+    receive: async (_subscription, limit) => {
+      fill()
+      return queue.splice(0, limit)
+    },
+    ack: async () => [],
+    abandon: async () => {},
+    release: async (messages) => void queue.unshift(...messages),
+    renew: async () => [],
+    deadLetter: async (messages, reason) => {
+      throw new Error(`${reason} ${messages[0]?.messageId}`)
+    },
+    close: async () => {},
+  }
+  return { bus }
+}
