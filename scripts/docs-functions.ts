@@ -36,6 +36,7 @@ function renderCatalogue(): string {
       isIdempotent: definition.isIdempotent,
       hasUndo: definition.undo !== null,
       undoneBy: undoneBy(definition),
+      ...(definition.isBeta && { isBeta: true }),
       ...(definition.isIrreversible && { isIrreversible: true }),
     }
   })
@@ -65,6 +66,9 @@ function renderFunction(definition: WorkerFunction): string {
       ? []
       : [`At once: up to ${rest.togetherMax.toLocaleString('en')} people in one call`]),
     `Undo: ${undo}`,
+    ...(rest.isBeta
+      ? ['Beta: Microsoft may change the calls it uses, and does not support them in production']
+      : []),
   ]
   const list = facts.map((fact) => `- ${fact}`).join('\n')
   return `### ${name}\n\n${description}\n\n${takes}\n\n${gives}\n\n${list}`

@@ -170,6 +170,22 @@ const migrationBatchSchema = z.strictObject({
   mailboxMoves: z.array(mailboxMoveSchema),
 })
 
+const oneDriveMoveSchema = z.strictObject({
+  id: guid,
+  sourceUserPrincipalName: address,
+  targetUserPrincipalName: address,
+  targetOrganizationHost: z.string(),
+  status: z.enum(['notStarted', 'inProgress', 'completed', 'cancelled', 'failed']),
+  /** When the status changes next. */
+  dueAt: instant.nullable(),
+  error: z.string().nullable().default(null),
+  startAt: instant.nullable().default(null),
+  latestStartAt: instant.nullable().default(null),
+  startedAt: instant.nullable().default(null),
+  finishedAt: instant.nullable().default(null),
+  updatedAt: instant.nullable().default(null),
+})
+
 /** The permission to move mailboxes between this tenant and another one. */
 const relationshipSchema = z.strictObject({
   name: z.string().min(1),
@@ -233,6 +249,8 @@ const tenantSchema = z.strictObject({
     .default([]),
   organizationRelationships: z.array(relationshipSchema).default([]),
   migrationBatches: z.array(migrationBatchSchema).default([]),
+  /** OneDrives that leave this tenant. */
+  oneDriveMoves: z.array(oneDriveMoveSchema).default([]),
   /** Only members of this group may be moved to another tenant; null allows everybody. */
   moveScopeGroupId: guid.nullable().default(null),
 })
@@ -253,6 +271,7 @@ export type Sku = z.output<typeof skuSchema>
 export type Application = z.output<typeof applicationSchema>
 export type MigrationBatch = z.output<typeof migrationBatchSchema>
 export type OrganizationRelationship = z.output<typeof relationshipSchema>
+export type OneDriveMove = z.output<typeof oneDriveMoveSchema>
 export type MailboxMove = z.output<typeof mailboxMoveSchema>
 
 /** Completes a seed with defaults. */

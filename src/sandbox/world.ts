@@ -5,6 +5,7 @@ import type { Json } from '../domain/json.ts'
 import { Journal } from './journal.ts'
 import { provisionMail } from './mail.ts'
 import { advanceMailboxMoves } from './mailbox-moves.ts'
+import { advanceOneDriveMoves } from './onedrive-moves.ts'
 import type { Replay } from './replay.ts'
 import { forget } from './soft-deleted.ts'
 import type { State, User } from './state.ts'
@@ -78,6 +79,7 @@ export class World {
   advance(now: Date): void {
     for (const tenant of this.tenants) {
       advanceMailboxMoves(this, tenant, now)
+      advanceOneDriveMoves(this, tenant, now)
       for (const user of tenant.pendingUsers()) this.#advanceUser(tenant, user, now)
       forget(tenant, ({ deletedAt }) => Date.parse(deletedAt) + DELETED_KEPT_MS <= +now)
     }

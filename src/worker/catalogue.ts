@@ -41,6 +41,8 @@ export interface FunctionDefinition<Params, Result extends Json> {
   readonly actsOnlyOnTenant?: true
   /** How to reverse it, naming the function to use; null when there is nothing to reverse. */
   readonly undo: string | null
+  /** Uses a call that Microsoft offers as beta: it may change, and production use is not supported. */
+  readonly isBeta?: true
   /** What it does is lost for good: `runbook validate` wants a hold point before it. */
   readonly isIrreversible?: true
   /** Returns the result that the runbook sees. Throwing fails the job, with the message as the reason people read. */

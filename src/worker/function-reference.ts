@@ -24,6 +24,8 @@ export interface FunctionReference {
   /** The most people it serves in one call; null for one at a time. */
   readonly togetherMax: number | null
   readonly undo: string | null
+  /** Microsoft may change the calls it uses. */
+  readonly isBeta: boolean
 }
 
 export function functionReferenceOf(definition: WorkerFunction): FunctionReference {
@@ -42,6 +44,7 @@ export function functionReferenceOf(definition: WorkerFunction): FunctionReferen
     isIdempotent: definition.isIdempotent,
     togetherMax: definition.together?.limit ?? null,
     undo: definition.undo,
+    isBeta: definition.isBeta ?? false,
   }
 }
 

@@ -44,6 +44,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   group: [id(10), id(99), 'x'],
   member: [id(1), 'x'],
   item: [id(3), id(99)],
+  task: [id(80), 'x', "getBySourceUserPrincipalName(sourcePrincipalName='x')", '%00'],
   domain: ['contoso.example', 'x', '%00'],
 }
 
@@ -81,6 +82,7 @@ const NAMES = [
     'addLicenses',
     'removeLicenses',
   ],
+  ...['parameters', 'resources', 'workloads', 'exchangeSettings', 'completeAfterDateTime'],
   ...['invitedUserEmailAddress', 'invitedUser', 'inviteRedirectUrl', '__proto__', 'constructor'],
 ]
 

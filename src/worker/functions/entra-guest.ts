@@ -156,6 +156,7 @@ export const convertEntraB2bToInternal = defineFunction({
   permissions: { graph: ['User-ConvertToInternal.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
   undo: 'New-EntraB2BInvitation, while the guest account still exists.',
+  isBeta: true,
   run: async (call: FunctionCall<Conversion>): Promise<z.infer<typeof converted>> => {
     const { params } = call
     const user = await readUser(call, params.UserId, EXTERNAL)

@@ -70,6 +70,12 @@ import {
 } from './migration-user.ts'
 import { testExchangeMoveReadiness } from './move-readiness.ts'
 import { sendNotification } from './notification.ts'
+import {
+  startOneDriveMove,
+  stopOneDriveMove,
+  testOneDriveMove,
+  testOneDriveMoveReadiness,
+} from './onedrive-move.ts'
 import { removeUserDomain, restoreUserDomain } from './user-domain.ts'
 
 const FUNCTIONS: readonly WorkerFunction[] = [
@@ -133,6 +139,10 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   testMigrationUser,
   testExchangeAttributeMatch,
   testExchangeGroupMembership,
+  testOneDriveMoveReadiness,
+  startOneDriveMove,
+  stopOneDriveMove,
+  testOneDriveMove,
   sendNotification,
 ]
 

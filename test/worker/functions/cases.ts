@@ -3,6 +3,7 @@
 import type { Json } from '../../../src/domain/json.ts'
 import { ENTRA_CASES } from './entra-cases.ts'
 import { EXCHANGE_CASES } from './exchange-cases.ts'
+import { FILE_CASES } from './file-cases.ts'
 import {
   ADA,
   ARCHIVE_GUID,
@@ -48,6 +49,7 @@ const ENTERPRISEPACK = '6fd2c87f-b296-42f0-b197-1e91e994b900'
 export const CASES: Readonly<Record<string, Case>> = {
   ...EXCHANGE_CASES,
   ...ENTRA_CASES,
+  ...FILE_CASES,
   'New-EntraUser': {
     params: {
       DisplayName: "Nora O'Hara",

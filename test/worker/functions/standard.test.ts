@@ -11,6 +11,8 @@ import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
 const LIBRARY = [
   ...['Set-EntraUserAttributes', 'Reset-EntraPassword', 'New-EntraTemporaryAccessPass'],
   ...['Test-EntraLicense', 'Test-EntraInvitationRedeemed', 'New-EntraGuest'],
+  ...['Test-OneDriveMoveReadiness', 'Start-OneDriveMove', 'Stop-OneDriveMove'],
+  'Test-OneDriveMove',
   ...['Remove-UserDomain', 'Restore-UserDomain', 'Get-DomainReferences'],
   ...['Set-ExchangeAutoReply', 'Set-ExchangeHiddenFromAddressLists', 'Enable-ExchangeArchive'],
   ...['Convert-ExchangeMailboxToShared', 'Set-ExchangeLitigationHold'],

@@ -26,6 +26,16 @@ export const SEED = {
     {
       domains: ['contoso.example', 'contoso.onmicrosoft.com'],
       migrationEndpoints: [{ name: 'fabrikam', remoteTenant: 'fabrikam.example' }],
+      oneDriveMoves: [
+        {
+          id: id(800),
+          sourceUserPrincipalName: 'lead@contoso.example',
+          targetUserPrincipalName: "kim.o'brien@fabrikam.example",
+          targetOrganizationHost: 'https://fabrikam-my.sharepoint.com',
+          status: 'notStarted',
+          dueAt: '2031-01-01T00:00:00.000Z',
+        },
+      ],
       groups: [
         { id: NEWCOMERS, displayName: 'Newcomers', members: [LEAD] },
         {
