@@ -44,6 +44,7 @@ RESULT  true or false
 
 NEEDS       Microsoft Graph: User.ReadWrite.All
 REPEATABLE  yes
+AT ONCE     one person
 UNDO        Set-BadgeNumber with the previous number.
 `,
     )
@@ -53,7 +54,8 @@ UNDO        Set-BadgeNumber with the previous number.
     const { out } = await say('show', 'Test-BadgePrinted', '--folder', folder, '--output', 'json')
     const shown = JSON.parse(out) as Record<string, unknown>
     assert.deepEqual(Object.keys(shown), [
-      ...['name', 'description', 'parameters', 'result', 'permissions', 'isIdempotent', 'undo'],
+      ...['name', 'description', 'parameters', 'result', 'permissions', 'isIdempotent'],
+      ...['togetherMax', 'undo'],
     ])
     assert.equal(
       (JSON.parse((await say('list', '--output', 'json')).out) as unknown[]).length > 20,
