@@ -83,6 +83,10 @@ export function outageOf(error: unknown): string | null {
   return OUTAGES[code] ?? OUTAGES[code.slice(0, 2)] ?? null
 }
 
+/** Somebody else has kept a lock for longer than the transaction was ready to wait. */
+export const isLockTimeout = (error: unknown): boolean =>
+  (error as { code?: string }).code === '55P03'
+
 /** Two transactions met; one of them was undone and may try again at once. */
 export const isCollision = (error: unknown): boolean =>
   COLLISIONS.has((error as { code?: string }).code ?? '')

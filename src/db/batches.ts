@@ -250,19 +250,30 @@ export async function copyMemberData(
   await addAddresses(tx, copied.map(textsOf))
 }
 
-/** In id order. */
-export async function listMemberIds(
+/** Active members after a mark of each batch, up to `limit` each, in the order of their ids. */
+export async function listActiveAfter(
   db: Queryable,
-  batchId: number,
-  status: 'active' | 'failed' | 'removed',
-  after: number,
+  marks: readonly { readonly batchId: number; readonly after: number }[],
   limit: number,
-): Promise<number[]> {
-  const rows = await db.query<{ id: number }>(
-    `select id from batch_members where batch_id = $1 and status = $2 and id > $3 order by id limit $4`,
-    [batchId, status, after, limit],
+): Promise<ReadonlyMap<number, number[]>> {
+  const rows = await db.query<{ batchId: number; id: number }>(
+    `select mark.batch as "batchId", m.id
+       from unnest($1::bigint[], $2::bigint[]) as mark (batch, after),
+            lateral (select id from batch_members
+                      where batch_id = mark.batch and status = 'active' and id > mark.after order by id limit $3) as m
+      order by m.id`,
+    [
+      ...arrayParams(
+        marks,
+        ({ batchId }) => batchId,
+        ({ after }) => after,
+      ),
+      limit,
+    ],
   )
-  return rows.map(({ id }) => id)
+  const found = new Map<number, number[]>(marks.map(({ batchId }) => [batchId, []]))
+  for (const { batchId, id } of rows) found.get(batchId)!.push(id)
+  return found
 }
 
 export async function findPhaseBatch(db: Queryable, phaseIds: readonly number[]) {

@@ -1,9 +1,9 @@
-// Writes what a decision changed, set-based, in the caller's transaction. Every update is guarded by the status loaded under the lock:
-// a mismatch means that somebody wrote without the lock, and nothing at all is written.
+// Writes what decisions changed, set-based, in the caller's transaction; the drafts of several batches with the same statements. Every
+// update is guarded by the status loaded under the lock: a mismatch means that somebody wrote without the lock, and nothing at all is written.
 import type { AttemptRecord, Draft } from '../domain/decide/draft.ts'
 import { priorityOf } from '../domain/decide/send.ts'
 import type { EventRecord } from '../domain/event-record.ts'
-import type { Phase, Step } from '../domain/facts.ts'
+import type { Member, Phase, Step } from '../domain/facts.ts'
 import {
   arrayParams,
   idsParam,
@@ -19,79 +19,103 @@ import { updateGuarded } from './guard.ts'
 import { addAddresses } from './member-addresses.ts'
 import { insertSteps, updateDefinitions, updateSteps } from './step-changes.ts'
 
-/** Writes the draft without its messages. The statements are pipelined: the next one's parameters are built while the database runs. */
-export async function writeChanges(tx: Tx, draft: Draft): Promise<void> {
+/** The draft of one transaction on one batch; several when one transaction changes several batches, at the same moment. */
+export type Drafts = readonly [Draft, ...Draft[]]
+
+/** Writes the drafts without their messages. The statements are pipelined: the next one's parameters are built while the database runs. */
+export async function writeChanges(tx: Tx, drafts: Drafts): Promise<void> {
   await Promise.all([
-    writeRows(tx, draft),
-    updatePhases(tx, draft),
-    updateBatch(tx, draft),
-    raiseFailureRevision(tx, draft),
+    writeRows(tx, drafts),
+    updatePhases(tx, drafts),
+    updateBatches(tx, drafts),
+    raiseFailureRevisions(tx, drafts),
   ])
 }
 
 /** The rows of single members and steps, without phases and batch. */
-export async function writeRows(tx: Tx, draft: Draft): Promise<void> {
-  const ids = await insertSteps(tx, draft)
-  const real = (id: number): number => (id < 0 ? ids.get(id)! : id)
+export async function writeRows(tx: Tx, drafts: Drafts): Promise<void> {
+  const real = await insertAllSteps(tx, drafts)
   await Promise.all([
-    updateSteps(tx, draft),
-    updateDefinitions(tx, draft),
-    replaceWaits(tx, draft, real),
-    insertAttempts(tx, draft.batch.id, draft.now, draft.attempts),
-    updateMembers(tx, draft),
-    insertEvents(tx, draft.batch.id, draft.now, draft.actor, draft.events, real),
+    updateSteps(tx, drafts),
+    ...drafts.map((draft) => updateDefinitions(tx, draft)),
+    replaceWaits(tx, drafts, real),
+    insertAttempts(tx, drafts),
+    updateMembers(tx, drafts),
+    insertAllEvents(tx, drafts, real),
   ])
 }
 
-async function replaceWaits(tx: Tx, draft: Draft, real: (id: number) => number): Promise<void> {
-  const gone = [...draft.changedWaits].filter((step) => draft.hadWait(step)).map(({ id }) => id)
-  const deleted =
-    gone.length > 0 &&
-    tx.query('delete from waits where step_id = any($1::bigint[])', [idsParam(gone)])
-  const waiting = [...draft.changedWaits].filter(({ wait }) => wait !== null)
-  const inserted = waiting.length > 0 && insertWaits(tx, draft.batch.id, waiting, real)
-  await Promise.all([deleted, inserted])
+/** The id that a row got, from the one that its draft gave it. */
+type RealId = (draft: Draft, id: number) => number
+
+/** Only failures and removals make steps here, so a statement for each batch will do. */
+async function insertAllSteps(tx: Tx, drafts: Drafts): Promise<RealId> {
+  const ids = new Map<Draft, ReadonlyMap<number, number>>()
+  for (const draft of drafts)
+    if (draft.newSteps.length > 0) ids.set(draft, await insertSteps(tx, draft))
+  return (draft, id) => (id < 0 ? ids.get(draft)!.get(id)! : id)
 }
 
-function insertWaits(
-  tx: Tx,
-  batchId: number,
-  waiting: readonly Step[],
-  real: (id: number) => number,
-): Promise<unknown> {
+interface WaitingStep {
+  readonly draft: Draft
+  readonly step: Step
+}
+
+async function replaceWaits(tx: Tx, drafts: Drafts, real: RealId): Promise<void> {
+  const gone: number[] = []
+  const waiting: WaitingStep[] = []
+  for (const draft of drafts) {
+    for (const step of draft.changedWaits) {
+      if (draft.hadWait(step)) gone.push(step.id)
+      if (step.wait !== null) waiting.push({ draft, step })
+    }
+  }
+  await Promise.all([
+    gone.length > 0 &&
+      tx.query('delete from waits where step_id = any($1::bigint[])', [idsParam(gone)]),
+    waiting.length > 0 && insertWaits(tx, waiting, real),
+  ])
+}
+
+function insertWaits(tx: Tx, waiting: readonly WaitingStep[], real: RealId): Promise<unknown> {
+  const rows = unnestRows({
+    id: '$1::bigint[]',
+    batch: '$2::bigint[]',
+    member: '$3::bigint[]',
+    job_id: '$4::text[]',
+    kind: '$5::int[]',
+  })
   return tx.query(
     `insert into waits (step_id, batch_id, batch_member_id, worker_id, kind, priority, since, wake_at, job_id)
-     select id, $1, member, ($6::text[])[kind], ($7::text[])[kind], ($8::int[])[kind], ($9::timestamptz[])[kind],
+     select id, batch, member, ($6::text[])[kind], ($7::text[])[kind], ($8::int[])[kind], ($9::timestamptz[])[kind],
             ($10::timestamptz[])[kind], job_id
-       from ${unnestRows({ id: '$2::bigint[]', member: '$3::bigint[]', job_id: '$4::text[]', kind: '$5::int[]' })} as w`,
+       from ${rows} as w`,
     [
-      batchId,
       ...arrayParams(
         waiting,
-        (s) => real(s.id),
-        (s) => s.memberId,
-        (s) => (s.wait!.kind === 'job' ? s.wait!.jobId : null),
+        ({ draft, step }) => real(draft, step.id),
+        ({ draft }) => draft.batch.id,
+        ({ step }) => step.memberId,
+        ({ step: { wait } }) => (wait!.kind === 'job' ? wait!.jobId : null),
       ),
       ...kindParams(
         waiting,
-        (s) => s.definition.workerId,
-        (s) => s.wait!.kind,
-        priorityOf,
-        (s) => s.wait!.since,
-        (s) => s.wait!.wakeAt,
+        ({ step }) => step.definition.workerId,
+        ({ step }) => step.wait!.kind,
+        ({ step }) => priorityOf(step),
+        ({ step }) => step.wait!.since,
+        ({ step }) => step.wait!.wakeAt,
       ),
     ],
   )
 }
 
-async function insertAttempts(
-  tx: Tx,
-  batchId: number,
-  now: Date,
-  attempts: readonly AttemptRecord[],
-): Promise<void> {
+async function insertAttempts(tx: Tx, drafts: Drafts): Promise<void> {
+  const attempts: readonly AttemptRecord[] = drafts.flatMap((draft) => draft.attempts)
   if (attempts.length === 0) return
+  const batchIds = drafts.flatMap(({ batch, attempts }) => attempts.map(() => batch.id))
   const rows = unnestRows({
+    batch_id: '$1::bigint[]',
     step_id: '$3::bigint[]',
     job_id: '$4::text[]',
     error: '$5::text[]',
@@ -102,12 +126,12 @@ async function insertAttempts(
   await tx.query(
     `insert into attempts (step_id, batch_id, job_id, attempt, poll, worker_id, sent_at, settled_at, outcome, result_json,
                            error_message, duration_ms)
-     select step_id, $1, job_id, ($9::int[])[kind], ($10::int[])[kind], ($11::text[])[kind], ($12::timestamptz[])[kind], $2,
+     select step_id, batch_id, job_id, ($9::int[])[kind], ($10::int[])[kind], ($11::text[])[kind], ($12::timestamptz[])[kind], $2,
             ($13::text[])[kind], result::jsonb, error, duration_ms
        from ${rows} as a`,
     [
-      batchId,
-      now,
+      idsParam(batchIds),
+      drafts[0].now,
       ...arrayParams(
         attempts,
         (a) => a.stepId,
@@ -129,24 +153,32 @@ async function insertAttempts(
 }
 
 /** Nearly always only outputs change: two columns instead of nine. */
-async function updateMembers(tx: Tx, draft: Draft): Promise<void> {
-  if (draft.changedMembers.size === 0) return
-  const isTransition = draft.events.some(({ entity }) => entity === 'member')
+async function updateMembers(tx: Tx, drafts: Drafts): Promise<void> {
+  const changed = drafts.filter(({ changedMembers }) => changedMembers.size > 0)
+  if (changed.length === 0) return
+  const whole: Draft[] = []
+  const outputs: Member[] = []
+  for (const draft of changed) {
+    if (draft.events.some(({ entity }) => entity === 'member')) whole.push(draft)
+    else outputs.push(...draft.changedMembers)
+  }
   await Promise.all([
-    isTransition ? updateWholeMembers(tx, draft) : updateOutputs(tx, draft),
+    outputs.length > 0 && updateOutputs(tx, outputs),
+    ...whole.map((draft) => updateWholeMembers(tx, draft)),
     addAddresses(
       tx,
-      [...draft.changedMembers].map((member) => ({
-        memberId: member.id,
-        key: member.key,
-        texts: draft.newOutputs(member),
-      })),
+      changed.flatMap((draft) =>
+        [...draft.changedMembers].map((member) => ({
+          memberId: member.id,
+          key: member.key,
+          texts: draft.newOutputs(member),
+        })),
+      ),
     ),
   ])
 }
 
-function updateOutputs(tx: Tx, draft: Draft): Promise<void> {
-  const members = [...draft.changedMembers]
+function updateOutputs(tx: Tx, members: readonly Member[]): Promise<void> {
   return updateGuarded(
     tx,
     'outputs',
@@ -203,19 +235,23 @@ const UPDATE_PHASES = `
                fuse, ${PHASE_COUNTERS.map((_, i) => `n${i}`).join(', ')})
    where p.id = c.id and p.status = c.from_status`
 
-async function updatePhases(tx: Tx, draft: Draft): Promise<void> {
-  if (draft.changedPhases.size === 0) return
-  const phases = [...draft.changedPhases]
+async function updatePhases(tx: Tx, drafts: Drafts): Promise<void> {
+  const phases: Phase[] = []
+  const loaded: string[] = []
+  for (const draft of drafts) {
+    for (const phase of draft.changedPhases) {
+      phases.push(phase)
+      loaded.push(draft.phaseStatusLoaded(phase))
+    }
+  }
+  if (phases.length === 0) return
+  const [statusesLoaded] = arrayParams(loaded, (status) => status)
   const counters = new Map(phases.map((phase) => [phase, countersOf(phase)]))
-  await updateGuarded(
-    tx,
-    'phases',
-    phases.length,
-    UPDATE_PHASES,
-    arrayParams(
+  await updateGuarded(tx, 'phases', phases.length, UPDATE_PHASES, [
+    idsParam(phases.map(({ id }) => id)),
+    statusesLoaded,
+    ...arrayParams(
       phases,
-      (p) => p.id,
-      (p) => draft.phaseStatusLoaded(p),
       (p) => p.status,
       (p) => p.skippedBecause,
       (p) => timeParam(p.dueAt),
@@ -226,49 +262,77 @@ async function updatePhases(tx: Tx, draft: Draft): Promise<void> {
       (p) => p.fuseAcknowledged,
       ...PHASE_COUNTERS.map((_, i) => (p: Phase) => counters.get(p)![i]!),
     ),
+  ])
+}
+
+const UPDATE_BATCHES = `
+  update batches b
+     set status = c.status, runbook_version = c.version,
+         runbook_id = case when b.runbook_version = c.version then b.runbook_id else
+                        (select r.id from runbooks r where lower(r.name) = b.runbook_name and r.version = c.version) end,
+         batch_start_time = c.start_time, failed_in_init = c.failed_in_init, current_phase = c.current_phase,
+         init_dispatched_at = c.init_at, activated_at = c.activated_at, ended_at = c.ended_at, held_at = c.held_at,
+         held_by = c.held_by, held_reason = c.held_reason, outputs_json = c.outputs::jsonb,
+         ${batchCounters.map(([, column], i) => `${column} = c.n${i}`).join(', ')}
+    from unnest($1::bigint[], $2::text[], $3::text[], $4::int[], $5::timestamptz[], $6::bool[], $7::text[], $8::timestamptz[],
+                $9::timestamptz[], $10::timestamptz[], $11::timestamptz[], $12::text[], $13::text[], $14::text[],
+                ${batchCounters.map((_, i) => `$${i + 15}::int[]`).join(', ')})
+         as c (id, from_status, status, version, start_time, failed_in_init, current_phase, init_at, activated_at, ended_at, held_at,
+               held_by, held_reason, outputs, ${batchCounters.map((_, i) => `n${i}`).join(', ')})
+   where b.id = c.id and b.status = c.from_status`
+
+async function updateBatches(tx: Tx, drafts: Drafts): Promise<void> {
+  const changed = drafts.filter(({ isBatchChanged }) => isBatchChanged)
+  if (changed.length === 0) return
+  const values = arrayParams(
+    changed,
+    ({ batch }) => batch.id,
+    ({ batchStatusLoaded }) => batchStatusLoaded,
+    ({ batch }) => batch.status,
+    ({ batch }) => batch.runbookVersion,
+    ({ batch }) => timeParam(batch.startTime),
+    ({ batch }) => batch.failedInInit,
+    ({ batch }) => batch.currentPhase,
+    ({ batch }) => timeParam(batch.initDispatchedAt),
+    ({ batch }) => timeParam(batch.activatedAt),
+    ({ batch }) => timeParam(batch.endedAt),
+    ({ batch }) => timeParam(batch.heldAt),
+    ({ batch }) => batch.heldBy,
+    ({ batch }) => batch.heldReason,
+    ({ batch }) => JSON.stringify(batch.outputs),
+    ...batchCounters.map(
+      ([property]) =>
+        ({ batch }: Draft) =>
+          batch[property],
+    ),
+  )
+  await updateGuarded(tx, 'batches', changed.length, UPDATE_BATCHES, values)
+}
+
+async function raiseFailureRevisions(tx: Tx, drafts: Drafts): Promise<void> {
+  const failing = drafts.filter(({ failureChanges }) => failureChanges > 0)
+  if (failing.length === 0) return
+  await tx.query(
+    `update batches b set failure_revision = b.failure_revision + c.by
+       from unnest($1::bigint[], $2::int[]) as c (id, by) where b.id = c.id`,
+    arrayParams(
+      failing,
+      ({ batch }) => batch.id,
+      ({ failureChanges }) => failureChanges,
+    ),
   )
 }
 
-const UPDATE_BATCH = `
-  update batches
-     set status = $3, runbook_version = $4,
-         runbook_id = case when runbook_version = $4 then runbook_id else
-                        (select r.id from runbooks r where lower(r.name) = runbook_name and r.version = $4) end,
-         batch_start_time = $5, failed_in_init = $6, current_phase = $7,
-         init_dispatched_at = $8, activated_at = $9, ended_at = $10, held_at = $11, held_by = $12, held_reason = $13,
-         outputs_json = $14::jsonb, ${batchCounters.map(([, column], i) => `${column} = $${i + 15}`).join(', ')}
-   where id = $1 and status = $2`
-
-async function updateBatch(
-  tx: Tx,
-  { batch, batchStatusLoaded, isBatchChanged }: Draft,
-): Promise<void> {
-  if (!isBatchChanged) return
-  await updateGuarded(tx, 'batch', 1, UPDATE_BATCH, [
-    batch.id,
-    batchStatusLoaded,
-    batch.status,
-    batch.runbookVersion,
-    batch.startTime,
-    batch.failedInInit,
-    batch.currentPhase,
-    batch.initDispatchedAt,
-    batch.activatedAt,
-    batch.endedAt,
-    batch.heldAt,
-    batch.heldBy,
-    batch.heldReason,
-    JSON.stringify(batch.outputs),
-    ...batchCounters.map(([property]) => batch[property]),
-  ])
-}
-
-async function raiseFailureRevision(tx: Tx, { batch, failureChanges }: Draft): Promise<void> {
-  if (failureChanges === 0) return
-  await tx.query('update batches set failure_revision = failure_revision + $2 where id = $1', [
-    batch.id,
-    failureChanges,
-  ])
+function insertAllEvents(tx: Tx, drafts: Drafts, real: RealId): Promise<void> {
+  const [{ now, actor }] = drafts
+  const rows = drafts.flatMap((draft) =>
+    draft.events.map((event) => ({
+      event,
+      batchId: draft.batch.id,
+      stepId: event.stepId === null ? null : real(draft, event.stepId),
+    })),
+  )
+  return insertEventRows(tx, now, actor, rows)
 }
 
 export async function insertEvents(
@@ -277,10 +341,26 @@ export async function insertEvents(
   now: Date,
   actor: string,
   events: readonly EventRecord[],
-  real: (id: number) => number = (id) => id,
+): Promise<void> {
+  const rows = events.map((event) => ({ event, batchId, stepId: event.stepId }))
+  await insertEventRows(tx, now, actor, rows)
+}
+
+interface EventRow {
+  readonly event: EventRecord
+  readonly batchId: number | null
+  readonly stepId: number | null
+}
+
+async function insertEventRows(
+  tx: Tx,
+  now: Date,
+  actor: string,
+  events: readonly EventRow[],
 ): Promise<void> {
   if (events.length === 0) return
   const rows = unnestRows({
+    batch: '$2::bigint[]',
     member: '$4::bigint[]',
     step: '$5::bigint[]',
     job_id: '$6::text[]',
@@ -291,29 +371,31 @@ export async function insertEvents(
   await tx.query(
     `insert into events (at, batch_id, actor, entity, event, from_status, to_status, batch_member_id, phase_id, step_id, attempt,
                          job_id, because, details)
-     select $1, $2, $3, ($10::text[])[kind], ($11::text[])[kind], ($12::text[])[kind], ($13::text[])[kind], member,
+     select $1, batch, $3, ($10::text[])[kind], ($11::text[])[kind], ($12::text[])[kind], ($13::text[])[kind], member,
             ($14::bigint[])[kind], step, ($15::int[])[kind], job_id, because, details::jsonb
        from ${rows} as e`,
     [
       now,
-      batchId,
+      ...arrayParams(events, (row) => row.batchId),
       actor,
       ...arrayParams(
         events,
-        (e) => e.memberId,
-        (e) => (e.stepId === null ? null : real(e.stepId)),
-        (e) => e.jobId,
-        (e) => e.because,
+        ({ event }) => event.memberId,
+        ({ stepId }) => stepId,
+        ({ event }) => event.jobId,
+        ({ event }) => event.because,
       ),
-      lineParam(events, (e) => (e.details === null ? null : JSON.stringify(e.details))),
+      lineParam(events, ({ event }) =>
+        event.details === null ? null : JSON.stringify(event.details),
+      ),
       ...kindParams(
         events,
-        (e) => e.entity,
-        (e) => e.event,
-        (e) => e.from,
-        (e) => e.to,
-        (e) => e.phaseId,
-        (e) => e.attempt,
+        ({ event }) => event.entity,
+        ({ event }) => event.event,
+        ({ event }) => event.from,
+        ({ event }) => event.to,
+        ({ event }) => event.phaseId,
+        ({ event }) => event.attempt,
       ),
     ],
   )

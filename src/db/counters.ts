@@ -73,8 +73,12 @@ const ADD = `
    where p.id = c.id and p.id = any($1::bigint[])
   returning p.id, array[${PHASE_COUNTERS.map((name) => `p.${name}`).join(', ')}]::bigint[] as counts`
 
+const LOCK_IN_ORDER =
+  'select from phase_executions where id = any($1::bigint[]) order by id for no key update'
+
 /**
- * Adds to each phase its difference to `before`, and gives it the sums. expanded_through only moves forward.
+ * Adds to each phase its difference to `before`, and gives it the sums. expanded_through only moves forward. Several phases are locked
+ * in the order of their ids first: the update itself promises no order, and transactions over the same batches would deadlock.
  */
 export async function addToCounters(
   tx: Tx,
@@ -88,19 +92,21 @@ export async function addToCounters(
     const by = countersOf(phase).map((value, i) => value - were[i]!)
     return { id: phase.id, through: phase.expandedThrough, by }
   })
-  const rows = await tx.query<{ id: number; counts: number[] }>(
-    ADD,
-    arrayParams(
-      differences,
-      ({ id }) => id,
-      ({ through }) => through,
-      ...PHASE_COUNTERS.map(
-        (_, i) =>
-          ({ by }: { by: readonly number[] }) =>
-            by[i]!,
-      ),
+  const values = arrayParams(
+    differences,
+    ({ id }) => id,
+    ({ through }) => through,
+    ...PHASE_COUNTERS.map(
+      (_, i) =>
+        ({ by }: { by: readonly number[] }) =>
+          by[i]!,
     ),
   )
+  // Sent together: the server runs them in order.
+  const [, rows] = await Promise.all([
+    phases.length > 1 && tx.query(LOCK_IN_ORDER, [values[0]]),
+    tx.query<{ id: number; counts: number[] }>(ADD, values),
+  ])
   const sums = new Map(rows.map(({ id, counts }) => [id, counts]))
   for (const phase of phases) setCounters(phase, sums.get(phase.id)!)
 }

@@ -17,59 +17,87 @@ const BATCH = `
 /** Without an epoch PostgreSQL shows that the database was restored, and nothing may be decided yet. */
 export type LockedBatch = Omit<Batch, 'epoch'> & { readonly epoch: string | null }
 
+/** Locks the batch exclusively and reads it; null when there is none. */
+export async function lockBatch(tx: Tx, batchId: number): Promise<LockedBatch | null> {
+  return (await lockAndRead(tx, [batchId]))[0] ?? null
+}
+
 /**
- * Locks the batch exclusively and reads it; null when there is none. The row is current, but the active version was read when the wait
- * for the lock began and may be older than the version the lock's last owner upgraded to. So the greater counts.
+ * Locks batches exclusively, in the order of their ids, and reads those that exist. A row is current, but the active version was read
+ * when the wait for the lock began and may be older than the version the lock's last owner upgraded to. So the greater counts.
  *
  * Not `for update`: that would also wait for everybody who only refers to the batch by a foreign key, such as a tick's new reviews.
  */
-export async function lockBatch(tx: Tx, batchId: number): Promise<LockedBatch | null> {
-  await tx.query('select pg_advisory_xact_lock($1)', [lockKey(batchId)])
-  const rows = await tx.query<LockedBatch>(
-    `select ${BATCH} from batches where id = $1 for no key update`,
-    [batchId],
-  )
-  return rows[0] ?? null
+export async function lockAndRead(tx: Tx, batchIds: readonly number[]): Promise<LockedBatch[]> {
+  const [, rows] = await Promise.all([
+    lockBatches(tx, batchIds),
+    tx.query<LockedBatch>(
+      `select ${BATCH} from batches where id = any($1::bigint[]) order by id for no key update`,
+      [idsParam(batchIds)],
+    ),
+  ])
+  return rows
 }
 
 /**
- * Locks the batch shared and reads it. Not by row locks alone: a stream of sharers would starve a hold or a cancel, while the queue of
- * an advisory lock is fair.
+ * Locks batches shared, in the order of their ids, and reads those that exist. Not by row locks alone: a stream of sharers would starve
+ * a hold or a cancel, while the queue of an advisory lock is fair.
  */
-export async function shareBatch(tx: Tx, batchId: number): Promise<LockedBatch | null> {
+export async function shareAndRead(tx: Tx, batchIds: readonly number[]): Promise<LockedBatch[]> {
   const [, rows] = await Promise.all([
-    tx.query('select pg_advisory_xact_lock_shared($1)', [lockKey(batchId)]),
-    tx.query<LockedBatch>(`select ${BATCH} from batches where id = $1 for key share`, [batchId]),
+    tx.query(`select pg_advisory_xact_lock_shared(-id) from ${IN_ORDER}`, [idsParam(batchIds)]),
+    tx.query<LockedBatch>(
+      `select ${BATCH} from batches where id = any($1::bigint[]) order by id for key share`,
+      [idsParam(batchIds)],
+    ),
   ])
-  return rows[0] ?? null
+  return rows
 }
 
-/** Locks these batches exclusively, in the order of their ids. For changes that touch only their waits. */
+const LOCK_TIMEOUT_MS = 500
+
+/** For a transaction over several batches: it must not keep those it has locked from others while it waits long for the next. */
+export async function limitLockWaits(tx: Tx): Promise<void> {
+  await tx.query(`select set_config('lock_timeout', $1, true)`, [`${LOCK_TIMEOUT_MS}ms`])
+}
+
+/** Locks these batches exclusively, in the order of their ids. Alone only for changes that touch nothing but their waits. */
 export async function lockBatches(tx: Tx, batchIds: readonly number[]): Promise<void> {
-  await tx.query(
-    'select pg_advisory_xact_lock(-id) from (select id from unnest($1::bigint[]) as b (id) order by id) as b',
-    [batchIds],
-  )
+  await tx.query(`select pg_advisory_xact_lock(-id) from ${IN_ORDER}`, [idsParam(batchIds)])
 }
 
 /** Batches have small negative keys. Other locks have positive keys (migrate.ts) or 64-bit hashes, which do not come near. */
-const lockKey = (batchId: number): number => -batchId
+const IN_ORDER = '(select id from unnest($1::bigint[]) as b (id) order by id) as b'
 
-type PhaseRow = Omit<Phase, 'steps' | 'members'> & CounterRow
+type PhaseRow = Omit<Phase, 'steps' | 'members'> & CounterRow & { readonly batchId: number }
 
 export async function loadPhases(db: Queryable, batchId: number): Promise<Phase[]> {
+  return (await loadPhasesOf(db, [batchId])).get(batchId) ?? []
+}
+
+/** By batch, each in the order of creation. */
+export async function loadPhasesOf(
+  db: Queryable,
+  batchIds: readonly number[],
+): Promise<ReadonlyMap<number, Phase[]>> {
   const rows = await db.query<PhaseRow>(
-    `select id, phase_name as name, phase_index as index, offset_minutes as "offsetMinutes",
+    `select id, batch_id as "batchId", phase_name as name, phase_index as index, offset_minutes as "offsetMinutes",
             runbook_version as "runbookVersion", due_at as "dueAt", status, skipped_because as "skippedBecause",
             dispatched_at as "dispatchedAt", expanded_through as "expandedThrough", expanded_at as "expandedAt",
             completed_at as "completedAt", fuse_acknowledged as "fuseAcknowledged",
             ${PHASE_COUNTERS.join(', ')}
-       from phase_executions where batch_id = $1`,
-    [batchId],
+       from phase_executions where batch_id = any($1::bigint[])`,
+    [idsParam(batchIds)],
   )
   // Sorted here: with `order by id` the server may read the phases of all batches.
   rows.sort((a, b) => a.id - b.id)
-  return rows.map((row) => ({
+  const found = new Map<number, Phase[]>(batchIds.map((id) => [id, []]))
+  for (const row of rows) found.get(row.batchId)!.push(phaseIn(row))
+  return found
+}
+
+function phaseIn(row: PhaseRow): Phase {
+  return {
     id: row.id,
     name: row.name,
     index: row.index,
@@ -84,7 +112,7 @@ export async function loadPhases(db: Queryable, batchId: number): Promise<Phase[
     completedAt: row.completedAt,
     fuseAcknowledged: row.fuseAcknowledged,
     ...phaseCounts(row),
-  }))
+  }
 }
 
 interface MemberColumns {

@@ -1,6 +1,7 @@
 // Holds in force. A transaction that sends jobs shares the lock of holds and reads them under it; setting or ending a hold takes the
 // lock exclusively. So nothing is sent once a hold is committed.
 import { HOLD_SCOPES, type Hold, type HoldScope, type HoldTarget } from '../domain/holds.ts'
+import { idsParam } from './arrays.ts'
 import { Conditions } from './conditions.ts'
 import type { Queryable, Tx } from './db.ts'
 
@@ -30,24 +31,28 @@ const HOLD = `h.scope, h.target, h.batch_id as "batchId", h.member_id as "member
   (select member_key from batch_members m where m.id = h.member_id) as "memberKey",
   h.held_at as "heldAt", h.held_by as "heldBy", h.held_reason as reason`
 
-/** Holds that concern the batch, besides its own. Each part by an index, for kept query plans. */
-export function loadHolds(db: Queryable, batchId: number): Promise<Hold[]> {
+/** Holds that concern the batch, besides its own. */
+export const loadHolds = (db: Queryable, batchId: number): Promise<Hold[]> =>
+  loadHoldsOf(db, [batchId])
+
+/** Holds that concern any of the batches, besides their own. Each part by an index, for kept query plans. */
+export function loadHoldsOf(db: Queryable, batchIds: readonly number[]): Promise<Hold[]> {
   return db.query<Hold>(
     `select ${HOLD} from holds h where h.scope in ('system', 'worker')
      union all
      select ${HOLD} from holds h
-      where h.scope = 'runbook' and h.target = (select runbook_name from batches where id = $1)
+      where h.scope = 'runbook' and h.target = any(array(select runbook_name from batches where id = any($1::bigint[])))
      union all
-     select ${HOLD} from holds h where h.scope = 'member' and h.batch_id = $1`,
-    [batchId],
+     select ${HOLD} from holds h where h.scope = 'member' and h.batch_id = any($1::bigint[])`,
+    [idsParam(batchIds)],
   )
 }
 
 /** The same under the lock that senders share: no hold begins or ends before this transaction has. */
-export async function shareHolds(tx: Tx, batchId: number): Promise<Hold[]> {
+export async function shareHolds(tx: Tx, batchIds: readonly number[]): Promise<Hold[]> {
   const [, holds] = await Promise.all([
     tx.query('select pg_advisory_xact_lock_shared($1)', [HOLDS_LOCK]),
-    loadHolds(tx, batchId),
+    loadHoldsOf(tx, batchIds),
   ])
   return holds
 }

@@ -42,11 +42,11 @@ export async function insertPhases(
 /** The last member with steps, by phase. */
 export async function loadMarks(
   db: Queryable,
-  batchId: number,
+  batchIds: readonly number[],
 ): Promise<ReadonlyMap<number, number>> {
   const rows = await db.query<{ id: number; through: number }>(
-    'select id, expanded_through as through from phase_executions where batch_id = $1',
-    [batchId],
+    'select id, expanded_through as through from phase_executions where batch_id = any($1::bigint[])',
+    [idsParam(batchIds)],
   )
   return new Map(rows.map(({ id, through }) => [id, through]))
 }

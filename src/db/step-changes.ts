@@ -1,6 +1,7 @@
 // Writes the steps that a decision made or changed, set-based. Every update is guarded by the status that was loaded.
 import type { Draft } from '../domain/decide/draft.ts'
 import type { Step } from '../domain/facts.ts'
+import type { StepStatus } from '../domain/transitions.ts'
 import { arrayParams, jsonText, kindParams, lineParam, timeParam, unnestRows } from './arrays.ts'
 import type { Tx } from './db.ts'
 import { updateGuarded } from './guard.ts'
@@ -9,7 +10,6 @@ export async function insertSteps(
   tx: Tx,
   { newSteps, batch }: Draft,
 ): Promise<ReadonlyMap<number, number>> {
-  if (newSteps.length === 0) return new Map()
   // Identity values rise in the order of the rows. A new row may be cancelled already: an init step that a version adds while the
   // running one fails in the same change.
   const rows = await tx.query<{ id: number }>(
@@ -59,22 +59,31 @@ const definitionValues: ((step: Step) => string | number | null)[] = [
   (s) => s.definition.timeoutSec,
 ]
 
+interface ChangedStep {
+  readonly step: Step
+  /** The status that was loaded, or inserted just now. */
+  readonly loaded: StepStatus
+}
+
 /** Three statements, as sent, succeeded and other steps change different columns. */
-export async function updateSteps(tx: Tx, draft: Draft): Promise<void> {
-  const sent: Step[] = []
+export async function updateSteps(tx: Tx, drafts: readonly [Draft, ...Draft[]]): Promise<void> {
+  const [{ now }] = drafts
+  const sent: ChangedStep[] = []
   const succeeded: Step[] = []
-  const others: Step[] = []
-  for (const step of draft.changedSteps) {
-    if (step.id < 0) continue
-    const loaded = draft.statusLoaded(step)
-    if (step.status === 'dispatched' && loaded !== 'dispatched') sent.push(step)
-    else if (loaded === 'dispatched' && isPlainSuccess(step)) succeeded.push(step)
-    else if (draft.isStepWritten(step)) others.push(step)
+  const others: ChangedStep[] = []
+  for (const draft of drafts) {
+    for (const step of draft.changedSteps) {
+      if (step.id < 0) continue
+      const loaded = draft.statusLoaded(step) ?? 'pending'
+      if (step.status === 'dispatched' && loaded !== 'dispatched') sent.push({ step, loaded })
+      else if (loaded === 'dispatched' && isPlainSuccess(step)) succeeded.push(step)
+      else if (draft.isStepWritten(step)) others.push({ step, loaded })
+    }
   }
   await Promise.all([
-    sent.length > 0 && updateSent(tx, draft, sent),
-    succeeded.length > 0 && updateSucceeded(tx, draft, succeeded),
-    others.length > 0 && updateOthers(tx, draft, others),
+    sent.length > 0 && updateSent(tx, now, sent),
+    succeeded.length > 0 && updateSucceeded(tx, now, succeeded),
+    others.length > 0 && updateOthers(tx, others),
   ])
 }
 
@@ -87,7 +96,7 @@ const isPlainSuccess = (step: Step): boolean =>
   step.pollStartedAt === null &&
   step.lateResult === undefined
 
-function updateSucceeded(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void> {
+function updateSucceeded(tx: Tx, now: Date, steps: readonly Step[]): Promise<void> {
   return updateGuarded(
     tx,
     'success',
@@ -98,7 +107,7 @@ function updateSucceeded(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<
        from ${unnestRows({ id: '$2::bigint[]', attempt: '$3::int[]', result: `string_to_array($4, E'\\n', '')` })} as c
       where s.id = c.id and s.status = 'dispatched' and s.attempt = c.attempt`,
     [
-      draft.now,
+      now,
       ...arrayParams(
         steps,
         (s) => s.id,
@@ -109,7 +118,7 @@ function updateSucceeded(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<
   )
 }
 
-function updateSent(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void> {
+function updateSent(tx: Tx, now: Date, steps: readonly ChangedStep[]): Promise<void> {
   const rows = unnestRows({
     id: '$2::bigint[]',
     job_id: '$3::text[]',
@@ -127,27 +136,27 @@ function updateSent(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void>
        from ${rows} as c
       where s.id = c.id and s.status = ($6::text[])[c.kind]`,
     [
-      draft.now,
+      now,
       ...arrayParams(
         steps,
-        (s) => s.id,
-        (s) => s.jobId,
+        ({ step }) => step.id,
+        ({ step }) => step.jobId,
       ),
-      lineParam(steps, (s) => JSON.stringify(s.params)),
+      lineParam(steps, ({ step }) => JSON.stringify(step.params)),
       ...kindParams(
         steps,
-        (s) => draft.statusLoaded(s) ?? 'pending',
-        (s) => s.attempt,
-        (s) => s.retryCount,
-        (s) => s.functionName,
-        (s) => s.deadlineAt,
+        ({ loaded }) => loaded,
+        ({ step }) => step.attempt,
+        ({ step }) => step.retryCount,
+        ({ step }) => step.functionName,
+        ({ step }) => step.deadlineAt,
       ),
     ],
   )
 }
 
 /** A withdrawn job may be sent again in the same change: then this writes what `updateSent` does. */
-function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void> {
+function updateOthers(tx: Tx, steps: readonly ChangedStep[]): Promise<void> {
   return updateGuarded(
     tx,
     'steps',
@@ -170,26 +179,26 @@ function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<voi
       where s.id = c.id and s.status = c.from_status`,
     arrayParams(
       steps,
-      (s) => s.id,
-      (s) => draft.statusLoaded(s) ?? 'pending',
-      (s) => s.status,
-      (s) => s.attempt,
-      (s) => s.retryCount,
-      (s) => timeParam(s.retryAfter),
-      (s) => s.jobId,
-      (s) => timeParam(s.deadlineAt),
-      (s) => timeParam(s.completedAt),
-      (s) => s.error,
-      (s) => jsonText(s.result),
-      (s) => timeParam(s.pollStartedAt),
-      (s) => timeParam(s.lastPolledAt),
-      (s) => s.pollCount,
-      (s) => timeParam(s.pollTimeoutAt),
-      (s) => jsonText(s.lateResult),
-      (s) => s.mayHaveEffect,
-      (s) => timeParam(s.dispatchedAt),
-      (s) => s.functionName,
-      (s) => (s.dispatchedAt === null ? null : JSON.stringify(s.params)),
+      ({ step }) => step.id,
+      ({ loaded }) => loaded,
+      ({ step }) => step.status,
+      ({ step }) => step.attempt,
+      ({ step }) => step.retryCount,
+      ({ step }) => timeParam(step.retryAfter),
+      ({ step }) => step.jobId,
+      ({ step }) => timeParam(step.deadlineAt),
+      ({ step }) => timeParam(step.completedAt),
+      ({ step }) => step.error,
+      ({ step }) => jsonText(step.result),
+      ({ step }) => timeParam(step.pollStartedAt),
+      ({ step }) => timeParam(step.lastPolledAt),
+      ({ step }) => step.pollCount,
+      ({ step }) => timeParam(step.pollTimeoutAt),
+      ({ step }) => jsonText(step.lateResult),
+      ({ step }) => step.mayHaveEffect,
+      ({ step }) => timeParam(step.dispatchedAt),
+      ({ step }) => step.functionName,
+      ({ step }) => (step.dispatchedAt === null ? null : JSON.stringify(step.params)),
     ),
   )
 }

@@ -177,21 +177,21 @@ export interface StepsToLoad {
 }
 
 /**
- * The steps of these members that can still matter: phase steps that have not passed, and all rollback and removal steps.
+ * The steps of these batches' members that can still matter: phase steps that have not passed, and all rollback and removal steps.
  *
  * Most steps are untouched, and five numbers describe them; those with a result were just sent. A chunk's steps come as one array per
  * column. As rows of 22 columns they took a quarter of a result's time.
  */
 export async function loadStepsOfMembers(
   db: Queryable,
-  batchId: number,
+  batchIds: readonly number[],
   memberIds: readonly number[],
   selection: StepsToLoad = {},
 ): Promise<LoadedSteps> {
   const members = idsParam(memberIds)
   const [columns, waits] = await Promise.all([
     loadStepColumns(db, members, selection.all ?? false),
-    loadWaits(db, batchId, members),
+    loadWaits(db, idsParam(batchIds), members),
   ])
   const { short, others } = splitShort(columns, waits, selection)
   const [rows, compensation] = await Promise.all([
@@ -222,14 +222,14 @@ async function loadStepColumns(db: Queryable, members: string, all: boolean): Pr
 const WAIT_KINDS = ['slot', 'job', 'retry', 'poll'] as const
 
 /** The members' waits, and whether they have any rollback or removal step (nearly always none). */
-async function loadWaits(db: Queryable, batchId: number, members: string): Promise<WaitColumns> {
+async function loadWaits(db: Queryable, batches: string, members: string): Promise<WaitColumns> {
   const [columns] = await db.query<WaitColumns>(
     `select ${integerArray('step_id', 'stepIds')}, ${integerArray(`array_position('{${WAIT_KINDS}}'::text[], kind)`, 'waitKinds')},
             ${integerArray(epochMs('since'), 'sinces')}, ${integerArray(`coalesce(${epochMs('wake_at')}, 0)`, 'wakes')},
             exists (select from step_executions
                      where kind in ('rollback', 'removal') and batch_member_id = any($2::bigint[])) as "hasCompensation"
-       from waits where batch_id = $1 and batch_member_id = any($2::bigint[])`,
-    [batchId, members],
+       from waits where batch_id = any($1::bigint[]) and batch_member_id = any($2::bigint[])`,
+    [batches, members],
   )
   return columns!
 }

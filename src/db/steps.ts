@@ -1,7 +1,7 @@
 // Bulk statements on steps: rows for every member of a phase, cancelling a whole batch, recounting.
 import type { StepDefinition } from '../domain/facts.ts'
 import { STEP_STATUSES } from '../domain/transitions.ts'
-import { arrayParams, idsParam, integerArray } from './arrays.ts'
+import { arrayParams, integerArray } from './arrays.ts'
 import { PHASE_COUNTERS } from './counters.ts'
 import type { Tx } from './db.ts'
 import { FAILED_STEPS, OPEN_STEPS, PASSED_STEPS } from './status-lists.ts'
@@ -15,28 +15,43 @@ export interface NewSteps {
   readonly places: readonly number[]
 }
 
+/** Members of a batch in one of its phases. */
+export interface MembersInPhase {
+  readonly batchId: number
+  readonly phaseId: number
+  readonly memberIds: readonly number[]
+}
+
+interface MemberInPhase extends Omit<MembersInPhase, 'memberIds'> {
+  readonly memberId: number
+}
+
+/** Once each: two messages of one chunk may name the same joiner. */
+const eachOf = (all: readonly MembersInPhase[]): MemberInPhase[] =>
+  all.flatMap(({ memberIds, ...phase }) =>
+    [...new Set(memberIds)].map((memberId) => ({ ...phase, memberId })),
+  )
+
 /**
- * One row per member and definition; existing rows are kept and not returned. Nearly always there are none, and none appear meanwhile:
- * the members or their batch are locked. Checking first costs a tenth of "on conflict" for every row.
+ * One row per member and definition, of several phases if their definitions are the same; existing rows are kept and not returned.
+ * Nearly always there are none, and none appear meanwhile: the members or their batch are locked. Checking first costs a tenth of
+ * "on conflict" for every row.
  */
 export async function insertPhaseSteps(
   tx: Tx,
-  batchId: number,
-  phaseId: number,
-  memberIds: readonly number[],
+  phases: readonly MembersInPhase[],
   definitions: readonly StepDefinition[],
 ): Promise<NewSteps> {
-  // Two messages of one chunk may name the same joiner.
-  const members = [...new Set(memberIds)]
-  const without = await listWithoutSteps(tx, phaseId, members)
+  const members = eachOf(phases)
+  const without = await listWithoutSteps(tx, phases)
   const [made] = await tx.query<NewSteps>(
     `with made as (
      insert into step_executions (batch_id, kind, phase_execution_id, batch_member_id, runbook_version, step_name, step_index,
        worker_id, on_failure, is_poll_step, poll_interval_sec, poll_timeout_sec, max_retries, retry_interval_sec,
        retry_backoff, retry_max_interval_sec, timeout_sec, status)
-     select $1, 'phase', $2, m.id, version, name, index, worker, on_failure, poll_interval is not null, poll_interval,
+     select m.batch, 'phase', m.phase, m.id, version, name, index, worker, on_failure, poll_interval is not null, poll_interval,
             poll_timeout, retries, retry_interval, backoff, retry_cap, timeout, 'pending'
-       from unnest($3::bigint[]) as m (id)
+       from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as m (batch, phase, id)
       cross join unnest($4::int[], $5::text[], $6::int[], $7::text[], $8::text[], $9::int[], $10::int[], $11::int[], $12::int[],
                         $13::text[], $14::int[], $15::int[])
             as p (version, name, index, worker, on_failure, poll_interval, poll_timeout, retries, retry_interval, backoff,
@@ -46,9 +61,12 @@ export async function insertPhaseSteps(
      returning id, batch_member_id, step_index)
      select ${integerArray('id', 'ids')}, ${integerArray('batch_member_id', 'memberIds')}, ${integerArray('step_index', 'places')} from made`,
     [
-      batchId,
-      phaseId,
-      idsParam(members),
+      ...arrayParams(
+        members,
+        (m) => m.batchId,
+        (m) => m.phaseId,
+        (m) => m.memberId,
+      ),
       ...arrayParams(
         definitions,
         (p) => p.runbookVersion,
@@ -70,20 +88,23 @@ export async function insertPhaseSteps(
 }
 
 /**
- * Members without a step in the phase. One lookup each: with `not exists` the planner read all steps while a phase was being written,
+ * Members without a step in their phase. One lookup each: with `not exists` the planner read all steps while a phase was being written,
  * which took a third as long as the writing.
  */
 export async function listWithoutSteps(
   tx: Tx,
-  phaseId: number,
-  memberIds: readonly number[],
+  phases: readonly MembersInPhase[],
 ): Promise<number[]> {
   const rows = await tx.query<{ id: number }>(
-    `select g.id from unnest($2::bigint[]) as g (id)
+    `select g.id from unnest($1::bigint[], $2::bigint[]) as g (phase, id)
       where (select s.id from step_executions s
-              where s.kind = 'phase' and s.batch_member_id = g.id and s.phase_execution_id = $1 limit 1) is null
+              where s.kind = 'phase' and s.batch_member_id = g.id and s.phase_execution_id = g.phase limit 1) is null
       order by g.id`,
-    [phaseId, memberIds],
+    arrayParams(
+      eachOf(phases),
+      ({ phaseId }) => phaseId,
+      ({ memberId }) => memberId,
+    ),
   )
   return rows.map(({ id }) => id)
 }

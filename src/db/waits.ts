@@ -121,28 +121,27 @@ export async function listBatchesWaiting(db: Queryable, workerId: string): Promi
 }
 
 /**
- * Counts the other batches that wait for the worker, up to `most`, later ones first: earlier ones have had their turn, and the index
- * is full of their deleted rows. Listing all 300 took 3 ms, in every transaction.
+ * Batches that wait for the worker, up to `most`, those after `batchId` first: earlier ones have had their turn, and the index is full
+ * of their deleted rows. Listing all 300 took 3 ms, in every transaction.
  */
-export async function countRivals(
+export async function listRivals(
   db: Queryable,
   workerId: string,
   batchId: number,
   most: number,
-): Promise<number> {
+): Promise<number[]> {
   const next = (than: string) =>
     `select w.batch_id from waits w where w.worker_id = $1 and w.kind = 'slot' and w.batch_id > ${than} order by w.batch_id limit 1`
-  const [row] = await db.query<{ rivals: number }>(
+  const rows = await db.query<{ id: number }>(
     `with recursive later (id) as (
        (${next('$2')}) union all select (${next('later.id')}) from later where later.id is not null),
      earlier (id) as (
        (${next('0')}) union all select (${next('earlier.id')}) from earlier where earlier.id < $2)
-     select count(*)::int as rivals from (
-       select from (select id from later union all select id from earlier where id < $2) as rival
-        where exists (select from batches b where b.id = rival.id and ${BATCH_IS_FREE}) limit $3) as counted`,
+     select id from (select id from later union all select id from earlier where id <= $2) as rival
+      where exists (select from batches b where b.id = rival.id and ${BATCH_IS_FREE}) limit $3`,
     [workerId, batchId, most],
   )
-  return row!.rivals
+  return rows.map(({ id }) => id)
 }
 
 /** The worker's unsettled jobs, by batch. */
@@ -157,32 +156,50 @@ export async function countOutstanding(
   return new Map(rows.map(({ batchId, jobs }) => [batchId, jobs]))
 }
 
-/** The batch's next steps for this worker, without those of held members: compensation first, then by waiting time. `take` locks them; concurrent callers skip them. */
+/** Free slots of a worker for a batch. */
+export interface SlotsToFill {
+  readonly workerId: string
+  readonly batchId: number
+  readonly slots: number
+}
+
+/**
+ * The batches' next steps for these workers, as many as there are slots, without those of held members: compensation first, then by
+ * waiting time. `take` locks them; concurrent callers skip them.
+ */
 export async function listQueued(
   db: Queryable,
-  workerId: string,
-  batchId: number,
-  limit: number,
-  lock: 'none' | 'take' = 'none',
-  heldMembers: Iterable<number> = [],
+  wanted: readonly SlotsToFill[],
+  lock: 'none' | 'take',
+  heldMembers: Iterable<number>,
 ): Promise<DueWait[]> {
   return db.query<DueWait>(
-    `select step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId" from waits
-      where worker_id = $1 and kind = 'slot' and batch_id = $2
-        and (batch_member_id is null or batch_member_id <> all($4::bigint[]))
-      order by priority, since, step_id limit $3
-      ${lock === 'take' ? 'for update skip locked' : ''}`,
-    [workerId, batchId, limit, idsParam([...heldMembers])],
+    `select q.step_id as "stepId", q.batch_id as "batchId", q.batch_member_id as "memberId"
+       from unnest($1::text[], $2::bigint[], $3::int[]) as want (worker, batch, slots),
+            lateral (select step_id, batch_id, batch_member_id from waits
+                      where worker_id = want.worker and kind = 'slot' and batch_id = want.batch
+                        and (batch_member_id is null or batch_member_id <> all($4::bigint[]))
+                      order by priority, since, step_id limit want.slots
+                      ${lock === 'take' ? 'for update skip locked' : ''}) as q`,
+    [
+      ...arrayParams(
+        wanted,
+        ({ workerId }) => workerId,
+        ({ batchId }) => batchId,
+        ({ slots }) => slots,
+      ),
+      idsParam([...heldMembers]),
+    ],
   )
 }
 
 export interface SharedWorker extends WorkerWindow {
   readonly workerId: string
-  /** Another batch waits for it too: its free slots are shared out. */
+  /** A batch other than the given one waits for it too: its free slots are shared out. */
   readonly isContended: boolean
 }
 
-/** These workers as this batch finds them. Not by `exists`: the server then lists all waiting steps, 5 ms each time. A worker that is unknown by now has the window of one that never announced itself. */
+/** These workers as the batch finds them. Not by `exists`: the server then lists all waiting steps, 5 ms each time. A worker that is unknown by now has the window of one that never announced itself. */
 export async function listSharedWorkers(
   db: Queryable,
   workerIds: readonly string[],

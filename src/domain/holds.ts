@@ -50,6 +50,17 @@ export function holdsOnBatch(holds: readonly Hold[]): HoldsOnBatch {
   }
 }
 
+/** Of holds on several batches, those on this one. */
+export const holdsAmong = (
+  holds: readonly Hold[],
+  { id, runbookName }: { readonly id: number; readonly runbookName: string },
+): HoldsOnBatch =>
+  holdsOnBatch(
+    holds.filter(({ scope, target, batchId }) =>
+      scope === 'runbook' ? target === runbookName : scope !== 'member' || batchId === id,
+    ),
+  )
+
 export function nameOfHeld({ scope, target, batchId, memberKey }: Hold): string {
   switch (scope) {
     case 'system':

@@ -1,6 +1,6 @@
 // What operators may do about members now: a look at the batch under its shared lock, and the decisions' own refusals. Changes nothing.
 import { findMembersElsewhere, findNextBatch } from '../db/batches.ts'
-import { shareBatch } from '../db/facts.ts'
+import { shareAndRead } from '../db/facts.ts'
 import {
   type Action,
   type Candidate,
@@ -11,7 +11,7 @@ import {
 import type { Draft } from '../domain/decide/draft.ts'
 import { actionsForPeople, type FailedPeople } from '../domain/decide/group-actions.ts'
 import type { Engine } from './engine.ts'
-import { loadBatch, loadMembersWithSteps } from './loading.ts'
+import { loadBatches, loadMembersWithSteps } from './loading.ts'
 
 /** By member; most useful first. Members that are not there have no entry. */
 export async function listCandidates(
@@ -56,9 +56,10 @@ interface Look {
 
 function look(engine: Engine, batchId: number, memberIds: readonly number[]): Promise<Look> {
   return engine.db.transaction(async (tx) => {
-    const sharing = shareBatch(tx, batchId)
-    const batchTx = await loadBatch(engine, tx, sharing, batchId, 'reader', true)
-    await loadMembersWithSteps(batchTx, memberIds, { all: true })
+    const sharing = shareAndRead(tx, [batchId])
+    const [batchTx] = await loadBatches(engine, tx, sharing, [batchId], 'reader', true)
+    const { draft } = batchTx!
+    await loadMembersWithSteps(batchTx!, memberIds, { all: true })
     const elsewhere = new Map(
       (await findMembersElsewhere(tx, batchId, memberIds)).map((row) => [
         row.memberId,
@@ -66,7 +67,6 @@ function look(engine: Engine, batchId: number, memberIds: readonly number[]): Pr
       ]),
     )
     const nextBatchId = await findNextBatch(tx, batchId)
-    const { draft } = batchTx
     const candidates = new Map(
       [...draft.members.values()].map((member) => {
         const facts = { activeInBatchId: elsewhere.get(member.id) ?? null, nextBatchId }

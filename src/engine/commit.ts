@@ -1,11 +1,11 @@
-// The end of a transaction on a batch: withdraw, send into free slots, count, close, and write rows, counters, events and messages.
+// The end of a transaction on a batch or on several: withdraw, send into free slots, count, close, and write rows, counters, events and messages.
 // `commit` ends an exclusive transaction, `commitShared` a shared one, which changes nothing but its members and the counters.
 
 import { ORCHESTRATOR_EVENTS, type OutgoingMessage } from '../bus/bus.ts'
 import { enqueueNew } from '../bus/outbox.ts'
 import { timeParam } from '../db/arrays.ts'
 import { listActiveElsewhere, lockMembership } from '../db/batches.ts'
-import { writeChanges, writeRows } from '../db/changes.ts'
+import { type Drafts, writeChanges, writeRows } from '../db/changes.ts'
 import { addToCounters } from '../db/counters.ts'
 import { countText } from '../domain/count-text.ts'
 import type { Draft, JobRecord } from '../domain/decide/draft.ts'
@@ -21,44 +21,70 @@ import { withdrawJobs } from './withdraw.ts'
 const MEMBERS_NAMED_MAX = 3
 const MEMBERS_LISTED_MAX = 1_000
 
-export async function commit(batchTx: BatchTransaction): Promise<void> {
-  const { tx, draft, engine } = batchTx
-  updateCounters(draft)
-  checkFuse(draft)
-  if (draft.wantsWithdrawal)
-    await withdrawJobs(batchTx, `the batch is held: ${draft.batch.heldReason}`)
-  await sendIntoFreeSlots(batchTx)
-  updateCounters(draft)
-  closeFinished(draft)
-  const jobs = jobMessages(draft)
+export const commit = (batchTx: BatchTransaction): Promise<void> => commitTogether([batchTx])
+
+export const commitShared = (batchTx: BatchTransaction): Promise<void> =>
+  commitSharedTogether([batchTx])
+
+/** For batches that one transaction has locked exclusively. */
+export async function commitTogether(batchTxs: readonly BatchTransaction[]): Promise<void> {
+  if (batchTxs.length === 0) return
+  const [{ tx, engine }] = batchTxs as [BatchTransaction]
+  for (const batchTx of batchTxs) {
+    const { draft } = batchTx
+    updateCounters(draft)
+    checkFuse(draft)
+    if (draft.wantsWithdrawal)
+      await withdrawJobs(batchTx, `the batch is held: ${draft.batch.heldReason}`)
+  }
+  await sendIntoFreeSlots(batchTxs)
+  for (const { draft } of batchTxs) {
+    updateCounters(draft)
+    closeFinished(draft)
+  }
+  const drafts = draftsOf(batchTxs)
+  const jobs = drafts.flatMap(jobMessages)
   await Promise.all([
-    writeChanges(tx, draft),
-    jobs.length > 0 && enqueueNew(tx, jobs, draft.now, engine.jobKeys),
+    writeChanges(tx, drafts),
+    jobs.length > 0 && enqueueNew(tx, jobs, drafts[0].now, engine.jobKeys),
   ])
-  await requireActiveNowhereElse(batchTx)
-  if (hasWorkForTimers(draft)) await engine.bus.hintIn?.(tx, ORCHESTRATOR_EVENTS)
+  for (const batchTx of batchTxs) await requireActiveNowhereElse(batchTx)
+  if (drafts.some(hasWorkForTimers)) await engine.bus.hintIn?.(tx, ORCHESTRATOR_EVENTS)
 }
 
-export async function commitShared(batchTx: BatchTransaction): Promise<void> {
-  const { tx, draft, engine, countsLoaded } = batchTx
-  await sendIntoFreeSlots(batchTx)
-  updateCounters(draft)
-  requireMembersOnly(draft)
-  for (const { id, fuseAcknowledged } of draft.changedPhases) {
-    if (fuseAcknowledged !== countsLoaded.get(id)!.fuseAcknowledged) throw new NeedsExclusiveLock()
+/** For batches whose locks one transaction shares. */
+export async function commitSharedTogether(batchTxs: readonly BatchTransaction[]): Promise<void> {
+  if (batchTxs.length === 0) return
+  const [{ tx, engine }] = batchTxs as [BatchTransaction]
+  await sendIntoFreeSlots(batchTxs)
+  for (const { draft, countsLoaded } of batchTxs) {
+    updateCounters(draft)
+    requireMembersOnly(draft)
+    for (const { id, fuseAcknowledged } of draft.changedPhases) {
+      if (fuseAcknowledged !== countsLoaded.get(id)!.fuseAcknowledged)
+        throw new NeedsExclusiveLock()
+    }
   }
-  const jobs = jobMessages(draft)
+  const drafts = draftsOf(batchTxs)
+  const jobs = drafts.flatMap(jobMessages)
   await Promise.all([
-    writeRows(tx, draft),
-    jobs.length > 0 && enqueueNew(tx, jobs, draft.now, engine.jobKeys),
+    writeRows(tx, drafts),
+    jobs.length > 0 && enqueueNew(tx, jobs, drafts[0].now, engine.jobKeys),
   ])
   // Last, once all rows are written: adding locks the phase until the commit. Sent with the rows it overtook them, and chunks of one
   // phase waited for each other's writing: 15 ms each, an eighth of the rate.
-  await addToCounters(tx, [...draft.changedPhases], countsLoaded)
-  checkFuse(draft)
-  closeFinished(draft)
-  requireMembersOnly(draft)
+  const counted = drafts.flatMap(({ changedPhases }) => [...changedPhases])
+  const before = new Map(batchTxs.flatMap(({ countsLoaded }) => [...countsLoaded]))
+  await addToCounters(tx, counted, before)
+  for (const draft of drafts) {
+    checkFuse(draft)
+    closeFinished(draft)
+    requireMembersOnly(draft)
+  }
 }
+
+const draftsOf = (batchTxs: readonly BatchTransaction[]): Drafts =>
+  batchTxs.map(({ draft }) => draft) as [Draft, ...Draft[]]
 
 function requireMembersOnly({
   isBatchChanged,

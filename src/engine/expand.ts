@@ -1,6 +1,6 @@
 // Expansion: writing members' steps. A started phase is expanded for all its members in chunks; joiners and returning members get their
 // steps in all started phases. Repeats and races create no step twice and miss nobody.
-import { listMemberIds } from '../db/batches.ts'
+import { listActiveAfter } from '../db/batches.ts'
 import { lockExpansion } from '../db/phases.ts'
 import { insertPhaseSteps, listWithoutSteps } from '../db/steps.ts'
 import { definitionsOfPhase, pendingStep } from '../domain/decide/definitions.ts'
@@ -8,8 +8,8 @@ import { hasBegun, isEffective, queueNextOfMember } from '../domain/decide/next.
 import { isBeingExpanded, type Phase, type StepDefinition } from '../domain/facts.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
 import { requireExclusive } from './engine.ts'
-import { loadMembersWithSteps, refreshExpansionMarks } from './loading.ts'
-import { changeBatch, changeMembers } from './locking.ts'
+import { loadMembersTogether, loadMembersWithSteps, refreshExpansionMarks } from './loading.ts'
+import { changeBatches, changeMembers } from './locking.ts'
 
 /** Members per transaction: some thousands of rows, a few tenths of a second, bounded memory. */
 const MEMBERS_PER_CHUNK = 500
@@ -48,7 +48,8 @@ export async function ensureStepsOfJoiners(
   const newIds = new Set<number>()
   for (const phase of draft.phases) {
     if (!isEffective(draft, phase) || !hasBegun(phase)) continue
-    const without = await listWithoutSteps(tx, phase.id, memberIds)
+    const phases = [{ batchId: draft.batch.id, phaseId: phase.id, memberIds }]
+    const without = await listWithoutSteps(tx, phases)
     if (without.length > 0)
       await writeSteps(batchTx, phase, without, definitionsOfPhase(draft, phase), newIds)
   }
@@ -62,23 +63,44 @@ async function writeSteps(
   definitions: readonly StepDefinition[],
   newIds: Set<number>,
 ): Promise<void> {
-  const { ids } = await insertPhaseSteps(tx, draft.batch.id, phase.id, memberIds, definitions)
+  const phases = [{ batchId: draft.batch.id, phaseId: phase.id, memberIds }]
+  const { ids } = await insertPhaseSteps(tx, phases, definitions)
   for (const id of ids) newIds.add(id)
 }
 
-/** Writes steps of loaded members and adds them to the draft without reading them back: that statement took 8.6 µs a step. */
-async function addSteps(
-  { tx, draft }: BatchTransaction,
-  phase: Phase,
-  members: readonly number[],
-  definitions: readonly StepDefinition[],
-): Promise<void> {
-  const byPlace = new Map(definitions.map((definition) => [definition.stepIndex, definition]))
-  const written = await insertPhaseSteps(tx, draft.batch.id, phase.id, members, definitions)
-  const { ids, memberIds, places } = written
-  for (const [at, id] of ids.entries()) {
-    const owner = { id, kind: 'phase', phaseId: phase.id, memberId: memberIds[at]! } as const
-    draft.addStep(pendingStep(byPlace.get(places[at]!)!, owner), true)
+/** The next members of a phase. */
+interface Chunk {
+  readonly batchTx: BatchTransaction
+  readonly phase: Phase
+  readonly memberIds: readonly number[]
+}
+
+/** Writes steps of loaded members and adds them to the drafts without reading them back: that statement took 8.6 µs a step. */
+async function addSteps(chunks: readonly Chunk[]): Promise<void> {
+  const listed = chunks.map((chunk) => {
+    const { draft } = chunk.batchTx
+    const definitions = definitionsOfPhase(draft, chunk.phase)
+    const version = definitions[0]?.runbookVersion
+    return {
+      ...chunk,
+      definitions,
+      list: `${draft.batch.runbookName}@${version}/${chunk.phase.name}`,
+    }
+  })
+  for (const same of Map.groupBy(listed, ({ list }) => list).values()) {
+    const { batchTx, definitions } = same[0]!
+    const chunkOf = new Map(same.flatMap((chunk) => chunk.memberIds.map((id) => [id, chunk])))
+    const byPlace = new Map(definitions.map((definition) => [definition.stepIndex, definition]))
+    const phases = same.map(({ batchTx: { draft }, phase, memberIds }) => ({
+      ...{ batchId: draft.batch.id, phaseId: phase.id, memberIds },
+    }))
+    const { ids, memberIds, places } = await insertPhaseSteps(batchTx.tx, phases, definitions)
+    for (const [at, id] of ids.entries()) {
+      const memberId = memberIds[at]!
+      const { batchTx, phase } = chunkOf.get(memberId)!
+      const owner = { id, kind: 'phase', phaseId: phase.id, memberId } as const
+      batchTx.draft.addStep(pendingStep(byPlace.get(places[at]!)!, owner), true)
+    }
   }
 }
 
@@ -86,63 +108,90 @@ async function addSteps(
  * A member who joined after another phase was expanded needs its steps there too: the message about the joiner may still be on its
  * way, and with this phase's steps alone the member would skip all earlier ones.
  */
-async function catchUp(
-  batchTx: BatchTransaction,
-  phase: Phase,
-  memberIds: readonly number[],
-): Promise<void> {
+async function catchUp({ batchTx, phase, memberIds }: Chunk): Promise<void> {
   const { tx, draft } = batchTx
   for (const other of draft.phases) {
     const isExpanded = hasBegun(other) && !isBeingExpanded(other)
     if (other === phase || !isExpanded || !isEffective(draft, other)) continue
     const later = memberIds.filter((id) => id > other.expandedThrough)
     if (later.length === 0) continue
-    const without = await listWithoutSteps(tx, other.id, later)
-    if (without.length > 0)
-      await addSteps(batchTx, other, without, definitionsOfPhase(draft, other))
+    const phases = [{ batchId: draft.batch.id, phaseId: other.id, memberIds: later }]
+    const without = await listWithoutSteps(tx, phases)
+    if (without.length > 0) await addSteps([{ batchTx, phase: other, memberIds: without }])
   }
 }
 
-/**
- * Writes a started phase's next chunk, under the shared lock except for the last. False when nothing is left to do. `membersActive`
- * tells whether the first chunk is the last: then the shared lock is not tried.
- */
-export async function expandPhase(
+/** A started phase whose steps are not all written. */
+export interface PhaseToExpand {
+  readonly id: number
+  readonly batchId: number
+}
+
+/** Whether one transaction writes the steps of all members: then the batch's exclusive lock is taken at once. */
+export const isSmall = (membersActive: number): boolean => membersActive < MEMBERS_PER_CHUNK
+
+/** Members whose steps are written in one transaction, of all phases. */
+export const EXPANDED_TOGETHER = MEMBERS_PER_CHUNK
+
+/** Writes all steps of small phases, one of each batch, in one transaction. */
+export function expandSmall(
   engine: Engine,
-  batchId: number,
-  phaseId: number,
+  phases: readonly PhaseToExpand[],
   actor: string,
-  membersActive = MEMBERS_PER_CHUNK,
-): Promise<boolean> {
-  const change = membersActive < MEMBERS_PER_CHUNK ? changeBatch : changeMembers
-  return change(engine, batchId, actor, async (batchTx) => {
-    const { tx, draft } = batchTx
-    const phase = draft.phase(phaseId)
-    if (phase.status !== 'dispatched' || phase.expandedAt !== null) return false
-    await lockExpansion(tx, phaseId)
-    await refreshExpansionMarks(tx, draft)
-    const ids = await listMemberIds(tx, batchId, 'active', phase.expandedThrough, MEMBERS_PER_CHUNK)
-    const isLast = ids.length < MEMBERS_PER_CHUNK
-    // The end of expansion may be the end of the phase.
-    if (isLast) requireExclusive(batchTx)
-    if (ids.length > 0) await writeChunk(batchTx, phase, ids)
-    draft.changePhase(phase, {
-      expandedThrough: ids.at(-1) ?? phase.expandedThrough,
-      ...(isLast && { expandedAt: draft.now }),
-    })
-    // After the mark: a member who passed this phase before (a joiner, a rejoiner) may wait for it in a later one.
-    for (const id of ids) queueNextOfMember(draft, draft.member(id))
-    if (isLast) draft.note('expanded', 'every member has its steps', { phaseId })
-    return !isLast
+): Promise<void> {
+  const batchIds = phases.map(({ batchId }) => batchId)
+  return changeBatches(engine, batchIds, actor, (batchTxs) =>
+    writeChunks(batchTxs.map((batchTx, at) => ({ batchTx, phaseId: phases[at]!.id }))),
+  )
+}
+
+/** Writes a started phase's next chunk, under the shared lock except for the last. */
+export function expandLarge(
+  engine: Engine,
+  { id, batchId }: PhaseToExpand,
+  actor: string,
+): Promise<void> {
+  return changeMembers(engine, batchId, actor, async (batchTx) => {
+    const { tx, draft, isExclusive } = batchTx
+    if (!isExclusive) {
+      await lockExpansion(tx, id)
+      await refreshExpansionMarks(tx, [draft])
+    }
+    await writeChunks([{ batchTx, phaseId: id }])
   })
 }
 
-async function writeChunk(
-  batchTx: BatchTransaction,
-  phase: Phase,
-  ids: readonly number[],
+async function writeChunks(
+  phases: readonly { readonly batchTx: BatchTransaction; readonly phaseId: number }[],
 ): Promise<void> {
-  await loadMembersWithSteps(batchTx, ids, { all: true })
-  await addSteps(batchTx, phase, ids, definitionsOfPhase(batchTx.draft, phase))
-  await catchUp(batchTx, phase, ids)
+  const open = phases
+    .map(({ batchTx, phaseId }) => ({ batchTx, phase: batchTx.draft.phase(phaseId) }))
+    .filter(({ phase }) => isBeingExpanded(phase))
+  if (open.length === 0) return
+  const marks = open.map(({ batchTx: { draft }, phase }) => ({
+    batchId: draft.batch.id,
+    after: phase.expandedThrough,
+  }))
+  const active = await listActiveAfter(open[0]!.batchTx.tx, marks, MEMBERS_PER_CHUNK)
+  const chunks = open.map((one) => ({ ...one, memberIds: active.get(one.batchTx.draft.batch.id)! }))
+  // The end of expansion may be the end of the phase.
+  for (const { batchTx, memberIds } of chunks) if (isLast(memberIds)) requireExclusive(batchTx)
+  await loadMembersTogether(chunks, { all: true })
+  await addSteps(chunks.filter(({ memberIds }) => memberIds.length > 0))
+  for (const chunk of chunks) {
+    await catchUp(chunk)
+    endChunk(chunk)
+  }
+}
+
+const isLast = (memberIds: readonly number[]): boolean => memberIds.length < MEMBERS_PER_CHUNK
+
+function endChunk({ batchTx: { draft }, phase, memberIds }: Chunk): void {
+  draft.changePhase(phase, {
+    expandedThrough: memberIds.at(-1) ?? phase.expandedThrough,
+    ...(isLast(memberIds) && { expandedAt: draft.now }),
+  })
+  // After the mark: a member who passed this phase before (a joiner, a rejoiner) may wait for it in a later one.
+  for (const id of memberIds) queueNextOfMember(draft, draft.member(id))
+  if (isLast(memberIds)) draft.note('expanded', 'every member has its steps', { phaseId: phase.id })
 }

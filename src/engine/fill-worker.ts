@@ -1,13 +1,14 @@
 // Filling a worker: at most as many unsettled jobs as its window, shared fairly between the batches that wait for it.
 // Only here does a transaction take slots that it did not free itself, and it locks the worker's row while it does.
-import { countOutstanding, listBatchesWaiting, listQueued } from '../db/waits.ts'
+import { countOutstanding, type DueWait, listBatchesWaiting, listQueued } from '../db/waits.ts'
 import { findWindow, lockWorker, recordServed } from '../db/workers.ts'
-import { type Blocks, shareSlots } from '../domain/decide/window.ts'
-import { commit, commitShared } from './commit.ts'
-import { type Engine, requireExclusive } from './engine.ts'
+import { type Blocks, shareSlots, slotsFree } from '../domain/decide/window.ts'
+import { commitSharedTogether, commitTogether } from './commit.ts'
+import { type BatchTransaction, type Engine, requireExclusive } from './engine.ts'
 import { orHoldBatch } from './hold-on-failure.ts'
-import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
-import { begin, beginShared, sharedElseExclusive } from './locking.ts'
+import { loadBatchSteps, loadMembersTogether } from './loading.ts'
+import { beginSharedTogether, beginTogether, sharedElseExclusive } from './locking.ts'
+import { portionsOf, togetherElseAlone } from './together.ts'
 
 /** Steps sent in one transaction. */
 const STEPS_PER_CHUNK = 500
@@ -25,13 +26,16 @@ export async function fillWorker(
   let looked = 0
   for (let pass = 0; pass < PASSES_MAX; pass++) {
     const filled = { looked: 0, sent: 0 }
-    for (const share of await sharesOf(engine, workerId, blocks)) {
-      await orHoldBatch(engine, share.batchId, actor, async () => {
-        const filling = await fillFromBatch(engine, workerId, share, actor)
-        filled.looked += filling.looked
-        filled.sent += filling.sent
-      })
+    const fill = async (shares: readonly Share[]) => {
+      const { looked, sent } = await fillFromBatches(engine, workerId, shares, actor)
+      filled.looked += looked
+      filled.sent += sent
     }
+    const shares = await sharesOf(engine, workerId, blocks)
+    for (const some of portionsOf(shares, ({ slots }) => slots, STEPS_PER_CHUNK))
+      await togetherElseAlone(engine, some, fill, (share) =>
+        orHoldBatch(engine, share.batchId, actor, () => fill([share])),
+      )
     looked += filled.looked
     if (filled.sent === 0) break
   }
@@ -40,6 +44,7 @@ export async function fillWorker(
 
 interface Share {
   readonly batchId: number
+  readonly slots: number
   /** The most jobs that the batch may have outstanding. */
   readonly jobsMax: number
   readonly isAlone: boolean
@@ -68,40 +73,80 @@ async function sharesOf(
     .filter(([, slots]) => slots > 0)
     .map(([batchId, slots]) => ({
       batchId,
+      slots,
       jobsMax: slots + (outstanding.get(batchId) ?? 0),
       isAlone: waiting.length === 1,
     }))
 }
 
-async function fillFromBatch(
+async function fillFromBatches(
   engine: Engine,
   workerId: string,
-  { batchId, jobsMax, isAlone }: Share,
+  shares: readonly Share[],
   actor: string,
 ): Promise<{ looked: number; sent: number }> {
   return sharedElseExclusive(engine, async (tx, isExclusive) => {
     const worker = await lockWorker(tx, workerId)
     if (!worker) return { looked: 0, sent: 0 }
-    const outstanding = await countOutstanding(tx, workerId)
-    const window = engine.pace.windowOf(worker)
-    const free = shareSlots(window, [batchId], outstanding).get(batchId)!
-    const most = Math.min(free, jobsMax - (outstanding.get(batchId) ?? 0), STEPS_PER_CHUNK)
-    if (most <= 0) return { looked: 0, sent: 0 }
-    // The batch before the waits: an exclusive transaction may be deleting them.
-    const batchTx = await (isExclusive ? begin : beginShared)(engine, tx, batchId, actor)
+    const wanted = slotsNow(
+      engine.pace.windowOf(worker),
+      shares,
+      await countOutstanding(tx, workerId),
+    )
+    if (wanted.length === 0) return { looked: 0, sent: 0 }
+    // The batches before the waits: an exclusive transaction may be deleting them.
+    const batchIds = wanted.map(({ batchId }) => batchId)
+    const begun = await (isExclusive ? beginTogether : beginSharedTogether)(
+      engine,
+      tx,
+      batchIds,
+      actor,
+    )
     const lock = isExclusive ? 'none' : 'take'
-    const held = batchTx.draft.holds.members.keys()
-    const queued = await listQueued(tx, workerId, batchId, most, lock, held)
-    const members = queued.flatMap(({ memberId }) => memberId ?? [])
-    if (members.length < queued.length) {
-      requireExclusive(batchTx)
-      await loadBatchSteps(batchTx)
-    }
-    // Members locked by another transaction are left for the next look.
-    await loadMembersWithSteps(batchTx, members, { isOptional: true })
-    batchTx.freeSlots.set(workerId, queued.length)
-    if (queued.length > 0 && !isAlone) await recordServed(tx, workerId, batchId)
-    await (isExclusive ? commit : commitShared)(batchTx)
-    return { looked: queued.length, sent: batchTx.draft.jobs.length }
+    const held = begun.flatMap(({ draft }) => [...draft.holds.members.keys()])
+    const toFill = wanted.map((share) => ({ workerId, ...share }))
+    const queued = await listQueued(tx, toFill, lock, held)
+    await loadQueued(workerId, begun, queued)
+    const served = begun.findLast(({ freeSlots }) => freeSlots.get(workerId)! > 0)
+    if (served && !shares[0]!.isAlone) await recordServed(tx, workerId, served.draft.batch.id)
+    await (isExclusive ? commitTogether : commitSharedTogether)(begun)
+    const sent = begun.reduce((sum, { draft }) => sum + draft.jobs.length, 0)
+    return { looked: queued.length, sent }
   })
+}
+
+/** What is free under the worker's lock, share by share. */
+function slotsNow(
+  window: number,
+  shares: readonly Share[],
+  outstanding: ReadonlyMap<number, number>,
+): { batchId: number; slots: number }[] {
+  let free = Math.min(slotsFree(window, outstanding), STEPS_PER_CHUNK)
+  const wanted = shares.map(({ batchId, jobsMax }) => {
+    const slots = Math.max(0, Math.min(free, jobsMax - (outstanding.get(batchId) ?? 0)))
+    free -= slots
+    return { batchId, slots }
+  })
+  return wanted.filter(({ slots }) => slots > 0)
+}
+
+/** Loads the queued steps, and gives each batch as many slots. */
+async function loadQueued(
+  workerId: string,
+  batchTxs: readonly BatchTransaction[],
+  queued: readonly DueWait[],
+): Promise<void> {
+  const byBatch = Map.groupBy(queued, ({ batchId }) => batchId)
+  const parts = batchTxs.map((batchTx) => {
+    const own = byBatch.get(batchTx.draft.batch.id) ?? []
+    batchTx.freeSlots.set(workerId, own.length)
+    return { batchTx, own, memberIds: own.flatMap(({ memberId }) => memberId ?? []) }
+  })
+  for (const { batchTx, own, memberIds } of parts) {
+    if (memberIds.length === own.length) continue
+    requireExclusive(batchTx)
+    await loadBatchSteps(batchTx)
+  }
+  // Members locked by another transaction are left for the next look.
+  await loadMembersTogether(parts, { isOptional: true })
 }

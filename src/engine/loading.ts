@@ -1,9 +1,9 @@
-// Loading: the batch with its phases, then members, steps and their definitions, into the draft. Statements go to the connection in
-// the order of the code, so that whatever is read after a lock is read under it.
+// Loading: batches with their phases, then members, steps and their definitions, into the drafts; several batches with the same
+// statements. Statements go to the connection in the order of the code, so that whatever is read after a lock is read under it.
 import { copyCounters } from '../db/counters.ts'
 import type { Tx } from '../db/db.ts'
-import { type LockedBatch, loadMembers, loadPhases } from '../db/facts.ts'
-import { loadHolds } from '../db/holds.ts'
+import { type LockedBatch, loadMembers, loadPhasesOf } from '../db/facts.ts'
+import { loadHoldsOf } from '../db/holds.ts'
 import { loadMarks } from '../db/phases.ts'
 import {
   definitionIn,
@@ -17,27 +17,54 @@ import {
 } from '../db/step-facts.ts'
 import { definitionNamed, pendingStep, runbookStepsFor } from '../domain/decide/definitions.ts'
 import { Draft } from '../domain/decide/draft.ts'
-import { type Batch, isBeingExpanded, type Step, type StepDefinition } from '../domain/facts.ts'
-import { holdsOnBatch } from '../domain/holds.ts'
+import {
+  type Batch,
+  isBeingExpanded,
+  type Phase,
+  type Step,
+  type StepDefinition,
+} from '../domain/facts.ts'
+import { holdsAmong } from '../domain/holds.ts'
 import type { Runbook } from '../domain/runbook/read.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
 
-/** The batch that `locking` is about to lock, its phases and its versions of the runbook. */
-export async function loadBatch(
+/** The batches that `locking` is about to lock, their phases and their versions of the runbook, in the order of `batchIds`. */
+export async function loadBatches(
   engine: Engine,
   tx: Tx,
-  locking: Promise<LockedBatch | null>,
-  batchId: number,
+  locking: Promise<readonly LockedBatch[]>,
+  batchIds: readonly number[],
   actor: string,
   isExclusive: boolean,
-): Promise<BatchTransaction> {
-  const [batch, phases, holds] = await Promise.all([
+): Promise<BatchTransaction[]> {
+  const [locked, phases, holds] = await Promise.all([
     locking,
-    loadPhases(tx, batchId),
-    loadHolds(tx, batchId),
+    loadPhasesOf(tx, batchIds),
+    loadHoldsOf(tx, batchIds),
   ])
-  if (!batch) throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
+  const now = engine.clock.now()
+  const byId = new Map(locked.map((batch) => [batch.id, batch]))
+  const batchTxs: BatchTransaction[] = []
+  for (const batchId of batchIds) {
+    const batch = byId.get(batchId)
+    if (!batch) throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
+    const draft = await draftOf(engine, tx, batch, phases.get(batchId)!, actor, now)
+    draft.holds = holdsAmong(holds, draft.batch)
+    const countsLoaded = new Map(draft.phases.map((phase) => [phase.id, copyCounters(phase)]))
+    batchTxs.push({ tx, draft, engine, freeSlots: new Map(), isExclusive, countsLoaded })
+  }
+  return batchTxs
+}
+
+async function draftOf(
+  engine: Engine,
+  tx: Tx,
+  batch: LockedBatch,
+  phases: readonly Phase[],
+  actor: string,
+  now: Date,
+): Promise<Draft> {
   if (batch.epoch === null) throw new MatoolkitError('DATABASE_RESTORED')
   const versions = new Set([
     batch.runbookVersion,
@@ -49,19 +76,7 @@ export async function loadBatch(
     runbooks.set(version, await engine.runbooks.get(tx, batch.runbookName, version))
   }
   const { random, queueLimitSec } = engine
-  const now = engine.clock.now()
-  const draft = new Draft({
-    now,
-    actor,
-    batch: batch as Batch,
-    phases,
-    runbooks,
-    random,
-    queueLimitSec,
-  })
-  draft.holds = holdsOnBatch(holds)
-  const countsLoaded = new Map(phases.map((phase) => [phase.id, copyCounters(phase)]))
-  return { tx, draft, engine, freeSlots: new Map(), isExclusive, countsLoaded }
+  return new Draft({ now, actor, batch: batch as Batch, phases, runbooks, random, queueLimitSec })
 }
 
 interface LoadOptions extends Omit<StepsToLoad, 'onlyNext'> {
@@ -77,21 +92,58 @@ export async function loadMembersWithSteps(
   memberIds: readonly number[],
   options: LoadOptions = {},
 ): Promise<void> {
-  const { tx, draft, isExclusive } = batchTx
-  const missing = options.newIds ? memberIds : memberIds.filter((id) => !draft.members.has(id))
-  if (missing.length === 0) return
+  await loadMembersTogether([{ batchTx, memberIds }], options)
+}
+
+/** Members of one of several batches in the same transaction. */
+export interface MembersToLoad {
+  readonly batchTx: BatchTransaction
+  readonly memberIds: readonly number[]
+}
+
+/** The same for several batches, all locked shared or all exclusively. */
+export async function loadMembersTogether(
+  wanted: readonly MembersToLoad[],
+  options: LoadOptions = {},
+): Promise<void> {
+  const ownerOf = new Map<number, BatchTransaction>()
+  for (const { batchTx, memberIds } of wanted) {
+    const { members } = batchTx.draft
+    for (const id of memberIds) if (options.newIds || !members.has(id)) ownerOf.set(id, batchTx)
+  }
+  if (ownerOf.size === 0) return
+  const owners = [...new Set(ownerOf.values())]
+  const [{ tx, isExclusive }] = owners as [BatchTransaction]
+  const missing = [...ownerOf.keys()]
   const lock = isExclusive ? 'none' : options.isOptional ? 'skip' : 'wait'
   // Ending, failing or stopping a member needs all of its steps, and the exclusive lock.
   const stepsToLoad = { ...options, onlyNext: !isExclusive && options.newIds === undefined }
   const locking = loadMembers(tx, missing, lock)
   const ids = lock === 'skip' ? (await locking).map(({ id }) => id) : missing
+  const drafts = owners.map(({ draft }) => draft)
+  const batchIds = drafts.map(({ batch }) => batch.id)
   const [members, steps] = await Promise.all([
     locking,
-    loadStepsOfMembers(tx, draft.batch.id, ids, stepsToLoad),
-    !isExclusive && refreshExpansionMarks(tx, draft),
+    loadStepsOfMembers(tx, batchIds, ids, stepsToLoad),
+    !isExclusive && refreshExpansionMarks(tx, drafts),
   ])
-  draft.addMembers(members)
-  await addSteps(batchTx, steps, options.newIds)
+  for (const member of members) ownerOf.get(member.id)!.draft.addMembers([member])
+  for (const [owner, own] of stepsBy(owners, ownerOf, steps))
+    await addSteps(owner, own, options.newIds)
+}
+
+function stepsBy(
+  owners: readonly BatchTransaction[],
+  ownerOf: ReadonlyMap<number, BatchTransaction>,
+  { rows, short }: LoadedSteps,
+): Map<BatchTransaction, LoadedSteps> {
+  if (owners.length === 1) return new Map([[owners[0]!, { rows, short }]])
+  const parts = new Map(
+    owners.map((owner) => [owner, { rows: [] as StepRow[], short: [] as ShortStep[] }]),
+  )
+  for (const row of rows) parts.get(ownerOf.get(row.memberId!)!)!.rows.push(row)
+  for (const step of short) parts.get(ownerOf.get(step.memberId)!)!.short.push(step)
+  return parts
 }
 
 /** Loads the init steps and the rollback of init. */
@@ -101,11 +153,15 @@ export async function loadBatchSteps(batchTx: BatchTransaction): Promise<void> {
 }
 
 /** Reads again how far phases are expanded: a transaction that shares the batch may have gone further, but not past locked members. */
-export async function refreshExpansionMarks(tx: Tx, draft: Draft): Promise<void> {
-  const expanding = draft.phases.filter(isBeingExpanded)
+export async function refreshExpansionMarks(tx: Tx, drafts: readonly Draft[]): Promise<void> {
+  const expanding = drafts.filter(({ phases }) => phases.some(isBeingExpanded))
   if (expanding.length === 0) return
-  const marks = await loadMarks(tx, draft.batch.id)
-  for (const phase of expanding) phase.expandedThrough = marks.get(phase.id)!
+  const marks = await loadMarks(
+    tx,
+    expanding.map(({ batch }) => batch.id),
+  )
+  for (const { phases } of expanding)
+    for (const phase of phases.filter(isBeingExpanded)) phase.expandedThrough = marks.get(phase.id)!
 }
 
 async function addSteps(

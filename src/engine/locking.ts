@@ -1,4 +1,4 @@
-// One transaction on one batch: lock, load, work, commit. The lock is exclusive, or shared by transactions that change nothing but
+// One transaction on one batch or on several: lock in the order of their ids, load, work, commit. The lock is exclusive, or shared by transactions that change nothing but
 // members of their own: with one exclusive lock for all, a batch of 100,000 used half of the machine.
 //
 // A shared lock is safe because (ARCHITECTURE.md, "The batch is locked first, exclusive or shared"):
@@ -8,11 +8,11 @@
 //   exclusively;
 // - `expanded_through` passes a member only while its writer has locked that member, and is read after locking (loading.ts).
 import type { Tx } from '../db/db.ts'
-import { lockBatch, shareBatch } from '../db/facts.ts'
+import { limitLockWaits, lockAndRead, shareAndRead } from '../db/facts.ts'
 import { keepQueryPlans } from '../db/query-plans.ts'
-import { commit, commitShared } from './commit.ts'
+import { commit, commitShared, commitTogether } from './commit.ts'
 import { type BatchTransaction, type Engine, NeedsExclusiveLock } from './engine.ts'
-import { loadBatch } from './loading.ts'
+import { loadBatches } from './loading.ts'
 import { isOutdated, upgradeBatch } from './version-upgrade.ts'
 
 /** Runs one change of one batch under its exclusive lock. Returns the result of `work` once everything is committed. */
@@ -27,6 +27,20 @@ export async function changeBatch<T>(
     const result = await work(batchTx)
     await commit(batchTx)
     return result
+  })
+}
+
+/** The same for several batches in one transaction: when one cannot be changed, none is. See together.ts. */
+export async function changeBatches(
+  engine: Engine,
+  batchIds: readonly number[],
+  actor: string,
+  work: (batchTxs: readonly BatchTransaction[]) => Promise<void>,
+): Promise<void> {
+  await engine.db.transaction(async (tx) => {
+    const batchTxs = await beginTogether(engine, tx, batchIds, actor)
+    await work(batchTxs)
+    await commitTogether(batchTxs)
   })
 }
 
@@ -71,22 +85,48 @@ export async function begin(
   batchId: number,
   actor: string,
 ): Promise<BatchTransaction> {
-  const batchTx = await loadBatch(engine, tx, lockBatch(tx, batchId), batchId, actor, true)
-  if (isOutdated(batchTx.draft.batch)) await upgradeBatch(batchTx)
-  return batchTx
+  const [batchTx] = await beginTogether(engine, tx, [batchId], actor)
+  return batchTx!
+}
+
+/** The same for several batches. Must end in `commitTogether`. */
+export async function beginTogether(
+  engine: Engine,
+  tx: Tx,
+  batchIds: readonly number[],
+  actor: string,
+): Promise<BatchTransaction[]> {
+  const [, batchTxs] = await Promise.all([
+    batchIds.length > 1 && limitLockWaits(tx),
+    loadBatches(engine, tx, lockAndRead(tx, batchIds), batchIds, actor, true),
+  ])
+  for (const batchTx of batchTxs) if (isOutdated(batchTx.draft.batch)) await upgradeBatch(batchTx)
+  return batchTxs
 }
 
 /** Shares the batch's lock. Must end in `commitShared`, and touch rows by their keys only. */
-export async function beginShared(
+async function beginShared(
   engine: Engine,
   tx: Tx,
   batchId: number,
   actor: string,
 ): Promise<BatchTransaction> {
-  const [, batchTx] = await Promise.all([
+  const [batchTx] = await beginSharedTogether(engine, tx, [batchId], actor)
+  return batchTx!
+}
+
+/** The same for several batches. Must end in `commitSharedTogether`. */
+export async function beginSharedTogether(
+  engine: Engine,
+  tx: Tx,
+  batchIds: readonly number[],
+  actor: string,
+): Promise<BatchTransaction[]> {
+  const [, , batchTxs] = await Promise.all([
     keepQueryPlans(tx),
-    loadBatch(engine, tx, shareBatch(tx, batchId), batchId, actor, false),
+    batchIds.length > 1 && limitLockWaits(tx),
+    loadBatches(engine, tx, shareAndRead(tx, batchIds), batchIds, actor, false),
   ])
-  if (isOutdated(batchTx.draft.batch)) throw new NeedsExclusiveLock()
-  return batchTx
+  if (batchTxs.some(({ draft }) => isOutdated(draft.batch))) throw new NeedsExclusiveLock()
+  return batchTxs
 }

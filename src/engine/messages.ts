@@ -1,7 +1,8 @@
-// Handling messages: each is routed to its batch, and the messages of one batch are decided together, in order, in one transaction.
-// When a group fails its messages are handled one by one, so that a poison message harms only itself: it goes to the dead letters
-// with its reason, and its batch is held.
+// Handling messages: each is routed to its batch, and the messages of a chunk are decided together, batch by batch and in order, in one
+// transaction. When that fails each batch is handled alone, then each message, so that a poison message harms only itself: it goes to
+// the dead letters with its reason, and its batch is held.
 
+import { chunksOf } from '../chunks.ts'
 import { beginBatch, onPhaseDue } from '../domain/decide/lifecycle.ts'
 import { removeMember } from '../domain/decide/membership.ts'
 import { queueNextOfMember } from '../domain/decide/next.ts'
@@ -12,14 +13,16 @@ import type { Message } from '../domain/messages.ts'
 import { MatoolkitError } from '../errors.ts'
 import { safeReasonOf } from '../redact.ts'
 import { isTransient } from '../transient.ts'
+import { commitSharedTogether, commitTogether } from './commit.ts'
 import { concurrently } from './concurrently.ts'
-import { type BatchTransaction, type Engine, requireExclusive } from './engine.ts'
+import { type BatchTransaction, type Engine, NeedsExclusiveLock } from './engine.ts'
 import { ensureStepsOfJoiners } from './expand.ts'
 import { holdAfterFailure } from './hold-on-failure.ts'
-import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
-import { changeBatch, changeMembers } from './locking.ts'
+import { loadBatchSteps, loadMembersTogether, loadMembersWithSteps } from './loading.ts'
+import { beginSharedTogether, beginTogether } from './locking.ts'
 import { type MessageVerdict, type RoutedMessage, routeMessages } from './message-routing.ts'
 import { admitLeavers } from './outside-leavers.ts'
+import { BATCHES_TOGETHER, mayBeOneBatch } from './together.ts'
 import { withdrawJobs } from './withdraw.ts'
 
 const ACTOR = 'orchestrator'
@@ -36,44 +39,111 @@ export async function handleMessages(
   const verdicts: MessageVerdict[] = messages.map(() => 'ack')
   if (messages.some(({ messageType }) => messageType !== 'worker-result')) onSlots()
   const routed = await routeMessages(engine, messages, verdicts)
-  const groups = [...Map.groupBy(routed, ({ batchId }) => batchId)]
-  await concurrently(engine, groups, ([batchId, group]) =>
-    handleGroup(engine, batchId, group, verdicts, onSlots),
+  const groups = [...Map.groupBy(routed, ({ batchId }) => batchId)].map(([batchId, messages]) => ({
+    batchId,
+    messages,
+  }))
+  const byLock = Map.groupBy(groups, lockFor)
+  const portions = [...byLock].flatMap(([lock, some]) =>
+    [...chunksOf(some, BATCHES_TOGETHER)].map((portion) => ({ lock, portion })),
+  )
+  await concurrently(engine, portions, ({ lock, portion }) =>
+    handleGroups({ engine, verdicts, onSlots }, portion, lock),
   )
   return verdicts
 }
 
-async function handleGroup(
-  engine: Engine,
-  batchId: number,
-  group: readonly RoutedMessage[],
-  verdicts: MessageVerdict[],
-  onSlots: () => void,
-): Promise<void> {
-  try {
-    const change = group.every(changesOnlyItsMember) ? changeMembers : changeBatch
-    const draft = await change(engine, batchId, ACTOR, async (batchTx) => {
-      if (mayEndPhase(batchTx, group.length)) requireExclusive(batchTx)
-      const leaving = await loadFor(batchTx, group)
-      for (const routed of group) decide(batchTx, routed, leaving)
-      return batchTx.draft
-    })
-    engine.pace.note(draft)
-    if (leavesSlots(draft)) onSlots()
-  } catch (error) {
-    if (isTransient(error)) throw error
-    if (group.length > 1) {
-      for (const routed of group) await handleGroup(engine, batchId, [routed], verdicts, onSlots)
-      return
-    }
-    verdicts[group[0]!.index] = {
-      deadLetter: 'HandlerFailed',
-      description: safeReasonOf(error).slice(0, 1_000),
-    }
-    const isUnknown = error instanceof MatoolkitError && error.code === 'BATCH_NOT_FOUND'
-    if (!isUnknown) await holdAfterFailure(engine, batchId, error, ACTOR)
-  }
+/** Messages of one batch, in order. */
+interface Group {
+  readonly batchId: number
+  readonly messages: readonly RoutedMessage[]
 }
+
+interface Handling {
+  readonly engine: Engine
+  readonly verdicts: MessageVerdict[]
+  readonly onSlots: () => void
+}
+
+type Lock = 'shared' | 'exclusive'
+
+/** In one transaction; what cannot be handled there batch by batch, then message by message. */
+async function handleGroups(
+  handling: Handling,
+  groups: readonly Group[],
+  lock: Lock,
+): Promise<void> {
+  let ending: readonly Group[] = []
+  try {
+    ending = await decideGroups(handling, groups, lock)
+  } catch (error) {
+    if (error instanceof NeedsExclusiveLock) ending = groups
+    else if (groups.length > 1 && mayBeOneBatch(error))
+      await concurrently(handling.engine, groups, (group) => handleGroups(handling, [group], lock))
+    else if (isTransient(error)) throw error
+    else await handleFailure(handling, groups[0]!, lock, error)
+  }
+  if (ending.length > 0) await handleGroups(handling, ending, 'exclusive')
+}
+
+/** Handles the messages of a group that failed one by one, or gives up the only one. */
+async function handleFailure(
+  handling: Handling,
+  { batchId, messages }: Group,
+  lock: Lock,
+  error: unknown,
+): Promise<void> {
+  if (messages.length > 1) {
+    for (const message of messages)
+      await handleGroups(handling, [{ batchId, messages: [message] }], lock)
+    return
+  }
+  handling.verdicts[messages[0]!.index] = {
+    deadLetter: 'HandlerFailed',
+    description: safeReasonOf(error).slice(0, 1_000),
+  }
+  const isUnknown = error instanceof MatoolkitError && error.code === 'BATCH_NOT_FOUND'
+  if (!isUnknown) await holdAfterFailure(handling.engine, batchId, error, ACTOR)
+}
+
+/** Returns the groups that need their batch's exclusive lock; the others are committed. */
+async function decideGroups(
+  { engine, onSlots }: Handling,
+  groups: readonly Group[],
+  lock: Lock,
+): Promise<readonly Group[]> {
+  const batchIds = groups.map(({ batchId }) => batchId)
+  const isShared = lock === 'shared'
+  const { decided, ending } = await engine.db.transaction(async (tx) => {
+    const begun = await (isShared ? beginSharedTogether : beginTogether)(
+      engine,
+      tx,
+      batchIds,
+      ACTOR,
+    )
+    const all = groups.map((group, at) => ({ ...group, batchTx: begun[at]! }))
+    const ending = isShared ? all.filter(mayEndPhase) : []
+    const decided = all.filter((group) => !ending.includes(group))
+    await loadResults(decided)
+    for (const group of decided) {
+      const leaving = await loadOthers(group)
+      for (const routed of group.messages) decide(group.batchTx, routed, leaving)
+    }
+    const batchTxs = decided.map(({ batchTx }) => batchTx)
+    await (isShared ? commitSharedTogether : commitTogether)(batchTxs)
+    return { decided, ending }
+  })
+  for (const { batchTx } of decided) engine.pace.note(batchTx.draft)
+  if (decided.some(({ batchTx }) => leavesSlots(batchTx.draft))) onSlots()
+  return ending
+}
+
+interface GroupInTransaction extends Group {
+  readonly batchTx: BatchTransaction
+}
+
+const lockFor = ({ messages }: Group): Lock =>
+  messages.every(changesOnlyItsMember) ? 'shared' : 'exclusive'
 
 /** Most likely. A failure may be the member's last one, and failed members are counted on the batch. */
 function changesOnlyItsMember({ message, step, job }: RoutedMessage): boolean {
@@ -82,29 +152,34 @@ function changesOnlyItsMember({ message, step, job }: RoutedMessage): boolean {
 }
 
 /** With the shared lock, the end of a phase would be found out last and the work done twice: in small batches, half of all work. */
-const mayEndPhase = ({ draft }: BatchTransaction, results: number): boolean =>
+const mayEndPhase = ({ batchTx: { draft }, messages }: GroupInTransaction): boolean =>
   draft.phases.some(({ status, steps }) => {
     const open = steps.pending + steps.dispatched + steps.polling
-    return status === 'dispatched' && open > 0 && open <= results
+    return status === 'dispatched' && open > 0 && open <= messages.length
   })
 
-/** Loads what the group is about. Returns the members who may leave. */
-async function loadFor(
-  batchTx: BatchTransaction,
-  group: readonly RoutedMessage[],
-): Promise<ReadonlySet<number>> {
-  const steps = group.flatMap(({ step }) => step ?? [])
-  const memberIds = [...new Set(steps.flatMap(({ memberId }) => memberId ?? []))]
-  await loadMembersWithSteps(batchTx, memberIds, { stepIds: steps.map(({ id }) => id) })
-  if (steps.some(({ memberId }) => memberId === null)) await loadBatchSteps(batchTx)
-  const added = membersIn(group, 'member-added')
+/** Loads the members of results and hints, for all batches at once. */
+function loadResults(groups: readonly GroupInTransaction[]): Promise<void> {
+  const stepIds: number[] = []
+  const wanted = groups.map(({ batchTx, messages }) => {
+    const steps = messages.flatMap(({ step }) => step ?? [])
+    stepIds.push(...steps.map(({ id }) => id))
+    return { batchTx, memberIds: steps.flatMap(({ memberId }) => memberId ?? []) }
+  })
+  return loadMembersTogether(wanted, { stepIds })
+}
+
+/** Loads what else the group is about. Returns the members who may leave. */
+async function loadOthers({ batchTx, messages }: GroupInTransaction): Promise<ReadonlySet<number>> {
+  if (messages.some(({ step }) => step?.memberId === null)) await loadBatchSteps(batchTx)
+  const added = membersIn(messages, 'member-added')
   await loadMembersWithSteps(batchTx, added)
   // A member who has failed or left meanwhile, or whose batch was cancelled, gets no steps: nobody would run them, and the phase
   // could not close.
   const isCancelled = batchTx.draft.batch.status === 'cancelled'
   const joining = added.filter((id) => !isCancelled && batchTx.draft.member(id).status === 'active')
   if (joining.length > 0) await ensureStepsOfJoiners(batchTx, joining)
-  const removed = membersIn(group, 'member-removed')
+  const removed = membersIn(messages, 'member-removed')
   if (removed.length === 0) return new Set()
   await loadMembersWithSteps(batchTx, removed)
   const leaving = await admitLeavers(batchTx, removed)

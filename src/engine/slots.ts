@@ -3,88 +3,144 @@
 import { shareHolds } from '../db/holds.ts'
 import {
   countOutstanding,
-  countRivals,
   listQueued,
+  listRivals,
   listSharedWorkers,
   type SharedWorker,
+  type SlotsToFill,
 } from '../db/waits.ts'
 import { holdOnAll } from '../domain/decide/held.ts'
 import { sendQueued } from '../domain/decide/send.ts'
 import { RIVALS_MAX, slotsToReuse, takeTurns } from '../domain/decide/window.ts'
-import { holdsOnBatch } from '../domain/holds.ts'
+import { holdsAmong } from '../domain/holds.ts'
 import type { BatchTransaction } from './engine.ts'
-import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
+import { loadBatchSteps, loadMembersTogether } from './loading.ts'
 
-/** Sends queued steps while their workers have free slots: first the loaded members' steps, then others of the batch. */
-export async function sendIntoFreeSlots(batchTx: BatchTransaction): Promise<void> {
-  if (batchTx.draft.attempts.length + batchTx.freeSlots.size === 0) return
+/** Sends queued steps while their workers have free slots: first the loaded members' steps, then others of the same batch. */
+export async function sendIntoFreeSlots(batchTxs: readonly BatchTransaction[]): Promise<void> {
+  const sending = batchTxs.filter(
+    ({ draft, freeSlots }) => draft.attempts.length + freeSlots.size > 0,
+  )
+  if (sending.length === 0) return
   // Together: the statements go to the server at once.
-  const [, inTurn] = await Promise.all([readHolds(batchTx), addFreedSlots(batchTx)])
-  sendQueued(batchTx.draft, batchTx.freeSlots)
-  for (const workerId of inTurn) batchTx.freeSlots.delete(workerId)
-  await useRemainingSlots(batchTx)
+  const [, inTurn] = await Promise.all([readHolds(sending), addFreedSlots(sending)])
+  for (const { draft, freeSlots } of sending) sendQueued(draft, freeSlots)
+  for (const { batchTx, workerId } of inTurn) batchTx.freeSlots.delete(workerId)
+  await useRemainingSlots(sending)
 }
 
 /** Under their lock: from here to the commit no hold begins or ends, so nothing leaves after a hold was set. */
-async function readHolds({ tx, draft }: BatchTransaction): Promise<void> {
-  draft.holds = holdsOnBatch(await shareHolds(tx, draft.batch.id))
+async function readHolds(batchTxs: readonly BatchTransaction[]): Promise<void> {
+  const batchIds = batchTxs.map(({ draft }) => draft.batch.id)
+  const holds = await shareHolds(batchTxs[0]!.tx, batchIds)
+  for (const { draft } of batchTxs) draft.holds = holdsAmong(holds, draft.batch)
 }
 
-/** Returns the workers whose slots go round: only the loaded members may use them. */
-async function addFreedSlots(batchTx: BatchTransaction): Promise<readonly string[]> {
-  const { tx, draft, freeSlots, engine } = batchTx
-  if (draft.attempts.length === 0) return []
-  const inTurn: string[] = []
-  const freed = new Map<string, number>()
-  for (const { workerId } of draft.attempts) freed.set(workerId, (freed.get(workerId) ?? 0) + 1)
-  for (const worker of await listSharedWorkers(tx, [...freed.keys()], draft.batch.id)) {
+/** Slots that a batch's jobs have just freed. */
+interface FreedSlots {
+  readonly batchTx: BatchTransaction
+  readonly workerId: string
+  readonly slots: number
+}
+
+/** Returns the batches and workers whose slots go round: only the loaded members may use them. */
+async function addFreedSlots(
+  batchTxs: readonly BatchTransaction[],
+): Promise<readonly Pick<FreedSlots, 'batchTx' | 'workerId'>[]> {
+  const byWorker = Map.groupBy(batchTxs.flatMap(slotsFreed), ({ workerId }) => workerId)
+  if (byWorker.size === 0) return []
+  const [{ tx, engine }] = batchTxs as [BatchTransaction]
+  const lastId = Math.max(...batchTxs.map(({ draft }) => draft.batch.id))
+  const inTurn: FreedSlots[] = []
+  for (const worker of await listSharedWorkers(tx, [...byWorker.keys()], lastId)) {
     const { workerId, isContended } = worker
-    const slots = freed.get(workerId)!
+    const freed = byWorker.get(workerId)!
+    const window = engine.pace.windowOf(worker)
+    const waiting =
+      isContended || batchTxs.length > 1
+        ? await listRivals(tx, workerId, lastId, RIVALS_MAX + 1)
+        : []
+    const shares = freed.map((one) => {
+      const rivals = waiting.filter((id) => id !== one.batchTx.draft.batch.id).length
+      return { ...one, rivals: Math.min(rivals, RIVALS_MAX) }
+    })
     // A window as wide as the limit has room for all that is out: fast workers cost no further look.
-    const isWide = engine.pace.windowOf(worker) === engine.pace.limitOf(worker)
-    const rivals = isContended ? await countRivals(tx, workerId, draft.batch.id, RIVALS_MAX) : 0
-    const usable = isWide && rivals === 0 ? slots : await usableOf(batchTx, worker, slots, rivals)
-    freeSlots.set(workerId, (freeSlots.get(workerId) ?? 0) + usable)
-    if (takeTurns(engine.pace.windowOf(worker), rivals)) inTurn.push(workerId)
+    const isWide = window === engine.pace.limitOf(worker)
+    if (isWide && shares.every(({ rivals }) => rivals === 0))
+      for (const share of shares) give(share, share.slots)
+    else await shareFreed(worker, window, shares)
+    inTurn.push(...shares.filter(({ rivals }) => takeTurns(window, rivals)))
   }
   return inTurn
 }
 
-/** Of the freed slots, those within the worker's window, which may have shrunk, and within the batch's fair share. */
-async function usableOf(
-  { tx, draft, engine }: BatchTransaction,
-  worker: SharedWorker,
-  freed: number,
-  rivals: number,
-): Promise<number> {
-  const { workerId } = worker
+function slotsFreed(batchTx: BatchTransaction): FreedSlots[] {
+  const freed = new Map<string, number>()
+  for (const { workerId } of batchTx.draft.attempts)
+    freed.set(workerId, (freed.get(workerId) ?? 0) + 1)
+  return [...freed].map(([workerId, slots]) => ({ batchTx, workerId, slots }))
+}
+
+function give({ batchTx: { freeSlots }, workerId }: FreedSlots, slots: number): void {
+  freeSlots.set(workerId, (freeSlots.get(workerId) ?? 0) + slots)
+}
+
+/** Of the freed slots, those within the worker's window, which may have shrunk, and within each batch's fair share. */
+async function shareFreed(
+  { workerId }: SharedWorker,
+  window: number,
+  shares: readonly (FreedSlots & { readonly rivals: number })[],
+): Promise<void> {
   // Includes the jobs that have just ended: their rows go when this transaction writes.
-  const outstanding = await countOutstanding(tx, workerId)
-  let others = -freed
-  for (const jobs of outstanding.values()) others += jobs
-  const window = engine.pace.windowOf(worker)
-  const own = (outstanding.get(draft.batch.id) ?? 0) - freed
-  return Math.max(0, Math.min(slotsToReuse(window, rivals, own, freed), window - others))
+  const outstanding = await countOutstanding(shares[0]!.batchTx.tx, workerId)
+  let left = window
+  for (const jobs of outstanding.values()) left -= jobs
+  for (const { slots } of shares) left += slots
+  for (const share of shares) {
+    const own = (outstanding.get(share.batchTx.draft.batch.id) ?? 0) - share.slots
+    const fair = slotsToReuse(window, share.rivals, own, share.slots)
+    const usable = Math.max(0, Math.min(fair, left))
+    left -= usable
+    give(share, usable)
+  }
 }
 
 /**
  * Slots that the loaded members leave over (their last step for now has ended) go to waiting members of the same batch. Filling them
  * in a transaction of their own cost a third more transactions on a batch larger than the worker's limit.
  */
-async function useRemainingSlots(batchTx: BatchTransaction): Promise<void> {
-  const { tx, draft, freeSlots, isExclusive } = batchTx
-  if (holdOnAll(draft.batch, draft.holds)) return
-  for (const [workerId, left] of freeSlots) {
-    if (left <= 0 || draft.holds.workers.has(workerId)) continue
-    const lock = isExclusive ? 'none' : 'take'
-    const held = draft.holds.members.keys()
-    const queued = await listQueued(tx, workerId, draft.batch.id, left, lock, held)
-    const fresh = queued.filter(({ stepId }) => !draft.steps.has(stepId))
-    if (fresh.length === 0) continue
-    const memberIds = fresh.flatMap(({ memberId }) => memberId ?? [])
-    // Optional: another sharer may have one of these locked and want one of ours, a deadlock.
-    await loadMembersWithSteps(batchTx, memberIds, { isOptional: true })
-    if (fresh.some(({ memberId }) => memberId === null)) await loadBatchSteps(batchTx)
-    sendQueued(draft, freeSlots)
+async function useRemainingSlots(batchTxs: readonly BatchTransaction[]): Promise<void> {
+  const left = batchTxs.flatMap(remainingSlots)
+  if (left.length === 0) return
+  const [{ tx, isExclusive }] = batchTxs as [BatchTransaction]
+  const held = batchTxs.flatMap(({ draft }) => [...draft.holds.members.keys()])
+  const queued = Map.groupBy(
+    await listQueued(tx, left, isExclusive ? 'none' : 'take', held),
+    ({ batchId }) => batchId,
+  )
+  const fresh = batchTxs.flatMap((batchTx) => {
+    const { batch, steps } = batchTx.draft
+    const own = (queued.get(batch.id) ?? []).filter(({ stepId }) => !steps.has(stepId))
+    return own.length === 0 ? [] : [{ batchTx, memberIds: own.map(({ memberId }) => memberId) }]
+  })
+  // Optional: another sharer may have one of these locked and want one of ours, a deadlock.
+  await loadMembersTogether(
+    fresh.map(({ batchTx, memberIds }) => ({
+      batchTx,
+      memberIds: memberIds.filter((id) => id !== null),
+    })),
+    { isOptional: true },
+  )
+  for (const { batchTx, memberIds } of fresh) {
+    if (memberIds.includes(null)) await loadBatchSteps(batchTx)
+    sendQueued(batchTx.draft, batchTx.freeSlots)
   }
+}
+
+function remainingSlots({ draft, freeSlots }: BatchTransaction): SlotsToFill[] {
+  const { batch, holds } = draft
+  if (holdOnAll(batch, holds)) return []
+  return [...freeSlots]
+    .filter(([workerId, slots]) => slots > 0 && !holds.workers.has(workerId))
+    .map(([workerId, slots]) => ({ workerId, batchId: batch.id, slots }))
 }

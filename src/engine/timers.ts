@@ -2,6 +2,7 @@
 // Times are columns, acted on to the second; every function works from the current state, so a second call does no harm. A batch
 // whose change fails is held, and the others continue.
 import { type DeadJob, NOT_STARTED } from '../bus/bus.ts'
+import { chunksOf } from '../chunks.ts'
 import { listDuePhases, listUnexpandedPhases } from '../db/batches.ts'
 import { findUnsettledEpoch, listEarlierJobs, markEpochsSettled } from '../db/epochs.ts'
 import { loadOwners, type StepOwner } from '../db/facts.ts'
@@ -21,13 +22,14 @@ import { parseJobId } from '../domain/messages.ts'
 import { SIGNATURE_FAULTS } from '../job-keys.ts'
 import { concurrently } from './concurrently.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
-import { expandPhase } from './expand.ts'
+import { EXPANDED_TOGETHER, expandLarge, expandSmall, isSmall } from './expand.ts'
 import { fillWorker } from './fill-worker.ts'
 import { orHoldBatch } from './hold-on-failure.ts'
 import { finishHolds } from './holds.ts'
-import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
-import { changeBatch } from './locking.ts'
+import { loadBatchSteps, loadMembersTogether } from './loading.ts'
+import { changeBatch, changeBatches } from './locking.ts'
 import { judgeJobs, withdrawLapsed } from './lost-jobs.ts'
+import { BATCHES_TOGETHER, portionsOf, togetherElseAlone } from './together.ts'
 
 const BATCHES_PER_LOOK = 100
 const PHASES_PER_LOOK = 1_000
@@ -83,15 +85,18 @@ export async function upgradeVersions(engine: Engine): Promise<number> {
 export async function startDuePhases(engine: Engine): Promise<number> {
   let started = 0
   const due = await listDuePhases(engine.db, engine.clock.now(), PHASES_PER_LOOK)
-  const groups = Map.groupBy(due, ({ batchId }) => batchId)
-  await concurrently(engine, groups, async ([batchId, phases]) => {
-    const isDone = await orHoldBatch(engine, batchId, ACTOR, () =>
-      changeBatch(engine, batchId, ACTOR, async ({ draft }) => {
-        for (const { id } of phases) onPhaseDue(draft, draft.phase(id))
-      }),
-    )
-    if (isDone) started += phases.length
-  })
+  const groups = [...Map.groupBy(due, ({ batchId }) => batchId)]
+  const start = async (some: readonly (typeof groups)[number][]) => {
+    const batchIds = some.map(([batchId]) => batchId)
+    await changeBatches(engine, batchIds, ACTOR, async (batchTxs) => {
+      for (const [at, { draft }] of batchTxs.entries())
+        for (const { id } of some[at]![1]) onPhaseDue(draft, draft.phase(id))
+    })
+    for (const [, phases] of some) started += phases.length
+  }
+  await concurrently(engine, chunksOf(groups, BATCHES_TOGETHER), (some) =>
+    togetherOrHold(engine, some, ([batchId]) => batchId, start),
+  )
   return started
 }
 
@@ -99,12 +104,26 @@ export async function startDuePhases(engine: Engine): Promise<number> {
 export async function expandPhases(engine: Engine): Promise<number> {
   let expanded = 0
   const phases = await listUnexpandedPhases(engine.db, PHASES_PER_LOOK)
-  await concurrently(engine, phases, async ({ id, batchId, membersActive }) => {
-    const isDone = await orHoldBatch(engine, batchId, ACTOR, () =>
-      expandPhase(engine, batchId, id, ACTOR, membersActive),
-    )
-    if (isDone) expanded += 1
-  })
+  const small = phases.filter(({ membersActive }) => isSmall(membersActive))
+  // The next phases of the same batches come at the next look.
+  const firsts = [...Map.groupBy(small, ({ batchId }) => batchId).values()].map(([first]) => first!)
+  const large = phases.filter(({ membersActive }) => !isSmall(membersActive))
+  const portions = [
+    ...portionsOf(firsts, ({ membersActive }) => membersActive, EXPANDED_TOGETHER),
+    ...large.map((phase) => [phase]),
+  ]
+  await concurrently(engine, portions, (some) =>
+    togetherOrHold(
+      engine,
+      some,
+      ({ batchId }) => batchId,
+      async (chosen) => {
+        if (isSmall(chosen[0]!.membersActive)) await expandSmall(engine, chosen, ACTOR)
+        else await expandLarge(engine, chosen[0]!, ACTOR)
+        expanded += chosen.length
+      },
+    ),
+  )
   return expanded
 }
 
@@ -184,31 +203,52 @@ function withOwner(
   return [{ ...letter, stepId: owner.id, batchId, memberId, why }]
 }
 
-/** Decides the steps of each batch in chunks, a transaction each, with their members loaded. Returns how many succeeded. */
+/** Decides steps in chunks, a transaction each and small batches together, with their members loaded. Returns how many succeeded. */
 async function inChunks<T extends DueWait>(
   engine: Engine,
   items: readonly T[],
   decide: (batchTx: BatchTransaction, chunk: readonly T[]) => Promise<void>,
 ): Promise<number> {
   let done = 0
-  const groups = Map.groupBy(items, ({ batchId }) => batchId)
-  await concurrently(engine, groups, async ([batchId, group]) => {
-    for (let start = 0; start < group.length; start += STEPS_PER_CHUNK) {
-      const chunk = group.slice(start, start + STEPS_PER_CHUNK)
-      const isDone = await orHoldBatch(engine, batchId, ACTOR, () =>
-        changeBatch(engine, batchId, ACTOR, async (batchTx) => {
-          const members = chunk.flatMap(({ memberId }) => memberId ?? [])
-          await loadMembersWithSteps(batchTx, members, {
-            stepIds: chunk.map(({ stepId }) => stepId),
-          })
-          if (members.length < chunk.length) await loadBatchSteps(batchTx)
-          await decide(batchTx, chunk)
-        }),
+  // Only the last chunk of a batch is small, so none shares its transaction with another of the same batch.
+  const chunks = [...Map.groupBy(items, ({ batchId }) => batchId).values()].flatMap((group) => [
+    ...chunksOf(group, STEPS_PER_CHUNK),
+  ])
+  const change = async (some: readonly (readonly T[])[]) => {
+    const batchIds = some.map((chunk) => chunk[0]!.batchId)
+    await changeBatches(engine, batchIds, ACTOR, async (batchTxs) => {
+      const parts = batchTxs.map((batchTx, at) => ({ batchTx, chunk: some[at]! }))
+      await loadMembersTogether(
+        parts.map(({ batchTx, chunk }) => ({
+          batchTx,
+          memberIds: chunk.flatMap(({ memberId }) => memberId ?? []),
+        })),
+        { stepIds: some.flat().map(({ stepId }) => stepId) },
       )
-      if (isDone) done += chunk.length
-    }
-  })
+      for (const { batchTx, chunk } of parts) {
+        if (chunk.some(({ memberId }) => memberId === null)) await loadBatchSteps(batchTx)
+        await decide(batchTx, chunk)
+      }
+    })
+    for (const chunk of some) done += chunk.length
+  }
+  const portions = portionsOf(chunks, (chunk) => chunk.length, STEPS_PER_CHUNK)
+  await concurrently(engine, portions, (some) =>
+    togetherOrHold(engine, some, (chunk) => chunk[0]!.batchId, change),
+  )
   return done
+}
+
+/** Changes batches in one transaction, or each alone when that fails. One that fails alone is held. */
+function togetherOrHold<Item>(
+  engine: Engine,
+  items: readonly Item[],
+  batchIdOf: (item: Item) => number,
+  change: (items: readonly Item[]) => Promise<void>,
+): Promise<void> {
+  return togetherElseAlone(engine, items, change, (item) =>
+    orHoldBatch(engine, batchIdOf(item), ACTOR, () => change([item])),
+  )
 }
 
 export async function fillWorkers(engine: Engine, blocks: Blocks = 'any'): Promise<number> {

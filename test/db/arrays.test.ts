@@ -72,7 +72,7 @@ for (const { kind, open } of DATABASES) {
     it('inserts missing steps and none twice', async () => {
       const write = (memberIds: number[], ...plans: StepDefinition[]) =>
         test.db.transaction(async (tx) => {
-          const { ids } = await insertPhaseSteps(tx, 1, 1, memberIds, plans)
+          const { ids } = await insertPhaseSteps(tx, [{ batchId: 1, phaseId: 1, memberIds }], plans)
           return ids
         })
       assert.equal((await write([11, 12, 11], plan('create', 0))).length, 2)

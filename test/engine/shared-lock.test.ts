@@ -6,7 +6,7 @@ import type { Db } from '../../src/db/db.ts'
 import { type Message, readMessage } from '../../src/domain/messages.ts'
 import { holdBatch } from '../../src/engine/batch-actions.ts'
 import type { Engine } from '../../src/engine/engine.ts'
-import { expandPhase } from '../../src/engine/expand.ts'
+import { expandLarge } from '../../src/engine/expand.ts'
 import { handleMessages } from '../../src/engine/messages.ts'
 import { expandPhases, fillWorkers, startDuePhases } from '../../src/engine/timers.ts'
 import { openTestPostgres } from '../databases.ts'
@@ -234,9 +234,9 @@ it('expands two phases at once: the second sees how far the first is', async () 
     )
   ).map(({ id }) => id)
   const first = stopping()
-  const one = expandPhase(first.engine, batchId, move!, 'timer')
+  const one = expandLarge(first.engine, { batchId, id: move! }, 'timer')
   await first.reached
-  const two = expandPhase(world.engine, batchId, tidy!, 'timer')
+  const two = expandLarge(world.engine, { batchId, id: tidy! }, 'timer')
   await untilWaiting(1)
   first.release()
   await Promise.all([one, two])

@@ -11,7 +11,7 @@ import { sweepBus } from '../../src/bus/postgres/sweep.ts'
 import { listUnexpandedPhases } from '../../src/db/batches.ts'
 import { BATCH_IS_FREE, WAIT_IS_FREE } from '../../src/db/holds.ts'
 import type { Engine } from '../../src/engine/engine.ts'
-import { expandPhase } from '../../src/engine/expand.ts'
+import { expandLarge } from '../../src/engine/expand.ts'
 import { orHoldBatch } from '../../src/engine/hold-on-failure.ts'
 import {
   expandPhases,
@@ -51,7 +51,7 @@ async function raceAhead(engine: Engine, { chance }: World): Promise<void> {
   const phases = await listUnexpandedPhases(engine.db, PHASES_MAX)
   if (phases.length === 0) return
   const { id, batchId } = chance.pick(phases)
-  await orHoldBatch(engine, batchId, 'timer', () => expandPhase(engine, batchId, id, 'timer'))
+  await orHoldBatch(engine, batchId, 'timer', () => expandLarge(engine, { batchId, id }, 'timer'))
   await fillWorkers(engine)
 }
 const PHASES_MAX = 100

@@ -14,7 +14,7 @@ export const MUTANTS: readonly BankedMutant[] = [
   {
     name: 'failures are not counted',
     in: 'writeChanges',
-    edits: [remove('raiseFailureRevision($$args)')],
+    edits: [remove('raiseFailureRevisions($$args)')],
     foundBy: 1,
   },
   {
@@ -32,13 +32,12 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'jobs published even if the commit fails',
-    in: 'commit',
-    under: 'src/engine/',
+    in: 'commitTogether',
     edits: [
       replace(
-        'const $sends = jobMessages($draft)',
-        `const $sends = jobMessages($draft)
-        void batchTx.engine.db.transaction((own) => enqueueNew(own, $sends, $draft.now)).catch(() => {})`,
+        'const $sends = $drafts.flatMap(jobMessages)',
+        `const $sends = $drafts.flatMap(jobMessages)
+        void engine.db.transaction((own) => enqueueNew(own, $sends, $drafts[0].now)).catch(() => {})`,
       ),
     ],
     foundBy: 1,
@@ -100,14 +99,13 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'counters updated only before sending',
-    in: 'commit',
-    under: 'src/engine/',
+    in: 'commitTogether',
     edits: [replace('updateCounters($draft) closeFinished($draft)', 'closeFinished($draft)')],
     foundBy: 1,
   },
   {
     name: 'a phase closed under a shared lock, and so not written',
-    in: 'commitShared',
+    in: 'commitSharedTogether',
     edits: [replace('closeFinished($draft) requireMembersOnly($draft)', 'closeFinished($draft)')],
     // 150 seeds found nothing since slots are filled in transactions of their own: the next one closes the phase.
     foundBy: null,
@@ -134,8 +132,7 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'hold does not withdraw jobs',
-    in: 'commit',
-    under: 'src/engine/',
+    in: 'commitTogether',
     edits: [replace('$draft.wantsWithdrawal', '$draft.wantsWithdrawal && $draft.jobs.length > 0')],
     foundBy: 7,
   },
@@ -264,7 +261,7 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'the window ignores outstanding jobs',
-    in: 'shareSlots',
+    in: 'slotsFree',
     edits: [
       replace(
         'for (const $jobs of $outstanding.values()) $free -= $jobs',

@@ -19,11 +19,8 @@ const OLD_COUNTS: Mutant = {
 
 const NO_LOCK: Mutant = {
   name: 'no batch lock',
-  in: 'lockBatch',
-  edits: [
-    remove(`await $tx.query('select pg_advisory_xact_lock($1)', [$$key])`),
-    remove('for no key update'),
-  ],
+  in: 'lockAndRead',
+  edits: [replace('lockBatches($$args)', 'null'), remove('for no key update')],
 }
 
 async function racedWith(

@@ -75,6 +75,13 @@ const blockOf = (limit: number): number => Math.max(1, Math.floor(limit / SHARER
 /** `large`: while batches take turns, leave a part of a block free until it has grown. A part of its size costs as much as the whole. */
 export type Blocks = 'any' | 'large'
 
+/** Slots without a job. */
+export function slotsFree(limit: number, outstanding: ReadonlyMap<number, number>): number {
+  let free = limit
+  for (const jobs of outstanding.values()) free -= jobs
+  return free
+}
+
 /**
  * Slots that each waiting batch may take now, first come first. Free slots go to the batches with the fewest outstanding jobs until
  * all are level, or in blocks when more batches wait than may share. Among equals the turn goes round, starting after `lastServed`:
@@ -87,8 +94,7 @@ export function shareSlots(
   { lastServed = 0, blocks = 'any' }: { lastServed?: number; blocks?: Blocks } = {},
 ): Map<number, number> {
   const turn = (batchId: number) => (batchId > lastServed ? 0 : 1)
-  let free = limit
-  for (const jobs of outstanding.values()) free -= jobs
+  const free = slotsFree(limit, outstanding)
   const level = waiting
     .map((batchId) => ({ batchId, jobs: outstanding.get(batchId) ?? 0 }))
     .sort((a, b) => a.jobs - b.jobs || turn(a.batchId) - turn(b.batchId) || a.batchId - b.batchId)
