@@ -133,14 +133,15 @@ it('user-migration: a new mailbox, mail forwarded there; a failure is rolled bac
   })
 })
 
+// Ada's mailbox is on hold from the start; Cleo's from two days before the cut-over, when it has been copied already.
 it('full-migration: rolled back for a hold, migrated by a second attempt, nobody else touched', () => {
-  const names = ['ada', 'ben']
+  const names = ['ada', 'ben', 'cleo']
   const seed: Seed = {
     tenants: [
       contoso(),
       {
         domains: ['fabrikam.example'],
-        users: [sourceUser('ada', true), sourceUser('ben')],
+        users: [sourceUser('ada', true), sourceUser('ben'), sourceUser('cleo')],
         groups: [
           {
             ...{ displayName: 'Scope', kind: 'mailEnabledSecurity' as const },
@@ -160,15 +161,28 @@ it('full-migration: rolled back for a hold, migrated by a second attempt, nobody
   }))
   return example('full-migration.yaml', seed, members, 15 * 24, async (told) => {
     const { world, sandbox, batchId, hours, userOf, effects } = told
-    await hours(15 * 24 - 12)
-    assert.match((await because(world, 'fail')).join(), /is on hold.*Release the holds/)
-    assert.equal(userOf(0, 'ada@contoso.onmicrosoft.com'), undefined)
-    const release = { Identity: 'ada@fabrikam.example', LitigationHoldEnabled: false }
     const { signal } = new AbortController()
-    await tenantAt(world, sandbox, 1).exchange.run('Set-Mailbox', release, { signal })
-    const [ada] = await findMembersByKey(world.db, batchId, ['ada@fabrikam.example'])
+    const hold = (Identity: string, LitigationHoldEnabled: boolean) =>
+      tenantAt(world, sandbox, 1).exchange.run(
+        'Set-Mailbox',
+        { Identity, LitigationHoldEnabled },
+        { signal },
+      )
+    const failures = async () => (await because(world, 'fail')).join('\n')
+    await hours(13 * 24)
+    assert.match(await failures(), /is on hold.*Release the holds/)
+    assert.equal(userOf(0, 'ada@contoso.onmicrosoft.com'), undefined)
+    assert.ok(!effects().includes('migration user removed'), 'nothing was copied of Ada')
+    await hold('cleo@fabrikam.example', true)
+    await hours(2 * 24 - 12)
+    assert.equal((await failures()).match(/is on hold.*Release the holds/g)!.length, 2)
+    assert.equal(userOf(0, 'cleo@contoso.onmicrosoft.com'), undefined)
+    const held = ['ada@fabrikam.example', 'cleo@fabrikam.example']
+    for (const one of held) await hold(one, false)
+    const members = await findMembersByKey(world.db, batchId, held)
     await retryMembers(world.engine, {
-      ...{ ...order(batchId), memberIds: [ada!.id], fromStepName: 'pre-stage/read-mailbox' },
+      ...{ ...order(batchId), memberIds: members.map(({ id }) => id) },
+      fromStepName: 'pre-stage/read-mailbox',
     })
     await hours(9 * 24)
     for (const name of names) {
@@ -179,8 +193,8 @@ it('full-migration: rolled back for a hold, migrated by a second attempt, nobody
     const count = (what: string) => effects().filter((one) => one === what).length
     assert.deepEqual(
       [count('mail user created'), count('mail user purged'), count('migration batch created')],
-      [3, 1, 1],
+      [5, 2, 1],
     )
-    assert.deepEqual([count('mailbox moved'), count('migration user removed')], [2, 1])
+    assert.deepEqual([count('mailbox moved'), count('migration user removed')], [3, 1])
   })
 })

@@ -94,10 +94,17 @@ function failureOf(step: Step, result: WorkerResult): string | null {
 
 /** With the reason of a test that found nothing to look at: "the tenant has no user …". */
 function notComplete(result: Json | undefined, but = ''): string {
+  const reason = reasonIn(result)
+  return shortened(
+    `the worker reported "not complete"${but}${reason === null ? '' : `: ${reason}`}`,
+  )
+}
+
+/** Why a test is not complete, without the full stop. */
+function reasonIn(result: Json | undefined): string | null {
   const data = payloadOf(result)
   const reason = isObject(data) && Object.hasOwn(data, 'Reason') ? data.Reason : null
-  const why = typeof reason === 'string' && reason !== '' ? `: ${reason.replace(/\.$/, '')}` : ''
-  return shortened(`the worker reported "not complete"${but}${why}`)
+  return typeof reason === 'string' && reason !== '' ? reason.replace(/\.$/, '') : null
 }
 
 const shortened = (text: string): string =>
@@ -184,13 +191,16 @@ export function takeOutputs(draft: Draft, step: Step, payload: Json | undefined)
   }
 }
 
+/** The reason stays with the step: a person sees what it waits for, and what it waited for in vain. */
 function keepPolling(draft: Draft, step: Step, result: Json | undefined): void {
+  const reason = reasonIn(result)
   const startedAt = step.pollStartedAt ?? draft.now
   const timeoutAt = step.pollTimeoutAt ?? draft.later(step.definition.pollTimeoutSec!)
   draft.transitionStep(step, 'incomplete', notComplete(result), {
     pollStartedAt: startedAt,
     pollTimeoutAt: timeoutAt,
     lastPolledAt: draft.now,
+    error: reason === null ? null : shortened(reason),
   })
   waitForPoll(draft, step)
 }
@@ -218,12 +228,9 @@ function pollEndsAt(draft: Draft, step: Step): Date {
 /** Polling took too long. Not retried: a retry would only extend the configured time. */
 export function timeOut(draft: Draft, step: Step): void {
   draft.setWait(step, null)
-  failStep(
-    draft,
-    step,
-    'time_out',
-    `not complete after ${step.definition.pollTimeoutSec} s of polling`,
-  )
+  const why = step.error === null ? '' : `: ${step.error}`
+  const sec = step.definition.pollTimeoutSec
+  failStep(draft, step, 'time_out', shortened(`not complete after ${sec} s of polling${why}`))
   queueNextAfter(draft, step)
 }
 

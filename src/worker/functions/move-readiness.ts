@@ -58,7 +58,7 @@ type Readiness = z.infer<typeof readiness>
 export const testExchangeMoveReadiness = defineFunction({
   name: 'Test-ExchangeMoveReadiness',
   description:
-    'Tests whether everything is ready for the mailbox move of a person, for a step with poll. Returns every gap with its remedy. Unconfirmed: how Exchange answers a test of the connection to one mailbox, and all names of the licence for the move.',
+    'Tests whether everything is ready for the mailbox move of a person, for a step with poll. Returns every gap with its remedy; with a hold among them, a polled step fails at once, because only reading the source again shows its end. Unconfirmed: how Exchange answers a test of the connection to one mailbox, and all names of the licence for the move.',
   parameters,
   result: readiness,
   permissions: {
@@ -71,8 +71,12 @@ export const testExchangeMoveReadiness = defineFunction({
     const call = onceIfPolled(given)
     const wanted = wantedOf(call.params)
     const found = await lookAt(call, wanted)
-    const gaps = found.isMoved ? [] : [...found.gaps, ...sourceGaps(wanted)]
+    const inSource = found.isMoved ? [] : sourceGaps(wanted)
+    const gaps = [...found.gaps, ...inSource]
     const isReady = gaps.length === 0
+    const reason = isReady ? null : gaps.map((one) => `${one.Gap} ${one.Remedy}`).join(' ')
+    // A parameter stays as it is, however often the step polls.
+    if (call.isPolled && inSource.length > 0) throw new FunctionRefused(reason!)
     return {
       complete: isReady,
       data: {
@@ -80,7 +84,7 @@ export const testExchangeMoveReadiness = defineFunction({
         Ready: isReady,
         Moved: found.isMoved,
         Gaps: gaps,
-        Reason: isReady ? null : gaps.map((one) => `${one.Gap} ${one.Remedy}`).join(' '),
+        Reason: reason,
       },
     }
   },

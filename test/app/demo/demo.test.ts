@@ -45,7 +45,7 @@ describe('the demonstration', () => {
     assert.match(shown!, /9 of 201 members failed[\s\S]*191 finished, 9 failed, 1 removed\n$/)
     assert.ok(out.includes(shown!), `README.md shows another end than this:\n${out.slice(-2_000)}`)
     assert.match(out, /^rollbacks +6 started, 6 completed$/m)
-    assert.match(out, /^jobs sent +[45],\d{3}, including \d{3} polls$/m)
+    assert.match(out, /^jobs sent +[56],\d{3}, including \d{3} polls$/m)
     assert.doesNotMatch(
       out,
       /ada\.claas: create-account rolled back/,
@@ -56,8 +56,8 @@ describe('the demonstration', () => {
       /↻ ada\.claas: create-account: retry 4 of 4 in \d+ s: .*/,
       /✗ ada\.claas: create-account failed: "ada\.claas@contoso\.onmicrosoft\.com" is an account without mail/,
       /✗ finn\.berg: check-scope timed out: not complete after 86400 s of polling/,
-      /✗ ada\.dorn: wait-until-copied failed: .*SourceMailboxOnHold/,
-      /↩ ada\.dorn: wait-until-copied rolled back/,
+      /✗ ada\.dorn: check-readiness failed: The source mailbox is on hold \(LitigationHoldEnabled\)/,
+      /↩ ada\.dorn: check-readiness rolled back/,
       /\+ 1 member was added/,
       /− ben\.adler: removed by [a-z]+: no longer in the member list/,
       /− ben\.adler: free-licence done/,

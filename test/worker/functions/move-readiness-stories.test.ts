@@ -87,6 +87,15 @@ describe(TEST, () => {
       [/on hold \(UniH1\)/, /Release the holds/],
     ])
     assert.deepEqual(s.effects(), [])
+    const polled = await s.run(TEST, params, true)
+    assert.equal(polled.error?.type, 'Refused', 'no poll sees the end of a hold')
+    assert.match(
+      polled.error!.message,
+      /ArchiveGuid is not set.*on hold \(UniH1\).*Release the holds/,
+    )
+    const withoutHold = await s.run(TEST, { ...params, Holds: [] }, true)
+    assert.partialDeepStrictEqual(withoutHold, { status: 'Success', result: { complete: false } })
+    assert.deepEqual(s.effects(), [])
   })
 
   story('is complete once the person is prepared, and the move then works', async (s) => {

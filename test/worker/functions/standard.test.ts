@@ -28,7 +28,6 @@ const NAMES = [
   ...['Set-ExchangeExternalAddress', 'Set-ExchangeMailUserGuids', 'Test-ExchangeAttributeMatch'],
   'Test-ExchangeGroupMembership',
   ...['Get-ExchangeMoveSource', 'New-ExchangeMailUser', 'Set-ExchangeMoveTarget'],
-  'Test-ExchangeMoveReadiness',
   ...['Add-MigrationUser', 'Complete-MigrationUser', 'Set-MigrationUser', 'Start-MigrationUser'],
   ...['Stop-MigrationUser', 'Remove-MigrationUser'],
   ...['Remove-ExchangeMailUser', 'Clear-ExchangePreviousMailbox', 'Restore-EntraUser'],
@@ -73,7 +72,6 @@ const NOT_IN_EXAMPLES = [
   ...['New-MigrationBatch', 'Remove-MigrationBatch', 'Set-MigrationUser', 'Start-MigrationUser'],
   ...['Remove-EntraUser', 'Restore-EntraUser', 'Clear-ExchangePreviousMailbox'],
   ...['Add-ExchangeGroupMember', 'Remove-ExchangeGroupMember'],
-  'Test-ExchangeMoveReadiness',
 ]
 
 const examples = join(import.meta.dirname, '../../../examples')
