@@ -24,6 +24,17 @@ export function manifestOf(manifest: PackageManifest): Readonly<Record<string, u
   }
 }
 
+export interface LockFile {
+  readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>
+}
+
+/** Paths of the packages at the top that the program needs; what is nested in one comes with it. */
+export const runtimePackages = ({ packages }: LockFile): string[] =>
+  Object.entries(packages)
+    .filter(([path, { dev }]) => /^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path) && !dev)
+    .map(([path]) => path)
+    .filter((path) => !OWN_NODE.test(path.replace('node_modules/', '')))
+
 const OWN_MODULE = /(['"])(\.{1,2}\/[^'"\n]+)\.ts\1/g
 
 /** The text as JavaScript that refers to its neighbours as they are called in the package. */

@@ -1,0 +1,58 @@
+// The files of matoolkit as they are installed: the program as JavaScript under lib/, with everything that it reads. Node runs no
+// TypeScript under node_modules, so the types are replaced by blanks: every line stays where it is, and a stack trace fits the sources.
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { dirname, join } from 'node:path'
+import {
+  type LockFile,
+  manifestOf,
+  type PackageManifest,
+  runtimePackages,
+  withoutTypes,
+} from './package-contents.ts'
+
+/** Copied as they are, besides the program. */
+const COPIED = ['bin', 'sql', 'examples', 'README.md', 'CHANGELOG.md', 'LICENSE']
+/** Where the program is; bin/matoolkit looks for it there. */
+const PROGRAM = 'lib'
+
+const root = join(import.meta.dirname, '..')
+const readJson = <T>(name: string): T => JSON.parse(readFileSync(join(root, name), 'utf8')) as T
+
+/** What `npm publish` gets. */
+export function assemblePackage(to: string): void {
+  for (const file of globSync('**/*', { cwd: join(root, 'src') })) {
+    const from = join(root, 'src', file)
+    if (!statSync(from).isFile()) continue
+    const target = join(to, PROGRAM, file)
+    mkdirSync(dirname(target), { recursive: true })
+    if (!file.endsWith('.ts')) cpSync(from, target)
+    else
+      writeFileSync(
+        target.replace(/\.ts$/, '.js'),
+        withoutTypes(readFileSync(from, 'utf8'), stripTypeScriptTypes),
+      )
+  }
+  for (const name of COPIED) cpSync(join(root, name), join(to, name), { recursive: true })
+  chmodSync(join(to, 'bin', 'matoolkit'), 0o755)
+  const manifest = manifestOf(readJson<PackageManifest>('package.json'))
+  writeFileSync(join(to, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+}
+
+/** The installed packages that the program needs, in the locked versions: nothing for development, no Node of their own. */
+export function copyRuntimePackages(to: string): void {
+  for (const path of runtimePackages(readJson<LockFile>('package-lock.json'))) {
+    // An optional package for another platform is not there.
+    if (existsSync(join(root, path)))
+      cpSync(join(root, path), join(to, path), { recursive: true, dereference: true })
+  }
+}
