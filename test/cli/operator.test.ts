@@ -1,4 +1,4 @@
-// Operator commands besides batches: reviews, dead letters, workers, sources and doctor.
+// Operator commands besides batches: reviews, dead letters, sources and doctor.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
@@ -440,7 +440,7 @@ describe('batch reschedule', () => {
   })
 })
 
-describe('dead letters, workers and doctor', () => {
+describe('dead letters and doctor', () => {
   let cli: Cli
   before(async () => {
     cli = await openCli()
@@ -470,10 +470,6 @@ describe('dead letters, workers and doctor', () => {
     assert.equal(twice.exit, EXIT.conflict, twice.err)
     assert.match((await cli.cli('deadletters', 'list')).out, /^No dead letters\./)
     assert.equal((await cli.cli('deadletters', 'list', '--worker', 'w1')).exit, EXIT.ok)
-  })
-
-  it('lists workers', async () => {
-    assert.match((await cli.cli('worker', 'list')).out, /^WORKER[^\n]*\nw1 +ok +1 +1000/)
   })
 
   it('doctor passes, or says what to do', async () => {

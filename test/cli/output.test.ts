@@ -146,6 +146,7 @@ const ASKED: Readonly<Record<string, Args>> = {
   'deadletters list': () => [],
   'deadletters show': () => [letters[0]!],
   'worker list': () => [],
+  'worker show': () => ['w1'],
   'auth status': () => [],
   'auth logout': () => [],
   'auth token': () => [],

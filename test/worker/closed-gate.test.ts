@@ -112,7 +112,7 @@ describe('while Exchange is closed for five minutes', () => {
   const cmdlets = () => sandbox.journal.requests.filter(({ cmdlet }) => cmdlet !== null)
   const effects = (what: string) => sandbox.journal.effects.filter((one) => one.what === what)
 
-  it('Graph continues with the slots of those who wait, and Exchange is not called', async () => {
+  it('Graph continues in the slots of waiting jobs, and Exchange is not called', async () => {
     const titles = ['g1', 'g2', 'g3', 'g4']
     await begin([archive('e1'), share('e2'), ...titles.map(setTitle)])
     assert.equal(await worker.takeJobs(), 2)

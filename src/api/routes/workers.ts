@@ -2,6 +2,8 @@
 import { z } from 'zod'
 import { listWorkers, WAITING_COUNTED_MAX, type WorkerLine } from '../../db/views/insight.ts'
 import { isSilent } from '../../domain/stuck.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { MatoolkitError } from '../../errors.ts'
 import { type Route, read } from '../route.ts'
 import { nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 
@@ -58,24 +60,43 @@ const listRoute = read({
   rule: 'reader',
   answers: { 200: z.strictObject({ workers: z.array(worker) }).meta({ id: 'Workers' }) },
   handle: async ({ engine, now }) => {
-    const shownWorker = (line: WorkerLine) => ({
-      ...line,
-      functions: [...line.functions],
-      throttles: line.throttles.map((one) => ({
-        ...one,
-        closedUntil: laterThan(one.closedUntil, now),
-      })),
-      isSilent: isSilent(line, now),
-      jobMs: line.jobMs === null ? null : Math.round(line.jobMs),
-      maxOutstanding: engine.pace.limitOf(line),
-      window: engine.pace.windowOf(line),
-    })
-    return { status: 200, body: { workers: (await listWorkers(engine.db)).map(shownWorker) } }
+    const lines = await listWorkers(engine.db)
+    return { status: 200, body: { workers: lines.map((line) => shownWorker(line, engine, now)) } }
   },
+})
+
+const showRoute = read({
+  method: 'GET',
+  path: '/api/workers/{workerId}',
+  operation: 'getWorker',
+  tag: 'service',
+  summary: 'Show a worker with functions, load and throttling',
+  rule: 'reader',
+  params: z.strictObject({ workerId: z.string().min(1).max(200) }),
+  answers: { 200: worker },
+  errors: ['WORKER_NOT_FOUND'],
+  handle: async ({ engine, now, params: { workerId } }) => {
+    const [line] = await listWorkers(engine.db, workerId)
+    if (!line) throw new MatoolkitError('WORKER_NOT_FOUND', { workerId })
+    return { status: 200, body: shownWorker(line, engine, now) }
+  },
+})
+
+const shownWorker = (line: WorkerLine, { pace }: Engine, now: Date) => ({
+  ...line,
+  functions: [...line.functions],
+  throttles: line.throttles.map((one) => ({
+    ...one,
+    closedUntil: laterThan(one.closedUntil, now),
+  })),
+  isSilent: isSilent(line, now),
+  jobMs: line.jobMs === null ? null : Math.round(line.jobMs),
+  maxOutstanding: pace.limitOf(line),
+  window: pace.windowOf(line),
 })
 
 /** The announcement may be a minute old: a gate has opened since. */
 const laterThan = (at: string | null, now: Date): Date | null =>
   at !== null && new Date(at) > now ? new Date(at) : null
 
-export const WORKER_ROUTES: readonly Route[] = [listRoute]
+export const WORKER_ROUTES: readonly Route[] = [listRoute, showRoute]

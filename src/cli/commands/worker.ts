@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { durationText } from '../../domain/duration.ts'
 import type { Json } from '../../domain/json.ts'
+import { type CommandContext, pathSegment } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn } from '../terminal/show.ts'
 import { heldColumn, sayHeldSystem } from './holds-in-force.ts'
@@ -24,11 +25,32 @@ const WORKERS: readonly Column[] = [
 function throttledText(throttles: readonly Row[]): string {
   const closed = throttles.filter(({ closedUntil }) => closedUntil !== null)
   if (closed.length > 0)
-    return closed
-      .map(({ name, closedUntil }) => `${name} until ${String(closedUntil).slice(11, 19)} UTC`)
-      .join(', ')
+    return closed.map(({ name, closedUntil }) => `${name} until ${String(closedUntil)}`).join(', ')
   const sec = throttles.reduce((sum, { throttledSec }) => sum + Number(throttledSec), 0)
   return sec > 0 ? `${durationText(sec * 1_000)} so far` : ''
+}
+
+const THROTTLES: readonly Column[] = [
+  ['SERVICE', 'name', 'whole'],
+  ['CLOSED UNTIL', 'closedUntil'],
+  ['AT ONCE', 'concurrency'],
+  ['CALLS', 'calls'],
+  ['QUEUED', 'queued'],
+  ['THROTTLED', 'throttled'],
+  ['FOR', ({ throttledSec }) => durationText(Number(throttledSec) * 1_000)],
+]
+
+async function showWorker(
+  { client, io, show }: CommandContext,
+  [workerId]: readonly string[],
+): Promise<void> {
+  const { body } = await client.get<Row>(`/api/workers/${pathSegment(workerId!)}`)
+  const fields = WORKERS.map(([title, value]) => [title.toLowerCase(), value] as Column)
+  await show.one(body as Json, fields)
+  const rows = rowsIn(body, 'throttles')
+  if (show.format !== 'table' || rows.length === 0) return
+  io.out('')
+  await show.list({ whole: body as Json, rows, columns: THROTTLES, empty: '' })
 }
 
 export function addWorkerCommands(program: Command, io: Io): void {
@@ -45,5 +67,12 @@ export function addWorkerCommands(program: Command, io: Io): void {
       const empty = 'No worker has reported yet.'
       await show.list({ whole: body as Json, rows, columns, empty })
     },
+  })
+  addVerb(noun, io, {
+    name: 'show',
+    about: 'show a worker with its throttled services',
+    args: [['<worker>', 'id of the worker, as in the list']],
+    examples: ['worker show contoso-worker', 'worker show contoso-worker --output json'],
+    run: showWorker,
   })
 }

@@ -142,8 +142,11 @@ export interface WorkerLine extends WorkerLoad {
 
 export const WAITING_COUNTED_MAX = 10_000
 
-/** Announced and configured workers, and unknown ones that steps wait for, by name. */
-export async function listWorkers(db: Queryable): Promise<WorkerLine[]> {
+/** Announced and configured workers, and unknown ones that steps wait for, by name; or one of them. */
+export async function listWorkers(
+  db: Queryable,
+  only: string | null = null,
+): Promise<WorkerLine[]> {
   const wanted = await listWorkersWithQueue(db)
   return db.query<WorkerLine>(
     `select ${FACTS}, w.version, w.first_seen_at as "firstSeenAt",
@@ -153,7 +156,8 @@ export async function listWorkers(db: Queryable): Promise<WorkerLine[]> {
               as waiting
        from (select worker_id from workers union select unnest($1::text[])) as k (worker_id)
        left join workers w on w.worker_id = k.worker_id ${LOAD}
+      where $3::text is null or k.worker_id = $3
       order by k.worker_id`,
-    [wanted, WAITING_COUNTED_MAX],
+    [wanted, WAITING_COUNTED_MAX, only],
   )
 }

@@ -219,6 +219,9 @@ export function insightContract(): void {
         throttles[0],
         { ...throttles[1], closedUntil: null },
       ])
+      const one = await api.call('GET', '/api/workers/w1')
+      assert.deepEqual(one.body, body.workers[0])
+      await api.refused(404, 'WORKER_NOT_FOUND', 'GET', '/api/workers/nobody')
       await announce([])
     })
 
