@@ -28,6 +28,7 @@ const NAMES = [
   ...['Set-ExchangeExternalAddress', 'Set-ExchangeMailUserGuids', 'Test-ExchangeAttributeMatch'],
   'Test-ExchangeGroupMembership',
   ...['Get-ExchangeMoveSource', 'New-ExchangeMailUser', 'Set-ExchangeMoveTarget'],
+  'Test-ExchangeMoveReadiness',
   ...['Add-MigrationUser', 'Complete-MigrationUser', 'Set-MigrationUser', 'Start-MigrationUser'],
   ...['Stop-MigrationUser', 'Remove-MigrationUser'],
   ...['Remove-ExchangeMailUser', 'Clear-ExchangePreviousMailbox', 'Restore-EntraUser'],
