@@ -35,6 +35,7 @@ export const benchDoor = (db: Db): Engine => ({
   random: Math.random,
   pace: new WorkerPace(MAX_OUTSTANDING),
   queueLimitSec: 21_600,
+  seen: { event: null },
   bus: openPostgresBus({ db, clock, newToken: randomUUID }),
 })
 

@@ -1,28 +1,34 @@
-// `npm run chaos -- [--mode kills] [--minutes 5] [--members 2000] [--seed n] [--json]`: real processes on a real server, sabotaged
+// `npm run chaos -- [--mode kills] [--minutes n] [--members n] [--seed n] [--json]`: real processes on a real server, sabotaged
 // in the way that the mode names, and then everything checked. Lines for people on stderr; with --json the figures as one object on
 // stdout. Ends with 0 when everything held, 1 when something did not, 2 when the options are wrong.
 import { parseArgs } from 'node:util'
+import type { ChaosMode } from '../test/chaos/mode.ts'
 import { CHAOS_MODES, chaosMode } from '../test/chaos/modes.ts'
 
+const DEFAULTS_WIDTH = 10
 const NAME_WIDTH = Math.max(...CHAOS_MODES.map(({ name }) => name.length)) + 2
-const USAGE = `Usage: npm run chaos -- [--mode kills] [--minutes 5] [--members 2000] [--seed n] [--json]
+const USAGE = `Usage: npm run chaos -- [--mode kills] [--minutes n] [--members n] [--seed n] [--json]
 
   --mode      the sabotage; see below
   --minutes   how long it lasts; then everything may finish
-  --members   in each batch; a new batch begins when one has ended
+  --members   in each batch or source; a new batch begins when one has ended
   --seed      what happens when; a run says the one it took
   --json      the figures as one object on stdout
 
-Modes:
-${CHAOS_MODES.map(({ name, sabotage }) => `  ${name.padEnd(NAME_WIDTH)}${sabotage}`).join('\n')}`
+Modes, with their minutes and members:
+${CHAOS_MODES.map(lineOf).join('\n')}`
+
+function lineOf({ name, sabotage, defaults: { minutes, members } }: ChaosMode): string {
+  return `  ${name.padEnd(NAME_WIDTH)}${`${minutes}, ${members}`.padEnd(DEFAULTS_WIDTH)}${sabotage}`
+}
 
 function read() {
   try {
     return parseArgs({
       options: {
         mode: { type: 'string', default: CHAOS_MODES[0].name },
-        minutes: { type: 'string', default: '5' },
-        members: { type: 'string', default: '2000' },
+        minutes: { type: 'string' },
+        members: { type: 'string' },
         seed: { type: 'string', default: String(Date.now() % 1_000_000) },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
@@ -39,16 +45,18 @@ if (values.help) {
   console.log(USAGE)
   process.exit(0)
 }
-const [seed, minutes, members] = [values.seed, values.minutes, values.members].map(Number)
-if (!(seed! >= 0 && minutes! > 0 && members! > 0)) {
-  console.error(USAGE)
-  process.exit(2)
-}
-
 const mode = chaosMode(values.mode)
 if (!mode) {
   const names = CHAOS_MODES.map(({ name }) => name).join(', ')
   console.error(`There is no mode "${values.mode}". Use one of: ${names}.`)
+  process.exit(2)
+}
+
+const seed = Number(values.seed)
+const minutes = Number(values.minutes ?? mode.defaults.minutes)
+const members = Number(values.members ?? mode.defaults.members)
+if (!(seed >= 0 && minutes > 0 && members > 0)) {
+  console.error(USAGE)
   process.exit(2)
 }
 
@@ -58,7 +66,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => giveUp.ab
 console.error(`mode ${mode.name}, seed ${seed}, ${minutes} minutes, ${members} members a batch`)
 const { figures, findings, report } = await mode
   .run({
-    ...{ seed: seed!, minutes: minutes!, members: members! },
+    ...{ seed, minutes, members },
     takeoverMaxMs: 5_000,
     giveUp: giveUp.signal,
     say: (line) => console.error(line),

@@ -98,8 +98,13 @@ function renderBugBank(): string {
 }
 
 function renderChaosModes(): string {
-  const rows = CHAOS_MODES.map(({ name, sabotage, holds }) => [`\`${name}\``, sabotage, holds])
-  return markdownTable(['mode', 'sabotage', 'what must hold'], rows)
+  const rows = CHAOS_MODES.map(({ name, sabotage, holds, defaults }) => [
+    `\`${name}\``,
+    sabotage,
+    holds,
+    `${defaults.minutes}, ${defaults.members}`,
+  ])
+  return markdownTable(['mode', 'sabotage', 'what must hold', 'minutes, members'], rows)
 }
 
 function renderExitCodes(): string {

@@ -59,6 +59,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       random: Math.random,
       pace: new WorkerPace(config.maxOutstanding),
       queueLimitSec: config.queueLimitSec,
+      seen: { event: null },
       bus,
       jobKeys: readJobKeys(config),
     }

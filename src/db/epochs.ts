@@ -7,6 +7,8 @@ export interface EpochState {
   readonly number: number
   readonly epoch: string
   /** Null before the first start. */
+  readonly beganAt: Date | null
+  /** Null before the first start. */
   readonly sign: string | null
   readonly signNow: string
   readonly newest: SeenEvent | null
@@ -19,13 +21,31 @@ export interface SeenEvent {
   readonly at: Date
 }
 
+/** The newest event that a process knows of. */
+export interface LastSeen {
+  event: SeenEvent | null
+}
+
+/**
+ * The epoch now; null when PostgreSQL shows that the database was restored, or when the event $id of the time $at is gone, and no new
+ * epoch has begun: nothing may be decided before.
+ */
+export const epochUnless = (id: string, at: string): string =>
+  `case when ${id}::bigint is null
+          or exists (select from events where id = ${id} and date_trunc('milliseconds', at) = ${at}::timestamptz)
+        then current_epoch() end`
+
+/** The values for `epochUnless`. */
+export const seenParams = (seen: LastSeen | null): [number | null, Date | null] =>
+  seen?.event ? [seen.event.id, seen.event.at] : [null, null]
+
 /** `seenId`: an event that the caller saw earlier. */
 export async function readEpochState(
   db: Queryable,
   seenId: number | null = null,
 ): Promise<EpochState> {
   const [row] = await db.query<Omit<EpochState, 'newest'> & { id: number | null; at: Date | null }>(
-    `select coalesce(e.number, -1) as number, coalesce(e.epoch, '') as epoch, e.sign, database_sign() as "signNow", n.id, n.at,
+    `select coalesce(e.number, -1) as number, coalesce(e.epoch, '') as epoch, e.began_at as "beganAt", e.sign, database_sign() as "signNow", n.id, n.at,
             (select at from events where id = $1) as "seenAt"
        from (select) as one
        left join lateral (select * from epochs order by number desc limit 1) as e on true
@@ -36,9 +56,15 @@ export async function readEpochState(
   return { ...state, newest: id === null ? null : { id, at: at! } }
 }
 
-/** The epoch now; null when PostgreSQL shows that the database was restored, and no new one has begun. */
-export async function readEpoch(db: Queryable): Promise<string | null> {
-  const [row] = await db.query<{ epoch: string | null }>('select current_epoch() as epoch')
+/** See `epochUnless`. */
+export async function readEpoch(
+  db: Queryable,
+  seen: LastSeen | null = null,
+): Promise<string | null> {
+  const [row] = await db.query<{ epoch: string | null }>(
+    `select ${epochUnless('$1', '$2')} as epoch`,
+    seenParams(seen),
+  )
   return row!.epoch
 }
 

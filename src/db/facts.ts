@@ -4,17 +4,18 @@ import type { Batch, Member, Phase, Variables } from '../domain/facts.ts'
 import { epochMs, idsParam, integerArray } from './arrays.ts'
 import { batchCounters, type CounterRow, PHASE_COUNTERS, phaseCounts } from './counters.ts'
 import type { Queryable, Tx } from './db.ts'
+import { epochUnless, type LastSeen, seenParams } from './epochs.ts'
 
 const BATCH = `
   id, runbook_name as "runbookName",
   greatest((select version from runbooks r where lower(r.name) = runbook_name and r.is_active), runbook_version) as "activeVersion",
-  runbook_version as "runbookVersion", current_epoch() as epoch, is_manual as "isManual",
+  runbook_version as "runbookVersion", ${epochUnless('$2', '$3')} as epoch, is_manual as "isManual",
   batch_start_time as "startTime", status, failed_in_init as "failedInInit", current_phase as "currentPhase",
   init_dispatched_at as "initDispatchedAt", activated_at as "activatedAt", ended_at as "endedAt",
   held_at as "heldAt", held_by as "heldBy", held_reason as "heldReason", outputs_json as "outputs",
   ${batchCounters.map(([property, column]) => `${column} as "${property}"`).join(', ')}`
 
-/** Without an epoch PostgreSQL shows that the database was restored, and nothing may be decided yet. */
+/** Without an epoch the database was restored, and nothing may be decided yet. */
 export type LockedBatch = Omit<Batch, 'epoch'> & { readonly epoch: string | null }
 
 /** Locks the batch exclusively and reads it; null when there is none. */
@@ -28,12 +29,16 @@ export async function lockBatch(tx: Tx, batchId: number): Promise<LockedBatch | 
  *
  * Not `for update`: that would also wait for everybody who only refers to the batch by a foreign key, such as a tick's new reviews.
  */
-export async function lockAndRead(tx: Tx, batchIds: readonly number[]): Promise<LockedBatch[]> {
+export async function lockAndRead(
+  tx: Tx,
+  batchIds: readonly number[],
+  seen: LastSeen | null = null,
+): Promise<LockedBatch[]> {
   const [, rows] = await Promise.all([
     lockBatches(tx, batchIds),
     tx.query<LockedBatch>(
       `select ${BATCH} from batches where id = any($1::bigint[]) order by id for no key update`,
-      [idsParam(batchIds)],
+      [idsParam(batchIds), ...seenParams(seen)],
     ),
   ])
   return rows
@@ -43,12 +48,16 @@ export async function lockAndRead(tx: Tx, batchIds: readonly number[]): Promise<
  * Locks batches shared, in the order of their ids, and reads those that exist. Not by row locks alone: a stream of sharers would starve
  * a hold or a cancel, while the queue of an advisory lock is fair.
  */
-export async function shareAndRead(tx: Tx, batchIds: readonly number[]): Promise<LockedBatch[]> {
+export async function shareAndRead(
+  tx: Tx,
+  batchIds: readonly number[],
+  seen: LastSeen | null = null,
+): Promise<LockedBatch[]> {
   const [, rows] = await Promise.all([
     tx.query(`select pg_advisory_xact_lock_shared(-id) from ${IN_ORDER}`, [idsParam(batchIds)]),
     tx.query<LockedBatch>(
       `select ${BATCH} from batches where id = any($1::bigint[]) order by id for key share`,
-      [idsParam(batchIds)],
+      [idsParam(batchIds), ...seenParams(seen)],
     ),
   ])
   return rows

@@ -56,7 +56,7 @@ interface Look {
 
 function look(engine: Engine, batchId: number, memberIds: readonly number[]): Promise<Look> {
   return engine.db.transaction(async (tx) => {
-    const sharing = shareAndRead(tx, [batchId])
+    const sharing = shareAndRead(tx, [batchId], engine.seen)
     const [batchTx] = await loadBatches(engine, tx, sharing, [batchId], 'reader', true)
     const { draft } = batchTx!
     await loadMembersWithSteps(batchTx!, memberIds, { all: true })

@@ -3,6 +3,7 @@
 import type { Bus } from '../bus/bus.ts'
 import type { PhaseCounters } from '../db/counters.ts'
 import type { Db, Tx } from '../db/db.ts'
+import type { LastSeen } from '../db/epochs.ts'
 import type { Draft } from '../domain/decide/draft.ts'
 import type { JobKeys } from '../job-keys.ts'
 import type { RunbookCache } from './runbook-cache.ts'
@@ -24,6 +25,8 @@ export interface Engine {
   readonly pace: WorkerPace
   /** How long a job may wait for a worker, besides its step's timeout. */
   readonly queueLimitSec: number
+  /** If it is gone from the database, an older copy took its place: nothing is decided until a new epoch begins. */
+  readonly seen: LastSeen
   readonly bus: EngineBus
   /** Sign jobs; without them workers that have keys refuse every job. */
   readonly jobKeys?: JobKeys | null

@@ -98,7 +98,7 @@ export async function beginTogether(
 ): Promise<BatchTransaction[]> {
   const [, batchTxs] = await Promise.all([
     batchIds.length > 1 && limitLockWaits(tx),
-    loadBatches(engine, tx, lockAndRead(tx, batchIds), batchIds, actor, true),
+    loadBatches(engine, tx, lockAndRead(tx, batchIds, engine.seen), batchIds, actor, true),
   ])
   for (const batchTx of batchTxs) if (isOutdated(batchTx.draft.batch)) await upgradeBatch(batchTx)
   return batchTxs
@@ -125,7 +125,7 @@ export async function beginSharedTogether(
   const [, , batchTxs] = await Promise.all([
     keepQueryPlans(tx),
     batchIds.length > 1 && limitLockWaits(tx),
-    loadBatches(engine, tx, shareAndRead(tx, batchIds), batchIds, actor, false),
+    loadBatches(engine, tx, shareAndRead(tx, batchIds, engine.seen), batchIds, actor, false),
   ])
   if (batchTxs.some(({ draft }) => isOutdated(draft.batch))) throw new NeedsExclusiveLock()
   return batchTxs

@@ -90,7 +90,7 @@ async function judgeUnknown(
   unknown: readonly number[],
   verdicts: MessageVerdict[],
 ): Promise<void> {
-  const epoch = await readEpoch(engine.db)
+  const epoch = await readEpoch(engine.db, engine.seen)
   if (epoch === null) throw new MatoolkitError('DATABASE_RESTORED')
   const events: EventRecord[] = []
   for (const index of unknown) {

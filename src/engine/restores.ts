@@ -122,13 +122,21 @@ export async function noticeRestore(engine: Engine): Promise<Restored | null> {
   return null
 }
 
-/** Looks again and again while the process runs: it also notices that something it has seen is gone. */
+/**
+ * Looks again and again while the process runs: it also notices that something it has seen is gone. Between two looks the engine itself
+ * refuses to work on a database that lacks it.
+ */
 export function makeRestoreWatch(engine: Engine): () => Promise<Restored | null> {
-  let seen: SeenEvent | null = null
+  const { seen } = engine
+  let epoch: string | null = null
   return async () => {
-    const state = await readEpochState(engine.db, seen?.id)
-    const restored = await actOn(engine, state, seen)
-    seen = state.newest
+    const { event } = seen
+    const state = await readEpochState(engine.db, event?.id)
+    // Another process has noticed it since: a second epoch would hold everything again.
+    const isNoticed = event !== null && state.epoch !== epoch && +event.at < +(state.beganAt ?? NaN)
+    const restored = isNoticed ? null : await actOn(engine, state, event)
+    epoch = restored?.epoch ?? state.epoch
+    seen.event = state.newest
     return restored
   }
 }

@@ -12,6 +12,7 @@ const kills = harmMode(
   'kills',
   'processes killed, frozen and stopped, server crashes, a faulty network: all at random',
   doHarm,
+  { minutes: 5, members: 500 },
 )
 
 /** The first one is the default. */

@@ -71,6 +71,7 @@ export const chaosDoor = (db: Db, clock: Clock): Engine => ({
   random: Math.random,
   pace: new WorkerPace(200),
   queueLimitSec: 21_600,
+  seen: { event: null },
   bus: openPostgresBus({ db, clock, newToken: randomUUID }),
 })
 

@@ -16,6 +16,8 @@ export interface TcpProxy {
   /** Open connections that are not silenced. */
   open(): number
   become(mode: Mode): void
+  /** Resets the open connections; new ones are as the mode says. */
+  dropOpen(): void
   close(): Promise<void>
 }
 
@@ -48,6 +50,9 @@ export async function startProxy(toPort: number, clock: Clock = realClock()): Pr
     become: (next) => {
       mode = next
       for (const pair of pairs) enter(pair, next)
+    },
+    dropOpen: () => {
+      for (const pair of pairs) enter(pair, 'reset')
     },
     close: () => closeAll(listener, pairs),
   }

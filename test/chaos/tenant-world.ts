@@ -32,13 +32,16 @@ safeguards: { max_failed_percent: 100 }
 phases:
   - name: prepare
     offset: T-0
-    steps:${step('create', 'New-EntraUser', 'UserPrincipalName: "{{Upn}}", DisplayName: "{{Nick}}", MailNickname: "{{Nick}}"', '\n        output_params: { AccountId: Id }')}${step('department', 'Set-EntraUserAttribute', 'UserId: "{{AccountId}}", AttributeName: department, Value: Sales')}
+    steps:${step('create', 'New-EntraUser', 'UserPrincipalName: "{{Upn}}", DisplayName: "{{Nick}}", MailNickname: "{{Nick}}"', '\n        output_params: { AccountId: Id }')}${step('department', 'Set-EntraUserAttribute', 'UserId: "{{AccountId}}", AttributeName: department, Value: Sales')}${step('address', 'Set-EntraUserAttribute', 'UserId: "{{AccountId}}", AttributeName: mail, Value: "{{Nick}}@fabrikam.example"')}
   - name: cutover
     offset: T-0
-    steps:${step('join', 'Add-EntraGroupMember', `GroupId: "${GROUP_ID}", UserId: "{{AccountId}}"`)}${step('licence', 'Add-EntraUserLicense', 'UserId: "{{AccountId}}", SkuId: AAD_PREMIUM, UsageLocation: US')}
+    steps:${step('join', 'Add-EntraGroupMember', `GroupId: "${GROUP_ID}", UserId: "{{AccountId}}"`)}${step('licence', 'Add-EntraUserLicense', 'UserId: "{{AccountId}}", SkuId: AAD_PREMIUM, UsageLocation: US')}${step('invite', 'New-EntraB2BInvitation', 'UserId: "{{AccountId}}", InvitedUserEmailAddress: "{{Nick}}@fabrikam.example"')}
 `
-/** What the tenant must show for each member: account, department, group, usage location and licence. */
-const CHANGES_EACH = 5
+/**
+ * What the tenant must show for each member: account, department, address, group, usage location, licence and invitation. The tenant
+ * itself refuses or ignores a second one of each but the last: only repeated invitations show that a worker did not look first.
+ */
+const CHANGES_EACH = 7
 
 export interface TenantWorld {
   readonly sandbox: Sandbox

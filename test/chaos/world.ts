@@ -190,7 +190,7 @@ async function harmAndHeal(
   harmOver.abort()
   await harming
   options.say('the harm is over; healing')
-  const healed = await heal(fleet, watcher, run.openBatchId)
+  const healed = await heal(fleet, watcher, run.openBatchId, db)
   over.abort()
   await watching
   const findings = [...run.findings, ...healed, ...(await settle(fleet, db))]
@@ -240,15 +240,31 @@ export async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
+/** A run that is out of time says what was still open. */
+async function notEnded(db: Db, what: string, batchId: number | null = null): Promise<string> {
+  const rows = await patiently(() =>
+    db.query<{ said: string }>(
+      `select count(*) || ' ' || s.status || case when w.kind is null then '' else ' (waits for ' || w.kind || ')' end as said
+         from step_executions s left join waits w on w.step_id = s.id
+        where ($1::bigint is null or s.batch_id = $1) and (s.completed_at is null or w.kind is not null)
+        group by s.status, w.kind order by count(*) desc`,
+      [batchId],
+    ),
+  )
+  const open = rows.map(({ said }) => said).join(', ') || 'no step; its phases or members are'
+  return `${what} did not end within ${HEAL_MAX_MS / 1_000} s of healing; still open: ${open}`
+}
+
 export async function heal(
   fleet: Fleet,
   watcher: Watcher,
   batchId: number | null,
+  db: Db,
 ): Promise<string[]> {
   await fleet.allReady()
   if (batchId === null) return []
   const status = await watcher.untilEnded(batchId, AbortSignal.timeout(HEAL_MAX_MS))
-  if (status === null) return [`batch ${batchId} did not end within ${HEAL_MAX_MS} ms of healing`]
+  if (status === null) return [await notEnded(db, `batch ${batchId}`, batchId)]
   return status === 'completed' ? [] : [`batch ${batchId} ended ${status}`]
 }
 
@@ -262,7 +278,7 @@ export async function settle(fleet: Fleet, db: Db): Promise<string[]> {
     const [row] = await db.query<{ open: number }>(open)
     if (row!.open === 0) break
     if (giveUp.aborted) {
-      findings.push(`${row!.open} batches did not end within ${HEAL_MAX_MS} ms of healing`)
+      findings.push(await notEnded(db, `${row!.open} batches`))
       break
     }
     await clock.wait(250)

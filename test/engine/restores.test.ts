@@ -12,6 +12,7 @@ import { expandPhases, fillWorkers, startDuePhases } from '../../src/engine/time
 import { openRole } from '../database-roles.ts'
 import { DATABASES, openTestPostgres } from '../databases.ts'
 import { onServer } from '../postgres-server.ts'
+import { deadLettersOf } from '../scenarios/foreign-mail.ts'
 import { because, runbook, step, stepsOf, waitsOf } from '../scenarios/looking.ts'
 import { openWorld, people, START, story, type World } from '../scenarios/world.ts'
 
@@ -116,19 +117,38 @@ for (const database of DATABASES)
     it(
       'is noticed by a process that misses what it has seen',
       told(async (world) => {
+        await world.orchestrate()
         const look = makeRestoreWatch(world.engine)
         await world.db.query(
           `insert into events (at, entity, event, actor, because) values ($1, 'system', 'lost', 'ann', 'she did something')`,
           [world.clock.now()],
         )
         await look()
+        const { seen } = world.engine
+        const other = { ...world.engine, seen: { ...seen } }
+        const otherLook = makeRestoreWatch(other)
+        await otherLook()
         await world.db.query(`delete from events where event = 'lost'`)
+        // Not even in the second before somebody looks is anything booked, sent or given up.
+        await world.result({ jobId: 'step-1' }, { ok: true })
+        await world.result({ jobId: 'step-77' }, { ok: true })
+        await assert.rejects(world.orchestrate(), { code: 'DATABASE_RESTORED' })
+        assert.deepEqual((await stepsOf(world, 1))[0], 'create dispatched')
+        assert.deepEqual(await deadLettersOf(world), [])
         // Something else happened since: the number alone would not tell.
-        await world.orchestrate()
+        await world.db.query(
+          `insert into events (at, entity, event, actor, because) values ($1, 'system', 'told', 'bob', 'he did something')`,
+          [new Date(+world.clock.now() + 1)],
+        )
+        await world.clock.advance(120_000)
         const restored = await look()
         assert.match(restored!.hold.reason, /event \d+ was in the database and is gone/)
         assert.equal(await look(), null)
+        assert.equal(await otherLook(), null, 'the other process sees that it was noticed')
         assert.equal((await epochs(world)).length, 2)
+        await world.orchestrate()
+        assert.equal((await because(world, 'result_before_restore')).length, 2)
+        assert.deepEqual(await deadLettersOf(world), [])
       }),
     )
 

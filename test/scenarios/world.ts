@@ -88,6 +88,7 @@ export async function openWorld(
     random: options.random ?? (() => 0.5),
     pace: new WorkerPace(options.maxOutstanding ?? 1000),
     queueLimitSec: 21_600,
+    seen: { event: null },
     bus,
     jobKeys: options.jobKeys ?? null,
   }

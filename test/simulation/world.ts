@@ -70,6 +70,7 @@ export function connect(world: World, process: Process): { engine: Engine; bus: 
       random: chance.fraction,
       pace: new WorkerPace(maxOutstanding),
       queueLimitSec: world.queueLimitSec,
+      seen: { event: null },
       bus: plain,
     },
   }

@@ -108,6 +108,7 @@ async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<Demo> {
     random: () => 0.5,
     pace: new WorkerPace(1_000, { aheadMs: AHEAD_REAL_MS * pace.clockFactor }),
     queueLimitSec: 21_600,
+    seen: { event: null },
   }
   const batchId = await createSampleBatch(engine, sample, io)
   io.out('Starting two sandbox tenants, an orchestrator and a worker for each tenant.')

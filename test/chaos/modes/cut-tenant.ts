@@ -20,7 +20,28 @@ const clock = realClock()
 const PAUSE_MIN_MS = 500
 const PAUSE_MAX_MS = 3_000
 const CUT_MAX_MS = 8_000
+const LOST_EVERY = 5
 const CUTS = ['reset', 'stall', 'cut', 'trickle'] as const
+
+/** The answer to every fifth change of each kind is lost: the worker cannot know that it was made. Returns how many so far. */
+function loseAnswers({ sandbox, proxy, fleet }: TenantWorld, over: AbortSignal): () => number {
+  const { journal } = sandbox
+  const counts = new Map<string, number>()
+  const add = journal.addEffect.bind(journal)
+  let lost = 0
+  journal.addEffect = (effect) => {
+    add(effect)
+    const count = (counts.get(effect.what) ?? 0) + 1
+    counts.set(effect.what, count)
+    if (over.aborted || effect.clientId === null || count % LOST_EVERY !== 0) return
+    lost += 1
+    // The response has not been written yet; a cut that lasts is left alone.
+    proxy.dropOpen()
+    const at = Date.now()
+    fleet.happened.push({ at, what: `answer lost: ${effect.what}`, who: 'tenant', until: at })
+  }
+  return () => lost
+}
 
 async function cutTenant(
   { proxy, fleet }: TenantWorld,
@@ -58,13 +79,15 @@ async function cutAndHeal(options: ChaosOptions, cut: TenantWorld): Promise<Verd
   const watching = watcher.watch(over.signal)
   const create = (members: number) => createTenantBatch(db, newNicks(members))
   const batchIds = [await create(options.members)]
+  // To the end: what comes last for a member must not only run in good times.
+  const answersLost = loseAnswers(cut, over.signal)
   const harming = cutTenant(cut, options.seed, harmOver.signal)
   const endsAt = startedAt + options.minutes * 60_000
   const ran = await batchAfterBatch(options, { create, watcher, batchIds, endsAt })
   harmOver.abort()
   await harming
   options.say('the tenant is reachable again; healing')
-  const healed = await heal(fleet, watcher, ran.openBatchId)
+  const healed = await heal(fleet, watcher, ran.openBatchId, db)
   over.abort()
   await watching
   const findings = [
@@ -86,6 +109,7 @@ async function cutAndHeal(options: ChaosOptions, cut: TenantWorld): Promise<Verd
     members: batchIds.length * options.members,
     changes: changesOf(sandbox).length,
     requests: sandbox.journal.requestsMade,
+    answersLost: answersLost(),
     harm: harmOf(fleet.happened),
     restarts: fleet.restarts,
     invariantSamples: watcher.samples.invariants,
@@ -98,8 +122,9 @@ async function cutAndHeal(options: ChaosOptions, cut: TenantWorld): Promise<Verd
 export const cutTenantMode: ChaosMode = {
   name: 'cut-tenant',
   sabotage:
-    'the connection to the tenant reset, silent, cut in the middle or slow for up to 8 s, again and again; workers killed meanwhile',
+    'the connection to the tenant reset, silent, cut in the middle or slow for up to 8 s, again and again; the answer to every fifth change of each kind lost; workers killed meanwhile',
   holds:
     'every member completes, the tenant has every change exactly once, every acknowledged result is stored, all invariants, no dead letter',
+  defaults: { minutes: 2, members: 40 },
   run,
 }

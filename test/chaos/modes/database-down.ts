@@ -35,4 +35,5 @@ export const databaseDown = harmMode(
   'database-down',
   'the PostgreSQL server stopped or crashed and gone for 3–20 s, again and again; processes that start meanwhile',
   stopServer,
+  { minutes: 2, members: 200 },
 )

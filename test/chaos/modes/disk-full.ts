@@ -157,5 +157,6 @@ export const diskFullMode: ChaosMode = {
     'the disk of the embedded database full or nearly full for up to 16 s, again and again; its process killed meanwhile (only as root: it mounts a file system)',
   holds:
     'the database opens every time, every acknowledged command and result is stored, order, all invariants, every member passes, no dead letter',
+  defaults: { minutes: 2, members: 100 },
   run,
 }

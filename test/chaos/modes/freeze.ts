@@ -30,4 +30,5 @@ export const freeze = harmMode(
   'freeze',
   'processes stopped and continued (SIGSTOP, SIGCONT), one, some or all, often longer than a lease',
   freezeAtRandom,
+  { minutes: 2, members: 200 },
 )

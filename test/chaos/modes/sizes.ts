@@ -36,6 +36,8 @@ const RESULT_BYTES = 200_000
 
 interface Size {
   readonly name: string
+  /** For a minute. */
+  readonly members: number
   readonly sabotage: string
   /** Sizes of the batches for so many members. */
   sizes(members: number): number[]
@@ -86,7 +88,7 @@ async function grow(
     const beganAt = Date.now()
     const batchIds: number[] = []
     for (const count of sizes) batchIds.push(await patiently(() => createLarge(db, count)))
-    for (const batchId of batchIds) findings.push(...(await heal(fleet, watcher, batchId)))
+    for (const batchId of batchIds) findings.push(...(await heal(fleet, watcher, batchId, db)))
     took.push(Date.now() - beganAt)
     say(`${members} members in ${sizes.length} batches ended after ${took.at(-1)} ms`)
     if (findings.length > 0) break
@@ -132,23 +134,24 @@ async function latenessOf(db: ChaosSetup['db']) {
 
 const sizeMode = (size: Size): ChaosMode => ({
   ...{ name: size.name, sabotage: size.sabotage, holds: HOLDS },
+  defaults: { minutes: 1, members: size.members },
   run: (options) => runSize(size, options),
 })
 
 export const manyBatchesMode = sizeMode({
-  name: 'many-batches',
+  ...{ name: 'many-batches', members: 600 },
   sabotage: `the members of one batch in ${MANY} batches that are due at once`,
   sizes: (members) => spread(members, MANY),
 })
 
 export const giantMode = sizeMode({
-  name: 'giant',
+  ...{ name: 'giant', members: 1_000 },
   sabotage: `one batch with all members, and ${SMALL_BATCHES} of ${SMALL_MEMBERS} members next to it`,
   sizes: (members) => [members, ...Array<number>(SMALL_BATCHES).fill(SMALL_MEMBERS)],
 })
 
 export const memoryMode = sizeMode({
-  name: 'memory',
+  ...{ name: 'memory', members: 200 },
   sabotage: `results of ${RESULT_BYTES / 1_000} KB, for orchestrators with the least heap that the program accepts`,
   sizes: (members) => [members],
   orchestrator: { heapMb: leastHeapMb(['orchestrator']) },
