@@ -11,7 +11,7 @@ import type { World } from './world.ts'
 const WITHOUT_LICENCE = 'CrossTenantMigrationWithoutLicense'
 
 /** Why the mailbox move is impossible, as the migration user's error; null when it is possible. */
-function mailboxMoveProblem(
+export function mailboxMoveProblem(
   world: World,
   target: SandboxTenant,
   batch: MigrationBatch,
@@ -164,9 +164,17 @@ export function stopMailboxMove(mailboxMove: MailboxMove): boolean {
 
 /** Advances every mailbox move to the present. */
 export function advanceMailboxMoves(world: World, tenant: SandboxTenant, now: Date): void {
-  for (const batch of tenant.state.migrationBatches)
-    for (const mailboxMove of batch.mailboxMoves)
-      while (advance(world, tenant, batch, mailboxMove, now));
+  for (const batch of tenant.state.migrationBatches) advanceMovesOf(world, tenant, batch, now)
+}
+
+export function advanceMovesOf(
+  world: World,
+  tenant: SandboxTenant,
+  batch: MigrationBatch,
+  now: Date,
+): void {
+  for (const mailboxMove of batch.mailboxMoves)
+    while (advance(world, tenant, batch, mailboxMove, now));
 }
 
 /** Applies one due status change. */

@@ -170,6 +170,33 @@ const migrationBatchSchema = z.strictObject({
   mailboxMoves: z.array(mailboxMoveSchema),
 })
 
+const crossTenantJobSchema = z.strictObject({
+  id: guid,
+  displayName: z.string().min(1),
+  sourceTenantId: guid,
+  completeAfter: instant,
+  sourceEndpoint: z.string().nullable().default(null),
+  targetDeliveryDomain: domain.nullable().default(null),
+  workloads: z.array(z.enum(['Exchange', 'ODSP', 'Teams', 'Meeting'])),
+  /** People of this tenant. */
+  resources: z.array(guid),
+  status: z.enum([
+    ...(['submitted', 'validateSubmitted', 'validatePassed', 'validateFailed'] as const),
+    ...(['processing', 'inProgress', 'cuttingOver', 'completed', 'completedWithErrors'] as const),
+    ...(['failed', 'pendingCancel', 'cancelled'] as const),
+  ]),
+  /** When the status changes next, if it does so by itself. */
+  dueAt: instant.nullable().default(null),
+  validatedAt: instant.nullable().default(null),
+  createdAt: instant,
+  updatedAt: instant,
+  cancelledUsers: z.array(guid).default([]),
+  /** What validation found. */
+  problems: z.array(z.strictObject({ userId: guid, message: z.string() })).default([]),
+  /** Its mailboxes, once it migrates. */
+  batch: migrationBatchSchema.nullable().default(null),
+})
+
 const oneDriveMoveSchema = z.strictObject({
   id: guid,
   sourceUserPrincipalName: address,
@@ -249,6 +276,8 @@ const tenantSchema = z.strictObject({
     .default([]),
   organizationRelationships: z.array(relationshipSchema).default([]),
   migrationBatches: z.array(migrationBatchSchema).default([]),
+  /** Microsoft's own migration of people into this tenant. */
+  crossTenantJobs: z.array(crossTenantJobSchema).default([]),
   /** OneDrives that leave this tenant. */
   oneDriveMoves: z.array(oneDriveMoveSchema).default([]),
   /** Only members of this group may be moved to another tenant; null allows everybody. */
@@ -271,6 +300,7 @@ export type Sku = z.output<typeof skuSchema>
 export type Application = z.output<typeof applicationSchema>
 export type MigrationBatch = z.output<typeof migrationBatchSchema>
 export type OrganizationRelationship = z.output<typeof relationshipSchema>
+export type CrossTenantJob = z.output<typeof crossTenantJobSchema>
 export type OneDriveMove = z.output<typeof oneDriveMoveSchema>
 export type MailboxMove = z.output<typeof mailboxMoveSchema>
 

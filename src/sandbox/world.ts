@@ -2,6 +2,7 @@
 // everything that has fallen due, in order.
 import type { Clock } from '../clock.ts'
 import type { Json } from '../domain/json.ts'
+import { advanceCrossTenantJobs } from './cross-tenant-jobs.ts'
 import { Journal } from './journal.ts'
 import { provisionMail } from './mail.ts'
 import { advanceMailboxMoves } from './mailbox-moves.ts'
@@ -80,6 +81,7 @@ export class World {
     for (const tenant of this.tenants) {
       advanceMailboxMoves(this, tenant, now)
       advanceOneDriveMoves(this, tenant, now)
+      advanceCrossTenantJobs(this, tenant, now)
       for (const user of tenant.pendingUsers()) this.#advanceUser(tenant, user, now)
       forget(tenant, ({ deletedAt }) => Date.parse(deletedAt) + DELETED_KEPT_MS <= +now)
     }

@@ -28,6 +28,7 @@ const INCLUDED_IN: Readonly<Record<string, readonly string[]>> = {
   'User.ReadWrite.All': ['Directory.ReadWrite.All'],
   'User.EnableDisableAccount.All': ['User.ReadWrite.All', 'Directory.ReadWrite.All'],
   'User.Invite.All': ['User.ReadWrite.All', 'Directory.ReadWrite.All'],
+  'CrossTenantContentMigration.Read.All': ['CrossTenantContentMigration.ReadWrite.All'],
   'Domain.Read.All': ['Domain.ReadWrite.All'],
   'GroupMember.Read.All': [
     ...['GroupMember.ReadWrite.All', 'Group.Read.All', 'Group.ReadWrite.All'],

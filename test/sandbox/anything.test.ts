@@ -45,6 +45,8 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   member: [id(1), 'x'],
   item: [id(3), id(99)],
   task: [id(80), 'x', "getBySourceUserPrincipalName(sourcePrincipalName='x')", '%00'],
+  job: [id(90), id(99), 'x'],
+  person: [id(1), 'x'],
   domain: ['contoso.example', 'x', '%00'],
 }
 

@@ -6,7 +6,7 @@ import * as domains from './domains.ts'
 import * as external from './external.ts'
 import * as groups from './groups.ts'
 import * as licences from './licences.ts'
-import { cancelOneDriveTask, getOneDriveTask, makeOneDriveTask } from './onedrive.ts'
+import { MIGRATION_ROUTES } from './migration-routes.ts'
 import { READ_GROUP, READ_USER } from './permissions.ts'
 import { makeAccessPass } from './sign-in-methods.ts'
 import * as users from './users.ts'
@@ -334,32 +334,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
       'Lists users and groups with a name or address in the domain, paged. Without the permission to read users or groups, only their type and id.',
     handle: domains.listDomainReferences,
   },
-  {
-    method: 'POST',
-    path: '/solutions/sharePoint/migrations/crossOrganizationMigrationTasks',
-    isBeta: true,
-    permissions: ['SharePointCrossTenantMigration.Manage.All'],
-    about:
-      'Moves the OneDrive of a user to another tenant of the sandbox, or tries it (`validateOnly`). Replaces a task that has not started. 404 for an unknown source. Unconfirmed: 409 for one that runs or is done.',
-    handle: makeOneDriveTask,
-  },
-  {
-    method: 'GET',
-    path: '/solutions/sharePoint/migrations/crossOrganizationMigrationTasks/{task}',
-    isBeta: true,
-    permissions: ['SharePointCrossTenantMigration.Read.All'],
-    about:
-      "By id, or `getBySourceUserPrincipalName(sourcePrincipalName='…')`. An unknown target fails the task.",
-    handle: getOneDriveTask,
-  },
-  {
-    method: 'POST',
-    path: '/solutions/sharePoint/migrations/crossOrganizationMigrationTasks/{task}/cancel',
-    isBeta: true,
-    permissions: ['SharePointCrossTenantMigration.Manage.All'],
-    about: '204 before it starts. Unconfirmed: 409 afterwards.',
-    handle: cancelOneDriveTask,
-  },
+  ...MIGRATION_ROUTES,
 ]
 
 function noSignedInUser(): never {

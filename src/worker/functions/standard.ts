@@ -1,5 +1,11 @@
 // The standard functions of every worker. To add your own, see docs/custom-functions.md.
 import type { WorkerFunction } from '../catalogue.ts'
+import {
+  newCrossTenantMigrationJob,
+  startCrossTenantMigrationJob,
+  stopCrossTenantMigrationJob,
+} from './cross-tenant-job.ts'
+import { testCrossTenantMigrationJob } from './cross-tenant-job-test.ts'
 import { getDomainReferences } from './domain-references.ts'
 import {
   setEntraUserAttribute,
@@ -143,6 +149,10 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   startOneDriveMove,
   stopOneDriveMove,
   testOneDriveMove,
+  newCrossTenantMigrationJob,
+  startCrossTenantMigrationJob,
+  stopCrossTenantMigrationJob,
+  testCrossTenantMigrationJob,
   sendNotification,
 ]
 

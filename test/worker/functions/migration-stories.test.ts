@@ -3,27 +3,13 @@ import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { CASES, type Params } from './cases.ts'
 import type { Setting } from './setting.ts'
-import { fails, story, succeeds, userOf } from './story.ts'
+import { fails, prepareMove as prepare, story, succeeds, userOf } from './story.ts'
 import { OBRIEN } from './tenants.ts'
 
 const KIM = "kim.o'brien@contoso.example"
 const WAVE: Params = { ...CASES['Add-MigrationUser']!.params, BatchName: 'wave 1' }
 const { signal } = new AbortController()
 const HOUR_MS = 3_600_000
-
-/** Stamps the target with what its source has, and adds the licence. */
-async function prepare(s: Setting, isLicensed = true): Promise<void> {
-  const from = await succeeds({ run: s.runAtSource }, 'Get-ExchangeMoveSource', {
-    Identity: "kim.o'brien@fabrikam.example",
-  })
-  const { ExchangeGuid, ArchiveGuid, X500Addresses } = from
-  await succeeds(s, 'Set-ExchangeMoveTarget', {
-    ...{ Identity: KIM, TargetDeliveryDomain: 'contoso.onmicrosoft.com' },
-    ...{ ExchangeGuid: ExchangeGuid!, ArchiveGuid: ArchiveGuid!, X500Addresses: X500Addresses! },
-  })
-  const license = { UserId: KIM, SkuId: 'CROSS_TENANT_USER_DATA_MIGRATION' }
-  if (isLicensed) await succeeds(s, 'Add-EntraUserLicense', license)
-}
 
 const batches = (s: Setting) => s.sandbox.state().tenants[0]!.migrationBatches
 const test = (s: Setting, WaitFor = 'Completed') =>

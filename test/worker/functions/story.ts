@@ -39,3 +39,19 @@ export function story(
 ) {
   it(title, () => within(options, tell))
 }
+
+const KIM = "kim.o'brien@contoso.example"
+
+/** Stamps the target with what its source has, and adds the licence. */
+export async function prepareMove(s: Setting, isLicensed = true): Promise<void> {
+  const from = await succeeds({ run: s.runAtSource }, 'Get-ExchangeMoveSource', {
+    Identity: "kim.o'brien@fabrikam.example",
+  })
+  const { ExchangeGuid, ArchiveGuid, X500Addresses } = from
+  await succeeds(s, 'Set-ExchangeMoveTarget', {
+    ...{ Identity: KIM, TargetDeliveryDomain: 'contoso.onmicrosoft.com' },
+    ...{ ExchangeGuid: ExchangeGuid!, ArchiveGuid: ArchiveGuid!, X500Addresses: X500Addresses! },
+  })
+  const license = { UserId: KIM, SkuId: 'CROSS_TENANT_USER_DATA_MIGRATION' }
+  if (isLicensed) await succeeds(s, 'Add-EntraUserLicense', license)
+}

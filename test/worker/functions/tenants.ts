@@ -16,6 +16,9 @@ export const FORMER = id(7)
 export const GONE = id(9)
 export const SOURCE = id(50)
 export const NEWCOMERS = id(100)
+
+export const FABRIKAM = id(900)
+export const READY_JOB = id(850)
 export const NOBODY = id(999)
 export const MAILBOX_GUID = id(501)
 export const ARCHIVE_GUID = id(502)
@@ -26,6 +29,20 @@ export const SEED = {
     {
       domains: ['contoso.example', 'contoso.onmicrosoft.com'],
       migrationEndpoints: [{ name: 'fabrikam', remoteTenant: 'fabrikam.example' }],
+      crossTenantJobs: [
+        {
+          id: READY_JOB,
+          displayName: 'ready',
+          sourceTenantId: FABRIKAM,
+          completeAfter: '2030-03-01T20:00:00.000Z',
+          workloads: ['ODSP'],
+          resources: [BOX],
+          status: 'validatePassed',
+          validatedAt: '2030-02-13T00:00:00.000Z',
+          createdAt: '2030-02-13T00:00:00.000Z',
+          updatedAt: '2030-02-13T00:00:00.000Z',
+        },
+      ],
       oneDriveMoves: [
         {
           id: id(800),
@@ -129,6 +146,7 @@ export const SEED = {
       ],
     },
     {
+      id: FABRIKAM,
       domains: ['fabrikam.example', 'fabrikam.onmicrosoft.com'],
       users: [
         {
