@@ -3,12 +3,13 @@
 
 import { z } from 'zod'
 import type { JsonObject } from '../../domain/json.ts'
-import { defineFunction } from '../catalogue.ts'
+import { defineFunction, type FunctionCall, type OnBehalfOf } from '../catalogue.ts'
 import { ApiError, pathOf } from '../m365/api.ts'
 import { isNotFound } from '../m365/not-found.ts'
 import { objectIdOf } from './entra-directory.ts'
-import { NotFound, noGroup, notThereReason, noUser, orNotFound } from './failure.ts'
-import { expected, isSameText, objectId, userId } from './parameters.ts'
+import { addToGroup, MEMBERS_A_PAGE, readMemberIds } from './entra-group-many.ts'
+import { answerOf, NotFound, noGroup, notThereReason, noUser, orNotFound } from './failure.ts'
+import { expected, isGuid, isSameText, objectId, userId } from './parameters.ts'
 import {
   changeOnce,
   onceIfPolled,
@@ -19,6 +20,12 @@ import {
 const membership = z.object({ GroupId: z.string(), UserId: z.string(), Changed: z.boolean() })
 type Membership = z.infer<typeof membership>
 const parameters = z.strictObject({ GroupId: objectId, UserId: userId })
+type OfGroup = z.infer<typeof parameters>
+
+/** People of one group, by object id: a name would have to be looked up for each. */
+function groupOfId({ GroupId, UserId }: OfGroup): string | null {
+  return isGuid(UserId) ? GroupId.toLowerCase() : null
+}
 
 const isAlreadyMember = ({ status, message }: ApiError): boolean =>
   status === 400 && /added object references already exist/i.test(message)
@@ -36,29 +43,38 @@ export const addEntraGroupMember = defineFunction({
   permissions: { graph: ['GroupMember.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
   undo: 'Remove-EntraGroupMember, if Changed is true.',
-  run: async (call): Promise<Membership> => {
-    const { GroupId, UserId } = call.params
-    const { graph } = call.tenant
-    const id = await objectIdOf(call, UserId)
-    const add = () =>
-      graph.call({
-        method: 'POST',
-        path: pathOf`/groups/${GroupId}/members/$ref`,
-        body: { '@odata.id': graph.urlOf(pathOf`/directoryObjects/${id}`) },
-        signal: call.signal,
-      })
-    const addWhenVisible = () => retryWhileTooEarly(call, add, isTooEarly)
-    try {
-      const isChange = await changeOnce(call, addWhenVisible, isAlreadyMember)
-      return { GroupId, UserId: id, Changed: isChange }
-    } catch (error) {
-      if (!(error instanceof ApiError && isTooEarly(error))) throw error
-      throw new NotFound(
-        `The tenant has no group "${GroupId}" or no user "${UserId}". Check both ids.`,
-      )
-    }
+  run: addOne,
+  together: {
+    key: groupOfId,
+    limit: 200,
+    waitMs: 1_000,
+    run: (calls: readonly FunctionCall<OfGroup>[], onBehalfOf: OnBehalfOf) =>
+      addToGroup(calls, onBehalfOf, addOne),
   },
 })
+
+async function addOne(call: FunctionCall<OfGroup>): Promise<Membership> {
+  const { GroupId, UserId } = call.params
+  const { graph } = call.tenant
+  const id = await objectIdOf(call, UserId)
+  const add = () =>
+    graph.call({
+      method: 'POST',
+      path: pathOf`/groups/${GroupId}/members/$ref`,
+      body: { '@odata.id': graph.urlOf(pathOf`/directoryObjects/${id}`) },
+      signal: call.signal,
+    })
+  const addWhenVisible = () => retryWhileTooEarly(call, add, isTooEarly)
+  try {
+    const isChange = await changeOnce(call, addWhenVisible, isAlreadyMember)
+    return { GroupId, UserId: id, Changed: isChange }
+  } catch (error) {
+    if (!(error instanceof ApiError && isTooEarly(error))) throw error
+    throw new NotFound(
+      `The tenant has no group "${GroupId}" or no user "${UserId}". Check both ids.`,
+    )
+  }
+}
 
 /** Also true when the group does not exist, so the group is checked separately. */
 const isNoMember = (error: ApiError): boolean =>
@@ -109,6 +125,11 @@ const tested = z.object({
   }),
 })
 
+type Tested = z.infer<typeof tested>
+const question = parameters.extend({ Expected: expected })
+type Question = z.infer<typeof question>
+type Asking = FunctionCall<Question>
+
 /** Microsoft's price for this call. */
 const CHECK_UNITS = 4
 
@@ -116,27 +137,55 @@ export const testEntraGroupMembership = defineFunction({
   name: 'Test-EntraGroupMembership',
   description:
     'Tests whether a user is a member of a group, directly or through other groups. A group with hidden membership also needs Member.Read.Hidden.',
-  parameters: parameters.extend({ Expected: expected }),
+  parameters: question,
   result: tested,
   permissions: { graph: ['User.ReadBasic.All', 'GroupMember.Read.All'] },
   isIdempotent: true,
   undo: null,
-  run: async (call): Promise<z.infer<typeof tested>> => {
-    const { GroupId, UserId, Expected } = call.params
-    try {
-      const caller = onceIfPolled(call)
-      const isMember = await isGroupMember(caller, GroupId, UserId)
-      // A missing group has no members; without this check a misspelt id would pass as "not a member".
-      if (!isMember) await requireGroup(caller, GroupId)
-      const data = { IsMember: isMember, GroupId, UserId, Reason: null }
-      return { complete: isMember === Expected, data }
-    } catch (error) {
-      if (!(error instanceof NotFound)) throw error
-      const data = { IsMember: false, GroupId, UserId, Reason: error.message }
-      return { complete: false, data }
-    }
-  },
+  run: testOne,
+  together: { key: groupOfId, limit: 1_000, waitMs: 1_000, run: testAll },
 })
+
+async function testOne(call: Asking): Promise<Tested> {
+  const { GroupId, UserId, Expected } = call.params
+  try {
+    const caller = onceIfPolled(call)
+    const isMember = await isGroupMember(caller, GroupId, UserId)
+    // A missing group has no members; without this check a misspelt id would pass as "not a member".
+    if (!isMember) await requireGroup(caller, GroupId)
+    return answer({ GroupId, UserId, Expected }, isMember)
+  } catch (error) {
+    if (!(error instanceof NotFound)) throw error
+    const data = { IsMember: false, GroupId, UserId, Reason: error.message }
+    return { complete: false, data }
+  }
+}
+
+const answer = ({ GroupId, UserId, Expected }: Question, IsMember: boolean): Tested => ({
+  complete: IsMember === Expected,
+  data: { IsMember, GroupId, UserId, Reason: null },
+})
+
+/** Reads at most a page for each person: beyond that, asking for each costs less. */
+async function testAll(
+  calls: readonly Asking[],
+  onBehalfOf: OnBehalfOf,
+): Promise<readonly (Tested | Error)[]> {
+  const { GroupId } = calls[0]!.params
+  const caller = { ...onBehalfOf(calls), looksOnce: calls.every(({ isPolled }) => isPolled) }
+  const most = calls.length * MEMBERS_A_PAGE
+  const members = await readMemberIds(caller, GroupId, 'transitiveMembers', most)
+  const answers: (Tested | Error)[] = []
+  for (const call of calls) {
+    const { params } = call
+    const isMember = members?.ids.has(params.UserId.toLowerCase()) ?? false
+    // Nobody is told "not a member", as wished, who does not exist; a poll that waits for membership just looks again.
+    const isKnown = isMember || (members?.isWhole && params.Expected && call.isPolled)
+    const alone = () => testOne({ ...call, ...onBehalfOf([call]) })
+    answers.push(isKnown ? answer(params, isMember) : await answerOf(alone))
+  }
+  return answers
+}
 
 async function isGroupMember(
   call: ReplicationContext,

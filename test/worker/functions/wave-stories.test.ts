@@ -6,7 +6,7 @@ import type { Seed } from '../../../src/sandbox/state.ts'
 import type { JobResult } from '../../../src/worker/result-cache.ts'
 import type { Params } from './cases.ts'
 import type { WithinOptions } from './setting.ts'
-import { id, NEWCOMERS, UNDER_WAY } from './tenants.ts'
+import { id, NEWCOMERS, NOBODY, UNDER_WAY } from './tenants.ts'
 import { type Wave, withinWave } from './wave.ts'
 
 const PEOPLE = 2_000
@@ -119,6 +119,22 @@ describe('a wave of mailbox moves', () => {
     })
 })
 
+describe('a wave whose answer was lost', () => {
+  for (const on of ['New-MigrationBatch', 'Set-MigrationBatch'])
+    for (const fault of ['drop-after', 'error-after'] as const)
+      story(`is not added twice: ${on}, ${fault}`, {}, async (wave) => {
+        const { sandbox, effects } = wave.setting
+        sandbox.setFaults({ script: [{ on, fault }] })
+        const all = numbers(100).map((person) => ({ ...WAVE, Identity: addressOf(person) }))
+        const { results } = await wave.run('Add-MigrationUser', all)
+        assert.deepEqual(statusesOf(results), { succeeded: 100, failed: 0 })
+        assert.ok(results.every((one) => resultOf(one).Changed))
+        const addresses = waveOf(wave).mailboxMoves.map(({ address }) => address)
+        assert.deepEqual([addresses.length, new Set(addresses).size], [100, 100])
+        assert.equal(effects().filter((what) => what === 'migration batch created').length, 1)
+      })
+})
+
 describe('one bad person among a hundred', () => {
   const hundred = (bad: Params): Params[] => {
     const all: Params[] = numbers(99).map((person) => ({ ...WAVE, Identity: addressOf(person) }))
@@ -181,4 +197,76 @@ describe('a group of a thousand', () => {
       assert.ok(requests.length <= 10, JSON.stringify(cmdletsOf(requests)))
     },
   )
+})
+
+const asked = (people: readonly number[]) =>
+  people.map((person) => ({ GroupId: NEWCOMERS, UserId: idOf(person) }))
+const membersOf = ({ setting }: Wave) =>
+  setting.sandbox.state().tenants[0]!.groups.find((group) => group.id === NEWCOMERS)!.members
+const additions = ({ setting }: Wave) =>
+  setting.effects().filter((what) => what === 'member added').length
+const changesIn = (results: readonly JobResult[]) =>
+  results.filter((one) => resultOf(one).Changed).length
+const permissions = { graph: ['GroupMember.ReadWrite.All', 'User.Read.All'] }
+
+describe('an Entra group', () => {
+  story(
+    'takes twenty new members a request, and says who was none before',
+    { ...peopled(300, 40), permissions },
+    async (wave) => {
+      const { results, requests } = await wave.run('Add-EntraGroupMember', asked(numbers(300)))
+      assert.deepEqual(statusesOf(results), { succeeded: 300, failed: 0 })
+      assert.equal(changesIn(results), 260)
+      assert.equal(changesIn(results.slice(0, 40)), 0)
+      assert.equal(additions(wave), 260)
+      assert.ok(requests.length <= 25, JSON.stringify(cmdletsOf(requests)))
+      assert.equal(requests.filter(({ method }) => method === 'POST').length, 0)
+    },
+  )
+
+  story('leaves out the one who does not exist', peopled(100), async (wave) => {
+    const all = asked(numbers(100)).toSpliced(40, 1, { GroupId: NEWCOMERS, UserId: NOBODY })
+    const { results } = await wave.run('Add-EntraGroupMember', all)
+    assert.deepEqual(statusesOf(results), { succeeded: 99, failed: 1 })
+    assert.match(results[40]!.error!.message, /no group .* or no user/)
+    assert.equal(results[40]!.error!.effect, 'none')
+    assert.deepEqual([additions(wave), membersOf(wave).length], [99, 100])
+  })
+
+  for (const kind of ['drop-after', 'error-after'] as const)
+    story(`adds nobody twice after an unknown outcome: ${kind}`, peopled(60), async (wave) => {
+      const on = `PATCH /v1.0/groups/${NEWCOMERS}`
+      wave.setting.sandbox.setFaults({ script: [{ on, nth: 2, fault: kind }] })
+      const { results } = await wave.run('Add-EntraGroupMember', asked(numbers(60)))
+      assert.deepEqual(statusesOf(results), { succeeded: 60, failed: 0 })
+      assert.equal(changesIn(results), 60, 'all of them are our doing, and undone with us')
+      assert.deepEqual([additions(wave), membersOf(wave).length], [60, 61])
+    })
+
+  story('that does not exist fails everybody in few calls', {}, async (wave) => {
+    const all = numbers(50).map((person) => ({ GroupId: NOBODY, UserId: idOf(person) }))
+    const { results, requests } = await wave.run('Add-EntraGroupMember', all)
+    assert.deepEqual(statusesOf(results), { succeeded: 0, failed: 50 })
+    for (const { error } of results) assert.equal(error!.effect, 'none')
+    assert.ok(requests.length <= 25, JSON.stringify(cmdletsOf(requests)))
+  })
+
+  story('is read once for a poll of a thousand', peopled(1_000, 600), async (wave) => {
+    const polled = await wave.run('Test-EntraGroupMembership', asked(numbers(1_000)), {
+      isPolled: true,
+    })
+    assert.deepEqual(statusesOf(polled.results), { succeeded: 1_000, failed: 0 })
+    assert.equal(polled.results.filter((one) => resultOf(one).complete).length, 600)
+    assert.ok(polled.requests.length <= 10, JSON.stringify(cmdletsOf(polled.requests)))
+    const absent = asked([1, 2, 999]).map((one) => ({ ...one, Expected: false }))
+    const nobody = { GroupId: NEWCOMERS, UserId: NOBODY, Expected: false }
+    const gone = await wave.run('Test-EntraGroupMembership', [...absent, nobody], {
+      isPolled: true,
+    })
+    assert.deepEqual(
+      gone.results.map((one) => resultOf(one).complete),
+      [false, false, true, false],
+      'a person who does not exist is not "no member"',
+    )
+  })
 })
