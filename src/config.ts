@@ -44,6 +44,11 @@ export const SETTINGS = {
       'PostgreSQL server (15 or newer). Without it an embedded database runs in this process.',
     secret: true,
   }),
+  databaseSignIn: setting('MATOOLKIT_DATABASE_SIGN_IN', oneOf(['password', 'identity']), {
+    default: 'password',
+    description:
+      'How to sign in to PostgreSQL: with the password of DATABASE_URL, or as the managed or workload identity of this process (Azure).',
+  }),
   dataDir: setting('MATOOLKIT_DATA_DIR', aPath, {
     default: '.matoolkit/data',
     description:

@@ -40,6 +40,11 @@ export const DATABASE_ERRORS = rows({
     sentence:
       'The database does not answer: {reason}. Check DATABASE_URL and that the server is running.',
   },
+  DATABASE_URL_UNFIT: {
+    http: 500,
+    exit: EXIT.usage,
+    sentence: 'DATABASE_URL {reason}. Correct it, then start again.',
+  },
   DATABASE_RESTORED: {
     http: 503,
     exit: EXIT.unavailable,

@@ -16,6 +16,10 @@ const TRANSIENT_CODES = new Set([
 ])
 /** Our own code: the engine decides nothing until a new epoch has begun, seconds later. */
 const RESTORED = 'DATABASE_RESTORED'
+/** Thrown for a connection that has no password yet. */
+const NO_TOKEN: Readonly<Record<string, string>> = {
+  DATABASE_TOKEN_MISSING: 'the identity of this process gets no token for the database',
+}
 const COLLISIONS = new Set(['40001', '40P01'])
 const NO_ANSWER = 'the database does not answer'
 /** By SQLSTATE or its class. A statement that took too long (57014) is not among them: the next try takes as long. */
@@ -64,6 +68,7 @@ export function isTransient(error: unknown): boolean {
   return (
     isConnectionLost(error) ||
     Object.hasOwn(STOPPED, code) ||
+    Object.hasOwn(NO_TOKEN, code) ||
     TRANSIENT_CODES.has(code) ||
     code === RESTORED ||
     (/^[0-9A-Z]{5}$/.test(code) && TRANSIENT_CLASSES.includes(code.slice(0, 2)))
@@ -79,6 +84,7 @@ export function outageOf(error: unknown): string | null {
   if (isConnectionLost(error)) return NO_ANSWER
   if (code === RESTORED) return 'the database was restored from a backup'
   if (Object.hasOwn(STOPPED, code)) return STOPPED[code]!
+  if (Object.hasOwn(NO_TOKEN, code)) return NO_TOKEN[code]!
   if (!/^[0-9A-Z]{5}$/.test(code)) return null
   return OUTAGES[code] ?? OUTAGES[code.slice(0, 2)] ?? null
 }

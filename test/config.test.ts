@@ -23,6 +23,7 @@ function problemsOf(env: Record<string, string>, fileText?: string): readonly st
 const DEFAULTS: Config = {
   configFile: null,
   databaseUrl: null,
+  databaseSignIn: 'password',
   dataDir: '.matoolkit/data',
   minFreeMb: 512,
   snapshotIntervalMin: 60,

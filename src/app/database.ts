@@ -13,6 +13,7 @@ import { countText } from '../domain/count-text.ts'
 import type { Json } from '../domain/json.ts'
 import { EXIT, MatoolkitError } from '../errors.ts'
 import { removeRole, renewRoles, requireFit, setUpRole, sqlOfRole } from './database-roles.ts'
+import { databaseAccess } from './database-sign-in.ts'
 
 /** Plain text unless another format is asked for. */
 export interface RevokeFlags {
@@ -174,16 +175,18 @@ function workerAndRole(text: string): { workerId: string; role: string } {
 
 /** Runs on the server of DATABASE_URL. Throws NOT_OWNER unless its role may change the tables. */
 async function asOwner(work: (db: Db, now: Date) => Promise<void>): Promise<void> {
-  const { databaseUrl, maxClockSkewSec } = loadConfig()
+  const config = loadConfig()
+  const { databaseUrl, maxClockSkewSec } = config
   if (databaseUrl === null) {
     const reason = 'DATABASE_URL is not set. The embedded database is upgraded at every start.'
     throw new MatoolkitError('USAGE', { reason })
   }
-  const db = await openPostgres({ url: databaseUrl, applicationName: 'matoolkit db' })
+  const clock = realClock()
+  const access = databaseAccess({ ...config, databaseUrl }, clock)
+  const db = await openPostgres({ ...access, applicationName: 'matoolkit db' })
   try {
     const { role, mayMigrate } = await findSchemaRights(db)
     if (!mayMigrate) throw new MatoolkitError('NOT_OWNER', { role })
-    const clock = realClock()
     await followDatabaseTime(db, clock, maxClockSkewSec * 1_000)
     await work(db, clock.now())
   } finally {

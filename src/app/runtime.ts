@@ -14,6 +14,7 @@ import { RunbookCache } from '../engine/runbook-cache.ts'
 import { WorkerPace } from '../engine/worker-pace.ts'
 import type { MatoolkitError } from '../errors.ts'
 import { readJobKeys } from '../job-keys.ts'
+import { databaseAccess } from './database-sign-in.ts'
 import { requireSchema } from './schema.ts'
 import { openTransport } from './transports.ts'
 
@@ -77,11 +78,11 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 }
 
-function openDatabase({ config, onConnectionLost, onStopped }: RuntimeOptions): Promise<Db> {
+function openDatabase({ config, clock, onConnectionLost, onStopped }: RuntimeOptions): Promise<Db> {
   const { databaseUrl, dataDir, poolSize, statementTimeoutSec } = config
   if (databaseUrl === null) return openPglite(dataDir, onStopped && { onStopped })
   return openPostgres({
-    url: databaseUrl,
+    ...databaseAccess({ ...config, databaseUrl }, clock),
     poolSize,
     statementTimeoutMs: statementTimeoutSec * 1_000,
     applicationName: 'matoolkit',

@@ -8,6 +8,8 @@ import type { Db, Tx } from './db.ts'
 
 export interface PostgresOptions {
   readonly url: string
+  /** Asked for every new connection; without it the URL has the password. */
+  readonly password?: () => Promise<string>
   readonly poolSize?: number
   readonly statementTimeoutMs?: number
   /** How long we wait for the server beyond the statement's timeout. */
@@ -102,7 +104,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Db> {
     options: SESSION,
     pipeline: true,
   }
-  const pool = new pg.Pool(config)
+  const Client = options.password ? clientWith(options.password) : pg.Client
+  const pool = new pg.Pool({ ...config, Client })
   const onLost = options.onConnectionLost ?? (() => {})
   pool.on('error', onLost)
   try {
@@ -119,12 +122,22 @@ export async function openPostgres(options: PostgresOptions): Promise<Db> {
     if (error instanceof MatoolkitError) throw error
     throw new MatoolkitError('DATABASE_UNREACHABLE', { reason: messageOf(error) }, { cause: error })
   }
-  const listening = { config, checkMs: options.listenCheckMs ?? LISTEN_CHECK_MS, onLost }
+  const listening = { config, Client, checkMs: options.listenCheckMs ?? LISTEN_CHECK_MS, onLost }
   return wrap(pool, listening)
 }
 
+/** The parsed URL overrides the password of the options, with nothing if it has none: so it is set afterwards. */
+const clientWith = (password: () => Promise<string>): typeof pg.Client =>
+  class extends pg.Client {
+    constructor(config?: string | pg.ClientConfig) {
+      super(config)
+      Object.assign(this, { password })
+    }
+  }
+
 interface Listening {
   readonly config: pg.ClientConfig
+  readonly Client: typeof pg.Client
   readonly checkMs: number
   readonly onLost: (error: Error) => void
 }
@@ -229,7 +242,7 @@ function inOrder(client: pg.PoolClient): { tx: Tx; end: () => Promise<void> } {
  * anyway, and an empty payload tells them that the connection is new.
  */
 async function keepListening(
-  { config, checkMs, onLost }: Listening,
+  { config, Client, checkMs, onLost }: Listening,
   channel: string,
   heard: (payload: string) => void,
 ): Promise<() => Promise<void>> {
@@ -257,7 +270,7 @@ async function keepListening(
     }
   }
   const connect = async (): Promise<void> => {
-    const client = new pg.Client(config)
+    const client = new Client(config)
     current = client
     client.on('error', onLost)
     client.on('end', () => drop(client))
