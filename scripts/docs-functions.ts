@@ -3,6 +3,7 @@
 import { parametersSchema, type WorkerFunction } from '../src/worker/catalogue.ts'
 import { functionReferenceOf, type ReferenceField } from '../src/worker/function-reference.ts'
 import { STANDARD_FUNCTIONS } from '../src/worker/functions/standard.ts'
+import { exampleStep } from '../test/worker/functions/example-steps.ts'
 import { type GeneratedDocument, markdownTable } from './docs.ts'
 
 export const FUNCTION_DOCUMENTS: readonly GeneratedDocument[] = [
@@ -71,7 +72,8 @@ function renderFunction(definition: WorkerFunction): string {
       : []),
   ]
   const list = facts.map((fact) => `- ${fact}`).join('\n')
-  return `### ${name}\n\n${description}\n\n${takes}\n\n${gives}\n\n${list}`
+  const example = ['```yaml', exampleStep(definition), '```'].join('\n')
+  return `### ${name}\n\n${description}\n\n${takes}\n\n${gives}\n\n${list}\n\n${example}`
 }
 
 const takesRow = ({ name, type, isRequired, default: value, about }: ReferenceField): string[] => [
