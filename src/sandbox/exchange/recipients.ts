@@ -108,6 +108,7 @@ export function getUsers(call: SandboxCall, parameters: Parameters): Output {
     UserPrincipalName: user.userPrincipalName,
     DisplayName: user.displayName,
     ExternalDirectoryObjectId: user.id,
+    WhenCreatedUTC: user.createdDateTime,
     RecipientType: user.recipient === null ? 'User' : recipientTypeOf(user),
     Guid: recipientGuidOf(user),
     RecipientTypeDetails: user.recipient === null ? 'User' : typeDetailsOf(user as RecipientUser),

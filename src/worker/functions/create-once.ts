@@ -1,9 +1,9 @@
-// Creates an account once, and never takes over somebody else's: an account is ours only if our vault has its password. A refused
-// creation makes that password void, so an account that an administrator makes by hand afterwards stays theirs. A tenant that
-// answers "busy" may have created it: it is looked for before the creation is sent again.
+// Creates an account once, and never takes over somebody else's: an account is ours only if our vault has its password and it was made
+// while we were creating it. A refused creation makes the password void, so an account that an administrator makes by hand afterwards
+// stays theirs. A tenant that answers "busy" may have created it: it is looked for before the creation is sent again.
 import { isPlainRefusal } from '../effects.ts'
 import { ApiError } from '../m365/api.ts'
-import { findPassword, passwordFor, voidPassword } from './password.ts'
+import { isMadeWithin, noteCreation, ownPassword, passwordFor, voidPassword } from './password.ts'
 import { type ReplicationContext, retryUntilFound } from './replication.ts'
 
 export interface Creation<Found> {
@@ -11,6 +11,8 @@ export interface Creation<Found> {
   readonly password: string | null
   find(): Promise<Found | null>
   create(password: string): Promise<Found>
+  /** Null when the tenant does not show it. */
+  madeAt(found: Found): string | null
   /** The refusal says that somebody has the name already. */
   isTaken(error: ApiError): boolean
 }
@@ -34,10 +36,12 @@ export async function createOnce<Found>(
   if (existing !== null)
     return {
       found: existing,
-      passwordSecret: await findPassword(call, upn),
+      passwordSecret: await ownPassword(call, upn, creation.madeAt(existing)),
       isCreated: false,
     }
-  const { value, reference, isNew } = await passwordFor(call, upn, creation.password)
+  const password = await passwordFor(call, upn, creation.password)
+  const { value, reference, isNew } = password
+  const span = await noteCreation(call, upn, password)
   for (let sending = 1; ; sending++) {
     try {
       const found = await creation.create(value)
@@ -45,13 +49,18 @@ export async function createOnce<Found>(
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       const isTaken = creation.isTaken(error)
-      const isFirst = isNew && error.attempts === 1 && sending === 1
+      const isSentOnce = error.attempts === 1 && sending === 1
+      const isFirst = isNew && isSentOnce
       // Made by this request or an earlier one of ours. Refused at the first sending, with no earlier run: by somebody else.
       const mayBeOurs = error.isOutcomeUnknown || (isTaken && !isFirst)
       if (sending === 1 && !mayBeOurs && isPlainRefusal(error)) await voidPassword(call, upn)
       const found = mayBeOurs || isTaken ? await retryUntilFound(call, () => creation.find()) : null
-      if (found !== null)
-        return { found, passwordSecret: mayBeOurs ? reference : null, isCreated: mayBeOurs }
+      if (found !== null) {
+        // Taken at the first sending: it was there before.
+        const made = isTaken && isSentOnce ? span.earlier : span.now
+        const isOurs = mayBeOurs && isMadeWithin(creation.madeAt(found), made)
+        return { found, passwordSecret: isOurs ? reference : null, isCreated: isOurs }
+      }
       const isBusy = error.isOutcomeUnknown && error.isThrottled
       if (!isBusy || sending >= SENDINGS_MAX) throw error
     }

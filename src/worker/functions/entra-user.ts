@@ -8,7 +8,7 @@ import { defineFunction, type FunctionCall } from '../catalogue.ts'
 import { type ApiError, pathOf } from '../m365/api.ts'
 import { isNotFound } from '../m365/not-found.ts'
 import { createOnce } from './create-once.ts'
-import { changeUser, findUser, readUser, textOf } from './entra-directory.ts'
+import { changeUser, findUser, readUser, textOf, textOrNull } from './entra-directory.ts'
 import { FunctionRefused, NotFound, noUser } from './failure.ts'
 import {
   address,
@@ -63,7 +63,7 @@ const createdUser = z.object({
 })
 type CreatedUser = z.infer<typeof createdUser>
 
-const IDENTITY = ['id', 'displayName', 'userPrincipalName', 'mailNickname']
+const IDENTITY = ['id', 'displayName', 'userPrincipalName', 'mailNickname', 'createdDateTime']
 
 export const newEntraUser = defineFunction({
   name: 'New-EntraUser',
@@ -82,6 +82,7 @@ export const newEntraUser = defineFunction({
       find: () => findUser(call, upn, IDENTITY),
       // Graph does not return the nickname by default.
       create: async (secret) => ({ ...(await create(call, secret)), mailNickname: MailNickname }),
+      madeAt: ({ createdDateTime }) => textOrNull(createdDateTime),
       isTaken: isUpnTaken,
     })
     return { ...adopted(call.params, found, passwordSecret), Created: isCreated }

@@ -7,7 +7,7 @@ import { defineFunction, type FunctionCall } from '../catalogue.ts'
 import type { ApiError } from '../m365/api.ts'
 import { isNotFound } from '../m365/not-found.ts'
 import { createOnce } from './create-once.ts'
-import { textOf } from './entra-directory.ts'
+import { textOf, textOrNull } from './entra-directory.ts'
 import { password } from './entra-user.ts'
 import { stampedMailbox } from './exchange-mail-user.ts'
 import {
@@ -75,6 +75,7 @@ export const newExchangeMailUser = defineFunction({
       password: call.params.Password,
       find: () => findAccount(call, upn),
       create: (secret: string) => create(call, secret),
+      madeAt: ({ WhenCreatedUTC }: JsonObject) => textOrNull(WhenCreatedUTC),
       isTaken,
     }
     const made = await createOnce(call, creation).catch((error: unknown) => {
@@ -104,7 +105,9 @@ export const newExchangeMailUser = defineFunction({
   },
 })
 
-const ACCOUNT = ['Guid', 'UserPrincipalName', 'RecipientTypeDetails', 'DisplayName']
+const ACCOUNT = [
+  ...['Guid', 'UserPrincipalName', 'RecipientTypeDetails', 'DisplayName', 'WhenCreatedUTC'],
+]
 
 /** Every account, with mail or without. Exchange matches loosely, hence the filter. */
 async function findAccount(

@@ -5,11 +5,11 @@ import type { JsonObject } from '../../domain/json.ts'
 import { defineFunction, type FunctionCall } from '../catalogue.ts'
 import { type ApiError, pathOf } from '../m365/api.ts'
 import { isNotFound } from '../m365/not-found.ts'
-import { findUser, textOf } from './entra-directory.ts'
+import { findUser, textOf, textOrNull } from './entra-directory.ts'
 import { findRecipient, runOrNone, textsOf } from './exchange-recipient.ts'
 import { FunctionRefused, noUser } from './failure.ts'
 import { address, isNoGuid, isSameText, objectId, recipientId, withoutSmtp } from './parameters.ts'
-import { findPassword, voidPassword } from './password.ts'
+import { ownPassword, voidPassword } from './password.ts'
 import { type ReplicationContext, retryUntilFound } from './replication.ts'
 
 const removal = z.strictObject({
@@ -51,14 +51,15 @@ export const removeExchangeMailUser = defineFunction({
 /** False when there is no account. */
 async function deleteAccount(call: FunctionCall<Removal>): Promise<boolean> {
   const { UserId, UserPrincipalName, AllowExisting } = call.params
-  const user = await findUser(call, UserId, ['id', 'userPrincipalName'])
+  const user = await findUser(call, UserId, ['id', 'userPrincipalName', 'createdDateTime'])
   if (user === null) return false
   const named = textOf(user.userPrincipalName)
   if (!isSameText(named, UserPrincipalName))
     throw new FunctionRefused(
       `Account ${UserId} is named "${named}", not "${UserPrincipalName}". It was not removed: check both parameters.`,
     )
-  if (!AllowExisting && (await findPassword(call, UserPrincipalName)) === null)
+  const madeAt = textOrNull(user.createdDateTime)
+  if (!AllowExisting && (await ownPassword(call, UserPrincipalName, madeAt)) === null)
     throw new FunctionRefused(
       `"${UserPrincipalName}" was not created by this worker. It was not removed: remove it by hand, or set AllowExisting.`,
     )

@@ -122,7 +122,7 @@ async function add(
       ...{ Name: BatchName, SourceEndpoint, TargetDeliveryDomain },
       ...{ EmailAddresses: addresses, AutoStart: true, completeAfter: null },
     })
-    if (made !== null) return
+    if (made.isBy === 'us') return
   }
   await addToBatch(caller, BatchName, addresses)
 }

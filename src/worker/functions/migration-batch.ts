@@ -59,17 +59,21 @@ export const newMigrationBatch = defineFunction({
     const { Name, EmailAddresses, CompleteAfter } = call.params
     const wanted = CompleteAfter === null ? null : new Date(CompleteAfter).toISOString()
     const existing = await findBatch(call, Name)
-    if (existing === null) {
-      const made = await createMigrationBatch(call, { ...call.params, completeAfter: wanted })
-      if (made !== null) return { Name, Status: statusOf(made), Created: true, Changed: true }
-    }
+    const made =
+      existing === null
+        ? await createMigrationBatch(call, { ...call.params, completeAfter: wanted })
+        : null
+    const batch = existing ?? made?.batch ?? {}
+    if (made?.isBy === 'us') return { Name, Status: statusOf(batch), Created: true, Changed: true }
     const users = await usersIn(call, Name)
     const missing = EmailAddresses.filter((one) => !users.some((user) => isUser(user, one)))
     if (missing.length > 0) await addToBatch(call, Name, missing)
-    const isDated = wanted !== null && wanted !== dateOf(existing ?? {})
+    const isDated = wanted !== null && wanted !== dateOf(batch)
     if (isDated) await setBatch(call, { Identity: Name, CompleteAfter: wanted })
-    const Changed = missing.length > 0 || isDated
-    return { Name, Status: statusOf(existing ?? {}), Created: false, Changed }
+    // With everybody in it, it is the one whose answer was lost.
+    const Created = made?.isBy === 'us perhaps' && missing.length === 0
+    const Changed = Created || missing.length > 0 || isDated
+    return { Name, Status: statusOf(batch), Created, Changed }
   },
 })
 
@@ -91,32 +95,46 @@ interface MigrationBatchToCreate {
   readonly completeAfter: string | null
 }
 
-/** Null when somebody else has created it meanwhile. */
+interface MadeBatch {
+  readonly batch: JsonObject
+  /** Unless surely by us, somebody may be missing in it: another job of the same wave may have made it. */
+  readonly isBy: 'us' | 'us perhaps' | 'others'
+}
+
+/** How often a creation is sent to a tenant that says it is busy. Names are unique, so there is never a second batch. */
+const SENDINGS_MAX = 3
+
+/** A tenant that says "busy" may have made it: it is looked for before the creation is sent again. */
 export async function createMigrationBatch(
   call: ReplicationContext,
   { EmailAddresses, AutoStart, completeAfter, ...names }: MigrationBatchToCreate,
-): Promise<JsonObject | null> {
+): Promise<MadeBatch> {
   const parameters: JsonObject = {
     ...names,
     ...(AutoStart ? { AutoStart: true } : {}),
     ...(completeAfter === null ? {} : { CompleteAfter: completeAfter }),
   }
-  try {
-    const [made] = await withCsv(EmailAddresses, (CSVData) =>
-      call.tenant.exchange.run(
-        'New-MigrationBatch',
-        { ...parameters, CSVData },
-        { signal: call.signal },
-      ),
-    )
-    return made ?? {}
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    if (isNameTaken(error) && error.attempts === 1) return null
-    if (!error.isOutcomeUnknown && !isNameTaken(error)) throw error
-    const found = await retryUntilFound(call, () => findBatch(call, names.Name))
-    if (found === null) throw error
-    return found
+  const find = () => findBatch(call, names.Name)
+  for (let sending = 1; ; sending++) {
+    try {
+      const [batch = {}] = await withCsv(EmailAddresses, (CSVData) =>
+        call.tenant.exchange.run(
+          'New-MigrationBatch',
+          { ...parameters, CSVData },
+          { signal: call.signal },
+        ),
+      )
+      return { batch, isBy: 'us' }
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      const isFirst = sending === 1 && error.attempts === 1
+      if (isNameTaken(error))
+        return { batch: (await find()) ?? {}, isBy: isFirst ? 'others' : 'us perhaps' }
+      if (!error.isOutcomeUnknown) throw error
+      const batch = await retryUntilFound(call, find)
+      if (batch !== null) return { batch, isBy: 'us perhaps' }
+      if (!error.isThrottled || sending >= SENDINGS_MAX) throw error
+    }
   }
 }
 

@@ -49,14 +49,6 @@ export function secretNameOf({ tenant }: ReplicationContext, kind: string, name:
 const secretName = (caller: ReplicationContext, upn: string): string =>
   secretNameOf(caller, 'password', upn)
 
-/** The reference of the account's stored password, or null if there is none. */
-export async function findPassword(
-  caller: ReplicationContext,
-  upn: string,
-): Promise<string | null> {
-  return (await storedPassword(caller, upn))?.reference ?? null
-}
-
 async function storedPassword(
   caller: ReplicationContext,
   upn: string,
@@ -79,6 +71,64 @@ export async function passwordFor(
   const value = given ?? makePassword()
   const reference = await caller.tenant.secrets.put(secretName(caller, upn), value, caller.signal)
   return { value, reference, isNew: stored === null }
+}
+
+/** When creations of an account were sent: the first since it is not there, and the last. */
+export interface CreationSpan {
+  readonly first: string
+  readonly last: string
+}
+
+const CREATION = 'creation'
+const CLOCKS_DIFFER_MS = 300_000
+/** Exchange ends a cmdlet after 15 minutes. */
+const CREATION_TAKES_MS = 1_200_000
+
+async function findSpan(caller: ReplicationContext, upn: string): Promise<CreationSpan | null> {
+  const { secrets } = caller.tenant
+  const reference = await secrets.find(secretNameOf(caller, CREATION, upn), caller.signal)
+  if (reference === null) return null
+  const [first = '', last = ''] = (await secrets.get(reference, caller.signal)).split(' ')
+  return { first, last }
+}
+
+/** Before a creation is sent: an account made long before or after it is not ours, whatever the vault has. */
+export async function noteCreation(
+  caller: ReplicationContext,
+  upn: string,
+  { isNew }: Pick<StoredPassword, 'isNew'>,
+): Promise<{ readonly earlier: CreationSpan | null; readonly now: CreationSpan }> {
+  const earlier = isNew ? null : await findSpan(caller, upn)
+  const last = caller.clock.now().toISOString()
+  const now = { first: earlier?.first ?? last, last }
+  const { secrets } = caller.tenant
+  await secrets.put(secretNameOf(caller, CREATION, upn), `${now.first} ${last}`, caller.signal)
+  return { earlier, now }
+}
+
+/** True too when either time is not known: an earlier version noted none, and a tenant may show none. */
+export function isMadeWithin(madeAt: string | null, span: CreationSpan | null): boolean {
+  // Exchange may leave out the zone of a time in UTC.
+  const at = Date.parse(`${madeAt ?? ''}`.replace(/(T[\d:.]+)$/, '$1Z'))
+  if (span === null || Number.isNaN(at)) return true
+  return (
+    at >= Date.parse(span.first) - CLOCKS_DIFFER_MS &&
+    at <= Date.parse(span.last) + CREATION_TAKES_MS
+  )
+}
+
+/**
+ * The reference of the password of an account that this worker made; null for any other. A worker that died before it created the
+ * account left a password too: an account that somebody made by hand afterwards is theirs.
+ */
+export async function ownPassword(
+  caller: ReplicationContext,
+  upn: string,
+  madeAt: string | null,
+): Promise<string | null> {
+  const stored = await storedPassword(caller, upn)
+  if (stored === null) return null
+  return isMadeWithin(madeAt, await findSpan(caller, upn)) ? stored.reference : null
 }
 
 /** The account was not made, or is gone: from now on an account of that name is somebody else's. */

@@ -1,5 +1,6 @@
 // Kills a worker in the middle of its jobs, again and again, each time right after the tenant acted and before the worker
-// knows. Another worker takes over. In the end the tenant's journal must show every effect once.
+// knows; and between the password in the vault and the account. Another worker takes over. In the end the tenant's journal must show
+// every effect once.
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -34,6 +35,13 @@ const DEEDS: Readonly<Record<string, (person: number) => Params>> = {
     UserPrincipalName: `new${person}@contoso.example`,
     DisplayName: `New ${person}`,
     MailNickname: `new${person}`,
+  }),
+  'New-ExchangeMailUser': (person) => ({
+    UserPrincipalName: `mail${person}@contoso.example`,
+    DisplayName: `Mail ${person}`,
+    Alias: `mail${person}`,
+    ExternalEmailAddress: `mail${person}@fabrikam.example`,
+    PrimarySmtpAddress: `mail${person}@contoso.example`,
   }),
   'Set-EntraUserAttribute': (person) => ({
     ...{ UserId: id(person), AttributeName: 'department', Value: 'Sales' },
@@ -155,6 +163,18 @@ function killAtEffects({ journal }: Sandbox, worker: Mortal): void {
   }
 }
 
+/** Creations that never arrive: the passwords are in the vault, and nothing else. */
+const NEVER_ARRIVE = ['POST /v1.0/users', 'New-MailUser']
+
+function killBeforeCreations({ journal, setFaults }: Sandbox, worker: Mortal): void {
+  setFaults({ script: NEVER_ARRIVE.map((on) => ({ on, nth: 2, fault: 'drop-before' })) })
+  const add = journal.addRequest.bind(journal)
+  journal.addRequest = (request) => {
+    add(request)
+    if (request.fault === 'drop-before') worker.kill()
+  }
+}
+
 async function resultsOf(bus: Bus): Promise<Map<string, Message<'worker-result'>>> {
   const clock = realClock()
   const results = new Map<string, Message<'worker-result'>>()
@@ -193,10 +213,11 @@ describe('a worker that is killed in the middle of its jobs', () => {
     })
     try {
       killAtEffects(sandbox, worker)
+      killBeforeCreations(sandbox, worker)
       const results = await resultsOf(bus)
       requireOnce(sandbox)
       requireAnswers(results)
-      assert.equal(worker.kills, Object.keys(DEEDS).length)
+      assert.equal(worker.kills, Object.keys(DEEDS).length + NEVER_ARRIVE.length)
     } finally {
       worker.end()
       await bus.close()

@@ -122,3 +122,54 @@ describe('a mailbox move that waits for a person', () => {
     )
   })
 })
+
+describe('a tenant that says "busy" to New-MigrationBatch', () => {
+  const { params } = CASES['New-MigrationBatch']!
+  const batchesOf = ({ sandbox }: Setting) =>
+    sandbox.state().tenants[0]!.migrationBatches.filter(({ name }) => name === params.Name)
+  const usersOf = (s: Setting) => batchesOf(s).flatMap(({ mailboxMoves }) => mailboxMoves)
+
+  for (const status of [429, 503] as const) {
+    story(`after it made the batch (${status}): it is found, and there is one`, async (s) => {
+      const fault = { kind: 'error-after', status } as const
+      s.sandbox.setFaults({ script: [{ on: 'New-MigrationBatch', fault }] })
+      const made = await succeeds(s, 'New-MigrationBatch', params)
+      assert.deepEqual([made.Created, made.Changed], [true, true])
+      assert.deepEqual([batchesOf(s).length, usersOf(s).length], [1, 1])
+      assert.equal(s.effects().filter((what) => what === 'migration batch created').length, 1)
+    })
+  }
+
+  story('before it made anything: the creation is sent again', async (s) => {
+    s.sandbox.setFaults({ script: [{ on: 'New-MigrationBatch', fault: 'error' }] })
+    assert.equal((await succeeds(s, 'New-MigrationBatch', params)).Created, true)
+    assert.deepEqual([batchesOf(s).length, usersOf(s).length], [1, 1])
+  })
+
+  story('again and again: the outcome is unknown, and no attempt is endless', async (s) => {
+    const script = [{ on: 'New-MigrationBatch', times: 99, fault: 'error' as const }]
+    s.sandbox.setFaults({ script })
+    const { error } = await s.run('New-MigrationBatch', params)
+    assert.match(error!.message, /503 .* may have been done/)
+    assert.deepEqual(batchesOf(s), [])
+  })
+
+  story('while another job makes the batch: nobody is left out of it', async (s) => {
+    const others = String(params.EmailAddresses as string[] | string).split(',')
+    const add = (Identity: string) =>
+      s.run('Add-MigrationUser', {
+        ...{ Identity, BatchName: params.Name! },
+        ...{
+          SourceEndpoint: params.SourceEndpoint!,
+          TargetDeliveryDomain: params.TargetDeliveryDomain!,
+        },
+      })
+    // The second creation is refused as busy before it did anything; then the first one's batch is there.
+    s.sandbox.setFaults({ script: [{ on: 'New-MigrationBatch', nth: 2, fault: 'error' }] })
+    const answers = await Promise.all([add(others[0]!), add('lead@contoso.example')])
+    for (const { status, error } of answers) assert.equal(status, 'Success', error?.message)
+    assert.equal(batchesOf(s).length, 1)
+    const added = usersOf(s).map(({ address }) => address)
+    assert.deepEqual(added.sort(), [others[0]!, 'lead@contoso.example'].sort())
+  })
+})

@@ -257,3 +257,64 @@ describe('Set-ExchangeMoveTarget', () => {
     ),
   )
 })
+
+for (const [name, on] of [
+  ['New-ExchangeMailUser', 'New-MailUser'],
+  ['New-EntraUser', 'POST /v1.0/users'],
+] as const)
+  describe(`${name} of a worker that died`, () => {
+    const { params } = CASES[name]!
+    const upn = String(params.UserPrincipalName)
+    const nora = (s: Setting) =>
+      s.sandbox.state().tenants[0]!.users.filter((user) => user.userPrincipalName === upn)
+
+    story('before it created leaves alone what is made by hand', async (s) => {
+      s.sandbox.setFaults({ script: [{ on, fault: 'drop-before' }] })
+      assert.equal((await s.run(name, params)).status, 'Failure', 'its password is in the vault')
+      await s.clock.wait(3_600_000)
+      const alike = { ...account(upn), displayName: String(params.DisplayName) }
+      if (name === 'New-EntraUser') await byHand(s, '/users', alike)
+      else {
+        const { DisplayName, Alias, ExternalEmailAddress } = params
+        const same = {
+          Name: upn,
+          DisplayName: DisplayName!,
+          Alias: Alias!,
+          Password: 'By-Hand-12345',
+        }
+        const addresses = {
+          MicrosoftOnlineServicesID: upn,
+          ExternalEmailAddress: ExternalEmailAddress!,
+        }
+        await s.tenant.exchange.run('New-MailUser', { ...same, ...addresses }, { signal })
+      }
+      await fails(s, name, params, 'Refused', /created elsewhere/)
+      const [theirs] = nora(s)
+      const removal = { UserId: theirs!.id, UserPrincipalName: upn }
+      await fails(s, 'Remove-ExchangeMailUser', removal, 'Refused', /not created by this worker/)
+      assert.deepEqual(nora(s), [theirs])
+    })
+
+    story('before it created does so at the next run', async (s) => {
+      s.sandbox.setFaults({ script: [{ on, fault: 'drop-before' }] })
+      assert.equal((await s.run(name, params)).status, 'Failure')
+      await s.clock.wait(86_400_000)
+      assert.equal((await succeeds(s, name, params)).Created, true)
+      const { Created, PasswordSecret } = await succeeds(s, name, params)
+      assert.deepEqual([Created, typeof PasswordSecret], [false, 'string'])
+      assert.equal(nora(s).length, 1)
+    })
+
+    story(
+      'before the answer recognises its own account days later',
+      async (s) => {
+        s.sandbox.setFaults({ script: [{ on, fault: 'drop-after' }] })
+        assert.equal((await s.run(name, params)).status, 'Failure', 'it is not visible yet')
+        await s.clock.wait(3 * 86_400_000)
+        const { Created, PasswordSecret } = await succeeds(s, name, params)
+        assert.deepEqual([Created, typeof PasswordSecret], [false, 'string'])
+        assert.equal(nora(s).length, 1)
+      },
+      { lagSec: 600 },
+    )
+  })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { realClock } from '../../../src/clock.ts'
-import { findPassword, makePassword, passwordFor } from '../../../src/worker/functions/password.ts'
+import { makePassword, ownPassword, passwordFor } from '../../../src/worker/functions/password.ts'
 import { NO_TENANT } from '../../../src/worker/m365/api.ts'
 import { memorySecrets } from './setting.ts'
 
@@ -28,19 +28,19 @@ describe('passwords', () => {
 
   it('are created once per account, whatever the case of its name', async () => {
     const caller = callerWith(new Map())
-    assert.equal(await findPassword(caller, 'kim@a.example'), null)
+    assert.equal(await ownPassword(caller, 'kim@a.example', null), null)
     const first = await passwordFor(caller, 'kim@a.example', null)
     const second = await passwordFor(caller, 'Kim@A.example', null)
     assert.deepEqual([first.isNew, second.isNew], [true, false])
     assert.deepEqual([second.value, second.reference], [first.value, first.reference])
-    assert.equal(await findPassword(caller, 'KIM@a.example'), first.reference)
+    assert.equal(await ownPassword(caller, 'KIM@a.example', null), first.reference)
   })
 
   it('belong to one account in one tenant', async () => {
     const kept = new Map<string, string>()
     await passwordFor(callerWith(kept, 'a'), 'kim@a.example', null)
-    assert.equal(await findPassword(callerWith(kept, 'b'), 'kim@a.example'), null)
-    assert.equal(await findPassword(callerWith(kept, 'a'), 'kim.a@example'), null)
+    assert.equal(await ownPassword(callerWith(kept, 'b'), 'kim@a.example', null), null)
+    assert.equal(await ownPassword(callerWith(kept, 'a'), 'kim.a@example', null), null)
   })
 
   it('are replaced by a given one', async () => {
