@@ -8,9 +8,11 @@ import { nearest } from './domain/spelling.ts'
 import { MatoolkitError, messageOf } from './errors.ts'
 import {
   aGuid,
+  aHost,
   aKey,
   aPath,
   aText,
+  emulatorConnection,
   httpsUrl,
   httpUrl,
   listSetting,
@@ -26,7 +28,7 @@ import { WORKER_SETTINGS } from './worker-settings.ts'
 export const ROLES = ['scheduler', 'orchestrator', 'worker', 'api'] as const
 export type Role = (typeof ROLES)[number]
 
-const TRANSPORT_NAMES = ['postgres'] as const
+const TRANSPORT_NAMES = ['postgres', 'servicebus'] as const
 export type TransportName = (typeof TRANSPORT_NAMES)[number]
 
 const CONFIG_FILE = 'MATOOLKIT_CONFIG_FILE'
@@ -84,8 +86,26 @@ export const SETTINGS = {
   }),
   transport: setting<TransportName>('MATOOLKIT_TRANSPORT', oneOf(TRANSPORT_NAMES), {
     default: 'postgres',
-    description: 'The transport of the messages. `postgres`: the database itself.',
+    description:
+      'The transport of the messages, the same in every process. `postgres`: the database itself; `servicebus`: Azure Service Bus.',
   }),
+  serviceBusNamespace: setting<string | null>('MATOOLKIT_SERVICEBUS_NAMESPACE', aHost, {
+    default: null,
+    defaultShown: 'none',
+    description:
+      'Host of the Service Bus namespace, such as contoso.servicebus.windows.net. Signed in by the managed identity.',
+  }),
+  serviceBusConnection: setting<string | null>(
+    'MATOOLKIT_SERVICEBUS_CONNECTION',
+    emulatorConnection,
+    {
+      default: null,
+      defaultShown: 'none',
+      description:
+        'Connection string of the Service Bus emulator, instead of a namespace. For development and tests.',
+      secret: true,
+    },
+  ),
   chunkSize: setting('MATOOLKIT_CHUNK_SIZE', wholeNumber(1, 5_000), {
     default: 500,
     description: 'Maximum messages received from the bus and handled together.',

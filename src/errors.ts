@@ -103,6 +103,30 @@ export const ERRORS = table({
     sentence:
       'Message {messageId} has {bytes} bytes, more than the limit of {limit}. Shorten the parameters or the result, or pass a reference.',
   },
+  BUS_NOT_CONFIGURED: {
+    http: 500,
+    exit: EXIT.usage,
+    sentence:
+      'MATOOLKIT_TRANSPORT is "servicebus" and no namespace is named. Set MATOOLKIT_SERVICEBUS_NAMESPACE, for example to contoso.servicebus.windows.net.',
+  },
+  BUS_PACKAGE_MISSING: {
+    http: 500,
+    exit: EXIT.failed,
+    sentence:
+      'The package @azure/service-bus cannot be loaded: {reason}. Run npm install without --omit=optional.',
+  },
+  BUS_UNREACHABLE: {
+    http: 503,
+    exit: EXIT.failed,
+    sentence:
+      'Service Bus did not do as asked ({what}): {reason}. It is tried again. To find out what is wrong, run "matoolkit bus check".',
+  },
+  BUS_ENTITY_MISSING: {
+    http: 503,
+    exit: EXIT.failed,
+    sentence:
+      'The namespace has no "{entity}". Run "matoolkit bus check --create" with the right to manage it.',
+  },
   DEAD_LETTER_NOT_FOUND: {
     http: 404,
     exit: EXIT.notFound,

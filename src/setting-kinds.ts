@@ -124,3 +124,13 @@ export const setting = <T>(
   kind: SettingKind<T>,
   rest: Omit<Setting<T>, 'name' | keyof SettingKind<T>>,
 ) => ({ name, ...kind, ...rest }) as Setting<T>
+
+/** A key in the settings would be a key for the whole namespace, so only the emulator's is taken. */
+export const emulatorConnection: SettingKind<string> = {
+  mustBe:
+    'a connection string of the emulator, with "UseDevelopmentEmulator=true"; for Azure set MATOOLKIT_SERVICEBUS_NAMESPACE',
+  read: (text) =>
+    /(?:^|;)Endpoint=sb:/.test(text) && /(?:^|;)UseDevelopmentEmulator=true(?:;|$)/.test(text)
+      ? text
+      : undefined,
+}

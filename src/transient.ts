@@ -43,6 +43,11 @@ const STOPPED: Readonly<Record<string, string>> = {
   DATABASE_DISK_FULL: 'the disk of the embedded database is full',
   DATABASE_STOPPED: 'the embedded database has stopped',
 }
+/** Errors of ours about Azure Service Bus, which says nothing against the message either. */
+const NO_BUS: Readonly<Record<string, string>> = {
+  BUS_UNREACHABLE: 'Service Bus does not answer',
+  BUS_ENTITY_MISSING: 'the Service Bus namespace lacks a topic or subscription',
+}
 const LOST_SYSTEM = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -69,6 +74,7 @@ export function isTransient(error: unknown): boolean {
     isConnectionLost(error) ||
     Object.hasOwn(STOPPED, code) ||
     Object.hasOwn(NO_TOKEN, code) ||
+    Object.hasOwn(NO_BUS, code) ||
     TRANSIENT_CODES.has(code) ||
     code === RESTORED ||
     (/^[0-9A-Z]{5}$/.test(code) && TRANSIENT_CLASSES.includes(code.slice(0, 2)))
@@ -76,7 +82,7 @@ export function isTransient(error: unknown): boolean {
 }
 
 /**
- * Why the database refuses for the moment, whatever it is asked; null for any other error. Says nothing against the message or request
+ * Why the database or Service Bus refuses for the moment, whatever it is asked; null for any other error. Says nothing against the message or request
  * that met it.
  */
 export function outageOf(error: unknown): string | null {
@@ -85,6 +91,7 @@ export function outageOf(error: unknown): string | null {
   if (code === RESTORED) return 'the database was restored from a backup'
   if (Object.hasOwn(STOPPED, code)) return STOPPED[code]!
   if (Object.hasOwn(NO_TOKEN, code)) return NO_TOKEN[code]!
+  if (Object.hasOwn(NO_BUS, code)) return NO_BUS[code]!
   if (!/^[0-9A-Z]{5}$/.test(code)) return null
   return OUTAGES[code] ?? OUTAGES[code.slice(0, 2)] ?? null
 }

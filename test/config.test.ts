@@ -32,6 +32,8 @@ const DEFAULTS: Config = {
   maxClockSkewSec: 30,
   roles: ['scheduler', 'orchestrator', 'worker', 'api'],
   transport: 'postgres',
+  serviceBusNamespace: null,
+  serviceBusConnection: null,
   chunkSize: 500,
   maxOutstanding: 1_000,
   queueLimitSec: 21_600,
@@ -188,7 +190,10 @@ const WRONG: [env: Record<string, string>, sentence: string][] = [
     { MATOOLKIT_ROLES: ',' },
     'MATOOLKIT_ROLES is ",", but must be a list of scheduler, orchestrator, worker, api.',
   ],
-  [{ MATOOLKIT_TRANSPORT: 'kafka' }, 'MATOOLKIT_TRANSPORT is "kafka", but must be "postgres".'],
+  [
+    { MATOOLKIT_TRANSPORT: 'kafka' },
+    'MATOOLKIT_TRANSPORT is "kafka", but must be one of postgres, servicebus.',
+  ],
   [
     { MATOOLKIT_FOREIGN_WORKERS: 'good,bad id' },
     'MATOOLKIT_FOREIGN_WORKERS is "good,bad id", but must be a list of worker ids (letters, digits, "_", ".", "-"; at most 63).',

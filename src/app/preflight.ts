@@ -15,12 +15,19 @@ import {
 } from '../private-files.ts'
 
 /** Throws FOLDER_UNSAFE, FOLDER_UNWRITABLE, ADDRESS_UNUSABLE or PORT_UNUSABLE. */
+/** A process that is only a worker needs the database for its messages alone. */
+export const isWithoutDatabase = (
+  { transport }: Pick<Config, 'transport'>,
+  roles: readonly Role[],
+): boolean => transport !== 'postgres' && roles.every((role) => role === 'worker')
+
 export async function requireStartable(config: Config, roles: readonly Role[]): Promise<void> {
   const { apiHost, apiPort, healthPort, dataDir, apiTokenFile } = config
   const hasApi = roles.includes('api')
   if (hasApi) await requireApiPort(apiHost, apiPort)
   else await requireHealthPort(healthPort)
-  if (config.databaseUrl === null) requireUsable(dataDir, { setting: 'MATOOLKIT_DATA_DIR' })
+  if (config.databaseUrl === null && !isWithoutDatabase(config, roles))
+    requireUsable(dataDir, { setting: 'MATOOLKIT_DATA_DIR' })
   if (hasApi && config.oidcIssuers.length === 0) {
     const use = { setting: 'MATOOLKIT_API_TOKEN_FILE', mayBeListed: true }
     requireUsable(dirname(apiTokenFile), use)

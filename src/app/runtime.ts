@@ -52,7 +52,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     if (options.beforeUpgrade && db.copyTo && (await findSchemaGap(db))?.found)
       await options.beforeUpgrade(db)
     const applied = await requireSchema(db, { ...options, workerId: config.workerId })
-    const bus = openTransport(config, { db, clock, newToken: randomUUID })
+    const bus = await openTransport(config, { db, clock, newToken: randomUUID })
     const engine: Engine = {
       db,
       clock,

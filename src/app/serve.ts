@@ -5,7 +5,8 @@ import { resolve } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
 import { type Api, openApi } from '../api/api.ts'
 import { figureLines, processLines } from '../api/figures.ts'
-import { logOutage } from '../bus/outage.ts'
+import { logOutage, makeOutage } from '../bus/outage.ts'
+import { makeRelayLoop } from '../bus/relay-loop.ts'
 import type { Io } from '../cli/terminal/io.ts'
 import { type RealClock, realClock } from '../clock.ts'
 import type { Config, Role } from '../config.ts'
@@ -30,10 +31,13 @@ import { awaitDatabase } from './await-database.ts'
 import { makeDiskWatch } from './disk-watch.ts'
 import { openHealth } from './health.ts'
 import { requireMemory } from './memory.ts'
+import { isWithoutDatabase } from './preflight.ts'
 import { restoreAtStart, restoreWatch, tellRestored, watchesRestores } from './restore-watch.ts'
 import { openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 import { schemaWatch } from './schema.ts'
 import { makeSnapshotLoop, snapshotAndTell } from './snapshot-loop.ts'
+import { stopServices } from './stop-services.ts'
+import { openWorkersOnly } from './workers-only.ts'
 
 export interface ServeOptions {
   readonly config: Config
@@ -86,11 +90,9 @@ export const logTo =
       destination: { isTTY: width !== null, write: (line) => write(line.trimEnd()) },
     })
 
-/** Part of the grace reserved for closing the database. */
-const CLOSING_SEC = 2
-
 export async function openServe(options: ServeOptions): Promise<ServeHandle> {
   requireMemory(options.roles)
+  if (isWithoutDatabase(options.config, options.roles)) return openWorkersOnly(options)
   const shared = await openRoleContext(options)
   const started: Service[] = []
   try {
@@ -219,6 +221,7 @@ async function servicesOf(shared: RoleContext, options: ServeOptions): Promise<S
     ...(watchesRestores(roles) && shared.db.kind === 'postgres' ? [restoreWatch(shared)] : []),
     ...(shared.db.copyTo ? await embeddedServices(shared) : []),
     ...workers,
+    ...relayOf(shared, options),
     ...(roles.includes('orchestrator') ? [await orchestratorOf(shared)] : []),
     ...(roles.includes('scheduler') ? [schedulerOf(shared)] : []),
     ...(roles.includes('api') ? [apiOf(shared)] : []),
@@ -277,6 +280,17 @@ const workersOf = (
       }),
     ),
   )
+
+/** Every process that stores messages forwards them, also those of others. */
+function relayOf({ bus, clock, log, measures }: RoleContext, { roles }: ServeOptions): Service[] {
+  if (!bus.relay || !roles.some((role) => role !== 'worker')) return []
+  const outage = makeOutage(clock, (change) => logOutage(log, 'The relay', change))
+  const onError = (err: unknown) => {
+    measures.count('matoolkit_errors_total', { role: 'relay' })
+    if (!outage.note(err)) log.error({ err }, 'Relay error; the relay keeps running')
+  }
+  return [makeRelayLoop({ relay: bus.relay, clock, onForwarded: outage.end, onError })]
+}
 
 async function orchestratorOf(shared: RoleContext): Promise<Service> {
   const { db, engine, bus, clock, config, log } = shared
@@ -366,22 +380,5 @@ function tickNowOf({ engine, clock, config, log }: RoleContext): TickNow {
   }
 }
 
-/** Stops in the reverse order of starting; the database is always closed. */
-async function close(shared: RoleContext, started: readonly Service[]): Promise<void> {
-  const { config, clock, log } = shared
-  const graceOver = new AbortController()
-  const done = new AbortController()
-  const graceMs = (config.shutdownGraceSec - CLOSING_SEC) * 1_000
-  void clock.wait(graceMs, done.signal).then(() => graceOver.abort())
-  const failures: unknown[] = []
-  for (const service of started.toReversed()) {
-    await service.stop(graceOver.signal).catch((err: unknown) => {
-      log.error({ err, service: service.name }, 'Service did not stop in time')
-      failures.push(err)
-    })
-  }
-  done.abort()
-  await shared.close()
-  log.info('Stopped')
-  if (failures.length > 0) throw failures[0]
-}
+const close = (shared: RoleContext, started: readonly Service[]): Promise<void> =>
+  stopServices(started, { ...shared, graceSec: shared.config.shutdownGraceSec })

@@ -1,19 +1,56 @@
 // The transports by name. Only this file names them outside their folders; a new one is a folder under src/bus, a row here and its
 // name in the setting MATOOLKIT_TRANSPORT.
-import type { Bus, TransportOptions } from '../bus/bus.ts'
+import type { Bus } from '../bus/bus.ts'
 import { openPostgresBus } from '../bus/postgres/postgres-bus.ts'
+import type { ServiceBusAccess } from '../bus/servicebus/connection.ts'
+import type { Clock } from '../clock.ts'
 import type { Config, TransportName } from '../config.ts'
+import type { Db } from '../db/db.ts'
+import { MatoolkitError } from '../errors.ts'
+import { azureCredential } from '../sign-in/azure-credential.ts'
+import { makeTokens } from '../sign-in/token.ts'
+import { tokenEndpointsOf } from '../worker/m365/connect.ts'
 
-type Transports = Readonly<Record<TransportName, (options: TransportOptions) => Bus>>
-
-const TRANSPORTS: Transports = {
-  postgres: openPostgresBus,
+export interface OpenTransportOptions {
+  /** The state's database; null in a process that is only a worker and whose transport needs none. */
+  readonly db: Db | null
+  readonly clock: Clock
+  /** A new UUID for every receive. */
+  readonly newToken: () => string
+  /** Tests of takeovers and the demonstration cannot wait for a minute. */
+  readonly leaseMs?: number
 }
 
-export function openTransport(
-  { transport }: Pick<Config, 'transport'>,
-  options: TransportOptions,
+type OpenTransport = (options: OpenTransportOptions, config: Config) => Bus | Promise<Bus>
+type Transports = Readonly<Record<TransportName, OpenTransport>>
+
+const TRANSPORTS: Transports = {
+  postgres: ({ db, ...options }) => {
+    if (db) return openPostgresBus({ ...options, db })
+    throw new MatoolkitError('INTERNAL', { reason: 'the transport postgres needs a database' })
+  },
+  // Loaded only when it is chosen, like the SDK behind it.
+  servicebus: async (options, config) => {
+    const { openServiceBus } = await import('../bus/servicebus/servicebus-bus.ts')
+    return openServiceBus({ ...options, access: serviceBusAccess(config, options.clock) })
+  },
+}
+
+export async function openTransport(
+  config: Config | { readonly transport: 'postgres' },
+  options: OpenTransportOptions,
   transports = TRANSPORTS,
-): Bus {
-  return transports[transport](options)
+): Promise<Bus> {
+  return transports[config.transport](options, config as Config)
+}
+
+const SERVICEBUS_SCOPE = 'https://servicebus.azure.net/.default'
+
+export function serviceBusAccess(config: Config, clock: Clock): ServiceBusAccess {
+  const { serviceBusConnection, serviceBusNamespace: namespace, identityClientId } = config
+  if (serviceBusConnection !== null) return { connectionString: serviceBusConnection }
+  if (namespace === null) throw new MatoolkitError('BUS_NOT_CONFIGURED')
+  const tokens = makeTokens(clock, tokenEndpointsOf(config))
+  const request = { from: 'machine', clientId: identityClientId, scope: SERVICEBUS_SCOPE } as const
+  return { namespace, credential: azureCredential(tokens, request, clock) }
 }

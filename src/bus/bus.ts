@@ -143,6 +143,8 @@ export interface Bus {
   sweep(): Promise<void>
   /** Calls `heard` when messages may have come. Hints can be lost or false: they only make a consumer poll sooner. */
   listen?(subscription: Subscription, heard: () => void): Promise<() => Promise<void>>
+  /** Takes messages from the outbox to a broker. A transport whose consumers read the outbox themselves leaves it out. */
+  readonly relay?: Relay
   /** Hints the listeners of a subscription, without a message, when `tx` commits. */
   hintIn?(tx: Tx, subscription: Subscription): Promise<void>
   /**
@@ -162,6 +164,13 @@ export interface Bus {
    */
   discardJobsIn?(tx: Tx): Promise<void>
   close(): Promise<void>
+}
+
+export interface Relay {
+  /** Forwards what is due, and returns how many messages. Several processes may do so at the same time. */
+  forward(): Promise<number>
+  /** Calls `heard` when messages may have come into the outbox. */
+  listen(heard: () => void): Promise<() => Promise<void>>
 }
 
 export interface BusDepth {

@@ -34,6 +34,17 @@ export interface OutboxRow {
   readonly expires_at: Date
 }
 
+/** The properties of a message; one of a foreign sender may have no type. */
+export function propertiesOf(row: {
+  readonly message_type: string
+  readonly worker_id: string | null
+}): Record<string, string> {
+  return {
+    ...(row.message_type !== '' && { MessageType: row.message_type }),
+    ...(row.worker_id !== null && { WorkerId: row.worker_id }),
+  }
+}
+
 /** Stores the messages as part of `tx` and returns how many were new. */
 export async function enqueue(
   tx: Tx,
@@ -165,7 +176,8 @@ function separatorOf(bodies: readonly string[]): string {
   return separator
 }
 
-function rowOf(message: OutgoingMessage, now: Date, keys: JobKeys | null = null): OutboxRow {
+/** Refuses what no transport could deliver. */
+export function rowOf(message: OutgoingMessage, now: Date, keys: JobKeys | null = null): OutboxRow {
   const { topic, messageId, type, workerId = null } = message
   if (!MESSAGE_ID.test(messageId)) throw new MatoolkitError('MESSAGE_ID_INVALID', { messageId })
   if (workerId === null ? topic === 'worker-jobs' : !WORKER_ID.test(workerId)) {

@@ -98,7 +98,8 @@ async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<Demo> {
   const clock = demoClock(beganAt, pace.clockFactor)
   await requireClockFits(db, clock)
   const leaseMs = LEASE_REAL_MS * pace.clockFactor
-  const bus = openTransport({ transport: 'postgres' }, { db, clock, newToken: randomUUID, leaseMs })
+  const transport = { transport: 'postgres' } as const
+  const bus = await openTransport(transport, { db, clock, newToken: randomUUID, leaseMs })
   const engine: Engine = {
     db,
     bus,

@@ -7,18 +7,18 @@ import {
   type ReceivedMessage,
   type TransportOptions,
 } from '../bus.ts'
+import { storedDeadLetters } from '../dead-letters.ts'
+import { hint, openHints } from '../hints.ts'
 import { enqueue } from '../outbox.ts'
-import { postgresDeadLetters } from './dead-letters.ts'
 import { isReady, loadDepth } from './depth.ts'
-import { hint, openHints } from './hints.ts'
 import { locate } from './locate.ts'
 import { type LowWaterMark, makeLowWaterMark } from './low-water-mark.ts'
 import { abandon, ack, type Claim, claim, deadLetter, release, renewLeases } from './queue.ts'
 import { sweepBus } from './sweep.ts'
 import { discardJobs, withdraw } from './withdraw.ts'
 
-/** Has every optional method. Does not own the database: closing the bus only stops listening. */
-export type PostgresBus = Required<Bus>
+/** Has every optional method, and needs no relay. Does not own the database: closing the bus only stops listening. */
+export type PostgresBus = Required<Omit<Bus, 'relay'>>
 
 export function openPostgresBus(options: TransportOptions): PostgresBus {
   const { db, clock, newToken, leaseMs = LEASE_MS } = options
@@ -57,7 +57,7 @@ export function openPostgresBus(options: TransportOptions): PostgresBus {
     },
     deadLetter: (messages, reason, description) =>
       deadLetter(db, messages, reason, description, now()),
-    deadLetters: postgresDeadLetters(db, clock),
+    deadLetters: storedDeadLetters(db, clock),
     locate: (topic, messageIds) => locate(db, topic, messageIds, leaseMs, now()),
     isReady: () => isReady(db),
     depth: () => loadDepth(db, now()),

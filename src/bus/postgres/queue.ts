@@ -11,8 +11,9 @@ import {
   type ReceivedMessage,
   type Subscription,
 } from '../bus.ts'
+import { hint } from '../hints.ts'
+import { propertiesOf } from '../outbox.ts'
 import { isInBundle, rowHolding, rowOnceSplit, sequenceOf, splitBundles } from './bundle-rows.ts'
-import { hint } from './hints.ts'
 import type { LowWaterMark } from './low-water-mark.ts'
 
 interface ClaimedBundle {
@@ -133,14 +134,6 @@ function unpackInto(
 
 export const EXPIRED_DESCRIPTION = 'Nobody took the message before its time to live ended.'
 const EXHAUSTED_DESCRIPTION = `The message was delivered ${MAX_DELIVERIES} times and never acknowledged.`
-
-export function propertiesOf(row: {
-  readonly message_type: string
-  readonly worker_id: string | null
-}): Record<string, string> {
-  const MessageType = row.message_type
-  return row.worker_id === null ? { MessageType } : { MessageType, WorkerId: row.worker_id }
-}
 
 /** Row p was last leased under the token $3, and the call names all of its messages: $4 counts them. */
 const IS_OWN = `p.id = any ($2::bigint[]) and p.lease_token = $3

@@ -2,14 +2,12 @@
 // are deleted. Both in bounded chunks, so that a run after a long outage neither locks for long nor starves senders; the next run
 // continues.
 import type { Db } from '../../db/db.ts'
-import { DUPLICATE_WINDOW_MS, EXPIRED, TIME_TO_LIVE_MAX_MS } from '../bus.ts'
+import { EXPIRED, TIME_TO_LIVE_MAX_MS } from '../bus.ts'
+import { forgetMessageIds, inChunks } from '../message-ids.ts'
 import { EXPIRED_DESCRIPTION, movingToDeadLetters } from './queue.ts'
 
 /** Bundles, of up to 500 messages each. */
 const EXPIRED_CHUNK = 100
-/** 10,000 ids take 40 ms; 20 chunks every 5 s keep up with 40,000 messages a second. */
-const IDS_CHUNK = 10_000
-const CHUNKS_MAX = 20
 
 export interface SweepCounts {
   readonly expired: number
@@ -32,16 +30,7 @@ const expire = (condition: string, order: string): string =>
 const EXPIRE_RESULTS = expire(`topic = 'worker-results'`, 'visible_at')
 const EXPIRE_OTHERS = expire(`topic <> 'worker-results'`, 'expires_at')
 
-// seen_at is checked again because a sender may have reused the id since the inner select.
-const FORGET = `
-  delete from message_ids
-  where ctid = any (array(
-      select ctid from message_ids where seen_at <= $1 order by seen_at limit $2))
-    and seen_at <= $1
-  returning 1`
-
 export async function sweepBus(db: Db, now: Date): Promise<SweepCounts> {
-  const forgotten = new Date(now.getTime() - DUPLICATE_WINDOW_MS)
   const oldest = new Date(now.getTime() - TIME_TO_LIVE_MAX_MS)
   let expired = 0
   for (const [sql, visibleBy] of [
@@ -52,19 +41,6 @@ export async function sweepBus(db: Db, now: Date): Promise<SweepCounts> {
       db.query(sql, [now, limit, EXPIRED, EXPIRED_DESCRIPTION, visibleBy]),
     )
   }
-  const idsForgotten = await inChunks(IDS_CHUNK, (limit) => db.query(FORGET, [forgotten, limit]))
+  const idsForgotten = await forgetMessageIds(db, now)
   return { expired, idsForgotten }
-}
-
-async function inChunks(
-  size: number,
-  take: (limit: number) => Promise<readonly unknown[]>,
-): Promise<number> {
-  let total = 0
-  for (let chunk = 0; chunk < CHUNKS_MAX; chunk += 1) {
-    const count = (await take(size)).length
-    total += count
-    if (count < size) break
-  }
-  return total
 }

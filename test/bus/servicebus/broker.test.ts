@@ -4,6 +4,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { ServiceBusClient, type ServiceBusReceivedMessage } from '@azure/service-bus'
 import { Broker } from './broker/broker.ts'
 import { type CorrelationFilter, matcherOf } from './broker/filters.ts'
+import { connectionStringOf } from './namespace.ts'
 
 const MINUTE = 60_000
 /** The time of the tests is not the SDK's. */
@@ -16,7 +17,7 @@ describe('broker', () => {
   let client: ServiceBusClient
   before(async () => {
     const port = await broker.open()
-    client = new ServiceBusClient(connectionString(port), { retryOptions: RETRY })
+    client = new ServiceBusClient(connectionStringOf(port), { retryOptions: RETRY })
   })
   beforeEach(() => {
     broker.faults.clear()
@@ -125,11 +126,13 @@ describe('broker', () => {
     await sender.close()
   })
 
-  it('gives messages of a cut connection to the next one', async () => {
+  it('gives messages of a cut connection to the next one once their locks end', async () => {
     const sender = client.createSender('t')
     await sender.sendMessages({ messageId: 'cut', body: 1 })
     assert.deepEqual(idsOf(await take()), ['cut'])
     await broker.dropConnections()
+    assert.deepEqual(await take(), [])
+    advance(MINUTE)
     const [again] = await take()
     assert.deepEqual([again?.messageId, again?.deliveryCount], ['cut', 1])
     await sender.close()
@@ -181,6 +184,3 @@ describe("the broker's filters", () => {
       assert.equal(matcherOf({ correlation })(message), expected, JSON.stringify(correlation))
   })
 })
-
-const connectionString = (port: number): string =>
-  `Endpoint=sb://127.0.0.1:${port};SharedAccessKeyName=test;SharedAccessKey=test;UseDevelopmentEmulator=true;`

@@ -26,13 +26,18 @@ import {
 
 export interface BrokerOptions {
   readonly now: () => Date
+  /** A lost link frees its messages at once. Azure keeps them locked until their time is over. */
+  readonly freesLocksOfLinks?: boolean
 }
 
 /** A client's receiver: its link here is a sender. */
 interface Consumer {
   readonly link: Sender
   readonly queue: Queue
-  readonly sent: Map<Delivery, Entry>
+  /** Each with the lock of its delivery: the same message may have come here again under another. */
+  readonly sent: Map<Delivery, { readonly entry: Entry; readonly token: string }>
+  /** Settled, and not yet answered. */
+  readonly finished: { readonly delivery: Delivery; readonly isLost: boolean }[]
   isPumping: boolean
   isClosed: boolean
 }
@@ -46,24 +51,22 @@ interface RheaSender extends Sender {
   _get_drain(): boolean
 }
 
-interface RheaSession {
-  readonly outgoing: { process(): void }
-}
-
 const isManagement = (address: string): boolean => /\$management$/i.test(address)
 
 export class Broker {
   readonly namespace = new Namespace()
   readonly faults = new Faults()
   readonly #now: () => Date
+  readonly #freesLocks: boolean
   readonly #container: Container
   readonly #consumers = new Map<Sender, Consumer>()
   readonly #replies = new Map<string, Sender>()
   readonly #connections = new Set<Connection>()
   #server: ReturnType<Container['listen']> | null = null
 
-  constructor({ now }: BrokerOptions) {
+  constructor({ now, freesLocksOfLinks = false }: BrokerOptions) {
     this.#now = now
+    this.#freesLocks = freesLocksOfLinks
     this.#container = rhea.create_container({ id: 'servicebus' })
     this.#container.sasl_server_mechanisms.enable_anonymous()
     this.#listenToLinks()
@@ -118,6 +121,8 @@ export class Broker {
     const container = this.#container
     container.on('connection_open', ({ connection }: EventContext) => {
       this.#connections.add(connection)
+      // Otherwise each answer waits 40 ms for the acknowledgement of the one before.
+      socketOf(connection)?.setNoDelay(true)
       // Destroying a socket here gives no `disconnected`.
       socketOf(connection)?.once('close', () => this.#forget(connection))
     })
@@ -128,6 +133,8 @@ export class Broker {
       for (const link of [...this.#consumers.keys()]) if (link.session === session) this.#drop(link)
     })
     container.on('message', (context: EventContext) => this.#receive(context))
+    // An answer to each flow: without one, the next waits 40 ms in the client's socket.
+    container.on('sender_flow', ({ connection }: EventContext) => heartbeat(connection))
     container.on('sendable', ({ sender }: EventContext) => this.#pump(sender!))
     container.on('sender_draining', ({ sender }: EventContext) => this.#drain(sender!))
     container.on('accepted', (context: EventContext) => this.#settle(context, 'accepted'))
@@ -135,7 +142,13 @@ export class Broker {
     container.on('released', (context: EventContext) => this.#settle(context, 'modified'))
     container.on('rejected', (context: EventContext) => this.#settle(context, 'rejected'))
     // A cut connection is part of the tests.
-    for (const event of ['error', 'connection_error', 'session_error', 'protocol_error'])
+    for (const event of [
+      'disconnected',
+      'error',
+      'connection_error',
+      'session_error',
+      'protocol_error',
+    ])
       container.on(event, () => {})
   }
 
@@ -154,7 +167,7 @@ export class Broker {
     if (!consumer) return
     this.#consumers.delete(link)
     consumer.isClosed = true
-    consumer.queue.drop(consumer)
+    if (this.#freesLocks) consumer.queue.drop(consumer)
   }
 
   /** A client sends: to an entity, to `$cbs` or to `$management`. */
@@ -183,7 +196,14 @@ export class Broker {
       return
     }
     answerEveryDrain(link as RheaSender)
-    const consumer = { link, queue, sent: new Map(), isPumping: false, isClosed: false }
+    const consumer = {
+      link,
+      queue,
+      sent: new Map(),
+      finished: [],
+      isPumping: false,
+      isClosed: false,
+    }
     this.#consumers.set(link, consumer)
     queue.onReady = () => this.#pumpAll(queue)
   }
@@ -209,7 +229,8 @@ export class Broker {
     for (let credit = (link as RheaSender).credit; credit > 0; credit -= 1) {
       const entry = queue.take(consumer, this.#nowMs())
       if (!entry) return
-      sent.set(link.send(deliverable(entry), tagOf(entry.lock!.token)), entry)
+      const { token } = entry.lock!
+      sent.set(link.send(deliverable(entry), tagOf(token)), { entry, token })
     }
   }
 
@@ -275,17 +296,33 @@ export class Broker {
 
   #settle({ sender, delivery }: EventContext, outcome: 'accepted' | 'modified' | 'rejected'): void {
     const consumer = sender && this.#consumers.get(sender)
-    const entry = consumer?.sent.get(delivery!)
-    if (!consumer || !entry) return
+    const sent = consumer?.sent.get(delivery!)
+    if (!consumer || !sent) return
     consumer.sent.delete(delivery!)
     const { queue } = consumer
-    const isLocked = !this.faults.take('lose-lock') && entry.lock?.holder === consumer
-    const ours = isLocked ? queue.locked(entry.lock!.token, this.#nowMs()) : null
-    if (ours !== entry) return finish(delivery!, lockLost())
+    const { entry, token } = sent
+    const ours = this.faults.take('lose-lock') ? null : queue.locked(token, this.#nowMs())
+    if (ours !== entry) return this.#finish(consumer, delivery!, true)
     if (outcome === 'accepted') queue.complete(entry)
     else if (outcome === 'modified') queue.abandon(entry)
     else queue.deadLetter(entry, ...reasonOf(delivery!))
-    finish(delivery!, accepted())
+    this.#finish(consumer, delivery!, false)
+  }
+
+  #finish(consumer: Consumer, delivery: Delivery, isLost: boolean): void {
+    consumer.finished.push({ delivery, isLost })
+    if (consumer.finished.length === 1) setImmediate(() => this.#answerSettled(consumer))
+  }
+
+  /** Only equal outcomes in one turn: rhea writes neighbours as one range with the first one's outcome. */
+  #answerSettled(consumer: Consumer): void {
+    const { finished, isClosed } = consumer
+    if (isClosed) return
+    const { isLost } = finished[0]!
+    const other = finished.findIndex((one) => one.isLost !== isLost)
+    const equal = finished.splice(0, other < 0 ? finished.length : other)
+    for (const { delivery } of equal) finish(delivery, isLost ? lockLost() : accepted())
+    if (finished.length > 0) setImmediate(() => this.#answerSettled(consumer))
   }
 }
 
@@ -300,6 +337,9 @@ const notFound = (address: string) => ({
 const socketOf = (connection: Connection) =>
   (connection as unknown as { socket?: import('node:net').Socket }).socket
 
+const heartbeat = (connection: Connection): void =>
+  (connection as unknown as { _write_frame(): void })._write_frame()
+
 /** rhea answers a drain only while credit is left; a client waits for an answer in any case. */
 function answerEveryDrain(link: RheaSender): void {
   link._get_drain = () => {
@@ -313,9 +353,6 @@ function answerEveryDrain(link: RheaSender): void {
 
 /** The SDK never settles in return, and rhea stalls after 2,048 deliveries that only one side has settled. */
 function finish(delivery: Delivery, state: unknown): void {
-  const { session } = delivery.link as unknown as { session: RheaSession }
-  // rhea would write two neighbours as one range with the first one's outcome.
-  session.outgoing.process()
   delivery.update(true, state)
   setImmediate(() => {
     ;(delivery as { remote_settled: boolean }).remote_settled = true

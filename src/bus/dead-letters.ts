@@ -1,8 +1,8 @@
-// The dead letters of the postgres transport. A decided one keeps its row as a record of who decided and when; a second decision
+// Dead letters in the database: the postgres transport moves them there, the servicebus transport reads them in. A decided one keeps its row as a record of who decided and when; a second decision
 // is refused, also when two people decide at the same moment.
-import { idsParam } from '../../db/arrays.ts'
-import type { Db, Queryable, Tx } from '../../db/db.ts'
-import { MatoolkitError } from '../../errors.ts'
+import { idsParam } from '../db/arrays.ts'
+import type { Db, Queryable, Tx } from '../db/db.ts'
+import { MatoolkitError } from '../errors.ts'
 import {
   DELIVERED_TOO_OFTEN,
   type DeadJob,
@@ -15,9 +15,8 @@ import {
   type TimeSource,
   type Topic,
   type TopicCount,
-} from '../bus.ts'
-import { enqueueRows, type OutboxRow } from '../outbox.ts'
-import { propertiesOf } from './queue.ts'
+} from './bus.ts'
+import { enqueueRows, type OutboxRow, propertiesOf } from './outbox.ts'
 
 const PAGE_MAX = 500
 
@@ -42,7 +41,7 @@ interface WholeRow extends SummaryRow {
   readonly discarded_by: string | null
 }
 
-export function postgresDeadLetters(db: Db, clock: TimeSource): DeadLetters {
+export function storedDeadLetters(db: Db, clock: TimeSource): DeadLetters {
   return {
     list: (subscription, limit, after) => list(db, subscription, Math.min(limit, PAGE_MAX), after),
     show: async (id) => wholeOf(await find(db, id)),

@@ -1,0 +1,102 @@
+// How our messages look on Service Bus: the body is JSON as bytes, as other programs write it; type and worker are properties; times are
+// those of the broker. A body that the broker would refuse for its size travels compressed.
+import { gunzipSync, gzipSync } from 'node:zlib'
+import type { ServiceBusMessage, ServiceBusReceivedMessage } from '@azure/service-bus'
+import {
+  DELIVERED_TOO_OFTEN,
+  EXPIRED,
+  MESSAGE_MAX_BYTES,
+  type ReceivedMessage,
+  type Topic,
+} from '../bus.ts'
+import { type OutboxRow, propertiesOf } from '../outbox.ts'
+
+const JSON_TYPE = 'application/json'
+const COMPRESSED_TYPE = 'application/gzip'
+const PROPERTIES = ['MessageType', 'WorkerId']
+
+export function outgoingOf(row: OutboxRow, now: Date): ServiceBusMessage {
+  const isScheduled = row.visible_at > now
+  const fromMs = isScheduled ? +row.visible_at : +now
+  return {
+    messageId: row.message_id,
+    contentType: JSON_TYPE,
+    body: Buffer.from(row.body),
+    applicationProperties: propertiesOf(row),
+    // The broker counts from when it enqueues; one that has run out goes to its dead letters.
+    timeToLive: Math.max(1, +row.expires_at - fromMs),
+    ...(isScheduled && { scheduledEnqueueTimeUtc: row.visible_at }),
+  }
+}
+
+export const compressed = (message: ServiceBusMessage): ServiceBusMessage => ({
+  ...message,
+  contentType: COMPRESSED_TYPE,
+  body: gzipSync(message.body as Buffer),
+})
+
+/** A body may be bytes, or a value that a foreign sender gave as it is. */
+function bodyText({ body, contentType }: ServiceBusReceivedMessage): string {
+  if (typeof body === 'string') return body
+  if (!Buffer.isBuffer(body)) return JSON.stringify(body ?? null)
+  if (contentType !== COMPRESSED_TYPE) return body.toString()
+  // A small message must not become a large memory.
+  return gunzipSync(body, { maxOutputLength: 2 * MESSAGE_MAX_BYTES }).toString()
+}
+
+function propertiesIn(message: ServiceBusReceivedMessage): Record<string, string> {
+  const given = message.applicationProperties ?? {}
+  const ours = PROPERTIES.flatMap((name) => {
+    const value = given[name]
+    return typeof value === 'string' ? [[name, value]] : []
+  })
+  return Object.fromEntries(ours)
+}
+
+export function receivedFrom(topic: Topic, message: ServiceBusReceivedMessage): ReceivedMessage {
+  const properties = propertiesIn(message)
+  return {
+    topic,
+    messageId: String(message.messageId ?? message.sequenceNumber ?? ''),
+    type: properties.MessageType ?? null,
+    properties,
+    body: bodyText(message),
+    // The SDK counts deliveries that failed.
+    deliveryCount: (message.deliveryCount ?? 0) + 1,
+    enqueuedAt: message.enqueuedTimeUtc!,
+    lease: { sequence: String(message.sequenceNumber), token: message.lockToken ?? '' },
+  }
+}
+
+/** A dead letter as it is stored. `at` is when it was found. */
+export interface FoundLetter {
+  readonly messageId: string
+  readonly type: string
+  readonly workerId: string | null
+  readonly body: string
+  readonly enqueuedAt: Date
+  readonly expiresAt: Date
+  readonly deliveryCount: number
+  readonly reason: string
+  readonly description: string
+}
+
+export function letterFrom(message: ServiceBusReceivedMessage): FoundLetter {
+  const properties = propertiesIn(message)
+  const reason = message.deadLetterReason ?? ''
+  const failed = message.deliveryCount ?? 0
+  // A consumer that refuses a message has received it; the broker's own reasons come after the last delivery.
+  const isBrokers = reason === EXPIRED || reason === DELIVERED_TOO_OFTEN
+  return {
+    messageId: String(message.messageId ?? message.sequenceNumber ?? ''),
+    type: properties.MessageType ?? '',
+    workerId: properties.WorkerId ?? null,
+    // PostgreSQL's texts hold no NUL.
+    body: bodyText(message).replaceAll('\0', ''),
+    enqueuedAt: message.enqueuedTimeUtc!,
+    expiresAt: message.expiresAtUtc ?? message.enqueuedTimeUtc!,
+    deliveryCount: isBrokers ? failed : failed + 1,
+    reason,
+    description: message.deadLetterErrorDescription ?? '',
+  }
+}

@@ -1,0 +1,31 @@
+// A TokenCredential as Microsoft's SDKs take it, over our own tokens.
+import type { Clock } from '../clock.ts'
+import type { TokenRequest, Tokens } from './token.ts'
+
+export interface AzureCredential {
+  getToken(): Promise<{ readonly token: string; readonly expiresOnTimestamp: number }>
+}
+
+/** `Tokens` renews five minutes before the end, so a token is good for that long at least. */
+const GOOD_FOR_MS = 300_000
+
+export const azureCredential = (
+  tokens: Tokens,
+  request: TokenRequest,
+  clock: Clock,
+): AzureCredential => ({
+  getToken: async () => {
+    const token = await tokens.get(request)
+    return { token, expiresOnTimestamp: endOf(token) ?? +clock.now() + GOOD_FOR_MS }
+  },
+})
+
+/** When a JWT ends; null if it is none. */
+function endOf(token: string): number | null {
+  try {
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+    return typeof claims.exp === 'number' ? claims.exp * 1_000 : null
+  } catch {
+    return null
+  }
+}
