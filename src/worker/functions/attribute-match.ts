@@ -1,15 +1,25 @@
 // Compares an attribute with an expected value, for Entra and Exchange alike: without case; a list matches when it contains the
-// value; an address matches with or without `smtp:`. Null or empty matches an absent or empty attribute.
+// value; an address matches with or without `smtp:`. Null or empty matches an absent or empty attribute. Of several expected values all must
+// be there, or none of them when the opposite is tested.
 import { z } from 'zod'
 import type { Json } from '../../domain/json.ts'
 import { notThereReason } from './failure.ts'
 import { expected, isSameText, nameParameter, withoutSmtp } from './parameters.ts'
 
+const expectedAttribute = z.union([
+  z.string(),
+  z.number(),
+  z.boolean(),
+  z.null(),
+  z.array(z.string()),
+])
+export type ExpectedAttribute = z.infer<typeof expectedAttribute>
+
 export const matchParameters = {
   AttributeName: nameParameter,
-  ExpectedValue: z
-    .union([z.string(), z.number(), z.boolean(), z.null()])
-    .describe('Null or empty tests for an attribute without a value.'),
+  ExpectedValue: expectedAttribute.describe(
+    'Null or empty tests for an attribute without a value. Of a list all must be there, and none of them with Expected false; an empty list is always right.',
+  ),
   IsMultiValue: z
     .boolean()
     .default(false)
@@ -24,27 +34,43 @@ export const matchResult = <Id extends string>(id: Id) =>
       Match: z.boolean(),
       AttributeName: z.string(),
       CurrentValue: z.json(),
-      ExpectedValue: z.union([z.string(), z.number(), z.boolean(), z.null()]),
+      ExpectedValue: expectedAttribute,
       IsMultiValue: z.boolean(),
       Reason: notThereReason,
       ...({ [id]: z.string() } as Record<Id, z.ZodString>),
     }),
   })
 
-export type ExpectedAttribute = string | number | boolean | null
+interface Expectation {
+  readonly ExpectedValue: ExpectedAttribute
+  readonly IsMultiValue: boolean
+  readonly Expected: boolean
+}
+
+/** Whether the attribute is as expected; with several values, whether all are there or none is. */
+export function isAsExpected(
+  current: Json,
+  { ExpectedValue, IsMultiValue, Expected }: Expectation,
+): boolean {
+  if (Expected) return isMatch(current, ExpectedValue, IsMultiValue)
+  const values = Array.isArray(ExpectedValue) ? ExpectedValue : [ExpectedValue]
+  const isInList = IsMultiValue || Array.isArray(ExpectedValue)
+  return values.every((one) => !isMatch(current, one, isInList))
+}
 
 export function isMatch(
   current: Json,
   expectedValue: ExpectedAttribute,
   isMultiValue: boolean,
 ): boolean {
+  if (Array.isArray(expectedValue)) return expectedValue.every((one) => isMatch(current, one, true))
   if (!isMultiValue || !Array.isArray(current)) return isSameValue(current, expectedValue)
   return expectedValue === null || expectedValue === ''
     ? current.length === 0
     : current.some((item) => isSameValue(item, expectedValue))
 }
 
-function isSameValue(current: Json, expectedValue: ExpectedAttribute): boolean {
+function isSameValue(current: Json, expectedValue: Exclude<ExpectedAttribute, string[]>): boolean {
   if (current === null || current === '') return expectedValue === null || expectedValue === ''
   if (expectedValue === null) return false
   const text = typeof current === 'object' ? JSON.stringify(current) : String(current)

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import { defineFunction } from '../catalogue.ts'
 import { pathOf } from '../m365/api.ts'
 import { isNotFound } from '../m365/not-found.ts'
-import { isMatch, matchParameters, matchResult, valueAt } from './attribute-match.ts'
+import { isAsExpected, isMatch, matchParameters, matchResult, valueAt } from './attribute-match.ts'
 import { changeUser, findUser, objectIdOf, readUser, textOf } from './entra-directory.ts'
 import { FunctionRefused, noUser, orNotFound } from './failure.ts'
 import { isSameText, nameParameter, orNothing, userId } from './parameters.ts'
@@ -108,7 +108,7 @@ export const testEntraAttributeMatch = defineFunction({
   isIdempotent: true,
   undo: null,
   run: async (call) => {
-    const { UserId, AttributeName, ExpectedValue, IsMultiValue, Expected } = call.params
+    const { UserId, AttributeName, ExpectedValue, IsMultiValue } = call.params
     const path = AttributeName.split('.')
     // Graph returns nested attributes only with their parent.
     const look = () => findUser(call, UserId, [path[0]!])
@@ -116,7 +116,7 @@ export const testEntraAttributeMatch = defineFunction({
     const current: Json = user && valueAt(user, path)
     const isMatching = user !== null && isMatch(current, ExpectedValue, IsMultiValue)
     return {
-      complete: user !== null && isMatching === Expected,
+      complete: user !== null && isAsExpected(current, call.params),
       data: {
         Match: isMatching,
         AttributeName,

@@ -6,7 +6,7 @@ import { pathOf } from '../m365/api.ts'
 import { isNotFound } from '../m365/not-found.ts'
 import { textOf } from './entra-directory.ts'
 import { notThereReason, noUser } from './failure.ts'
-import { anyList, isSameText, nameParameter, userId } from './parameters.ts'
+import { anyList, isSameText, listParameter, nameParameter, userId } from './parameters.ts'
 import { onceIfPolled, type ReplicationContext, retryUntilFound } from './replication.ts'
 
 const tested = z.object({
@@ -14,7 +14,7 @@ const tested = z.object({
   data: z.object({
     Match: z.boolean(),
     UserId: z.string(),
-    SkuId: z.string(),
+    SkuId: z.array(z.string()),
     Pending: z.array(z.string()).describe('Plans that are not ready, each with its status.'),
     Reason: notThereReason,
   }),
@@ -26,10 +26,12 @@ const SETTLED = [...READY, 'Disabled']
 
 export const testEntraLicense = defineFunction({
   name: 'Test-EntraLicense',
-  description: 'Tests whether a user has a licence and its services are provisioned.',
+  description: 'Tests whether a user has licences and their services are provisioned.',
   parameters: z.strictObject({
     UserId: userId,
-    SkuId: nameParameter.describe('SKU id, or part number such as SPE_E3.'),
+    SkuId: listParameter(nameParameter).describe(
+      'SKU id, or part number such as SPE_E3; one or a list.',
+    ),
     Plans: anyList(nameParameter)
       .optional()
       .describe('Names or ids of the plans to wait for, such as EXCHANGE_S_ENTERPRISE; else all.'),
@@ -41,8 +43,10 @@ export const testEntraLicense = defineFunction({
   run: async (call): Promise<z.infer<typeof tested>> => {
     const { UserId, SkuId, Plans = [] } = call.params
     const found = await retryUntilFound(onceIfPolled(call), () => licencesOf(call, UserId))
-    const licence = found?.find((one) => isNamed(one, ['skuId', 'skuPartNumber'], SkuId))
-    const plans = objectsOf(licence?.servicePlans)
+    const named = (sku: string) =>
+      found?.find((one) => isNamed(one, ['skuId', 'skuPartNumber'], sku))
+    const without = SkuId.filter((sku) => named(sku) === undefined)
+    const plans = SkuId.flatMap((sku) => objectsOf(named(sku)?.servicePlans))
     const lacking = Plans.filter((name) => !plans.some((plan) => isPlan(plan, name)))
     const wanted =
       Plans.length === 0 ? plans : plans.filter((plan) => Plans.some((name) => isPlan(plan, name)))
@@ -53,10 +57,10 @@ export const testEntraLicense = defineFunction({
     const Reason =
       found === null
         ? noUser(UserId).message
-        : licence === undefined
-          ? `"${UserId}" has no licence "${SkuId}". Assign it with Add-EntraUserLicense.`
+        : without.length > 0
+          ? `"${UserId}" has no licence "${without.join('", "')}". Assign it with Add-EntraUserLicense.`
           : lacking.length > 0
-            ? `The licence "${SkuId}" has no plan "${lacking.join('", "')}". Check the names.`
+            ? `The licence "${SkuId.join('", "')}" has no plan "${lacking.join('", "')}". Check the names.`
             : null
     const isReady = Reason === null && Pending.length === 0
     return { complete: isReady, data: { Match: isReady, UserId, SkuId, Pending, Reason } }

@@ -2,11 +2,12 @@
 // stamp the ExchangeGuid (Set-ExchangeMailUserGuids), or Exchange creates an empty mailbox instead.
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../domain/json.ts'
-import { defineFunction } from '../catalogue.ts'
+import { defineFunction, type FunctionCall } from '../catalogue.ts'
 import { ApiError, pathOf } from '../m365/api.ts'
 import { changeUser, readUser, textOf } from './entra-directory.ts'
 import { FunctionRefused, NotFound } from './failure.ts'
 import {
+  anyList,
   isGuid,
   isSameText,
   listParameter,
@@ -17,75 +18,99 @@ import {
 } from './parameters.ts'
 import type { ReplicationContext } from './replication.ts'
 
-const sku = nameParameter.describe('SKU id, or part number such as SPE_E3.')
+const skus = anyList(nameParameter).describe(
+  'SKU id, or part number such as SPE_E3; one or a list. An empty list does nothing.',
+)
 const LICENSED = ['id', 'assignedLicenses', 'licenseAssignmentStates', 'usageLocation']
 const SKUS_UNITS = 3
 /** The right to assign does not include the right to list what the tenant has (subscribedSku-list). */
 const LICENSING = ['LicenseAssignment.ReadWrite.All', 'LicenseAssignment.Read.All']
 
-const licensed = z.object({ UserId: z.string(), SkuId: z.string(), Changed: z.boolean() })
+const licensed = z.object({
+  UserId: z.string(),
+  SkuId: z.array(z.string()).describe('The licences that were given or taken away.'),
+  Changed: z.boolean(),
+})
 type Licensed = z.infer<typeof licensed>
 
-export const addEntraUserLicense = defineFunction({
-  name: 'Add-EntraUserLicense',
-  description: 'Assigns a licence to a user. Leaves one with the same plans unchanged.',
-  parameters: z.strictObject({
+const newLicences = z
+  .strictObject({
     UserId: userId,
-    SkuId: sku,
+    SkuId: skus,
     DisabledPlans: optional(listParameter(objectId)).describe(
-      'Ids of the service plans to disable.',
+      'Ids of the service plans to disable. Only with one licence.',
     ),
     UsageLocation: optional(
       z.string().regex(/^[A-Z]{2}$/, 'is not a country code such as US'),
     ).describe('Country code to set when the user has none; licences require one.'),
-  }),
+  })
+  .refine(({ SkuId, DisabledPlans }) => DisabledPlans === null || SkuId.length === 1, {
+    error: 'names plans of one licence: give one SkuId with it',
+    path: ['DisabledPlans'],
+  })
+type NewLicences = z.infer<typeof newLicences>
+
+export const addEntraUserLicense = defineFunction({
+  name: 'Add-EntraUserLicense',
+  description:
+    'Assigns licences to a user, all of them in one request or none. Leaves those with the same plans unchanged.',
+  parameters: newLicences,
   result: licensed,
   permissions: { graph: [...LICENSING, 'User.ReadWrite.All'] },
   isIdempotent: true,
-  undo: 'Remove-EntraUserLicense, if Changed is true.',
-  run: async (call): Promise<Licensed> => {
-    const { UserId, UsageLocation, DisabledPlans } = call.params
-    const SkuId = await skuIdOf(call, call.params.SkuId)
-    const user = await readUser(call, UserId, LICENSED)
+  undo: 'Remove-EntraUserLicense with the SkuId of the result.',
+  run: async (call: FunctionCall<NewLicences>): Promise<Licensed> => {
+    const plans = call.params.DisabledPlans ?? []
+    const wanted = await skuIdsOf(call, call.params.SkuId)
+    const user = await readUser(call, call.params.UserId, LICENSED)
     const id = textOf(user.id)
-    const plans = DisabledPlans ?? []
-    const assigned = licencesOf(user).find(({ skuId }) => isSameText(skuId, SkuId))
-    if (assigned && isSameSet(assigned.disabledPlans, plans))
-      return { UserId: id, SkuId, Changed: false }
-    if (!user.usageLocation) {
-      if (UsageLocation === null) {
-        throw new FunctionRefused(
-          `"${UserId}" has no usage location, which a licence requires. Set the parameter UsageLocation, such as US.`,
-        )
-      }
-      await changeUser(call, id, { usageLocation: UsageLocation })
-    }
-    await assign(call, id, { addLicenses: [{ skuId: SkuId, disabledPlans: plans }] })
-    return { UserId: id, SkuId, Changed: true }
+    const assigned = licencesOf(user)
+    const due = wanted.filter((sku) => {
+      const known = assigned.find(({ skuId }) => isSameText(skuId, sku))
+      return !(known && isSameSet(known.disabledPlans, plans))
+    })
+    if (due.length === 0) return { UserId: id, SkuId: [], Changed: false }
+    if (!user.usageLocation) await locate(call, id)
+    await assign(call, id, { addLicenses: due.map((skuId) => ({ skuId, disabledPlans: plans })) })
+    // One that was there with other plans is not new: an undo must not take it away.
+    const isNew = (sku: string) => !assigned.some(({ skuId }) => isSameText(skuId, sku))
+    return { UserId: id, SkuId: due.filter(isNew), Changed: true }
   },
 })
+
+async function locate(call: FunctionCall<NewLicences>, id: string): Promise<void> {
+  const { UserId, UsageLocation } = call.params
+  if (UsageLocation === null)
+    throw new FunctionRefused(
+      `"${UserId}" has no usage location, which a licence requires. Set the parameter UsageLocation, such as US.`,
+    )
+  await changeUser(call, id, { usageLocation: UsageLocation })
+}
 
 export const removeEntraUserLicense = defineFunction({
   name: 'Remove-EntraUserLicense',
   description:
-    'Removes a licence from a user. Microsoft deletes its data, such as a mailbox, after 30 days.',
-  parameters: z.strictObject({ UserId: userId, SkuId: sku }),
+    'Removes licences from a user, all of them in one request or none. Microsoft deletes their data, such as a mailbox, after 30 days.',
+  parameters: z.strictObject({ UserId: userId, SkuId: skus }),
   result: licensed,
   permissions: { graph: [...LICENSING, 'User.Read.All'] },
   isIdempotent: true,
-  undo: 'Add-EntraUserLicense, if Changed is true.',
+  undo: 'Add-EntraUserLicense with the SkuId of the result.',
   run: async (call): Promise<Licensed> => {
-    const SkuId = await skuIdOf(call, call.params.SkuId)
+    const wanted = await skuIdsOf(call, call.params.SkuId)
     const user = await readUser(call, call.params.UserId, LICENSED)
     const id = textOf(user.id)
-    const isAssigned = licencesOf(user).some(({ skuId }) => isSameText(skuId, SkuId))
-    const group = isAssigned ? groupGiving(user, SkuId) : null
-    if (group !== null)
-      throw new FunctionRefused(
-        `"${call.params.UserId}" has the licence from the group ${group}, and only that can take it away: Remove-EntraGroupMember.`,
-      )
-    if (isAssigned) await removeLicence(call, id, SkuId)
-    return { UserId: id, SkuId, Changed: isAssigned }
+    const assigned = licencesOf(user)
+    const due = wanted.filter((sku) => assigned.some(({ skuId }) => isSameText(skuId, sku)))
+    for (const sku of due) {
+      const group = groupGiving(user, sku)
+      if (group !== null)
+        throw new FunctionRefused(
+          `"${call.params.UserId}" has the licence ${sku} from the group ${group}, and only that can take it away: Remove-EntraGroupMember.`,
+        )
+    }
+    if (due.length > 0) await removeLicences(call, id, due)
+    return { UserId: id, SkuId: due, Changed: due.length > 0 }
   },
 })
 
@@ -101,11 +126,15 @@ function groupGiving(
   return groups.includes('') ? null : (groups[0] ?? null)
 }
 
-async function removeLicence(caller: ReplicationContext, id: string, skuId: string): Promise<void> {
+async function removeLicences(
+  caller: ReplicationContext,
+  id: string,
+  skuIds: readonly string[],
+): Promise<void> {
   try {
-    await assign(caller, id, { removeLicenses: [skuId] })
+    await assign(caller, id, { removeLicenses: [...skuIds] })
   } catch (error) {
-    // The licence was there a moment ago: the first response was lost, and the second says that it is gone.
+    // They were there a moment ago: the first response was lost, and the second says that they are gone.
     if (
       !(error instanceof ApiError && /does not have a corresponding license/i.test(error.message))
     )
@@ -128,18 +157,23 @@ async function assign(
   })
 }
 
-async function skuIdOf({ tenant, signal }: ReplicationContext, given: string): Promise<string> {
-  if (isGuid(given)) return given
-  const partNumbers: string[] = []
-  const path = '/subscribedSkus'
-  for await (const subscribed of tenant.graph.list({ path, signal, units: SKUS_UNITS })) {
-    const partNumber = textOf(subscribed.skuPartNumber)
-    if (isSameText(partNumber, given)) return textOf(subscribed.skuId)
-    partNumbers.push(partNumber)
-  }
-  throw new NotFound(
-    `The tenant has no licence "${given}". Use one of: ${partNumbers.sort().join(', ') || '(none)'}.`,
-  )
+/** Each once, by id. The tenant is asked only about part numbers. */
+async function skuIdsOf(
+  { tenant, signal }: ReplicationContext,
+  given: readonly string[],
+): Promise<string[]> {
+  const names = given.filter((one) => !isGuid(one))
+  if (names.length === 0) return [...new Set(given)]
+  const owned = new Map<string, string>()
+  for await (const one of tenant.graph.list({ path: '/subscribedSkus', signal, units: SKUS_UNITS }))
+    owned.set(textOf(one.skuPartNumber), textOf(one.skuId))
+  const idOf = (name: string) => [...owned].find(([known]) => isSameText(known, name))?.[1]
+  const missing = names.find((name) => idOf(name) === undefined)
+  if (missing !== undefined)
+    throw new NotFound(
+      `The tenant has no licence "${missing}". Use one of: ${[...owned.keys()].sort().join(', ') || '(none)'}.`,
+    )
+  return [...new Set(given.map((one) => idOf(one) ?? one))]
 }
 
 interface Licence {

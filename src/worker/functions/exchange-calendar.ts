@@ -7,7 +7,7 @@ import { textOf } from './entra-directory.ts'
 import { readMailbox } from './exchange-mailbox.ts'
 import { accessRightsOf, readTrustees, type Trustee } from './exchange-trustee.ts'
 import { FunctionRefused } from './failure.ts'
-import { isSameText, listParameter, recipientId } from './parameters.ts'
+import { anyList, isSameText, recipientId } from './parameters.ts'
 
 /** Roles of Add-MailboxFolderPermission that make sense on a calendar. */
 const ROLES = [
@@ -17,7 +17,9 @@ const ROLES = [
 
 const taking = z.strictObject({
   Identity: recipientId.describe('Address, id or alias of the mailbox.'),
-  User: listParameter(recipientId).describe('Whose right it is: one or several.'),
+  User: anyList(recipientId).describe(
+    'Whose right it is: one or several; an empty list does nothing.',
+  ),
 })
 const granting = taking.extend({ AccessRight: z.enum(ROLES).default('Reviewer') })
 type Taking = z.infer<typeof taking>

@@ -6,11 +6,13 @@ import type { ApiError } from '../m365/api.ts'
 import { isNotFound } from '../m365/not-found.ts'
 import { runOrNone } from './exchange-recipient.ts'
 import { NotFound, noRecipient } from './failure.ts'
-import { listParameter, nameParameter, recipientId } from './parameters.ts'
+import { anyList, nameParameter, recipientId } from './parameters.ts'
 import { changeOnce, retryWhileTooEarly } from './replication.ts'
 
 const parameters = z.strictObject({
-  GroupIdentity: listParameter(nameParameter).describe('Address, id or name of each group.'),
+  GroupIdentity: anyList(nameParameter).describe(
+    'Address, id or name of each group; an empty list does nothing.',
+  ),
   MemberIdentity: recipientId,
 })
 type Membership = z.infer<typeof parameters>

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { defineFunction, type FunctionCall, type OnBehalfOf } from '../catalogue.ts'
 import { isNotFound } from '../m365/not-found.ts'
-import { isMatch, matchParameters, matchResult, valueAt } from './attribute-match.ts'
+import { isAsExpected, isMatch, matchParameters, matchResult, valueAt } from './attribute-match.ts'
 import { textOf } from './entra-directory.ts'
 import { changeRecipient, readRecipient, runOrNone } from './exchange-recipient.ts'
 import { FunctionRefused, NotFound, noRecipient, notThereReason } from './failure.ts'
@@ -65,7 +65,7 @@ export const testExchangeAttributeMatch = defineFunction({
   isIdempotent: true,
   undo: null,
   run: async (call) => {
-    const { Identity, AttributeName, ExpectedValue, IsMultiValue, Expected } = call.params
+    const { Identity, AttributeName, ExpectedValue, IsMultiValue } = call.params
     const found = await retryUntilFound(onceIfPolled(call), () => findAttributes(call, Identity))
     const data = { AttributeName, ExpectedValue, Identity, IsMultiValue }
     if (found === null) {
@@ -80,7 +80,7 @@ export const testExchangeAttributeMatch = defineFunction({
     const current: Json = valueAt(found, [AttributeName])
     const isMatching = isMatch(current, ExpectedValue, IsMultiValue)
     return {
-      complete: isMatching === Expected,
+      complete: isAsExpected(current, call.params),
       data: { ...data, Match: isMatching, CurrentValue: current, Reason: null },
     }
   },

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import type { Json } from '../../../src/domain/json.ts'
 import {
   type ExpectedAttribute,
+  isAsExpected,
   isMatch,
   valueAt,
 } from '../../../src/worker/functions/attribute-match.ts'
@@ -36,6 +37,10 @@ describe('a match', () => {
     [null, 'a', true, false],
     ['a', 'a', true, true],
     [['a', 'b'], 'a', false, false],
+    [['smtp:a@b', 'x500:/o=A'], ['a@b', 'X500:/o=a'], false, true],
+    [['a'], ['a', 'b'], true, false],
+    [['a'], [], true, true],
+    [null, ['a'], true, false],
   ]
   for (const [current, expectedValue, isMultiValue, isMatching] of CASES) {
     const list = isMultiValue ? ' in a list' : ''
@@ -43,6 +48,17 @@ describe('a match', () => {
       assert.equal(isMatch(current, expectedValue, isMultiValue), isMatching)
     })
   }
+})
+
+describe('the opposite of a list', () => {
+  const isGone = (current: Json, ...ExpectedValue: string[]) =>
+    isAsExpected(current, { ExpectedValue, IsMultiValue: true, Expected: false })
+
+  it('holds when none of its values is there', () => {
+    assert.equal(isGone(['c'], 'a', 'b'), true)
+    assert.equal(isGone(['b'], 'a', 'b'), false, 'one is left')
+    assert.equal(isGone(['a']), true, 'there is nothing to be gone')
+  })
 })
 
 describe('the value at a path', () => {

@@ -145,9 +145,13 @@ export const CASES: Readonly<Record<string, Case>> = {
     missing: { params: { GroupId: NOBODY }, says: /has no group "0{8}-.*999"/ },
   },
   'Add-EntraUserLicense': {
-    params: { UserId: ADA, SkuId: 'aad_premium', UsageLocation: 'US' },
-    gives: { SkuId: '078d2b04-f1bd-4111-bbd4-b4b1b354cef4', Changed: true },
-    again: { Changed: false },
+    params: {
+      UserId: ADA,
+      SkuId: ['aad_premium', 'CROSS_TENANT_USER_DATA_MIGRATION'],
+      UsageLocation: 'US',
+    },
+    gives: { Changed: true },
+    again: { SkuId: [], Changed: false },
     effects: ['user changed', 'licences changed'],
     wrong: { UsageLocation: 'USA' },
     missing: {
@@ -157,10 +161,10 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   'Remove-EntraUserLicense': {
     params: { UserId: BOX, SkuId: ENTERPRISEPACK },
-    gives: { SkuId: ENTERPRISEPACK, Changed: true },
-    again: { Changed: false },
+    gives: { SkuId: [ENTERPRISEPACK], Changed: true },
+    again: { SkuId: [], Changed: false },
     effects: ['licences changed', 'mailbox disconnected'],
-    wrong: { SkuId: '' },
+    wrong: { SkuId: [''] },
     missing: { params: noUser, says: NO_USER },
   },
   'New-EntraB2BInvitation': {

@@ -14,7 +14,7 @@ export const EXCHANGE_CASES: Readonly<Record<string, Case>> = {
     gives: { GroupIdentity: ['scope@contoso.example'], Changed: true },
     again: { GroupIdentity: [], Changed: false },
     effects: ['member added'],
-    wrong: { GroupIdentity: [] },
+    wrong: { GroupIdentity: [''] },
     missing: {
       params: { GroupIdentity: 'nobody@contoso.example' },
       says: /no distribution group "nobody@contoso\.example"/,
@@ -81,7 +81,7 @@ export const EXCHANGE_CASES: Readonly<Record<string, Case>> = {
     gives: { Previous: [{ User: KIM, AccessRight: 'Reviewer' }], Changed: true },
     again: { User: [], Previous: [], Changed: false },
     effects: ['calendar rights changed'],
-    wrong: { User: [] },
+    wrong: { User: [''] },
     missing: { params: noRecipient, says: NO_RECIPIENT },
   },
   'Set-ExchangeAutoReply': {
