@@ -119,4 +119,22 @@ export const CLI_ERRORS = rows({
     sentence:
       'Cannot send a token to {url}: without https others could read it. Use an https address.',
   },
+  REHEARSAL_MEMBERS_MISSING: {
+    http: 400,
+    exit: EXIT.usage,
+    sentence:
+      'A rehearsal of "{runbook}" needs its people: {reason}. Name a CSV file with --members, with the columns that the source returns.',
+  },
+  REHEARSAL_TENANT_INVALID: {
+    http: 400,
+    exit: EXIT.usage,
+    sentence:
+      '"{file}" cannot be used as tenants: {reason}. docs/sandbox.md describes the file; leave --tenant out to let the rehearsal make them.',
+  },
+  REHEARSAL_TENANT_MISSING: {
+    http: 400,
+    exit: EXIT.usage,
+    sentence:
+      'No tenant is for worker "{worker}": there are {tenants}. Give one the display name "{label}", or a domain that begins with it.',
+  },
 })

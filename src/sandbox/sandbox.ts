@@ -10,27 +10,18 @@ import {
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { type Clock, realClock } from '../clock.ts'
+import { realClock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
 import { randomText } from '../local-token.ts'
 import { isOwnHost } from './access.ts'
-import { type OutgoingResponse, SandboxApis } from './api.ts'
+import type { OutgoingResponse, SandboxApis } from './api.ts'
 import { makeAuthority } from './authority.ts'
-import { type FaultSettings, Faults } from './faults.ts'
+import type { FaultSettings } from './faults.ts'
 import type { Journal } from './journal.ts'
-import { type RecordedTenant, Replay } from './replay.ts'
-import { defaultSeed, SeedFault, stateOf } from './seed.ts'
-import type { Seed, State } from './state.ts'
-import { type Timing, USUAL_TIMING, World } from './world.ts'
+import { makeSandboxCore, type SandboxCoreOptions, wireText } from './sandbox-core.ts'
+import type { State } from './state.ts'
 
-export interface OpenSandboxOptions {
-  readonly clock: Clock
-  /** Default: two small tenants. Throws SeedFault when invalid. */
-  readonly seed?: Seed
-  readonly timing?: Partial<Timing>
-  readonly faults?: FaultSettings
-  /** Answers in the forms of a recorded tenant. */
-  readonly replay?: RecordedTenant
+export interface OpenSandboxOptions extends SandboxCoreOptions {
   /** Default: a free port. */
   readonly port?: number
   /** Default: loopback. */
@@ -58,20 +49,9 @@ const BODY_BYTES_MAX = 4_000_000
 const LOOPBACK = '127.0.0.1'
 
 export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox> {
-  const {
-    clock,
-    seed = defaultSeed(),
-    timing = {},
-    host = LOOPBACK,
-    port = 0,
-    names = [],
-    isHttps = false,
-  } = options
-  const replay = options.replay ? new Replay(options.replay) : null
-  const world = worldOf(seed, clock, { ...USUAL_TIMING, ...timing }, replay)
-  const faults = new Faults(options.faults)
+  const { host = LOOPBACK, port = 0, names = [], isHttps = false } = options
   const controlToken = randomText()
-  const apis = new SandboxApis(world, faults, controlToken)
+  const { apis, journal, state, setFaults } = makeSandboxCore(options, controlToken)
   const closing = new AbortController()
   const authority = isHttps
     ? await makeAuthority([...new Set([host, ...names, LOOPBACK, 'localhost'])], realClock().now())
@@ -95,12 +75,9 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
     url: `${isHttps ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
     authority: authority?.certificate ?? null,
     controlToken,
-    journal: world.journal,
-    state: () => {
-      world.advance(clock.now())
-      return world.state()
-    },
-    setFaults: (settings) => faults.set(settings),
+    journal,
+    state,
+    setFaults,
     close: () => {
       closing.abort()
       server.closeAllConnections()
@@ -114,15 +91,6 @@ function refuseHost(response: ServerResponse): void {
   const text =
     'The sandbox does not know this host name. Call it by its address, or name the host with --allowed-hosts.\n'
   response.writeHead(421, { 'content-type': 'text/plain', connection: 'close' }).end(text)
-}
-
-function worldOf(seed: Seed, clock: Clock, timing: Timing, replay: Replay | null): World {
-  const state = stateOf(seed)
-  try {
-    return new World(state, clock, timing, replay)
-  } catch (error) {
-    throw new SeedFault(messageOf(error))
-  }
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {
@@ -177,25 +145,13 @@ async function textOf(request: IncomingMessage): Promise<string | null> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** What Exchange sends in place of JSON when it refuses a cmdlet. */
-const NUL_BYTES = Buffer.alloc(32)
-
 function send(outgoing: OutgoingResponse, response: ServerResponse): void {
   if (outgoing === null) {
     response.destroy()
     return
   }
-  const { status, headers = {}, body } = outgoing
-  if (headers['content-encoding'] === 'gzip') {
-    response.writeHead(status, { ...headers, 'content-type': 'application/json' }).end(NUL_BYTES)
-    return
-  }
-  if (body === undefined) {
-    response.writeHead(status, { ...headers }).end()
-    return
-  }
-  const isPlain = typeof body === 'string'
-  const type = isPlain ? 'text/plain' : 'application/json; charset=utf-8'
-  response.writeHead(status, { ...headers, 'content-type': type })
-  response.end(isPlain ? body : JSON.stringify(body))
+  const { headers, text } = wireText(outgoing)
+  response.writeHead(outgoing.status, headers)
+  if (text === null) response.end()
+  else response.end(text)
 }

@@ -86,13 +86,23 @@ interface CachedToken {
   readonly endsAtMs: number
 }
 
-export function makeTokens(clock: Clock, endpoints: TokenEndpoints = AZURE_ENDPOINTS): Tokens {
+/** How a token is requested. A rehearsal answers in the process. */
+export type RequestByHttp = (
+  url: string,
+  init: RequestInit,
+) => Promise<Pick<Response, 'ok' | 'status' | 'json'>>
+
+export function makeTokens(
+  clock: Clock,
+  endpoints: TokenEndpoints = AZURE_ENDPOINTS,
+  send: RequestByHttp = fetch,
+): Tokens {
   const cached = new Map<string, CachedToken>()
   const pending = new Map<string, Promise<CachedToken>>()
   const renew = (key: string, request: TokenRequest): Promise<CachedToken> => {
     const running = pending.get(key)
     if (running) return running
-    const requested = requestToken(request, endpoints, clock).then((fresh) => {
+    const requested = requestToken(request, endpoints, clock, send).then((fresh) => {
       cached.set(key, fresh)
       return fresh
     })
@@ -133,16 +143,17 @@ async function requestToken(
   request: TokenRequest,
   endpoints: TokenEndpoints,
   clock: Clock,
+  send: RequestByHttp,
 ): Promise<CachedToken> {
   if (!('certificate' in request))
-    return sendRequest(await httpCallOf(request, endpoints, clock), clock)
+    return sendRequest(await httpCallOf(request, endpoints, clock, send), clock, send)
   let refusal: unknown
   for (const certificate of await request.certificate.candidates()) {
     try {
       const call = await entraCallOf(request, endpoints, (url) =>
         signedBy(certificate, request.clientId, url, clock),
       )
-      return await sendRequest(call, clock)
+      return await sendRequest(call, clock, send)
     } catch (error) {
       if (!(error instanceof SignInFault) || error.kind !== 'sign_in') throw error
       // The newest one is the one to mend.
@@ -152,13 +163,17 @@ async function requestToken(
   throw refusal
 }
 
-async function sendRequest({ url, init, issuer }: TokenCall, clock: Clock): Promise<CachedToken> {
+async function sendRequest(
+  { url, init, issuer }: TokenCall,
+  clock: Clock,
+  send: RequestByHttp,
+): Promise<CachedToken> {
   const requestedAtMs = +clock.now()
-  let response: Response
+  let response: Awaited<ReturnType<RequestByHttp>>
   let body: unknown
   try {
     const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS)
-    response = await fetch(url, { ...init, signal, redirect: 'error' })
+    response = await send(url, { ...init, signal, redirect: 'error' })
     body = await response.json().catch(() => null)
   } catch (error) {
     throw new SignInFault('unreachable', `${issuer} does not respond: ${causeOf(error)}`, error)
@@ -195,13 +210,16 @@ async function httpCallOf(
   request: Exclude<TokenRequest, { certificate: RotatingCertificate }>,
   endpoints: TokenEndpoints,
   clock: Clock,
+  send: RequestByHttp,
 ): Promise<TokenCall> {
   switch (request.from) {
     case 'entra':
       return entraCallOf(request, endpoints, async () =>
         'secret' in request
           ? { client_secret: request.secret }
-          : assertionFields(await identityToken(request.federatedWith.clientId, endpoints, clock)),
+          : assertionFields(
+              await identityToken(request.federatedWith.clientId, endpoints, clock, send),
+            ),
       )
     case 'databricks': {
       const { host, clientId, secret } = request
@@ -252,11 +270,12 @@ async function identityToken(
   clientId: string | null,
   endpoints: TokenEndpoints,
   clock: Clock,
+  send: RequestByHttp,
 ): Promise<string> {
   // The cluster's own token is the assertion; the app trusts its issuer.
   if (endpoints.workload) return clusterToken(endpoints.workload)
   const scope = endpoints.federationScope
-  return (await requestToken({ from: 'machine', clientId, scope }, endpoints, clock)).token
+  return (await requestToken({ from: 'machine', clientId, scope }, endpoints, clock, send)).token
 }
 
 function workloadCallOf(

@@ -8,7 +8,10 @@ import { ApiClient, type ClientOptions } from './m365/client.ts'
 import { readODataRefusal } from './m365/graph.ts'
 import { Throttle } from './m365/throttle.ts'
 
-export type WebhookOptions = Pick<ClientOptions, 'clock' | 'policy' | 'random' | 'timeout'> & {
+export type WebhookOptions = Pick<
+  ClientOptions,
+  'clock' | 'policy' | 'random' | 'timeout' | 'send'
+> & {
   /** `hooks.contoso.com` or `hooks.contoso.com:8443`. */
   readonly hosts: readonly string[]
 }

@@ -23,6 +23,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'automation tick': 'tick.test.ts: it needs a data source',
   'query preview': 'serve.test.ts: it needs a scheduler in the same process',
   'tenant check': 'tenant-check.test.ts: it needs a tenant',
+  'runbook rehearse': 'rehearsal/command.test.ts: it takes seconds',
   'db migrate': 'schema.test.ts: it needs an empty server',
   'db grant': 'database-roles.test.ts: it needs roles of a server',
   'db revoke': 'database-roles.test.ts: it needs roles of a server',

@@ -45,7 +45,14 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
   runbook: {
     about: 'validate, publish and inspect runbooks',
     group: 'runbooks',
-    load: async () => (await import('../../cli/commands/runbook/runbook.ts')).addRunbookCommands,
+    load: async () => {
+      const { addRunbookCommands } = await import('../../cli/commands/runbook/runbook.ts')
+      const { addRehearseCommand } = await import('./rehearse.ts')
+      return (program, io) => {
+        addRunbookCommands(program, io)
+        addRehearseCommand(program, io)
+      }
+    },
   },
   automation: {
     about: 'turn automatic source queries on or off',

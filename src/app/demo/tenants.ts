@@ -2,15 +2,16 @@
 // go. Nine people have defects, so that there are failures to see, and the tenants inject faults, so that there is something to
 // withstand.
 import type { Clock } from '../../clock.ts'
-import { type Config, readConfig } from '../../config.ts'
+import type { Config } from '../../config.ts'
 import type { FaultSettings } from '../../sandbox/faults.ts'
 import { guidOf } from '../../sandbox/identity.ts'
 import type { RequestMade } from '../../sandbox/journal.ts'
 import { openSandbox } from '../../sandbox/sandbox.ts'
-import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../sandbox/state.ts'
+import { DEFAULT_SECRET, type Seed } from '../../sandbox/state.ts'
 import { makeTokens } from '../../sign-in/token.ts'
-import type { Secrets, Tenant } from '../../worker/m365/api.ts'
+import type { Tenant } from '../../worker/m365/api.ts'
 import { connectTenant, tokenEndpointsOf } from '../../worker/m365/connect.ts'
+import { memoryVault, sandboxConfig } from '../sandbox-worker.ts'
 import type { FaultReport } from './summary.ts'
 
 /** A row of the member file. */
@@ -141,7 +142,9 @@ export async function openDemoTenants(
   })
   const [target, source] = sandbox
     .state()
-    .tenants.map(({ id, domains }) => connectedTo(configFor(sandbox.url, id, domains[1]!), clock))
+    .tenants.map(({ id, domains }) =>
+      connectedTo(sandboxConfig(sandbox.url, id, domains[1]!), clock),
+    )
   return {
     url: sandbox.url,
     controlToken: sandbox.controlToken,
@@ -166,33 +169,6 @@ const connectedTo = (config: Config, clock: Clock): Tenant =>
     // No jitter: two runs are alike.
     random: () => 0.5,
   })
-
-/** Settings of a worker that point at the sandbox instead of Microsoft 365. */
-function configFor(url: string, tenantId: string, organization: string): Config {
-  const read = readConfig({
-    MATOOLKIT_TENANT_ID: tenantId,
-    MATOOLKIT_ORGANIZATION: organization,
-    MATOOLKIT_APP_ID: DEFAULT_CLIENT_ID,
-    MATOOLKIT_LOGIN_URL: url,
-    MATOOLKIT_GRAPH_URL: url,
-    MATOOLKIT_EXCHANGE_URL: url,
-  })
-  if ('problems' in read) throw new Error(read.problems.join(' '))
-  return read.config
-}
-
-/** Secrets in memory. */
-function memoryVault(): Secrets {
-  const secrets = new Map<string, string>()
-  return {
-    put: async (name, value) => {
-      secrets.set(name, value)
-      return name
-    },
-    get: async (reference) => secrets.get(reference) ?? '',
-    find: async (name) => (secrets.has(name) ? name : null),
-  }
-}
 
 function faultsIn(requests: readonly RequestMade[]): Map<string, number> {
   const faulty = requests.flatMap(({ fault }) => fault ?? [])

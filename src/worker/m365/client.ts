@@ -54,6 +54,8 @@ export interface ClientOptions {
   random(): number
   /** Aborts after this many real milliseconds. */
   timeout(ms: number): AbortSignal
+  /** A rehearsal answers in the process; default: HTTP. */
+  readonly send?: typeof sendHttp
 }
 
 export interface ClientRequest {
@@ -137,7 +139,7 @@ export class ApiClient {
     requestId: string,
     attempt: number,
   ): Promise<RestResponse | FailedAttempt> {
-    const { timeoutMs, timeout } = this.#options
+    const { timeoutMs, timeout, send = sendHttp } = this.#options
     const { signal, throttle = this.#options.throttle, isRead = false } = request
     await request.pace()
     const passage = await throttle.enter(signal, isRead ? 'read' : 'write')
@@ -151,7 +153,7 @@ export class ApiClient {
         ...request.headers,
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
       }
-      const response = await sendHttp({
+      const response = await send({
         method: request.method,
         url: request.url,
         headers,

@@ -94,6 +94,7 @@ export interface TenantParts {
   readonly onGate?: NonNullable<ThrottleOptions['onGate']>
   /** False keeps concurrency fixed: to compare. */
   readonly isAdaptive?: boolean
+  readonly send?: NonNullable<ClientOptions['send']>
 }
 
 export interface ConnectedTenant extends Tenant {
@@ -121,9 +122,9 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
     scope: `${service}/.default`,
     ...credential,
   })
-  const { onGate, onAnswer, isAdaptive = true } = parts
+  const { onGate, onAnswer, send, isAdaptive = true } = parts
   const throttling = { isAdaptive, ...(onGate && { onGate }) }
-  const told = onAnswer ? { onAnswer } : {}
+  const told = { ...(onAnswer && { onAnswer }), ...(send && { send }) }
   const shared = { clock, policy: retryPolicyOf(config), random, timeout, ...told }
   const forGraph = requestFor(cloud.graph)
   const forExchange = requestFor(cloud.exchange)

@@ -12,7 +12,7 @@ import { Throttle, type ThrottleOptions, type ThrottleState } from './throttle.t
 
 export type ExchangeOnlineOptions = Pick<
   ClientOptions,
-  'clock' | 'token' | 'policy' | 'random' | 'timeout' | 'onAnswer'
+  'clock' | 'token' | 'policy' | 'random' | 'timeout' | 'onAnswer' | 'send'
 > &
   Pick<ThrottleOptions, 'start' | 'isAdaptive' | 'onGate'> & {
     /** `https://outlook.office365.com`. */

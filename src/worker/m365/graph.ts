@@ -25,7 +25,7 @@ export interface GraphQuota {
 
 export type GraphOptions = Pick<
   ClientOptions,
-  'clock' | 'token' | 'policy' | 'random' | 'timeout' | 'onAnswer'
+  'clock' | 'token' | 'policy' | 'random' | 'timeout' | 'onAnswer' | 'send'
 > &
   Pick<ThrottleOptions, 'isAdaptive' | 'onGate'> & {
     /** `https://graph.microsoft.com`, without a version. */

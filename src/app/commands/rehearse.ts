@@ -1,0 +1,48 @@
+// `matoolkit runbook rehearse`: its name and flags, added to the commands of runbooks. The code is loaded when it runs.
+import { type Command, InvalidArgumentError } from 'commander'
+import { outputOption } from '../../cli/commands/verb.ts'
+import type { Io } from '../../cli/terminal/io.ts'
+import type { RehearseFlags } from '../rehearsal/command.ts'
+
+const SEED_MAX = 1_000_000_000
+const SLOTS_MAX = 64
+const SLOTS = 32
+
+export function addRehearseCommand(program: Command, io: Io): void {
+  program.commands
+    .find((noun) => noun.name() === 'runbook')!
+    .command('rehearse')
+    .description('rehearse a migration in seconds, without a server')
+    .argument('<file>', 'runbook file (YAML)')
+    .option('--members <csv>', "the people (default: the runbook's own CSV)")
+    .option('--tenant <json>', 'the tenants (default: what the runbook expects)')
+    .option('--start <time>', 'when it begins (default: before the first phase)')
+    .option('--seed <number>', 'chooses durations and faults', numberUpTo(SEED_MAX), 1)
+    .option('--slots <number>', 'jobs that a worker runs at once', numberUpTo(SLOTS_MAX), SLOTS)
+    .option('--report <html>', 'also write the report as a page to mail')
+    .addOption(outputOption())
+    .addHelpText('after', REHEARSE_HELP)
+    .action(async (file: string, flags: RehearseFlags) => {
+      const { runRehearse } = await import('../rehearsal/command.ts')
+      await runRehearse(file, flags, io)
+    })
+}
+
+const numberUpTo =
+  (max: number) =>
+  (text: string): number => {
+    if (/^\d{1,10}$/.test(text) && Number(text) >= 1 && Number(text) <= max) return Number(text)
+    throw new InvalidArgumentError(`Use a whole number from 1 to ${max}.`)
+  }
+
+const REHEARSE_HELP = `
+Runs scheduler, orchestrator and workers on a database in memory, two sandbox tenants and a clock that skips what nobody waits for: weeks
+take seconds. Says whether the runbook is ready, who would fail and why, and what rollbacks leave behind. docs/rehearsal.md explains it.
+The same seed gives the same result.
+
+Exit code: 0 ready (warnings are allowed), 1 not ready, 2 wrong usage.
+
+Examples:
+  $ matoolkit runbook rehearse examples/first-migration.yaml
+  $ matoolkit runbook rehearse wave.yaml --members wave.csv --output json
+  $ matoolkit runbook rehearse wave.yaml --report rehearsal.html`

@@ -1,0 +1,71 @@
+// `matoolkit runbook rehearse`: reads runbook, people and tenants, rehearses, and shows the report. Needs no server and touches none.
+import { readBytes, requireReplaceable, writeNewFile } from '../../cli/files.ts'
+import type { Io } from '../../cli/terminal/io.ts'
+import { openShow } from '../../cli/terminal/output.ts'
+import type { OutputFormat } from '../../cli/terminal/show.ts'
+import { readTime } from '../../cli/typed-time.ts'
+import { type Runbook, type RunbookProblem, readRunbook } from '../../domain/runbook/read.ts'
+import { EXIT, MatoolkitError, messageOf } from '../../errors.ts'
+import { printable } from '../../printable.ts'
+import { jsonSeed, SeedFault, stateOf } from '../../sandbox/seed.ts'
+import type { Seed } from '../../sandbox/state.ts'
+import { readMemberRows } from './member-rows.ts'
+import { rehearse } from './rehearse.ts'
+import { rehearsalPage } from './report-html.ts'
+import { showRehearsal } from './report-text.ts'
+
+export interface RehearseFlags {
+  readonly members?: string
+  readonly tenant?: string
+  readonly start?: string
+  readonly seed: number
+  readonly slots: number
+  readonly report?: string
+  readonly output?: OutputFormat
+}
+
+export async function runRehearse(file: string, flags: RehearseFlags, io: Io): Promise<void> {
+  const show = openShow(flags.output, io)
+  // Said before the work, not after it.
+  if (flags.report !== undefined) requireReplaceable(flags.report, true)
+  const { yaml, runbook, lint } = await readRehearsedRunbook(file)
+  const members = await readMemberRows(runbook, file, flags.members)
+  const startAt = flags.start === undefined ? null : new Date(readTime({ io }, flags.start))
+  const report = await rehearse({
+    ...{ yaml, runbook, lint, members, startAt },
+    tenantSeed: flags.tenant === undefined ? null : await readTenants(flags.tenant),
+    now: io.now(),
+    seed: flags.seed,
+    slots: flags.slots,
+  })
+  await showRehearsal(report, show, io)
+  if (flags.report !== undefined) {
+    await writeNewFile(flags.report, rehearsalPage(report, io.zone), true)
+    io.err(`Wrote the report to ${printable(flags.report)}.`)
+  }
+  io.exitCode = report.verdict === 'not ready' ? EXIT.failed : EXIT.ok
+}
+
+async function readRehearsedRunbook(
+  file: string,
+): Promise<{ yaml: string; runbook: Runbook; lint: RunbookProblem[] }> {
+  const bytes = await readBytes(file)
+  const { runbook, problems } = readRunbook(bytes, { catalogues: [], isLinted: true })
+  if (runbook !== null) return { yaml: bytes.toString('utf8'), runbook, lint: problems }
+  const errors = problems.filter(({ severity }) => severity === 'error')
+  throw new MatoolkitError('RUNBOOK_INVALID', {
+    count: errors.length,
+    first: errors[0]?.message ?? '',
+  })
+}
+
+async function readTenants(file: string): Promise<Seed> {
+  try {
+    const seed = jsonSeed((await readBytes(file)).toString('utf8'))
+    stateOf(seed)
+    return seed
+  } catch (error) {
+    if (!(error instanceof SeedFault)) throw error
+    throw new MatoolkitError('REHEARSAL_TENANT_INVALID', { file, reason: messageOf(error) })
+  }
+}

@@ -1,0 +1,63 @@
+// The people of a rehearsal: the rows of a CSV file, as the runbook's source would return them. What is wrong with a row the scheduler
+// finds out itself.
+import { existsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { parse } from 'csv-parse/sync'
+import { readBytes } from '../../cli/files.ts'
+import { CsvFault, decodeCsv, delimiterProblem } from '../../csv-text.ts'
+import type { Runbook } from '../../domain/runbook/model.ts'
+import { MatoolkitError, messageOf } from '../../errors.ts'
+import type { RehearsalRow } from './expected-tenants.ts'
+
+export interface MemberRows {
+  readonly file: string
+  readonly columns: readonly string[]
+  readonly rows: readonly RehearsalRow[]
+}
+
+/** `members`, or the file that a csv source names, in the runbook's folder. */
+export async function readMemberRows(
+  runbook: Runbook,
+  runbookFile: string,
+  members: string | undefined,
+): Promise<MemberRows> {
+  const { type, path } = runbook.dataSource
+  const file = members ?? (path === null ? null : resolve(dirname(runbookFile), path))
+  if (file === null || (members === undefined && !existsSync(file))) {
+    const reason =
+      file === null
+        ? `its source is ${type}, which a rehearsal does not query`
+        : `its file "${path}" is not in the runbook's folder`
+    throw new MatoolkitError('REHEARSAL_MEMBERS_MISSING', { runbook: runbook.name, reason })
+  }
+  return { file, ...rowsIn(await readBytes(file), file) }
+}
+
+function rowsIn(bytes: Buffer, file: string): Omit<MemberRows, 'file'> {
+  const refuse = (reason: string, cause?: unknown) =>
+    new MatoolkitError('MEMBER_FILE_INVALID', { file, reason }, { cause })
+  let lines: string[][]
+  try {
+    lines = parse(decodeCsv(bytes), {
+      bom: true,
+      trim: true,
+      skip_empty_lines: true,
+      relax_column_count: true,
+    })
+  } catch (error) {
+    throw refuse(error instanceof CsvFault ? `it ${error.message}` : messageOf(error), error)
+  }
+  const [columns, ...body] = lines
+  if (!columns) throw refuse('it is empty')
+  const problem = delimiterProblem(columns)
+  if (problem !== null) throw refuse(`it ${problem}`)
+  const twice = columns.find(
+    (name, at) => columns.findIndex((other) => other.toLowerCase() === name.toLowerCase()) !== at,
+  )
+  if (twice !== undefined) throw refuse(`column "${twice}" appears twice`)
+  if (columns.includes('')) throw refuse('a column has no name')
+  const rows = body.map((cells) =>
+    Object.fromEntries(columns.map((name, at) => [name, cells[at] ?? ''])),
+  )
+  return { columns, rows }
+}

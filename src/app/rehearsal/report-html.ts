@@ -1,0 +1,213 @@
+// The report of a rehearsal as one HTML page: no scripts, no external resources, charts as inline SVG, all text escaped. A lead can mail
+// it. Accessible: captions and headings, every chart has its figures in a table, no meaning by colour alone.
+import { type Html, html, htmlText } from '../../cli/commands/batch/report-markup.ts'
+import { countText } from '../../domain/count-text.ts'
+import { durationText } from '../../domain/duration.ts'
+import { fullTimeText } from '../../domain/zoned-time.ts'
+import type { RehearsalReport, TimelinePhase, Verdict } from './report.ts'
+
+const MOODS: Readonly<Record<Verdict, string>> = {
+  ready: 'good',
+  'ready with warnings': 'fair',
+  'not ready': 'bad',
+}
+const OPERATIONS_SHOWN = 15
+const PEOPLE_SHOWN = 50
+
+export function rehearsalPage(report: RehearsalReport, zone: string): string {
+  const title = `Rehearsal of ${report.runbook}`
+  const { startedAt, endedAt } = report
+  const days = durationText(Date.parse(endedAt) - Date.parse(startedAt))
+  const when = fullTimeText(new Date(startedAt), zone)
+  return htmlText(html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>${title}</title>
+<style>${{ html: STYLE }}</style>
+</head>
+<body>
+<header>
+<p class="kicker">Dress rehearsal</p>
+<h1>${title}</h1>
+<p class="verdict ${MOODS[report.verdict]}">${capital(report.verdict)}</p>
+<p>${days} from ${when}, rehearsed on simulated tenants. Seed ${report.seed}, ${countText(report.slots, 'slot')} per worker.</p>
+</header>
+<main>
+${summaryOf(report)}
+${listOf('Why it is not ready', report.reasons)}
+${listOf('Warnings', report.warnings)}
+${listOf(
+  'Faults',
+  report.events.map(({ at, what }) => `${fullTimeText(new Date(at), zone)}: ${what}`),
+)}
+${timelineOf(report.timeline, zone)}
+${failuresOf(report)}
+${rollbacksOf(report)}
+${callsOf(report)}
+${tableOf(
+  'Steps that never ran',
+  ['Where', 'Step'],
+  report.neverRan.map(({ where, step }) => [where, step]),
+)}
+${tenantsOf(report)}
+</main>
+</body>
+</html>
+`)
+}
+
+const capital = (text: string): string => text[0]!.toUpperCase() + text.slice(1)
+const timeText = (sec: number | null): string => (sec === null ? '–' : durationText(sec * 1_000))
+
+function summaryOf({ members, batches, calls }: RehearsalReport): Html {
+  const figures: [number, string][] = [
+    [members.total, members.total === 1 ? 'member' : 'members'],
+    [members.passed, 'migrated'],
+    [members.failed, 'failed'],
+    [members.removed, 'removed'],
+    [batches.length, batches.length === 1 ? 'batch' : 'batches'],
+    [calls.total, 'calls'],
+  ]
+  return html`<ul class="figures">${figures.map(
+    ([count, word]) => html`<li><b>${count.toLocaleString('en')}</b> ${word}</li>`,
+  )}</ul>`
+}
+
+function listOf(title: string, sentences: readonly string[]): Html {
+  if (sentences.length === 0) return html``
+  return html`<section><h2>${title}</h2><ul>${sentences.map((one) => html`<li>${one}</li>`)}</ul></section>`
+}
+
+function tableOf(
+  title: string,
+  header: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+): Html {
+  if (rows.length === 0) return html``
+  const cell = (value: string | number) =>
+    typeof value === 'number' ? html`<td class="n">${value}</td>` : html`<td>${value}</td>`
+  return html`<section><h2>${title}</h2><div class="wide" tabindex="0" role="region" aria-label="${title}"><table>
+<thead><tr>${header.map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
+<tbody>${rows.map((row) => html`<tr>${row.map(cell)}</tr>`)}</tbody>
+</table></div></section>`
+}
+
+// --- Timeline ------------------------------------------------------------------------------------
+
+function timelineOf(timeline: readonly TimelinePhase[], zone: string): Html {
+  const rows = timeline.map((one) => [
+    one.batchId,
+    one.phase,
+    one.dueAt === null ? '–' : fullTimeText(new Date(one.dueAt), zone),
+    one.members,
+    one.failed,
+    ...[one.p50Sec, one.p95Sec, one.worstSec, one.gapSec, one.tenTimesSec].map(timeText),
+    one.isLate ? 'overran' : 'in time',
+  ])
+  const header = ['Batch', 'Phase', 'Due', 'Members', 'Failed', 'Half within', '95 of 100 within']
+  const more = ['Slowest', 'Until the next phase', 'Slowest with 10× members', 'Result']
+  return html`${tableOf('Timeline', [...header, ...more], rows)}${shareChart(timeline)}`
+}
+
+const BAR_PX = 26
+const CHART_PX = 640
+const NAME_PX = 180
+
+/** How much of the time until the next phase the slowest member needs. */
+function shareChart(timeline: readonly TimelinePhase[]): Html {
+  const phases = timeline.filter(({ gapSec, worstSec }) => gapSec !== null && worstSec !== null)
+  if (phases.length === 0) return html``
+  const barOf = (sec: number, gapSec: number) =>
+    Math.max(2, Math.round(Math.min(1, sec / gapSec) * (CHART_PX - NAME_PX - 70)))
+  return html`<figure><figcaption>The slowest member, as a share of the time until the next phase; the darker part is half of the members.</figcaption>
+<svg role="img" aria-label="Share of the time until the next phase, by phase. The table above has the figures." viewBox="0 0 ${CHART_PX} ${phases.length * BAR_PX + 4}" width="${CHART_PX}">
+${phases.map((one, at) => {
+  const y = at * BAR_PX + 4
+  const worst = barOf(one.worstSec!, one.gapSec!)
+  const half = barOf(one.p50Sec ?? 0, one.gapSec!)
+  const share = `${Math.round((100 * one.worstSec!) / one.gapSec!)} %`
+  return html`<text x="0" y="${y + 14}">${one.batchId} ${one.phase}</text><rect class="${one.isLate ? 'late' : 'worst'}" x="${NAME_PX}" y="${y}" width="${worst}" height="18"/><rect class="half" x="${NAME_PX}" y="${y}" width="${Math.min(half, worst)}" height="18"/><text x="${NAME_PX + worst + 6}" y="${y + 14}">${share}</text>`
+})}
+</svg></figure>`
+}
+
+// --- Failures, rollbacks, calls ------------------------------------------------------------------
+
+function failuresOf({ failures }: RehearsalReport): Html {
+  return tableOf(
+    'Who would have failed, and why',
+    ['Members', 'Where', 'Message', 'What to do', 'For example'],
+    failures.map(({ count, kind, phase, step, message, remedy, people }) => [
+      count,
+      `${step} of ${phase === null ? kind : `phase ${phase}`}`,
+      message,
+      remedy ?? '',
+      people.join(', '),
+    ]),
+  )
+}
+
+function rollbacksOf({ rollbacks: { ran, notRestored } }: RehearsalReport): Html {
+  if (ran === 0) return html``
+  const text = `${countText(ran, 'rollback')} ran, ${ran - notRestored.length} restored the tenant.`
+  const rows = notRestored
+    .slice(0, PEOPLE_SHOWN)
+    .map((one) => [
+      one.member,
+      `${one.failedStep} of phase ${one.phase}`,
+      one.differences.join(' '),
+    ])
+  const header = ['Member', 'After', 'What differs from before']
+  return html`<section><h2>Rollbacks</h2><p>${text}</p></section>${tableOf('Rollbacks that did not restore the tenant', header, rows)}`
+}
+
+function callsOf({ calls: { services, operations } }: RehearsalReport): Html {
+  const most = Math.max(1, ...operations.map(({ calls }) => calls))
+  const shown = operations.slice(0, OPERATIONS_SHOWN)
+  const width = (calls: number) => Math.max(2, Math.round((calls / most) * (CHART_PX - 400)))
+  const chart =
+    shown.length === 0
+      ? html``
+      : html`<figure><figcaption>The most frequent calls.</figcaption>
+<svg role="img" aria-label="The most frequent calls and how often they were made." viewBox="0 0 ${CHART_PX} ${shown.length * BAR_PX + 4}" width="${CHART_PX}">
+${shown.map(({ operation, calls }, at) => {
+  const y = at * BAR_PX + 4
+  return html`<text x="0" y="${y + 14}">${operation.slice(0, 44)}</text><rect class="half" x="330" y="${y}" width="${width(calls)}" height="18"/><text x="${336 + width(calls)}" y="${y + 14}">${calls}</text>`
+})}
+</svg></figure>`
+  return html`${tableOf(
+    'Calls to Microsoft 365',
+    ['API', 'Calls', 'Most in a second', 'Times throttled', 'Time throttled'],
+    services.map((one) => [
+      one.service,
+      one.calls,
+      one.peakPerSec,
+      one.throttled,
+      timeText(one.throttledSec),
+    ]),
+  )}${chart}`
+}
+
+function tenantsOf({ tenants, assumptions }: RehearsalReport): Html {
+  const table = tableOf(
+    'Tenants at the start',
+    ['Tenant', 'Domains', 'Users', 'Groups'],
+    tenants.map(({ name, domains, users, groups }) => [name, domains.join(', '), users, groups]),
+  )
+  return html`${table}${listOf('Assumptions', assumptions)}`
+}
+
+const STYLE = `
+body{font:16px/1.5 system-ui,sans-serif;color:#1a1a1a;background:#fff;max-width:70rem;margin:2rem auto;padding:0 1rem}
+h1{margin:.2rem 0}h2{margin:2rem 0 .5rem;font-size:1.2rem}.kicker{margin:0;color:#555}
+.verdict{display:inline-block;font-size:1.3rem;font-weight:700;padding:.3rem .9rem;border:2px solid;border-radius:.4rem}
+.good{color:#0b5d1e;background:#e9f7ec}.fair{color:#6b4a00;background:#fff6dd}.bad{color:#8f1111;background:#fdeaea}
+.figures{display:flex;flex-wrap:wrap;gap:1.5rem;list-style:none;padding:0}.figures b{display:block;font-size:1.6rem}
+.wide{overflow-x:auto}table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid #ccc}
+th{background:#f3f3f3}.n{text-align:right}figure{margin:1rem 0}figcaption{color:#555}
+svg{max-width:100%;height:auto}svg text{font:13px system-ui,sans-serif;fill:#1a1a1a}.worst{fill:#9dbbe0}.half{fill:#2f5f9e}.late{fill:#c94a4a}
+@media print{body{margin:0}thead{display:table-header-group}}
+`

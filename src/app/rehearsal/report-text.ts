@@ -1,0 +1,134 @@
+// The report of a rehearsal on a terminal: the verdict first, then its reasons, then tables.
+import type { Io, Style } from '../../cli/terminal/io.ts'
+import type { Column, Row, Show } from '../../cli/terminal/show.ts'
+import { countText } from '../../domain/count-text.ts'
+import { durationText } from '../../domain/duration.ts'
+import type { Json } from '../../domain/json.ts'
+import { printable } from '../../printable.ts'
+import type { RehearsalReport, TimelinePhase, Verdict } from './report.ts'
+
+const STYLES: Readonly<Record<Verdict, Style>> = {
+  ready: 'green',
+  'ready with warnings': 'yellow',
+  'not ready': 'red',
+}
+
+const TIMELINE: readonly Column[] = [
+  ['BATCH', 'batchId'],
+  ['PHASE', 'phase', 'whole'],
+  ['DUE', 'dueAt', 'whole'],
+  ['MEMBERS', 'members'],
+  ['FAILED', 'failed'],
+  ['P50', seconds('p50Sec')],
+  ['P95', seconds('p95Sec')],
+  ['WORST', seconds('worstSec')],
+  ['GAP', seconds('gapSec')],
+  ['10× MEMBERS', seconds('tenTimesSec'), 'spare'],
+]
+
+const SERVICES: readonly Column[] = [
+  ['API', 'service', 'whole'],
+  ['CALLS', 'calls'],
+  ['PEAK A SECOND', 'peakPerSec'],
+  ['THROTTLED', 'throttled'],
+  ['TIME THROTTLED', seconds('throttledSec')],
+]
+
+const UNRUN: readonly Column[] = [
+  ['WHERE', 'where'],
+  ['STEP', 'step'],
+]
+
+const OPERATIONS: readonly Column[] = [
+  ['API', 'service', 'spare'],
+  ['CALL', 'operation'],
+  ['CALLS', 'calls', 'whole'],
+]
+const OPERATIONS_SHOWN = 10
+
+/** CSV has seconds, a table says them. */
+function seconds(field: string): Column[1] {
+  return {
+    value: field,
+    say: (value) => (typeof value === 'number' ? durationText(value * 1_000) : value),
+  }
+}
+
+/** All formats: JSON and YAML have the whole report, CSV the timeline. */
+export async function showRehearsal(report: RehearsalReport, show: Show, io: Io): Promise<void> {
+  const whole = report as unknown as Json
+  const timeline = report.timeline as readonly TimelinePhase[] as unknown as Row[]
+  if (show.format !== 'table') {
+    await show.list({ whole, rows: timeline, columns: TIMELINE, empty: '' })
+    return
+  }
+  const table = async (title: string, rows: readonly unknown[], columns: readonly Column[]) => {
+    if (rows.length === 0) return
+    io.out(`\n${io.paint('bold', title)}`)
+    await show.list({ whole, rows: rows as Row[], columns, empty: '' })
+  }
+  sayVerdict(report, io)
+  await table('Timeline', timeline, TIMELINE)
+  sayFailures(report, io)
+  sayRollbacks(report, io)
+  await table('Steps that never ran', report.neverRan, UNRUN)
+  await table('Calls', report.calls.services, SERVICES)
+  await table('Most frequent calls', report.calls.operations.slice(0, OPERATIONS_SHOWN), OPERATIONS)
+  sayTenants(report, io)
+}
+
+function sayVerdict(report: RehearsalReport, io: Io): void {
+  const { verdict, reasons, warnings, members, startedAt, endedAt, runbook, seed, events } = report
+  const style = STYLES[verdict]
+  io.out(`${io.paint('bold', printable(runbook))}: ${io.paint(style, verdict)}`)
+  const days = durationText(Date.parse(endedAt) - Date.parse(startedAt))
+  io.out(
+    `${countText(members.total, 'member')} in ${countText(report.batches.length, 'batch', 'batches')}: ${members.passed} migrated, ${members.failed} failed, ${members.removed} removed. ${days} from ${startedAt}, seed ${seed}.`,
+  )
+  for (const reason of reasons) io.out(`  ${io.paint('red', '✗')} ${printable(reason)}`)
+  for (const warning of warnings) io.out(`  ${io.paint('yellow', '!')} ${printable(warning)}`)
+  if (events.length === 0) return
+  io.out(`\n${io.paint('bold', 'Faults')}`)
+  for (const { at, what } of events) io.out(`  ${at} ${printable(what)}`)
+}
+
+function sayFailures({ failures }: RehearsalReport, io: Io): void {
+  if (failures.length === 0) return
+  io.out(`\n${io.paint('bold', 'Failures')}`)
+  for (const { kind, phase, step, count, message, remedy, people } of failures) {
+    const where = phase === null ? kind : `phase ${phase}`
+    io.out(printable(`  ${countText(count, 'time')} in step ${step} of ${where}: ${message}`))
+    if (people.length > 0) {
+      const more = count > people.length ? ` and ${count - people.length} more` : ''
+      io.out(printable(`    ${people.join(', ')}${more}`))
+    }
+    if (remedy !== null) io.out(printable(`    ${remedy}`))
+  }
+}
+
+const PEOPLE_SHOWN = 10
+
+function sayRollbacks({ rollbacks }: RehearsalReport, io: Io): void {
+  const { ran, notRestored } = rollbacks
+  if (ran === 0) return
+  io.out(`\n${io.paint('bold', 'Rollbacks')}`)
+  const restored = ran - notRestored.length
+  io.out(`  ${countText(ran, 'rollback')} ran, ${restored} restored the tenant.`)
+  for (const { member, phase, failedStep, differences } of notRestored.slice(0, PEOPLE_SHOWN)) {
+    io.out(printable(`  ${member}, after step ${failedStep} of phase ${phase}:`))
+    for (const difference of differences) io.out(printable(`    ${difference}`))
+  }
+  const more = notRestored.length - PEOPLE_SHOWN
+  if (more > 0) io.out(`  ${countText(more, 'person', 'people')} more: --output json has all.`)
+}
+
+function sayTenants({ tenants, assumptions }: RehearsalReport, io: Io): void {
+  io.out(`\n${io.paint('bold', 'Tenants')}`)
+  for (const { name, domains, users, groups } of tenants)
+    io.out(
+      printable(
+        `  ${name}: ${countText(users, 'user')} and ${countText(groups, 'group')} at the start; ${domains.join(', ')}`,
+      ),
+    )
+  for (const assumption of assumptions) io.out(printable(`  ${assumption}`))
+}

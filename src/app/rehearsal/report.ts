@@ -1,0 +1,308 @@
+// The report of a rehearsal: from what happened to a verdict with reasons. Pure: the same facts give the same report.
+import type {
+  RehearsedBatch,
+  RehearsedPhase,
+  RehearsedStep,
+  SourceTrouble,
+} from '../../db/views/rehearsal.ts'
+import { countText } from '../../domain/count-text.ts'
+import { durationText } from '../../domain/duration.ts'
+import type { Runbook } from '../../domain/runbook/model.ts'
+import type { RunbookProblem } from '../../domain/runbook/read.ts'
+import type { CallCount, ServiceUse } from './call-meter.ts'
+import type { NotRestored } from './restoration.ts'
+
+export type Verdict = 'ready' | 'ready with warnings' | 'not ready'
+
+export interface FailedGroup {
+  readonly kind: string
+  readonly phase: string | null
+  readonly step: string
+  readonly count: number
+  readonly message: string
+  readonly remedy: string | null
+  /** The first few. */
+  readonly people: readonly string[]
+}
+
+export interface RehearsalFacts {
+  readonly runbook: Runbook
+  readonly lint: readonly RunbookProblem[]
+  readonly seed: number
+  readonly slots: number
+  readonly rows: number
+  readonly startedAt: Date
+  readonly endedAt: Date
+  readonly stuckBecause: string | null
+  readonly happened: readonly { readonly at: string; readonly what: string }[]
+  readonly batches: readonly RehearsedBatch[]
+  readonly phases: readonly RehearsedPhase[]
+  readonly steps: readonly RehearsedStep[]
+  readonly failures: readonly FailedGroup[]
+  readonly rolledBack: number
+  readonly notRestored: readonly NotRestored[]
+  readonly failedUndos: number
+  readonly sourceTrouble: readonly SourceTrouble[]
+  readonly services: readonly ServiceUse[]
+  readonly operations: readonly CallCount[]
+  readonly tenants: readonly RehearsedTenant[]
+  readonly assumptions: readonly string[]
+}
+
+export interface RehearsedTenant {
+  readonly name: string
+  readonly domains: readonly string[]
+  readonly users: number
+  readonly groups: number
+}
+
+export interface TimelinePhase {
+  readonly batchId: number
+  readonly phase: string
+  readonly status: string
+  readonly dueAt: string | null
+  readonly startedAt: string | null
+  readonly endedAt: string | null
+  readonly members: number
+  readonly failed: number
+  readonly p50Sec: number | null
+  readonly p95Sec: number | null
+  readonly worstSec: number | null
+  /** To the next phase; null for the last one. */
+  readonly gapSec: number | null
+  readonly isLate: boolean
+  /** The worst member's time with ten times as many members. */
+  readonly tenTimesSec: number | null
+  readonly tenTimesFits: boolean | null
+}
+
+export interface RehearsalReport {
+  readonly verdict: Verdict
+  readonly reasons: readonly string[]
+  readonly warnings: readonly string[]
+  readonly runbook: string
+  readonly seed: number
+  readonly slots: number
+  readonly members: {
+    readonly total: number
+    readonly passed: number
+    readonly failed: number
+    readonly removed: number
+  }
+  readonly startedAt: string
+  readonly endedAt: string
+  readonly batches: readonly {
+    readonly id: number
+    readonly startTime: string | null
+    readonly status: string
+    readonly heldReason: string | null
+    readonly members: number
+    readonly failed: number
+  }[]
+  readonly events: readonly { readonly at: string; readonly what: string }[]
+  readonly timeline: readonly TimelinePhase[]
+  readonly failures: readonly FailedGroup[]
+  readonly neverRan: readonly { readonly where: string; readonly step: string }[]
+  readonly rollbacks: {
+    readonly ran: number
+    readonly failed: number
+    readonly notRestored: readonly NotRestored[]
+  }
+  readonly calls: {
+    readonly total: number
+    readonly services: readonly ServiceUse[]
+    readonly operations: readonly CallCount[]
+  }
+  readonly source: readonly SourceTrouble[]
+  readonly tenants: readonly RehearsedTenant[]
+  readonly assumptions: readonly string[]
+}
+
+const MORE_MEMBERS = 10
+/** Above this share of the gap, one bad day is enough to overrun. */
+const TIGHT_SHARE = 0.5
+
+export function reportOf(facts: RehearsalFacts): RehearsalReport {
+  const timeline = timelineOf(facts)
+  const neverRan = neverRanIn(facts)
+  const members = membersOf(facts.batches)
+  const reasons = reasonsOf(facts, timeline, members)
+  const warnings = warningsOf(facts, timeline, neverRan)
+  const verdict =
+    reasons.length > 0 ? 'not ready' : warnings.length > 0 ? 'ready with warnings' : 'ready'
+  return {
+    verdict,
+    reasons,
+    warnings,
+    runbook: facts.runbook.name,
+    seed: facts.seed,
+    slots: facts.slots,
+    members,
+    startedAt: facts.startedAt.toISOString(),
+    endedAt: facts.endedAt.toISOString(),
+    batches: facts.batches.map(({ id, startTime, status, heldReason, ...counts }) => ({
+      id,
+      startTime: startTime?.toISOString() ?? null,
+      status,
+      heldReason,
+      members: counts.active + counts.failed + counts.removed,
+      failed: counts.failed,
+    })),
+    events: facts.happened,
+    timeline,
+    failures: facts.failures,
+    neverRan: neverRan.map(({ where, step }) => ({ where, step })),
+    rollbacks: { ran: facts.rolledBack, failed: facts.failedUndos, notRestored: facts.notRestored },
+    calls: {
+      total: facts.services.reduce((sum, { calls }) => sum + calls, 0),
+      services: facts.services,
+      operations: facts.operations,
+    },
+    source: facts.sourceTrouble,
+    tenants: facts.tenants,
+    assumptions: facts.assumptions,
+  }
+}
+
+function membersOf(batches: readonly RehearsedBatch[]): RehearsalReport['members'] {
+  const sum = (key: 'active' | 'failed' | 'removed') =>
+    batches.reduce((total, batch) => total + batch[key], 0)
+  const [passed, failed, removed] = [sum('active'), sum('failed'), sum('removed')]
+  return { total: passed + failed + removed, passed, failed, removed }
+}
+
+function timelineOf(facts: RehearsalFacts): TimelinePhase[] {
+  const round = (sec: number | null): number | null => (sec === null ? null : Math.round(sec))
+  return facts.phases.map((phase, at) => {
+    const next = facts.phases.slice(at + 1).find((one) => one.batchId === phase.batchId)
+    const gapSec =
+      next?.dueAt && phase.dueAt ? Math.round((+next.dueAt - +phase.dueAt) / 1_000) : null
+    const tenTimesSec = tenTimesOf(phase, facts)
+    return {
+      batchId: phase.batchId,
+      phase: phase.name,
+      status: phase.status,
+      dueAt: phase.dueAt?.toISOString() ?? null,
+      startedAt: phase.startedAt?.toISOString() ?? null,
+      endedAt: phase.endedAt?.toISOString() ?? null,
+      members: phase.members,
+      failed: phase.failed,
+      p50Sec: round(phase.p50Sec),
+      p95Sec: round(phase.p95Sec),
+      worstSec: round(phase.worstSec),
+      gapSec,
+      isLate: Boolean(next?.dueAt && phase.lastAt && phase.lastAt > next.dueAt),
+      tenTimesSec,
+      tenTimesFits: gapSec === null || tenTimesSec === null ? null : tenTimesSec <= gapSec,
+    }
+  })
+}
+
+/** More members need more time in the slots of the busiest worker; waiting for polls and replication takes no longer. */
+function tenTimesOf({ name, worstSec }: RehearsedPhase, { steps, slots, phases }: RehearsalFacts) {
+  if (worstSec === null) return null
+  const inPhase = steps.filter((step) => step.kind === 'phase' && step.phaseName === name)
+  const byWorker = Map.groupBy(inPhase, ({ workerId }) => workerId)
+  const times = [...byWorker.values()].map((all) => all.reduce((sum, one) => sum + one.workSec, 0))
+  const waves = phases.filter((phase) => phase.name === name).length
+  const slotSec = Math.max(0, ...times) / slots / waves
+  return Math.round(worstSec + (MORE_MEMBERS - 1) * slotSec)
+}
+
+interface UnrunStep {
+  readonly where: string
+  readonly step: string
+  readonly isForEverybody: boolean
+}
+
+/** Steps of the runbook that no member was sent to. */
+function neverRanIn({ runbook, steps }: RehearsalFacts): UnrunStep[] {
+  const ran = new Set(
+    steps.filter((one) => one.ran > 0).map((one) => keyOf(one.kind, one.phaseName, one.stepName)),
+  )
+  const unrun = (kind: string, phase: string | null, where: string, names: readonly string[]) =>
+    names
+      .filter((name) => !ran.has(keyOf(kind, phase, name)))
+      .map((step) => ({ where, step, isForEverybody: kind === 'phase' || kind === 'init' }))
+  const namesOf = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name)
+  return [
+    ...unrun('init', null, 'init', namesOf(runbook.init)),
+    ...runbook.phases.flatMap(({ name, steps: list }) =>
+      unrun('phase', name, `phase ${name}`, namesOf(list)),
+    ),
+    ...unrun('removal', null, 'removal', namesOf(runbook.onMemberRemoved)),
+    ...[...runbook.rollbacks].flatMap(([name, list]) =>
+      unrun('rollback', null, `rollback ${name}`, namesOf(list)),
+    ),
+  ]
+}
+
+const keyOf = (kind: string, phase: string | null, step: string): string =>
+  `${kind} ${phase ?? ''} ${step}`.toLowerCase()
+
+function reasonsOf(
+  facts: RehearsalFacts,
+  timeline: readonly TimelinePhase[],
+  members: RehearsalReport['members'],
+): string[] {
+  const late = timeline.filter(({ isLate }) => isLate)
+  const rows = facts.sourceTrouble.filter(({ kind }) => !kind.startsWith('review'))
+  return [
+    ...(facts.rows === 0 ? ['The member file has no people.'] : []),
+    ...(members.failed > 0
+      ? [`${members.failed} of ${countText(members.total, 'member')} would have failed.`]
+      : []),
+    ...facts.batches.flatMap(({ id, heldReason }) =>
+      heldReason === null ? [] : [`Batch ${id} was held: ${heldReason}`],
+    ),
+    ...facts.batches.flatMap(({ id, status }) =>
+      status === 'failed' ? [`Batch ${id} failed.`] : [],
+    ),
+    ...(facts.stuckBecause === null ? [] : [facts.stuckBecause]),
+    ...late.map(
+      ({ phase, batchId, worstSec, gapSec }) =>
+        `Phase ${phase} of batch ${batchId} took up to ${durationText((worstSec ?? 0) * 1_000)}, longer than the ${durationText((gapSec ?? 0) * 1_000)} to the next phase.`,
+    ),
+    ...(facts.notRestored.length > 0
+      ? [`${countText(facts.notRestored.length, 'rollback')} did not restore the tenant.`]
+      : []),
+    ...(facts.failedUndos > 0 ? [`${countText(facts.failedUndos, 'rollback')} failed.`] : []),
+    ...rows.map(
+      ({ kind, count, example }) =>
+        `${countText(count, 'row')} cannot be used (${kind}): ${example}`,
+    ),
+    ...(members.total === 0 && facts.rows > 0 ? ['No member was found in the source.'] : []),
+  ]
+}
+
+function warningsOf(
+  facts: RehearsalFacts,
+  timeline: readonly TimelinePhase[],
+  neverRan: readonly UnrunStep[],
+): string[] {
+  const tight = timeline.filter(
+    ({ p95Sec, gapSec, isLate }) =>
+      !isLate && p95Sec !== null && gapSec !== null && p95Sec > gapSec * TIGHT_SHARE,
+  )
+  const unrun = neverRan.filter(({ isForEverybody }) => isForEverybody)
+  const tooLong = timeline.filter(({ tenTimesFits, isLate }) => tenTimesFits === false && !isLate)
+  const skipped = timeline.filter(({ status }) => status === 'skipped')
+  return [
+    ...facts.lint.map(({ code, line, message }) => `Line ${line}, ${code}: ${message}`),
+    ...tight.map(
+      ({ phase, batchId, p95Sec, gapSec }) =>
+        `Phase ${phase} of batch ${batchId} is tight: 1 of 20 members needs ${durationText(p95Sec! * 1_000)} or more of the ${durationText(gapSec! * 1_000)} to the next phase.`,
+    ),
+    ...tooLong.map(
+      ({ phase, batchId, tenTimesSec, gapSec }) =>
+        `With ten times as many members, phase ${phase} of batch ${batchId} takes about ${durationText(tenTimesSec! * 1_000)}, longer than the ${durationText(gapSec! * 1_000)} to the next phase.`,
+    ),
+    ...skipped.map(({ phase, batchId }) => `Phase ${phase} of batch ${batchId} was skipped.`),
+    ...unrun.map(({ where, step }) => `Step ${step} of ${where} never ran.`),
+    ...facts.sourceTrouble
+      .filter(({ kind }) => kind.startsWith('review'))
+      .map(
+        ({ kind, count, example }) => `${countText(count, kind)} waits for a person: ${example}`,
+      ),
+  ]
+}

@@ -1,0 +1,273 @@
+// The whole system in this process, turned by hand: a database in memory, the real bus, engine, scheduler, workers and functions, and a
+// clock that stands still until nothing is in flight.
+import { randomUUID } from 'node:crypto'
+import manifest from '../../../package.json' with { type: 'json' }
+import { type Bus, ORCHESTRATOR_EVENTS, WORKER_RESULTS } from '../../bus/bus.ts'
+import { type VirtualClock, virtualClock } from '../../clock.ts'
+import type { Db } from '../../db/db.ts'
+import { migrate } from '../../db/migrate.ts'
+import { openPglite } from '../../db/pglite.ts'
+import { markDisposable, requireClockFits } from '../../db/time.ts'
+import { vacuumEmbedded } from '../../db/vacuum.ts'
+import type { TickReport } from '../../domain/detection/tick-report.ts'
+import type { Runbook } from '../../domain/runbook/model.ts'
+import { setAutomation } from '../../engine/automation.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { publishRunbook } from '../../engine/publish.ts'
+import { RunbookCache } from '../../engine/runbook-cache.ts'
+import { runTimers } from '../../engine/timers.ts'
+import { WorkerPace } from '../../engine/worker-pace.ts'
+import { handleChunk } from '../../orchestrator/orchestrator.ts'
+import { tickDueRunbooks } from '../../scheduler/scheduler.ts'
+import type { OpenSource } from '../../scheduler/sources/source.ts'
+import type { WorkerFunction } from '../../worker/catalogue.ts'
+import type { Tenant } from '../../worker/m365/api.ts'
+import { Worker } from '../../worker/worker.ts'
+import { openTransport } from '../transports.ts'
+import type { RehearsalRow } from './expected-tenants.ts'
+
+const ACTOR = 'rehearsal'
+const CHUNK = 500
+const TICK_SEC = 300
+const QUEUE_LIMIT_SEC = 21_600
+const WORKER_LIMIT = 1_000
+/** Rounds between two looks at dead rows. */
+const VACUUM_ROUNDS = 50
+
+export interface SystemOptions {
+  readonly yaml: string
+  readonly runbook: Runbook
+  readonly columns: readonly string[]
+  readonly rows: readonly RehearsalRow[]
+  readonly startAt: Date
+  readonly slots: number
+  readonly functions: readonly WorkerFunction[]
+  /** With the schema. Default: a new one in memory. */
+  readonly openDatabase?: (startAt: Date) => Promise<Db>
+  /** Opened once the clock exists. */
+  readonly tenants: (clock: VirtualClock) => ReadonlyMap<string, Tenant>
+}
+
+/** What the scheduler finds. An error is an outage. */
+export interface RehearsalSource {
+  rows: readonly RehearsalRow[]
+  outage: string | null
+}
+
+export class RehearsalSystem {
+  readonly db: Db
+  readonly clock: VirtualClock
+  readonly engine: Engine
+  readonly source: RehearsalSource
+  readonly ticks: TickReport[] = []
+  readonly errors: string[] = []
+  readonly tickMs = TICK_SEC * 1_000
+  readonly #bus: Bus
+  readonly #options: SystemOptions
+  readonly #tenants: ReadonlyMap<string, Tenant>
+  readonly #workers = new Map<string, Worker>()
+  readonly #lives = new Map<string, AbortController>()
+  #rounds = 0
+  #hasResults = false
+  #renewedAtMs: number
+
+  private constructor(options: SystemOptions, db: Db, clock: VirtualClock) {
+    this.#options = options
+    this.db = db
+    this.clock = clock
+    const bus = openTransport({ transport: 'postgres' }, { db, clock, newToken: randomUUID })
+    this.#bus = bus
+    this.engine = {
+      db,
+      bus,
+      clock,
+      runbooks: new RunbookCache(),
+      // No jitter: two runs are alike.
+      random: () => 0.5,
+      pace: new WorkerPace(WORKER_LIMIT),
+      queueLimitSec: QUEUE_LIMIT_SEC,
+      seen: { event: null },
+    }
+    this.#tenants = options.tenants(clock)
+    this.source = { rows: options.rows, outage: null }
+    this.#renewedAtMs = +clock.now()
+  }
+
+  /** Publishes the runbook and announces the workers. */
+  static async open(options: SystemOptions): Promise<RehearsalSystem> {
+    const { startAt, openDatabase = openInMemory } = options
+    const db = await openDatabase(startAt)
+    const clock = virtualClock(startAt)
+    const system = new RehearsalSystem(options, db, clock)
+    await publishRunbook(system.engine, { yaml: options.yaml, publishedBy: ACTOR })
+    await setAutomation(system.engine, {
+      runbookName: options.runbook.name,
+      isEnabled: true,
+      actor: ACTOR,
+    })
+    for (const workerId of system.#tenants.keys()) await system.startWorker(workerId)
+    return system
+  }
+
+  async startWorker(workerId: string): Promise<void> {
+    const tenant = this.#tenants.get(workerId)!
+    const alive = new AbortController()
+    const worker = new Worker({
+      workerId,
+      version: manifest.version,
+      bus: busWhileAlive(this.#bus, alive.signal),
+      clock: this.clock,
+      tenant,
+      functions: this.#options.functions,
+      maxParallelism: this.#options.slots,
+      drainMs: 0,
+      onResult: () => {
+        this.#hasResults = true
+      },
+      onError: (error) => void this.errors.push(String(error)),
+    })
+    this.#workers.set(workerId, worker)
+    this.#lives.set(workerId, alive)
+    await worker.sendHello(this.clock.now())
+  }
+
+  /** It dies without a word: its jobs are neither ended nor given back. */
+  async killWorker(workerId: string): Promise<void> {
+    const worker = this.#workers.get(workerId)
+    this.#workers.delete(workerId)
+    this.#lives.get(workerId)?.abort()
+    await worker?.stop()
+  }
+
+  /** A job has ended since the last `settle`. */
+  get hasResults(): boolean {
+    return this.#hasResults
+  }
+
+  get workerIds(): string[] {
+    return [...this.#tenants.keys()]
+  }
+
+  isUp(workerId: string): boolean {
+    return this.#workers.has(workerId)
+  }
+
+  /** Does all that can be done at this moment. */
+  async settle(): Promise<void> {
+    for (;;) {
+      await this.#keepHouse()
+      await this.#calm()
+      this.#hasResults = false
+      for (const worker of this.#workers.values()) await worker.sendResults()
+      let done = (await this.#consume()) + (await runTimers(this.engine))
+      for (const worker of this.#workers.values()) done += await worker.takeJobs()
+      if (done === 0) return
+    }
+  }
+
+  async #consume(): Promise<number> {
+    let handled = 0
+    for (const subscription of [ORCHESTRATOR_EVENTS, WORKER_RESULTS]) {
+      const received = await this.#bus.receive(subscription, CHUNK)
+      if (received.length === 0) continue
+      handled += received.length
+      const outcomes = await handleChunk(this.engine, received)
+      const acked = received.filter((_, index) => outcomes[index] === 'ack')
+      if (acked.length > 0) await this.#bus.ack(acked)
+      for (const [index, message] of received.entries()) {
+        const outcome = outcomes[index]!
+        if (outcome === 'abandon') await this.#bus.abandon([message])
+        else if (typeof outcome === 'object')
+          await this.#bus.deadLetter([message], outcome.deadLetter, outcome.description)
+      }
+    }
+    return handled
+  }
+
+  /** Woken code has run until it waits for the clock again: functions do no I/O here. */
+  async #calm(): Promise<void> {
+    for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate)
+  }
+
+  async #keepHouse(): Promise<void> {
+    this.#rounds += 1
+    const nowMs = +this.clock.now()
+    if (nowMs - this.#renewedAtMs >= this.#bus.leaseMs / 3) {
+      this.#renewedAtMs = nowMs
+      for (const worker of this.#workers.values()) {
+        await worker.renewLeases()
+        await worker.sendHello(this.clock.now())
+      }
+      await this.#bus.sweep()
+    }
+    if (this.#rounds % VACUUM_ROUNDS === 0) await vacuumEmbedded(this.db)
+  }
+
+  async hasMessages(): Promise<boolean> {
+    const { messages } = await this.#bus.depth()
+    return messages.some(({ count }) => count > 0)
+  }
+
+  async tick(): Promise<void> {
+    await tickDueRunbooks(
+      {
+        engine: this.engine,
+        clock: this.clock,
+        sources: { settings: this.#sourceSettings(), open: this.#openSource() },
+        intervalMs: TICK_SEC * 1_000,
+        lanes: 1,
+        newToken: randomUUID,
+        onTick: (report) => void this.ticks.push(report),
+        onError: (error) => void this.errors.push(String(error)),
+      },
+      new AbortController().signal,
+    )
+  }
+
+  #sourceSettings() {
+    return {
+      connection: () => undefined,
+      clock: this.clock,
+      tokens: { get: () => Promise.reject(new Error('a rehearsal has no tokens')) },
+      folder: null,
+      timeoutMs: TICK_SEC * 1_000,
+    }
+  }
+
+  #openSource(): OpenSource {
+    const { columns } = this.#options
+    const { source } = this
+    return async () => {
+      if (source.outage !== null) throw new Error(source.outage)
+      const { rows } = source
+      return {
+        columns: columns.map((name) => ({ name, type: 'text' as const })),
+        rows: (async function* () {
+          for (let at = 0; at < rows.length; at += CHUNK) yield rows.slice(at, at + CHUNK)
+        })(),
+        close: async () => {},
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#bus.close()
+    await this.db.close()
+  }
+}
+
+async function openInMemory(startAt: Date): Promise<Db> {
+  const db = await openPglite()
+  await markDisposable(db)
+  await migrate(db, startAt)
+  await requireClockFits(db, virtualClock(startAt))
+  return db
+}
+
+/** Nothing that a dead worker does reaches the bus. */
+const busWhileAlive = (bus: Bus, dead: AbortSignal): Bus => ({
+  ...bus,
+  publish: async (messages) => (dead.aborted ? undefined : bus.publish(messages)),
+  ack: async (messages) => (dead.aborted ? [] : bus.ack(messages)),
+  abandon: async (messages, delayMs) => (dead.aborted ? undefined : bus.abandon(messages, delayMs)),
+})

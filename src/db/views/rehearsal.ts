@@ -1,0 +1,161 @@
+// What a rehearsal reads: when something is due next, and at its end phases, people, steps and rollbacks. Only for throw-away databases:
+// the statements count rows.
+import type { Queryable } from '../db.ts'
+import { BATCH_IS_FREE } from '../holds.ts'
+import { FAILED_STEPS, PASSED_STEPS } from '../status-lists.ts'
+
+export interface NextMoment {
+  /** When the next wait or phase falls due; null when nothing is scheduled. */
+  readonly at: Date | null
+  /** When the next phase begins. */
+  readonly phaseAt: Date | null
+  /** Steps that wait for a slot or for the end of their job. */
+  readonly unsent: number
+  readonly openBatches: number
+}
+
+export async function findNextMoment(db: Queryable): Promise<NextMoment> {
+  const rows = await db.query<NextMoment>(
+    `with due as (select min(p.due_at) as at from phase_executions p join batches b on b.id = p.batch_id
+                   where p.status = 'pending' and b.status = 'active' and ${BATCH_IS_FREE})
+     select least((select min(wake_at) from waits where wake_at is not null), (select at from due)) as at,
+            (select at from due) as "phaseAt",
+            (select count(*)::int from waits where kind in ('slot', 'job')) as unsent,
+            (select count(*)::int from batches where ended_at is null) as "openBatches"`,
+  )
+  return rows[0]!
+}
+
+export interface RehearsedBatch {
+  readonly id: number
+  readonly startTime: Date | null
+  readonly status: string
+  readonly heldReason: string | null
+  readonly endedAt: Date | null
+  readonly active: number
+  readonly failed: number
+  readonly removed: number
+}
+
+export const listRehearsedBatches = (db: Queryable): Promise<RehearsedBatch[]> =>
+  db.query<RehearsedBatch>(
+    `select id, batch_start_time as "startTime", status, held_reason as "heldReason", ended_at as "endedAt",
+            members_active as active, members_failed as failed, members_removed as removed
+       from batches order by batch_start_time, id`,
+  )
+
+export interface RehearsedPhase {
+  readonly batchId: number
+  readonly name: string
+  readonly status: string
+  readonly dueAt: Date | null
+  readonly startedAt: Date | null
+  readonly endedAt: Date | null
+  readonly members: number
+  readonly failed: number
+  /** From the phase's start to a member's last step, in seconds. */
+  readonly p50Sec: number | null
+  readonly p95Sec: number | null
+  readonly worstSec: number | null
+  /** The last step of anybody. */
+  readonly lastAt: Date | null
+}
+
+export const listRehearsedPhases = (db: Queryable): Promise<RehearsedPhase[]> =>
+  db.query<RehearsedPhase>(
+    `with people as (
+       select s.phase_execution_id as id, s.batch_member_id,
+              extract(epoch from max(s.completed_at) - min(p.dispatched_at))::float8 as sec, max(s.completed_at) as last_at
+         from step_executions s join phase_executions p on p.id = s.phase_execution_id
+        where s.kind = 'phase' and s.dispatched_at is not null and s.completed_at is not null
+        group by 1, 2)
+     select p.batch_id as "batchId", p.phase_name as name, p.status, p.due_at as "dueAt", p.dispatched_at as "startedAt",
+            p.completed_at as "endedAt", p.members_total as members, p.members_failed as failed,
+            percentile_disc(0.5) within group (order by m.sec) as "p50Sec",
+            percentile_disc(0.95) within group (order by m.sec) as "p95Sec", max(m.sec) as "worstSec", max(m.last_at) as "lastAt"
+       from phase_executions p left join people m on m.id = p.id
+      where p.status <> 'superseded'
+      group by p.id order by p.batch_id, p.offset_minutes desc, p.phase_index`,
+  )
+
+export interface RehearsedStep {
+  readonly kind: 'init' | 'phase' | 'rollback' | 'removal'
+  readonly phaseName: string | null
+  readonly stepName: string
+  readonly workerId: string
+  /** Were sent at least once. */
+  readonly ran: number
+  readonly passed: number
+  readonly failed: number
+  readonly attempts: number
+  /** Time in the function, of all attempts. */
+  readonly workSec: number
+}
+
+export const listRehearsedSteps = (db: Queryable): Promise<RehearsedStep[]> =>
+  db.query<RehearsedStep>(
+    `with work as (select step_id, count(*)::int as attempts, coalesce(sum(duration_ms), 0)::float8 / 1000 as sec
+                     from attempts group by 1)
+     select s.kind, p.phase_name as "phaseName", s.step_name as "stepName", s.worker_id as "workerId",
+            count(*) filter (where s.dispatched_at is not null)::int as ran,
+            count(*) filter (where s.status in ${PASSED_STEPS})::int as passed,
+            count(*) filter (where s.status in ${FAILED_STEPS})::int as failed,
+            coalesce(sum(w.attempts), 0)::int as attempts, coalesce(sum(w.sec), 0)::float8 as "workSec"
+       from step_executions s
+       left join phase_executions p on p.id = s.phase_execution_id
+       left join work w on w.step_id = s.id
+      group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
+  )
+
+export interface RolledBackMember {
+  readonly memberId: number
+  readonly memberKey: string
+  readonly data: Readonly<Record<string, unknown>>
+  readonly failedStep: string
+  readonly phaseName: string
+  readonly phaseStartedAt: Date
+  readonly hasFailedUndo: boolean
+}
+
+/** Members whose rollback ran. */
+export const listRolledBackMembers = (db: Queryable): Promise<RolledBackMember[]> =>
+  db.query<RolledBackMember>(
+    `select m.id as "memberId", m.member_key as "memberKey", m.data_json || m.worker_data_json as data,
+            o.step_name as "failedStep", p.phase_name as "phaseName", p.dispatched_at as "phaseStartedAt",
+            bool_or(r.status in ${FAILED_STEPS}) as "hasFailedUndo"
+       from step_executions r
+       join step_executions o on o.id = r.origin_step_id
+       join batch_members m on m.id = o.batch_member_id
+       join phase_executions p on p.id = o.phase_execution_id
+      where r.kind = 'rollback' and r.dispatched_at is not null
+      group by m.id, o.id, p.id order by m.id, o.id`,
+  )
+
+export interface RehearsedName {
+  readonly memberId: number
+  readonly memberKey: string
+}
+
+export const listRehearsedNames = (
+  db: Queryable,
+  memberIds: readonly number[],
+): Promise<RehearsedName[]> =>
+  db.query<RehearsedName>(
+    `select id as "memberId", member_key as "memberKey" from batch_members where id = any($1::bigint[]) order by id`,
+    [[...memberIds]],
+  )
+
+export interface SourceTrouble {
+  readonly kind: string
+  readonly count: number
+  readonly example: string
+}
+
+/** Unusable rows, and changes that wait for a person, by kind. */
+export const listSourceTrouble = (db: Queryable): Promise<SourceTrouble[]> =>
+  db.query<SourceTrouble>(
+    `select kind, count(*)::int as count, min(reason) as example from source_issues group by kind
+     union all
+     select 'review of a ' || kind, count(*)::int, min(reason) from reviews where dismissed_at is null group by kind
+      order by 1`,
+  )

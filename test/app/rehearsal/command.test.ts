@@ -1,0 +1,125 @@
+// `matoolkit runbook rehearse` as people call it: exit codes, formats, the page, and what it says about wrong files.
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { commandsFor } from '../../../src/app/commands/nouns.ts'
+import { rehearsalPage } from '../../../src/app/rehearsal/report-html.ts'
+import { run } from '../../../src/cli/program.ts'
+import { EXIT } from '../../../src/errors.ts'
+import { recordingIo } from '../../cli/recording-io.ts'
+import { example, rehearseText } from './rehearsing.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'rehearsal-'))
+after(() => rmSync(folder, { recursive: true }))
+
+function file(name: string, text: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+async function command(...args: string[]) {
+  const io = recordingIo()
+  const words = ['runbook', 'rehearse', ...args]
+  const exit = await run(words, io, await commandsFor(words))
+  return { exit, out: io.outText(), err: io.errText() }
+}
+
+const runbook = file('first.yaml', example('first-migration.yaml'))
+const members = file('first.csv', example('first-migration.csv'))
+
+describe('runbook rehearse', () => {
+  it('ends with 1 when somebody would fail, and writes the page', async () => {
+    const page = join(folder, 'page.html')
+    const { exit, out, err } = await command(
+      ...[runbook, '--members', members, '-o', 'table', '--report', page],
+    )
+    assert.equal(exit, EXIT.failed)
+    assert.match(
+      out,
+      /^first-migration: not ready\n3 members in 1 batch: 2 migrated, 1 failed, 0 removed/,
+    )
+    assert.match(out, /✗ 1 of 3 members would have failed\./)
+    assert.match(out, /PHASE +DUE .*\n.* prepare .*\n.* cutover /)
+    assert.match(out, /1 time in step create-account of phase prepare: .*domain portion/)
+    assert.match(out, /Who acts: an administrator of the tenant/)
+    assert.match(err, /Wrote the report to .*page\.html/)
+    const html = readFileSync(page, 'utf8')
+    assert.match(html, /<p class="verdict bad">Not ready<\/p>/)
+    assert.equal(statSync(page).mode & 0o077, 0, 'it names people')
+  })
+
+  it('ends with 0 when it is ready, and answers a script with JSON', async () => {
+    const good = file(
+      'good.csv',
+      example('first-migration.csv').replace('@fabricam.', '@fabrikam.'),
+    )
+    const { exit, out } = await command(runbook, '--members', good, '--seed', '3')
+    const { verdict, seed, timeline } = JSON.parse(out)
+    assert.deepEqual([exit, verdict, seed, timeline.length], [EXIT.ok, 'ready', 3, 2])
+  })
+
+  const WRONG: readonly [string, () => string[], RegExp][] = [
+    [
+      'no people',
+      () => [file('u.yaml', example('user-migration.yaml'))],
+      /source is dataverse.*--members/,
+    ],
+    [
+      'a missing member file',
+      () => [runbook],
+      /"first-migration.csv" is not in the runbook's folder/,
+    ],
+    ['a seed that is none', () => [runbook, '--seed', 'x'], /whole number from 1 to/],
+    [
+      'an invalid runbook',
+      () => [file('bad.yaml', 'name: a b'), '--members', members],
+      /errors; the first/,
+    ],
+    [
+      'tenants that are none',
+      () => [runbook, '--members', members, '--tenant', file('t.json', '{"tenants": 1}')],
+      /cannot be used as tenants: tenants: /,
+    ],
+    [
+      'tenants without one for the worker',
+      () => [
+        ...[runbook, '--members', members, '--tenant'],
+        file('two.json', '{"tenants":[{"domains":["a.example"]},{"domains":["b.example"]}]}'),
+      ],
+      /No tenant is for worker "fabrikam-worker": there are a, b/,
+    ],
+    [
+      'a page in place of a folder',
+      () => [runbook, '--members', members, '--report', folder],
+      /it is a folder/,
+    ],
+  ]
+  for (const [what, args, says] of WRONG) {
+    it(`refuses ${what} before it begins`, async () => {
+      const { exit, out, err } = await command(...args())
+      assert.match(err, says)
+      assert.notEqual(exit, EXIT.ok)
+      assert.equal(out, '')
+    })
+  }
+})
+
+describe('the page of a rehearsal', () => {
+  it('needs nothing from elsewhere, and shows names instead of parsing them', async () => {
+    const hostile = 'ben<script>alert(1)</script>@contoso.example'
+    const csv = example('first-migration.csv').replace('ben.brand@contoso.example', hostile)
+    const report = await rehearseText(example('first-migration.yaml'), csv)
+    const page = rehearsalPage(report, 'Europe/Berlin')
+    assert.ok(report.failures.some(({ people }) => people.includes(hostile)))
+    assert.doesNotMatch(page, /<script|<link|<img|https?:\/\/|javascript:/i)
+    assert.match(page, /ben&lt;script&gt;/)
+    assert.match(page, /<html lang="en">/)
+    assert.match(page, /<svg role="img" aria-label="/)
+    for (const { phase } of report.timeline) assert.ok(page.includes(`<td>${phase}</td>`))
+    assert.equal(page.match(/<h1>/g)?.length, 1)
+    assert.match(page, /21:00 (CET|GMT\+1)/, 'times are in the zone of the reader')
+  })
+})

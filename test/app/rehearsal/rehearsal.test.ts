@@ -1,0 +1,174 @@
+// Rehearsals from end to end: the examples are ready, mistakes are found, and the same seed gives the same report.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { RehearsalReport } from '../../../src/app/rehearsal/report.ts'
+import { guidOf } from '../../../src/sandbox/identity.ts'
+import { example, firstRows, rehearseText } from './rehearsing.ts'
+
+const GROUP_ROWS = `RemediationId,Action,GroupId,UserId,ShouldBeMember
+1,Add-EntraGroupMember,${guidOf('g')},${guidOf('u1')},true
+2,Remove-EntraGroupMember,${guidOf('g')},${guidOf('u2')},false`
+
+const USER_ROWS = `SourceObjectId,DisplayName,SourceUpn,TargetUpn,MailNickname,Aliases,CutoverTime
+1,Ada Adler,ada@fabrikam.example,ada@contoso.example,ada,a.adler@contoso.example,2030-03-01T20:00:00Z
+2,Ben Brand,ben@fabrikam.example,ben@contoso.example,ben,b.brand@contoso.example;bb@contoso.example,2030-03-01T20:00:00Z`
+
+describe('rehearsals of the examples', () => {
+  const EXAMPLES: readonly [string, string, people: number, calls: RegExp][] = [
+    ['full-migration.yaml', firstRows(example('full-migration.csv'), 2), 2, /Set-MigrationUser/],
+    ['user-migration.yaml', USER_ROWS, 2, /POST \/v1\.0\/users$/m],
+    ['group-membership.yaml', GROUP_ROWS, 2, /DELETE/],
+    [
+      'first-migration.yaml',
+      example('first-migration.csv').replace('@fabricam.', '@fabrikam.'),
+      3,
+      /PATCH \/v1\.0\/users\/\*/,
+    ],
+  ]
+  for (const [file, csv, people, calls] of EXAMPLES) {
+    it(`${file} is ready`, async () => {
+      const report = await rehearseText(example(file), csv)
+      assert.deepEqual([report.verdict, report.reasons, report.warnings], ['ready', [], []])
+      assert.deepEqual(report.members, { total: people, passed: people, failed: 0, removed: 0 })
+      assert.match(report.calls.operations.map(({ operation }) => operation).join('\n'), calls)
+      assert.ok(report.timeline.every(({ status }) => status === 'completed'))
+      assert.deepEqual(report.rollbacks, { ran: 0, failed: 0, notRestored: [] })
+      assert.deepEqual(report.failures, [])
+      if (file === 'full-migration.yaml') assertThreeWeeks(report)
+    })
+  }
+})
+
+/** Phases start to the second, and polls take their time. */
+function assertThreeWeeks({ timeline }: RehearsalReport): void {
+  assert.deepEqual(
+    timeline.map(({ phase, startedAt, gapSec }) => [phase, startedAt, gapSec]),
+    [
+      ['pre-stage', '2030-02-15T20:00:00.000Z', 13 * 86_400],
+      ['verify', '2030-02-28T20:00:00.000Z', 86_400],
+      ['cutover', '2030-03-01T20:00:00.000Z', 7 * 86_400],
+      ['aftercare', '2030-03-08T20:00:00.000Z', null],
+    ],
+  )
+  const cutover = timeline[2]!
+  assert.ok(cutover.p50Sec! >= 600, 'Exchange needs ten minutes to complete a move')
+  assert.ok(cutover.worstSec! >= cutover.p95Sec! && cutover.p95Sec! >= cutover.p50Sec!)
+  assert.ok(cutover.tenTimesSec! >= cutover.worstSec!)
+}
+
+describe('a rehearsal', () => {
+  it('gives the same report for the same seed', async () => {
+    const run = (seed: number) =>
+      rehearseText(example('first-migration.yaml'), example('first-migration.csv'), { seed })
+    const [one, two] = [await run(7), await run(7)]
+    assert.equal(one.seed, 7)
+    assert.deepEqual(one, two)
+  })
+
+  it('says who would fail, why and what to do', async () => {
+    const report = await rehearseText(
+      example('first-migration.yaml'),
+      example('first-migration.csv'),
+    )
+    assert.equal(report.verdict, 'not ready')
+    assert.deepEqual(report.reasons, ['1 of 3 members would have failed.'])
+    const [failure, ...others] = report.failures
+    assert.deepEqual(others, [])
+    assert.deepEqual(
+      [failure!.phase, failure!.step, failure!.count],
+      ['prepare', 'create-account', 1],
+    )
+    assert.deepEqual(failure!.people, ['ben.brand@contoso.example'])
+    assert.match(failure!.message, /domain portion of the userPrincipalName/)
+    assert.match(failure!.remedy!, /Verify the domain in the tenant/)
+    assert.deepEqual(report.neverRan, [])
+  })
+
+  it('sees unusable rows', async () => {
+    const csv = `${example('first-migration.csv').replace('@fabricam.', '@fabrikam.').trimEnd()}\nzoe@contoso.example,Zoe,zoe,zoe@fabrikam.example,soon\n`
+    const report = await rehearseText(example('first-migration.yaml'), csv)
+    assert.equal(report.verdict, 'not ready')
+    assert.match(report.reasons.join('\n'), /^1 row cannot be used \(.+\): .*soon/)
+    assert.equal(report.members.total, 3)
+    assert.equal(report.members.failed, 0)
+  })
+
+  it('takes functions of the site for granted, and says so', async () => {
+    const yaml = example('first-migration.yaml').replace('Enable-EntraUser', 'Open-OurAccount')
+    const csv = firstRows(example('first-migration.csv'), 1)
+    const report = await rehearseText(yaml, csv)
+    assert.equal(report.members.failed, 0)
+    assert.match(report.assumptions.join('\n'), /Open-OurAccount is not a standard function/)
+    assert.equal(report.verdict, 'ready with warnings')
+    assert.match(report.warnings.join('\n'), /UNKNOWN_FUNCTION/)
+  })
+})
+
+describe('rollbacks', () => {
+  const NEWCOMERS = guidOf('newcomers')
+  const yaml = (undo: string) => `name: wave
+data_source:
+  type: csv
+  path: people.csv
+  primary_key: Upn
+  batch_time_column: Start
+  columns: [Upn, Start]
+phases:
+  - name: prepare
+    offset: T-0
+    steps:
+      - name: join
+        worker_id: contoso-worker
+        function: Add-EntraGroupMember
+        params: {GroupId: ${NEWCOMERS}, UserId: "{{Upn}}"}
+        on_failure: take-back
+      - name: wait
+        worker_id: contoso-worker
+        function: Test-EntraAttributeMatch
+        params: {UserId: "{{Upn}}", AttributeName: department, ExpectedValue: Sales}
+        poll: {interval: 1m, timeout: 3m}
+        on_failure: take-back
+rollbacks:
+  take-back:
+    - name: undo
+      worker_id: contoso-worker
+      function: ${undo}
+`
+  const csv = 'Upn,Start\nada@contoso.example,2030-03-01T20:00:00Z\n'
+  const tenantSeed = {
+    tenants: [
+      {
+        domains: ['contoso.example'],
+        users: [{ userPrincipalName: 'ada@contoso.example' }],
+        groups: [{ id: NEWCOMERS, displayName: 'Newcomers' }],
+      },
+    ],
+  }
+
+  it('that forget something are found by comparing the tenant', async () => {
+    const undo = 'Revoke-EntraUserSessions\n      params: {UserId: "{{Upn}}"}'
+    const report = await rehearseText(yaml(undo), csv, { tenantSeed })
+    assert.equal(report.verdict, 'not ready')
+    assert.match(report.reasons.join('\n'), /1 rollback did not restore the tenant/)
+    assert.deepEqual(report.rollbacks, {
+      ran: 1,
+      failed: 0,
+      notRestored: [
+        {
+          member: 'ada@contoso.example',
+          phase: 'prepare',
+          failedStep: 'wait',
+          differences: ['ada@contoso.example in contoso: groups was empty and is "Newcomers".'],
+        },
+      ],
+    })
+  })
+
+  it('that undo everything are not reported', async () => {
+    const undo = `Remove-EntraGroupMember\n      params: {GroupId: ${NEWCOMERS}, UserId: "{{Upn}}"}`
+    const report = await rehearseText(yaml(undo), csv, { tenantSeed })
+    assert.equal(report.members.failed, 1)
+    assert.deepEqual(report.rollbacks, { ran: 1, failed: 0, notRestored: [] })
+    assert.doesNotMatch(report.reasons.join('\n'), /rollback/)
+  })
+})
