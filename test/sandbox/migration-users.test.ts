@@ -220,7 +220,7 @@ describe('migration batches', () => {
       await newBatch(under, bytes(2), 'one more'),
       400,
       'MaximumNumberOfBatchesReachedException',
-      /100/,
+      /maximum number of migration batches is already running/,
     )
   })
 

@@ -28,17 +28,16 @@ const ACCESS: readonly ErrorEntry[] = [
     id: 'graph-app-unknown',
     when: code(/^Authorization_IdentityNotFound$/),
     example:
-      'Microsoft Graph returned 403 Authorization_IdentityNotFound: The identity of the calling application could not be established.',
+      'Microsoft Graph returned 401 Authorization_IdentityNotFound: The identity of the calling application could not be established.',
     means: 'The tenant does not know the app.',
     actor: 'tenant_administrator',
     todo: 'Give admin consent to the app in this tenant, or correct MATOOLKIT_TENANT_ID.',
     retry: 'after_fix',
-    source: AUTH,
-    isUnconfirmed: true,
+    source: 'github.com/microsoftgraph/microsoft-graph-docs-contrib/issues/5413',
   },
   {
     id: 'graph-token-refused',
-    when: graph({ status: [401] }),
+    when: graph({ status: [401], code: /^(?!Authorization_IdentityNotFound$)/ }),
     example:
       'Microsoft Graph returned 401 InvalidAuthenticationToken: Access token has expired or is not yet valid.',
     means: 'Graph refused the token twice, the second one fresh.',

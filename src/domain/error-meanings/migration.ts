@@ -316,13 +316,37 @@ const SETUP: readonly ErrorEntry[] = [
     id: 'move-too-many-batches',
     when: { says: /MaximumNumberOfBatches|maximum number of (?:migration )?batches/i },
     example:
-      'Exchange Online returned 400 MaximumNumberOfBatchesReachedException: There are 100 migration batches already.',
+      'Exchange Online returned 400 MaximumNumberOfBatchesReachedException: The maximum number of migration batches is already running. Please remove a batch before you add another one.',
     means: 'The tenant has as many migration batches as Exchange allows, about 100.',
     actor: 'operator',
     todo: 'Remove finished batches: Remove-MigrationBatch; use one batch a wave.',
     retry: 'after_fix',
-    source: 'techcommunity.microsoft.com/t5/exchange-team-blog/…/ba-p/609393',
-    isUnconfirmed: true,
+    source:
+      'techcommunity.microsoft.com/blog/exchange/the-100-migration-batches-limit-and-how-to-not-run-into-it/609393',
+  },
+  {
+    id: 'migration-job-name-used',
+    when: { says: /duplicateDisplayNameJob/ },
+    example:
+      'Microsoft Graph returned 422 BadArgument: Error in data field displayName: duplicateDisplayNameJob.',
+    means: 'A migration job of this name exists, perhaps a cancelled one.',
+    actor: 'runbook_author',
+    todo: 'Give another Name.',
+    retry: 'after_fix',
+    source:
+      'learn.microsoft.com/troubleshoot/microsoft-365/admin/orchestrated-migration/resolve-orchestrated-migration-errors',
+  },
+  {
+    id: 'migration-job-date-past',
+    when: { says: /completeAfterDateTime.*minThresholdFailed/s },
+    example:
+      'Microsoft Graph returned 422 BadArgument: Error in data field completeAfterDateTime: minThresholdFailed.',
+    means: 'The date of the migration job is not in the future.',
+    actor: 'operator',
+    todo: 'Give a later CompleteAfter.',
+    retry: 'after_fix',
+    source:
+      'learn.microsoft.com/troubleshoot/microsoft-365/admin/orchestrated-migration/resolve-orchestrated-migration-errors',
   },
   {
     id: 'move-batch-running',

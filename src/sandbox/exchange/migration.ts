@@ -68,7 +68,7 @@ export function newBatch(call: SandboxCall, parameters: Parameters): Output {
   if (migrationBatches.length >= BATCHES_MAX)
     throw refused(
       'MaximumNumberOfBatchesReachedException',
-      `There are ${BATCHES_MAX} migration batches already.`,
+      'The maximum number of migration batches is already running. Please remove a batch before you add another one.',
     )
   if (!migrationEndpoints.some((one) => isSameAddress(one.name, endpoint)))
     throw noObject(call, endpoint)

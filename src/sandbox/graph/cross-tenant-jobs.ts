@@ -33,6 +33,10 @@ const JOB: PropertyKind = {
 
 const conflict = (message: string) => new GraphRefusal(409, 'Conflict', message)
 
+/** As in "Resolve errors during orchestrated migration". */
+const badArgument = (field: string, reason: string) =>
+  new GraphRefusal(422, 'BadArgument', `Error in data field ${field}: ${reason}.`)
+
 const invalid = (name: string) => badRequest(`Invalid value specified for property '${name}'.`)
 
 function jobOf({ tenant, params }: SandboxCall): CrossTenantJob {
@@ -55,7 +59,7 @@ export function makeJob(call: SandboxCall): SandboxResponse {
   const { tenant, now } = call
   const asked = askedFor(call)
   if (tenant.state.crossTenantJobs.some((one) => one.displayName === asked.displayName))
-    throw conflict(`A migration job named '${asked.displayName}' already exists.`)
+    throw badArgument('displayName', 'duplicateDisplayNameJob')
   const at = now.toISOString()
   const job: CrossTenantJob = {
     id: guidOf(tenant.id, 'job', asked.displayName),
@@ -106,7 +110,7 @@ function settingsIn({ exchangeSettings: given }: JsonObject, isNeeded: boolean) 
 function dateIn({ completeAfterDateTime: given }: JsonObject, now: Date): string {
   const at = typeof given === 'string' ? Date.parse(given) : Number.NaN
   if (Number.isNaN(at)) throw invalid('completeAfterDateTime')
-  if (at < +now) throw badRequest("'completeAfterDateTime' can't be set in the past.")
+  if (at < +now) throw badArgument('completeAfterDateTime', 'minThresholdFailed')
   return new Date(at).toISOString()
 }
 

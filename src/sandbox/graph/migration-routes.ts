@@ -51,7 +51,7 @@ export const MIGRATION_ROUTES: readonly GraphRoute[] = [
     path: JOBS,
     permissions: WRITE,
     about:
-      '201. Up to 100 people of this tenant; a date in the future; `exchangeSettings` with mailboxes. 409 for a name in use. Waits to be validated.',
+      '201. Up to 100 people of this tenant; a date in the future; `exchangeSettings` with mailboxes. 422 for a name in use or a date in the past. Waits to be validated.',
     handle: jobs.makeJob,
   },
   {

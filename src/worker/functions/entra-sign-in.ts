@@ -21,13 +21,14 @@ const NEVER_SET = 'matoolkit: this password was never set'
 export const resetEntraPassword = defineFunction({
   name: 'Reset-EntraPassword',
   description:
-    'Gives a user a new password, which only the vault knows. Administrators need a higher role of the app. Not for people whose passwords come from another directory.',
+    "Gives a user a new password, which only the vault knows. Administrators need a higher role of the app. Not for people whose passwords come from another directory. Unconfirmed: whether the app also needs the role User Administrator; Microsoft's pages differ.",
   parameters: z.strictObject({
     UserId: userId,
     ForceChangePasswordNextSignIn: z.boolean().default(true),
   }),
   result: reset,
-  // user-update: the least permission for passwordProfile.
+  // The least permission for passwordProfile. The user resource type asks an app for the role User Administrator too; the page on updating a
+  // user asks for the permission only.
   permissions: { graph: ['User-PasswordProfile.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
   undo: 'There is none: the former password is not known.',

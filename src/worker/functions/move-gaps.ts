@@ -180,7 +180,10 @@ function licenceGaps({ isLicensedAtSource }: WantedMove, { plans }: TargetFacts)
   ]
 }
 
-/** Sizes of mailboxes by plan: "Exchange Online limits", learn.microsoft.com. */
+/**
+ * Sizes of mailboxes by plan: 50 GB with E1, 100 GB with E3 and E5, 2 GB for Kiosk, by copies of Microsoft's page "Exchange Online limits" of 2017
+ * and 2021. Whether Plan 1 has more by now is unconfirmed.
+ */
 const QUOTAS_GB: Readonly<Record<string, number>> = {
   EXCHANGE_S_ENTERPRISE: 100,
   EXCHANGE_S_STANDARD: 50,

@@ -61,7 +61,7 @@ export const FILE_CASES: Readonly<Record<string, Case>> = {
     wrong: { SourceEndpoint: '' },
     missing: {
       params: { CompleteAfter: '2020-01-01T00:00:00Z' },
-      says: /can't be set in the past/,
+      says: /completeAfterDateTime: minThresholdFailed/,
     },
   },
   'Start-CrossTenantMigrationJob': {
