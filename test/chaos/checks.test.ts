@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'
 import { ROOT } from '../cli/processes.ts'
-import { outOfOrder, repeatedJobs } from './checks.ts'
+import { outOfOrder, repeatedJobs, tooLate, tooSlow } from './checks.ts'
 import type { Effect, Noticed } from './journal.ts'
 import { CHAOS_MODES } from './modes.ts'
 
@@ -88,6 +88,24 @@ describe('chaos checks: order', () => {
       begin('step-1', 2, 4, 'create'),
     ]
     assert.deepEqual(outOfOrder(fine), [])
+  })
+})
+
+describe('chaos checks: times', () => {
+  it('compare the best of both kinds, and say all of them when the limit is passed', () => {
+    const fine = tooSlow('many', [900, 300], 'one', [200, 700], 1.5)
+    assert.deepEqual(fine, { ms: 300, baselineMs: 200, ratio: 1.5, findings: [] })
+    const { findings } = tooSlow('many', [900, 302], 'one', [200, 700], 1.5)
+    assert.deepEqual(findings, [
+      'many took 1.51 times as long as one (900, 302 ms; 200, 700 ms), 1.5 is the limit',
+    ])
+  })
+
+  it('find a late start', () => {
+    assert.deepEqual(tooLate('a phase', 2_000, 2_000), [])
+    assert.deepEqual(tooLate('a phase', 2_001, 2_000), [
+      'a phase started 2001 ms late, 2000 ms is the limit',
+    ])
   })
 })
 

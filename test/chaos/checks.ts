@@ -162,3 +162,28 @@ export async function unhealthy(db: Db): Promise<string[]> {
     ...failed.map(({ id, failed: count }) => `batch ${id} has ${count} failed members`),
   ]
 }
+
+interface Slowness {
+  readonly ms: number
+  readonly baselineMs: number
+  readonly ratio: number
+  readonly findings: readonly string[]
+}
+
+/** Compares the best times of two kinds of runs, which take turns: what a time has above the best is what the machine did besides. */
+export function tooSlow(
+  what: string,
+  times: readonly number[],
+  than: string,
+  baseline: readonly number[],
+  ratioMax: number,
+): Slowness {
+  const ms = Math.min(...times)
+  const baselineMs = Math.min(...baseline)
+  const ratio = Math.round((ms / baselineMs) * 100) / 100
+  const said = `${what} took ${ratio} times as long as ${than} (${times.join(', ')} ms; ${baseline.join(', ')} ms), ${ratioMax} is the limit`
+  return { ms, baselineMs, ratio, findings: ratio <= ratioMax ? [] : [said] }
+}
+
+export const tooLate = (what: string, lateMs: number, mostMs: number): string[] =>
+  lateMs <= mostMs ? [] : [`${what} started ${lateMs} ms late, ${mostMs} ms is the limit`]

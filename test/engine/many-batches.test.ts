@@ -10,7 +10,7 @@ import { people, story, type World } from '../scenarios/world.ts'
 const YAML = runbook('wave', { 'prepare T-0': [step('create'), step('tag')] })
 const MEMBERS = 4
 const STEPS = 2
-/** Sixteen batches at a time. */
+/** Enough for sixteen batches at a time. */
 const WINDOW = 16 * MEMBERS
 
 interface Counts {

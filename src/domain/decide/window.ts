@@ -59,10 +59,11 @@ const WITH_RESULT: ReadonlySet<AttemptRecord['outcome']> = new Set([
 ])
 
 /**
- * Batches that have a worker's slots at the same time. With more, each would have a few slots, and nearly every job its own
- * transaction: 300 batches took 35 times as long as one with the same members. So they take turns with larger blocks.
+ * Batches that have a worker's slots at the same time; more take turns. Batches share transactions, but each still costs a draft and a
+ * row of counters there: with 64 a chunk of results has some eight members of each. With 16 each took longer to begin, and slots
+ * were free for longer between two turns.
  */
-const SHARERS_MAX = 16
+const SHARERS_MAX = 64
 
 /** The rivals that a batch need count: from here on they take turns. */
 export const RIVALS_MAX = SHARERS_MAX

@@ -111,29 +111,29 @@ describe('while more batches wait than may share', () => {
   const nobody = new Map<number, number>()
   const given = (share: ReadonlyMap<number, number>) => [...share].filter(([, slots]) => slots > 0)
 
-  it('sixteen have a block each', () => {
-    const share = given(shareSlots(1_600, waiting, nobody))
+  it('64 have a block each', () => {
+    const share = given(shareSlots(6_400, waiting, nobody))
     assert.deepEqual(
       share,
-      waiting.slice(0, 16).map((id) => [id, 100]),
+      waiting.slice(0, 64).map((id) => [id, 100]),
     )
   })
 
   it('the turn goes round, so that nobody waits for a second block before all have had one', () => {
     const turns: number[] = []
-    for (let round = 0; round < 20; round++) {
-      const share = shareSlots(1_600, waiting, nobody, { lastServed: turns.at(-1) ?? 0 })
+    for (let round = 0; round < 5; round++) {
+      const share = shareSlots(6_400, waiting, nobody, { lastServed: turns.at(-1) ?? 0 })
       turns.push(...given(share).map(([id]) => id))
     }
     assert.deepEqual(turns.slice(0, 300), waiting)
   })
 
   it('a part of a block waits until it has grown, or until a timer looks', () => {
-    const out = new Map([[1, 1_560]])
-    assert.deepEqual(given(shareSlots(1_600, waiting, out, { blocks: 'large' })), [])
-    assert.deepEqual(given(shareSlots(1_600, waiting, out)), [[2, 40]])
-    const half = new Map([[1, 1_550]])
-    assert.deepEqual(given(shareSlots(1_600, waiting, half, { blocks: 'large' })), [[2, 50]])
+    const out = new Map([[1, 6_360]])
+    assert.deepEqual(given(shareSlots(6_400, waiting, out, { blocks: 'large' })), [])
+    assert.deepEqual(given(shareSlots(6_400, waiting, out)), [[2, 40]])
+    const half = new Map([[1, 6_350]])
+    assert.deepEqual(given(shareSlots(6_400, waiting, half, { blocks: 'large' })), [[2, 50]])
   })
 })
 
@@ -145,7 +145,7 @@ describe('slots to reuse', () => {
     ['all, when far below the fair share', [100, 1, 10, 4], 4],
     ['one, with as many batches as slots', [2, 1, 0, 1], 1],
     ['all for members who have begun, while batches take turns', [2, 9, 0, 1], 1],
-    ['the same with 17 batches and many slots', [1_000, 16, 0, 62], 62],
+    ['the same with 65 batches and many slots', [1_000, 64, 0, 62], 62],
   ]
   for (const [name, given, wanted] of rows) {
     it(name, () => assert.equal(slotsToReuse(...given), wanted))
