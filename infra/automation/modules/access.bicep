@@ -1,0 +1,126 @@
+// Who may do what: the table in infra/README.md. A worker receives only from its own subscription, which it brings along.
+param serviceBusName string
+param keyVaultName string
+param principalIds object
+param workerIds string[]
+
+var roleIds = {
+  sender: '69a216fc-b8fb-44d8-bc22-1f3c2cd27a39'
+  receiver: '4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0'
+  secretsOfficer: 'b86a8fe4-44ce-4948-aee5-eccb2c155cd7'
+  secretsUser: '4633458b-17de-408a-b874-0445c86b69e6'
+}
+var databaseRoles = ['scheduler', 'orchestrator', 'api']
+
+resource namespace 'Microsoft.ServiceBus/namespaces@2024-01-01' existing = {
+  name: serviceBusName
+
+  resource events 'topics' existing = {
+    name: 'orchestrator-events'
+    resource ours 'subscriptions' existing = { name: 'orchestrator' }
+  }
+  resource jobs 'topics' existing = { name: 'worker-jobs' }
+  resource results 'topics' existing = {
+    name: 'worker-results'
+    resource ours 'subscriptions' existing = { name: 'orchestrator' }
+  }
+}
+
+resource vault 'Microsoft.KeyVault/vaults@2024-11-01' existing = {
+  name: keyVaultName
+  resource jobKey 'secrets' existing = { name: 'job-key' }
+}
+
+// Every process with the database forwards messages of its outbox, whoever wrote them.
+resource sendEvents 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for role in databaseRoles: {
+    scope: namespace::events
+    name: guid(namespace::events.id, role, roleIds.sender)
+    properties: {
+      principalId: principalIds[role]
+      principalType: 'ServicePrincipal'
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds.sender)
+    }
+  }
+]
+
+resource sendJobs 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for role in databaseRoles: {
+    scope: namespace::jobs
+    name: guid(namespace::jobs.id, role, roleIds.sender)
+    properties: {
+      principalId: principalIds[role]
+      principalType: 'ServicePrincipal'
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds.sender)
+    }
+  }
+]
+
+resource receiveEvents 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  scope: namespace::events::ours
+  name: guid(namespace::events::ours.id, 'orchestrator', roleIds.receiver)
+  properties: {
+    principalId: principalIds.orchestrator
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds.receiver)
+  }
+}
+
+resource receiveResults 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  scope: namespace::results::ours
+  name: guid(namespace::results::ours.id, 'orchestrator', roleIds.receiver)
+  properties: {
+    principalId: principalIds.orchestrator
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds.receiver)
+  }
+}
+
+resource sendResults 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for workerId in workerIds: {
+    scope: namespace::results
+    name: guid(namespace::results.id, workerId, roleIds.sender)
+    properties: {
+      principalId: principalIds[workerId]
+      principalType: 'ServicePrincipal'
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds.sender)
+    }
+  }
+]
+
+// Whoever decides signs jobs.
+resource readJobKey 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for role in databaseRoles: {
+    scope: vault::jobKey
+    name: guid(vault::jobKey.id, role, roleIds.secretsUser)
+    properties: {
+      principalId: principalIds[role]
+      principalType: 'ServicePrincipal'
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds.secretsUser)
+    }
+  }
+]
+
+// Functions store the passwords that they make.
+resource storeSecrets 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for workerId in workerIds: {
+    scope: vault
+    name: guid(vault.id, workerId, roleIds.secretsOfficer)
+    properties: {
+      principalId: principalIds[workerId]
+      principalType: 'ServicePrincipal'
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds.secretsOfficer)
+    }
+  }
+]
+
+// Only counts messages; no program in a container can use this identity (worker-app.bicep).
+resource scale 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  scope: namespace
+  name: guid(namespace.id, 'scaler', roleIds.receiver)
+  properties: {
+    principalId: principalIds.scaler
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds.receiver)
+  }
+}
