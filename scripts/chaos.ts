@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import type { ChaosMode } from '../test/chaos/mode.ts'
 import { CHAOS_MODES, chaosMode } from '../test/chaos/modes.ts'
 
-const DEFAULTS_WIDTH = 10
+const DEFAULTS_WIDTH = 11
 const NAME_WIDTH = Math.max(...CHAOS_MODES.map(({ name }) => name.length)) + 2
 const USAGE = `Usage: npm run chaos -- [--mode kills] [--minutes n] [--members n] [--seed n] [--json]
 

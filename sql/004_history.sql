@@ -44,6 +44,16 @@ create index events_of_member on events (batch_member_id, id) where batch_member
 -- does not write it.
 create index events_of_course on events (batch_id, id) where entity in ('batch', 'phase');
 
+-- A transaction has its number before its events have theirs. Otherwise a reader that finds a gap takes the transaction behind it for a
+-- later one, does not wait for it, and the event is never seen by those who listen (src/api/events/gapless-reader.ts).
+create function number_transaction() returns trigger language plpgsql as $$
+begin
+  perform pg_current_xact_id();
+  return null;
+end
+$$;
+create trigger number_before_events before insert on events for each statement execute function number_transaction();
+
 -- What is known of the time that a restore from a backup undid.
 create index events_before_restore on events (job_id, id) where event = 'result_before_restore';
 

@@ -12,6 +12,7 @@ import type { Db, Queryable } from '../../src/db/db.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { createLog } from '../../src/log.ts'
 import { openTestPostgres, type TestDatabase } from '../databases.ts'
+import { collectGarbage } from '../scheduler/sources/under-test.ts'
 
 const START = new Date('2026-03-02T08:00:00Z')
 /** Longer than the feed waits for any gap. */
@@ -253,6 +254,76 @@ describe('live events', () => {
     assert.match(String((await last).value), /live again/)
     gone.abort()
     quick.leave()
+  })
+
+  it('200 listeners that stop reading cost a page each, and the others continue', async () => {
+    const clock = steppedClock()
+    const feed = open(clock)
+    const quick = listenTo(feed, { batchId: 7 })
+    const gone = new AbortController()
+    const slow = Array.from({ length: 200 }, (_, index) => {
+      const caller = { person: `person ${index}`, tokenEndsAt: null }
+      const selection = { batchId: 7 }
+      const stream = feed.listen({ ...caller, selection, after: null, signal: gone.signal })
+      return stream.frames[Symbol.asyncIterator]()
+    })
+    for (const one of slow) await one.next()
+    const pending = slow.map((one) => one.next())
+    await clock.step()
+    collectGarbage()
+    const before = process.memoryUsage().heapUsed
+    // In transactions of 1,000: 8 MB of events in all, of which each listener may keep a page.
+    for (let round = 0; round < 4; round++) {
+      await database.db.query(
+        `insert into events (at, batch_id, entity, event, actor, because)
+         select $1, 7, 'batch', 'noted', 'test', $2 || n from generate_series(1, 1000) as n`,
+        [START, 'x'.repeat(2_000)],
+      )
+      await quick.heardBy(clock, (round + 1) * 1_000)
+    }
+    const kept = await Promise.all(pending)
+    for (const [index, one] of slow.entries()) kept[index] = await one.next()
+    collectGarbage()
+    const grownMb = (process.memoryUsage().heapUsed - before) / 2 ** 20
+    assert.ok(kept.every(({ done }) => !done))
+    assert.ok(grownMb < 60, `the heap grew by ${Math.round(grownMb)} MB`)
+    gone.abort()
+    quick.leave()
+  })
+
+  it('a live listener gets every event of many writers, the last ones too', async () => {
+    const [writers, transactions] = [6, 60]
+    const clock = steppedClock()
+    const listener = listenTo(open(clock), { batchId: 9 })
+    await clock.step()
+    const pool = await openPostgres({ url: database.url!, poolSize: writers })
+    // Ids are given out in one order and committed in another; every fifth transaction is rolled back.
+    const write = async (writer: number) => {
+      for (let turn = 0; turn < transactions; turn++) {
+        const isLost = (writer + turn) % 5 === 0
+        const writing = pool.transaction(async (tx) => {
+          await note(tx, `${writer} ${turn} a`, 9)
+          for (let wait = 0; wait < (writer * turn) % 7; wait++) await tx.query('select 1')
+          await note(tx, `${writer} ${turn} b`, 9)
+          if (isLost) throw new Error('rolled back')
+        })
+        await (isLost ? assert.rejects(writing) : writing)
+        // One of them turns the clock: faster than its transactions, the feed would give up waiting for them.
+        if (writer === 0) await clock.step()
+      }
+    }
+    await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)))
+    const rows = await database.db.query<{ because: string }>(
+      'select because from events where batch_id = 9 order by id',
+    )
+    await listener.heardBy(clock, rows.length)
+    assert.equal(rows.length, (2 * (writers * transactions * 4)) / 5)
+    assert.deepEqual(
+      listener.received(),
+      rows.map(({ because }) => because),
+    )
+    listener.leave()
+    await pool.close()
   })
 
   it('a stream that is never read is cut after its time', async () => {

@@ -5,6 +5,7 @@ import { cutTenantMode } from './modes/cut-tenant.ts'
 import { databaseDown } from './modes/database-down.ts'
 import { diskFullMode } from './modes/disk-full.ts'
 import { freeze } from './modes/freeze.ts'
+import { hangingSourcesMode } from './modes/hanging-sources.ts'
 import { restoreMode } from './modes/restore.ts'
 import { giantMode, manyBatchesMode, memoryMode } from './modes/sizes.ts'
 
@@ -23,6 +24,7 @@ export const CHAOS_MODES: readonly [ChaosMode, ...ChaosMode[]] = [
   cutTenantMode,
   diskFullMode,
   restoreMode,
+  hangingSourcesMode,
   manyBatchesMode,
   giantMode,
   memoryMode,

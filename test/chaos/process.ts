@@ -20,6 +20,8 @@ import { RunbookCache } from '../../src/engine/runbook-cache.ts'
 import { WorkerPace } from '../../src/engine/worker-pace.ts'
 import { MatoolkitError, messageOf } from '../../src/errors.ts'
 import { makeOrchestrator } from '../../src/orchestrator/orchestrator.ts'
+import { makeScheduler } from '../../src/scheduler/scheduler.ts'
+import { makeSourceTokens, openSource } from '../../src/scheduler/sources/source.ts'
 import { everyLoop, type Service } from '../../src/service.ts'
 import { isTransient } from '../../src/transient.ts'
 import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
@@ -30,7 +32,7 @@ import { type Journal, openJournal } from './journal.ts'
 import { makeOperators } from './operators.ts'
 import { effectFunction, WORKER_ID } from './runbooks.ts'
 
-export type Role = 'orchestrator' | 'worker' | 'operators'
+export type Role = 'orchestrator' | 'worker' | 'operators' | 'scheduler'
 
 /** The parameters of a process. */
 export interface Part {
@@ -50,6 +52,14 @@ export interface Part {
   readonly heapMb?: number
   /** Of a worker: how large its results are. */
   readonly resultBytes?: number
+  /** Of a scheduler: the folder of its CSV files, the connections of the others by variable, and its times. */
+  readonly sources?: {
+    readonly folder: string
+    readonly connections: Readonly<Record<string, string>>
+    readonly intervalMs: number
+    readonly timeoutMs: number
+    readonly lanes: number
+  }
   /** Of a worker that runs the real functions in this tenant. */
   readonly tenant?: {
     readonly url: string
@@ -169,6 +179,7 @@ async function servicesOf(
         onError,
       }),
     ],
+    scheduler: () => [schedulerOf(part.sources!, engine, clock, onError)],
     operators: () => [
       makeOperators({
         engine,
@@ -182,6 +193,21 @@ async function servicesOf(
   const time = databaseClockLoop({ db, clock, maxSkewMs: 30_000, onReport: () => {}, onError })
   const disk = part.minFreeMb === undefined ? [] : diskServices(part, engine, onError)
   return [time, ...disk, ...part.roles.flatMap((role) => make[role]())]
+}
+
+function schedulerOf(
+  { folder, connections, intervalMs, timeoutMs, lanes }: NonNullable<Part['sources']>,
+  engine: Engine,
+  clock: Clock,
+  onError: (error: unknown) => void,
+): Service {
+  const connection = (name: string) => connections[name]
+  const settings = { connection, clock, tokens: makeSourceTokens(clock), folder, timeoutMs }
+  return makeScheduler({
+    ...{ engine, clock, intervalMs, lanes, newToken: randomUUID, onError },
+    sources: { settings, open: openSource },
+    onTick: () => {},
+  })
 }
 
 const RESTORE_LOOK_MS = 1_000

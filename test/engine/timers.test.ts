@@ -1,9 +1,9 @@
-// Ten thousand timers that fall due in the same second are handled in one call, in chunks, with as many statements as the chunks
+// Thousands of timers that fall due in the same second are handled in a few calls, in chunks, with as many statements as the chunks
 // need.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Db } from '../../src/db/db.ts'
-import { settleLostJobs } from '../../src/engine/timers.ts'
+import { fillWorkers, settleLostJobs, wakeWaits } from '../../src/engine/timers.ts'
 import { openTestPostgres } from '../databases.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { batchOf, runbook, step } from '../scenarios/looking.ts'
@@ -52,6 +52,32 @@ it('settles ten thousand jobs that are lost together in one call, set by set', a
   assert.ok(count() < CHUNKS * STATEMENTS_A_CHUNK_MAX, `${count()} statements`)
   const { failed, status } = await batchOf(world, batchId)
   assert.deepEqual({ failed, status }, { failed: MANY, status: 'failed' })
+  assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
+  await world.close()
+})
+
+it('wakes and sends hundreds of polls that are due in one second, each once, set by set', async () => {
+  const POLLS = 600
+  const room = { maxOutstanding: 2 * POLLS, slots: POLLS }
+  const world = await openWorld({ database: await openTestPostgres(), ...room })
+  await world.publish(
+    runbook('wave', { 'sync T-1h': [step('sync', 'poll: { interval: 60s, timeout: 1h }')] }),
+  )
+  await world.batch('wave', POLLS, { startsInMin: 60 })
+  world.answer = () => ({ ok: { complete: false } })
+  await world.settle()
+  assert.equal(world.jobs.length, POLLS)
+  await world.clock.advance(60_000)
+  const { db, count } = counting(world.db)
+  const engine = { ...world.engine, db }
+  while ((await wakeWaits(engine)) + (await fillWorkers(engine)) > 0);
+  const chunks = Math.ceil((2 * POLLS) / 500)
+  assert.ok(count() < chunks * STATEMENTS_A_CHUNK_MAX, `${count()} statements`)
+  const out = await db.query<{ jobs: number; polls: number; sent: number }>(
+    `select count(*)::int as jobs, (count(*) filter (where job_id like '%-poll-1'))::int as polls,
+            (select sum(size) from bundles where topic = 'worker-jobs')::int as sent from waits where kind = 'job'`,
+  )
+  assert.deepEqual(out, [{ jobs: POLLS, polls: POLLS, sent: POLLS }])
   assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
   await world.close()
 })

@@ -17,8 +17,9 @@ import { GaplessReader, startingPoint } from './gapless-reader.ts'
 const POLL_MS = 500
 const PAUSE_AFTER_ERROR_MS = 5_000
 const EVENTS_PER_READ = 500
-/** For one listener that catches up. 200 slow ones once took the API to 500 MB. */
+/** For one listener that catches up: as many as fit into QUEUED_CHARS_MAX. 200 slow ones once took the API to 500 MB. */
 const EVENTS_PER_PAGE = 100
+const EVENTS_FIRST = 25
 /** Gaps that may still fill belong to running transactions, so they lie among the newest ids. */
 const NEWEST_IDS_READ = 1_000
 const HEARTBEAT_MS = 15_000
@@ -98,6 +99,16 @@ const isSelected = ({ batchId, memberId, entities }: EventSelection, line: Event
   (memberId === undefined || line.memberId === memberId) &&
   (entities === undefined || entities.includes(line.entity))
 
+interface Page {
+  readonly text: string
+  readonly count: number
+  /** Everything up to this id has been read. */
+  readonly lastId: number
+}
+
+const fittingSize = (chars: number): number =>
+  Math.max(1, Math.min(EVENTS_PER_PAGE, Math.floor(QUEUED_CHARS_MAX / chars)))
+
 class Feed {
   readonly #options: FeedOptions
   /** All listeners; those still catching up on missed events are not live yet. */
@@ -162,16 +173,24 @@ class Feed {
 
   /** Reads the events a listener missed, up to where the live events start; then the listener is live. */
   async *#missed(listener: Listener, reader: GaplessReader): AsyncGenerator<string> {
-    const { db } = this.#options
     const isOpen = () => !listener.signal.aborted && listener.closingBecause === null
+    let size = EVENTS_FIRST
     while (listener.after !== null && listener.after < reader.last && isOpen()) {
-      const upTo = reader.last
-      const filter = { ...listener.selection, after: listener.after, upTo }
-      const page = await listEvents(db, filter, 'oldest', EVENTS_PER_PAGE)
-      if (page.length > 0) yield page.map(frameOf).join('')
-      listener.after = page.length < EVENTS_PER_PAGE ? upTo : page.at(-1)!.id
+      const { text, count, lastId } = await this.#readPage(listener, reader.last, size)
+      // Only the text stays while a slow listener takes its time: the rows kept with it doubled what 200 of them cost.
+      if (text !== '') yield text
+      listener.after = lastId
+      if (count > 0) size = fittingSize(text.length / count)
     }
     if (isOpen()) this.#live.add(listener)
+  }
+
+  /** At most so many events, up to this id. */
+  async #readPage({ selection, after }: Listener, upTo: number, size: number): Promise<Page> {
+    const filter = { ...selection, after: after!, upTo }
+    const page = await listEvents(this.#options.db, filter, 'oldest', size)
+    const lastId = page.length < size ? upTo : page.at(-1)!.id
+    return { text: page.map(frameOf).join(''), count: page.length, lastId }
   }
 
   #drain(listener: Listener): string {

@@ -1,6 +1,7 @@
 // Releases events in id order, each once, none missed. An id is assigned when its event is written but becomes visible on commit, so
 // reading on from the highest visible id loses the events of a slow transaction. The reader waits at a gap until every transaction
-// that ran when it first saw the gap has ended; an id still missing then was rolled back.
+// that ran when it first saw the gap has ended; an id still missing then was rolled back. A trigger numbers a transaction before its
+// events, so that none of those is taken for a later one.
 import type { Horizon } from '../../db/views/events.ts'
 
 interface Gap {

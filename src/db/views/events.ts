@@ -100,26 +100,34 @@ export interface Horizon {
   readonly next: number
 }
 
-/** The next events of all batches, and which transactions may still commit lower ids, in one snapshot. */
+/** The next events of all batches, and which transactions may still commit lower ids. */
 export async function readFeed(
   db: Queryable,
   after: number,
   limit: number,
 ): Promise<{ readonly events: EventLine[]; readonly horizon: Horizon }> {
-  const rows = await db.query<EventLine & Horizon & { id: number | null }>(
-    `select h.oldest, h.next, ${LINE}
-       from (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as oldest,
-                    pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next) as h
+  const rows = await db.query<EventLine & { oldest: number; id: number | null }>(
+    `select h.oldest, ${LINE}
+       from (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as oldest) as h
        left join (select * from events where id > $1 order by id limit $2) as e on true
        ${NAMES} order by e.id`,
     [after, limit],
   )
-  const { oldest, next } = rows[0]!
-  const events = rows.filter(({ id }) => id !== null)
-  return {
-    events: events.map(({ oldest: _, next: __, ...line }) => line),
-    horizon: { oldest, next },
-  }
+  const { oldest } = rows[0]!
+  const events = rows.filter(({ id }) => id !== null).map(({ oldest: _, ...line }) => line)
+  const isGapless = events.every(({ id }, at) => id === (events[at - 1]?.id ?? after) + 1)
+  return { events, horizon: { oldest, next: isGapless ? oldest : await nextTransaction(db) } }
+}
+
+/**
+ * The number of a new transaction: every one that has begun has a lower one. The snapshot's own end does not do: it is the last number
+ * that has ended, plus one, and transactions above it run. Taken for the next number, it cost a live listener some of its events.
+ */
+async function nextTransaction(db: Queryable): Promise<number> {
+  const [row] = await db.query<{ next: number }>(
+    'select pg_current_xact_id()::text::bigint as next',
+  )
+  return row!.next
 }
 
 /** Lowest first. */
