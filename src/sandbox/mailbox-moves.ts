@@ -32,6 +32,7 @@ export function mailboxMoveProblem(
   if (!source || !from)
     return `CannotFindSourceMailboxPermanentException: No mailbox with the ExchangeGuid ${recipient.exchangeGuid} is in the source tenant.`
   return (
+    relationshipProblem(target, source) ??
     scopeProblem(source, from) ??
     holdProblem(from) ??
     addressProblem(target, user, from) ??
@@ -42,6 +43,26 @@ export function mailboxMoveProblem(
 
 export const isMailboxOf = (user: User, exchangeGuid: string | null): boolean =>
   user.recipient?.kind === 'mailbox' && user.recipient.exchangeGuid === exchangeGuid
+
+/** Each side allows its half of the move. The text was observed. */
+export function relationshipProblem(target: SandboxTenant, source: SandboxTenant): string | null {
+  const allows = (
+    side: SandboxTenant,
+    other: SandboxTenant,
+    capability: 'Inbound' | 'RemoteOutbound',
+  ): boolean =>
+    side.state.organizationRelationships.some(
+      (one) =>
+        one.isEnabled &&
+        one.isMoveEnabled &&
+        one.moveCapability === capability &&
+        one.domainNames.some((name) => isSameAddress(name, other.id) || other.hasDomain(name)) &&
+        (capability === 'Inbound' || one.applicationId !== null),
+    )
+  return allows(target, source, 'Inbound') && allows(source, target, 'RemoteOutbound')
+    ? null
+    : "MigrationPermanentException: The call to 'https://outlook.office.com/EWS/mrsproxy' MailboxReplicationService.ProxyService/OAuth failed. --> Access is denied."
+}
 
 export function scopeProblem(source: SandboxTenant, from: User): string | null {
   const { moveScopeGroupId } = source.state

@@ -238,6 +238,8 @@ const dialectSchema = z.strictObject({
   csvData: z.enum(['any', 'typed', 'text']).default('any'),
   /** A mailbox move without a licence fails, or waits for an approval. */
   missingLicence: z.enum(['failed', 'needsApproval']).default('failed'),
+  /** Graph's list of a user's licence details: closed to applications, as documented, or open, as reported. */
+  licenseDetails: z.enum(['refused', 'allowed']).default('refused'),
 })
 
 /** What Exchange keeps of a deleted mail user: its addresses and GUIDs are in the way of another one. */
@@ -274,7 +276,8 @@ const tenantSchema = z.strictObject({
   migrationEndpoints: z
     .array(z.strictObject({ name: z.string(), remoteTenant: domain }))
     .default([]),
-  organizationRelationships: z.array(relationshipSchema).default([]),
+  /** Default: what moves through the migration endpoints of the seed need; `[]` for none. */
+  organizationRelationships: z.array(relationshipSchema).optional(),
   migrationBatches: z.array(migrationBatchSchema).default([]),
   /** Microsoft's own migration of people into this tenant. */
   crossTenantJobs: z.array(crossTenantJobSchema).default([]),
@@ -305,7 +308,40 @@ export type OneDriveMove = z.output<typeof oneDriveMoveSchema>
 export type MailboxMove = z.output<typeof mailboxMoveSchema>
 
 /** Completes a seed with defaults. */
-export const completeState = (seed: CheckedSeed) => ({ tenants: seed.tenants.map(completeTenant) })
+export function completeState(seed: CheckedSeed) {
+  const tenants = seed.tenants.map(completeTenant)
+  return {
+    tenants: tenants.map((one) => ({
+      ...one,
+      organizationRelationships: one.organizationRelationships ?? usualRelationships(one, tenants),
+    })),
+  }
+}
+
+type CompleteTenant = ReturnType<typeof completeTenant>
+
+/** Both tenants name each other ("Cross-tenant mailbox migration", learn.microsoft.com). */
+function usualRelationships(
+  tenant: CompleteTenant,
+  all: readonly CompleteTenant[],
+): OrganizationRelationship[] {
+  const from = tenant.migrationEndpoints.map(({ remoteTenant }) => ({
+    name: `From ${remoteTenant}`,
+    domainNames: [all.find(({ domains }) => domains.includes(remoteTenant))?.id ?? remoteTenant],
+    moveCapability: 'Inbound' as const,
+  }))
+  const to = all
+    .filter((one) =>
+      one.migrationEndpoints.some(({ remoteTenant }) => tenant.domains.includes(remoteTenant)),
+    )
+    .map((one) => ({
+      name: `To ${one.domains[0]}`,
+      domainNames: [one.id],
+      moveCapability: 'RemoteOutbound' as const,
+      applicationId: DEFAULT_CLIENT_ID,
+    }))
+  return [...from, ...to].map((one) => relationshipSchema.parse(one))
+}
 
 export const DEFAULT_CLIENT_ID = guidOf('sandbox', 'application')
 /** Valid for sandboxes only. */

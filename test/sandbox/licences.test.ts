@@ -1,6 +1,7 @@
 // Licences and the mailboxes they create.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { JsonObject } from '../../src/domain/json.ts'
 import { NO_GUID } from '../../src/sandbox/identity.ts'
 import type { Seed } from '../../src/sandbox/state.ts'
 import { assertRefused, id, itemsOf, openUnderTest, type UnderTest } from './under-test.ts'
@@ -52,12 +53,29 @@ describe('a licence', () => {
       ({ skuId }) => skuId === P1,
     )
     assert.deepEqual([sku!.consumedUnits, sku!.skuPartNumber], [1, 'AAD_PREMIUM'])
-    const [detail] = itemsOf(await under.graph('GET', `/v1.0/users/${id(1)}/licenseDetails`))
-    assert.equal(
-      (detail!.servicePlans as { servicePlanName: string }[])[0]!.servicePlanName,
-      'AAD_PREMIUM',
+    const path = `/v1.0/users/${id(1)}?$select=assignedPlans,provisionedPlans`
+    const { body } = await under.graph('GET', path)
+    const plans = body as { assignedPlans: JsonObject[]; provisionedPlans: JsonObject[] }
+    assert.deepEqual(
+      [plans.assignedPlans.map(({ capabilityStatus }) => capabilityStatus), plans.provisionedPlans],
+      [['Enabled'], []],
     )
     assert.deepEqual(await under.done(), ['licences changed'])
+  })
+
+  it('has details that are closed to applications, as documented, or open, as reported', async () => {
+    const details = `/v1.0/users/${id(1)}/licenseDetails`
+    {
+      await using under = await openUnderTest(SEED)
+      assertRefused(await under.graph('GET', details), 403, 'Authorization_RequestDenied', /privil/)
+    }
+    const [tenant, ...others] = SEED.tenants
+    const open = { ...tenant!, dialect: { licenseDetails: 'allowed' as const } }
+    await using under = await openUnderTest({ tenants: [open, ...others] })
+    await assign(under, 1, [{ skuId: P1 }])
+    const [detail] = itemsOf(await under.graph('GET', details))
+    const [plan] = detail!.servicePlans as { servicePlanName: string }[]
+    assert.equal(plan!.servicePlanName, 'AAD_PREMIUM')
   })
 
   it('requires a usage location', async () => {

@@ -384,3 +384,44 @@ describe('a migration batch', () => {
     assert.equal((await under.exchange('Get-MigrationEndpoint', { Identity: 'x' })).status, 404)
   })
 })
+
+describe('the organisation relationships of a mailbox move', () => {
+  const inbound = { name: 'From Contoso', domainNames: [id(71)], moveCapability: 'Inbound' }
+  const outbound = { name: 'To Fabrikam', domainNames: [id(70)], moveCapability: 'RemoteOutbound' }
+  const app = { applicationId: id(9) }
+  const seedWith = (atTarget: readonly object[], atSource: readonly object[]) => {
+    const [target, source] = SEED.tenants
+    return {
+      tenants: [
+        { ...target, organizationRelationships: atTarget },
+        { ...source, organizationRelationships: atSource },
+      ],
+    } as unknown as Seed
+  }
+  const outcomeOf = async (seed: Seed) => {
+    await using under = await openUnderTest(seed, QUICK)
+    await license(under, 1, 70)
+    await newBatch(under)
+    const test = await under.exchange('Test-MigrationServerAvailability', { Endpoint: 'contoso' })
+    return [(await moveOf(under))!.Status, itemsOf(test)[0]!.Result]
+  }
+
+  it('allow it on both sides, with the app at the source', async () => {
+    const fitting = seedWith([inbound], [{ ...outbound, ...app }])
+    assert.deepEqual(await outcomeOf(fitting), ['Syncing', 'Success'])
+  })
+
+  it('refuse it when one is missing, disabled, the wrong way round, for another tenant or without an app', async () => {
+    const whole = { ...outbound, ...app }
+    for (const [atTarget, atSource] of [
+      [[], [whole]],
+      [[inbound], []],
+      [[{ ...inbound, isMoveEnabled: false }], [whole]],
+      [[{ ...inbound, isEnabled: false }], [whole]],
+      [[{ ...inbound, moveCapability: 'Outbound' }], [whole]],
+      [[{ ...inbound, domainNames: [id(99)] }], [whole]],
+      [[inbound], [outbound]],
+    ] as const)
+      assert.deepEqual(await outcomeOf(seedWith(atTarget, atSource)), ['Failed', 'Failed'])
+  })
+})

@@ -239,7 +239,7 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
   'Get-OrganizationRelationship': {
     parameters: ['Identity'],
     about:
-      'Returns the organisation relationships of the seed. Mailbox moves do not depend on them, but `tenant check` reads them.',
+      'Returns the organisation relationships: those of the seed, or else those that its migration endpoints need. A mailbox move needs `Inbound` at the target and `RemoteOutbound` with an app at the source.',
     run: moveSetup.getRelationships,
   },
   'Get-AcceptedDomain': {

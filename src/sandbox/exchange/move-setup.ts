@@ -1,7 +1,7 @@
 // What administrators set up once for mailbox moves: organisation relationships, and Microsoft's own test of the way to the source.
 import type { JsonObject } from '../../domain/json.ts'
 import type { SandboxCall } from '../call.ts'
-import { isMailboxOf, scopeProblem, sourceOf } from '../mailbox-moves.ts'
+import { isMailboxOf, relationshipProblem, scopeProblem, sourceOf } from '../mailbox-moves.ts'
 import type { OrganizationRelationship } from '../state.ts'
 import { noObject, type Parameters } from './parameters.ts'
 import { type Output, recipientOf } from './recipients.ts'
@@ -35,8 +35,9 @@ export function testAvailability(call: SandboxCall, parameters: Parameters): Out
   const endpoint = parameters.required('Endpoint')
   const source = sourceOf(call.world, call.tenant, { sourceEndpoint: endpoint })
   if (!source) throw noObject(call, endpoint)
+  const problem = relationshipProblem(call.tenant, source)
   const identity = parameters.text('TestMailbox')
-  if (identity === null) return answer(null)
+  if (identity === null || problem !== null) return answer(problem)
   const { recipient } = recipientOf(call, identity, 'mailUser')
   const from = source.users().find((one) => isMailboxOf(one, recipient.exchangeGuid))
   if (!from)

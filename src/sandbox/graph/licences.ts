@@ -9,7 +9,7 @@ import {
 } from '../call.ts'
 import { isGuidText } from '../identity.ts'
 import { disconnectMailbox, hasMailboxPlan } from '../mail.ts'
-import { badRequest } from '../refusal.ts'
+import { badRequest, GraphRefusal } from '../refusal.ts'
 import type { Sku, User } from '../state.ts'
 import type { SandboxTenant } from '../tenant.ts'
 import { pick } from './odata.ts'
@@ -39,8 +39,15 @@ export const listSkus = ({ tenant }: SandboxCall): SandboxResponse =>
     })),
   })
 
+/** "Application: Not supported" (learn.microsoft.com/graph/api/user-list-licensedetails); reports differ. */
 export const listLicenceDetails = (call: SandboxCall): SandboxResponse => {
   const user = userOf(call)
+  if (call.tenant.state.dialect.licenseDetails === 'refused')
+    throw new GraphRefusal(
+      403,
+      'Authorization_RequestDenied',
+      'Insufficient privileges to complete the operation.',
+    )
   const skus = call.tenant.state.skus.filter(({ skuId }) => hasSku(user, skuId))
   return ok({
     value: skus.map((sku) => ({

@@ -159,7 +159,8 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     path: '/users/{user}/licenseDetails',
     permissions: READ_USER,
     units: 2,
-    about: 'Lists licences with their plans.',
+    about:
+      'Closed to applications, as documented: 403. In another dialect, lists licences with their plans.',
     handle: licences.listLicenceDetails,
   },
   {

@@ -35,7 +35,7 @@ const NAMED: readonly string[] = [
 ]
 const READ_ONLY: readonly string[] = [
   ...['id', 'proxyAddresses', 'assignedLicenses', 'createdDateTime', 'creationType'],
-  'licenseAssignmentStates',
+  ...['licenseAssignmentStates', 'assignedPlans', 'provisionedPlans'],
   ...['deletedDateTime', 'externalUserState', 'externalUserStateChangeDateTime'],
   ...['onPremisesSyncEnabled', 'onPremisesUserPrincipalName', 'signInSessionsValidFromDateTime'],
 ]
@@ -79,6 +79,8 @@ export function graphUser(user: User): JsonObject {
     licenseAssignmentStates: user.assignedLicenses.map(({ skuId, disabledPlans, groupId }) => ({
       ...{ skuId, disabledPlans, assignedByGroup: groupId, state: 'Active', error: 'None' },
     })),
+    assignedPlans: [],
+    provisionedPlans: [],
     createdDateTime: user.createdDateTime,
     creationType: user.creationType,
     deletedDateTime: user.deletedDateTime,
@@ -87,6 +89,33 @@ export function graphUser(user: User): JsonObject {
     onPremisesSyncEnabled: null,
     onPremisesUserPrincipalName: null,
     signInSessionsValidFromDateTime: user.signInSessionsValidFromDateTime,
+  }
+}
+
+const SERVICES: readonly (readonly [RegExp, string])[] = [
+  [/^EXCHANGE/, 'exchange'],
+  [/^SHAREPOINT/, 'SharePoint'],
+  [/./, 'AADPremiumService'],
+]
+
+/** The plans of a user's licences. Only services with a store of their own are provisioned. */
+export function plansOfUser(tenant: SandboxTenant, user: User): JsonObject {
+  const plans = user.assignedLicenses.flatMap(({ skuId, disabledPlans }) =>
+    (tenant.state.skus.find((sku) => sku.skuId === skuId)?.servicePlans ?? []).map((plan) => ({
+      servicePlanId: plan.servicePlanId,
+      service: SERVICES.find(([pattern]) => pattern.test(plan.servicePlanName))![1],
+      capabilityStatus: disabledPlans.includes(plan.servicePlanId) ? 'Deleted' : 'Enabled',
+    })),
+  )
+  const provisioned = plans.filter(
+    ({ service, capabilityStatus }) =>
+      service !== 'AADPremiumService' && capabilityStatus === 'Enabled',
+  )
+  return {
+    assignedPlans: plans,
+    provisionedPlans: provisioned.map(({ service, capabilityStatus }) => ({
+      ...{ service, capabilityStatus, provisioningStatus: 'Success' },
+    })),
   }
 }
 

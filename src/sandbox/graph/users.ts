@@ -17,7 +17,7 @@ import { purgeAccount, softDelete, undelete } from '../soft-deleted.ts'
 import { newUser, type User } from '../state.ts'
 import { isVisible } from '../tenant.ts'
 import { odataCount, odataPage, pick, selectOf } from './odata.ts'
-import { graphUser, readUserChanges, USER } from './user-properties.ts'
+import { graphUser, plansOfUser, readUserChanges, USER } from './user-properties.ts'
 
 /** The user in the path, if visible. */
 export function userOf(call: SandboxCall, name = 'user'): User {
@@ -54,7 +54,8 @@ export function createUser(call: SandboxCall): SandboxResponse {
 
 export const getUser = (call: SandboxCall): SandboxResponse => {
   const names = selectOf(call, USER)
-  return ok(pick(graphUser(userOf(call)), names))
+  const user = userOf(call)
+  return ok(pick({ ...graphUser(user), ...plansOfUser(call.tenant, user) }, names))
 }
 
 const visibleUsers = (call: SandboxCall) => ({

@@ -1,7 +1,7 @@
 // Particulars of the Entra functions: identity checks, safety refusals and ambiguous responses.
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
-import type { Json } from '../../../src/domain/json.ts'
+import type { Json, JsonObject } from '../../../src/domain/json.ts'
 import { CASES, type Params } from './cases.ts'
 import type { Setting } from './setting.ts'
 import { fails, story, succeeds, userOf } from './story.ts'
@@ -335,6 +335,42 @@ describe('guests', () => {
     const kept = await s.tenant.secrets.get(converted.PasswordSecret as string)
     assert.equal(converted.Changed, true)
     assert.ok(!JSON.stringify([converted, sandbox.journal.effects]).includes(kept))
+  })
+})
+
+describe('Test-EntraLicense', () => {
+  const { params } = CASES['Test-EntraLicense']!
+  const E3 = '6fd2c87f-b296-42f0-b197-1e91e994b900'
+
+  for (const licenseDetails of ['refused', 'allowed'] as const)
+    story(
+      `tells what is ready where licence details are ${licenseDetails} to applications`,
+      async (s) => {
+        assert.equal((await succeeds(s, 'Test-EntraLicense', params)).complete, true)
+        const all = { UserId: BOX, SkuId: 'enterprisepack' }
+        assert.equal((await succeeds(s, 'Test-EntraLicense', all)).complete, true)
+        const unknown = await succeeds(s, 'Test-EntraLicense', { ...params, Plans: 'NO_PLAN' })
+        assert.equal(unknown.complete, false)
+        const nobody = await succeeds(s, 'Test-EntraLicense', { ...params, UserId: NOBODY })
+        assert.match(JSON.stringify(nobody), /no user/)
+        assert.deepEqual(s.effects(), [])
+      },
+      { dialect: { licenseDetails } },
+    )
+
+  story('waits for a plan that is disabled only if it is named', async (s) => {
+    const disabledPlans = ['efb87545-963c-4e0d-99df-69c6916d9eb0']
+    const path = `/users/${LEAD}`
+    const { signal } = new AbortController()
+    await s.tenant.graph.call({ method: 'PATCH', path, body: { usageLocation: 'DE' }, signal })
+    const body = { addLicenses: [{ skuId: E3, disabledPlans }], removeLicenses: [] }
+    await s.tenant.graph.call({ method: 'POST', path: `${path}/assignLicense`, body, signal })
+    const asked = { UserId: LEAD, SkuId: E3 }
+    assert.equal((await succeeds(s, 'Test-EntraLicense', asked)).complete, true)
+    const named = { ...asked, Plans: 'EXCHANGE_S_ENTERPRISE' }
+    const { complete, data } = await succeeds(s, 'Test-EntraLicense', named)
+    assert.equal(complete, false)
+    assert.deepEqual((data as JsonObject).Pending, ['EXCHANGE_S_ENTERPRISE: Disabled'])
   })
 })
 
