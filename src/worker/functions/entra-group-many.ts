@@ -1,9 +1,10 @@
 // Membership of many people in one Entra group. Twenty are added in one request, all or none ("Add members", Graph), so members are read
 // first and left out; a request that is refused is done again person by person. A test reads the group once for all who ask.
+import { chunksOf } from '../../chunks.ts'
 import type { FunctionCall, OnBehalfOf } from '../catalogue.ts'
 import { ApiError, pathOf } from '../m365/api.ts'
 import { isNotFound } from '../m365/not-found.ts'
-import { answerOf, noGroup } from './failure.ts'
+import { answerEach, answerOf, noGroup } from './failure.ts'
 import { type ReplicationContext, retryWhileTooEarly } from './replication.ts'
 
 interface OfGroup {
@@ -20,13 +21,20 @@ export const MEMBERS_A_PAGE = 999
 /** Microsoft's prices: of a page, less one for `$select`; transitive members are dearer. */
 const UNITS = { members: 2, transitiveMembers: 4 } as const
 
-/** Lower-case ids of up to `most` members, and whether that is all of them. Null when there is no such group. */
+export interface MemberIds {
+  /** In lower case. */
+  readonly ids: ReadonlySet<string>
+  /** They are all members. */
+  readonly isWhole: boolean
+}
+
+/** Up to `most` members. Null when there is no such group. */
 export async function readMemberIds(
   caller: ReplicationContext,
   groupId: string,
   which: keyof typeof UNITS,
   most = Number.POSITIVE_INFINITY,
-): Promise<{ readonly ids: ReadonlySet<string>; readonly isWhole: boolean } | null> {
+): Promise<MemberIds | null> {
   const { tenant, signal } = caller
   const read = async () => {
     const ids = new Set<string>()
@@ -60,26 +68,27 @@ export async function addToGroup<Params extends OfGroup>(
   const before = await readMemberIds(onBehalfOf(calls), GroupId, 'members')
   if (before === null) return calls.map(() => noGroup(GroupId))
   const idOf = ({ params }: FunctionCall<Params>) => params.UserId.toLowerCase()
-  const newcomers = [
-    ...new Map(
-      calls.filter((call) => !before.ids.has(idOf(call))).map((call) => [idOf(call), call]),
-    ),
-  ].map(([, call]) => call)
+  const absent = calls.filter((call) => !before.ids.has(idOf(call)))
+  // Asked for twice at once, a person is added once.
+  const newcomers = new Map(absent.map((call) => [idOf(call), call]))
   const answers = new Map<FunctionCall<Params>, Membership | Error>()
   let stop: Error | null = null
-  for (let at = 0; at < newcomers.length; at += ADDED_AT_ONCE) {
-    const chunk = newcomers.slice(at, at + ADDED_AT_ONCE)
+  for (const chunk of chunksOf([...newcomers.values()], ADDED_AT_ONCE)) {
     const failure: Error | null = stop ?? (await addChunk(onBehalfOf(chunk), GroupId, chunk))
     if (failure !== null && concernsAll(failure)) stop = failure
     for (const call of chunk)
       answers.set(call, failure === null ? changed(call, true) : (stop ?? failure))
-    if (failure !== null && stop === null)
-      for (const call of chunk) {
-        const alone = { ...call, ...onBehalfOf([call]) }
-        answers.set(call, await answerOf(() => addAfter(failure, before.ids, alone, addOne)))
-      }
+    if (failure === null || stop !== null) continue
+    const alone = await answerEach(chunk, (call) =>
+      addAfter(failure, before.ids, { ...call, ...onBehalfOf([call]) }, addOne),
+    )
+    for (const [call, answer] of alone) answers.set(call, answer)
   }
-  return calls.map((call) => answers.get(call) ?? changed(call, false))
+  return calls.map((call) => {
+    const newcomer = newcomers.get(idOf(call))
+    const answer = newcomer && answers.get(newcomer)
+    return answer && (newcomer === call || answer instanceof Error) ? answer : changed(call, false)
+  })
 }
 
 const changed = ({ params }: FunctionCall<OfGroup>, Changed: boolean): Membership => ({

@@ -7,8 +7,8 @@ import { defineFunction, type FunctionCall, type OnBehalfOf } from '../catalogue
 import { ApiError, pathOf } from '../m365/api.ts'
 import { isNotFound } from '../m365/not-found.ts'
 import { objectIdOf } from './entra-directory.ts'
-import { addToGroup, MEMBERS_A_PAGE, readMemberIds } from './entra-group-many.ts'
-import { answerOf, NotFound, noGroup, notThereReason, noUser, orNotFound } from './failure.ts'
+import { addToGroup, MEMBERS_A_PAGE, type MemberIds, readMemberIds } from './entra-group-many.ts'
+import { answerEach, NotFound, noGroup, notThereReason, noUser, orNotFound } from './failure.ts'
 import { expected, isGuid, isSameText, objectId, userId } from './parameters.ts'
 import {
   changeOnce,
@@ -143,7 +143,11 @@ export const testEntraGroupMembership = defineFunction({
   isIdempotent: true,
   undo: null,
   run: testOne,
-  together: { key: groupOfId, limit: 1_000, waitMs: 1_000, run: testAll },
+  together: {
+    // Of somebody who should not be a member the list cannot say whether they exist.
+    key: (params: Question) => (params.Expected ? groupOfId(params) : null),
+    ...{ limit: 1_000, waitMs: 1_000, run: testAll },
+  },
 })
 
 async function testOne(call: Asking): Promise<Tested> {
@@ -166,7 +170,7 @@ const answer = ({ GroupId, UserId, Expected }: Question, IsMember: boolean): Tes
   data: { IsMember, GroupId, UserId, Reason: null },
 })
 
-/** Reads at most a page for each person: beyond that, asking for each costs less. */
+/** Reads at most a page for each person: beyond that, asking for each costs less. A poll that finds nobody just looks again later. */
 async function testAll(
   calls: readonly Asking[],
   onBehalfOf: OnBehalfOf,
@@ -175,17 +179,17 @@ async function testAll(
   const caller = { ...onBehalfOf(calls), looksOnce: calls.every(({ isPolled }) => isPolled) }
   const most = calls.length * MEMBERS_A_PAGE
   const members = await readMemberIds(caller, GroupId, 'transitiveMembers', most)
-  const answers: (Tested | Error)[] = []
-  for (const call of calls) {
-    const { params } = call
-    const isMember = members?.ids.has(params.UserId.toLowerCase()) ?? false
-    // Nobody is told "not a member", as wished, who does not exist; a poll that waits for membership just looks again.
-    const isKnown = isMember || (members?.isWhole && params.Expected && call.isPolled)
-    const alone = () => testOne({ ...call, ...onBehalfOf([call]) })
-    answers.push(isKnown ? answer(params, isMember) : await answerOf(alone))
-  }
-  return answers
+  const isKnown = ({ params, isPolled }: Asking) =>
+    isIn(members, params) || (members?.isWhole === true && isPolled === true)
+  const rest = await answerEach(
+    calls.filter((call) => !isKnown(call)),
+    (call) => testOne({ ...call, ...onBehalfOf([call]) }),
+  )
+  return calls.map((call) => rest.get(call) ?? answer(call.params, isIn(members, call.params)))
 }
+
+const isIn = (members: MemberIds | null, { UserId }: Question): boolean =>
+  members?.ids.has(UserId.toLowerCase()) ?? false
 
 async function isGroupMember(
   call: ReplicationContext,

@@ -1,6 +1,7 @@
 // The failures that functions raise themselves: something is missing, or the tenant is in the wrong state. Each says what to do
 // next. A refusal by the tenant is an ApiError and passes through unchanged.
 import { z } from 'zod'
+import { chunksOf } from '../../chunks.ts'
 import { isNotFound } from '../m365/not-found.ts'
 
 export class NotFound extends Error {
@@ -45,4 +46,17 @@ export async function answerOf<Done>(act: () => Promise<Done>): Promise<Done | E
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   }
+}
+
+const ANSWERED_AT_ONCE = 8
+
+/** The answers of those of a joint call that must be served one by one. */
+export async function answerEach<Call, Done>(
+  calls: readonly Call[],
+  act: (call: Call) => Promise<Done>,
+): Promise<ReadonlyMap<Call, Done | Error>> {
+  const answers = new Map<Call, Done | Error>()
+  for (const chunk of chunksOf(calls, ANSWERED_AT_ONCE))
+    await Promise.all(chunk.map(async (call) => answers.set(call, await answerOf(() => act(call)))))
+  return answers
 }

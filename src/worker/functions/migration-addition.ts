@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { JsonObject } from '../../domain/json.ts'
 import { defineFunction, type FunctionCall, type OnBehalfOf } from '../catalogue.ts'
 import { textOf } from './entra-directory.ts'
-import { answerOf, FunctionRefused } from './failure.ts'
+import { answerEach, answerOf, FunctionRefused } from './failure.ts'
 import {
   addToBatch,
   batchName,
@@ -80,21 +80,16 @@ async function addAll(
   const addresses = [...newcomers.values()].map(({ params }) => params.Identity)
   if (addresses.length > 0) await add(onBehalfOf(absent), calls[0]!.params, addresses)
   const shown = await answerOf(() => readWhenShown(onBehalfOf(absent), BatchName, addresses))
-  const answers: (Added | Error)[] = []
-  for (const call of calls) {
+  const answers = await answerEach(calls, async (call): Promise<Added> => {
     const { Identity } = call.params
     const present = moveOf(before, Identity)
-    const isNewcomer = newcomers.get(Identity.toLowerCase()) === call
-    const answer = async (): Promise<Added> => {
-      if (present !== null) return presentAnswer(present, call.params)
-      if (shown instanceof Error) throw shown
-      const known = await addedAnswer(onBehalfOf([call]), call.params, moveOf(shown, Identity))
-      // Asked for twice at once: only one of them added the person.
-      return { ...known, Changed: isNewcomer }
-    }
-    answers.push(await answerOf(answer))
-  }
-  return answers
+    if (present !== null) return presentAnswer(present, call.params)
+    if (shown instanceof Error) throw shown
+    const known = await addedAnswer(onBehalfOf([call]), call.params, moveOf(shown, Identity))
+    // Asked for twice at once: only one of them added the person.
+    return { ...known, Changed: newcomers.get(Identity.toLowerCase()) === call }
+  })
+  return calls.map((call) => answers.get(call)!)
 }
 
 /** What the batch shows once everybody is there, or at last. */

@@ -95,21 +95,22 @@ async function lookForAll(
   return moves
 }
 
-/** One person names the batch, which names the others. A person in none costs a call, as alone. */
+/** One person names the batch, which names the others. If one is in none, all batches are read, once: asking for each took longer. */
 async function searchMoves(
   caller: ReplicationContext,
   calls: readonly Asking[],
 ): Promise<ReadonlyMap<string, JsonObject>> {
   const moves = new Map<string, JsonObject>()
+  const add = (found: Iterable<[string, JsonObject]>) => {
+    for (const [name, user] of found) if (!moves.has(name)) moves.set(name, user)
+  }
   for (const { params } of calls) {
     if (moveOf(moves, params.Identity) !== null) continue
     const user = await findMigrationUser(caller, params.Identity)
-    if (user === null) continue
-    const batch = textOrNull(user.BatchId)
-    const isLast = calls.length === 1 || batch === null
-    const others = isLast ? [] : await readMoves(caller, batch)
-    for (const [name, one] of others) if (!moves.has(name)) moves.set(name, one)
-    moves.set(params.Identity.toLowerCase(), user)
+    const batch = user && textOrNull(user.BatchId)
+    if (user) moves.set(params.Identity.toLowerCase(), user)
+    add(await readMoves(caller, batch))
+    if (batch === null) break
   }
   return moves
 }

@@ -206,7 +206,7 @@ const membersOf = ({ setting }: Wave) =>
 const additions = ({ setting }: Wave) =>
   setting.effects().filter((what) => what === 'member added').length
 const changesIn = (results: readonly JobResult[]) =>
-  results.filter((one) => resultOf(one).Changed).length
+  results.filter(({ result }) => (result as Params | null)?.Changed).length
 const permissions = { graph: ['GroupMember.ReadWrite.All', 'User.Read.All'] }
 
 describe('an Entra group', () => {
@@ -225,12 +225,17 @@ describe('an Entra group', () => {
   )
 
   story('leaves out the one who does not exist', peopled(100), async (wave) => {
-    const all = asked(numbers(100)).toSpliced(40, 1, { GroupId: NEWCOMERS, UserId: NOBODY })
+    const nobody = { GroupId: NEWCOMERS, UserId: NOBODY }
+    // Also asked for twice, as is the first person.
+    const all = [...asked(numbers(99)).toSpliced(40, 0, nobody), nobody, ...asked([0])]
     const { results } = await wave.run('Add-EntraGroupMember', all)
-    assert.deepEqual(statusesOf(results), { succeeded: 99, failed: 1 })
-    assert.match(results[40]!.error!.message, /no group .* or no user/)
-    assert.equal(results[40]!.error!.effect, 'none')
-    assert.deepEqual([additions(wave), membersOf(wave).length], [99, 100])
+    assert.deepEqual(statusesOf(results), { succeeded: 100, failed: 2 })
+    for (const at of [40, 100]) {
+      assert.match(results[at]!.error!.message, /no group .* or no user/)
+      assert.equal(results[at]!.error!.effect, 'none')
+    }
+    assert.deepEqual([changesIn(results), additions(wave)], [99, 99])
+    assert.equal(membersOf(wave).length, 100)
   })
 
   for (const kind of ['drop-after', 'error-after'] as const)
@@ -268,5 +273,17 @@ describe('an Entra group', () => {
       [false, false, true, false],
       'a person who does not exist is not "no member"',
     )
+  })
+})
+
+describe('people in no batch', () => {
+  story('are told so in few calls, with and without its name', {}, async (wave) => {
+    for (const BatchName of [WAVE.BatchName, null]) {
+      const asked = numbers(200).map((person) => ({ Identity: addressOf(person), BatchName }))
+      const { results, requests } = await wave.run('Test-MigrationUser', asked, { isPolled: true })
+      assert.deepEqual(statusesOf(results), { succeeded: 200, failed: 0 })
+      assert.ok(results.every((one) => resultOf(one).complete === (false as never)))
+      assert.ok(requests.length <= 10, JSON.stringify(cmdletsOf(requests)))
+    }
   })
 })
