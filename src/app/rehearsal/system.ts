@@ -71,11 +71,10 @@ export class RehearsalSystem {
   #hasResults = false
   #renewedAtMs: number
 
-  private constructor(options: SystemOptions, db: Db, clock: VirtualClock) {
+  private constructor(options: SystemOptions, db: Db, bus: Bus, clock: VirtualClock) {
     this.#options = options
     this.db = db
     this.clock = clock
-    const bus = openTransport({ transport: 'postgres' }, { db, clock, newToken: randomUUID })
     this.#bus = bus
     this.engine = {
       db,
@@ -98,7 +97,8 @@ export class RehearsalSystem {
     const { startAt, openDatabase = openInMemory } = options
     const db = await openDatabase(startAt)
     const clock = virtualClock(startAt)
-    const system = new RehearsalSystem(options, db, clock)
+    const bus = await openTransport({ transport: 'postgres' }, { db, clock, newToken: randomUUID })
+    const system = new RehearsalSystem(options, db, bus, clock)
     await publishRunbook(system.engine, { yaml: options.yaml, publishedBy: ACTOR })
     await setAutomation(system.engine, {
       runbookName: options.runbook.name,
