@@ -10,6 +10,7 @@ import { accessRightsOf } from './exchange-trustee.ts'
 import { isNoGuid, isSameText, recipientId, withoutSmtp } from './parameters.ts'
 
 const source = z.object({
+  UserId: z.string().describe('Object id of the account in the source tenant.'),
   UserPrincipalName: z.string(),
   DisplayName: z.string(),
   Alias: z.string(),
@@ -32,7 +33,8 @@ const source = z.object({
 /** Identify a hold on an Exchange Online mailbox (Microsoft Learn) names these. */
 const FLAGS = ['LitigationHoldEnabled', 'ComplianceTagHoldApplied', 'DelayHoldApplied']
 const MAILBOX = [
-  ...['Guid', 'UserPrincipalName', 'DisplayName', 'Alias', 'PrimarySmtpAddress', 'EmailAddresses'],
+  ...['Guid', 'ExternalDirectoryObjectId', 'UserPrincipalName', 'DisplayName', 'Alias'],
+  ...['PrimarySmtpAddress', 'EmailAddresses'],
   ...['ExchangeGuid', 'ArchiveGuid', 'LegacyExchangeDN', 'InPlaceHolds', 'GrantSendOnBehalfTo'],
   ...FLAGS,
 ]
@@ -58,6 +60,7 @@ export const getExchangeMoveSource = defineFunction({
     const access = await ask('Get-MailboxPermission', ['User', ...RIGHTS])
     const sending = await ask('Get-RecipientPermission', ['Trustee', ...RIGHTS])
     return {
+      UserId: textOf(mailbox.ExternalDirectoryObjectId),
       UserPrincipalName: textOf(mailbox.UserPrincipalName),
       DisplayName: textOf(mailbox.DisplayName),
       Alias: textOf(mailbox.Alias),

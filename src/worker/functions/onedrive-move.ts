@@ -105,11 +105,12 @@ const shown = (params: Move, task: JsonObject, isChange: boolean): Started => ({
   Changed: isChange,
 })
 
-const startOf = (params: Move): JsonObject => ({
-  ...(params.PreferredStartDateTime && { preferredStartDateTime: params.PreferredStartDateTime }),
-  ...(params.PreferredLatestStartDateTime && {
-    preferredLatestStartDateTime: params.PreferredLatestStartDateTime,
-  }),
+/** Times of Graph are in UTC. */
+const utc = (time: string): string => new Date(time).toISOString()
+
+const startOf = ({ PreferredStartDateTime: from, PreferredLatestStartDateTime: to }: Move) => ({
+  ...(from && { preferredStartDateTime: utc(from) }),
+  ...(to && { preferredLatestStartDateTime: utc(to) }),
 })
 
 async function postTask(

@@ -37,7 +37,7 @@ const moved = (name: string, domain: string): string =>
 const isSmtp = (proxy: string): boolean => /^smtp:/i.test(proxy)
 
 const stripParameters = z.strictObject({
-  UserId: objectId,
+  UserId: objectId.describe('Object id, as Get-ExchangeMoveSource returns it.'),
   Domain: domainName.describe('To take away.'),
   NewDomain: optional(domainName).describe(
     'For the sign-in name and the primary address; the initial domain of the tenant if missing.',

@@ -218,6 +218,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   'Get-ExchangeMoveSource': {
     params: { Identity: 'box@contoso.example' },
     gives: {
+      UserId: BOX,
       PrimarySmtpAddress: 'box@contoso.example',
       ArchiveGuid: null,
       SizeBytes: 3_221_225_472,

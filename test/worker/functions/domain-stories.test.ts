@@ -148,6 +148,37 @@ describe('a domain that cannot leave yet', () => {
   )
 })
 
+/** More than two pages. */
+const crowded: WithinOptions = {
+  seeded: ({ tenants: [contoso, fabrikam] }) => ({
+    tenants: [
+      {
+        ...contoso!,
+        domains: [...contoso!.domains, 'crowd.example'],
+        users: Array.from({ length: 250 }, (_, at) => ({
+          userPrincipalName: `p${at}@crowd.example`,
+        })),
+      },
+      fabrikam!,
+    ],
+  }),
+}
+
+describe('a domain of many people', () => {
+  story(
+    'is counted over all pages, and lists only as many as asked',
+    async (setting) => {
+      const given = { Domain: 'crowd.example', Limit: 3 }
+      const before = setting.sandbox.journal.requestsMade
+      const { Count, ByType, References } = await succeeds(setting, 'Get-DomainReferences', given)
+      assert.deepEqual([Count, ByType], [250, { user: 250 }])
+      assert.equal((References as unknown[]).length, 3)
+      assert.equal(setting.sandbox.journal.requestsMade - before, 3)
+    },
+    crowded,
+  )
+})
+
 const federated: WithinOptions = {
   seeded: ({ tenants: [contoso, fabrikam] }) => ({
     tenants: [
