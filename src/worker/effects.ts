@@ -68,4 +68,4 @@ export function isPlainRefusal(error: unknown): boolean {
   return (error.status !== null && REFUSALS.includes(error.status)) || isNotFound(error)
 }
 
-const REFUSALS: readonly number[] = [400, 401, 403, 404, 409]
+const REFUSALS: readonly number[] = [400, 401, 403, 404, 409, 422]
