@@ -5,8 +5,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
-import { CASES } from './cases.ts'
-import { type Setting, within } from './setting.ts'
+import { CASES, type Params } from './cases.ts'
+import { within } from './setting.ts'
+import { ADA, LEAD, OBRIEN } from './tenants.ts'
+import { withinWave } from './wave.ts'
 
 export const REQUESTS_FILE = join(import.meta.dirname, 'requests.md')
 
@@ -69,33 +71,61 @@ function textOf({ method, path, headers, body, status }: Made, recorder: string)
   return ['```http', text, '```', '', `→ ${status}`].join('\n')
 }
 
-async function sectionOf(name: string): Promise<string> {
+/** Those of `tell`, which gets the proxy to put between worker and tenant. */
+async function recorded(
+  title: string,
+  tell: (between: (url: string) => Promise<string>) => Promise<unknown>,
+): Promise<string> {
   const made: Made[] = []
   let recorder: Awaited<ReturnType<typeof openRecorder>> | undefined
-  const between = async (url: string) => {
-    recorder = await openRecorder(url, made)
-    return recorder.url
-  }
   try {
-    return await within({ between }, async ({ run }: Setting) => {
-      await run(name, CASES[name]!.params)
-      const texts = made.map((one) => textOf(one, recorder!.url))
-      return [`## ${name}`, ...texts].join('\n\n')
+    await tell(async (url) => {
+      recorder = await openRecorder(url, made)
+      return recorder.url
     })
+    const texts = made.map((one) => textOf(one, recorder!.url))
+    return [`## ${title}`, ...texts].join('\n\n')
   } finally {
     recorder?.close()
   }
 }
 
+const sectionOf = (name: string): Promise<string> =>
+  recorded(name, (between) => within({ between }, ({ run }) => run(name, CASES[name]!.params)))
+
+/** Two people for each function that acts on many. */
+const PAIRS: Readonly<Record<string, readonly [Params, Params]>> = {
+  'Add-EntraGroupMember': [{ UserId: OBRIEN }, { UserId: ADA }],
+  'Test-EntraGroupMembership': [{ UserId: LEAD }, { UserId: ADA }],
+  'Add-MigrationUser': [{}, { Identity: 'ada@contoso.example' }],
+  'Test-MigrationUser': [
+    { BatchName: 'under way' },
+    { BatchName: 'under way', Identity: 'synced@contoso.example' },
+  ],
+  'Test-ExchangeGroupMembership': [{}, { MemberIdentity: 'ada@contoso.example' }],
+}
+
+const pairSectionOf = (name: string): Promise<string> =>
+  recorded(`${name}, for two`, (between) =>
+    withinWave({ between }, (wave) => {
+      const pair = PAIRS[name]!.map((one) => ({ ...CASES[name]!.params, ...one }))
+      return wave.run(name, pair, { isPolled: name.startsWith('Test-') })
+    }),
+  )
+
 const HEAD = `# Requests of the functions
 
-What each function sends when it is run once with the parameters of [cases.ts](cases.ts) and nothing goes wrong. Generated:
+What each function sends when it is run once with the parameters of [cases.ts](cases.ts) and nothing goes wrong; a function that acts on
+many also for two people together. Generated:
 \`npm run docs\`. Every request also has \`authorization: Bearer …\`, \`accept: application/json\`,
 \`client-request-id\`, and with a body \`content-type: application/json\`; those to Exchange also \`x-responseformat: json\` and
 \`connection-id\`. The tenant is a sandbox; addresses are written as Microsoft's.`
 
 export async function requestsText(): Promise<string> {
   const sections: string[] = []
-  for (const { name } of STANDARD_FUNCTIONS) sections.push(await sectionOf(name))
+  for (const { name, together } of STANDARD_FUNCTIONS) {
+    sections.push(await sectionOf(name))
+    if (together) sections.push(await pairSectionOf(name))
+  }
   return `${[HEAD, ...sections].join('\n\n')}\n`
 }

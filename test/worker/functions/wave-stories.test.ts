@@ -155,7 +155,7 @@ describe('one bad person among a hundred', () => {
     assert.ok(requests.length <= 25, JSON.stringify(cmdletsOf(requests)))
   })
 
-  story('whom Exchange refuses fails alone, after a few more calls', {}, async (wave) => {
+  story('refused by Exchange fails alone, after a few more calls', {}, async (wave) => {
     // An address for us, but not for Exchange: the domain has no dot.
     const { results, requests } = await wave.run('Add-MigrationUser', hundred({ Identity: 'a@b' }))
     assert.deepEqual(statusesOf(results), { succeeded: 99, failed: 1 })

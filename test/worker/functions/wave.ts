@@ -21,6 +21,8 @@ import { type Setting, START, type WithinOptions, withinOn } from './setting.ts'
 const SLOTS = 4
 const MAX_OUTSTANDING = 1_000
 const AHEAD_MS = 2_000
+/** Time that passes while the sandbox takes one turn: little, so that its answers seem quick. */
+const TURN_MS = 10
 /** As after a phase of ordinary jobs. */
 const ORDINARY_JOB_MS = 1_500
 
@@ -77,7 +79,7 @@ async function runOnWorker(
   })
   worker.start()
   while (results.size < jobs.length && errors.length === 0) {
-    await clock.advance(50)
+    await clock.advance(TURN_MS)
     await new Promise(setImmediate)
   }
   await worker.stop()
