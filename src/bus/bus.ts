@@ -28,6 +28,12 @@ export const workerJobs = (workerId: string): Subscription => ({
   name: `worker-${workerId}`,
 })
 
+/** Every process of the worker reads all of it; nobody takes anything away. */
+export const workerControl = (workerId: string): Subscription => ({
+  topic: 'worker-jobs',
+  name: `control-${workerId}`,
+})
+
 export const addressOf = ({ topic, name }: Subscription): string => `${topic}/${name}`
 
 /** How long a received message is leased, unless the transport is opened with another lease. */
@@ -143,6 +149,8 @@ export interface Bus {
   sweep(): Promise<void>
   /** Calls `heard` when messages may have come. Hints can be lost or false: they only make a consumer poll sooner. */
   listen?(subscription: Subscription, heard: () => void): Promise<() => Promise<void>>
+  /** Reaches every process of a worker. Where `withdrawIn` is missing, it tells which jobs not to start. */
+  readonly control?: Control
   /** Takes messages from the outbox to a broker. A transport whose consumers read the outbox themselves leaves it out. */
   readonly relay?: Relay
   /** Hints the listeners of a subscription, without a message, when `tx` commits. */
@@ -150,7 +158,7 @@ export interface Bus {
   /**
    * Removes the messages that no consumer has leased, as part of `tx`, and returns their ids. The ids stay spent for
    * `DUPLICATE_WINDOW_MS`. `lapsed` removes instead those whose consumer let its lease lapse. A transport that cannot leaves it
-   * out: jobs then run although their batch is on hold.
+   * out and has `control`, by which workers learn what not to start.
    */
   withdrawIn?(
     tx: Tx,
@@ -164,6 +172,16 @@ export interface Bus {
    */
   discardJobsIn?(tx: Tx): Promise<void>
   close(): Promise<void>
+}
+
+export interface Control {
+  /** The bodies of `worker-stop` messages for this worker, newer than `after`, and the place of the last. */
+  read(workerId: string, after: string | null): Promise<ControlPage>
+}
+
+export interface ControlPage {
+  readonly bodies: readonly string[]
+  readonly last: string | null
 }
 
 export interface Relay {

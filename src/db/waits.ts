@@ -59,6 +59,7 @@ export async function extendJobWaits(
 
 export interface OutstandingJob extends DueWait {
   readonly jobId: string
+  readonly workerId: string
 }
 
 export interface JobFilter {
@@ -73,7 +74,7 @@ export async function listOutstandingJobs(
   { memberIds, workerId }: JobFilter = {},
 ): Promise<OutstandingJob[]> {
   const job =
-    'step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId", job_id as "jobId"'
+    'step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId", job_id as "jobId", worker_id as "workerId"'
   return db.query<OutstandingJob>(
     `select ${job} from waits
       where batch_id = $1 and kind = 'job' and batch_member_id is not null
@@ -85,6 +86,21 @@ export async function listOutstandingJobs(
      order by "stepId"`,
     [batchId, memberIds ?? null, workerId ?? null],
   )
+}
+
+/** Ids of the worker's unsettled jobs that a hold covers, or whose steps are cancelled: none of them should start. */
+export async function listStoppedJobs(
+  db: Queryable,
+  workerId: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    `select w.job_id as id from waits w join batches b on b.id = w.batch_id join step_executions s on s.id = w.step_id
+      where w.kind = 'job' and w.worker_id = $1 and (s.status = 'cancelled' or not ${WAIT_IS_FREE})
+      order by w.step_id limit $2`,
+    [workerId, limit],
+  )
+  return rows.map(({ id }) => id)
 }
 
 /** Workers with steps that wait for a slot, held or not. Skips through the index from worker to worker. */

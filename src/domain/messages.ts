@@ -62,6 +62,11 @@ function informing<S extends Shape>(shape: S): { [K in keyof S]: z.ZodCatch<Opti
 }
 
 /** `needed` fields are required. `others` are always written but may be missing or null when read. */
+/** A worker's type of failure: a hold or a cancel told it not to start the job. */
+export const GIVEN_BACK = 'GivenBack'
+/** Jobs in one message: their ids stay far below its limit. */
+export const STOPPED_MAX = 1_000
+
 function event<N extends Shape, O extends Shape>(needed: N, others: O) {
   return {
     write: z.strictObject({ ...needed, ...others }),
@@ -188,6 +193,11 @@ export const MESSAGE_FORMATS = {
   },
   /** Asks a worker, after a restore of the database, to send again what it remembers of jobs that ended since. */
   'worker-recall': event({ workerId: text, since: instant, epoch: text }, {}),
+  /** Tells every process of a worker which jobs it must not start any more, where a transport cannot take them back. */
+  'worker-stop': event(
+    { workerId: text, jobIds: z.array(text).max(STOPPED_MAX), because: text },
+    {},
+  ),
 } as const
 
 export type MessageType = keyof typeof MESSAGE_FORMATS
@@ -392,5 +402,7 @@ export const messageIdOf = {
   /** What a worker remembers, sent again when it is asked after a restore. */
   recalledResult: (jobId: string, epoch: string) => `recalled-${epoch}-${jobId}`,
   workerRecall: (workerId: string, epoch: string) => `recall-${epoch}-${workerId}`,
+  workerStop: (workerId: string, at: Date, part: number) =>
+    `stop-${workerId}-${at.getTime()}-${part}`,
   workerHello: (workerId: string, at: Date) => `hello-${workerId}-${at.getTime()}`,
 } as const

@@ -12,7 +12,7 @@ import type { WorkerPace } from './worker-pace.ts'
 /** The part of the transport that joins the engine's transactions. */
 export type EngineBus = Pick<
   Bus,
-  'hintIn' | 'locate' | 'withdrawIn' | 'discardJobsIn' | 'deadLetters' | 'depth'
+  'control' | 'hintIn' | 'locate' | 'withdrawIn' | 'discardJobsIn' | 'deadLetters' | 'depth'
 >
 
 export interface Engine {

@@ -11,6 +11,7 @@ import { beforeRestore, detailsOfLost } from '../domain/restores.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { Engine } from './engine.ts'
 import { beginEpoch } from './restores.ts'
+import { repeatStops } from './stops.ts'
 
 export type MessageVerdict = 'ack' | { readonly deadLetter: string; readonly description: string }
 
@@ -50,7 +51,11 @@ export async function routeMessages(
   const unknown: number[] = []
   for (const [index, message] of messages.entries()) {
     if (message.messageType === 'worker-hello') await recordHello(engine, message)
-    else if (message.messageType === 'worker-job' || message.messageType === 'worker-recall') {
+    else if (
+      message.messageType === 'worker-job' ||
+      message.messageType === 'worker-recall' ||
+      message.messageType === 'worker-stop'
+    ) {
       verdicts[index] = {
         deadLetter: 'WrongTopic',
         description: `A ${message.messageType} came to the orchestrator; it is for workers.`,
@@ -154,7 +159,9 @@ async function recordHello(engine: Engine, message: Message<'worker-hello'>): Pr
       functions: message.functions,
       throttles: message.throttles ?? [],
     }
-    if (!(await recordWorker(tx, hello, now))) return
+    const isNew = await recordWorker(tx, hello, now)
+    await repeatStops(engine, tx, message.workerId)
+    if (!isNew) return
     const because = `worker ${message.workerId} announced itself with ${message.functions.length} functions`
     await insertEvents(tx, null, now, message.workerId, [
       eventRecord('worker', 'first_seen', because),

@@ -4,6 +4,7 @@ import { onWithdrawn } from '../domain/decide/settle.ts'
 import { isUnsettled } from '../domain/facts.ts'
 import type { BatchTransaction } from './engine.ts'
 import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
+import { stopJobs } from './stops.ts'
 
 /** Returns how many. Of the whole batch, or of these members, or for this worker. Bounded by the workers' limits on outstanding jobs. */
 export async function withdrawJobs(
@@ -13,7 +14,6 @@ export async function withdrawJobs(
 ): Promise<number> {
   const { tx, draft, engine } = batchTx
   const { withdrawIn } = engine.bus
-  if (!withdrawIn) return 0
   // A job that this transaction has settled is still in the table: its deadline passed, say, and that blew the fuse.
   const outstanding = (await listOutstandingJobs(tx, draft.batch.id, filter)).filter(
     ({ stepId }) => {
@@ -22,6 +22,10 @@ export async function withdrawJobs(
     },
   )
   if (outstanding.length === 0) return 0
+  if (!withdrawIn) {
+    await stopJobs(engine, tx, outstanding, why)
+    return 0
+  }
   const withdrawnIds = new Set(
     await withdrawIn(
       tx,

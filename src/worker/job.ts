@@ -7,7 +7,7 @@ import { EXPIRED, NOT_STARTED } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
 import { durationText } from '../domain/duration.ts'
 import type { Json } from '../domain/json.ts'
-import { type Message, readMessage } from '../domain/messages.ts'
+import { GIVEN_BACK, type Message, readMessage } from '../domain/messages.ts'
 import { hintFor } from '../domain/spelling.ts'
 import { holdsMark } from '../domain/template.ts'
 import { messageOf } from '../errors.ts'
@@ -111,6 +111,8 @@ export interface JobContext {
   readonly tenant: Tenant
   /** Aborts when the worker stops and no longer waits for running jobs. */
   readonly stopping: AbortSignal
+  /** Why the job must not start; null when it may. */
+  readonly whyStopped?: (jobId: string) => string | null
   /** Given when the job is done together with others. */
   readonly joint?: JointSeat
   /** Called when the job begins to wait for its turn at a service; returns what to call when it continues. */
@@ -158,6 +160,8 @@ async function outcomeOf(job: Job, context: JobContext): Promise<Outcome | null>
     )
   }
   if (job.isRepeated && !found.isIdempotent) return fail('OutcomeUnknown', OUTCOME_UNKNOWN)
+  const stopped = context.whyStopped?.(job.jobId) ?? null
+  if (stopped !== null) return withoutEffect(job, fail(GIVEN_BACK, stopped))
   return attempt(found, job, context)
 }
 

@@ -2,7 +2,8 @@
 // id: after a restore from a backup that nobody told us about, another job may have the same id. The cache is lost when the process
 // dies; idempotent functions cover that. Bounded by count and by size, oldest out first.
 import { hash } from 'node:crypto'
-import type { Body } from '../domain/messages.ts'
+import type { OutgoingMessage } from '../bus/bus.ts'
+import { type Body, messageIdOf } from '../domain/messages.ts'
 
 export type JobResult = Body<'worker-result'>
 
@@ -48,3 +49,11 @@ export class ResultCache {
     }
   }
 }
+
+export const resultMessage = (result: JobResult): OutgoingMessage => ({
+  topic: 'worker-results',
+  workerId: result.workerId,
+  messageId: messageIdOf.workerResult(result.jobId),
+  type: 'worker-result',
+  body: result,
+})

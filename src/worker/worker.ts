@@ -4,7 +4,8 @@
 // It renews leases while jobs are open. A job delivered again while it runs is run once, under its newest lease; a finished one
 // is answered from the result cache. While the bus is down, results wait in memory. On stop no job begins, running jobs drain,
 // and the rest are aborted and abandoned.
-import { type Bus, type OutgoingMessage, type ReceivedMessage, workerJobs } from '../bus/bus.ts'
+import { once } from 'node:events'
+import { type Bus, type ReceivedMessage, workerJobs } from '../bus/bus.ts'
 import { makeOutage, type Outage, type OutageChange, reportingTo } from '../bus/outage.ts'
 import { chunksOf } from '../chunks.ts'
 import type { Clock } from '../clock.ts'
@@ -20,7 +21,14 @@ import { JointCall, type JointSeat } from './joint-call.ts'
 import { Slot, slotsWithLent } from './lent-slots.ts'
 import { NO_TENANT, type Tenant } from './m365/api.ts'
 import type { ThrottleState } from './m365/throttle.ts'
-import { digestOfJob, type JobDigest, type JobResult, ResultCache } from './result-cache.ts'
+import {
+  digestOfJob,
+  type JobDigest,
+  type JobResult,
+  ResultCache,
+  resultMessage,
+} from './result-cache.ts'
+import { StoppedJobs } from './stopped-jobs.ts'
 
 export interface WorkerOptions {
   readonly workerId: string
@@ -59,6 +67,8 @@ const POLL_MS = 1_000
 const SEND_INTERVAL_MS = 1_000
 /** Two renewals may fail before the lease ends. */
 const RENEWALS_A_LEASE = 3
+/** A hold takes effect within two seconds. */
+const STOPS_INTERVAL_MS = 500
 const HELLO_INTERVAL_MS = 60_000
 /** Longer than the longest pause between two receives, error backoff included. */
 const UNREADY_AFTER_MS = 90_000
@@ -110,6 +120,7 @@ export class Worker implements Service {
   readonly #outage: Outage
   readonly #leased = new Map<JobDigest, LeasedJob>()
   readonly #collections: Collections<CollectedJob>
+  readonly #stopped: StoppedJobs
   /** All jobs of the last receive were collected. */
   #collectsAll = false
   #unsent: EndedJob[] = []
@@ -134,6 +145,7 @@ export class Worker implements Service {
     this.#results = new ResultCache(
       options.cachedResultsMax ? { max: options.cachedResultsMax } : {},
     )
+    this.#stopped = new StoppedJobs(workerId, options.bus.control)
     this.#collections = new Collections({ clock, onDue: () => void this.#startDue() })
     this.#outage = makeOutage(clock, options.onOutage ?? reportingTo(options.onError))
     const onError = (error: unknown) => {
@@ -154,6 +166,9 @@ export class Worker implements Service {
     this.#otherLoops = [
       loop('leases', options.bus.leaseMs / RENEWALS_A_LEASE, () => this.renewLeases()),
       loop('hello', HELLO_INTERVAL_MS, (now) => this.sendHello(now)),
+      ...(options.bus.control
+        ? [loop('stops', STOPS_INTERVAL_MS, () => this.#stopped.read())]
+        : []),
     ]
   }
 
@@ -325,6 +340,7 @@ export class Worker implements Service {
       clock,
       tenant,
       stopping: this.#stopJobs.signal,
+      whyStopped: (jobId: string) => this.#stopped.why(jobId),
       waits: () => slot.wait(clock.now()),
       ...(joint ? { joint } : {}),
     }
@@ -479,16 +495,6 @@ const told = (state: ThrottleState) => ({
   throttledSec: Math.round(state.throttledSec),
 })
 
-const resultMessage = (result: JobResult): OutgoingMessage => ({
-  topic: 'worker-results',
-  workerId: result.workerId,
-  messageId: messageIdOf.workerResult(result.jobId),
-  type: 'worker-result',
-  body: result,
-})
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
+const aborted = async (signal: AbortSignal): Promise<void> => {
+  if (!signal.aborted) await once(signal, 'abort')
+}

@@ -94,6 +94,7 @@ const BODIES: { [T in MessageType]: Body<T> } = {
     functions: [{ name: 'Get-Mailbox', parameters: { type: 'object' } }],
   },
   'worker-recall': { workerId: 'w1', since: '2026-03-01T03:00:00Z', epoch: 'k3f2qz' },
+  'worker-stop': { workerId: 'w1', jobIds: ['step-7'], because: 'the batch is held' },
 }
 
 const THROTTLE = {

@@ -17,8 +17,8 @@ import { abandon, ack, type Claim, claim, deadLetter, release, renewLeases } fro
 import { sweepBus } from './sweep.ts'
 import { discardJobs, withdraw } from './withdraw.ts'
 
-/** Has every optional method, and needs no relay. Does not own the database: closing the bus only stops listening. */
-export type PostgresBus = Required<Omit<Bus, 'relay'>>
+/** Has every optional method, and needs neither relay nor control. Does not own the database: closing the bus only stops listening. */
+export type PostgresBus = Required<Omit<Bus, 'relay' | 'control'>>
 
 export function openPostgresBus(options: TransportOptions): PostgresBus {
   const { db, clock, newToken, leaseMs = LEASE_MS } = options

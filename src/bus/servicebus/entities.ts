@@ -10,11 +10,15 @@ import {
   TOPICS,
   type Topic,
   WORKER_RESULTS,
+  workerControl,
   workerJobs,
 } from '../bus.ts'
 
 /** A new subscription has this rule, which lets everything in. For a worker it must be the filter, because rules are OR-ed. */
 export const DEFAULT_RULE = '$Default'
+
+/** Stands for WorkerId on messages that are not jobs, so that they do not queue behind jobs. */
+export const CONTROL_PROPERTY = 'ControlFor'
 
 export interface TopicEntity {
   readonly name: Topic
@@ -37,6 +41,9 @@ export const TOPIC_ENTITIES: readonly TopicEntity[] = TOPICS.map((name) => ({
   timeToLiveMs: TIME_TO_LIVE_MAX_MS,
 }))
 
+/** What is said about jobs is over when they are: a hello says it again. */
+const CONTROL_LIFE_MS = 10 * 60_000
+
 const SETTINGS = {
   lockMs: LEASE_MS,
   maxDeliveries: MAX_DELIVERIES,
@@ -46,5 +53,11 @@ const SETTINGS = {
 
 export const subscriptionEntities = (workerIds: readonly string[]): SubscriptionEntity[] => [
   ...[ORCHESTRATOR_EVENTS, WORKER_RESULTS].map((one) => ({ ...one, ...SETTINGS, filter: null })),
-  ...workerIds.map((id) => ({ ...workerJobs(id), ...SETTINGS, filter: { WorkerId: id } })),
+  ...workerIds.flatMap((id) => [
+    { ...workerJobs(id), ...SETTINGS, filter: { WorkerId: id } },
+    {
+      ...{ ...workerControl(id), ...SETTINGS, filter: { [CONTROL_PROPERTY]: id } },
+      ...{ timeToLiveMs: CONTROL_LIFE_MS, isDeadLetteredOnExpiry: false },
+    },
+  ]),
 ]

@@ -22,6 +22,7 @@ import { hint, openHints } from '../hints.ts'
 import { forgetMessageIds } from '../message-ids.ts'
 import { rowOf } from '../outbox.ts'
 import { type ConnectionOptions, loadSdk, ServiceBusConnection } from './connection.ts'
+import { readControl } from './control.ts'
 import { readDeadLetters } from './dead-letter-reader.ts'
 import { countMessages } from './depth.ts'
 import { Intake } from './intake.ts'
@@ -78,6 +79,7 @@ class ServiceBusTransport {
       deadLetters: this.#deadLetters(),
       // The broker does not say who has a message.
       locate: async (_topic, ids) => ids.map(() => ({ is: 'unknown' })),
+      control: { read: (workerId, after) => readControl(connection, workerId, after) },
       isReady: () => this.#isReady(),
       depth: async () => {
         await this.#readAll()

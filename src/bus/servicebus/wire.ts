@@ -10,6 +10,7 @@ import {
   type Topic,
 } from '../bus.ts'
 import { type OutboxRow, propertiesOf } from '../outbox.ts'
+import { CONTROL_PROPERTY } from './entities.ts'
 
 const JSON_TYPE = 'application/json'
 const COMPRESSED_TYPE = 'application/gzip'
@@ -22,11 +23,17 @@ export function outgoingOf(row: OutboxRow, now: Date): ServiceBusMessage {
     messageId: row.message_id,
     contentType: JSON_TYPE,
     body: Buffer.from(row.body),
-    applicationProperties: propertiesOf(row),
+    applicationProperties: addressed(row),
     // The broker counts from when it enqueues; one that has run out goes to its dead letters.
     timeToLive: Math.max(1, +row.expires_at - fromMs),
     ...(isScheduled && { scheduledEnqueueTimeUtc: row.visible_at }),
   }
+}
+
+/** What a worker must hear at once has a subscription of its own. */
+function addressed(row: OutboxRow): Record<string, string> {
+  if (row.message_type !== 'worker-stop') return propertiesOf(row)
+  return { MessageType: row.message_type, [CONTROL_PROPERTY]: row.worker_id! }
 }
 
 export const compressed = (message: ServiceBusMessage): ServiceBusMessage => ({
@@ -36,7 +43,7 @@ export const compressed = (message: ServiceBusMessage): ServiceBusMessage => ({
 })
 
 /** A body may be bytes, or a value that a foreign sender gave as it is. */
-function bodyText({ body, contentType }: ServiceBusReceivedMessage): string {
+export function bodyText({ body, contentType }: ServiceBusReceivedMessage): string {
   if (typeof body === 'string') return body
   if (!Buffer.isBuffer(body)) return JSON.stringify(body ?? null)
   if (contentType !== COMPRESSED_TYPE) return body.toString()

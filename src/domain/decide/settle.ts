@@ -3,7 +3,7 @@
 import { durationText } from '../duration.ts'
 import type { Step } from '../facts.ts'
 import { isObject, type Json } from '../json.ts'
-import { epochOf } from '../messages.ts'
+import { epochOf, GIVEN_BACK } from '../messages.ts'
 import { beforeRestore, detailsOfLost } from '../restores.ts'
 import { onCompensationEnd } from './compensation.ts'
 import { runbookStepOf } from './definitions.ts'
@@ -57,6 +57,7 @@ export function onResult(draft: Draft, step: Step, result: WorkerResult): void {
     const because = `foreign: worker ${result.workerId} answered a job sent to ${step.definition.workerId}`
     return draft.note('unexpected_result', because, { step, jobId: result.jobId })
   }
+  if (result.error?.type === GIVEN_BACK) return onGivenBack(draft, step, result)
   const failure = failureOf(step, result)
   const payload = payloadOf(result.result)
   if (step.status === 'cancelled') return settleCancelled(draft, step, result, failure, payload)
@@ -328,6 +329,13 @@ function loseJob(
 export function onWithdrawn(draft: Draft, step: Step, why: string): void {
   const what = step.status === 'polling' ? 'poll' : 'job'
   giveBack(draft, step, 'withdrawn', why, `the ${what} was withdrawn: ${why}`)
+}
+
+/** The worker did not start it. An earlier delivery may have run before its worker died. */
+function onGivenBack(draft: Draft, step: Step, { error }: WorkerResult): void {
+  const why = shortened(error?.message || 'the worker gave the job back')
+  const outcome = error?.effect === 'none' ? 'withdrawn' : 'lost'
+  giveBack(draft, step, outcome, why, `the job was given back: ${why}`)
 }
 
 /**
