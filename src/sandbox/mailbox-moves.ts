@@ -2,7 +2,7 @@
 // those Microsoft documents for cross-tenant moves; each refusal names the exception a migration user would show.
 import { bareOf, domainOf, isSameAddress, typeOf } from './addresses.ts'
 import { chanceOf } from './identity.ts'
-import { hasPlan } from './mail.ts'
+import { disconnectMailbox, hasMailboxPlan, hasPlan } from './mail.ts'
 import { MAILBOX_MOVE_PLAN } from './skus.ts'
 import type { MailboxMove, MigrationBatch, User } from './state.ts'
 import type { SandboxTenant } from './tenant.ts'
@@ -36,6 +36,7 @@ export function mailboxMoveProblem(
     scopeProblem(source, from) ??
     holdProblem(from) ??
     addressProblem(target, user, from) ??
+    sizeProblem(target, user, from) ??
     deliveryProblem(user, batch) ??
     licenceProblem(target, user, source, from)
   )
@@ -78,6 +79,22 @@ const holdProblem = (from: User): string | null =>
   isOnHold(from)
     ? `SourceMailboxOnHoldPermanentException: The source mailbox "${from.userPrincipalName}" is on hold and can't be moved.`
     : null
+
+const GIGABYTE = 1024 ** 3
+const QUOTA_GB = 100
+const SMALL_QUOTA_GB = 50
+
+/** By the plan of the target, or the largest that there is ("Exchange Online limits", learn.microsoft.com). No document shows the text. */
+function sizeProblem(target: SandboxTenant, user: User, from: User): string | null {
+  const isSmall =
+    hasPlan(target, user, ['EXCHANGE_S_STANDARD']) &&
+    !hasPlan(target, user, ['EXCHANGE_S_ENTERPRISE'])
+  const quotaGb = isSmall ? SMALL_QUOTA_GB : QUOTA_GB
+  const sizeGb = from.recipient!.sizeBytes / GIGABYTE
+  return sizeGb <= quotaGb
+    ? null
+    : `MigrationPermanentException: Mailbox size ${sizeGb.toFixed(2)} GB exceeds target quota ${quotaGb} GB.`
+}
 
 function addressProblem(target: SandboxTenant, user: User, from: User): string | null {
   const recipient = user.recipient!
@@ -228,6 +245,9 @@ function advance(
     case 'Completing':
       completeMove(world, tenant, batch, mailboxMove, dueAt)
       return true
+    case 'Completed':
+      endGrace(world, tenant, mailboxMove, dueAt)
+      return true
     default:
       return false
   }
@@ -277,10 +297,22 @@ function completeMove(
     },
   })
   tenant.change(user, { recipient: { ...recipient, kind: 'mailbox', externalEmailAddress: null } })
+  mailboxMove.dueAt = world.after(new Date(at), GRACE_SEC)
   world.recordEvent(tenant, at, 'mailbox moved', user, {
     batch: batch.name,
     from: from.userPrincipalName,
   })
+}
+
+/** "Cross-tenant mailbox migration": a moved mailbox needs a licence with Exchange within 30 days. */
+const GRACE_SEC = 30 * 86_400
+
+function endGrace(world: World, tenant: SandboxTenant, mailboxMove: MailboxMove, at: string): void {
+  mailboxMove.dueAt = null
+  const user = tenant.user(mailboxMove.userId ?? '')
+  if (!user || hasMailboxPlan(tenant, user)) return
+  const change = disconnectMailbox(tenant, user)
+  if (change !== null) world.recordEvent(tenant, at, change, user)
 }
 
 const FINISHED: readonly MailboxMove['status'][] = [

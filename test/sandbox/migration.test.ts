@@ -17,6 +17,7 @@ import {
 
 const DN = '/o=ExchangeLabs/cn=Recipients/cn=ada'
 const MAILBOX = id(900)
+const E3 = '6fd2c87f-b296-42f0-b197-1e91e994b900'
 
 const SEED = {
   tenants: [
@@ -125,6 +126,29 @@ describe('a mailbox move', () => {
       'migration batch completed',
       'mailbox moved',
     ])
+  })
+
+  it('leaves 30 days for a licence with Exchange, then the mailbox is gone', async () => {
+    const DAY = 86_400_000
+    for (const isLicensed of [false, true]) {
+      await using under = await openUnderTest(SEED, QUICK)
+      await license(under, 1, 70)
+      await newBatch(under, { CompleteAfter: '2020-01-01T00:00:00Z' })
+      await under.clock.advance(29 * DAY)
+      const mailbox = async () => {
+        const token = await under.token(EXCHANGE)
+        return under.exchange('Get-Mailbox', { Identity: id(1) }, { token })
+      }
+      assert.equal((await mailbox()).status, 200)
+      const body = { addLicenses: [{ skuId: E3 }], removeLicenses: [] }
+      const path = `/v1.0/users/${id(1)}/assignLicense`
+      const asking = { token: await under.token(GRAPH) }
+      if (isLicensed) assert.equal((await under.graph('POST', path, body, asking)).status, 200)
+      await under.clock.advance(2 * DAY)
+      assert.equal((await mailbox()).status, isLicensed ? 200 : 404)
+      const gone = (await under.done()).filter((what) => what === 'mailbox disconnected')
+      assert.equal(gone.length, isLicensed ? 0 : 1)
+    }
   })
 
   it('completes at its set time, whenever it is read', async () => {
@@ -246,6 +270,15 @@ describe('a mailbox move is refused', () => {
       assert.equal((await batchOf(under)).Status, 'Failed')
     })
   }
+
+  it('for a mailbox that is larger than any here may be', async () => {
+    const [target, source] = SEED.tenants
+    const [from] = source.users
+    const users = [{ ...from, recipient: { ...from.recipient, sizeBytes: 101 * 1024 ** 3 } }]
+    await using under = await openUnderTest({ tenants: [target, { ...source, users }] })
+    await newBatch(under)
+    assert.match(String((await moveOf(under))!.ErrorSummary), /101\.00 GB exceeds target quota 100/)
+  })
 
   it('for an unknown user, and continues when restarted after a repair', async () => {
     await using under = await openUnderTest(SEED, QUICK)

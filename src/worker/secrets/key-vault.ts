@@ -2,7 +2,7 @@
 // managed identity needs the role Key Vault Secrets Officer, or Secrets User if no function creates secrets.
 
 import type { JsonObject } from '../../domain/json.ts'
-import type { Secrets } from '../m365/api.ts'
+import { ApiError, type Secrets } from '../m365/api.ts'
 import { ApiClient, type ClientOptions } from '../m365/client.ts'
 import { objectOf, queryText, readODataRefusal } from '../m365/graph.ts'
 import { isNotFound } from '../m365/not-found.ts'
@@ -19,6 +19,10 @@ export type KeyVaultOptions = Pick<
 
 const API_VERSION = '7.4'
 const TIMEOUT_MS = 20_000
+const RECOVERY_WAITS_SEC: readonly number[] = [1, 2, 4, 8, 16]
+
+/** The name belongs to a deleted secret, or to one that is being recovered (learn.microsoft.com, Key Vault soft-delete). */
+const isConflict = (error: unknown): boolean => error instanceof ApiError && error.status === 409
 
 /** The token scope: the service, which is the host without the vault's name. */
 export const keyVaultScope = (url: string): string =>
@@ -27,9 +31,11 @@ export const keyVaultScope = (url: string): string =>
 export class KeyVault implements Secrets {
   readonly #url: string
   readonly #client: ApiClient
+  readonly #clock: ClientOptions['clock']
 
   constructor({ url, ...options }: KeyVaultOptions) {
     this.#url = url.replace(/\/+$/, '')
+    this.#clock = options.clock
     this.#client = new ApiClient({
       ...options,
       service: 'Key Vault',
@@ -41,8 +47,28 @@ export class KeyVault implements Secrets {
 
   async put(name: string, value: string, signal?: AbortSignal): Promise<string> {
     const reference = secretReferenceOf(name)
-    await this.#call('PUT', reference, { value }, signal)
+    const path = `secrets/${reference}`
+    try {
+      await this.#call('PUT', path, { value }, signal)
+    } catch (error) {
+      if (!isConflict(error)) throw error
+      await this.#replaceDeleted(reference, value, signal)
+    }
     return reference
+  }
+
+  /** A deleted secret keeps its name for the time of the vault's soft-delete: it is recovered, which takes seconds, and replaced. */
+  async #replaceDeleted(reference: string, value: string, signal?: AbortSignal): Promise<void> {
+    await this.#call('POST', `deletedsecrets/${reference}/recover`, null, signal)
+    for (const waitSec of RECOVERY_WAITS_SEC) {
+      await this.#clock.wait(waitSec * 1_000, signal)
+      try {
+        await this.#call('PUT', `secrets/${reference}`, { value }, signal)
+        return
+      } catch (error) {
+        if (!isConflict(error) || waitSec === RECOVERY_WAITS_SEC.at(-1)) throw error
+      }
+    }
   }
 
   async get(reference: string, signal?: AbortSignal): Promise<string> {
@@ -63,7 +89,9 @@ export class KeyVault implements Secrets {
     signal?: AbortSignal,
   ): Promise<{ readonly value: string; readonly contentType: string | null } | null> {
     try {
-      const { value, contentType } = objectOf((await this.#call('GET', name, null, signal)).body)
+      const { value, contentType } = objectOf(
+        (await this.#call('GET', `secrets/${encodeURIComponent(name)}`, null, signal)).body,
+      )
       if (typeof value !== 'string') return null
       return { value, contentType: typeof contentType === 'string' ? contentType : null }
     } catch (error) {
@@ -72,10 +100,10 @@ export class KeyVault implements Secrets {
     }
   }
 
-  #call(method: string, name: string, body: JsonObject | null, signal?: AbortSignal) {
+  #call(method: string, path: string, body: JsonObject | null, signal?: AbortSignal) {
     return this.#client.call({
       method,
-      url: `${this.#url}/secrets/${encodeURIComponent(name)}${queryText({ 'api-version': API_VERSION })}`,
+      url: `${this.#url}/${path}${queryText({ 'api-version': API_VERSION })}`,
       body,
       headers: {},
       signal: signal ?? new AbortController().signal,

@@ -35,15 +35,15 @@ after(async () => {
 })
 beforeEach(() => kept.clear())
 
-const openKeyVault = () =>
-  new KeyVault({
-    clock: drivenClock(),
-    url: vaultService.url,
-    token: async () => 'token',
-    policy: { attempts: 2, baseSec: 1, maxSec: 1 },
-    random: () => 0,
-    timeout: () => new AbortController().signal,
-  })
+const keyVaultOptions = () => ({
+  clock: drivenClock(),
+  url: vaultService.url,
+  token: async () => 'token',
+  policy: { attempts: 2, baseSec: 1, maxSec: 1 },
+  random: () => 0,
+  timeout: () => new AbortController().signal,
+})
+const openKeyVault = () => new KeyVault(keyVaultOptions())
 
 const VAULTS: [name: string, open: () => Promise<Secrets>][] = [
   ['a folder', () => openFolderVault({ folder, key: null })],
@@ -130,6 +130,32 @@ describe('the folder vault', () => {
 })
 
 describe('Key Vault', () => {
+  it('replaces a deleted secret, whose name the vault keeps', async () => {
+    const seen: string[] = []
+    let state: 'deleted' | 'recovering' | 'active' = 'deleted'
+    const service = await startService(drivenClock(), ({ method, path, body }) => {
+      seen.push(`${method} ${path.split('?')[0]}`)
+      if (path.startsWith('/deletedsecrets/')) {
+        state = 'recovering'
+        return { status: 200, body: {} }
+      }
+      if (state === 'active') return { status: 200, body: body as never }
+      if (state === 'recovering' && seen.length > 3) state = 'active'
+      const message = 'Secret is currently in a deleted but recoverable state.'
+      return { status: 409, body: { error: { code: 'Conflict', message } } }
+    })
+    try {
+      const clock = { ...drivenClock(), wait: async () => {} }
+      const vault = new KeyVault({ ...keyVaultOptions(), clock, url: service.url })
+      assert.equal(await vault.put('gone', 'new'), 'matoolkit-gone')
+      const put = 'PUT /secrets/matoolkit-gone'
+      const recover = 'POST /deletedsecrets/matoolkit-gone/recover'
+      assert.deepEqual(seen, [put, recover, put, put, put])
+    } finally {
+      await service.close()
+    }
+  })
+
   it('is called as documented', async () => {
     await openKeyVault().put('x', 'value')
     const { method, path, body, headers } = vaultService.seen.at(-1)!
