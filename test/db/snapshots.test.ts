@@ -13,6 +13,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
+import { makeSnapshotLoop, type SnapshotLoopOptions } from '../../src/app/snapshot-loop.ts'
+import { virtualClock } from '../../src/clock.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import {
@@ -23,6 +25,7 @@ import {
   type SnapshotOptions,
   takeSnapshot,
 } from '../../src/db/snapshots.ts'
+import { createLog } from '../../src/log.ts'
 
 const AT = new Date('2026-03-01T10:00:00Z')
 const later = (minutes: number) => new Date(+AT + minutes * 60_000)
@@ -92,6 +95,38 @@ describe('snapshots of the embedded database', () => {
       /it needs up to \d+ MB, and of 520 MB free space 500 MB must stay/,
     )
     assert.deepEqual(readdirSync(join(folder, 'snapshots')), [])
+  })
+
+  it('is due at start and every hour; the first one of a new database after an hour', async () => {
+    const db = await openPglite(folder)
+    const told = async (more: Partial<SnapshotLoopOptions> = {}) => {
+      const clock = virtualClock(AT)
+      const lines: string[] = []
+      const write = (line: string) => void lines.push(line)
+      const log = createLog({ level: 'info', format: 'json', clock, destination: { write } })
+      // None fits, so each is told and none is made.
+      const none = { minFreeMb: 1_000, readFreeBytes: () => 0 }
+      const place = { db, clock, log, dataDir: folder, intervalMin: 60, isNew: false, ...none }
+      const loop = makeSnapshotLoop({ ...place, ...more })
+      loop.start()
+      // A look reads files: it has ended when the loop waits for the next one.
+      const looked = async () => {
+        while (clock.nextWakeAt() === null) await new Promise(setImmediate)
+      }
+      await looked()
+      for (let hours = 0; hours < 2; hours += 1) {
+        await clock.advance(60 * 60_000)
+        await looked()
+      }
+      await loop.stop(AbortSignal.timeout(5_000))
+      return lines.map((line) => (JSON.parse(line) as { cause: string }).cause)
+    }
+    try {
+      assert.deepEqual(await told(), ['start', 'hourly', 'hourly'])
+      assert.deepEqual(await told({ isNew: true }), ['hourly', 'hourly'])
+    } finally {
+      await db.close()
+    }
   })
 
   it('does not count when its copy is damaged, and leaves nothing behind', async () => {

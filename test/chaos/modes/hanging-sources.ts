@@ -1,7 +1,7 @@
 // Real schedulers and real data sources, four of which hang: two servers accept the connection and stay silent, two queries wait for a
-// lock. As many ticks work at once as there are hanging sources, so they could take every lane. The healthy ones must tick as if
-// nothing were, and nobody of a hanging source may leave.
-import { mkdirSync, writeFileSync } from 'node:fs'
+// lock. There are fewer lanes than hanging sources, so that these could take every one. The healthy ones must tick as if nothing were,
+// and nobody of a hanging source may leave.
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { realClock } from '../../../src/clock.ts'
 import type { Db } from '../../../src/db/db.ts'
@@ -30,6 +30,7 @@ const SILENT = ['silent1', 'silent2']
 const LOCKED = ['locked1', 'locked2']
 const HANGING = [...SILENT, ...LOCKED]
 const SCHEDULERS = 2
+const LANES = 1
 const INTERVAL_MS = 10_000
 /** So that a lane would be lost for far longer than an interval. */
 const TIMEOUT_MS = 60_000
@@ -67,8 +68,11 @@ const variableOf = (name: string): string =>
 const personOf = (source: string, number: number): string => `${source}${number}@contoso.example`
 
 function writeCsv(folder: string, name: string, members: number): void {
+  const place = join(folder, `${name}.csv`)
   const lines = Array.from({ length: members }, (_, at) => `${personOf(name, at)},${WHEN}`)
-  writeFileSync(join(folder, `${name}.csv`), ['upn,due', ...lines, ''].join('\n'))
+  // As people should: a scheduler never sees half a file.
+  writeFileSync(`${place}.new`, ['upn,due', ...lines, ''].join('\n'))
+  renameSync(`${place}.new`, place)
 }
 
 async function fillSources({ setup, folder, options }: World): Promise<void> {
@@ -94,7 +98,7 @@ async function run(options: ChaosOptions): Promise<Verdict> {
     MATOOLKIT_SOURCE_LOCKED: setup.server.url,
   }
   const times = { intervalMs: INTERVAL_MS, timeoutMs: TIMEOUT_MS }
-  const sources = { folder, connections, ...times, lanes: HANGING.length / SCHEDULERS }
+  const sources = { folder, connections, ...times, lanes: LANES }
   const fleet = new Fleet(
     Array.from({ length: SCHEDULERS }, (_, at) =>
       setup.partOf(`scheduler-${at + 1}`, ['scheduler'], { sources }),
