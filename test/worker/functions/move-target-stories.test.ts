@@ -318,3 +318,35 @@ for (const [name, on] of [
       { lagSec: 600 },
     )
   })
+
+describe('a failure between two writes', () => {
+  story(
+    'of New-ExchangeMailUser: the next run sets the primary address of its own account',
+    async (s) => {
+      const fault = { kind: 'error', status: 504 } as const
+      s.sandbox.setFaults({ script: [{ on: 'Set-MailUser', times: 99, fault }] })
+      assert.equal((await s.run('New-ExchangeMailUser', NORA)).status, 'Failure')
+      const nora = () =>
+        s.sandbox.state().tenants[0]!.users.filter((one) => one.userPrincipalName === NORA_UPN)
+      assert.ok(!nora()[0]!.proxyAddresses.includes(`SMTP:${NORA.PrimarySmtpAddress}`))
+      s.sandbox.setFaults({})
+      const { Created } = await succeeds(s, 'New-ExchangeMailUser', NORA)
+      assert.equal(Created, false)
+      assert.equal(nora().length, 1)
+      assert.ok(nora()[0]!.proxyAddresses.includes(`SMTP:${NORA.PrimarySmtpAddress}`))
+    },
+    { dialect: { newMailUserPrimary: 'external' } },
+  )
+
+  story('of Set-ExchangeExternalAddress cannot be: it is one write', async (s) => {
+    const fault = { kind: 'error', status: 504 } as const
+    s.sandbox.setFaults({ script: [{ on: 'Get-Recipient', nth: 2, times: 99, fault }] })
+    const change = { Identity: KIM, ExternalEmailAddress: 'kim@partner.example' }
+    assert.equal((await s.run('Set-ExchangeExternalAddress', change)).status, 'Failure')
+    s.sandbox.setFaults({})
+    assert.equal((await succeeds(s, 'Set-ExchangeExternalAddress', change)).Changed, false)
+    const { proxyAddresses, recipient } = userOf(s, OBRIEN)
+    assert.equal(recipient!.externalEmailAddress, 'kim@partner.example')
+    assert.ok(proxyAddresses.includes(`SMTP:${KIM}`), 'the primary address stays')
+  })
+})
