@@ -2,14 +2,23 @@
 // member" and "no such group", so these functions ask again where a response is ambiguous.
 
 import { z } from 'zod'
-import type { JsonObject } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import { defineFunction, type FunctionCall, type OnBehalfOf } from '../catalogue.ts'
 import { ApiError, pathOf } from '../m365/api.ts'
 import { isNotFound } from '../m365/not-found.ts'
 import { objectIdOf } from './entra-directory.ts'
 import { addToGroup, MEMBERS_A_PAGE, type MemberIds, readMemberIds } from './entra-group-many.ts'
 import { answerEach, NotFound, noGroup, notThereReason, noUser, orNotFound } from './failure.ts'
-import { expected, isGuid, isSameText, objectId, userId } from './parameters.ts'
+import { overList } from './over-list.ts'
+import {
+  anyList,
+  expected,
+  isGuid,
+  isSameText,
+  listParameter,
+  objectId,
+  userId,
+} from './parameters.ts'
 import {
   changeOnce,
   onceIfPolled,
@@ -17,10 +26,29 @@ import {
   retryWhileTooEarly,
 } from './replication.ts'
 
-const membership = z.object({ GroupId: z.string(), UserId: z.string(), Changed: z.boolean() })
-type Membership = z.infer<typeof membership>
-const parameters = z.strictObject({ GroupId: objectId, UserId: userId })
-type OfGroup = z.infer<typeof parameters>
+const membership = z.object({
+  GroupId: z.array(z.string()).describe('The groups that were changed.'),
+  UserId: z.string(),
+  Changed: z.boolean(),
+})
+type Membership = { GroupId: string; UserId: string; Changed: boolean }
+const parameters = z.strictObject({
+  GroupId: anyList(objectId).describe('Object id of each group; an empty list does nothing.'),
+  UserId: userId,
+})
+interface OfGroup {
+  readonly GroupId: string
+  readonly UserId: string
+}
+
+const inAll = (
+  { UserId }: { readonly UserId: string },
+  answers: readonly Membership[],
+): z.infer<typeof membership> => {
+  const changed = answers.filter(({ Changed }) => Changed)
+  const GroupId = changed.map((one) => one.GroupId)
+  return { GroupId, UserId: answers[0]?.UserId ?? UserId, Changed: changed.length > 0 }
+}
 
 /** People of one group, by object id: a name would have to be looked up for each. */
 function groupOfId({ GroupId, UserId }: OfGroup): string | null {
@@ -37,20 +65,26 @@ const isTooEarly = (error: ApiError): boolean =>
 
 export const addEntraGroupMember = defineFunction({
   name: 'Add-EntraGroupMember',
-  description: 'Adds a user to a group. Does not support dynamic groups or distribution lists.',
+  description: 'Adds a user to groups. Does not support dynamic groups or distribution lists.',
   parameters,
   result: membership,
   permissions: { graph: ['GroupMember.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
-  undo: 'Remove-EntraGroupMember, if Changed is true.',
-  run: addOne,
-  together: {
-    key: groupOfId,
-    limit: 200,
-    waitMs: 1_000,
-    run: (calls: readonly FunctionCall<OfGroup>[], onBehalfOf: OnBehalfOf) =>
-      addToGroup(calls, onBehalfOf, addOne),
-  },
+  undo: 'Remove-EntraGroupMember with the GroupId of the result.',
+  ...overList(
+    'GroupId',
+    {
+      run: addOne,
+      together: {
+        key: groupOfId,
+        limit: 200,
+        waitMs: 1_000,
+        run: (calls: readonly FunctionCall<OfGroup>[], onBehalfOf: OnBehalfOf) =>
+          addToGroup(calls, onBehalfOf, addOne),
+      },
+    },
+    inAll,
+  ),
 })
 
 async function addOne(call: FunctionCall<OfGroup>): Promise<Membership> {
@@ -83,28 +117,30 @@ const isNoMember = (error: ApiError): boolean =>
 
 export const removeEntraGroupMember = defineFunction({
   name: 'Remove-EntraGroupMember',
-  description: 'Removes a user from a group.',
+  description: 'Removes a user from groups.',
   parameters,
   result: membership,
   permissions: { graph: ['GroupMember.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
-  undo: 'Add-EntraGroupMember, if Changed is true.',
-  run: async (call): Promise<Membership> => {
-    const { GroupId, UserId } = call.params
-    const id = await objectIdOf(call, UserId)
-    const remove = () =>
-      call.tenant.graph.call({
-        method: 'DELETE',
-        // Without `$ref` this would delete the user.
-        path: pathOf`/groups/${GroupId}/members/${id}/$ref`,
-        isIdempotent: false,
-        signal: call.signal,
-      })
-    const isChange = await changeOnce(call, remove, isNoMember)
-    if (!isChange) await requireGroup(call, GroupId)
-    return { GroupId, UserId: id, Changed: isChange }
-  },
+  undo: 'Add-EntraGroupMember with the GroupId of the result.',
+  ...overList('GroupId', { run: removeOne }, inAll),
 })
+
+async function removeOne(call: FunctionCall<OfGroup>): Promise<Membership> {
+  const { GroupId, UserId } = call.params
+  const id = await objectIdOf(call, UserId)
+  const remove = () =>
+    call.tenant.graph.call({
+      method: 'DELETE',
+      // Without `$ref` this would delete the user.
+      path: pathOf`/groups/${GroupId}/members/${id}/$ref`,
+      isIdempotent: false,
+      signal: call.signal,
+    })
+  const isChange = await changeOnce(call, remove, isNoMember)
+  if (!isChange) await requireGroup(call, GroupId)
+  return { GroupId, UserId: id, Changed: isChange }
+}
 
 async function requireGroup(
   { tenant, signal }: ReplicationContext,
@@ -118,16 +154,26 @@ async function requireGroup(
 const tested = z.object({
   complete: z.boolean(),
   data: z.object({
-    IsMember: z.boolean(),
-    GroupId: z.string(),
+    IsMember: z.boolean().describe('Of all of the groups.'),
+    GroupId: z.array(z.string()),
     UserId: z.string(),
     Reason: notThereReason,
   }),
 })
 
-type Tested = z.infer<typeof tested>
-const question = parameters.extend({ Expected: expected })
-type Question = z.infer<typeof question>
+/** A test of no group would always pass, and an empty cell with it. */
+const question = parameters.extend({
+  GroupId: listParameter(objectId).describe('Object id of each group.'),
+  Expected: expected,
+})
+interface Tested {
+  complete: boolean
+  data: { IsMember: boolean; GroupId: string; UserId: string; Reason: string | null }
+  [name: string]: Json
+}
+interface Question extends OfGroup {
+  readonly Expected: boolean
+}
 type Asking = FunctionCall<Question>
 
 /** Microsoft's price for this call. */
@@ -136,18 +182,32 @@ const CHECK_UNITS = 4
 export const testEntraGroupMembership = defineFunction({
   name: 'Test-EntraGroupMembership',
   description:
-    'Tests whether a user is a member of a group, directly or through other groups. A group with hidden membership also needs Member.Read.Hidden.',
+    'Tests whether a user is a member of all groups of a list, or with Expected false of none, directly or through other groups. A group with hidden membership also needs Member.Read.Hidden.',
   parameters: question,
   result: tested,
   permissions: { graph: ['User.ReadBasic.All', 'GroupMember.Read.All'] },
   isIdempotent: true,
   undo: null,
-  run: testOne,
-  together: {
-    // Of somebody who should not be a member the list cannot say whether they exist.
-    key: (params: Question) => (params.Expected ? groupOfId(params) : null),
-    ...{ limit: 1_000, waitMs: 1_000, run: testAll },
-  },
+  ...overList(
+    'GroupId',
+    {
+      run: testOne,
+      together: {
+        // Of somebody who should not be a member the list cannot say whether they exist.
+        key: (params: Question) => (params.Expected ? groupOfId(params) : null),
+        ...{ limit: 1_000, waitMs: 1_000, run: testAll },
+      },
+    },
+    ({ UserId, GroupId }, answers) => ({
+      complete: answers.every(({ complete }) => complete),
+      data: {
+        IsMember: answers.every(({ data }) => data.IsMember),
+        GroupId: [...GroupId],
+        UserId,
+        Reason: answers.map(({ data }) => data.Reason).find((one) => one !== null) ?? null,
+      },
+    }),
+  ),
 })
 
 async function testOne(call: Asking): Promise<Tested> {

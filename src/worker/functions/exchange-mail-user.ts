@@ -7,7 +7,15 @@ import { isAsExpected, isMatch, matchParameters, matchResult, valueAt } from './
 import { textOf } from './entra-directory.ts'
 import { changeRecipient, readRecipient, runOrNone } from './exchange-recipient.ts'
 import { FunctionRefused, NotFound, noRecipient, notThereReason } from './failure.ts'
-import { expected, isSameText, nameParameter, optional, recipientId } from './parameters.ts'
+import { overList } from './over-list.ts'
+import {
+  expected,
+  isSameText,
+  listParameter,
+  nameParameter,
+  optional,
+  recipientId,
+} from './parameters.ts'
 import { onceIfPolled, type ReplicationContext, retryUntilFound } from './replication.ts'
 
 const permissions = { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] }
@@ -107,8 +115,8 @@ async function findAttributes(
 const tested = z.object({
   complete: z.boolean(),
   data: z.object({
-    IsMember: z.boolean(),
-    GroupIdentity: z.string(),
+    IsMember: z.boolean().describe('Of all of the groups.'),
+    GroupIdentity: z.array(z.string()),
     MemberIdentity: z.string(),
     Reason: notThereReason,
   }),
@@ -118,33 +126,56 @@ const tested = z.object({
 const MEMBER_NAMES = ['PrimarySmtpAddress', 'Alias', 'Identity', 'ExternalDirectoryObjectId']
 
 const listMembership = z.strictObject({
-  GroupIdentity: nameParameter,
+  GroupIdentity: listParameter(nameParameter).describe('Address, id or name of each group.'),
   MemberIdentity: nameParameter,
   Expected: expected,
 })
-type ListMembership = z.infer<typeof listMembership>
-type Tested = z.infer<typeof tested>
+interface ListMembership {
+  readonly GroupIdentity: string
+  readonly MemberIdentity: string
+  readonly Expected: boolean
+}
+interface Tested {
+  complete: boolean
+  data: { IsMember: boolean; Reason: string | null }
+  [name: string]: Json
+}
 
 export const testExchangeGroupMembership = defineFunction({
   name: 'Test-ExchangeGroupMembership',
-  description: 'Tests whether a recipient is a direct member of a distribution group.',
+  description:
+    'Tests whether a recipient is a direct member of all distribution groups of a list, or with Expected false of none.',
   parameters: listMembership,
   result: tested,
   permissions,
   isIdempotent: true,
   undo: null,
-  run: async (call: FunctionCall<ListMembership>): Promise<Tested> =>
-    membershipIn(await memberNamesOf(call, call.params.GroupIdentity), call.params),
-  // Exchange shows the whole group only: once for all of its people instead of once for each.
-  together: {
-    key: ({ GroupIdentity }) => GroupIdentity.toLowerCase(),
-    limit: 1_000,
-    waitMs: 1_000,
-    run: async (calls: readonly FunctionCall<ListMembership>[], onBehalfOf: OnBehalfOf) => {
-      const names = await memberNamesOf(onBehalfOf(calls), calls[0]!.params.GroupIdentity)
-      return calls.map(({ params }) => membershipIn(names, params))
+  ...overList(
+    'GroupIdentity',
+    {
+      run: async (call: FunctionCall<ListMembership>): Promise<Tested> =>
+        membershipIn(await memberNamesOf(call, call.params.GroupIdentity), call.params),
+      // Exchange shows the whole group only: once for all of its people instead of once for each.
+      together: {
+        key: ({ GroupIdentity }) => GroupIdentity.toLowerCase(),
+        limit: 1_000,
+        waitMs: 1_000,
+        run: async (calls: readonly FunctionCall<ListMembership>[], onBehalfOf: OnBehalfOf) => {
+          const names = await memberNamesOf(onBehalfOf(calls), calls[0]!.params.GroupIdentity)
+          return calls.map(({ params }) => membershipIn(names, params))
+        },
+      },
     },
-  },
+    ({ GroupIdentity, MemberIdentity }, answers) => ({
+      complete: answers.every(({ complete }) => complete),
+      data: {
+        IsMember: answers.every(({ data }) => data.IsMember),
+        GroupIdentity: [...GroupIdentity],
+        MemberIdentity,
+        Reason: answers.map(({ data }) => data.Reason).find((one) => one !== null) ?? null,
+      },
+    }),
+  ),
 })
 
 function membershipIn(
@@ -158,7 +189,7 @@ function membershipIn(
       : null
   return {
     complete: names !== null && IsMember === Expected,
-    data: { IsMember, GroupIdentity, MemberIdentity, Reason },
+    data: { IsMember, Reason },
   }
 }
 

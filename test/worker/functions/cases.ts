@@ -129,9 +129,9 @@ export const CASES: Readonly<Record<string, Case>> = {
     missing: { params: noUser, says: NO_USER },
   },
   'Add-EntraGroupMember': {
-    params: { GroupId: NEWCOMERS, UserId: KIM },
+    params: { GroupId: [NEWCOMERS], UserId: KIM },
     gives: { UserId: OBRIEN, Changed: true },
-    again: { Changed: false },
+    again: { GroupId: [], Changed: false },
     effects: ['member added'],
     wrong: { GroupId: 'newcomers' },
     missing: { params: { GroupId: NOBODY }, says: /has no group "0{8}-.*999"/ },
@@ -139,7 +139,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   'Remove-EntraGroupMember': {
     params: { GroupId: NEWCOMERS, UserId: 'lead@contoso.example' },
     gives: { UserId: LEAD, Changed: true },
-    again: { Changed: false },
+    again: { GroupId: [], Changed: false },
     effects: ['member removed'],
     wrong: { GroupId: '../users' },
     missing: { params: { GroupId: NOBODY }, says: /has no group "0{8}-.*999"/ },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import type { Json } from '../../../src/domain/json.ts'
 import { story, succeeds } from './story.ts'
-import { ADA, OBRIEN } from './tenants.ts'
+import { ADA, EVERYBODY, NEWCOMERS, OBRIEN } from './tenants.ts'
 
 const KIM = "kim.o'brien@contoso.example"
 const BOX = 'box@contoso.example'
@@ -32,6 +32,14 @@ const COLUMNS: readonly Column[] = [
     values: ['all@contoso.example', 'scope@contoso.example'],
     add: ['Add-ExchangeGroupMember', 'GroupIdentity', { MemberIdentity: BOX }],
     remove: 'Remove-ExchangeGroupMember',
+    test: ['Test-ExchangeGroupMembership', 'GroupIdentity', { MemberIdentity: BOX }],
+  },
+  {
+    of: 'groups',
+    values: [NEWCOMERS, EVERYBODY],
+    add: ['Add-EntraGroupMember', 'GroupId', { UserId: OBRIEN }],
+    remove: 'Remove-EntraGroupMember',
+    test: ['Test-EntraGroupMembership', 'GroupId', { UserId: OBRIEN }],
   },
   {
     of: 'licences',
@@ -75,6 +83,32 @@ describe('a column of', () => {
       assert.deepEqual(s.effects(), [])
     })
   }
+})
+
+describe('several groups', () => {
+  const both = { GroupId: [NEWCOMERS, EVERYBODY], UserId: OBRIEN }
+
+  story('are left only where the step joined them', async (s) => {
+    await succeeds(s, 'Add-EntraGroupMember', { ...both, GroupId: EVERYBODY })
+    const joined = await succeeds(s, 'Add-EntraGroupMember', both)
+    assert.deepEqual(joined.GroupId, [NEWCOMERS])
+    await succeeds(s, 'Remove-EntraGroupMember', { ...both, GroupId: joined.GroupId! })
+    const { complete } = await succeeds(s, 'Test-EntraGroupMembership', {
+      ...{ ...both, GroupId: EVERYBODY },
+    })
+    assert.equal(complete, true)
+  })
+
+  story('are all tested, and none may be left for the opposite', async (s) => {
+    await succeeds(s, 'Add-EntraGroupMember', { ...both, GroupId: EVERYBODY })
+    for (const Expected of [true, false]) {
+      const asked = { ...both, Expected }
+      const { complete } = await succeeds(s, 'Test-EntraGroupMembership', asked)
+      assert.equal(complete, false, 'a member of one of two')
+    }
+    const { error } = await s.run('Test-EntraGroupMembership', { ...both, GroupId: [] })
+    assert.equal(error?.type, 'UnfitParameters', 'a test of nothing does not pass')
+  })
 })
 
 describe('several licences', () => {

@@ -15,6 +15,7 @@ export const OUTSIDER = id(6)
 export const FORMER = id(7)
 export const GONE = id(9)
 export const SOURCE = id(50)
+export const EVERYBODY = id(101)
 export const NEWCOMERS = id(100)
 
 export const FABRIKAM = id(900)
@@ -67,6 +68,7 @@ export const SEED = {
           mail: 'scope@contoso.example',
           members: [BOX],
         },
+        { id: EVERYBODY, displayName: 'Everybody' },
       ],
       users: [
         {
