@@ -143,7 +143,7 @@ export async function runJob(job: Job, context: JobContext): Promise<JobResult |
     durationMs: Math.round(+endedAt - +startedAt),
     timestamp: endedAt.toISOString(),
     correlationData: job.correlation,
-    ...(context.joint ? { togetherMax: context.joint.limit } : {}),
+    ...(context.joint?.togetherMax ? { togetherMax: context.joint.togetherMax } : {}),
   }
 }
 

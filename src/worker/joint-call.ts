@@ -13,6 +13,8 @@ export interface JointCallOptions {
   readonly definition: WorkerFunction
   readonly tenant: Tenant
   readonly clock: Clock
+  /** False: the worker takes one job per slot, and a wider window would only make a queue that no hold takes back. */
+  readonly takesMany: boolean
 }
 
 interface JoinedJob {
@@ -28,15 +30,21 @@ class UnusableAnswers extends Error {
 
 /** A job's place in a joint call. */
 export interface JointSeat {
-  /** The most jobs that the call could have taken. */
-  readonly limit: number
+  /** The most jobs that such a call takes, for the sender's window; null where the worker cannot take as many. */
+  readonly togetherMax: number | null
   /** Resolves with the job's own answer. The call begins when every seat has joined or left. */
   join(call: FunctionCall<unknown>, changes: Changes): Promise<unknown>
   /** A job that ended before it joined is not waited for. */
   leave(): void
 }
 
-export class JointCall {
+/** A seat for each of the jobs; none for one that is alone. */
+export function seatsFor(count: number, options: JointCallOptions): (JointSeat | undefined)[] {
+  const joint = count > 1 ? new JointCall(options) : null
+  return Array.from({ length: count }, () => joint?.seat())
+}
+
+class JointCall {
   readonly #options: JointCallOptions
   /** Seats that have neither joined nor left. */
   readonly #awaited = new Set<JointSeat>()
@@ -49,8 +57,9 @@ export class JointCall {
 
   /** Take all seats before the first one joins. */
   seat(): JointSeat {
+    const { definition, takesMany } = this.#options
     const seat: JointSeat = {
-      limit: this.#options.definition.together!.limit,
+      togetherMax: takesMany ? definition.together!.limit : null,
       join: (call, changes) => {
         const answer = Promise.withResolvers<unknown>()
         // A job that timed out does not wait for it.

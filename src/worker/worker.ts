@@ -17,7 +17,7 @@ import { type Catalogue, catalogueOf, parametersSchema, type WorkerFunction } fr
 import { Collections } from './collections.ts'
 import { companionsOf } from './companions.ts'
 import { type Job, type RefusedJob, readJob, refuseExpired, runJob } from './job.ts'
-import { JointCall, type JointSeat } from './joint-call.ts'
+import { type JointSeat, seatsFor } from './joint-call.ts'
 import { Slot, slotsWithLent } from './lent-slots.ts'
 import { NO_TENANT, type Tenant } from './m365/api.ts'
 import type { ThrottleState } from './m365/throttle.ts'
@@ -297,10 +297,10 @@ export class Worker implements Service {
     const [first] = collected
     if (!first) return
     const slot = new Slot()
-    const { clock, tenant = NO_TENANT } = this.#options
+    const { bus, clock, tenant = NO_TENANT } = this.#options
     const definition = this.#catalogue.get(first.job.functionName.toLowerCase())!
-    const joint = collected.length > 1 ? new JointCall({ definition, tenant, clock }) : null
-    const seats = collected.map(() => joint?.seat())
+    const takesMany = bus.release !== undefined
+    const seats = seatsFor(collected.length, { definition, tenant, clock, takesMany })
     for (const [at, { job, digest, leased }] of collected.entries()) {
       leased.slot = slot
       leased.ended = this.#run(job, digest, slot, seats[at])

@@ -228,6 +228,18 @@ describe('jobs that are done together', () => {
     await worker.stop()
   })
 
+  it('are received one per free slot where the bus takes no delivery back, and widen no window', async () => {
+    const { clock, worker, send, bus: made, calls, results, receiveLimits } = setUp()
+    Object.assign(made, { release: undefined })
+    for (const one of people(3)) send(one)
+    worker.start()
+    await clock.advance(2 * WAIT_MS)
+    assert.deepEqual(calls, [people(3)])
+    assert.equal(results.get('p0')!.togetherMax, undefined)
+    assert.deepEqual([...new Set(receiveLimits)], [1])
+    await worker.stop()
+  })
+
   it('are alone where a second try would do harm, or a secret is named', async () => {
     const { clock, worker, send, calls, results } = setUp()
     for (const one of ['o1', 'o2']) send(one, 'a', { function: 'Join-Once' })
