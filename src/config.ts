@@ -106,6 +106,10 @@ export const SETTINGS = {
       secret: true,
     },
   ),
+  serviceBusAdminUrl: setting('MATOOLKIT_SERVICEBUS_ADMIN_URL', httpUrl, {
+    default: 'http://localhost:5300',
+    description: 'Where the management of the Service Bus emulator listens, for `bus check`.',
+  }),
   chunkSize: setting('MATOOLKIT_CHUNK_SIZE', wholeNumber(1, 5_000), {
     default: 500,
     description: 'Maximum messages received from the bus and handled together.',

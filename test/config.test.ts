@@ -34,6 +34,7 @@ const DEFAULTS: Config = {
   transport: 'postgres',
   serviceBusNamespace: null,
   serviceBusConnection: null,
+  serviceBusAdminUrl: 'http://localhost:5300',
   chunkSize: 500,
   maxOutstanding: 1_000,
   queueLimitSec: 21_600,

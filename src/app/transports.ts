@@ -2,6 +2,7 @@
 // name in the setting MATOOLKIT_TRANSPORT.
 import type { Bus } from '../bus/bus.ts'
 import { openPostgresBus } from '../bus/postgres/postgres-bus.ts'
+import type { BusCheck, BusCheckOptions } from '../bus/servicebus/check.ts'
 import type { ServiceBusAccess } from '../bus/servicebus/connection.ts'
 import type { Clock } from '../clock.ts'
 import type { Config, TransportName } from '../config.ts'
@@ -53,4 +54,26 @@ export function serviceBusAccess(config: Config, clock: Clock): ServiceBusAccess
   const tokens = makeTokens(clock, tokenEndpointsOf(config))
   const request = { from: 'machine', clientId: identityClientId, scope: SERVICEBUS_SCOPE } as const
   return { namespace, credential: azureCredential(tokens, request, clock) }
+}
+
+/** Compares the namespace of the settings with what it must hold. */
+export async function checkServiceBus(
+  config: Config,
+  clock: Clock,
+  wanted: Pick<BusCheckOptions, 'workerIds' | 'mayCreate'>,
+): Promise<BusCheck[]> {
+  const access = serviceBusAccess(config, clock)
+  const [{ openAdministration }, { checkNamespace }, { loadSdk, ServiceBusConnection }] =
+    await Promise.all([
+      import('../bus/servicebus/administration.ts'),
+      import('../bus/servicebus/check.ts'),
+      import('../bus/servicebus/connection.ts'),
+    ])
+  const connection = new ServiceBusConnection(await loadSdk(), { access, clock })
+  try {
+    const administration = await openAdministration(access, config.serviceBusAdminUrl)
+    return await checkNamespace({ ...wanted, administration, connection, clock })
+  } finally {
+    await connection.close()
+  }
 }

@@ -22,6 +22,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'scheduler tick': 'tick.test.ts: it needs a data source',
   'automation tick': 'tick.test.ts: it needs a data source',
   'query preview': 'serve.test.ts: it needs a scheduler in the same process',
+  'bus check': 'bus-check.test.ts: it needs a namespace',
   'tenant check': 'tenant-check.test.ts: it needs a tenant',
   'runbook rehearse': 'rehearsal/command.test.ts: it takes seconds',
   'db migrate': 'schema.test.ts: it needs an empty server',

@@ -177,6 +177,11 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'system',
     load: async () => (await import('../../cli/commands/doctor.ts')).addDoctorCommands,
   },
+  bus: {
+    about: 'check the Service Bus namespace',
+    group: 'start',
+    load: async () => (await import('./bus.ts')).addBusCommands,
+  },
   tenant: {
     about: 'check a Microsoft 365 tenant',
     group: 'system',
