@@ -6,6 +6,7 @@ import { join, relative } from 'node:path'
 import { createMeter } from '../src/api/metrics.ts'
 import { openApiDocument } from '../src/api/openapi.ts'
 import { allRoutes } from '../src/api/routes.ts'
+import { REHEARSAL_FAULTS } from '../src/app/rehearsal/faults.ts'
 import { SETTINGS } from '../src/config.ts'
 import { actorText, ERROR_TABLE, retryText } from '../src/domain/error-meanings/meaning-of.ts'
 import { type Entity, TRANSITIONS, type Transition } from '../src/domain/transitions.ts'
@@ -30,6 +31,7 @@ export interface GeneratedDocument {
 export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/errors.md', section: 'errors', render: renderErrors },
   { file: 'docs/errors.md', section: 'exit codes', render: renderExitCodes },
+  { file: 'docs/rehearsal.md', section: 'faults', render: renderRehearsalFaults },
   { file: 'docs/microsoft-errors.md', section: 'meanings', render: renderMeanings },
   { file: 'docs/configuration.md', section: 'settings', render: renderSettings },
   { file: 'docs/transitions.md', section: 'transitions', render: renderTransitions },
@@ -90,6 +92,11 @@ function renderMeanings(): string {
       return `## ${title}\n\n${markdownTable(header, rows)}`
     })
     .join('\n\n')
+}
+
+function renderRehearsalFaults(): string {
+  const rows = Object.entries(REHEARSAL_FAULTS).map(([name, { what }]) => [`\`${name}\``, what])
+  return markdownTable(['Name', 'What happens'], rows)
 }
 
 function renderBugBank(): string {

@@ -119,6 +119,12 @@ export const CLI_ERRORS = rows({
     sentence:
       'Cannot send a token to {url}: without https others could read it. Use an https address.',
   },
+  REHEARSAL_FAULTS_INVALID: {
+    http: 400,
+    exit: EXIT.usage,
+    sentence:
+      'These faults cannot be rehearsed: {reason}. Name some of {known}, or a JSON file as in docs/rehearsal.md.',
+  },
   REHEARSAL_MEMBERS_MISSING: {
     http: 400,
     exit: EXIT.usage,

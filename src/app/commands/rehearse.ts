@@ -17,6 +17,7 @@ export function addRehearseCommand(program: Command, io: Io): void {
     .option('--members <csv>', "the people (default: the runbook's own CSV)")
     .option('--tenant <json>', 'the tenants (default: what the runbook expects)')
     .option('--start <time>', 'when it begins (default: before the first phase)')
+    .option('--faults <names>', 'what goes wrong: names, or a JSON file')
     .option('--seed <number>', 'chooses durations and faults', numberUpTo(SEED_MAX), 1)
     .option('--slots <number>', 'jobs that a worker runs at once', numberUpTo(SLOTS_MAX), SLOTS)
     .option('--report <html>', 'also write the report as a page to mail')
@@ -45,4 +46,5 @@ Exit code: 0 ready (warnings are allowed), 1 not ready, 2 wrong usage.
 Examples:
   $ matoolkit runbook rehearse examples/first-migration.yaml
   $ matoolkit runbook rehearse wave.yaml --members wave.csv --output json
+  $ matoolkit runbook rehearse wave.yaml --faults throttling,worker-crash
   $ matoolkit runbook rehearse wave.yaml --report rehearsal.html`

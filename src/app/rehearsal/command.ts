@@ -7,8 +7,9 @@ import { readTime } from '../../cli/typed-time.ts'
 import { type Runbook, type RunbookProblem, readRunbook } from '../../domain/runbook/read.ts'
 import { EXIT, MatoolkitError, messageOf } from '../../errors.ts'
 import { printable } from '../../printable.ts'
-import { jsonSeed, SeedFault, stateOf } from '../../sandbox/seed.ts'
+import { jsonSeed, problemsOf, SeedFault, stateOf } from '../../sandbox/seed.ts'
 import type { Seed } from '../../sandbox/state.ts'
+import { FAULT_NAMES, type FaultScript, faultScriptSchema, namedFaults } from './faults.ts'
 import { readMemberRows } from './member-rows.ts'
 import { rehearse } from './rehearse.ts'
 import { rehearsalPage } from './report-html.ts'
@@ -18,6 +19,7 @@ export interface RehearseFlags {
   readonly members?: string
   readonly tenant?: string
   readonly start?: string
+  readonly faults?: string
   readonly seed: number
   readonly slots: number
   readonly report?: string
@@ -34,6 +36,7 @@ export async function runRehearse(file: string, flags: RehearseFlags, io: Io): P
   const report = await rehearse({
     ...{ yaml, runbook, lint, members, startAt },
     tenantSeed: flags.tenant === undefined ? null : await readTenants(flags.tenant),
+    faults: flags.faults === undefined ? null : await readFaults(flags.faults),
     now: io.now(),
     seed: flags.seed,
     slots: flags.slots,
@@ -57,6 +60,25 @@ async function readRehearsedRunbook(
     count: errors.length,
     first: errors[0]?.message ?? '',
   })
+}
+
+/** Names, or a file. */
+async function readFaults(given: string): Promise<FaultScript> {
+  const named = namedFaults(given)
+  if (named) return named
+  const refuse = (reason: string) =>
+    new MatoolkitError('REHEARSAL_FAULTS_INVALID', { reason, known: FAULT_NAMES })
+  if (!given.endsWith('.json')) throw refuse(`"${given}" is not a list of known faults`)
+  let script: unknown
+  try {
+    script = JSON.parse((await readBytes(given)).toString('utf8'))
+  } catch (error) {
+    if (error instanceof MatoolkitError) throw error
+    throw refuse(`"${given}" is not JSON`)
+  }
+  const read = faultScriptSchema.safeParse(script)
+  if (read.success) return read.data
+  throw refuse(problemsOf(read.error))
 }
 
 async function readTenants(file: string): Promise<Seed> {

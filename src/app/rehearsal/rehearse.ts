@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Db } from '../../db/db.ts'
 import { listFailures } from '../../db/views/insight.ts'
 import {
+  countLostAttempts,
   listRehearsedBatches,
   listRehearsedNames,
   listRehearsedPhases,
@@ -16,17 +17,17 @@ import { meaningOf, remedyText } from '../../domain/error-meanings/meaning-of.ts
 import { FailureGroups } from '../../domain/failures.ts'
 import type { Runbook, RunbookStep } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
-import type { FaultSettings } from '../../sandbox/faults.ts'
+import { MatoolkitError } from '../../errors.ts'
 import type { Seed, State } from '../../sandbox/state.ts'
-import type { Timing } from '../../sandbox/world.ts'
 import { defineFunction, TOUCHES_NOTHING, type WorkerFunction } from '../../worker/catalogue.ts'
 import { STANDARD_FUNCTIONS } from '../../worker/functions/standard.ts'
 import { CallMeter } from './call-meter.ts'
 import { expectedTenants, phasesInOrder } from './expected-tenants.ts'
+import { applyFaults, FAULT_NAMES, type FaultScript, type FaultyInput } from './faults.ts'
 import type { MemberRows } from './member-rows.ts'
 import { type FailedGroup, type RehearsalReport, reportOf } from './report.ts'
 import { Restoration } from './restoration.ts'
-import { type RehearsalEvent, runRehearsal } from './run.ts'
+import { runRehearsal } from './run.ts'
 import { RehearsalSystem } from './system.ts'
 import { openRehearsalTenants, type RehearsalTenants } from './tenants.ts'
 
@@ -43,9 +44,8 @@ export interface RehearsalInput {
   readonly now: Date
   readonly seed: number
   readonly slots: number
-  readonly faults?: FaultSettings
-  readonly timing?: Partial<Timing>
-  readonly events?: readonly RehearsalEvent[]
+  /** What goes wrong; null: nothing. */
+  readonly faults?: FaultScript | null
   readonly openDatabase?: (startAt: Date) => Promise<Db>
   readonly signal?: AbortSignal
   readonly onProgress?: (now: Date) => void
@@ -57,16 +57,17 @@ const FAILURES_PER_PAGE = 1_000
 const GROUPS_SHOWN = 50
 
 export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> {
-  const { runbook, members, slots } = input
+  const { runbook, members } = input
   const meter = new CallMeter()
   const custom = customFunctions(runbook)
   const startedAt = input.startAt ?? usualStart(input)
+  const { rows, slots, calls, timing, events, tenants: seed } = withFaults(input, startedAt)
   let tenants: RehearsalTenants | undefined
   const system = await RehearsalSystem.open({
     yaml: input.yaml,
     runbook,
     columns: members.columns,
-    rows: members.rows,
+    rows,
     startAt: startedAt,
     slots,
     functions: [...STANDARD_FUNCTIONS, ...custom],
@@ -74,13 +75,13 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
     tenants: (clock) => {
       tenants = openRehearsalTenants({
         clock,
-        seed: input.tenantSeed ?? expectedTenants(runbook, members.rows),
+        seed,
         seedNumber: input.seed,
         workerIds: workersOf(runbook),
         webhookHosts: webhookHostsIn(runbook),
         meter,
-        ...(input.timing && { timing: input.timing }),
-        ...(input.faults && { faults: input.faults }),
+        timing,
+        faults: { ...calls, seed: `${input.seed} ${calls.seed ?? ''}` },
       })
       return tenants.byWorker
     },
@@ -90,7 +91,7 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
     const restoration = new Restoration()
     const hasRollbacks = runbook.rollbacks.size > 0
     const outcome = await runRehearsal(system, {
-      events: input.events ?? [],
+      events,
       ...(input.signal && { signal: input.signal }),
       ...(input.onProgress && { onProgress: input.onProgress }),
       beforePhase: (now) => {
@@ -102,11 +103,13 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
     return reportOf({
       ...outcome,
       ...{ runbook, lint: input.lint, seed: input.seed, slots, startedAt },
-      rows: members.rows.length,
+      rows: rows.length,
+      faults: input.faults?.use ?? [],
       batches: await listRehearsedBatches(db),
       phases: await listRehearsedPhases(db),
       steps: await listRehearsedSteps(db),
       failures: await failuresIn(system),
+      repeated: await countLostAttempts(db),
       rolledBack: rolledBack.length,
       failedUndos: rolledBack.filter(({ hasFailedUndo }) => hasFailedUndo).length,
       notRestored: restoration.compare(rolledBack, tenants!.state()),
@@ -119,6 +122,22 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
   } finally {
     await system.close()
   }
+}
+
+function withFaults(input: RehearsalInput, startAt: Date): FaultyInput {
+  const { runbook, members, tenantSeed, slots, faults } = input
+  const faulty: FaultyInput = {
+    ...{ runbook, startAt, slots },
+    rows: [...members.rows],
+    tenants: tenantSeed ?? expectedTenants(runbook, members.rows),
+    timing: {},
+    calls: {},
+    events: [],
+  }
+  const missing = faults ? applyFaults(faults, faulty) : null
+  if (missing === null) return faulty
+  const reason = `the runbook has no ${missing}`
+  throw new MatoolkitError('REHEARSAL_FAULTS_INVALID', { reason, known: FAULT_NAMES })
 }
 
 /** An hour before the first phase of the first wave; for runbooks without dates the next full hour. */
@@ -209,7 +228,8 @@ async function failuresIn({ db }: RehearsalSystem): Promise<FailedGroup[]> {
 function tickFaults({ ticks, errors }: RehearsalSystem) {
   const failed = ticks.flatMap(({ error }) => (error ? [error] : []))
   return [...new Set([...failed, ...errors])].map((example) => ({
-    kind: 'review of a failed query',
+    what: 'query' as const,
+    kind: 'failed',
     count: failed.filter((one) => one === example).length || 1,
     example,
   }))

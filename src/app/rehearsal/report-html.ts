@@ -33,6 +33,7 @@ export function rehearsalPage(report: RehearsalReport, zone: string): string {
 <p class="kicker">Dress rehearsal</p>
 <h1>${title}</h1>
 <p class="verdict ${MOODS[report.verdict]}">${capital(report.verdict)}</p>
+${report.faults.length > 0 ? html`<p>With the faults ${report.faults.join(', ')}.</p>` : null}
 <p>${days} from ${when}, rehearsed on simulated tenants. Seed ${report.seed}, ${countText(report.slots, 'slot')} per worker.</p>
 </header>
 <main>

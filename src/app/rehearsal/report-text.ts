@@ -80,7 +80,8 @@ export async function showRehearsal(report: RehearsalReport, show: Show, io: Io)
 function sayVerdict(report: RehearsalReport, io: Io): void {
   const { verdict, reasons, warnings, members, startedAt, endedAt, runbook, seed, events } = report
   const style = STYLES[verdict]
-  io.out(`${io.paint('bold', printable(runbook))}: ${io.paint(style, verdict)}`)
+  const faults = report.faults.length > 0 ? ` with the faults ${report.faults.join(', ')}` : ''
+  io.out(`${io.paint('bold', printable(runbook))}: ${io.paint(style, verdict)}${faults}`)
   const days = durationText(Date.parse(endedAt) - Date.parse(startedAt))
   io.out(
     `${countText(members.total, 'member')} in ${countText(report.batches.length, 'batch', 'batches')}: ${members.passed} migrated, ${members.failed} failed, ${members.removed} removed. ${days} from ${startedAt}, seed ${seed}.`,

@@ -31,6 +31,8 @@ export interface RehearsalFacts {
   readonly seed: number
   readonly slots: number
   readonly rows: number
+  /** The names of the faults in use. */
+  readonly faults: readonly string[]
   readonly startedAt: Date
   readonly endedAt: Date
   readonly stuckBecause: string | null
@@ -42,6 +44,8 @@ export interface RehearsalFacts {
   readonly rolledBack: number
   readonly notRestored: readonly NotRestored[]
   readonly failedUndos: number
+  /** Attempts without a result: lost, expired or dead-lettered. */
+  readonly repeated: number
   readonly sourceTrouble: readonly SourceTrouble[]
   readonly services: readonly ServiceUse[]
   readonly operations: readonly CallCount[]
@@ -78,6 +82,7 @@ export interface TimelinePhase {
 
 export interface RehearsalReport {
   readonly verdict: Verdict
+  readonly faults: readonly string[]
   readonly reasons: readonly string[]
   readonly warnings: readonly string[]
   readonly runbook: string
@@ -127,11 +132,12 @@ export function reportOf(facts: RehearsalFacts): RehearsalReport {
   const neverRan = neverRanIn(facts)
   const members = membersOf(facts.batches)
   const reasons = reasonsOf(facts, timeline, members)
-  const warnings = warningsOf(facts, timeline, neverRan)
+  const warnings = warningsOf(facts, timeline, neverRan, members)
   const verdict =
     reasons.length > 0 ? 'not ready' : warnings.length > 0 ? 'ready with warnings' : 'ready'
   return {
     verdict,
+    faults: facts.faults,
     reasons,
     warnings,
     runbook: facts.runbook.name,
@@ -246,7 +252,7 @@ function reasonsOf(
   members: RehearsalReport['members'],
 ): string[] {
   const late = timeline.filter(({ isLate }) => isLate)
-  const rows = facts.sourceTrouble.filter(({ kind }) => !kind.startsWith('review'))
+  const rows = facts.sourceTrouble.filter(({ what }) => what === 'row')
   return [
     ...(facts.rows === 0 ? ['The member file has no people.'] : []),
     ...(members.failed > 0
@@ -279,6 +285,7 @@ function warningsOf(
   facts: RehearsalFacts,
   timeline: readonly TimelinePhase[],
   neverRan: readonly UnrunStep[],
+  { removed }: RehearsalReport['members'],
 ): string[] {
   const tight = timeline.filter(
     ({ p95Sec, gapSec, isLate }) =>
@@ -299,10 +306,29 @@ function warningsOf(
     ),
     ...skipped.map(({ phase, batchId }) => `Phase ${phase} of batch ${batchId} was skipped.`),
     ...unrun.map(({ where, step }) => `Step ${step} of ${where} never ran.`),
-    ...facts.sourceTrouble
-      .filter(({ kind }) => kind.startsWith('review'))
+    ...facts.services
+      .filter(({ throttled }) => throttled > 0)
       .map(
-        ({ kind, count, example }) => `${countText(count, kind)} waits for a person: ${example}`,
+        ({ service, throttled, throttledSec }) =>
+          `${service} throttled ${countText(throttled, 'call')}, ${durationText(throttledSec * 1_000)} in all.`,
       ),
+    ...(facts.repeated > 0
+      ? [
+          `${countText(facts.repeated, 'job')} ended without a result or waited too long, and ran again or failed.`,
+        ]
+      : []),
+    ...facts.sourceTrouble
+      .filter(({ what }) => what === 'review')
+      .map(
+        ({ kind, count, example }) =>
+          `${countText(count, `${kind} waits`, `${kind}s wait`)} for a person: ${example}`,
+      ),
+    ...facts.sourceTrouble
+      .filter(({ what }) => what === 'query')
+      .map(
+        ({ count, example }) =>
+          `${countText(count, 'query', 'queries')} of the source failed: ${example}`,
+      ),
+    ...(removed > 0 ? [`${countText(removed, 'member was', 'members were')} removed.`] : []),
   ]
 }

@@ -98,15 +98,23 @@ export class RehearsalSystem {
     const db = await openDatabase(startAt)
     const clock = virtualClock(startAt)
     const bus = await openTransport({ transport: 'postgres' }, { db, clock, newToken: randomUUID })
-    const system = new RehearsalSystem(options, db, bus, clock)
-    await publishRunbook(system.engine, { yaml: options.yaml, publishedBy: ACTOR })
-    await setAutomation(system.engine, {
-      runbookName: options.runbook.name,
-      isEnabled: true,
-      actor: ACTOR,
-    })
-    for (const workerId of system.#tenants.keys()) await system.startWorker(workerId)
-    return system
+    try {
+      const system = new RehearsalSystem(options, db, bus, clock)
+      await system.#begin()
+      return system
+    } catch (error) {
+      await bus.close()
+      await db.close()
+      throw error
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const { yaml, runbook } = this.#options
+    await publishRunbook(this.engine, { yaml, publishedBy: ACTOR })
+    const automation = { runbookName: runbook.name, isEnabled: true, actor: ACTOR }
+    await setAutomation(this.engine, automation)
+    for (const workerId of this.#tenants.keys()) await this.startWorker(workerId)
   }
 
   async startWorker(workerId: string): Promise<void> {

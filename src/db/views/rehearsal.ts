@@ -146,6 +146,7 @@ export const listRehearsedNames = (
   )
 
 export interface SourceTrouble {
+  readonly what: 'row' | 'review' | 'query'
   readonly kind: string
   readonly count: number
   readonly example: string
@@ -154,8 +155,16 @@ export interface SourceTrouble {
 /** Unusable rows, and changes that wait for a person, by kind. */
 export const listSourceTrouble = (db: Queryable): Promise<SourceTrouble[]> =>
   db.query<SourceTrouble>(
-    `select kind, count(*)::int as count, min(reason) as example from source_issues group by kind
+    `select 'row' as what, kind, count(*)::int as count, min(reason) as example from source_issues group by kind
      union all
-     select 'review of a ' || kind, count(*)::int, min(reason) from reviews where dismissed_at is null group by kind
-      order by 1`,
+     select 'review', kind, count(*)::int, min(reason) from reviews where dismissed_at is null group by kind
+      order by 1, 2`,
   )
+
+/** Attempts without a result. */
+export async function countLostAttempts(db: Queryable): Promise<number> {
+  const rows = await db.query<{ count: number }>(
+    `select count(*)::int as count from attempts where outcome in ('lost', 'dead_lettered', 'undelivered')`,
+  )
+  return rows[0]!.count
+}

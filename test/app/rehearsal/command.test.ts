@@ -72,6 +72,11 @@ describe('runbook rehearse', () => {
       () => [runbook],
       /"first-migration.csv" is not in the runbook's folder/,
     ],
+    [
+      'an unknown fault',
+      () => [runbook, '--members', members, '--faults', 'trottling'],
+      /"trottling" is not a list of known faults. Name some of throttling, worker-crash/,
+    ],
     ['a seed that is none', () => [runbook, '--seed', 'x'], /whole number from 1 to/],
     [
       'an invalid runbook',
