@@ -98,6 +98,23 @@ it('times out to the second, is never retried, and rolls back', () =>
     assert.equal((await batchOf(world, batchId)).status, 'failed')
   }))
 
+it('says what it waits for, and what it waited for in vain', () =>
+  story({}, async (world) => {
+    const reasons = ['The licence is missing.', 'No address is in the delivery domain.']
+    keepTimes(world, ({ jobId }) => {
+      const Reason = reasons[jobId === 'step-1' ? 0 : 1]!
+      return { ok: { complete: false, data: { Reason } } }
+    })
+    await begin(world, POLL)
+    assert.partialDeepStrictEqual(await stepLook(world, 1), {
+      ...{ status: 'polling', error: 'The licence is missing' },
+    })
+    for (const second of [60, 120, 150]) await passUntil(world, second)
+    const told = 'not complete after 150 s of polling: No address is in the delivery domain'
+    assert.deepEqual(await because(world, 'time_out'), [told])
+    assert.partialDeepStrictEqual(await stepLook(world, 1), { status: 'poll_timeout', error: told })
+  }))
+
 for (const { what, answer, status } of [
   { what: 'complete: it has succeeded', answer: { ok: { complete: true } }, status: 'succeeded' },
   { what: 'not complete: timed out now', answer: incomplete, status: 'poll_timeout' },
