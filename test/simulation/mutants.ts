@@ -116,7 +116,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     edits: [
       replace('Number($before === $status)', `Number($before === $status && $status !== 'failed')`),
     ],
-    foundBy: 8,
+    foundBy: 9,
   },
   {
     name: 'hold does not stop sending',
@@ -140,7 +140,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     name: 'cancel does not withdraw jobs',
     in: 'cancelBatch',
     edits: [remove('await withdrawJobs($$args)')],
-    foundBy: 135,
+    foundBy: 10,
   },
   {
     name: 'withdrawal takes jobs that a worker already has',
@@ -239,13 +239,13 @@ export const MUTANTS: readonly BankedMutant[] = [
         `$step.status === 'cancelled' && failureOf($step, result)`,
       ),
     ],
-    foundBy: 30,
+    foundBy: 45,
   },
   {
     name: 'a repeated batch-init starts the batch again',
     in: 'beginBatch',
     edits: [remove(`if ($batch.status !== 'detected') return`)],
-    foundBy: 8,
+    foundBy: 15,
   },
   {
     name: 'a serialization failure counts as a poison message',

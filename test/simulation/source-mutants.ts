@@ -70,6 +70,6 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
     edits: [
       replace('rejoins: $comparison.rejoiners', 'rejoins: $comparison.rejoiners.slice(0, 0)'),
     ],
-    foundBy: 69,
+    foundBy: 125,
   },
 ]

@@ -190,17 +190,18 @@ async function runMany(world: SizeWorld): Promise<Measured> {
     many.push(await runTogether(world, manyOf(world.members)))
   } while (one.length < 2 || !world.isOver())
   const timesOf = (rounds: readonly Round[]) => rounds.map(({ ms }) => ms)
-  const startedLateMaxMs = Math.max(...many.map(({ lateMs }) => lateMs))
+  // Of the better round, as with the times: a neighbour that takes the machine for seconds makes anybody late.
+  const startedLateMs = Math.min(...many.map(({ lateMs }) => lateMs))
   const slow = tooSlow('many batches', timesOf(many), 'one', timesOf(one), MANY_RATIO_MAX)
   return {
     findings: [
       ...[...one, ...many].flatMap(({ findings }) => findings),
       ...slow.findings,
-      ...tooLate('a phase', startedLateMaxMs, START_LATE_MAX_MS),
+      ...tooLate('a phase', startedLateMs, START_LATE_MAX_MS),
     ],
     figures: {
       ...{ oneBatchMs: slow.baselineMs, manyBatchesMs: slow.ms, ratio: slow.ratio },
-      startedLateMaxMs,
+      startedLateMs,
     },
   }
 }
