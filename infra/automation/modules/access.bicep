@@ -76,6 +76,17 @@ resource receiveResults 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
+// Dead jobs are read from the subscriptions of all workers.
+resource readDeadJobs 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  scope: namespace::jobs
+  name: guid(namespace::jobs.id, 'orchestrator', roleIds.receiver)
+  properties: {
+    principalId: principalIds.orchestrator
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds.receiver)
+  }
+}
+
 resource sendResults 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for workerId in workerIds: {
     scope: namespace::results

@@ -52,6 +52,37 @@ resource receive 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
+// Where the worker is told which jobs not to start: Service Bus cannot take them back. Every replica reads all of it.
+resource control 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2024-01-01' = {
+  parent: namespace::jobs
+  name: 'control-${worker.id}'
+  properties: {
+    lockDuration: 'PT1M'
+    maxDeliveryCount: 10
+    deadLetteringOnMessageExpiration: false
+    defaultMessageTimeToLive: 'PT10M'
+  }
+}
+
+resource controlFilter 'Microsoft.ServiceBus/namespaces/topics/subscriptions/rules@2024-01-01' = {
+  parent: control
+  name: '$Default'
+  properties: {
+    filterType: 'CorrelationFilter'
+    correlationFilter: { properties: { ControlFor: worker.id } }
+  }
+}
+
+resource receiveControl 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  scope: control
+  name: guid(control.id, worker.id, receiver)
+  properties: {
+    principalId: principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', receiver)
+  }
+}
+
 resource app 'Microsoft.App/containerApps@2025-07-01' = {
   name: name
   location: location

@@ -147,12 +147,11 @@ class ServiceBusTransport {
     this.#delayed.add(waited)
   }
 
+  /** By opening a link to send: every process may send to one of the two, and most may receive nothing. */
   async #isReady(): Promise<boolean> {
-    const [first] = this.#options.db ? [] : [...this.#intakes.keys()]
-    const [topic, name] = first?.split('/') ?? []
-    const subscription =
-      topic === 'worker-jobs' && name ? { topic: 'worker-jobs' as const, name } : WORKER_RESULTS
-    await this.#connection.glance(subscription)
+    const topic = this.#options.db ? 'orchestrator-events' : 'worker-results'
+    const sender = this.#connection.sender(topic)
+    await this.#connection.call('looking at Service Bus', () => sender.createMessageBatch())
     return true
   }
 
@@ -173,13 +172,20 @@ class ServiceBusTransport {
     await forgetMessageIds(db, clock.now())
   }
 
+  /** An API or a scheduler has no right to receive; it shows what an orchestrator has read. */
+  #mayReceive(): boolean {
+    return this.#intakes.has(addressOf(WORKER_RESULTS))
+  }
+
   async #subscriptions(): Promise<Subscription[]> {
+    if (!this.#mayReceive()) return []
     const known = await listWorkerIds(this.#database())
     const ids = [...new Set([...known, ...this.#workerIds])]
     return [ORCHESTRATOR_EVENTS, WORKER_RESULTS, ...ids.map(workerJobs)]
   }
 
   async #read(subscription: Subscription): Promise<void> {
+    if (!this.#mayReceive()) return
     const { clock } = this.#options
     await readDeadLetters(this.#connection, this.#database(), subscription, clock.now()).catch(
       (error: unknown) => {
