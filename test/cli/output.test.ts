@@ -15,7 +15,7 @@ import { type Cli, openCli, setEnv } from './against-api.ts'
 import { COMMANDS, flagOf } from './every-command.ts'
 
 /** Commands without `--output`: they run until stopped, or print one kind of document. */
-const NO_ANSWER = ['demo', 'up', 'serve', 'sandbox', 'runbook schema', 'completion']
+const NO_ANSWER = ['demo', 'up', 'serve', 'sandbox', 'runbook schema', 'runbook init', 'completion']
 /** Commands whose formats are tested where their setup is. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'auth login': 'auth.test.ts: it needs an issuer',

@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import type { Io } from '../../terminal/io.ts'
 import { addVerb, CHANGE, DRY_RUN, outputOption, PAGED } from '../verb.ts'
+import type { InitFlags } from './init.ts'
 import type { ValidateOptions } from './validate.ts'
 
 const NAME = ['<name>', 'name of the runbook'] as const
@@ -26,6 +27,19 @@ function addFileVerbs(runbook: Command, io: Io): void {
     .action(async (files: string[], options: Omit<ValidateOptions, 'files'>) => {
       const { validateRunbooks } = await import('./validate.ts')
       await validateRunbooks({ files, ...options }, io)
+    })
+
+  runbook
+    .command('init')
+    .description('write a starter runbook and its member file')
+    .argument('<name>', 'name of the runbook and of both files')
+    .option('--from <domain>', 'domain that people leave', 'fabrikam.example')
+    .option('--to <domain>', 'domain that people move to', 'contoso.example')
+    .option('--force', 'replace existing files')
+    .addHelpText('after', INIT_HELP)
+    .action(async (name: string, flags: InitFlags) => {
+      const { initRunbook } = await import('./init.ts')
+      await initRunbook(name, flags, io)
     })
 
   runbook
@@ -153,6 +167,13 @@ Examples:
   $ matoolkit runbook validate wave.yaml --members wave-members.csv
   $ matoolkit runbook validate runbooks/*.yaml --output json
   $ matoolkit runbook validate runbooks/*.yaml --output sarif > runbooks.sarif`
+
+const INIT_HELP = `
+Writes <name>.yaml and <name>.csv into this folder. Both are valid, and "runbook rehearse" takes them as they are.
+
+Examples:
+  $ matoolkit runbook init wave --from fabrikam.com --to contoso.com
+  $ matoolkit runbook init pilot --force`
 
 const SCHEMA_HELP = `
 Editors use it through a first line such as
