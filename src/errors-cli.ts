@@ -135,7 +135,7 @@ export const CLI_ERRORS = rows({
     http: 400,
     exit: EXIT.usage,
     sentence:
-      '"{file}" cannot be used as tenants: {reason}. docs/sandbox.md describes the file; leave --tenant out to let the rehearsal make them.',
+      '"{file}" cannot be used as tenants: {reason}. See docs/sandbox.md for the file, or give no --tenant: the rehearsal then makes them.',
   },
   REHEARSAL_TENANT_MISSING: {
     http: 400,

@@ -131,7 +131,16 @@ const clientWith = (password: () => Promise<string>): typeof pg.Client =>
   class extends pg.Client {
     constructor(config?: string | pg.ClientConfig) {
       super(config)
-      Object.assign(this, { password })
+      const answer = async () => {
+        try {
+          return await password()
+        } catch (error) {
+          // The server would wait for the password for a minute; nobody can drop a database meanwhile.
+          setImmediate(() => this.connection.stream.destroy())
+          throw error
+        }
+      }
+      Object.assign(this, { password: answer })
     }
   }
 

@@ -109,6 +109,9 @@ describe('signing in to PostgreSQL as the machine', () => {
     }
     assert.equal(await causeOf(503), 'the identity of this process gets no token for the database')
     assert.equal(await causeOf(400), null)
+    // Nobody is left behind who still owes the server a password.
+    const waiting = `select pid from pg_stat_activity where usename is null and backend_type = 'client backend'`
+    while ((await test.db.query(waiting)).length > 0) await new Promise(setImmediate)
   })
 })
 
