@@ -115,7 +115,7 @@ async function check(name: string, passes: () => Promise<boolean>): Promise<Chec
 async function schemaCheck(db: Queryable): Promise<Check> {
   try {
     const gap = await findSchemaGap(db)
-    if (gap === null) return { name: 'schema', isOk: true, about: 'ok' }
+    if (gap === null) return { name: 'schema', isOk: true, about: 'up to date' }
     return { name: 'schema', isOk: false, about: versionsOf(gap) }
   } catch (error) {
     const { code, details } = error as MatoolkitError
@@ -132,7 +132,7 @@ function waitCheck({ whyWaiting }: Services): Check {
   return {
     name: 'orchestrator',
     isOk: why === null,
-    about: why === null ? 'ok' : `waits: ${why}`,
+    about: why === null ? 'not waiting for the database' : `waits: ${why}`,
   }
 }
 
