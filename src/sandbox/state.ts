@@ -106,6 +106,8 @@ const groupSchema = z.strictObject({
   kind: z
     .enum(['security', 'microsoft365', 'distribution', 'mailEnabledSecurity', 'dynamic'])
     .default('security'),
+  /** Its members get a directory role; only with the right to manage roles does an application change them. */
+  isAssignableToRole: z.literal(true).optional(),
   /** Ids of users and groups; a seed may also use UPNs and names of earlier groups. */
   members: z.array(z.string()).default([]),
   visibleAt: instant.nullable().default(null),

@@ -1,13 +1,14 @@
 // Groups: members, permissions, and refusals that look alike.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Seed } from '../../src/sandbox/state.ts'
+import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../src/sandbox/state.ts'
 import {
   assertRefused,
   id,
   itemsOf,
   openUnderTest,
   PASSWORD,
+  type Reply,
   type UnderTest,
 } from './under-test.ts'
 
@@ -198,5 +199,46 @@ describe('reading members', () => {
       ['Outer'],
     )
     assert.equal((await under.graph('GET', '/v1.0/groups/everybody')).status, 400)
+  })
+})
+
+describe('rights that a plain permission does not include', () => {
+  const APP = { clientId: DEFAULT_CLIENT_ID, secret: DEFAULT_SECRET }
+  const refused = (reply: Reply) =>
+    assertRefused(reply, 403, 'Authorization_RequestDenied', /^Insufficient privileges/)
+  const seedWith = (roles: string[]): Seed => ({
+    tenants: [
+      {
+        domains: ['contoso.example'],
+        applications: [{ ...APP, roles }],
+        users: [{ id: id(1), userPrincipalName: 'ada@contoso.example' }],
+        groups: [{ id: id(10), displayName: 'Helpdesk admins', isAssignableToRole: true }],
+      },
+    ],
+  })
+  const PLAIN = ['GroupMember.ReadWrite.All', 'User.ReadWrite.All']
+
+  it('members of a group with a directory role need the right to manage roles', async () => {
+    await using plain = await openUnderTest(seedWith(PLAIN))
+    refused(await add(plain, 10, 1))
+    await using manager = await openUnderTest(
+      seedWith([...PLAIN, 'RoleManagement.ReadWrite.Directory']),
+    )
+    assert.equal((await add(manager, 10, 1)).status, 204)
+  })
+
+  it('the day somebody leaves has a right of its own, to read it too', async () => {
+    const leaves = { employeeLeaveDateTime: '2030-01-01T00:00:00Z' }
+    const select = `/v1.0/users/${id(1)}?$select=id,employeeLeaveDateTime`
+    await using plain = await openUnderTest(seedWith(PLAIN))
+    const write = (under: UnderTest) => under.graph('PATCH', `/v1.0/users/${id(1)}`, leaves)
+    refused(await write(plain))
+    refused(await plain.graph('GET', select))
+    await using hr = await openUnderTest(seedWith([...PLAIN, 'User-LifeCycleInfo.ReadWrite.All']))
+    assert.equal((await write(hr)).status, 204)
+    assert.deepEqual(
+      (await hr.graph('GET', select)).body.employeeLeaveDateTime,
+      leaves.employeeLeaveDateTime,
+    )
   })
 })

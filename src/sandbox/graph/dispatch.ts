@@ -44,9 +44,30 @@ function answerTo(call: SandboxCall): SandboxResponse {
       'Authorization_RequestDenied',
       'Insufficient privileges to complete the operation.',
     )
+  requireLifeCycleRight(call, path ?? '')
   const response = shapedLike(call, route, route.handle({ ...call, params: params! }))
   const headers = { 'x-ms-resource-unit': String(route.units ?? 1), ...response.headers }
   return { ...response, headers }
+}
+
+/** Source: employeeLeaveDateTime in "user resource type" and "Update user" (learn.microsoft.com): a right of its own, to read it too. */
+function requireLifeCycleRight(
+  { application: { roles }, url, method, body }: SandboxCall,
+  path: string,
+) {
+  if (roles === null || !path.startsWith('/users')) return
+  const isWritten = method === 'PATCH' && 'employeeLeaveDateTime' in body
+  const isRead = /\bemployeeLeaveDateTime\b/.test(url.searchParams.get('$select') ?? '')
+  const rights = [
+    'User-LifeCycleInfo.ReadWrite.All',
+    ...(isWritten ? [] : ['User-LifeCycleInfo.Read.All']),
+  ]
+  if ((isWritten || isRead) && !rights.some((right) => roles.includes(right)))
+    throw new GraphRefusal(
+      403,
+      'Authorization_RequestDenied',
+      'Insufficient privileges to complete the operation.',
+    )
 }
 
 /** In the forms of a recorded tenant. */

@@ -92,7 +92,16 @@ export function listTransitiveMembers(call: SandboxCall): SandboxResponse {
   return odataPage(call, membersOf(call, found), USER, 'directoryObjects')
 }
 
-function requireWritable(group: Group): void {
+/** Source: "Use Microsoft Entra groups to manage role assignments" and "Add members" (learn.microsoft.com). */
+const MANAGES_ROLES = 'RoleManagement.ReadWrite.Directory'
+
+function requireWritable({ application: { roles } }: SandboxCall, group: Group): void {
+  if (group.isAssignableToRole && roles !== null && !roles.includes(MANAGES_ROLES))
+    throw new GraphRefusal(
+      403,
+      'Authorization_RequestDenied',
+      'Insufficient privileges to complete the operation.',
+    )
   if (group.kind === 'dynamic')
     throw new GraphRefusal(
       403,
@@ -122,7 +131,7 @@ function addMembers(call: SandboxCall, ids: readonly string[]): void {
     throw badRequest(
       "The source resource object or one of the objects being referenced don't exist.",
     )
-  requireWritable(group)
+  requireWritable(call, group)
   const members = ids.map((id) => {
     const member = tenant.visibleUser(id, now) ?? tenant.group(id)
     if (!member) throw notFound(id)
@@ -165,7 +174,7 @@ export function removeGroupMember(call: SandboxCall): SandboxResponse {
   const member = call.params.member!.toLowerCase()
   if (!group || !isVisible(group, call.now) || !group.members.includes(member))
     throw notFound(call.params.group!)
-  requireWritable(group)
+  requireWritable(call, group)
   group.members.splice(group.members.indexOf(member), 1)
   recordEffect(call, 'member removed', { id: group.id, name: group.displayName }, { member })
   return NO_CONTENT

@@ -238,7 +238,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     path: '/groups/{group}/members/$ref',
     permissions: WRITE_MEMBER,
     about:
-      '204. 400 for an existing member and for a too new group, 404 for an unknown or too new member, 403 for dynamic groups, distribution lists and mail-enabled security groups.',
+      '204. 400 for an existing member and for a too new group, 404 for an unknown or too new member, 403 for dynamic groups, distribution lists, mail-enabled security groups, and, without `RoleManagement.ReadWrite.Directory`, groups with `isAssignableToRole`.',
     handle: groups.addGroupMember,
   },
   {
