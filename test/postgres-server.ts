@@ -147,7 +147,8 @@ function readableCopy(home: string, version: string): string {
   return copy
 }
 
-function freePort(): Promise<number> {
+/** Free a moment ago, on the loopback. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer()
     probe.on('error', reject)

@@ -1,12 +1,10 @@
 // `matoolkit bus check`: compares the Service Bus namespace of the settings with what it must hold. Needs no server and no database.
 import type { Io } from '../cli/terminal/io.ts'
 import { openShow } from '../cli/terminal/output.ts'
-import type { Column, OutputFormat, Row } from '../cli/terminal/show.ts'
+import type { OutputFormat } from '../cli/terminal/show.ts'
+import { showChecks } from '../cli/terminal/show-checks.ts'
 import { realClock } from '../clock.ts'
 import { type Config, loadConfig } from '../config.ts'
-import type { Json } from '../domain/json.ts'
-import { EXIT } from '../errors.ts'
-import { printable } from '../printable.ts'
 import { checkServiceBus } from './transports.ts'
 
 export interface BusCheckFlags {
@@ -14,13 +12,6 @@ export interface BusCheckFlags {
   readonly create?: true
   readonly output?: OutputFormat
 }
-
-const CHECKS: readonly Column[] = [
-  ['CHECK', 'name', 'whole'],
-  ['STATE', 'state'],
-  ['ABOUT', 'about'],
-  ['WHAT TO DO', 'advice'],
-]
 
 export async function runBusCheck(
   flags: BusCheckFlags,
@@ -32,14 +23,7 @@ export async function runBusCheck(
     workerIds: workerIdsOf(flags, config),
     mayCreate: flags.create === true,
   })
-  const isOk = checks.every(({ state }) => state !== 'failed')
-  const rows = checks as unknown as Row[]
-  // Advice is printed below the table: a column would cut it.
-  const columns = show.format === 'table' ? CHECKS.slice(0, -1) : CHECKS
-  await show.list({ whole: { isOk, checks: rows as unknown as Json }, rows, columns, empty: '' })
-  for (const { name, about, advice } of checks.filter((check) => check.advice !== ''))
-    show.say(printable(`\n${name}: ${about}\n  ${advice}`))
-  if (!isOk) io.exitCode = EXIT.failed
+  await showChecks(show, io, checks)
 }
 
 function workerIdsOf({ workers }: BusCheckFlags, config: Config): readonly string[] {

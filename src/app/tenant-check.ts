@@ -5,14 +5,14 @@ import { parse } from 'csv-parse/sync'
 import { readBytes, requireReplaceable, writeNewFile } from '../cli/files.ts'
 import type { Io } from '../cli/terminal/io.ts'
 import { openShow } from '../cli/terminal/output.ts'
-import type { Column, OutputFormat, Row } from '../cli/terminal/show.ts'
+import type { OutputFormat } from '../cli/terminal/show.ts'
+import { showChecks } from '../cli/terminal/show-checks.ts'
 import { type Clock, realClock } from '../clock.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { decodeCsv } from '../csv-text.ts'
 import { countText } from '../domain/count-text.ts'
-import type { Json } from '../domain/json.ts'
 import { type Runbook, type RunbookStep, readRunbook } from '../domain/runbook/read.ts'
-import { EXIT, MatoolkitError } from '../errors.ts'
+import { MatoolkitError } from '../errors.ts'
 import { createLog } from '../log.ts'
 import { printable } from '../printable.ts'
 import { makeTokens } from '../sign-in/token.ts'
@@ -35,13 +35,6 @@ export interface TenantCheckFlags {
   readonly output?: OutputFormat
 }
 
-const CHECKS: readonly Column[] = [
-  ['CHECK', 'name', 'whole'],
-  ['STATE', 'state'],
-  ['ABOUT', 'about'],
-  ['WHAT TO DO', 'advice'],
-]
-
 export async function runTenantCheck(
   flags: TenantCheckFlags,
   io: Io,
@@ -55,22 +48,10 @@ export async function runTenantCheck(
   const tenant = await connect(config, realClock(), io, answers)
   const { signal } = new AbortController()
   const checks = await checkTenant({ tenant, plan, signal })
-  const isOk = checks.every(({ state }) => state !== 'failed')
   const recorded =
     flags.record === undefined ? null : await record(flags, { tenant, plan, answers, signal })
-  const rows = checks as unknown as Row[]
-  const whole: Json = {
-    isOk,
-    checks: rows as unknown as Json,
-    ...(recorded && { recorded: { ...recorded } }),
-  }
-  // Advice is printed below the table: a column would cut it.
-  const columns = show.format === 'table' ? CHECKS.slice(0, -1) : CHECKS
-  await show.list({ whole, rows, columns, empty: '' })
-  for (const { name, about, advice } of checks.filter((check) => check.advice !== ''))
-    show.say(printable(`\n${name}: ${about}\n  ${advice}`))
+  await showChecks(show, io, checks, recorded ? { recorded: { ...recorded } } : {})
   if (recorded) show.say(printable(`\n${toldOf(recorded)}`))
-  if (!isOk) io.exitCode = EXIT.failed
 }
 
 const needsRecord = ({ testPerson }: TenantCheckFlags): MatoolkitError =>

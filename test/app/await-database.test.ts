@@ -1,6 +1,5 @@
 // A start while the database server is away: it waits, says so at intervals, answers "not ready", and starts by itself.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:net'
 import { describe, it } from 'node:test'
 import { type AwaitOptions, awaitDatabase } from '../../src/app/await-database.ts'
 import { virtualClock } from '../../src/clock.ts'
@@ -10,6 +9,7 @@ import { createLog } from '../../src/log.ts'
 import { startProxy } from '../chaos/proxy.ts'
 import { start } from '../cli/processes.ts'
 import { openTestPostgres } from '../databases.ts'
+import { freePort } from '../postgres-server.ts'
 
 const failing = (code: string) =>
   new MatoolkitError(
@@ -105,14 +105,6 @@ describe('a start without the database server', () => {
     await assert.rejects(opened, { code: 'DATABASE_DISK_FULL' })
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as { port: number }
-  await new Promise((done) => server.close(done))
-  return port
-}
 
 describe('matoolkit serve without its database server', () => {
   it('is alive and not ready, starts when the server is there, and is not fooled by an unknown database', async () => {

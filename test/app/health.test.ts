@@ -1,13 +1,14 @@
 // The health endpoints of a process without the API, and what a running scheduler and orchestrator show there.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { describe, it } from 'node:test'
 import { type HealthOptions, openHealth } from '../../src/app/health.ts'
 import { realClock, virtualClock } from '../../src/clock.ts'
 import { EXIT } from '../../src/errors.ts'
 import { start } from '../cli/processes.ts'
 import { openTestPostgres } from '../databases.ts'
+import { freePort } from '../postgres-server.ts'
 
 const QUIET: HealthOptions = {
   port: 0,
@@ -72,14 +73,6 @@ describe('the health endpoints', () => {
     }
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as { port: number }
-  await new Promise((done) => server.close(done))
-  return port
-}
 
 describe('matoolkit serve without the API', () => {
   it('is healthy, ready and measured as scheduler and orchestrator, and closes the port at the end', async () => {

@@ -4,30 +4,15 @@
 import type { Command } from 'commander'
 import type { DescribedAttention } from '../../domain/attention.ts'
 import { countText } from '../../domain/count-text.ts'
-import type { Json } from '../../domain/json.ts'
-import { EXIT, messageOf } from '../../errors.ts'
+import { messageOf } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import type { CommandContext } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
-import type { Column, Row } from '../terminal/show.ts'
+import { type Check, showChecks } from '../terminal/show-checks.ts'
 import { itemText, loadItems } from './attention.ts'
 import { loadHoldsInForce } from './holds-in-force.ts'
 import { addVerb } from './verb.ts'
 
-export interface Check {
-  readonly name: string
-  readonly state: 'ok' | 'warning' | 'failed'
-  readonly about: string
-  /** What to do; empty when the check passed. */
-  readonly advice: string
-}
-
-const CHECKS: readonly Column[] = [
-  ['CHECK', 'name', 'whole'],
-  ['STATE', 'state'],
-  ['ABOUT', 'about'],
-  ['WHAT TO DO', 'advice'],
-]
 const NODE_MIN = 24
 
 export function addDoctorCommands(program: Command, io: Io): void {
@@ -38,17 +23,7 @@ export function addDoctorCommands(program: Command, io: Io): void {
     examples: ['doctor', 'doctor --output json'],
     run: async (context) => {
       const checks = await examine(context, process.versions.node)
-      const isOk = checks.every(({ state }) => state !== 'failed')
-      const rows = checks as unknown as Row[]
-      const whole: Json = { isOk, checks: rows as unknown as Json }
-      const { show } = context
-      // Advice is printed below the table: a column would cut it.
-      const columns = show.format === 'table' ? CHECKS.slice(0, -1) : CHECKS
-      await show.list({ whole, rows, columns, empty: '' })
-      for (const { name, about, advice } of checks.filter((check) => check.advice !== '')) {
-        show.say(printable(`\n${name}: ${about}\n  ${advice}`))
-      }
-      if (!isOk) context.io.exitCode = EXIT.failed
+      await showChecks(context.show, context.io, checks)
     },
   })
 }
