@@ -10,10 +10,11 @@ import { makeOutage, type Outage, type OutageChange, reportingTo } from '../bus/
 import { chunksOf } from '../chunks.ts'
 import type { Clock } from '../clock.ts'
 import { messageIdOf, readMessage } from '../domain/messages.ts'
-import { type ErrorCode, MatoolkitError } from '../errors.ts'
+import { MatoolkitError } from '../errors.ts'
 import type { JobKeys } from '../job-keys.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
-import { type Catalogue, catalogueOf, parametersSchema, type WorkerFunction } from './catalogue.ts'
+import { Announcement } from './announcement.ts'
+import { type Catalogue, catalogueOf, type WorkerFunction } from './catalogue.ts'
 import { Collections } from './collections.ts'
 import { companionsOf } from './companions.ts'
 import { type Job, type RefusedJob, readJob, refuseExpired, runJob } from './job.ts'
@@ -21,6 +22,7 @@ import { type JointSeat, seatsFor } from './joint-call.ts'
 import { Slot, slotsWithLent } from './lent-slots.ts'
 import { NO_TENANT, type Tenant } from './m365/api.ts'
 import type { ThrottleState } from './m365/throttle.ts'
+import { type EndedJob, OutgoingResults } from './outgoing-results.ts'
 import {
   digestOfJob,
   type JobDigest,
@@ -79,18 +81,6 @@ const RECALLED_AT_ONCE = 500
 /** Jobs received at once while all that come are collected. */
 const COLLECTED_AT_ONCE = 100
 
-/** More or fewer lent slots are announced no more often. */
-const HELLO_EARLIEST_MS = 10_000
-/** States announced; a tenant has four. */
-const THROTTLES_MAX = 20
-
-/** Errors that no retry can cure: the bus will never carry such a message. */
-const UNSENDABLE: ReadonlySet<ErrorCode> = new Set([
-  'MESSAGE_TOO_LARGE',
-  'MESSAGE_BODY_INVALID',
-  'MESSAGE_ID_INVALID',
-])
-
 /** A received job that is not acked yet. */
 interface LeasedJob {
   /** The newest delivery: only its lease can ack. */
@@ -107,11 +97,6 @@ interface CollectedJob {
   readonly leased: LeasedJob
 }
 
-interface EndedJob {
-  readonly digest: JobDigest
-  readonly result: JobResult
-}
-
 export class Worker implements Service {
   readonly name: string
   readonly #options: WorkerOptions
@@ -123,7 +108,7 @@ export class Worker implements Service {
   readonly #stopped: StoppedJobs
   /** All jobs of the last receive were collected. */
   #collectsAll = false
-  #unsent: EndedJob[] = []
+  readonly #outgoing: OutgoingResults
   readonly #receiveLoop: Loop
   readonly #sendLoop: Loop
   readonly #otherLoops: readonly Loop[]
@@ -132,8 +117,7 @@ export class Worker implements Service {
   #busyAt: Date | null = null
   /** When the bus last answered a receive; null before the first one and after stop. */
   #receivedAt: Date | null = null
-  /** The latest announcement, and the slots it told of. */
-  #hello = { at: new Date(0), slots: 0 }
+  readonly #announcement: Announcement
   #unlisten: Promise<(() => Promise<void>) | undefined> | undefined
 
   constructor(options: WorkerOptions) {
@@ -145,7 +129,13 @@ export class Worker implements Service {
     this.#results = new ResultCache(
       options.cachedResultsMax ? { max: options.cachedResultsMax } : {},
     )
+    this.#announcement = new Announcement(options, this.#catalogue, () => this.#slotsWithLent())
     this.#stopped = new StoppedJobs(workerId, options.bus.control)
+    this.#outgoing = new OutgoingResults(options.bus, async (digest, why) => {
+      const leased = this.#leased.get(digest)
+      if (leased) await options.bus.deadLetter([leased.received], 'Unanswerable', why)
+      this.#leased.delete(digest)
+    })
     this.#collections = new Collections({ clock, onDue: () => void this.#startDue() })
     this.#outage = makeOutage(clock, options.onOutage ?? reportingTo(options.onError))
     const onError = (error: unknown) => {
@@ -231,7 +221,7 @@ export class Worker implements Service {
   checkIdle(now: Date): void {
     const { idleExit } = this.#options
     if (!idleExit || this.#busyAt === null) return
-    if (this.#leased.size > 0 || this.#unsent.length > 0) this.#busyAt = now
+    if (this.#leased.size > 0 || this.#outgoing.size > 0) this.#busyAt = now
     if (+now - +this.#busyAt < idleExit.afterMs) return
     this.#busyAt = null
     idleExit.onIdle()
@@ -357,7 +347,7 @@ export class Worker implements Service {
   }
 
   #queue(ended: EndedJob): void {
-    this.#unsent.push(ended)
+    this.#outgoing.add(ended)
     this.#sendLoop.nudge()
   }
 
@@ -367,42 +357,16 @@ export class Worker implements Service {
     if (leased) await this.#options.bus.abandon([leased.received])
   }
 
-  /** Sends all waiting results at once and acks their jobs. If sending fails, the results stay and are sent again. */
+  /** Sends all waiting results at once and acks their jobs. */
   async sendResults(): Promise<void> {
-    const ended = this.#unsent
-    if (ended.length === 0) return
-    this.#unsent = []
-    try {
-      await this.#publish(ended)
-    } catch (error) {
-      this.#unsent.unshift(...ended)
-      throw error
-    }
+    const sent = await this.#outgoing.send()
+    if (sent.length === 0) return
     this.#outage.end()
-    const finished = ended.flatMap(({ digest }) => this.#leased.get(digest)?.received ?? [])
-    for (const { digest } of ended) this.#leased.delete(digest)
+    const finished = sent.flatMap(({ digest }) => this.#leased.get(digest)?.received ?? [])
+    for (const { digest } of sent) this.#leased.delete(digest)
     this.#receiveLoop.nudge()
     // Jobs whose lease was lost come again and are answered from the cache.
     if (finished.length > 0) await this.#options.bus.ack(finished)
-  }
-
-  /** Publishes all at once, or in halves when one of them is unsendable: that job is dead-lettered with the reason. */
-  async #publish(ended: readonly EndedJob[]): Promise<void> {
-    const { bus } = this.#options
-    try {
-      await bus.publish(ended.map(({ result }) => resultMessage(result)))
-    } catch (error) {
-      if (!(error instanceof MatoolkitError && UNSENDABLE.has(error.code))) throw error
-      if (ended.length > 1) {
-        const half = Math.ceil(ended.length / 2)
-        await this.#publish(ended.slice(0, half))
-        return this.#publish(ended.slice(half))
-      }
-      const { digest } = ended[0]!
-      const leased = this.#leased.get(digest)
-      if (leased) await bus.deadLetter([leased.received], 'Unanswerable', error.message)
-      this.#leased.delete(digest)
-    }
   }
 
   async renewLeases(): Promise<void> {
@@ -412,7 +376,7 @@ export class Worker implements Service {
     // A lost lease changes nothing for a job that runs: it is delivered again and recognised. One that is only collected need not run.
     const left = this.#collections.leave(({ leased }) => lost.has(leased.received))
     for (const { digest } of left) this.#leased.delete(digest)
-    if (this.#unsent.length === 0) this.#outage.end()
+    if (this.#outgoing.size === 0) this.#outage.end()
   }
 
   /** Gives back what was only collected, as if it had not come. */
@@ -427,38 +391,12 @@ export class Worker implements Service {
     await giveBack.catch(onError)
   }
 
-  /** Announces id, slots and functions. The orchestrator sends no job to a worker it has never heard from. */
-  async sendHello(now: Date): Promise<void> {
-    const { bus, workerId, version, maxParallelism, replicas = 1, throttles } = this.#options
-    const slots = this.#slotsWithLent()
-    this.#hello = { at: now, slots }
-    const functions = [...this.#catalogue.values()].map((fn) => ({
-      name: fn.name,
-      description: fn.description,
-      parameters: parametersSchema(fn),
-    }))
-    await bus.publish([
-      {
-        topic: 'worker-results',
-        workerId,
-        messageId: messageIdOf.workerHello(workerId, now),
-        type: 'worker-hello',
-        body: {
-          workerId,
-          version,
-          slots: maxParallelism * (replicas - 1) + slots,
-          functions,
-          ...(throttles ? { throttles: throttles().slice(0, THROTTLES_MAX).map(told) } : {}),
-        },
-      },
-    ])
+  sendHello(now: Date): Promise<void> {
+    return this.#announcement.send(now)
   }
 
-  /** Lent slots are slots: without an announcement no further job would come for them. */
-  async announceLent(now: Date): Promise<void> {
-    const { at, slots } = this.#hello
-    if (this.#slotsWithLent() === slots || +now - +at < HELLO_EARLIEST_MS) return
-    await this.sendHello(now)
+  announceLent(now: Date): Promise<void> {
+    return this.#announcement.sendIfChanged(now)
   }
 
   /** Resolves when no function is running. */
@@ -488,12 +426,6 @@ export class Worker implements Service {
     await stopListening?.()
   }
 }
-
-const told = (state: ThrottleState) => ({
-  ...state,
-  closedUntil: state.closedUntil?.toISOString() ?? null,
-  throttledSec: Math.round(state.throttledSec),
-})
 
 const aborted = async (signal: AbortSignal): Promise<void> => {
   if (!signal.aborted) await once(signal, 'abort')
