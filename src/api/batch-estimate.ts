@@ -1,8 +1,8 @@
-// The pace of a batch and when it ends: the one estimate of summary, watch and status.
-import { loadHolds } from '../db/holds.ts'
-import { loadPace } from '../db/views/insight.ts'
+// The pace of batches and when they end: the one estimate of summary, watch, status and wall.
+import { loadHoldsOf } from '../db/holds.ts'
+import { loadPaces } from '../db/views/insight.ts'
 import { type Forecast, forecastEnd } from '../domain/forecast.ts'
-import { holdsOnBatch } from '../domain/holds.ts'
+import { holdsAmong } from '../domain/holds.ts'
 import { PACE_WINDOW_MS, type Throughput, throughputOf } from '../domain/pace.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { BatchState } from './batch-state.ts'
@@ -17,18 +17,33 @@ export async function estimateBatch(
   state: BatchState,
   now: Date,
 ): Promise<BatchEstimate> {
-  const { line, phases } = state
-  const pace = await loadPace(engine.db, line.id, new Date(+now - PACE_WINDOW_MS))
-  const throughput = throughputOf(pace, phases, now)
-  const estimate = forecastEnd({
-    batch: line,
-    holds: holdsOnBatch(await loadHolds(engine.db, line.id)),
-    phases,
-    ...(await workAhead(engine, state)),
-    stepsPerMin: throughput.stepsPerMin,
-    now,
-  })
-  return { throughput, estimate }
+  return (await estimateBatches(engine, [state], now)).get(state.line.id)!
+}
+
+/** By batch, in two statements for all of them. */
+export async function estimateBatches(
+  engine: Engine,
+  states: readonly BatchState[],
+  now: Date,
+): Promise<ReadonlyMap<number, BatchEstimate>> {
+  const ids = states.map(({ line }) => line.id)
+  const paces = await loadPaces(engine.db, ids, new Date(+now - PACE_WINDOW_MS))
+  const holds = await loadHoldsOf(engine.db, ids)
+  const found = new Map<number, BatchEstimate>()
+  for (const state of states) {
+    const { line, phases } = state
+    const throughput = throughputOf(paces.get(line.id)!, phases, now)
+    const estimate = forecastEnd({
+      batch: line,
+      holds: holdsAmong(holds, line),
+      phases,
+      ...(await workAhead(engine, state)),
+      stepsPerMin: throughput.stepsPerMin,
+      now,
+    })
+    found.set(line.id, { throughput, estimate })
+  }
+  return found
 }
 
 /** What the runbook says about the phases that have not ended. */

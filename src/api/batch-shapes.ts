@@ -4,10 +4,13 @@ import type { BatchLine } from '../db/views/batches.ts'
 import { ACTION_NAMES, type Candidate, shownAction } from '../domain/decide/actions.ts'
 import { ERROR_ACTORS, RETRY_ADVICE } from '../domain/error-meanings/entry.ts'
 import { meaningOf } from '../domain/error-meanings/meaning-of.ts'
-import type { Phase } from '../domain/facts.ts'
+import { type Phase, sumSteps } from '../domain/facts.ts'
 import { outcomeCounts } from '../domain/outcome.ts'
 import {
   BATCH_STATUSES,
+  FAILED_STEP_STATUSES,
+  OPEN_STEP_STATUSES,
+  PASSED_STEP_STATUSES,
   PHASE_STATUSES,
   STEP_STATUSES,
   type StepStatus,
@@ -118,6 +121,29 @@ export function shownPhase(facts: Phase, waitsFor: string | null): z.input<typeo
     waitsFor,
   }
 }
+
+export const stepTotals = z.strictObject({
+  total: wholeCount.meta({ description: 'Steps of the phases that have started.' }),
+  open: wholeCount,
+  passed: wholeCount,
+  failed: wholeCount,
+})
+
+export const totalsOf = (phases: readonly Phase[]): z.input<typeof stepTotals> => {
+  const sum = (statuses: readonly StepStatus[]) =>
+    phases.reduce((total, { steps }) => total + sumSteps(steps, statuses), 0)
+  return {
+    total: sum(STEP_STATUSES),
+    open: sum(OPEN_STEP_STATUSES),
+    passed: sum(PASSED_STEP_STATUSES),
+    failed: sum(FAILED_STEP_STATUSES),
+  }
+}
+
+export const throughput = z.strictObject({
+  stepsPerMin: z.number().min(0),
+  overSec: wholeCount.meta({ description: 'The measured time span.' }),
+})
 
 /** What a known error of Microsoft means; null for texts that the table does not have. */
 export const errorMeaning = z

@@ -1,8 +1,8 @@
 // A batch with its phases and their common ETag. A change locks the batch before it compares `If-Match`, so the compared state is the
 // state that it changes.
 import type { Queryable } from '../db/db.ts'
-import { loadPhases, lockBatch } from '../db/facts.ts'
-import { type BatchLine, findBatchLine } from '../db/views/batches.ts'
+import { loadPhasesOf, lockBatch } from '../db/facts.ts'
+import { type BatchLine, findBatchLine, findBatchLines } from '../db/views/batches.ts'
 import { phaseOrder } from '../domain/decide/next.ts'
 import type { Phase } from '../domain/facts.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -25,9 +25,33 @@ export async function loadBatchLine(db: Queryable, batchId: number): Promise<Bat
 }
 
 export async function loadBatchState(db: Queryable, batchId: number): Promise<BatchState> {
-  const line = await loadBatchLine(db, batchId)
-  const phases = await loadPhases(db, batchId)
-  return { line, phases: phaseOrder(phases), etag: batchEtag(line, phases) }
+  return (await withPhases(db, [await loadBatchLine(db, batchId)]))[0]!
+}
+
+/** Those of these batches that exist, in this order. */
+export async function loadBatchStates(
+  db: Queryable,
+  batchIds: readonly number[],
+): Promise<BatchState[]> {
+  const lines = await findBatchLines(db, batchIds)
+  return withPhases(
+    db,
+    batchIds.flatMap((id) => lines.get(id) ?? []),
+  )
+}
+
+export async function withPhases(
+  db: Queryable,
+  lines: readonly BatchLine[],
+): Promise<BatchState[]> {
+  const phasesOf = await loadPhasesOf(
+    db,
+    lines.map(({ id }) => id),
+  )
+  return lines.map((line) => {
+    const phases = phasesOf.get(line.id)!
+    return { line, phases: phaseOrder(phases), etag: batchEtag(line, phases) }
+  })
 }
 
 /** Locks the batch for the rest of the transaction and compares `If-Match`. */

@@ -15,6 +15,7 @@ import { MEMBER_DETAIL_ROUTES } from './routes/member-detail.ts'
 import { MEMBER_FILE_ROUTES } from './routes/member-files.ts'
 import { MEMBER_FIND_ROUTES } from './routes/member-find.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
+import { nowRoutes } from './routes/now.ts'
 import { PLAN_ROUTES } from './routes/plan.ts'
 import { RESTORE_ROUTES } from './routes/restores.ts'
 import { REVIEW_ROUTES } from './routes/reviews.ts'
@@ -47,6 +48,7 @@ export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Rou
     ...REVIEW_ROUTES,
     ...ATTENTION_ROUTES,
     ...STATUS_ROUTES,
+    ...nowRoutes(),
     ...INSIGHT_ROUTES,
     ...MEMBER_DETAIL_ROUTES,
     ...TICK_ROUTES,

@@ -6,7 +6,6 @@ import { countReviews } from '../../db/reviews.ts'
 import { listWaitGroups, listWorkerFacts } from '../../db/views/insight.ts'
 import { keysOfMembers } from '../../db/views/status.ts'
 import { meaningOf } from '../../domain/error-meanings/meaning-of.ts'
-import { sumSteps } from '../../domain/facts.ts'
 import {
   type FailureGroup,
   flagsOfGroup,
@@ -15,16 +14,20 @@ import {
 } from '../../domain/failures.ts'
 import { holdsOnBatch } from '../../domain/holds.ts'
 import { findStuck } from '../../domain/stuck.ts'
-import {
-  FAILED_STEP_STATUSES,
-  OPEN_STEP_STATUSES,
-  PASSED_STEP_STATUSES,
-  STEP_STATUSES,
-} from '../../domain/transitions.ts'
 import { listGroupActions } from '../../engine/actions.ts'
 import { estimateBatch } from '../batch-estimate.ts'
-import { action, batch, errorMeaning, phase, STEP_KINDS, shownBatch } from '../batch-shapes.ts'
-import { type BatchState, loadBatchLine, loadBatchState } from '../batch-state.ts'
+import {
+  action,
+  batch,
+  errorMeaning,
+  phase,
+  STEP_KINDS,
+  shownBatch,
+  stepTotals,
+  throughput,
+  totalsOf,
+} from '../batch-shapes.ts'
+import { loadBatchLine, loadBatchState } from '../batch-state.ts'
 import { FAILURES_MAX, GROUPS_LISTED_MAX, type GroupedFailures } from '../failure-cache.ts'
 import { showPhases } from '../phase-waits.ts'
 import { type Route, read } from '../route.ts'
@@ -37,16 +40,8 @@ const summary = z
   .strictObject({
     batch,
     phases: z.array(phase),
-    steps: z.strictObject({
-      total: wholeCount.meta({ description: 'Steps of the phases that have started.' }),
-      open: wholeCount,
-      passed: wholeCount,
-      failed: wholeCount,
-    }),
-    throughput: z.strictObject({
-      stepsPerMin: z.number().min(0),
-      overSec: wholeCount.meta({ description: 'The measured time span.' }),
-    }),
+    steps: stepTotals,
+    throughput,
     estimate: z.strictObject({
       endsAt: nullableDateTime.meta({
         description: 'Null while held, or where it would be a guess.',
@@ -73,29 +68,18 @@ const summaryRoute = read({
   answers: { 200: summary },
   handle: async ({ engine, params: { batchId }, now }) => {
     const state = await loadBatchState(engine.db, batchId)
-    const { throughput, estimate } = await estimateBatch(engine, state, now)
+    const { throughput: pace, estimate } = await estimateBatch(engine, state, now)
     const body = {
       batch: shownBatch(state.line),
       phases: await showPhases(engine, state),
-      steps: stepsIn(state),
-      throughput,
+      steps: totalsOf(state.phases),
+      throughput: pace,
       estimate,
       openReviews: await countReviews(engine.db, { batchId }),
     }
     return { status: 200, body, etag: state.etag }
   },
 })
-
-function stepsIn({ phases }: BatchState): z.input<typeof summary>['steps'] {
-  const counts = { total: 0, open: 0, passed: 0, failed: 0 }
-  for (const { steps } of phases) {
-    counts.total += sumSteps(steps, STEP_STATUSES)
-    counts.open += sumSteps(steps, OPEN_STEP_STATUSES)
-    counts.passed += sumSteps(steps, PASSED_STEP_STATUSES)
-    counts.failed += sumSteps(steps, FAILED_STEP_STATUSES)
-  }
-  return counts
-}
 
 /** The members of more are not looked at: dashboards poll this. */
 const GROUPS_LOOKED_AT = 10

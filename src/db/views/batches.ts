@@ -3,8 +3,10 @@ import type { Batch } from '../../domain/facts.ts'
 import type { Json } from '../../domain/json.ts'
 import type { OutcomeFacts } from '../../domain/outcome.ts'
 import type { BatchStatus } from '../../domain/transitions.ts'
+import { idsParam } from '../arrays.ts'
 import { Conditions } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
+import { UNFINISHED_BATCHES } from '../status-lists.ts'
 
 export interface BatchLine
   extends OutcomeFacts,
@@ -51,13 +53,15 @@ const LINE = `b.id, b.runbook_id as "runbookId", b.runbook_name as "runbookName"
   b.failure_revision as "failureRevision", o."hasPhaseToCome", o."isExpanding", o."membersOpen", o."membersThrough"`
 
 /** The phases decide whether an active member is through; see domain/outcome.ts. A batch has a handful of them. */
-const FROM = `batches b cross join lateral (
+const PHASES_OF_BATCH = `(
   select coalesce(bool_or(p.status = 'pending' or (p.status = 'cancelled' and p.dispatched_at is null)), false) as "hasPhaseToCome",
          coalesce(bool_or(p.status = 'dispatched' and p.expanded_at is null), false) as "isExpanding",
          coalesce(max(p.members_total - p.members_passed - p.members_failed - p.members_stopped - p.members_removed)
            filter (where p.status = 'dispatched'), 0) as "membersOpen",
          coalesce(min(p.members_passed) filter (where p.status = 'cancelled'), 0) as "membersThrough"
     from phase_executions p where p.batch_id = b.id and p.status <> 'superseded') as o`
+
+const FROM = `batches b cross join lateral ${PHASES_OF_BATCH}`
 
 function conditionsOf(filter: BatchFilter): Conditions {
   const { runbook, status, isManual, isHeld, startsFrom, startsBefore } = filter
@@ -129,8 +133,37 @@ export async function countBatches(
 }
 
 export async function findBatchLine(db: Queryable, batchId: number): Promise<BatchLine | null> {
-  const rows = await db.query<BatchLine>(`select ${LINE} from ${FROM} where b.id = $1`, [batchId])
-  return rows[0] ?? null
+  return (await findBatchLines(db, [batchId])).get(batchId) ?? null
+}
+
+/** Those that exist, by id. */
+export async function findBatchLines(
+  db: Queryable,
+  batchIds: readonly number[],
+): Promise<ReadonlyMap<number, BatchLine>> {
+  const rows = await db.query<BatchLine>(
+    `select ${LINE} from ${FROM} where b.id = any($1::bigint[])`,
+    [idsParam(batchIds)],
+  )
+  return new Map(rows.map((line) => [line.id, line]))
+}
+
+/** Batches that have not ended, those at work first, then by start; and those that ended since then, newest first. */
+export async function listCurrentBatches(
+  db: Queryable,
+  endedSince: Date,
+  limit: number,
+): Promise<BatchLine[]> {
+  return db.query<BatchLine>(
+    `select ${LINE} from (
+       (select b.* from batches b where b.status in ${UNFINISHED_BATCHES}
+         order by (b.status = 'detected'), b.batch_start_time nulls last, b.id limit $2)
+       union all
+       (select b.* from batches b where b.ended_at >= $1 order by b.ended_at desc limit $2)) as b
+      cross join lateral ${PHASES_OF_BATCH}
+      order by (b.ended_at is not null), (b.status = 'detected'), coalesce(b.ended_at, b.batch_start_time) nulls last, b.id limit $2`,
+    [endedSince, limit],
+  )
 }
 
 export async function findBatchOutputs(

@@ -12,24 +12,33 @@ import type { WorkerWindow } from '../workers.ts'
 const EVENTS_LOOKED_AT = 2_000
 const COMMON_EVENTS_LOOKED_AT = 500
 
-/** Steps passed since then, among a bounded number of the batch's last events and of those that concern all batches. */
-export async function loadPace(db: Queryable, batchId: number, since: Date): Promise<BatchPace> {
-  const rows = await db.query<BatchPace>(
-    `with own as (select entity, event, to_status, phase_id, at
-                    from (select * from events where batch_id = $1 order by id desc limit $3) as e where at >= $2),
-          common as (select entity, event, at
-                       from (select * from events where batch_id is null order by id desc limit $4) as e where at >= $2),
-          restart as (select max(at) as at
-                        from (select at from own where (entity, event) in (('batch', 'resumed'), ('phase', 'reopen'))
-                              union all
-                              select at from common where entity in ('system', 'runbook') and event = 'resumed') as r)
-     select count(*) filter (where o.entity = 'step' and o.phase_id is not null and o.to_status in ${PASSED_STEPS}
-                               and (r.at is null or o.at >= r.at))::int as passed,
-            r.at as "restartedAt", case when count(o.at) = $3 then min(o.at) end as "readSince"
-       from restart r left join own o on true group by r.at`,
-    [batchId, since, EVENTS_LOOKED_AT, COMMON_EVENTS_LOOKED_AT],
+/** The pace of each batch, by its id. */
+export type Paces = ReadonlyMap<number, BatchPace>
+
+/** Steps passed since then, among a bounded number of each batch's last events and of those that concern all batches. */
+export async function loadPaces(
+  db: Queryable,
+  batchIds: readonly number[],
+  since: Date,
+): Promise<Paces> {
+  const rows = await db.query<BatchPace & { batchId: number }>(
+    `with common as materialized (
+            select max(at) as at
+              from (select * from events where batch_id is null order by id desc limit $4) as e
+             where at >= $2 and entity in ('system', 'runbook') and event = 'resumed')
+     select b.id as "batchId", p.passed, p."restartedAt", p."readSince"
+       from unnest($1::bigint[]) as b (id) cross join common c cross join lateral (
+         with own as (select entity, event, to_status, phase_id, at
+                        from (select * from events where batch_id = b.id order by id desc limit $3) as e where at >= $2),
+              restart as (select greatest(c.at, max(at) filter (where (entity, event) in (('batch', 'resumed'), ('phase', 'reopen'))))
+                                   as at from own)
+         select count(*) filter (where o.entity = 'step' and o.phase_id is not null and o.to_status in ${PASSED_STEPS}
+                                   and (r.at is null or o.at >= r.at))::int as passed,
+                r.at as "restartedAt", case when count(o.at) = $3 then min(o.at) end as "readSince"
+           from restart r left join own o on true group by r.at) as p`,
+    [idsParam(batchIds), since, EVENTS_LOOKED_AT, COMMON_EVENTS_LOOKED_AT],
   )
-  return rows[0]!
+  return new Map(rows.map(({ batchId, ...pace }) => [batchId, pace]))
 }
 
 /** Failed steps after `after`, in id order. */

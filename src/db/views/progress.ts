@@ -6,7 +6,7 @@ import type { Progress, ProgressEvent } from '../../domain/progress.ts'
 import type { Queryable } from '../db.ts'
 import { loadPhases } from '../facts.ts'
 import { BATCH_IS_FREE } from '../holds.ts'
-import { loadPace } from './insight.ts'
+import { loadPaces } from './insight.ts'
 
 /** Null when the batch does not exist. */
 export async function loadProgress(
@@ -23,8 +23,8 @@ export async function loadProgress(
   const batch = rows[0]
   if (!batch) return null
   const phases = phaseOrder(await loadPhases(db, batchId))
-  const pace = await loadPace(db, batchId, new Date(+now - PACE_WINDOW_MS))
-  const { stepsPerMin } = throughputOf(pace, phases, now)
+  const paces = await loadPaces(db, [batchId], new Date(+now - PACE_WINDOW_MS))
+  const { stepsPerMin } = throughputOf(paces.get(batchId)!, phases, now)
   return { batch, phases, ends: phaseEnds(phases, stepsPerMin, now) }
 }
 

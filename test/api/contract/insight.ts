@@ -91,6 +91,49 @@ export function insightContract(): void {
       )
     })
 
+    it('are a wall that names nobody', async () => {
+      interface Wall {
+        headline: string
+        needs: { kind: string; batchId: number; text: string; command: string }[]
+        batches: {
+          batch: { id: number; members: object }
+          phases: { phaseName: string; status: string; membersFailed: number }[]
+          steps: object
+          throughput: { stepsPerMin: number }
+          endsAt: string
+          because: string
+        }[]
+        openReviews: object
+        workers: { workerId: string }[]
+      }
+      const { status, body } = await api.call<Wall>('GET', '/api/now')
+      assert.equal(status, 200)
+      assert.equal(body.headline, 'Somebody is needed: 3 people of batch 1 failed.')
+      assert.deepEqual(
+        body.needs.map(({ kind, batchId, command }) => [kind, batchId, command]),
+        [['failure', 1, 'matoolkit failures 1']],
+      )
+      const [only] = body.batches
+      assert.deepEqual([body.batches.length, only!.batch.id], [1, 1])
+      assert.deepEqual(
+        only!.phases.map((phase) => [phase.phaseName, phase.status, phase.membersFailed]),
+        [
+          ['prepare', 'completed', 3],
+          ['cutover', 'pending', 0],
+        ],
+      )
+      assert.deepEqual(only!.steps, { total: 5, open: 0, passed: 2, failed: 3 })
+      assert.deepEqual(
+        [only!.throughput.stepsPerMin, only!.endsAt],
+        [2, '2026-03-02T09:01:00.000Z'],
+      )
+      assert.deepEqual(
+        body.workers.map(({ workerId }) => workerId),
+        ['w1'],
+      )
+      assert.doesNotMatch(JSON.stringify(body), /user\d|contoso/)
+    })
+
     it('find a person by key, by other data, and by a similar one', async () => {
       interface Found {
         how: string | null

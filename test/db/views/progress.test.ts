@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { loadPace } from '../../../src/db/views/insight.ts'
+import { loadPaces } from '../../../src/db/views/insight.ts'
 import { findQuietUntil, listProgressEvents, loadProgress } from '../../../src/db/views/progress.ts'
 import { EMPTY_TALLY, tallyEvents } from '../../../src/domain/progress.ts'
 import { holdScope, resumeScope } from '../../../src/engine/holds.ts'
@@ -93,6 +93,6 @@ it('estimates the end of a phase by the pace since the last hold ended', () =>
     await clock.advance(60_000)
     await finish(3)
     assert.deepEqual(await left(), [60_000], '3 in the minute after the hold, 3 to go')
-    const pace = await loadPace(db, batchId, new Date(+clock.now() - 900_000))
+    const pace = (await loadPaces(db, [batchId], new Date(+clock.now() - 900_000))).get(batchId)
     assert.deepEqual([pace.passed, pace.readSince], [3, null])
   }))

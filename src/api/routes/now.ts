@@ -1,0 +1,179 @@
+// The wall: what runs, what needs a person, what comes next, over all batches and without anything personal. It costs a handful of
+// statements whatever runs, and all walls of a process share an answer for a second.
+import { z } from 'zod'
+import { listHolds } from '../../db/holds.ts'
+import { countReviews } from '../../db/reviews.ts'
+import { listCurrentBatches } from '../../db/views/batches.ts'
+import { listWorkers } from '../../db/views/insight.ts'
+import { listSourceOutlook } from '../../db/views/status.ts'
+import { countText } from '../../domain/count-text.ts'
+import { headlineOf, isAutomaticHold, NEED_KINDS, type Need } from '../../domain/status.ts'
+import { PHASE_STATUSES } from '../../domain/transitions.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { type BatchEstimate, estimateBatches } from '../batch-estimate.ts'
+import { batch, shownBatch, stepTotals, throughput, totalsOf } from '../batch-shapes.ts'
+import { type BatchState, withPhases } from '../batch-state.ts'
+import { decisionNeeds, holdNeed, stuckNeeds } from '../needs.ts'
+import { RecentAnswer } from '../recent-answer.ts'
+import { type Route, read } from '../route.ts'
+import { dateTime, nullableDateTime, wholeCount } from '../shapes.ts'
+import { openReviews } from './reviews.ts'
+import { NEWS_MS, shownWorker, sourceOutlook, workerOutlook } from './status.ts'
+
+const BATCHES_MAX = 200
+const SOURCES_MAX = 100
+const HOLDS_MAX = 500
+
+const wallPhase = z
+  .strictObject({
+    id: z.int(),
+    phaseName: z.string(),
+    status: z.enum(PHASE_STATUSES),
+    offsetMinutes: z.int(),
+    dueAt: nullableDateTime,
+    startedAt: nullableDateTime,
+    endedAt: nullableDateTime,
+    membersTotal: wholeCount,
+    membersPassed: wholeCount,
+    membersFailed: wholeCount,
+  })
+  .meta({ id: 'WallPhase' })
+
+const wallBatch = z
+  .strictObject({
+    batch,
+    phases: z.array(wallPhase).meta({ description: 'In order of time, without superseded ones.' }),
+    steps: stepTotals,
+    throughput,
+    endsAt: nullableDateTime.meta({ description: 'The estimate; null where it would be a guess.' }),
+    because: z.string().meta({ description: 'What the estimate rests on, or why there is none.' }),
+  })
+  .meta({ id: 'WallBatch' })
+
+const wallNeed = z
+  .strictObject({
+    kind: z.enum(NEED_KINDS),
+    batchId: z.int().nullable(),
+    text: z.string().meta({ description: 'A sentence without names of people; times in UTC.' }),
+    count: wholeCount,
+    command: z.string().meta({ description: 'Handles it, or shows it in full.' }),
+  })
+  .meta({ id: 'WallNeed' })
+
+const wall = z
+  .strictObject({
+    at: dateTime,
+    headline: z.string(),
+    needs: z.array(wallNeed),
+    batches: z.array(wallBatch).meta({
+      description:
+        'Batches at work, batches to come by start, batches that ended in the last 24 hours.',
+    }),
+    isComplete: z.boolean().meta({ description: `False when there are more than ${BATCHES_MAX}.` }),
+    openReviews,
+    holdCount: wholeCount.meta({ description: 'Holds of every scope.' }),
+    sources: z.array(sourceOutlook),
+    workers: z.array(workerOutlook),
+  })
+  .meta({ id: 'Wall' })
+
+type Wall = z.input<typeof wall>
+
+/** One set for each API: its walls share the answer. */
+export function nowRoutes(): readonly Route[] {
+  const recent = new RecentAnswer<Wall>()
+  return [
+    read({
+      method: 'GET',
+      path: '/api/now',
+      operation: 'getNow',
+      tag: 'service',
+      summary: 'Show the wall: every current batch, what needs a person, what comes next',
+      about: 'Names no member. Walls that ask within the same second share one answer.',
+      rule: 'reader',
+      answers: { 200: wall },
+      handle: async ({ engine, now }) => ({
+        status: 200,
+        body: await recent.get(now, () => loadWall(engine, now)),
+      }),
+    }),
+  ]
+}
+
+async function loadWall(engine: Engine, now: Date): Promise<Wall> {
+  const { db } = engine
+  const lines = await listCurrentBatches(db, new Date(+now - NEWS_MS), BATCHES_MAX + 1)
+  const states = await withPhases(db, lines.slice(0, BATCHES_MAX))
+  const estimates = await estimateBatches(engine, states, now)
+  const workers = await listWorkers(db)
+  const { holds, total } = await listHolds(db, {}, null, HOLDS_MAX)
+  const set = holds.filter(({ scope, heldBy }) => scope !== 'member' && isAutomaticHold(heldBy))
+  const needs: Need[] = [
+    ...(await decisionNeeds(engine)),
+    ...set.map(holdNeed),
+    ...(await stuckNeeds(engine, workers, now)),
+    ...states.flatMap(failureNeed),
+  ]
+  return {
+    at: now,
+    headline: headlineOf(needs, runningIn(states), nextIn(states)),
+    needs: needs.map(({ people: _, ...need }) => need),
+    batches: states.map((state) => shownOnWall(state, estimates.get(state.line.id)!)),
+    isComplete: lines.length <= BATCHES_MAX,
+    openReviews: await countReviews(db, {}),
+    holdCount: total,
+    sources: await listSourceOutlook(db, SOURCES_MAX),
+    workers: workers.map((line) => shownWorker(line, now)),
+  }
+}
+
+/** Counted, not told: an error message may name people. */
+function failureNeed({ line }: BatchState): Need[] {
+  const { id, membersFailed, failedInInit } = line
+  if (membersFailed === 0 && !failedInInit) return []
+  const text = failedInInit
+    ? `The init steps of batch ${id} failed`
+    : `${countText(membersFailed, 'person', 'people')} of batch ${id} failed`
+  const command = `matoolkit failures ${id}`
+  return [{ kind: 'failure', batchId: id, text, people: [], count: membersFailed || 1, command }]
+}
+
+const runningIn = (states: readonly BatchState[]): number =>
+  states.flatMap(({ phases }) => phases).filter(({ status }) => status === 'dispatched').length
+
+function nextIn(states: readonly BatchState[]): string | null {
+  const pending = states.flatMap(({ line, phases }) =>
+    phases.flatMap(({ name, status, dueAt }) =>
+      status === 'pending' && dueAt !== null ? [{ name, dueAt, batchId: line.id }] : [],
+    ),
+  )
+  const [next] = pending.sort((a, b) => +a.dueAt - +b.dueAt)
+  return next ? `${next.name} of batch ${next.batchId} at ${next.dueAt.toISOString()}` : null
+}
+
+function shownOnWall(
+  { line, phases }: BatchState,
+  { throughput: pace, estimate }: BatchEstimate,
+): z.input<typeof wallBatch> {
+  return {
+    batch: shownBatch(line),
+    phases: phases
+      .filter(({ status }) => status !== 'superseded')
+      .map(({ id, name, status, offsetMinutes, dueAt, dispatchedAt, completedAt, members }) => ({
+        id,
+        phaseName: name,
+        status,
+        offsetMinutes,
+        dueAt,
+        startedAt: dispatchedAt,
+        endedAt: completedAt,
+        membersTotal: members.total,
+        membersPassed: members.passed,
+        membersFailed: members.failed,
+      })),
+    steps: totalsOf(phases),
+    throughput: pace,
+    endsAt: estimate.endsAt,
+    because: estimate.because,
+  }
+}
