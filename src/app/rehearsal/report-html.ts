@@ -90,8 +90,12 @@ function tableOf(
   if (rows.length === 0) return html``
   const cell = (value: string | number) =>
     typeof value === 'number' ? html`<td class="n">${value}</td>` : html`<td>${value}</td>`
+  const head = (name: string, at: number) =>
+    typeof rows[0]![at] === 'number'
+      ? html`<th scope="col" class="n">${name}</th>`
+      : html`<th scope="col">${name}</th>`
   return html`<section><h2>${title}</h2><div class="wide" tabindex="0" role="region" aria-label="${title}"><table>
-<thead><tr>${header.map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
+<thead><tr>${header.map(head)}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${row.map(cell)}</tr>`)}</tbody>
 </table></div></section>`
 }
@@ -110,29 +114,40 @@ function timelineOf(timeline: readonly TimelinePhase[], zone: string): Html {
   ])
   const header = ['Batch', 'Phase', 'Due', 'Members', 'Failed', 'Half within', '95 of 100 within']
   const more = ['Slowest', 'Until the next phase', 'Slowest with 10× members', 'Result']
-  return html`${tableOf('Timeline', [...header, ...more], rows)}${shareChart(timeline)}`
+  return html`${tableOf('Timeline', [...header, ...more], rows)}${phaseChart(timeline)}`
 }
 
 const BAR_PX = 26
 const CHART_PX = 640
 const NAME_PX = 180
+const SHARE_PX = 170
+const NAME_CHARS = 22
+/** A mailed page of a whole programme stays readable; the table has them all. */
+const PHASES_DRAWN = 40
 
-/** How much of the time until the next phase the slowest member needs. */
-function shareChart(timeline: readonly TimelinePhase[]): Html {
-  const phases = timeline.filter(({ gapSec, worstSec }) => gapSec !== null && worstSec !== null)
+/** How long the slowest member, and half of them, needed in each phase. */
+function phaseChart(timeline: readonly TimelinePhase[]): Html {
+  const phases = timeline.filter(({ worstSec }) => worstSec !== null).slice(0, PHASES_DRAWN)
+  const longest = Math.max(1, ...phases.map(({ worstSec }) => worstSec!))
   if (phases.length === 0) return html``
-  const barOf = (sec: number, gapSec: number) =>
-    Math.max(2, Math.round(Math.min(1, sec / gapSec) * (CHART_PX - NAME_PX - 70)))
-  return html`<figure><figcaption>The slowest member, as a share of the time until the next phase; the darker part is half of the members.</figcaption>
-<svg role="img" aria-label="Share of the time until the next phase, by phase. The table above has the figures." viewBox="0 0 ${CHART_PX} ${phases.length * BAR_PX + 4}" width="${CHART_PX}">
+  const barOf = (sec: number) =>
+    Math.max(2, Math.round((sec / longest) * (CHART_PX - NAME_PX - SHARE_PX)))
+  return html`<figure><figcaption>The time of the slowest member in each phase; the darker part is half of the members.</figcaption>
+<svg role="img" aria-label="Time of the slowest member by phase. The table above has the figures." viewBox="0 0 ${CHART_PX} ${phases.length * BAR_PX + 4}" width="${CHART_PX}">
 ${phases.map((one, at) => {
   const y = at * BAR_PX + 4
-  const worst = barOf(one.worstSec!, one.gapSec!)
-  const half = barOf(one.p50Sec ?? 0, one.gapSec!)
-  const share = `${Math.round((100 * one.worstSec!) / one.gapSec!)} %`
-  return html`<text x="0" y="${y + 14}">${one.batchId} ${one.phase}</text><rect class="${one.isLate ? 'late' : 'worst'}" x="${NAME_PX}" y="${y}" width="${worst}" height="18"/><rect class="half" x="${NAME_PX}" y="${y}" width="${Math.min(half, worst)}" height="18"/><text x="${NAME_PX + worst + 6}" y="${y + 14}">${share}</text>`
+  const worst = barOf(one.worstSec!)
+  const half = Math.min(barOf(one.p50Sec ?? 0), worst)
+  return html`<text x="0" y="${y + 14}">${one.batchId} ${one.phase.slice(0, NAME_CHARS)}</text><rect class="${one.isLate ? 'late' : 'worst'}" x="${NAME_PX}" y="${y}" width="${worst}" height="18"/><rect class="half" x="${NAME_PX}" y="${y}" width="${half}" height="18"/><text x="${NAME_PX + worst + 6}" y="${y + 14}">${shareText(one)}</text>`
 })}
 </svg></figure>`
+}
+
+function shareText({ worstSec, gapSec }: TimelinePhase): string {
+  if (gapSec === null) return timeText(worstSec)
+  const percent = (100 * worstSec!) / gapSec
+  const share = percent < 1 ? 'below 1' : String(Math.round(percent))
+  return `${timeText(worstSec)}, ${share} % of ${timeText(gapSec)}`
 }
 
 // --- Failures, rollbacks, calls ------------------------------------------------------------------
@@ -208,7 +223,7 @@ h1{margin:.2rem 0}h2{margin:2rem 0 .5rem;font-size:1.2rem}.kicker{margin:0;color
 .good{color:#0b5d1e;background:#e9f7ec}.fair{color:#6b4a00;background:#fff6dd}.bad{color:#8f1111;background:#fdeaea}
 .figures{display:flex;flex-wrap:wrap;gap:1.5rem;list-style:none;padding:0}.figures b{display:block;font-size:1.6rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid #ccc}
-th{background:#f3f3f3}.n{text-align:right}figure{margin:1rem 0}figcaption{color:#555}
+th{background:#f3f3f3}th.n,.n{text-align:right}td:last-child{min-width:5rem}figure{margin:1rem 0}figcaption{color:#555}
 svg{max-width:100%;height:auto}svg text{font:13px system-ui,sans-serif;fill:#1a1a1a}.worst{fill:#9dbbe0}.half{fill:#2f5f9e}.late{fill:#c94a4a}
 @media print{body{margin:0}thead{display:table-header-group}}
 `

@@ -8,6 +8,7 @@ import { commandsFor } from '../../../src/app/commands/nouns.ts'
 import { rehearsalPage } from '../../../src/app/rehearsal/report-html.ts'
 import { run } from '../../../src/cli/program.ts'
 import { EXIT } from '../../../src/errors.ts'
+import { accessibilityProblems, openBrowser, openPage } from '../../browser.ts'
 import { recordingIo } from '../../cli/recording-io.ts'
 import { example, rehearseText } from './rehearsing.ts'
 
@@ -113,7 +114,7 @@ describe('runbook rehearse', () => {
 })
 
 describe('the page of a rehearsal', () => {
-  it('needs nothing from elsewhere, and shows names instead of parsing them', async () => {
+  it('needs nothing from elsewhere, shows names instead of parsing them, and is legible for everybody', async () => {
     const hostile = 'ben<script>alert(1)</script>@contoso.example'
     const csv = example('first-migration.csv').replace('ben.brand@contoso.example', hostile)
     const report = await rehearseText(example('first-migration.yaml'), csv)
@@ -126,5 +127,25 @@ describe('the page of a rehearsal', () => {
     for (const { phase } of report.timeline) assert.ok(page.includes(`<td>${phase}</td>`))
     assert.equal(page.match(/<h1>/g)?.length, 1)
     assert.match(page, /21:00 (CET|GMT\+1)/, 'times are in the zone of the reader')
+    await assertLegible(page, report.timeline.length)
   })
 })
+
+/** In a real browser, on a screen and on a phone. */
+async function assertLegible(html: string, phases: number): Promise<void> {
+  const browser = await openBrowser()
+  try {
+    for (const width of [1_200, 390]) {
+      const { page, faults } = await openPage(browser, { viewport: { width, height: 800 } })
+      await page.setContent(html)
+      assert.deepEqual(await accessibilityProblems(page), [])
+      assert.deepEqual(faults, [])
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width)
+      assert.equal(await page.locator('figure').first().locator('.worst').count(), phases)
+      const bar = await page.locator('figure .worst').first().boundingBox()
+      assert.ok(bar!.width > 1 && bar!.height > 1, 'the chart is drawn')
+    }
+  } finally {
+    await browser.close()
+  }
+}
