@@ -70,6 +70,16 @@ export const commaSeparated = <const T extends readonly [string, ...string[]]>(c
     { type: 'array', minItems: 1, items: { type: 'string', enum: [...choices] } },
   )
 
+/** Row ids in a query, `1,2,3`: at most a page of them. */
+export const idList = declare(
+  z
+    .string()
+    .max(PAGE_MAX * 17)
+    .transform((text) => text.split(','))
+    .pipe(z.array(id).min(1).max(PAGE_MAX)),
+  { type: 'array', minItems: 1, maxItems: PAGE_MAX, items: integer(1, Number.MAX_SAFE_INTEGER) },
+)
+
 /** Part of a text to search for. */
 export const searchText = z.string().min(1).max(200)
 
@@ -94,16 +104,19 @@ export const wholeCount = z.int().min(0)
 /** Any JSON value: a body that was parsed holds nothing else. */
 export const json = z.custom<Json>((value) => value !== undefined, 'is missing')
 
+/** How many rows to show. */
+export const pageSize = declare(
+  z
+    .string()
+    .regex(/^[1-9]\d{0,3}$/, `must be a whole number from 1 to ${PAGE_MAX}`)
+    .transform(Number)
+    .refine((limit) => limit <= PAGE_MAX, `must be at most ${PAGE_MAX}`),
+  integer(1, PAGE_MAX),
+).prefault(String(PAGE_DEFAULT))
+
 /** Query parameters of a paged list. */
 export const pagingQuery = {
-  limit: declare(
-    z
-      .string()
-      .regex(/^[1-9]\d{0,3}$/, `must be a whole number from 1 to ${PAGE_MAX}`)
-      .transform(Number)
-      .refine((limit) => limit <= PAGE_MAX, `must be at most ${PAGE_MAX}`),
-    integer(1, PAGE_MAX),
-  ).prefault(String(PAGE_DEFAULT)),
+  limit: pageSize,
   cursor: z.string().max(1_000).optional().meta({ description: '`next` of the previous page.' }),
 }
 

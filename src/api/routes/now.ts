@@ -20,6 +20,7 @@ import { dateTime, nullableDateTime, wholeCount } from '../shapes.ts'
 import { openReviews } from './reviews.ts'
 import { NEWS_MS, shownWorker, sourceOutlook, workerOutlook } from './status.ts'
 
+const FRESH_MS = 1_000
 const BATCHES_MAX = 200
 const SOURCES_MAX = 100
 const HOLDS_MAX = 500
@@ -81,7 +82,7 @@ type Wall = z.input<typeof wall>
 
 /** One set for each API: its walls share the answer. */
 export function nowRoutes(): readonly Route[] {
-  const recent = new RecentAnswer<Wall>()
+  const recent = new RecentAnswer<Wall>(FRESH_MS)
   return [
     read({
       method: 'GET',

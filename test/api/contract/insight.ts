@@ -134,6 +134,53 @@ export function insightContract(): void {
       assert.doesNotMatch(JSON.stringify(body), /user\d|contoso/)
     })
 
+    it('are a grid of members by steps, in windows, for chosen people, and counted', async () => {
+      interface Grid {
+        total: number
+        columns: { phaseName: string; stepName: string }[]
+        rows: { memberId: number; memberKey: string; outcome: string; cells: string }[]
+      }
+      const { body } = await get<Grid>('/grid')
+      assert.deepEqual(
+        body.columns.map(({ phaseName, stepName }) => `${phaseName}/${stepName}`),
+        ['prepare/create', 'cutover/switch'],
+      )
+      const shown = ({ rows }: Grid) => rows.map(({ outcome, cells }) => `${outcome} ${cells}`)
+      const failed = 'failed f.'
+      assert.deepEqual(
+        [body.total, shown(body)],
+        [5, [failed, failed, failed, 'in_progress s.', 'in_progress s.']],
+      )
+      const window = await get<Grid>('/grid?from=3&limit=1')
+      assert.deepEqual(window.body.rows, [body.rows[3]])
+      const { memberId } = body.rows[4]!
+      assert.deepEqual((await get<Grid>(`/grid?ids=${memberId}`)).body.rows, [body.rows[4]])
+      assert.deepEqual((await get<Grid>('/grid?from=5')).body.rows, [])
+      await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/batches/1/grid?ids=1,x')
+      await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/99/grid')
+      await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/99/grid/overview')
+      interface Overview {
+        membersPerRow: number
+        classes: string[]
+        rows: number[][][]
+      }
+      const counted = (await get<Overview>('/grid/overview?rows=2')).body
+      assert.deepEqual(
+        [
+          counted.membersPerRow,
+          counted.classes.indexOf('passed'),
+          counted.classes.indexOf('failed'),
+        ],
+        [3, 2, 3],
+      )
+      const nothing = [0, 0, 0, 0, 0]
+      assert.deepEqual(counted.rows, [
+        [[0, 0, 0, 3, 0], nothing],
+        [[0, 0, 2, 0, 0], nothing],
+      ])
+      assert.doesNotMatch(JSON.stringify(counted), /user|contoso/)
+    })
+
     it('find a person by key, by other data, and by a similar one', async () => {
       interface Found {
         how: string | null

@@ -93,6 +93,6 @@ it('estimates the end of a phase by the pace since the last hold ended', () =>
     await clock.advance(60_000)
     await finish(3)
     assert.deepEqual(await left(), [60_000], '3 in the minute after the hold, 3 to go')
-    const pace = (await loadPaces(db, [batchId], new Date(+clock.now() - 900_000))).get(batchId)
+    const pace = (await loadPaces(db, [batchId], new Date(+clock.now() - 900_000))).get(batchId)!
     assert.deepEqual([pace.passed, pace.readSince], [3, null])
   }))
