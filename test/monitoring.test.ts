@@ -6,7 +6,7 @@ import { before, describe, it } from 'node:test'
 import { parse } from 'yaml'
 import { figureLines, processLines } from '../src/api/figures.ts'
 import { createMeter } from '../src/api/metrics.ts'
-import { ORCHESTRATOR_EVENTS } from '../src/bus/bus.ts'
+import { type Bus, ORCHESTRATOR_EVENTS } from '../src/bus/bus.ts'
 import { holdScope } from '../src/engine/holds.ts'
 import { MEASURES, Measures } from '../src/telemetry/measures.ts'
 import { event } from './bus/under-test.ts'
@@ -46,6 +46,14 @@ function learn(lines: readonly string[]): void {
   }
 }
 
+/** As with the transport `servicebus`, whose outbox is measured in test/bus/servicebus/relay.test.ts. */
+const withRelay = (bus: Bus, now: Date): Pick<Bus, 'depth'> => ({
+  depth: async () => ({
+    ...(await bus.depth()),
+    outbox: [{ topic: 'worker-jobs', count: 2, oldestAt: now }],
+  }),
+})
+
 describe('monitoring', () => {
   before(() =>
     programme(async (made) => {
@@ -59,6 +67,7 @@ describe('monitoring', () => {
       const [odd] = await bus.receive(ORCHESTRATOR_EVENTS, 1)
       await bus.deadLetter([odd!], 'Odd', 'for the test')
       learn(await figureLines({ db, bus }, clock.now()))
+      learn(await figureLines({ db, bus: withRelay(bus, clock.now()) }, clock.now()))
       const held = await figureLines({ db, bus }, clock.now())
       assert.ok(held.includes('matoolkit_held{scope="system"} 1'), held.join('\n'))
       assert.ok(held.includes('matoolkit_waiting_for_people{kind="source_failing"} 1'))

@@ -194,6 +194,8 @@ export interface Relay {
 export interface BusDepth {
   readonly messages: readonly TopicDepth[]
   readonly deadLetters: readonly TopicCount[]
+  /** What the relay has not forwarded yet; part of `messages`. A transport without a relay leaves it out. */
+  readonly outbox?: readonly TopicDepth[]
 }
 
 export interface TopicDepth extends TopicCount {

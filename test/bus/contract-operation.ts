@@ -35,6 +35,8 @@ export function operation(suite: Suite): void {
     const [leased] = await bus.receive(ORCHESTRATOR_EVENTS, 1)
     const { messages } = await bus.depth()
     assert.equal(countOf(messages, 'orchestrator-events'), 3)
+    const oldestAt = messages.find(({ topic }) => topic === 'orchestrator-events')?.oldestAt
+    assert.ok(oldestAt instanceof Date, 'it tells since when the oldest waits')
     assert.ok(countOf(messages, 'worker-jobs') >= 1)
     await bus.ack([leased!, ...(await drain(bus, ORCHESTRATOR_EVENTS))])
     assert.equal(countOf((await bus.depth()).messages, 'orchestrator-events'), 0)

@@ -1,7 +1,7 @@
 // How many messages wait: those in the outbox, and those at the broker, counted by looking at them. Counting needs no more than the right
 // to receive, and ends at a limit.
 import type { Db } from '../../db/db.ts'
-import type { BusDepth, Subscription, Topic, TopicCount } from '../bus.ts'
+import type { BusDepth, Subscription, Topic, TopicCount, TopicDepth } from '../bus.ts'
 import { longOf, type ServiceBusConnection } from './connection.ts'
 
 const PEEKED_AT_ONCE = 250
@@ -12,30 +12,40 @@ export async function countMessages(
   connection: ServiceBusConnection,
   db: Db,
   subscriptions: readonly Subscription[],
+  now: Date,
 ): Promise<BusDepth> {
-  const counts = new Map<Topic, number>()
-  const add = ({ topic, count }: TopicCount) => counts.set(topic, (counts.get(topic) ?? 0) + count)
-  const waiting = await db.query<TopicCount>(
-    'select topic, sum(size)::int as count from bundles group by topic order by topic',
+  const outbox = await db.query<TopicDepth>(
+    `select topic, sum(size)::int as count, min(visible_at) filter (where visible_at <= $1) as "oldestAt"
+       from bundles group by topic order by topic`,
+    [now],
   )
-  waiting.forEach(add)
-  for (const subscription of subscriptions)
-    add({ topic: subscription.topic, count: await countIn(connection, subscription) })
+  const found: TopicDepth[] = [...outbox]
+  for (const subscription of subscriptions) found.push(await countIn(connection, subscription))
   const deadLetters = await db.query<TopicCount>(
     `select topic, count(*)::int as count from dead_letters
       where replayed_at is null and discarded_at is null group by topic order by topic`,
   )
-  const messages = [...counts].map(([topic, count]) => ({ topic, count }))
-  return { messages: messages.filter(({ count }) => count > 0), deadLetters }
+  const messages = [...Map.groupBy(found, ({ topic }) => topic)].map(sumUp)
+  return { messages: messages.filter(({ count }) => count > 0), deadLetters, outbox }
 }
+
+const sumUp = ([topic, parts]: [Topic, readonly TopicDepth[]]): TopicDepth => ({
+  topic,
+  count: parts.reduce((sum, { count }) => sum + count, 0),
+  oldestAt: earliest(parts.flatMap(({ oldestAt }) => oldestAt ?? [])),
+})
+
+const earliest = (times: readonly Date[]): Date | null =>
+  times.length === 0 ? null : new Date(Math.min(...times.map(Number)))
 
 async function countIn(
   connection: ServiceBusConnection,
   subscription: Subscription,
-): Promise<number> {
+): Promise<TopicDepth> {
   const receiver = connection.receiver(subscription, 'calls')
   let count = 0
   let from = 0
+  const dueAt: Date[] = []
   while (count < COUNTED_MAX) {
     const found = await connection
       .call(`counting ${subscription.name}`, () =>
@@ -46,8 +56,10 @@ async function countIn(
         throw error
       })
     count += found.length
+    for (const { state, enqueuedTimeUtc } of found)
+      if (state !== 'scheduled' && enqueuedTimeUtc) dueAt.push(enqueuedTimeUtc)
     if (found.length < PEEKED_AT_ONCE) break
     from = Number(found.at(-1)!.sequenceNumber) + 1
   }
-  return count
+  return { topic: subscription.topic, count, oldestAt: earliest(dueAt) }
 }

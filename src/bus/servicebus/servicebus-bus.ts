@@ -83,7 +83,12 @@ class ServiceBusTransport {
       isReady: () => this.#isReady(),
       depth: async () => {
         await this.#readAll()
-        return countMessages(connection, this.#database(), await this.#subscriptions())
+        return countMessages(
+          connection,
+          this.#database(),
+          await this.#subscriptions(),
+          this.#options.clock.now(),
+        )
       },
       sweep: () => this.#sweep(),
       listen: async (subscription, heard) => {

@@ -112,6 +112,31 @@ describe('servicebus transport', () => {
     assert.equal((await drain(bus, workerJobs('w1'))).length, 2)
   })
 
+  it('measures what it has not forwarded: how much, and since when', async () => {
+    const before = await bus.depth()
+    assert.deepEqual(before.outbox, [])
+    const storedAt = clock.now()
+    await store([job('w1'), job('w1'), event()])
+    await clock.advance(90_000)
+    const later = new Date(+clock.now() + 60_000)
+    await database.db.transaction((tx) =>
+      enqueue(tx, [event(undefined, { visibleAt: later })], clock.now()),
+    )
+    assert.deepEqual((await bus.depth()).outbox, [
+      { topic: 'orchestrator-events', count: 2, oldestAt: storedAt },
+      { topic: 'worker-jobs', count: 2, oldestAt: storedAt },
+    ])
+    await bus.relay!.forward()
+    const { outbox } = await bus.depth()
+    assert.deepEqual(outbox, [{ topic: 'orchestrator-events', count: 1, oldestAt: null }])
+    await clock.advance(60_000)
+    await bus.relay!.forward()
+    await bus.ack([
+      ...(await drain(bus, workerJobs('w1'))),
+      ...(await drain(bus, ORCHESTRATOR_EVENTS)),
+    ])
+  })
+
   it('carries a message that only fits compressed', async () => {
     const note = randomBytes(MESSAGE_MAX_BYTES).toString('base64').slice(0, 261_600)
     await bus.publish([job('w1', 'large', note)])
