@@ -43,9 +43,7 @@ interface StepPlace {
 }
 
 /** The column of a step by its names, which are compared without case; undefined for a step that no current version has. */
-export function columnFinder(
-  columns: readonly GridColumn[],
-): (place: GridColumn) => number | undefined {
+function columnFinder(columns: readonly GridColumn[]): (place: GridColumn) => number | undefined {
   const key = ({ phaseName, stepName }: GridColumn) => `${phaseName}/${stepName}`.toLowerCase()
   const places = new Map(columns.map((column, at) => [key(column), at]))
   return (place) => places.get(key(place))

@@ -7,6 +7,7 @@ import { batchContract } from './contract/batches.ts'
 import { insightContract } from './contract/insight.ts'
 import { reviewContract } from './contract/reviews.ts'
 import { runbookContract } from './contract/runbooks.ts'
+import { wallContract } from './contract/wall.ts'
 import { openOn } from './under-test.ts'
 
 openOn(openTestPostgres)
@@ -14,5 +15,6 @@ runbookContract()
 batchContract()
 actionContract()
 insightContract()
+wallContract()
 reviewContract()
 auditContract()

@@ -12,6 +12,7 @@ import { restoreContract } from './contract/restores.ts'
 import { reviewContract } from './contract/reviews.ts'
 import { runbookContract } from './contract/runbooks.ts'
 import { serviceContract } from './contract/service.ts'
+import { wallContract } from './contract/wall.ts'
 import { ROUTES, SEEN } from './under-test.ts'
 
 runbookContract()
@@ -21,6 +22,7 @@ actionContract()
 holdContract()
 restoreContract()
 insightContract()
+wallContract()
 reviewContract()
 eventContract()
 auditContract()
