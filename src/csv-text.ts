@@ -92,7 +92,7 @@ function notUtf8(bytes: Buffer, linesBefore: number): CsvFault {
     if (!isUtf8(text)) {
       const { column, cell } = badCellOf(text)
       const shown = new TextDecoder('windows-1252').decode(cell).slice(0, CELL_CHARS_MAX)
-      const place = `row ${line}, column ${column} reads "${shown}" in Windows-1252`
+      const place = `row ${line}${column === null ? '' : `, column ${column}`} reads "${shown}" in Windows-1252`
       return new CsvFault(`is not UTF-8: ${place}; ${SAVE}`, line)
     }
     if (end < 0) break
@@ -112,13 +112,13 @@ function isUtf8(bytes: Uint8Array): boolean {
   }
 }
 
-/** Counted from 1. */
-function badCellOf(line: Buffer): { column: number; cell: Buffer } {
+/** Counted from 1; null in a file whose lines end with a carriage return alone, which is one line here. */
+function badCellOf(line: Buffer): { column: number | null; cell: Buffer } {
   const cells = cellsOf(line.toString('latin1').trimEnd()).map((cell) =>
     Buffer.from(cell, 'latin1'),
   )
   const at = cells.findIndex((cell) => !isUtf8(cell))
-  return { column: at + 1, cell: cells[at] ?? line }
+  return at < 0 ? { column: null, cell: line } : { column: at + 1, cell: cells[at]! }
 }
 
 /** One line with commas; a cell that spans lines is cut. */

@@ -71,7 +71,8 @@ export class CsvReader {
     if (error === undefined || error === null) return []
     if (!(error instanceof CsvError)) throw error
     const { lines, records } = this.#parser.info
-    throw new CsvFault(`row ${records} (line ${lines})${describeError(error)}`, records + 1)
+    const place = records === 0 ? 'the header' : `row ${records}`
+    throw new CsvFault(`${place} (line ${lines})${describeError(error)}`, records + 1)
   }
 
   close(): void {
@@ -98,6 +99,10 @@ function describeError(error: CsvError): string {
       return ' has another number of fields than the header'
     case 'CSV_QUOTE_NOT_CLOSED':
       return ' opens a quote that is never closed'
+    case 'INVALID_OPENING_QUOTE':
+      return ' has a quote inside a cell; put the cell in quotes and write the quote twice'
+    case 'CSV_INVALID_CLOSING_QUOTE':
+      return ' has text behind a closing quote; write a quote inside a cell twice'
     case 'CSV_MAX_RECORD_SIZE':
       return ` has more than ${RECORD_BYTES_MAX} bytes`
     default:

@@ -88,7 +88,13 @@ describe('a csv file', () => {
       ['has a row with too few fields', 'id,name\n1,a\n2\n', /row 2 \(line 3\) has another number/],
       ['has a row with too many fields', 'id,name\n1,a,b\n', /row 1 \(line 2\) has another number/],
       ['has an open quote', 'id,name\n1,"a\n2,b\n', /opens a quote that is never closed/],
-      ['has a misplaced quote', 'id,name\n1,a"b\n', /row 1 \(line 2\): Invalid Opening Quote/],
+      ['has a misplaced quote in its header', 'id,a"b\n1,a\n', /the header \(line 1\) has a quote/],
+      ['has text behind a quote', 'id,name\n1,"a"b\n', /row 1 \(line 2\) has text behind a clos/],
+      [
+        'has a misplaced quote',
+        'id,name\n1,a"b\n',
+        /row 1 \(line 2\) has a quote inside a cell; put the cell in quotes/,
+      ],
       ['holds a NUL', 'id,name\n1,a\0b\n', /has a NUL at byte 12/],
       ['is UTF-16', Buffer.from('\uFEFFid,name\n', 'utf16le'), /is in UTF-16, .*save it as UTF-8/],
       [
