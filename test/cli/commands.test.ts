@@ -122,7 +122,8 @@ describe('every command of a client', () => {
     ]) {
       writeFileSync(file, plain('user-migration'))
     }
-    for (const file of ['pilot.csv', 'latecomers.csv']) writeFileSync(file, plainCsv('a@x.example'))
+    for (const file of ['pilot.csv', 'latecomers.csv'])
+      writeFileSync(file, plainCsv('a@x.example'))
   })
   after(async () => {
     process.chdir(folderBefore)

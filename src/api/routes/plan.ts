@@ -3,10 +3,9 @@
 import { z } from 'zod'
 import { findBatchOutputs } from '../../db/views/batches.ts'
 import { listSampleMembers } from '../../db/views/members.ts'
-import { templateOf } from '../../domain/member-columns.ts'
-import { spellingOf } from '../../domain/member-key.ts'
-import { planRun, type SampleMember } from '../../domain/run-plan.ts'
+import { planRun } from '../../domain/run-plan.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
+import { madeUpMember, sampleMemberOf } from '../../domain/sample-member.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { loadBatchLine } from '../batch-state.ts'
@@ -112,7 +111,7 @@ async function sampleMembers(
   { batchId, member }: z.output<typeof planBody>,
 ) {
   if (batchId === undefined) {
-    const members = [member === undefined ? sampleOf(runbook) : madeUpMember(runbook, member)]
+    const members = [member === undefined ? sampleMemberOf(runbook) : madeUpMember(runbook, member)]
     return { members, batchId: null, startTime: null, memberCount: null, batchOutputs: {} }
   }
   const line = await loadBatchLine(db, batchId)
@@ -130,20 +129,6 @@ async function sampleMembers(
     memberCount: line.membersActive,
     batchOutputs: await findBatchOutputs(db, batchId),
   }
-}
-
-function madeUpMember({ dataSource }: Runbook, data: SampleMember['data']): SampleMember {
-  const column = spellingOf(dataSource.primaryKey, Object.keys(data))
-  const key = column === undefined ? null : data[column]
-  return { key: typeof key === 'string' ? key : 'somebody', data, outputs: {} }
-}
-
-function sampleOf(runbook: Runbook): SampleMember {
-  const { header, sample } = templateOf(runbook)
-  return madeUpMember(
-    runbook,
-    Object.fromEntries(header.map((column, at) => [column, sample[at]!])),
-  )
 }
 
 export const PLAN_ROUTES: readonly Route[] = [planRoute]

@@ -1,16 +1,16 @@
 // `matoolkit runbook rehearse`: reads runbook, people and tenants, rehearses, and shows the report. Needs no server and touches none.
 import { readBytes, requireReplaceable, writeNewFile } from '../../cli/files.ts'
+import { readMemberRows } from '../../cli/member-rows.ts'
+import { readRunbookFile } from '../../cli/runbook-file.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import { openShow } from '../../cli/terminal/output.ts'
 import type { OutputFormat } from '../../cli/terminal/show.ts'
 import { readTime } from '../../cli/typed-time.ts'
-import { type Runbook, type RunbookProblem, readRunbook } from '../../domain/runbook/read.ts'
 import { EXIT, MatoolkitError, messageOf } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { jsonSeed, problemsOf, SeedFault, stateOf } from '../../sandbox/seed.ts'
 import type { Seed } from '../../sandbox/state.ts'
 import { FAULT_NAMES, type FaultScript, faultScriptSchema, namedFaults } from './faults.ts'
-import { readMemberRows } from './member-rows.ts'
 import { rehearse } from './rehearse.ts'
 import { rehearsalPage } from './report-html.ts'
 import { showRehearsal } from './report-text.ts'
@@ -30,7 +30,7 @@ export async function runRehearse(file: string, flags: RehearseFlags, io: Io): P
   const show = openShow(flags.output, io)
   // Said before the work, not after it.
   if (flags.report !== undefined) requireReplaceable(flags.report, true)
-  const { yaml, runbook, lint } = await readRehearsedRunbook(file)
+  const { yaml, runbook, warnings: lint } = await readRunbookFile(file)
   const members = await readMemberRows(runbook, file, flags.members)
   const startAt = flags.start === undefined ? null : new Date(readTime({ io }, flags.start))
   const report = await rehearse({
@@ -47,19 +47,6 @@ export async function runRehearse(file: string, flags: RehearseFlags, io: Io): P
     io.err(`Wrote the report to ${printable(flags.report)}.`)
   }
   io.exitCode = report.verdict === 'not ready' ? EXIT.failed : EXIT.ok
-}
-
-async function readRehearsedRunbook(
-  file: string,
-): Promise<{ yaml: string; runbook: Runbook; lint: RunbookProblem[] }> {
-  const bytes = await readBytes(file)
-  const { runbook, problems } = readRunbook(bytes, { catalogues: [], isLinted: true })
-  if (runbook !== null) return { yaml: bytes.toString('utf8'), runbook, lint: problems }
-  const errors = problems.filter(({ severity }) => severity === 'error')
-  throw new MatoolkitError('RUNBOOK_INVALID', {
-    count: errors.length,
-    first: errors[0]?.message ?? '',
-  })
 }
 
 /** Names, or a file. */

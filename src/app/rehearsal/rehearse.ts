@@ -1,6 +1,7 @@
 // One rehearsal from its inputs to its report. Nothing outside this process is read or changed.
 
 import { z } from 'zod'
+import type { MemberRows } from '../../cli/member-rows.ts'
 import type { Db } from '../../db/db.ts'
 import { listFailures } from '../../db/views/insight.ts'
 import {
@@ -24,7 +25,6 @@ import { STANDARD_FUNCTIONS } from '../../worker/functions/standard.ts'
 import { CallMeter } from './call-meter.ts'
 import { expectedTenants, phasesInOrder } from './expected-tenants.ts'
 import { applyFaults, FAULT_NAMES, type FaultScript, type FaultyInput } from './faults.ts'
-import type { MemberRows } from './member-rows.ts'
 import { type FailedGroup, type RehearsalReport, reportOf } from './report.ts'
 import { Restoration } from './restoration.ts'
 import { runRehearsal } from './run.ts'

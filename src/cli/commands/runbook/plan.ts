@@ -7,52 +7,26 @@ import {
   idOf,
   pathSegment,
   textFlag,
+  usageError,
 } from '../../command-context.ts'
 import { readTextFile } from '../../files.ts'
-import type { Column, Row } from '../../terminal/show.ts'
 import { timeFlag } from '../../typed-time.ts'
+import { isRunbookFile, runPlanOfFile } from './plan-file.ts'
+import { type PlannedSteps, STEP_COLUMNS, stepRows } from './plan-steps.ts'
 
-interface PlannedStep {
-  readonly name: string
-  readonly workerId: string
-  readonly examples: readonly {
-    readonly functionName: string
-    readonly params: Json
-    readonly missing: readonly string[]
-  }[]
-}
-
-interface Plan {
-  readonly runbookName: string
-  readonly startTime: string | null
-  readonly memberCount: number | null
-  readonly init: readonly PlannedStep[]
-  readonly phases: readonly {
-    readonly name: string
-    readonly dueAt: string | null
-    readonly isOverdue: boolean
-    readonly steps: readonly PlannedStep[]
-  }[]
-  readonly onRemoval: readonly PlannedStep[]
+interface Plan extends PlannedSteps {
   readonly warnings: readonly string[]
 }
-
-const STEPS: readonly Column[] = [
-  ['PHASE', 'phase'],
-  ['DUE', 'dueAt'],
-  ['STEP', 'step'],
-  ['WORKER', 'workerId', 'spare'],
-  ['FUNCTION', 'functionName'],
-  ['MISSING', 'missing'],
-  ['PARAMETERS', 'params'],
-]
 
 export async function runPlan(
   context: CommandContext,
   [name]: readonly string[],
   flags: Flags,
 ): Promise<void> {
+  if (isRunbookFile(name!)) return runPlanOfFile(context, name!, flags)
   const { client, show, io } = context
+  if (flags.members !== undefined)
+    throw usageError('--members is for a runbook file, such as "runbook plan wave.yaml".')
   const file = textFlag(flags, 'file')
   const batch = textFlag(flags, 'batch')
   const startTime = timeFlag(context, flags, 'start')
@@ -63,30 +37,14 @@ export async function runPlan(
   }
   const path = `/api/runbooks/${pathSegment(name!)}/plan`
   const { body: plan } = await client.post<Plan>(path, { body, isRead: true })
-  const rows = rowsOf(plan)
   await show.list({
     whole: plan as unknown as Json,
-    rows,
-    columns: STEPS,
+    rows: stepRows(plan),
+    columns: STEP_COLUMNS,
     empty: 'The runbook has no steps.',
   })
   for (const warning of plan.warnings) io.err(`warning: ${warning}`)
   for (const { name: phase, isOverdue } of plan.phases) {
     if (isOverdue) io.err(`warning: phase ${phase} would start at once`)
   }
-}
-
-function rowsOf({ init, phases, onRemoval }: Plan): Row[] {
-  const rows = (phase: string, dueAt: string | null, steps: readonly PlannedStep[]): Row[] =>
-    steps.map(({ name: step, workerId, examples: [example] }) => ({
-      ...{ phase, dueAt, step, workerId },
-      functionName: example?.functionName ?? null,
-      missing: example?.missing.join(', ') || null,
-      params: example?.params ?? null,
-    }))
-  return [
-    ...rows('init', null, init),
-    ...phases.flatMap(({ name, dueAt, steps }) => rows(name, dueAt, steps)),
-    ...rows('removal', null, onRemoval),
-  ]
 }

@@ -13,6 +13,7 @@ export function addRunbookCommands(program: Command, io: Io): void {
   addFileVerbs(runbook, io)
   addVersionVerbs(runbook, io)
   addReadVerbs(runbook, io)
+  addOutlookVerbs(runbook, io)
 }
 
 /** They need no API. */
@@ -134,17 +135,26 @@ function addReadVerbs(runbook: Command, io: Io): void {
     examples: ['runbook diff user-migration 3 4', 'runbook diff user-migration --file new.yaml'],
     run: async (...given) => (await import('./diff.ts')).runDiff(...given),
   })
+}
+
+function addOutlookVerbs(runbook: Command, io: Io): void {
   addVerb(runbook, io, {
     name: 'plan',
     about: 'show which steps members run and when',
-    args: [NAME],
+    args: [['<runbook>', 'name of a published runbook, or a file']],
     options: [
+      ['--members <csv>', 'people for a runbook file (default: its own)'],
       ['--batch <id>', 'plan for the members of this batch'],
       ['--start <time>', 'plan for this start, such as +2h or 22:30'],
       ['--file <yaml>', 'runbook file to use instead of the published version'],
     ],
-    more: 'Parameters are shown as they would be sent.',
-    examples: ['runbook plan user-migration', 'runbook plan user-migration --batch 7 -o json'],
+    more: `Parameters are shown as they would be sent. A file such as wave.yaml needs no server: the plan shows the batches
+that its people would form, the dates of their phases, and rows that cannot be used.`,
+    examples: [
+      'runbook plan user-migration',
+      'runbook plan user-migration --batch 7 -o json',
+      'runbook plan wave.yaml --members wave.csv',
+    ],
     run: async (...given) => (await import('./plan.ts')).runPlan(...given),
   })
   addVerb(runbook, io, {

@@ -1,18 +1,18 @@
-// The people of a rehearsal: the rows of a CSV file, as the runbook's source would return them. What is wrong with a row the scheduler
+// The people of a rehearsal or plan: the rows of a CSV file, as the runbook's source would return them. What is wrong with a row the scheduler
 // finds out itself.
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'csv-parse/sync'
-import { readBytes } from '../../cli/files.ts'
-import { CsvFault, decodeCsv, delimiterProblem } from '../../csv-text.ts'
-import type { Runbook } from '../../domain/runbook/model.ts'
-import { MatoolkitError, messageOf } from '../../errors.ts'
-import type { RehearsalRow } from './expected-tenants.ts'
+import { CsvFault, decodeCsv, delimiterProblem } from '../csv-text.ts'
+import type { SourceRow } from '../domain/detection/source-values.ts'
+import type { Runbook } from '../domain/runbook/model.ts'
+import { MatoolkitError, messageOf } from '../errors.ts'
+import { readBytes } from './files.ts'
 
 export interface MemberRows {
   readonly file: string
   readonly columns: readonly string[]
-  readonly rows: readonly RehearsalRow[]
+  readonly rows: readonly SourceRow[]
 }
 
 /** `members`, or the file that a csv source names, in the runbook's folder. */
@@ -21,15 +21,22 @@ export async function readMemberRows(
   runbookFile: string,
   members: string | undefined,
 ): Promise<MemberRows> {
+  const found = await findMemberRows(runbook, runbookFile, members)
+  if ('file' in found) return found
+  throw new MatoolkitError('REHEARSAL_MEMBERS_MISSING', { runbook: runbook.name, ...found })
+}
+
+/** The rows, or why there are none. */
+export async function findMemberRows(
+  runbook: Runbook,
+  runbookFile: string,
+  members: string | undefined,
+): Promise<MemberRows | { readonly reason: string }> {
   const { type, path } = runbook.dataSource
   const file = members ?? (path === null ? null : resolve(dirname(runbookFile), path))
-  if (file === null || (members === undefined && !existsSync(file))) {
-    const reason =
-      file === null
-        ? `its source is ${type}, which a rehearsal does not query`
-        : `its file "${path}" is not in the runbook's folder`
-    throw new MatoolkitError('REHEARSAL_MEMBERS_MISSING', { runbook: runbook.name, reason })
-  }
+  if (file === null) return { reason: `its source is ${type}, which only the scheduler queries` }
+  if (members === undefined && !existsSync(file))
+    return { reason: `its file "${path}" is not in the runbook's folder` }
   return { file, ...rowsIn(await readBytes(file), file) }
 }
 

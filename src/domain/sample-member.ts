@@ -1,0 +1,20 @@
+// A member that nobody is, for plans before there are people.
+import { templateOf } from './member-columns.ts'
+import { spellingOf } from './member-key.ts'
+import type { SampleMember } from './run-plan.ts'
+import type { Runbook } from './runbook/model.ts'
+
+export function madeUpMember({ dataSource }: Runbook, data: SampleMember['data']): SampleMember {
+  const column = spellingOf(dataSource.primaryKey, Object.keys(data))
+  const key = column === undefined ? null : data[column]
+  return { key: typeof key === 'string' ? key : 'somebody', data, outputs: {} }
+}
+
+/** From the sample row of the member file's template. */
+export function sampleMemberOf(runbook: Runbook): SampleMember {
+  const { header, sample } = templateOf(runbook)
+  return madeUpMember(
+    runbook,
+    Object.fromEntries(header.map((column, at) => [column, sample[at]!])),
+  )
+}
