@@ -2,17 +2,17 @@
 // answer as the story says. Nothing sleeps: `settle` runs everything until nothing is left to do now.
 import { randomUUID } from 'node:crypto'
 import {
+  type Bus,
   ORCHESTRATOR_EVENTS,
   type ReceivedMessage,
   WORKER_RESULTS,
   workerJobs,
 } from '../../src/bus/bus.ts'
-import { openPostgresBus, type PostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import { type VirtualClock, virtualClock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
 import { recordWorker } from '../../src/db/workers.ts'
 import type { Json } from '../../src/domain/json.ts'
-import { type Message, messageIdOf, readMessage } from '../../src/domain/messages.ts'
+import { GIVEN_BACK, type Message, messageIdOf, readMessage } from '../../src/domain/messages.ts'
 import { createBatch, type GivenMember } from '../../src/engine/create.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import {
@@ -25,8 +25,10 @@ import { runTimers } from '../../src/engine/timers.ts'
 import { WorkerPace } from '../../src/engine/worker-pace.ts'
 import type { JobKeys } from '../../src/job-keys.ts'
 import { handleChunk } from '../../src/orchestrator/orchestrator.ts'
+import { StoppedJobs } from '../../src/worker/stopped-jobs.ts'
 import { openTestPglite, type TestDatabase } from '../databases.ts'
 import { brokenInvariants } from '../invariants.ts'
+import { type OpenWire, overPostgres, type Wire } from './wire.ts'
 
 export const START = new Date('2026-03-02T08:00:00Z')
 export const WORKER = 'w1'
@@ -41,7 +43,8 @@ export interface World {
   readonly db: Db
   readonly clock: VirtualClock
   readonly engine: Engine
-  readonly bus: PostgresBus
+  readonly bus: Bus
+  readonly wire: Wire
   /** Every job that a worker took, in order. */
   readonly jobs: Job[]
   answer: Worker
@@ -68,6 +71,13 @@ export interface World {
   close(): Promise<void>
 }
 
+let openWire: OpenWire = overPostgres
+
+/** From now on stories of this process are told over this transport. */
+export const tellOver = (wire: OpenWire): void => {
+  openWire = wire
+}
+
 export async function openWorld(
   options: {
     maxOutstanding?: number
@@ -75,11 +85,12 @@ export async function openWorld(
     database?: TestDatabase
     random?: () => number
     jobKeys?: JobKeys
+    wire?: OpenWire
   } = {},
 ): Promise<World> {
   const test = options.database ?? (await openTestPglite())
   const clock = virtualClock(START)
-  const bus = openPostgresBus({ db: test.db, clock, newToken: randomUUID })
+  const wire = await (options.wire ?? openWire)(test.db, clock)
   const engine: Engine = {
     db: test.db,
     clock,
@@ -89,10 +100,10 @@ export async function openWorld(
     pace: new WorkerPace(options.maxOutstanding ?? 1000),
     queueLimitSec: 21_600,
     seen: { event: null },
-    bus,
+    bus: wire.bus,
     jobKeys: options.jobKeys ?? null,
   }
-  const world = makeWorld(test, clock, bus, engine)
+  const world = makeWorld(test, clock, wire, engine)
   // Most stories are not about slots: their worker has enough for everybody.
   const { slots = 1000 } = options
   await test.db.transaction((tx) =>
@@ -101,16 +112,13 @@ export async function openWorld(
   return world
 }
 
-function makeWorld(
-  test: TestDatabase,
-  clock: VirtualClock,
-  bus: PostgresBus,
-  engine: Engine,
-): World {
+function makeWorld(test: TestDatabase, clock: VirtualClock, wire: Wire, engine: Engine): World {
+  const { bus } = wire
   const world: World = {
     db: test.db,
     clock,
     bus,
+    wire,
     engine,
     jobs: [],
     answer: () => ({ ok: true }),
@@ -124,7 +132,7 @@ function makeWorld(
       ).batchId
     },
     orchestrate: async () => {
-      while ((await consume(world)) + (await runTimers(engine)) > 0);
+      while ((await wire.forward()) + (await consume(world)) + (await runTimers(engine)) > 0);
     },
     work: (limit = 1000) => workOnce(world, limit),
     settle: async () => {
@@ -133,6 +141,7 @@ function makeWorld(
     },
     pass: async (seconds) => {
       await clock.advance(seconds * 1000)
+      wire.broker?.tick()
       await bus.sweep()
       await world.settle()
     },
@@ -140,7 +149,7 @@ function makeWorld(
       await publishResult(world, job.jobId, answer, extra)
     },
     close: async () => {
-      await bus.close()
+      await wire.close()
       await test.close()
     },
   }
@@ -192,21 +201,42 @@ async function consume({ bus, engine }: World): Promise<number> {
 }
 
 async function workOnce(world: World, limit: number): Promise<number> {
+  const { workers } = world.wire
   let taken = 0
   for (const workerId of world.workers) {
-    const received = await world.bus.receive(workerJobs(workerId), limit)
+    const received = await workers.receive(workerJobs(workerId), limit)
+    const stopped = new StoppedJobs(workerId, workers.control)
+    if (received.length > 0) await stopped.read()
     for (const message of received.filter(({ type }) => type === 'worker-job')) {
       const job = jobOf(message)
-      world.jobs.push(job)
-      const answer = await world.answer(job)
-      if (answer === 'silent') continue
-      if ('refuse' in answer) await world.bus.deadLetter([message], 'Refused', answer.refuse)
-      else await publishResult(world, job.jobId, answer, { workerId })
+      const why = stopped.why(job.jobId)
+      if (why === null) await answerJob(world, workerId, job, message)
+      else await giveBack(world, workerId, job.jobId, why)
     }
-    if (received.length > 0) await world.bus.ack(received)
+    if (received.length > 0) await workers.ack(received)
     taken += received.length
   }
   return taken
+}
+
+async function answerJob(
+  world: World,
+  workerId: string,
+  job: Job,
+  message: ReceivedMessage,
+): Promise<void> {
+  world.jobs.push(job)
+  const answer = await world.answer(job)
+  if (answer === 'silent') return
+  if ('refuse' in answer) await world.wire.workers.deadLetter([message], 'Refused', answer.refuse)
+  else await publishResult(world, job.jobId, answer, { workerId })
+}
+
+/** As a worker does where a transport cannot take a stopped job back. */
+async function giveBack(world: World, workerId: string, jobId: string, why: string): Promise<void> {
+  const known = { isThrottled: false, attempts: 0, effect: 'none', isFinal: false }
+  const error = { message: why, type: GIVEN_BACK, ...known }
+  await publishResult(world, jobId, { fail: why }, { workerId, error })
 }
 
 function jobOf(message: ReceivedMessage): Job {
@@ -216,7 +246,7 @@ function jobOf(message: ReceivedMessage): Job {
 }
 
 export async function publishResult(
-  { bus, clock }: World,
+  { wire, clock }: World,
   jobId: string,
   answer: Result,
   extra: Record<string, Json>,
@@ -224,7 +254,7 @@ export async function publishResult(
   messageId = `${messageIdOf.workerResult(jobId)}-${randomUUID()}`,
 ): Promise<void> {
   const isOk = 'ok' in answer
-  await bus.publish([
+  await wire.workers.publish([
     {
       topic: 'worker-results',
       messageId,
