@@ -45,6 +45,7 @@ const TIMING_MEANINGS: Readonly<Record<keyof Timing, string>> = {
   acceptanceSec: 'until an invited person accepts',
   mailboxMoveSyncSec: 'until a mailbox is synced, ± 50 %',
   mailboxMoveCompleteSec: 'until a mailbox move completes',
+  mailboxMoveStopSec: 'until a mailbox move has stopped, or is gone once removed',
 }
 
 function renderTiming(): string {

@@ -116,7 +116,7 @@ function batchOf(tenant: SandboxTenant, job: CrossTenantJob): MigrationBatch | n
   if (!job.workloads.includes('Exchange') || !sourceEndpoint || !targetDeliveryDomain) return null
   return {
     ...{ id: job.id, name: job.displayName, sourceEndpoint, targetDeliveryDomain },
-    ...{ createdAt: job.createdAt, startedAt: null, stoppedAt: null },
+    ...{ createdAt: job.createdAt, startedAt: null, stoppedAt: null, goneAt: null },
     completeAfter: job.completeAfter,
     mailboxMoves: peopleOf(job).map((userId) => ({
       guid: guidOf(job.id, userId),
@@ -148,7 +148,9 @@ const OF_MOVE: Readonly<Record<MailboxMove['status'], string>> = {
   Completed: 'completed',
   NeedsApproval: 'failed',
   Failed: 'failed',
+  Stopping: 'notStarted',
   Stopped: 'notStarted',
+  Removing: 'notStarted',
 }
 
 /** The status of one person's workload, in the words of the service. */

@@ -192,17 +192,44 @@ const failedStatus = (tenant: SandboxTenant, { error }: MailboxMove): MailboxMov
     ? 'NeedsApproval'
     : 'Failed'
 
-/** False when it has ended. */
-export function stopMailboxMove(mailboxMove: MailboxMove): boolean {
-  if (['Completed', 'Failed', 'Stopped'].includes(mailboxMove.status)) return false
-  mailboxMove.status = 'Stopped'
-  mailboxMove.dueAt = null
+const ENDED: readonly MailboxMove['status'][] = [
+  ...(['Completed', 'Failed', 'Stopping', 'Stopped', 'Removing'] as const),
+]
+
+/**
+ * Stops a mailbox move, which takes a while: "Get-MigrationUser" lists the status Stopping. False when it has ended, or when it will
+ * have completed by then. How long it takes, and that a completion wins, is unconfirmed.
+ */
+export function stopMailboxMove(world: World, mailboxMove: MailboxMove, now: Date): boolean {
+  const stoppedAt = world.after(now, world.timing.mailboxMoveStopSec)
+  const isTooLate = mailboxMove.status === 'Completing' && mailboxMove.dueAt! <= stoppedAt
+  if (ENDED.includes(mailboxMove.status) || isTooLate) return false
+  mailboxMove.status = 'Stopping'
+  mailboxMove.dueAt = stoppedAt
   return true
 }
 
-/** Advances every mailbox move to the present. */
+/** Removes a mailbox move from its batch, which shows it for a while as Removing ("Get-MigrationUser"). */
+export function removeMailboxMove(world: World, mailboxMove: MailboxMove, now: Date): void {
+  if (mailboxMove.status === 'Removing') return
+  mailboxMove.status = 'Removing'
+  mailboxMove.dueAt = world.after(now, world.timing.mailboxMoveStopSec)
+}
+
+/** Advances every mailbox move to the present. What was removed long enough ago is gone. */
 export function advanceMailboxMoves(world: World, tenant: SandboxTenant, now: Date): void {
-  for (const batch of tenant.state.migrationBatches) advanceMovesOf(world, tenant, batch, now)
+  const { state } = tenant
+  const isGone = (at: string | null) => at !== null && Date.parse(at) <= +now
+  if (state.migrationBatches.some(({ goneAt }) => isGone(goneAt)))
+    state.migrationBatches = state.migrationBatches.filter(({ goneAt }) => !isGone(goneAt))
+  for (const batch of state.migrationBatches) {
+    advanceMovesOf(world, tenant, batch, now)
+    const { mailboxMoves } = batch
+    if (mailboxMoves.some(({ status, dueAt }) => status === 'Removing' && isGone(dueAt)))
+      batch.mailboxMoves = mailboxMoves.filter(
+        ({ status, dueAt }) => status !== 'Removing' || !isGone(dueAt),
+      )
+  }
 }
 
 export function advanceMovesOf(
@@ -244,6 +271,10 @@ function advance(
       return true
     case 'Completing':
       completeMove(world, tenant, batch, mailboxMove, dueAt)
+      return true
+    case 'Stopping':
+      mailboxMove.status = 'Stopped'
+      mailboxMove.dueAt = null
       return true
     case 'Completed':
       endGrace(world, tenant, mailboxMove, dueAt)
@@ -316,7 +347,7 @@ function endGrace(world: World, tenant: SandboxTenant, mailboxMove: MailboxMove,
 }
 
 const FINISHED: readonly MailboxMove['status'][] = [
-  ...(['Completed', 'Failed', 'Stopped', 'NeedsApproval'] as const),
+  ...(['Completed', 'Failed', 'Stopping', 'Stopped', 'Removing', 'NeedsApproval'] as const),
 ]
 
 /** A batch's status in the terms of Get-MigrationBatch. */
@@ -324,7 +355,8 @@ export function batchStatus(batch: MigrationBatch): string {
   const statuses = batch.mailboxMoves.map(({ status }) => status)
   const has = (...wanted: readonly MailboxMove['status'][]) =>
     statuses.some((status) => wanted.includes(status))
-  if (batch.stoppedAt !== null) return 'Stopped'
+  if (batch.goneAt !== null) return 'Removing'
+  if (batch.stoppedAt !== null) return has('Stopping') ? 'Stopping' : 'Stopped'
   if (batch.startedAt === null) return 'Created'
   if (has('Syncing')) return 'Syncing'
   if (has('Completing')) return 'Completing'

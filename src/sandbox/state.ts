@@ -148,7 +148,7 @@ const mailboxMoveSchema = z.strictObject({
   userId: guid.nullable(),
   status: z.enum([
     ...(['Syncing', 'Synced', 'Completing', 'Completed'] as const),
-    ...(['NeedsApproval', 'Failed', 'Stopped'] as const),
+    ...(['NeedsApproval', 'Failed', 'Stopping', 'Stopped', 'Removing'] as const),
   ]),
   /** When the status changes next. */
   dueAt: instant.nullable(),
@@ -167,6 +167,8 @@ const migrationBatchSchema = z.strictObject({
   createdAt: instant,
   startedAt: instant.nullable(),
   stoppedAt: instant.nullable(),
+  /** When a removed batch is gone. */
+  goneAt: instant.nullable().default(null),
   /** Earliest completion; null waits for Complete-MigrationBatch or a date of the user's own. */
   completeAfter: instant.nullable(),
   mailboxMoves: z.array(mailboxMoveSchema),

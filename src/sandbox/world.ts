@@ -24,6 +24,8 @@ export interface Timing {
   /** Until a mailbox is synced; each takes 0.5 to 1.5 times this. */
   readonly mailboxMoveSyncSec: number
   readonly mailboxMoveCompleteSec: number
+  /** Until a mailbox move that is asked to stop has stopped, and until a removed one is gone. */
+  readonly mailboxMoveStopSec: number
 }
 
 export const USUAL_TIMING: Timing = {
@@ -33,6 +35,7 @@ export const USUAL_TIMING: Timing = {
   acceptanceSec: 1_800,
   mailboxMoveSyncSec: 3_600,
   mailboxMoveCompleteSec: 600,
+  mailboxMoveStopSec: 180,
 }
 
 /** For use by hand: nothing lags, and a mailbox move takes seconds. */
@@ -43,6 +46,7 @@ export const FAST_TIMING: Timing = {
   acceptanceSec: 0,
   mailboxMoveSyncSec: 4,
   mailboxMoveCompleteSec: 2,
+  mailboxMoveStopSec: 1,
 }
 
 /** A deleted user can be restored for 30 days. */

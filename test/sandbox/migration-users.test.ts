@@ -131,11 +131,33 @@ describe('a migration user', () => {
     )
     await user(under, 'Stop', 1)
     await user(under, 'Stop', 2)
+    assert.equal(await statusOf(under, 1), 'Stopping')
+    assertCmdletFailed(
+      await user(under, 'Remove', 1),
+      400,
+      'CannotRemoveMigrationUserException',
+      /is Stopping/,
+    )
+    assert.equal((await user(under, 'Start', 2)).status, 400)
+    await under.clock.advance(3 * MINUTE)
+    assert.deepEqual([await statusOf(under, 1), await statusOf(under, 2)], ['Stopped', 'Stopped'])
     assert.equal((await user(under, 'Remove', 1)).status, 200)
+    assert.equal(await statusOf(under, 1), 'Removing')
     await user(under, 'Start', 2)
     await under.clock.advance(20 * MINUTE)
     assert.deepEqual([await statusOf(under, 1), await statusOf(under, 2)], [undefined, 'Synced'])
     assert.equal((await user(under, 'Start', 1)).status, 404)
+  })
+
+  it('completes in spite of a stop that comes too late', async () => {
+    await using under = await openUnderTest(seedOf(), QUICK)
+    await newBatch(under)
+    await under.clock.advance(20 * MINUTE)
+    await user(under, 'Set', 1, { CompleteAfter: under.clock.now().toISOString() })
+    await user(under, 'Stop', 1)
+    assert.equal(await statusOf(under, 1), 'Completing')
+    await under.clock.advance(3 * MINUTE)
+    assert.equal(await statusOf(under, 1), 'Completed')
   })
 
   it('with broken items completes only after an approval', async () => {

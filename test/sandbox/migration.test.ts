@@ -94,6 +94,8 @@ const batchOf = async (under: UnderTest) =>
   itemsOf(await under.exchange('Get-MigrationBatch', { Identity: 'wave 1' }))[0]!
 
 const MINUTE = 60_000
+/** The usual `mailboxMoveStopSec`. */
+const STOPPED_AFTER = 3 * MINUTE
 const QUICK = { timing: { mailboxMoveSyncSec: 600, mailboxMoveCompleteSec: 60 } }
 
 describe('a mailbox move', () => {
@@ -191,6 +193,17 @@ describe('a mailbox move', () => {
     )
     await under.exchange('Stop-MigrationBatch', { Identity: 'wave 1' })
     await under.exchange('Stop-MigrationBatch', { Identity: 'wave 1' })
+    assert.deepEqual(
+      [await statusOf(under), (await batchOf(under)).Status],
+      ['Stopping', 'Stopping'],
+    )
+    assertCmdletFailed(
+      await under.exchange('Start-MigrationBatch', { Identity: 'wave 1' }),
+      400,
+      'MigrationBatchCannotBeChangedException',
+      /is Stopping/,
+    )
+    await under.clock.advance(STOPPED_AFTER)
     assert.deepEqual([await statusOf(under), (await batchOf(under)).Status], ['Stopped', 'Stopped'])
     await under.exchange('Start-MigrationBatch', { Identity: 'wave 1' })
     await under.clock.advance(15 * MINUTE)
@@ -200,6 +213,11 @@ describe('a mailbox move', () => {
         .status,
       200,
     )
+    assert.deepEqual(
+      [await statusOf(under), (await batchOf(under)).Status],
+      ['Removing', 'Removing'],
+    )
+    await under.clock.advance(STOPPED_AFTER)
     assert.equal(itemsOf(await under.exchange('Get-MigrationBatch')).length, 0)
   })
 })

@@ -8,9 +8,10 @@ import {
   rescheduleBatch,
   resumeBatch,
 } from '../../src/engine/batch-actions.ts'
-import { openSandbox } from '../../src/sandbox/sandbox.ts'
+import { removeMembers } from '../../src/engine/member-actions.ts'
+import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { Seed } from '../../src/sandbox/state.ts'
-import { batchOf, order, runbook } from './looking.ts'
+import { batchOf, memberId, order, runbook, stepsOf } from './looking.ts'
 import { workersIn } from './tenant-workers.ts'
 import { type Job, START, story, WORKER, type World } from './world.ts'
 
@@ -62,23 +63,30 @@ const step = (name: string, functionName: string, params: string, more = '') =>
   `{ name: ${name}, worker_id: ${WORKER}, function: ${functionName}, params: { Identity: "{{UserPrincipalName}}", ${params} }${more} }`
 
 const POLL = ', poll: { interval: 5m, timeout: 6h }'
-const YAML = runbook('wave', {
-  'prepare T-14d': [
-    step(
-      'start-move',
-      'Add-MigrationUser',
-      'BatchName: "wave-{{_batch_id}}", SourceEndpoint: fabrikam, TargetDeliveryDomain: contoso.example',
-    ),
-  ],
-  'cutover T-0': [
-    step('complete', 'Complete-MigrationUser', ''),
-    step('wait', 'Test-MigrationUser', 'WaitFor: Completed', POLL),
-  ],
-})
+const MINUTES = ', poll: { interval: 1m, timeout: 1h }'
+const STOPS = ', on_failure: stop'
+const YAML = [
+  runbook('wave', {
+    'prepare T-14d': [
+      step(
+        'start-move',
+        'Add-MigrationUser',
+        'BatchName: "wave-{{_batch_id}}", SourceEndpoint: fabrikam, TargetDeliveryDomain: contoso.example',
+      ),
+    ],
+    'cutover T-0': [
+      step('complete', 'Complete-MigrationUser', '', STOPS),
+      step('wait', 'Test-MigrationUser', 'WaitFor: Completed', `${POLL}${STOPS}`),
+    ],
+  }),
+  `on_member_removed: [${step('end', 'Remove-MigrationUser', '', MINUTES)}]`,
+  `rollbacks: { stop: [${step('stop', 'Stop-MigrationUser', '', MINUTES)}] }`,
+].join('\n')
 
 interface Tenants {
   readonly world: World
   readonly batchId: number
+  readonly sandbox: Sandbox
   statuses(): string[]
   /** When mailboxes moved, in minutes from the planned cut-over. */
   movedAt(): number[]
@@ -89,7 +97,10 @@ interface Tenants {
 /** An hour before the cut-over: every mailbox is copied. */
 async function anHourBefore(tell: (tenants: Tenants) => Promise<void>): Promise<void> {
   await story({}, async (world) => {
-    const timing = { mailboxMoveSyncSec: 2 * HOUR, mailboxMoveCompleteSec: 60 }
+    const timing = {
+      ...{ mailboxMoveSyncSec: 2 * HOUR, mailboxMoveCompleteSec: 60 },
+      mailboxMoveStopSec: 600,
+    }
     const sandbox = await openSandbox({ clock: world.clock, seed: SEED, timing })
     try {
       world.answer = workersIn(world, sandbox, { [WORKER]: 0 })
@@ -104,6 +115,7 @@ async function anHourBefore(tell: (tenants: Tenants) => Promise<void>): Promise<
       const tenants: Tenants = {
         world,
         batchId,
+        sandbox,
         statuses: () => target().migrationBatches[0]!.mailboxMoves.map(({ status }) => status),
         movedAt: () =>
           sandbox.journal.effects
@@ -172,4 +184,32 @@ it('moves to the new time when it is rescheduled', () =>
     await passTo(26 * 60)
     assert.equal(movedAt().length, PEOPLE)
     assert.ok(movedAt().every((minutes) => minutes >= 24 * 60))
+  }))
+
+it('goes ahead without a person who is taken out, although Exchange needs minutes to let go', () =>
+  anHourBefore(async ({ world, batchId, passTo, movedAt, statuses }) => {
+    const member = await memberId(world, batchId, 2)
+    await removeMembers(world.engine, { ...order(batchId), memberIds: [member] })
+    await passTo(-55)
+    assert.deepEqual(statuses(), ['Synced', 'Removing', 'Synced'])
+    assert.equal((await stepsOf(world, member)).at(-1), 'removal end polling')
+    await passTo(60)
+    assert.deepEqual([statuses(), movedAt().length], [['Completed', 'Completed'], 2])
+    assert.equal((await stepsOf(world, member)).at(-1), 'removal end succeeded')
+  }))
+
+it('stops for sure when it fails: the rollback ends when Exchange has stopped', () =>
+  anHourBefore(async ({ world, batchId, sandbox, passTo, movedAt, statuses }) => {
+    const fault = { kind: 'error', status: 500 } as const
+    sandbox.setFaults({ script: [{ on: 'Set-MigrationUser', times: 99, fault }] })
+    await passTo(5)
+    assert.deepEqual(statuses(), ['Stopping', 'Stopping', 'Stopping'])
+    const member = await memberId(world, batchId, 1)
+    assert.equal((await stepsOf(world, member)).at(-1), 'rollback stop polling')
+    sandbox.setFaults({})
+    await passTo(60)
+    assert.equal((await stepsOf(world, member)).at(-1), 'rollback stop succeeded')
+    await passTo(24 * 60)
+    await world.answer(probe(1))
+    assert.deepEqual([statuses(), movedAt()], [['Stopped', 'Stopped', 'Stopped'], []])
   }))

@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../domain/json.ts'
 import { isSameAddress } from '../addresses.ts'
 import { recordEffect, type SandboxCall } from '../call.ts'
-import { startMailboxMove, stopMailboxMove } from '../mailbox-moves.ts'
+import { removeMailboxMove, startMailboxMove, stopMailboxMove } from '../mailbox-moves.ts'
 import { CmdletRefusal } from '../refusal.ts'
 import type { MailboxMove, MigrationBatch } from '../state.ts'
 import { noObject, type Parameters } from './parameters.ts'
@@ -51,7 +51,9 @@ const SUMMARY: Readonly<Record<MailboxMove['status'], string>> = {
   Completed: 'Completed',
   NeedsApproval: 'Synced',
   Failed: 'Failed',
+  Stopping: 'Active',
   Stopped: 'Stopped',
+  Removing: 'Active',
 }
 
 const cmdletUser = (batch: MigrationBatch, mailboxMove: MailboxMove): JsonObject => ({
@@ -100,6 +102,7 @@ export function setMigrationUser(call: SandboxCall, parameters: Parameters): Out
 export function startMigrationUser(call: SandboxCall, parameters: Parameters): Output {
   const found = findUser(call, parameters)
   const { batch, mailboxMove } = found
+  requireAtRest(mailboxMove, 'CannotStartMigrationUserException', ['Stopping', 'Removing'])
   if (startMailboxMove(call.world, call.tenant, batch, mailboxMove, call.now))
     recordChange(call, 'migration user started', found)
   return NOTHING
@@ -107,20 +110,32 @@ export function startMigrationUser(call: SandboxCall, parameters: Parameters): O
 
 export function stopMigrationUser(call: SandboxCall, parameters: Parameters): Output {
   const found = findUser(call, parameters)
-  if (stopMailboxMove(found.mailboxMove)) recordChange(call, 'migration user stopped', found)
+  if (stopMailboxMove(call.world, found.mailboxMove, call.now))
+    recordChange(call, 'migration user stopped', found)
   return NOTHING
 }
 
 export function removeMigrationUser(call: SandboxCall, parameters: Parameters): Output {
   const found = findUser(call, parameters)
-  const { batch, mailboxMove } = found
-  if (['Syncing', 'Completing'].includes(mailboxMove.status))
-    throw new CmdletRefusal(
-      400,
-      'Microsoft.Exchange.Migration.CannotRemoveMigrationUserException',
-      `The migration user "${mailboxMove.address}" is ${mailboxMove.status}. Stop it first.`,
-    )
-  batch.mailboxMoves.splice(batch.mailboxMoves.indexOf(mailboxMove), 1)
+  const { mailboxMove } = found
+  requireAtRest(mailboxMove, 'CannotRemoveMigrationUserException', [
+    ...(['Syncing', 'Completing', 'Stopping'] as const),
+  ])
+  if (mailboxMove.status === 'Removing') return NOTHING
+  removeMailboxMove(call.world, mailboxMove, call.now)
   recordChange(call, 'migration user removed', found)
   return NOTHING
+}
+
+function requireAtRest(
+  { status, address }: MailboxMove,
+  exception: string,
+  busy: readonly MailboxMove['status'][],
+): void {
+  if (busy.includes(status))
+    throw new CmdletRefusal(
+      400,
+      `Microsoft.Exchange.Migration.${exception}`,
+      `The migration user "${address}" is ${status}. Stop it first, and wait until it has stopped.`,
+    )
 }

@@ -8,6 +8,7 @@ import { recordEffect, type SandboxCall } from '../call.ts'
 import { guidOf } from '../identity.ts'
 import {
   batchStatus,
+  removeMailboxMove,
   startMailboxMove,
   startMailboxMoves,
   stopMailboxMove,
@@ -47,7 +48,7 @@ const cmdletBatch = (batch: MigrationBatch): JsonObject => ({
   StartDateTimeUTC: batch.startedAt,
   CompleteAfterUTC: batch.completeAfter,
   TotalCount: batch.mailboxMoves.length,
-  ActiveCount: count(batch, 'Syncing', 'Completing'),
+  ActiveCount: count(batch, 'Syncing', 'Completing', 'Stopping', 'Removing'),
   SyncedCount: count(batch, 'Synced'),
   FinalizedCount: count(batch, 'Completed'),
   FailedCount: count(batch, 'Failed', 'NeedsApproval'),
@@ -87,6 +88,7 @@ export function newBatch(call: SandboxCall, parameters: Parameters): Output {
     createdAt: now.toISOString(),
     startedAt: null,
     stoppedAt: null,
+    goneAt: null,
     completeAfter:
       parameters.instant('CompleteAfter') ??
       (parameters.flag('AutoComplete') ? now.toISOString() : null),
@@ -173,6 +175,7 @@ export function getBatches(call: SandboxCall, parameters: Parameters): Output {
 export function setBatch(call: SandboxCall, parameters: Parameters): Output {
   const { tenant, now, world } = call
   const batch = findBatch(call, parameters)
+  requireStays(batch, 'changed')
   if (parameters.flag('AddUsers')) {
     const known = new Set(batch.mailboxMoves.map(({ address }) => address.toLowerCase()))
     const added = givenAddresses(call, parameters).filter((one) => !known.has(one.toLowerCase()))
@@ -193,8 +196,19 @@ export function setBatch(call: SandboxCall, parameters: Parameters): Output {
   return NOTHING
 }
 
+/** While a batch is being stopped or removed, nothing else can be done with it. */
+function requireStays(batch: MigrationBatch, act: string, ...busy: readonly string[]): void {
+  const status = batchStatus(batch)
+  if (['Removing', ...busy].includes(status))
+    throw refused(
+      'MigrationBatchCannotBeChangedException',
+      `The migration batch "${batch.name}" is ${status} and can't be ${act} now.`,
+    )
+}
+
 export function startBatch(call: SandboxCall, parameters: Parameters): Output {
   const batch = findBatch(call, parameters)
+  requireStays(batch, 'started', 'Stopping')
   startMailboxMoves(call.world, call.tenant, batch, call.now)
   recordEffect(call, 'migration batch started', batch)
   return NOTHING
@@ -218,20 +232,21 @@ export function stopBatch(call: SandboxCall, parameters: Parameters): Output {
   const batch = findBatch(call, parameters)
   if (batch.stoppedAt !== null) return NOTHING
   batch.stoppedAt = call.now.toISOString()
-  for (const mailboxMove of batch.mailboxMoves) stopMailboxMove(mailboxMove)
+  for (const mailboxMove of batch.mailboxMoves) stopMailboxMove(call.world, mailboxMove, call.now)
   recordEffect(call, 'migration batch stopped', batch)
   return NOTHING
 }
 
 export function removeBatch(call: SandboxCall, parameters: Parameters): Output {
   const batch = findBatch(call, parameters)
-  const { migrationBatches } = call.tenant.state
-  if (count(batch, 'Syncing', 'Completing') > 0 && !parameters.flag('Force'))
+  if (batch.goneAt !== null) return NOTHING
+  if (count(batch, 'Syncing', 'Completing', 'Stopping') > 0 && !parameters.flag('Force'))
     throw refused(
       'CannotRemoveMigrationBatchException',
       `The migration batch "${batch.name}" is running. Stop it first.`,
     )
-  migrationBatches.splice(migrationBatches.indexOf(batch), 1)
+  batch.goneAt = call.world.after(call.now, call.world.timing.mailboxMoveStopSec)
+  for (const mailboxMove of batch.mailboxMoves) removeMailboxMove(call.world, mailboxMove, call.now)
   recordEffect(call, 'migration batch removed', batch)
   return NOTHING
 }

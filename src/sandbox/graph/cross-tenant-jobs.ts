@@ -185,7 +185,7 @@ export function cancelPerson(call: SandboxCall): SandboxResponse {
   requireCancellable(job, call.now)
   job.cancelledUsers.push(userId)
   const move = job.batch?.mailboxMoves.find((one) => one.userId === userId)
-  if (move) stopMailboxMove(move)
+  if (move) stopMailboxMove(call.world, move, call.now)
   record(call, 'person cancelled', job)
   return { status: 202, body: { status: 'Accepted', message: `${userId} was accepted.` } }
 }

@@ -19,6 +19,7 @@ import {
   isIn,
   moveIdentity,
   moveOf,
+  REMOVING,
   readMoves,
   runUser,
   STOPPED,
@@ -124,6 +125,10 @@ async function add(
 
 function presentAnswer(user: JsonObject, { Identity, BatchName }: Addition): Added {
   const holder = textOf(user.BatchId)
+  if (isIn(REMOVING, user))
+    throw new FunctionRefused(
+      `"${Identity}" is still being removed from migration batch "${holder}". Retry the step in a few minutes.`,
+    )
   if (isSameText(holder, BatchName))
     return { Identity, BatchName, Status: textOf(user.Status), Changed: false }
   throw new FunctionRefused(

@@ -10,6 +10,7 @@ import { textOf, textOrNull } from './entra-directory.ts'
 import { runOrNone } from './exchange-recipient.ts'
 import { FunctionRefused } from './failure.ts'
 import { address, isSameText, listParameter, nameParameter, optional } from './parameters.ts'
+import { COMPLETE, notYet, patience, removeInTime } from './patience.ts'
 import { type ReplicationContext, retryUntilFound } from './replication.ts'
 
 const MAILBOXES_MAX = 2_000
@@ -59,6 +60,10 @@ export const newMigrationBatch = defineFunction({
     const { Name, EmailAddresses, CompleteAfter } = call.params
     const wanted = CompleteAfter === null ? null : new Date(CompleteAfter).toISOString()
     const existing = await findBatch(call, Name)
+    if (existing !== null && isBeingRemoved(existing))
+      throw new FunctionRefused(
+        `Migration batch "${Name}" is still being removed. Retry the step in a few minutes.`,
+      )
     const made =
       existing === null
         ? await createMigrationBatch(call, { ...call.params, completeAfter: wanted })
@@ -198,14 +203,15 @@ export async function usersIn(
 export const isUser = (user: JsonObject, name: string): boolean =>
   [user.Identity, user.MailboxEmailAddress].some((given) => isSameText(textOf(given), name))
 
-const removedBatch = z.object({ Name: z.string(), Changed: z.boolean() })
+const removedBatch = z.object({ Name: z.string(), ...patience })
 
 /** Statuses in which a batch can be removed; any other batch is stopped first. */
 const REMOVABLE = ['Created', 'Stopped', 'Completed', 'CompletedWithErrors', 'Failed', 'Corrupted']
 
 export const removeMigrationBatch = defineFunction({
   name: 'Remove-MigrationBatch',
-  description: 'Stops and removes a migration batch. Completed mailbox moves stay in place.',
+  description:
+    'Stops a migration batch, removes it and waits until it is gone, which takes minutes: use a poll. Completed mailbox moves stay in place.',
   parameters: z.strictObject({ Name: batchName }),
   result: removedBatch,
   permissions: migrationPermissions,
@@ -213,31 +219,34 @@ export const removeMigrationBatch = defineFunction({
   undo: 'New-MigrationBatch; copying starts over.',
   run: async (call): Promise<z.infer<typeof removedBatch>> => {
     const { Name } = call.params
-    const found = await findBatch(call, Name)
-    if (found === null) return { Name, Changed: false }
-    if (!isRemovable(found)) await stopBatch(call, Name)
-    const parameters = { Identity: Name, Confirm: false }
-    const options = { signal: call.signal, isIdempotent: true }
-    // Already gone: an earlier response was lost.
-    await runOrNone(() => call.tenant.exchange.run('Remove-MigrationBatch', parameters, options))
-    return { Name, Changed: true }
+    const first = await findBatch(call, Name)
+    if (first === null) return { Name, Changed: false, ...COMPLETE }
+    const { Changed, left } = await removeInTime(call, first, {
+      look: () => findBatch(call, Name),
+      isAtRest: (batch) => hasStatus(batch, ...REMOVABLE),
+      isStopping: (batch) => hasStatus(batch, 'Stopping'),
+      isRemoving: isBeingRemoved,
+      stop: () => runBatch(call, 'Stop', Name),
+      // Already gone: an earlier response was lost.
+      remove: () => runOrNone(() => runBatch(call, 'Remove', Name)),
+    })
+    const state =
+      left === null ? COMPLETE : notYet(`Migration batch "${Name}" is ${textOf(left.Status)}`)
+    return { Name, Changed, ...state }
   },
 })
 
-const isRemovable = ({ Status }: JsonObject): boolean =>
-  REMOVABLE.some((one) => isSameText(one, textOf(Status)))
+const hasStatus = ({ Status }: JsonObject, ...statuses: readonly string[]): boolean =>
+  statuses.some((one) => isSameText(one, textOf(Status)))
+const isBeingRemoved = (batch: JsonObject): boolean => hasStatus(batch, 'Removing')
 
-async function stopBatch(caller: ReplicationContext, name: string): Promise<void> {
-  const { tenant, signal } = caller
-  const parameters = { Identity: name, Confirm: false }
-  await tenant.exchange.run('Stop-MigrationBatch', parameters, { signal, isIdempotent: true })
-  const stopped = await retryUntilFound(caller, async () => {
-    const now = await findBatch(caller, name)
-    return now === null || isRemovable(now) ? true : null
-  })
-  if (stopped === null) {
-    throw new FunctionRefused(
-      `Migration batch "${name}" is still stopping. Retry the step in a few minutes.`,
-    )
-  }
-}
+const runBatch = (
+  { tenant, signal }: ReplicationContext,
+  verb: 'Stop' | 'Remove',
+  name: string,
+): Promise<readonly JsonObject[]> =>
+  tenant.exchange.run(
+    `${verb}-MigrationBatch`,
+    { Identity: name, Confirm: false },
+    { signal, isIdempotent: true },
+  )

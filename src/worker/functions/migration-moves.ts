@@ -15,13 +15,14 @@ export const SYNCED = ['Synced', 'IncrementalSynced', 'CompletionSynced']
 export const COMPLETING = ['Completing']
 export const COMPLETED = ['Completed', 'CompletedWithWarnings']
 export const STOPPED = ['Stopped', 'IncrementalStopped']
+/** Exchange needs minutes for either. */
+export const STOPPING = ['Stopping']
+export const REMOVING = ['Removing']
+/** Nothing more happens by itself. */
+export const BROKEN = ['Failed', 'CompletionFailed', 'IncrementalFailed', 'Corrupted']
 /** A person must act; seen live without being documented. */
 export const WAITING_FOR_PERSON = ['NeedsApproval']
-export const FAILED = [
-  ...['Failed', 'CompletionFailed', 'IncrementalFailed', 'Corrupted'],
-  ...STOPPED,
-  ...['Stopping', 'Removing'],
-]
+export const FAILED = [...BROKEN, ...STOPPED, ...STOPPING, ...REMOVING]
 
 export const isIn = (list: readonly string[], user: JsonObject): boolean =>
   [user.Status, user.StatusSummary].some((status, at) =>

@@ -7,21 +7,24 @@ import { runOrNone } from './exchange-recipient.ts'
 import { FunctionRefused } from './failure.ts'
 import { migrationPermissions as permissions } from './migration-batch.ts'
 import {
+  BROKEN,
   COMPLETED,
   COMPLETING,
   FAILED,
   findMigrationUser,
   moveIdentity as identity,
   isIn,
+  REMOVING,
   readMigrationUser,
   runUser,
   STOPPED,
+  STOPPING,
   SYNCED,
   stoppedBecause,
   WAITING_FOR_PERSON,
 } from './migration-moves.ts'
 import { optional } from './parameters.ts'
-import { type ReplicationContext, retryUntilFound } from './replication.ts'
+import { COMPLETE, lookUntil, notYet, patience, removeInTime } from './patience.ts'
 
 const changed = z.object({ Identity: z.string(), Status: z.string(), Changed: z.boolean() })
 type Changed = z.infer<typeof changed>
@@ -93,50 +96,78 @@ export const setOneMigration = defineFunction({
   },
 })
 
+const changedInTime = z.object({ Identity: z.string(), Status: z.string(), ...patience })
+type ChangedInTime = z.infer<typeof changedInTime>
+
+const whatIs = (name: string, status: string): string =>
+  `The mailbox move of "${name}" is ${status}`
+
 export const startOneMigration = defineFunction({
   name: 'Start-MigrationUser',
-  description: 'Starts one mailbox move again that stopped, failed or needs an approval.',
+  description:
+    'Starts one mailbox move again that stopped, failed or needs an approval. One that is stopping has to stop first: use a poll.',
   parameters: z.strictObject({ Identity: identity }),
-  result: changed,
+  result: changedInTime,
   permissions,
   isIdempotent: true,
   undo: 'Stop-MigrationUser, if Changed is true.',
-  run: async (call): Promise<Changed> => {
+  run: async (call): Promise<ChangedInTime> => {
     const { Identity } = call.params
-    const user = await readMigrationUser(call, Identity)
+    const first = await readMigrationUser(call, Identity)
+    const user = isIn(STOPPING, first)
+      ? await lookUntil(call, () => findMigrationUser(call, Identity), isNotStopping)
+      : first
+    const Status = textOf(user?.Status)
+    if (user === null || isIn(REMOVING, user))
+      throw new FunctionRefused(
+        `The mailbox move of "${Identity}" is being removed from its batch. Add it again when it is gone: Add-MigrationUser.`,
+      )
+    if (isIn(STOPPING, user))
+      return { Identity, Status, Changed: false, ...notYet(whatIs(Identity, Status)) }
     const isChange = isIn([...FAILED, ...WAITING_FOR_PERSON], user)
     if (isChange) await runUser(call, 'Start', Identity)
-    return { Identity, Status: textOf(user.Status), Changed: isChange }
+    return { Identity, Status, Changed: isChange, ...COMPLETE }
   },
 })
 
 export const stopOneMigration = defineFunction({
   name: 'Stop-MigrationUser',
-  description: 'Stops one mailbox move; what was copied stays. Refuses one that has completed.',
+  description:
+    'Stops one mailbox move and waits until it has stopped, which takes minutes: use a poll. What was copied stays. Refuses one that has completed.',
   parameters: z.strictObject({ Identity: identity }),
-  result: changed,
+  result: changedInTime,
   permissions,
   isIdempotent: true,
-  undo: 'Start-MigrationUser, if Changed is true.',
-  run: async (call): Promise<Changed> => {
+  undo: 'Start-MigrationUser.',
+  run: async (call): Promise<ChangedInTime> => {
     const { Identity } = call.params
     const user = await readMigrationUser(call, Identity)
-    if (isIn(COMPLETED, user))
-      throw new FunctionRefused(
-        `The mailbox move of "${Identity}" is completed: the mailbox is here, and nothing is left to stop.`,
-      )
-    const isChange = !isIn(FAILED, user)
-    if (isChange) await runUser(call, 'Stop', Identity)
-    return { Identity, Status: textOf(user.Status), Changed: isChange }
+    requireNotCompleted(user, Identity)
+    const Changed = !isIn(FAILED, user)
+    if (Changed) await runUser(call, 'Stop', Identity)
+    const now = isStopped(user)
+      ? user
+      : await lookUntil(call, () => findMigrationUser(call, Identity), isStopped)
+    if (now !== null) requireNotCompleted(now, Identity)
+    const Status = now === null ? 'Removed' : textOf(now.Status)
+    const isDone = now === null || isStopped(now)
+    return { Identity, Status, Changed, ...(isDone ? COMPLETE : notYet(whatIs(Identity, Status))) }
   },
 })
 
-const removedUser = z.object({ Identity: z.string(), Changed: z.boolean() })
+function requireNotCompleted(user: JsonObject, name: string): void {
+  if (isIn(COMPLETED, user))
+    throw new FunctionRefused(
+      `The mailbox move of "${name}" is completed: the mailbox is here, and nothing is left to stop.`,
+    )
+}
+
+const removedUser = z.object({ Identity: z.string(), ...patience })
 
 export const removeOneMigration = defineFunction({
   name: 'Remove-MigrationUser',
   description:
-    'Stops the mailbox move of one person and removes it from its batch. A completed one stays in place.',
+    'Stops the mailbox move of one person, removes it from its batch and waits until it is gone, which takes minutes: use a poll. A completed mailbox stays in place.',
   parameters: z.strictObject({ Identity: identity }),
   result: removedUser,
   permissions,
@@ -144,30 +175,30 @@ export const removeOneMigration = defineFunction({
   undo: 'Add-MigrationUser; copying starts over.',
   run: async (call): Promise<z.infer<typeof removedUser>> => {
     const { Identity } = call.params
-    const user = await findMigrationUser(call, Identity)
-    if (user === null) return { Identity, Changed: false }
-    if (isIn(COMPLETING, user))
+    const first = await findMigrationUser(call, Identity)
+    if (first === null) return { Identity, Changed: false, ...COMPLETE }
+    if (isIn(COMPLETING, first))
       throw new FunctionRefused(
         `The mailbox move of "${Identity}" is completing and cannot be removed now. Wait for it: Test-MigrationUser.`,
       )
-    if (!isAtRest(user)) await stopOne(call, Identity)
-    // Already gone: an earlier response was lost.
-    await runOrNone(() => runUser(call, 'Remove', Identity))
-    return { Identity, Changed: true }
+    const { Changed, left } = await removeInTime(call, first, {
+      ...{ look: () => findMigrationUser(call, Identity), isAtRest },
+      isStopping: (user) => isIn(STOPPING, user),
+      isRemoving: (user) => isIn(REMOVING, user),
+      stop: () => runUser(call, 'Stop', Identity),
+      // Already gone: an earlier response was lost.
+      remove: () => runOrNone(() => runUser(call, 'Remove', Identity)),
+    })
+    const state = left === null ? COMPLETE : notYet(whatIs(Identity, textOf(left.Status)))
+    return { Identity, Changed, ...state }
   },
 })
 
 const isAtRest = (user: JsonObject): boolean =>
-  isIn([...SYNCED, ...COMPLETED, ...STOPPED, ...WAITING_FOR_PERSON, 'Failed', 'Corrupted'], user)
+  isIn([...SYNCED, ...COMPLETED, ...STOPPED, ...WAITING_FOR_PERSON, ...BROKEN], user)
 
-async function stopOne(caller: ReplicationContext, name: string): Promise<void> {
-  await runUser(caller, 'Stop', name)
-  const stopped = await retryUntilFound(caller, async () => {
-    const now = await findMigrationUser(caller, name)
-    return now === null || isAtRest(now) ? true : null
-  })
-  if (stopped !== null) return
-  throw new FunctionRefused(
-    `The mailbox move of "${name}" is still stopping. Retry the step in a few minutes.`,
-  )
-}
+const isNotStopping = (user: JsonObject): boolean => !isIn(STOPPING, user)
+
+/** It cannot complete any more by itself, or has. */
+const isStopped = (user: JsonObject): boolean =>
+  isIn([...STOPPED, ...BROKEN, ...WAITING_FOR_PERSON, ...COMPLETED], user)

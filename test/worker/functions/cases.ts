@@ -378,7 +378,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   'Remove-MigrationBatch': {
     params: { Name: 'under way' },
-    gives: { Name: 'under way', Changed: true },
+    gives: { Name: 'under way', Changed: true, complete: true },
     again: { Changed: false },
     effects: ['migration batch stopped', 'migration batch removed'],
     wrong: { Name: '' },
@@ -433,15 +433,15 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   'Stop-MigrationUser': {
     params: { Identity: 'box@contoso.example' },
-    gives: { Status: 'Syncing', Changed: true },
-    again: { Status: 'Stopped', Changed: false },
+    gives: { Status: 'Stopped', Changed: true, complete: true },
+    again: { Changed: false },
     effects: ['migration user stopped'],
     wrong: { Identity: ['a@b.example'] },
     missing: { params: noRecipient, says: NO_BATCH },
   },
   'Remove-MigrationUser': {
     params: { Identity: 'box@contoso.example' },
-    gives: { Changed: true },
+    gives: { Changed: true, complete: true },
     again: { Changed: false },
     effects: ['migration user stopped', 'migration user removed'],
     wrong: { Identity: 'box' },

@@ -207,7 +207,7 @@ describe('a worker that is killed in the middle of its jobs', () => {
     const test = await openTestPostgres()
     const clock = realClock()
     const vaultFolder = mkdtempSync(join(tmpdir(), 'matoolkit-vault-'))
-    const timing = { replicationLagSec: 0, exchangeLagSec: 0 }
+    const timing = { replicationLagSec: 0, exchangeLagSec: 0, mailboxMoveStopSec: 0 }
     const sandbox = await openSandbox({ clock, seed: SEED, timing })
     const bus = openPostgresBus({ db: test.db, clock, newToken: randomUUID, leaseMs: LEASE_MS })
     await bus.publish(JOBS.map(messageOf))

@@ -93,6 +93,110 @@ describe('Add-MigrationUser', () => {
   })
 })
 
+const SLOW = { stopSec: 300 }
+const MINUTE_MS = 60_000
+const statusOf = (s: Setting, batch = -1) => batches(s).at(batch)?.mailboxMoves[0]?.status
+/** As a polled step: the states it reports until it is complete, a minute apart. */
+async function poll(s: Setting, name: string, params: Params): Promise<unknown[]> {
+  const seen: unknown[] = []
+  for (let polls = 0; polls < 20; polls++) {
+    const { status, result, error } = await s.run(name, params, true)
+    assert.equal(status, 'Success', error?.message)
+    const { complete, Reason } = result as Params
+    seen.push(statusOf(s))
+    if (complete) return seen
+    assert.match(String(Reason), / is (Stopping|Removing); Exchange needs minutes/)
+    await s.clock.wait(MINUTE_MS)
+  }
+  return seen
+}
+const distinct = (list: readonly unknown[]) => [...new Set(list)]
+
+describe('a tenant that takes minutes to stop and remove', () => {
+  story(
+    'is stopped when it says so, and starts again when it has stopped',
+    async (s) => {
+      await prepare(s)
+      await succeeds(s, 'Add-MigrationUser', WAVE)
+      await s.clock.wait(3 * HOUR_MS)
+      assert.equal((await test(s, 'Synced')).complete, true)
+      const stop = await succeeds(s, 'Stop-MigrationUser', { Identity: KIM })
+      assert.deepEqual([stop.Status, stop.Changed, stop.complete], ['Stopping', true, false])
+      const start = await succeeds(s, 'Start-MigrationUser', { Identity: KIM })
+      assert.deepEqual([start.Changed, start.complete], [false, false], 'not before it has stopped')
+      assert.deepEqual(distinct(await poll(s, 'Stop-MigrationUser', { Identity: KIM })), [
+        ...['Stopping', 'Stopped'],
+      ])
+      await fails(s, 'Complete-MigrationUser', { Identity: KIM }, 'MigrationStopped', /is Stopped/)
+      assert.equal((await succeeds(s, 'Start-MigrationUser', { Identity: KIM })).Changed, true)
+      assert.equal(statusOf(s), 'Syncing')
+      const stops = s.effects().filter((what) => what === 'migration user stopped')
+      assert.equal(stops.length, 1)
+    },
+    SLOW,
+  )
+
+  story(
+    'is removed while it stops, and a second attempt waits until it is gone',
+    async (s) => {
+      await prepare(s)
+      await succeeds(s, 'Add-MigrationUser', WAVE)
+      await succeeds(s, 'Stop-MigrationUser', { Identity: KIM })
+      const removed = poll(s, 'Remove-MigrationUser', { Identity: KIM })
+      assert.deepEqual(distinct(await removed), ['Stopping', 'Removing', undefined])
+      await succeeds(s, 'Add-MigrationUser', WAVE)
+      assert.equal(statusOf(s), 'Syncing')
+      const last = await s.run('Remove-MigrationUser', { Identity: KIM }, true)
+      assert.equal((last.result as Params).complete, false)
+      await s.clock.wait(5 * MINUTE_MS)
+      await s.run('Remove-MigrationUser', { Identity: KIM }, true)
+      await fails(s, 'Add-MigrationUser', WAVE, 'Refused', /still being removed .* Retry the step/)
+    },
+    SLOW,
+  )
+})
+
+describe('a tenant that takes minutes, or is faster than a stop', () => {
+  story(
+    'a batch is gone when it says so, and its name is free only then',
+    async (s) => {
+      const { params } = CASES['New-MigrationBatch']!
+      await prepare(s)
+      await succeeds(s, 'New-MigrationBatch', params)
+      const name = { Name: params.Name! }
+      const first = await succeeds(s, 'Remove-MigrationBatch', name)
+      assert.deepEqual([first.Changed, first.complete], [true, false])
+      await s.clock.wait(5 * MINUTE_MS)
+      assert.equal((await succeeds(s, 'Remove-MigrationBatch', name)).complete, false)
+      await fails(s, 'New-MigrationBatch', params, 'Refused', /still being removed/)
+      await s.clock.wait(5 * MINUTE_MS)
+      assert.deepEqual(
+        [(await succeeds(s, 'Remove-MigrationBatch', name)).complete, batches(s).length],
+        [true, 1],
+      )
+      assert.equal((await succeeds(s, 'New-MigrationBatch', params)).Created, true)
+    },
+    SLOW,
+  )
+
+  story(
+    'a stop that comes too late says that the mailbox is here',
+    async (s) => {
+      await prepare(s)
+      await succeeds(s, 'Add-MigrationUser', WAVE)
+      await s.clock.wait(3 * HOUR_MS)
+      await succeeds(s, 'Complete-MigrationUser', { Identity: KIM })
+      await s.clock.wait(9 * MINUTE_MS)
+      const asked = await s.run('Stop-MigrationUser', { Identity: KIM }, true)
+      assert.deepEqual((asked.result as Params).complete, false, 'completing still')
+      await s.clock.wait(5 * MINUTE_MS)
+      assert.equal((await test(s)).complete, true)
+      await fails(s, 'Stop-MigrationUser', { Identity: KIM }, 'Refused', /the mailbox is here/)
+    },
+    SLOW,
+  )
+})
+
 describe('a mailbox move that waits for a person', () => {
   story(
     'is told at once: a licence that Exchange wants approved',

@@ -117,6 +117,8 @@ let jobs = 0
 
 export interface WithinOptions {
   readonly lagSec?: number
+  /** How long a mailbox move takes to stop. */
+  readonly stopSec?: number
   /** Forms in which Exchange answers. */
   readonly dialect?: Dialect
   /** Exchange and Graph answer in the forms of this tenant. */
@@ -143,7 +145,11 @@ export async function withinOn<Told, OfClock extends Clock>(
   tell: (setting: Setting<OfClock>) => Promise<Told>,
 ): Promise<Told> {
   const lag = options.lagSec ?? 0
-  const timing = { replicationLagSec: lag, exchangeLagSec: lag }
+  const { stopSec = lag } = options
+  const timing = {
+    ...{ replicationLagSec: lag, exchangeLagSec: lag },
+    mailboxMoveStopSec: stopSec,
+  }
   const { replay } = options
   const sandbox = await openSandbox({
     ...{ clock, seed: seedOf(options), timing },
