@@ -73,7 +73,25 @@ export const DATABASE_ERRORS = rows({
     http: 503,
     exit: EXIT.unavailable,
     sentence:
-      'The database has schema version {found}, but this program supports versions up to {known}. Run the newer matoolkit that migrated it, or restore a backup from before the upgrade.',
+      'The database has schema version {found}, which needs a program of schema version {lowest} or newer; this one has {known}. Run a newer matoolkit, or restore a backup from before the upgrade.',
+  },
+  SCHEMA_IN_USE: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The migration {file} takes away what programs before schema version {lowest} use, and these are at work: {who}. Replace or stop them, then run it again; "matoolkit db migrate --stop-older" makes them stop.',
+  },
+  SCHEMA_BUSY: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The migration {file} got no lock in {count attempts}: a long transaction uses its tables. It changed nothing. Run it again when less happens.',
+  },
+  SCHEMA_AHEAD: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The database has schema version {found}, and this program knows {known}: it does not know all tables. Use the newer matoolkit that migrated it.',
   },
   SCHEMA_OLDER: {
     http: 503,

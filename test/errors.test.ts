@@ -109,8 +109,12 @@ describe('an error', () => {
   })
 
   it('keeps a detail that looks like a placeholder as it is', () => {
-    const { message } = new MatoolkitError('SCHEMA_NEWER', { found: '{known}', known: 3 })
-    assert.match(message, /schema version \{known\},.* up to 3\./)
+    const { message } = new MatoolkitError('SCHEMA_NEWER', {
+      found: '{known}',
+      known: 3,
+      lowest: 4,
+    })
+    assert.match(message, /schema version \{known\},.* this one has 3\./)
   })
 
   it('messageOf reads anything that can be thrown', () => {

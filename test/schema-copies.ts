@@ -13,7 +13,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
-import { migrate, migrationsOnDisk } from '../src/db/migrate.ts'
+import { migrate } from '../src/db/migrate.ts'
+import { migrationsOnDisk } from '../src/db/migration-files.ts'
 import { PARSERS, wrapPglite } from '../src/db/pglite.ts'
 import { openPostgres } from '../src/db/postgres.ts'
 import { onServer } from './postgres-server.ts'
@@ -58,9 +59,12 @@ export async function pgliteWithSchema(): Promise<string> {
 
 function originHash(): string {
   const hash = createHash('sha256')
-  for (const file of [import.meta.filename, join(MODULES, '@electric-sql/pglite/package.json')]) {
-    hash.update(readFileSync(file))
-  }
+  const origins = [
+    import.meta.filename,
+    join(import.meta.dirname, '../src/db/migrate.ts'),
+    join(MODULES, '@electric-sql/pglite/package.json'),
+  ]
+  for (const file of origins) hash.update(readFileSync(file))
   for (const { sql } of migrationsOnDisk()) hash.update(sql)
   return hash.digest('hex').slice(0, 16)
 }

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import { pruneAudit } from '../db/audit-pruning.ts'
 import { sealAudit } from '../db/audit-sealing.ts'
 import { forgetKeys } from '../db/idempotency.ts'
-import type { SchemaGap } from '../db/migrate.ts'
+import type { SchemaVersions } from '../db/migrate.ts'
 import type { ClockReport } from '../db/time.ts'
 import type { PreviewQuery } from '../domain/detection/preview.ts'
 import type { TickNow } from '../domain/detection/tick-report.ts'
@@ -64,7 +64,7 @@ export interface ApiOptions {
   readonly clockReport?: () => ClockReport | null
   readonly whyWaiting?: () => string | null
   /** Set when a newer program has upgraded the schema. */
-  readonly schemaNewer?: () => SchemaGap | null
+  readonly schemaNewer?: () => SchemaVersions | null
   /** The measures of this process; without them only those of requests are shown. */
   readonly measures?: Measures
   /** Maximum number of live event streams. */

@@ -3,7 +3,7 @@
 // if it creates something, its stored answer.
 import { z } from 'zod'
 import type { Bus } from '../bus/bus.ts'
-import type { SchemaGap } from '../db/migrate.ts'
+import type { SchemaVersions } from '../db/migrate.ts'
 import type { ClockReport } from '../db/time.ts'
 import type { PreviewQuery } from '../domain/detection/preview.ts'
 import type { TickNow } from '../domain/detection/tick-report.ts'
@@ -45,7 +45,7 @@ export interface Services {
   /** Why the orchestrator of this process waits for the database; null while it works, or without one. */
   whyWaiting(): string | null
   /** Set when a newer program has upgraded the schema; then no request is answered. */
-  schemaNewer(): SchemaGap | null
+  schemaNewer(): SchemaVersions | null
   /** The last measurement of the machine's clock; null before the first. */
   clockReport(): ClockReport | null
 }

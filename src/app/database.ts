@@ -1,12 +1,14 @@
 // `matoolkit db`: set-up of a PostgreSQL server by the owner of the tables.
 import type { Io } from '../cli/terminal/io.ts'
-import { type Column, makeShow, type OutputFormat, type Row } from '../cli/terminal/show.ts'
-import { realClock } from '../clock.ts'
+import { type Column, makeShow, type OutputFormat, type Row, rowsIn } from '../cli/terminal/show.ts'
+import { type RealClock, realClock } from '../clock.ts'
 import { loadConfig, SETTINGS } from '../config.ts'
 import { type DatabaseRole, hasDatabaseRole, listDatabaseRoles } from '../db/database-roles.ts'
 import type { Db } from '../db/db.ts'
-import { findSchemaGap, findSchemaRights, migrate, migrationsOnDisk } from '../db/migrate.ts'
+import { findSchemaRights, findSchemaVersions, isAhead, migrate } from '../db/migrate.ts'
+import { migrationsOnDisk } from '../db/migration-files.ts'
 import { openPostgres } from '../db/postgres.ts'
+import { listProcesses } from '../db/processes.ts'
 import type { RightsReport } from '../db/rights.ts'
 import { followDatabaseTime } from '../db/time.ts'
 import { countText } from '../domain/count-text.ts'
@@ -14,6 +16,7 @@ import type { Json } from '../domain/json.ts'
 import { EXIT, MatoolkitError } from '../errors.ts'
 import { removeRole, renewRoles, requireFit, setUpRole, sqlOfRole } from './database-roles.ts'
 import { databaseAccess } from './database-sign-in.ts'
+import { olderLines, planSchemaUpgrade, showPlan } from './upgrade-plan.ts'
 
 /** Plain text unless another format is asked for. */
 export interface RevokeFlags {
@@ -22,35 +25,60 @@ export interface RevokeFlags {
 
 export interface MigrateFlags extends RevokeFlags {
   readonly dryRun?: true
+  readonly stopOlder?: true
 }
 
 const MIGRATED: readonly Column[] = [
+  ['FROM', 'found'],
+  ['TO', 'known'],
   ['APPLIED', ({ applied }) => (applied as string[]).join(', ')],
-  ['MISSING', ({ missing }) => (missing as string[]).join(', ')],
+  [
+    'PENDING',
+    (row) =>
+      rowsIn(row, 'pending')
+        .map(({ file }) => file as string)
+        .join(', '),
+  ],
   ['RENEWED ROLES', ({ renewedRoles }) => (renewedRoles as string[]).join(', ')],
+  [
+    'PROCESSES',
+    (row) =>
+      rowsIn(row, 'processes')
+        .map(({ name }) => name as string)
+        .join(', '),
+  ],
 ]
 
-export function migrateDatabase({ dryRun, output = 'table' }: MigrateFlags, io: Io): Promise<void> {
-  return asOwner(async (db, now) => {
-    const gap = await findSchemaGap(db)
-    const isToDo = gap !== null && !dryRun
-    const applied = isToDo ? await migrate(db, now) : []
-    const renewedRoles = isToDo ? await renewRoles(db, now) : []
+export function migrateDatabase(flags: MigrateFlags, io: Io): Promise<void> {
+  const { dryRun, stopOlder, output = 'table' } = flags
+  return asOwner(async (db, clock) => {
+    const migrations = migrationsOnDisk()
+    const plan = planSchemaUpgrade(
+      await findSchemaVersions(db),
+      migrations,
+      await listProcesses(db),
+    )
+    const { found, known, pending } = plan
+    const isToDo = pending.length > 0 && !dryRun
+    const options = { pause: (ms: number) => clock.wait(ms), stopsOlder: stopOlder === true }
+    const applied = isToDo ? await migrate(db, clock.now(), migrations, options) : []
+    const renewedRoles = isToDo ? await renewRoles(db, clock.now()) : []
+    const show = makeShow(output, io)
     if (output !== 'table') {
-      const missing = gap === null || isToDo ? [] : filesAfter(gap.found)
-      return makeShow(output, io).one({ applied, missing, renewedRoles }, MIGRATED)
+      const done = { ...plan, ...(isToDo && { pending: [] }), applied, renewedRoles }
+      return show.one(done as unknown as Row, MIGRATED)
     }
-    if (gap === null) return io.out('The schema is current. Nothing to do.')
-    const { found, known } = gap
-    if (dryRun)
-      return io.out(`The schema has version ${found}; "matoolkit db migrate" makes it ${known}.`)
+    if (found > known)
+      return io.out(
+        `The schema has version ${found}, made by a newer release; this one works with it. Nothing to do.`,
+      )
+    if (pending.length === 0) return io.out('The schema is current. Nothing to do.')
+    if (dryRun) return showPlan(show, plan)
     io.out(`Applied ${countText(applied.length, 'migration')}: ${applied.join(', ')}`)
     for (const role of renewedRoles) io.out(`Renewed the rights of ${role}`)
+    for (const line of olderLines(plan)) io.out(line)
   })
 }
-
-const filesAfter = (found: number): string[] =>
-  migrationsOnDisk().flatMap(({ version, file }) => (version > found ? [file] : []))
 
 export interface GrantFlags extends RevokeFlags {
   readonly application?: readonly string[]
@@ -60,7 +88,7 @@ export interface GrantFlags extends RevokeFlags {
 
 /** Sets up the named roles, and renews those that were set up before. */
 export function grantRights(flags: GrantFlags, io: Io): Promise<void> {
-  return asOwner(async (db, now) => {
+  return asOwner(async (db, clock) => {
     await requireCurrent(db)
     const known = await listDatabaseRoles(db)
     const named = namedRoles(flags, known)
@@ -75,7 +103,7 @@ export function grantRights(flags: GrantFlags, io: Io): Promise<void> {
     const rows: Row[] = []
     for (const role of roles) {
       const sql = dryRun ? await sqlOfRole(db, role) : []
-      const report = dryRun ? null : await setUpRole(db, role, now)
+      const report = dryRun ? null : await setUpRole(db, role, clock.now())
       rows.push({ ...role, workerIds: [...role.workerIds], sql, ...grantedOf(report) })
       if (output === 'table' && dryRun) io.out(`${sql.join(';\n')};`)
       if (report) tell(role, report, output === 'table', io)
@@ -136,9 +164,12 @@ export function revokeRights(
 }
 
 async function requireCurrent(db: Db): Promise<void> {
-  const gap = await findSchemaGap(db)
+  const versions = await findSchemaVersions(db)
   const why = 'this command changes rights only'
-  if (gap !== null) throw new MatoolkitError('SCHEMA_OLDER', { ...gap, why })
+  if (versions.found < versions.known)
+    throw new MatoolkitError('SCHEMA_OLDER', { ...versions, why })
+  // It would take from newer programs what they use.
+  if (isAhead(versions)) throw new MatoolkitError('SCHEMA_AHEAD', { ...versions })
 }
 
 /** The named roles; a worker's role keeps the ids that it has. */
@@ -173,8 +204,11 @@ function workerAndRole(text: string): { workerId: string; role: string } {
   throw new MatoolkitError('USAGE', { reason })
 }
 
+/** A large index takes minutes, and nobody waits for it. */
+const STATEMENT_TIMEOUT_MS = 3_600_000
+
 /** Runs on the server of DATABASE_URL. Throws NOT_OWNER unless its role may change the tables. */
-async function asOwner(work: (db: Db, now: Date) => Promise<void>): Promise<void> {
+async function asOwner(work: (db: Db, clock: RealClock) => Promise<void>): Promise<void> {
   const config = loadConfig()
   const { databaseUrl, maxClockSkewSec } = config
   if (databaseUrl === null) {
@@ -183,12 +217,16 @@ async function asOwner(work: (db: Db, now: Date) => Promise<void>): Promise<void
   }
   const clock = realClock()
   const access = databaseAccess({ ...config, databaseUrl }, clock)
-  const db = await openPostgres({ ...access, applicationName: 'matoolkit db' })
+  const db = await openPostgres({
+    ...access,
+    applicationName: 'matoolkit db',
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  })
   try {
     const { role, mayMigrate } = await findSchemaRights(db)
     if (!mayMigrate) throw new MatoolkitError('NOT_OWNER', { role })
     await followDatabaseTime(db, clock, maxClockSkewSec * 1_000)
-    await work(db, clock.now())
+    await work(db, clock)
   } finally {
     await db.close()
   }

@@ -1,13 +1,17 @@
 // What every process that touches the state needs: the database with the current schema, the database's time, the bus and the engine. When
 // opening fails, nothing stays open.
 import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import manifest from '../../package.json' with { type: 'json' }
 import type { Bus } from '../bus/bus.ts'
 import type { RealClock } from '../clock.ts'
 import type { Config, Role } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { findSchemaGap } from '../db/migrate.ts'
+import { migrationsOnDisk } from '../db/migration-files.ts'
 import { openPglite } from '../db/pglite.ts'
 import { openPostgres } from '../db/postgres.ts'
+import { connectionNameOf } from '../db/processes.ts'
 import { type ClockReport, followDatabaseTime } from '../db/time.ts'
 import type { Engine } from '../engine/engine.ts'
 import { RunbookCache } from '../engine/runbook-cache.ts'
@@ -78,14 +82,22 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 }
 
-function openDatabase({ config, clock, onConnectionLost, onStopped }: RuntimeOptions): Promise<Db> {
+function openDatabase(options: RuntimeOptions): Promise<Db> {
+  const { config, clock, roles, onConnectionLost, onStopped } = options
   const { databaseUrl, dataDir, poolSize, statementTimeoutSec } = config
   if (databaseUrl === null) return openPglite(dataDir, onStopped && { onStopped })
   return openPostgres({
     ...databaseAccess({ ...config, databaseUrl }, clock),
     poolSize,
     statementTimeoutMs: statementTimeoutSec * 1_000,
-    applicationName: 'matoolkit',
+    applicationName: connectionName(roles),
     ...(onConnectionLost && { onConnectionLost }),
   })
 }
+
+/** Tells who is at work to `matoolkit db migrate`. */
+const connectionName = (roles: readonly Role[]): string =>
+  connectionNameOf({
+    ...{ version: manifest.version, schema: migrationsOnDisk().at(-1)!.version },
+    ...{ roles, host: hostname(), pid: process.pid },
+  })

@@ -1,5 +1,6 @@
 // The schema of a process on a shared server. At start, a process of the owner upgrades it; any other waits until somebody has, and until
-// its role has its rights. A process that is only a worker never upgrades. While it runs, a process that meets a newer schema is told once.
+// its role has its rights. A process that is only a worker never upgrades. An upgrade that would end older programs waits until they are
+// gone. While it runs, a process that meets a newer schema is told once, and once more if it cannot continue.
 import type { Clock } from '../clock.ts'
 import type { Role } from '../config.ts'
 import type { Db, Queryable } from '../db/db.ts'
@@ -7,10 +8,11 @@ import {
   findNewerSchema,
   findSchemaGap,
   findSchemaRights,
+  isClosed,
   migrate,
-  migrationsOnDisk,
-  type SchemaGap,
+  type SchemaVersions,
 } from '../db/migrate.ts'
+import { migrationsOnDisk } from '../db/migration-files.ts'
 import { MatoolkitError } from '../errors.ts'
 import { everyLoop, type Loop } from '../service.ts'
 import { renewRoles, rightsMissing, whyUnfit } from './database-roles.ts'
@@ -32,20 +34,36 @@ const WATCH_INTERVAL_MS = 5_000
 /** Returns the applied migrations once the schema is current. Throws SCHEMA_NEWER and what else cannot be waited out. */
 export async function requireSchema(db: Db, options: SchemaOptions): Promise<string[]> {
   const { clock, stopping } = options
-  // The embedded database belongs to this process.
-  if (db.kind === 'pglite' || (await mayUpgrade(db, options))) {
-    const applied = await migrate(db, clock.now())
-    if (applied.length > 0) await renewRoles(db, clock.now())
-    return applied
-  }
   let said = ''
   for (;;) {
-    const why = await whyNotYet(db, options)
-    if (why === null) return []
+    const { applied, why } = await upgradeOrWait(db, options)
+    if (applied) return applied
     if (stopping.aborted) throw why
     if (said !== why.message) options.onWaiting(why)
     said = why.message
     await clock.wait(WAIT_MS, stopping)
+  }
+}
+
+type Upgraded = { readonly applied: string[]; readonly why?: undefined }
+type Waiting = { readonly applied: null; readonly why: MatoolkitError }
+
+async function upgradeOrWait(db: Db, options: SchemaOptions): Promise<Upgraded | Waiting> {
+  const { clock, stopping } = options
+  // The embedded database belongs to this process.
+  if (db.kind === 'postgres' && !(await mayUpgrade(db, options))) {
+    const why = await whyNotYet(db, options)
+    return why === null ? { applied: [] } : { applied: null, why }
+  }
+  try {
+    const pause = (ms: number) => clock.wait(ms, stopping)
+    const applied = await migrate(db, clock.now(), migrationsOnDisk(), { pause })
+    if (applied.length > 0) await renewRoles(db, clock.now())
+    return { applied }
+  } catch (error) {
+    const isInUse = error instanceof MatoolkitError && error.code === 'SCHEMA_IN_USE'
+    if (!isInUse) throw error
+    return { applied: null, why: error }
   }
 }
 
@@ -73,24 +91,30 @@ async function whyNotYet(
 export interface SchemaWatchOptions {
   readonly db: Queryable
   readonly clock: Clock
-  /** Called once. */
-  onNewer(gap: SchemaGap): void
+  /** Called once for each newer version that this program can work with. */
+  onAhead(versions: SchemaVersions): void
+  /** Called once, when it cannot. */
+  onClosed(versions: SchemaVersions): void
   onError(error: unknown): void
 }
 
 /** Watches for a newer program that upgrades the schema under this one. A nudge looks at once. */
-export function schemaWatch({ db, clock, onNewer, onError }: SchemaWatchOptions): Loop {
+export function schemaWatch(options: SchemaWatchOptions): Loop {
+  const { db, clock, onAhead, onClosed, onError } = options
   const known = migrationsOnDisk()
-  let isTold = false
+  let told = 0
+  let isClosedTold = false
   return everyLoop({
     name: 'schema watch',
     clock,
     intervalMs: WATCH_INTERVAL_MS,
     runOnce: async () => {
-      const gap = isTold ? null : await findNewerSchema(db, known)
-      if (gap === null) return
-      isTold = true
-      onNewer(gap)
+      const versions = isClosedTold ? null : await findNewerSchema(db, known)
+      if (versions === null) return
+      isClosedTold = isClosed(versions)
+      if (isClosedTold) onClosed(versions)
+      else if (versions.found > told) onAhead(versions)
+      told = versions.found
     },
     onError,
   })

@@ -10,7 +10,7 @@ import { makeRelayLoop } from '../bus/relay-loop.ts'
 import type { Io } from '../cli/terminal/io.ts'
 import { type RealClock, realClock } from '../clock.ts'
 import type { Config, Role } from '../config.ts'
-import type { SchemaGap } from '../db/migrate.ts'
+import type { SchemaVersions } from '../db/migrate.ts'
 import { type ClockReport, databaseClockLoop } from '../db/time.ts'
 import { configureWorkers } from '../db/workers.ts'
 import type { DescribedAttention } from '../domain/attention.ts'
@@ -71,8 +71,8 @@ interface RoleContext extends Omit<Runtime, 'clockReport'> {
   readonly measures: Measures
   /** The latest clock measurement. */
   clockReport: ClockReport
-  /** Set when a newer program has upgraded the schema; then nothing but API and health endpoints runs. */
-  schemaNewer: SchemaGap | null
+  /** Set when a newer program has upgraded the schema beyond this one; then nothing but API and health endpoints runs. */
+  schemaNewer: SchemaVersions | null
   /** Looks whether the schema is newer, after an error that could come from that. */
   suspectSchema(error: unknown): void
   /** Why the orchestrator waits for the database; null while it works, or without one. */
@@ -153,15 +153,20 @@ async function openRoleContext({
   }
 }
 
-/** Stops all work in order when a newer program has upgraded the schema. API and health endpoints keep telling why. */
+/** Stops all work in order when a newer program has upgraded the schema beyond this one. API and health endpoints keep telling why. */
 function watchSchema(shared: RoleContext, started: readonly Service[]): Loop {
   const { db, clock, log } = shared
   const watch = schemaWatch({
     db,
     clock,
-    onNewer: (gap) => {
-      shared.schemaNewer = gap
-      const { code, message } = new MatoolkitError('SCHEMA_NEWER', { ...gap })
+    onAhead: (versions) =>
+      log.info(
+        versions,
+        'A newer program has upgraded the schema; this one continues until replaced',
+      ),
+    onClosed: (versions) => {
+      shared.schemaNewer = versions
+      const { code, message } = new MatoolkitError('SCHEMA_NEWER', { ...versions })
       log.error({ code }, `${message} This process takes no more work`)
       const working = started.filter(({ name }) => !KEPT_ON_OLD_SCHEMA.includes(name))
       void standDown(shared, working)

@@ -1,7 +1,7 @@
 // The database roles that were set up, and what the application may do. Its tables are those that the migrations create; it cannot
 // change them, and what is written once stays as it is.
 import type { Queryable, Tx } from './db.ts'
-import { migrationsOnDisk } from './migrate.ts'
+import { migrationsOnDisk } from './migration-files.ts'
 import type { TableRights } from './rights.ts'
 
 /** Without worker ids it is the application's. */

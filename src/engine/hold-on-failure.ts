@@ -3,7 +3,7 @@
 
 import { holdRow } from '../db/batches.ts'
 import { insertEvents } from '../db/changes.ts'
-import { findNewerSchema } from '../db/migrate.ts'
+import { findNewerSchema, isClosed } from '../db/migrate.ts'
 import { setHold } from '../domain/decide/finish.ts'
 import { eventRecord } from '../domain/event-record.ts'
 import { isBatchEnded } from '../domain/transitions.ts'
@@ -40,7 +40,8 @@ export async function holdAfterFailure(
   actor: string,
 ): Promise<void> {
   const newer = await findNewerSchema(engine.db)
-  if (newer) throw new MatoolkitError('SCHEMA_NEWER', { ...newer }, { cause: error })
+  if (newer && isClosed(newer))
+    throw new MatoolkitError('SCHEMA_NEWER', { ...newer }, { cause: error })
   const reason = `a change failed: ${safeReasonOf(error).slice(0, REASON_CHARS_MAX)}`
   try {
     await changeBatch(engine, batchId, actor, async ({ draft }) => {

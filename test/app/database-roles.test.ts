@@ -129,7 +129,7 @@ describe('database roles', () => {
       "insert into audit (at, actor, action, subject, seal_number, previous_hash, hash) values ('2026-03-01', 'a', 'b', 'c', 1, '', '')",
     ],
     ['rewrite an audit row', "update audit set actor = 'nobody'"],
-    ['claim a version', "insert into schema_migrations values (99, '', '', '2026-03-01')"],
+    ['claim a version', "insert into schema_migrations values (99, '', '', 99, '2026-03-01')"],
     ['set up roles', "insert into database_roles values ('mine', null, '2026-03-01')"],
     ['turn off row security', 'alter table bundles disable row level security'],
     ['become the owner', 'set role postgres'],

@@ -7,7 +7,8 @@ import { describe, it } from 'node:test'
 import { openRuntime } from '../../src/app/runtime.ts'
 import { realClock } from '../../src/clock.ts'
 import { readConfig } from '../../src/config.ts'
-import { migrate, migrationsOnDisk } from '../../src/db/migrate.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { migrationsOnDisk } from '../../src/db/migration-files.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 
 describe('an upgrade of the embedded database', () => {

@@ -8,7 +8,8 @@ import { requireSchema, type SchemaOptions } from '../../src/app/schema.ts'
 import { virtualClock } from '../../src/clock.ts'
 import type { Role } from '../../src/config.ts'
 import type { Db } from '../../src/db/db.ts'
-import { migrate, migrationsOnDisk } from '../../src/db/migrate.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { migrationsOnDisk } from '../../src/db/migration-files.ts'
 import { EXIT, type MatoolkitError } from '../../src/errors.ts'
 import { start } from '../cli/processes.ts'
 import { openRole } from '../database-roles.ts'
@@ -90,7 +91,12 @@ describe('matoolkit db migrate', () => {
     const planned = await run(test.url!, '--dry-run')
     assert.match(planned.out, new RegExp(`version 0; "matoolkit db migrate" makes it ${NEWEST}\\.`))
     const asData = await run(test.url!, '--dry-run', '--output', 'json')
-    assert.deepEqual(JSON.parse(asData.out), { applied: [], missing: FILES, renewedRoles: [] })
+    const pending = migrationsOnDisk().map((one) => ({
+      ...{ file: one.file, kind: 'contracting', lowestProgram: one.version },
+    }))
+    assert.deepEqual(JSON.parse(asData.out), {
+      ...{ found: 0, known: NEWEST, pending, processes: [], applied: [], renewedRoles: [] },
+    })
     assert.equal(await hasTables(test.db), false)
     const first = await run(test.url!)
     assert.equal(first.out, `Applied ${FILES.length} migrations: ${FILES.join(', ')}\n`)
@@ -105,7 +111,7 @@ describe('matoolkit db migrate', () => {
   })
 })
 
-describe('an old process that meets a newer schema', () => {
+describe('an old process that meets a schema beyond it', () => {
   it('says so once, takes no more work, is not ready, and loses nothing', async () => {
     const test = await openTestPostgres()
     await using _ = { [Symbol.asyncDispose]: () => test.close() }
@@ -121,7 +127,7 @@ describe('an old process that meets a newer schema', () => {
     await test.db.script(`
       alter table bundles rename column bodies to contents;
       alter table batches rename to waves;
-      insert into schema_migrations values (${NEWEST + 1}, 'next.sql', '', '2026-03-01');
+      insert into schema_migrations values (${NEWEST + 1}, 'next.sql', '', ${NEWEST + 1}, '2026-03-01');
       insert into bundles (topic, subscription, message_ids, message_type, contents, enqueued_at, visible_at, expires_at, size)
         values ('worker-results', 'orchestrator', 'm1', 'worker-result', '{}', '2026-03-01', '2026-03-01', '2090-03-01', 1)`)
     await served.saying(/Stood down/)

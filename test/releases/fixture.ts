@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Db, Queryable, Tx } from '../../src/db/db.ts'
-import { migrate, migrationsOnDisk } from '../../src/db/migrate.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { migrationsOnDisk } from '../../src/db/migration-files.ts'
 
 const FOLDER = join(import.meta.dirname, '../fixtures/releases')
 

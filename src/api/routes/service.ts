@@ -1,7 +1,7 @@
 // Endpoints about the service: health, readiness, sign-in, the caller, API documentation, metrics.
 import { z } from 'zod'
 import type { Queryable } from '../../db/db.ts'
-import { findSchemaGap, type SchemaGap } from '../../db/migrate.ts'
+import { findSchemaVersions, isAhead, type SchemaVersions } from '../../db/migrate.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { ErrorDetails, MatoolkitError } from '../../errors.ts'
 import { METRICS_TYPE } from '../../telemetry/prometheus.ts'
@@ -114,9 +114,12 @@ async function check(name: string, passes: () => Promise<boolean>): Promise<Chec
 /** Names the versions: a newer one is not in the log of every process. */
 async function schemaCheck(db: Queryable): Promise<Check> {
   try {
-    const gap = await findSchemaGap(db)
-    if (gap === null) return { name: 'schema', isOk: true, about: 'up to date' }
-    return { name: 'schema', isOk: false, about: versionsOf(gap) }
+    const versions = await findSchemaVersions(db)
+    const { found, known } = versions
+    if (isAhead(versions))
+      return { name: 'schema', isOk: true, about: `${versionsOf(versions)}; compatible` }
+    if (found === known) return { name: 'schema', isOk: true, about: 'up to date' }
+    return { name: 'schema', isOk: false, about: versionsOf(versions) }
   } catch (error) {
     const { code, details } = error as MatoolkitError
     const about = code === 'SCHEMA_NEWER' ? versionsOf(details) : 'check failed; see the log'
@@ -124,7 +127,7 @@ async function schemaCheck(db: Queryable): Promise<Check> {
   }
 }
 
-const versionsOf = ({ found, known }: ErrorDetails | SchemaGap): string =>
+const versionsOf = ({ found, known }: ErrorDetails | SchemaVersions): string =>
   `the database has version ${found}, this program knows version ${known}`
 
 function waitCheck({ whyWaiting }: Services): Check {

@@ -11,6 +11,7 @@ export function addDbCommands(program: Command, io: Io): void {
     .command('migrate')
     .description('create or upgrade the tables')
     .option('--dry-run', 'list what is missing, change nothing')
+    .option('--stop-older', 'end programs that cannot continue')
     .addOption(outputOption(true))
     .addHelpText('after', MIGRATE_HELP)
     .action(async (flags: MigrateFlags) => {
@@ -47,13 +48,17 @@ const addTo = (value: string, before: readonly string[] = []): string[] => [...b
 
 const MIGRATE_HELP = `
 DATABASE_URL names the server and the owner of the tables. Processes that are not of the owner never change the tables: they wait
-until this command has run. Run it again at every upgrade, before or while the new version starts.
+until this command has run. Run it at every upgrade, before the new version starts: programs of the former release continue meanwhile.
 
-Exit code: 0, or 7 when the role may not change the tables.
+A migration that takes away what programs at work use is refused while they run. With --stop-older it is not: they notice within
+seconds, finish their running jobs and take no more work. --dry-run shows each missing migration, who is at work, and who continues.
+
+Exit code: 0, or 7 when the role may not change the tables, programs are in the way or a lock is not free.
 
 Examples:
   $ DATABASE_URL=postgres://matoolkit_owner@db/matoolkit matoolkit db migrate
-  $ DATABASE_URL=postgres://matoolkit_owner@db/matoolkit matoolkit db migrate --dry-run`
+  $ DATABASE_URL=postgres://matoolkit_owner@db/matoolkit matoolkit db migrate --dry-run
+  $ DATABASE_URL=postgres://matoolkit_owner@db/matoolkit matoolkit db migrate --stop-older`
 
 const GRANT_HELP = `
 DATABASE_URL names the server and the owner of the tables. The roles must exist. Without roles, those that were set up before are
