@@ -19,6 +19,7 @@ import { Measures } from '../telemetry/measures.ts'
 import { makeHeadSender } from './audit-heads.ts'
 import { openEventFeed } from './events/event-feed.ts'
 import { FailureCache } from './failure-cache.ts'
+import { ReadAudit } from './http/read-audit.ts'
 import { buildServer } from './http/server.ts'
 import { MemberSearch } from './member-search.ts'
 import { createMeter, type Meter } from './metrics.ts'
@@ -83,6 +84,7 @@ export function openApi(options: ApiOptions): Api {
   const meter = createMeter(options.measures ?? new Measures())
   const signIn = signInOf(config, clock)
   const listening = Promise.withResolvers<string>()
+  const readAudit = new ReadAudit(engine.db)
   const server = buildServer({
     routes: allRoutes({
       meter,
@@ -114,9 +116,10 @@ export function openApi(options: ApiOptions): Api {
     corsOrigins: config.apiCorsOrigins,
     limits: { readsPerMin: config.apiReadsPerMin, writesPerMin: config.apiWritesPerMin },
     meter,
+    readAudit,
     stopping: stopping.signal,
   })
-  const maintenance = maintenanceLoop(options)
+  const maintenance = maintenanceLoop(options, readAudit)
   // The log has the error too, so an ignored rejection must not end the process.
   listening.promise.catch(() => {})
   const { apiHost: host, apiPort: port } = config
@@ -126,12 +129,8 @@ export function openApi(options: ApiOptions): Api {
     start: () => {
       maintenance.start()
       server.listen({ host: boundHost(host), port }).then(listening.resolve, (error: unknown) => {
-        const reason = messageOf(error)
-        const refusal = new MatoolkitError(
-          'ADDRESS_UNUSABLE',
-          { host, port, reason },
-          { cause: error },
-        )
+        const details = { host, port, reason: messageOf(error) }
+        const refusal = new MatoolkitError('ADDRESS_UNUSABLE', details, { cause: error })
         log.error({ err: refusal }, refusal.message)
         listening.reject(refusal)
       })
@@ -140,6 +139,7 @@ export function openApi(options: ApiOptions): Api {
       stopping.abort()
       try {
         await Promise.all([maintenance.stop(giveUp), closeServer(server, meter, giveUp)])
+        await readAudit.close()
       } finally {
         signIn.close?.()
       }
@@ -221,7 +221,8 @@ export function offeredScope({ oidcIssuers, oidcAudiences, oidcScope }: ScopeCon
   return `${api}/${oidcScope}`
 }
 
-function maintenanceLoop({ engine, clock, log, config, schemaNewer }: ApiOptions): Loop {
+function maintenanceLoop(options: ApiOptions, readAudit: ReadAudit): Loop {
+  const { engine, clock, log, config, schemaNewer } = options
   const { auditKeptDays: keptDays } = config
   const heads = makeHeadSender(config)
   return everyLoop({
@@ -230,6 +231,7 @@ function maintenanceLoop({ engine, clock, log, config, schemaNewer }: ApiOptions
     intervalMs: MAINTENANCE_INTERVAL_MS,
     runOnce: async (now, signal) => {
       if (schemaNewer?.()) return
+      await readAudit.writeDue(now)
       let sealed = await sealAudit(engine.db)
       while (sealed.count > 0 && !signal.aborted) {
         log.info({ sealed: sealed.sealed, head: sealed.hash }, 'Sealed audit rows')

@@ -144,10 +144,18 @@ async function answerParsed(
   if (route.isPersonal) {
     const after = { query: read.query } as unknown as Json
     const entry = { ...caller, action: `read ${route.operation}`, subject: pathOf(request) }
-    await context.readAudit.record({ ...entry, reason: null, after })
+    await context.readAudit.record({ ...entry, reason: null, after }, whatIsRead(request, read))
   }
   if (isStream(answered.body)) return sendStream(route, answered, answered.body, reply)
   send(route, checkedAnswer(route, answered), reply)
+}
+
+/** Turning pages reads more of the same. */
+const PAGING = ['cursor', 'limit', 'from', 'ids', 'after']
+
+function whatIsRead(request: FastifyRequest, { query }: ParsedRequest): string {
+  const selecting = Object.entries(query as object).filter(([name]) => !PAGING.includes(name))
+  return JSON.stringify([pathOf(request), selecting])
 }
 
 /** One quoted ETag. A list or `*` does not say what the caller saw. */

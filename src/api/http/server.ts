@@ -16,7 +16,7 @@ import type { ReadPolicy, SignInMethod } from '../sign-in/sign-in.ts'
 import { answerRequest } from './answer-request.ts'
 import { codedError, problemOf } from './problem.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
-import { ReadAudit } from './read-audit.ts'
+import type { ReadAudit } from './read-audit.ts'
 import { uploadReader } from './upload.ts'
 
 const JSON_BYTES_MAX = 2 * 1024 * 1024
@@ -68,6 +68,7 @@ export interface ServerOptions {
   readonly corsOrigins: readonly string[]
   readonly limits: Limits
   readonly meter: Meter
+  readonly readAudit: ReadAudit
   /** Aborts when the server begins to stop. */
   readonly stopping: AbortSignal
 }
@@ -80,7 +81,6 @@ export interface ServerContext extends ServerOptions {
     readonly refusedTokens: RateLimit
   }
   readonly uploads: ReturnType<typeof uploadReader>
-  readonly readAudit: ReadAudit
   readonly connections: Connections
 }
 
@@ -93,7 +93,6 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       refusedTokens: createRateLimit(REFUSED_TOKENS_PER_MIN),
     },
     uploads: uploadReader(),
-    readAudit: new ReadAudit(options.engine.db),
     connections: connectionsFor(options),
   }
   const server = fastify({
