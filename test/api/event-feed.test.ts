@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import {
   type EventFeed,
-  type EventSelection,
   type ListenRequest,
   openEventFeed,
 } from '../../src/api/events/event-feed.ts'
 import type { Clock } from '../../src/clock.ts'
 import type { Db, Queryable } from '../../src/db/db.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
+import type { EventSelection } from '../../src/db/views/events.ts'
 import { createLog } from '../../src/log.ts'
 import { openTestPostgres, type TestDatabase } from '../databases.ts'
 import { collectGarbage } from '../scheduler/sources/under-test.ts'
@@ -208,6 +208,69 @@ describe('live events', () => {
       assert.deepEqual(listener.received(), index % 2 === 0 ? ['for the even ones'] : [])
       listener.leave()
     }
+  })
+
+  it('events that nobody wants pass by unread', async () => {
+    const { db } = database
+    let lines = 0
+    const counting: Db = {
+      ...db,
+      query: async <Row = Record<string, unknown>>(sql: string, values?: readonly unknown[]) => {
+        const rows = await db.query<Row>(sql, values)
+        if (sql.includes('pg_snapshot_xmin')) lines += rows.length
+        return rows
+      },
+    }
+    const clock = steppedClock()
+    const listener = listenTo(open(clock, counting), { batchId: 11 })
+    await clock.step()
+    lines = 0
+    await db.query(
+      `insert into events (at, batch_id, entity, event, actor, because)
+       select $1, 10, 'batch', 'noted', 'test', n::text from generate_series(1, 3000) as n`,
+      [START],
+    )
+    await note(db, 'wanted', 11)
+    await listener.heardBy(clock, 1)
+    assert.deepEqual(listener.received(), ['wanted'])
+    assert.ok(lines < 10, `${lines} lines`)
+    listener.leave()
+  })
+
+  it('a listener that joins during a read misses nothing of it', async () => {
+    const { db } = database
+    let gate: Promise<void> | null = null
+    let reached = Promise.withResolvers<void>()
+    const gated: Db = {
+      ...db,
+      query: async (sql, values) => {
+        if (sql.includes('pg_snapshot_xmin') && gate) {
+          reached.resolve()
+          await gate
+        }
+        return db.query(sql, values)
+      },
+    }
+    const clock = steppedClock()
+    const feed = open(clock, gated)
+    const first = listenTo(feed, { batchId: 12 })
+    await clock.step()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    gate = promise
+    reached = Promise.withResolvers<void>()
+    const stepped = clock.step()
+    await reached.promise
+    const second = listenTo(feed, { batchId: 13 })
+    await new Promise(setImmediate)
+    await note(db, 'of the first', 12)
+    await note(db, 'of the second', 13)
+    gate = null
+    resolve()
+    await stepped
+    await second.heardBy(clock, 1)
+    assert.deepEqual([first.received(), second.received()], [['of the first'], ['of the second']])
+    first.leave()
+    second.leave()
   })
 
   it('a listener that reads slowly gets every event later; nothing is queued for it and the others continue', async () => {

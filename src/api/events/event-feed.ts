@@ -4,8 +4,8 @@
 import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/db.ts'
 import {
-  type EventFilter,
   type EventLine,
+  type EventSelection,
   listEvents,
   listNewestIds,
   readFeed,
@@ -17,6 +17,10 @@ import { GaplessReader, startingPoint } from './gapless-reader.ts'
 const POLL_MS = 500
 const PAUSE_AFTER_ERROR_MS = 5_000
 const EVENTS_PER_READ = 500
+/** While nobody wants all events, most are only counted. */
+const EVENTS_PASSED_BY_PER_READ = 5_000
+/** With more different ones, everything is read and each listener's events are picked here. */
+const SELECTIONS_MAX = 50
 /** For one listener that catches up: as many as fit into QUEUED_CHARS_MAX. 200 slow ones once took the API to 500 MB. */
 const EVENTS_PER_PAGE = 100
 const EVENTS_FIRST = 25
@@ -33,8 +37,6 @@ const RETRY_MS = 2_000
 const LISTENERS_MAX = 500
 /** One person with many browser tabs must not take the streams of all others. */
 const LISTENERS_PER_PERSON_MAX = 20
-
-export type EventSelection = Pick<EventFilter, 'batchId' | 'memberId' | 'entities'>
 
 export interface ListenRequest {
   readonly selection: EventSelection
@@ -98,6 +100,16 @@ const isSelected = ({ batchId, memberId, entities }: EventSelection, line: Event
   (batchId === undefined || line.batchId === batchId) &&
   (memberId === undefined || line.memberId === memberId) &&
   (entities === undefined || entities.includes(line.entity))
+
+const isEverything = ({ batchId, memberId, entities }: EventSelection): boolean =>
+  batchId === undefined && memberId === undefined && entities === undefined
+
+function distinctSelections(listeners: Iterable<Listener>): EventSelection[] {
+  const found = new Map<string, EventSelection>()
+  for (const { selection } of listeners) found.set(JSON.stringify(selection), selection)
+  const all = [...found.values()]
+  return all.length > SELECTIONS_MAX || all.some(isEverything) ? [{}] : all
+}
 
 interface Page {
   readonly text: string
@@ -250,17 +262,36 @@ class Feed {
 
   async #readOnce(reader: GaplessReader): Promise<boolean> {
     const { db, clock } = this.#options
-    const { events, horizon } = await readFeed(db, reader.last, EVENTS_PER_READ)
-    const released = reader.take(events, horizon, clock.now())
-    for (const line of released) {
-      const frame = { id: line.id, text: frameOf(line) }
-      const wasVisible = this.#visibleAtStart.has(line.id)
-      for (const listener of this.#live) {
-        const isNew = listener.after === null ? !wasVisible : line.id > listener.after
-        if (isNew && isSelected(listener.selection, line)) this.#push(listener, frame)
-      }
+    const asked = new Set(this.#connected)
+    const selections = distinctSelections(asked)
+    const size = selections.some(isEverything) ? EVENTS_PER_READ : EVENTS_PASSED_BY_PER_READ
+    const lastBefore = reader.last
+    const { ids, lastId, events, horizon } = await readFeed(db, lastBefore, size, selections)
+    if (ids === null) reader.advanceTo(lastId)
+    else reader.take(ids, horizon, clock.now())
+    for (const line of events) if (line.id <= reader.last) this.#release(line, asked)
+    if (reader.last > lastBefore) this.#sendBack(asked, lastBefore)
+    return reader.last === lastId && lastId - lastBefore >= size
+  }
+
+  #release(line: EventLine, asked: ReadonlySet<Listener>): void {
+    const frame = { id: line.id, text: frameOf(line) }
+    const wasVisible = this.#visibleAtStart.has(line.id)
+    for (const listener of this.#live) {
+      const isNew = listener.after === null ? !wasVisible : line.id > listener.after
+      if (isNew && asked.has(listener) && isSelected(listener.selection, line))
+        this.#push(listener, frame)
     }
-    return released.length === EVENTS_PER_READ
+  }
+
+  /** A listener that joined during a read was not asked about: it reads that page itself. */
+  #sendBack(asked: ReadonlySet<Listener>, lastBefore: number): void {
+    for (const listener of this.#live) {
+      if (asked.has(listener)) continue
+      listener.after ??= lastBefore
+      this.#live.delete(listener)
+      listener.wake()
+    }
   }
 
   #push(listener: Listener, frame: EventFrame): void {

@@ -25,24 +25,23 @@ export class GaplessReader {
     return this.#last
   }
 
-  /** Takes the events after `last`, in order and read in one snapshot with the horizon; returns those to release now. */
-  take<Event extends { readonly id: number }>(
-    events: readonly Event[],
-    horizon: Horizon,
-    now: Date,
-  ): Event[] {
+  /** Everything up to this id was read, without a gap. */
+  advanceTo(id: number): void {
+    this.#last = id
+    this.#gaps.clear()
+  }
+
+  /** Takes the ids after `last`, in order and read in one snapshot with the horizon; `last` is then the last one to release now. */
+  take(ids: readonly number[], horizon: Horizon, now: Date): void {
     let before = this.#last
-    const released: Event[] = []
     let isWaiting = false
-    for (const event of events) {
+    for (const id of ids) {
       // All gaps start waiting at once: one after the other, each would cost a round.
-      if (event.id !== before + 1 && !this.#isClosed(before, horizon, now)) isWaiting = true
-      if (!isWaiting) released.push(event)
-      before = event.id
+      if (id !== before + 1 && !this.#isClosed(before, horizon, now)) isWaiting = true
+      if (!isWaiting) this.#last = id
+      before = id
     }
-    this.#last = released.at(-1)?.id ?? this.#last
     for (const after of this.#gaps.keys()) if (after < this.#last) this.#gaps.delete(after)
-    return released
   }
 
   #isClosed(after: number, { oldest, next }: Horizon, now: Date): boolean {
