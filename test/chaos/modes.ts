@@ -7,6 +7,7 @@ import { diskFullMode } from './modes/disk-full.ts'
 import { freeze } from './modes/freeze.ts'
 import { hangingSourcesMode } from './modes/hanging-sources.ts'
 import { restoreMode } from './modes/restore.ts'
+import { serviceBusSeedsMode } from './modes/servicebus-seeds.ts'
 import { giantMode, manyBatchesMode, memoryMode } from './modes/sizes.ts'
 
 const kills = harmMode(
@@ -28,6 +29,7 @@ export const CHAOS_MODES: readonly [ChaosMode, ...ChaosMode[]] = [
   manyBatchesMode,
   giantMode,
   memoryMode,
+  serviceBusSeedsMode,
 ]
 
 export const chaosMode = (name: string): ChaosMode | undefined =>
