@@ -143,6 +143,10 @@ describe('the tree of the image', { skip: process.platform === 'win32' }, () => 
         ).status
       assert.equal(check(new URL(url).port), 0)
       assert.equal(check('1'), 1)
+      const smoke = spawnSync(node, [join(ROOT, 'infra/scripts/smoke-test.mjs'), url], {
+        encoding: 'utf8',
+      })
+      assert.match(smoke.stdout, /version [\d.]+ is ready and closed to strangers/, smoke.stderr)
       const ended = new Promise((resolve) => started.once('close', resolve))
       started.kill('SIGTERM')
       assert.equal(await ended, EXIT.ok, said)

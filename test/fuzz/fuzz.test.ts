@@ -28,9 +28,9 @@ describe('hostile input', () => {
   it('is made again from its number, and differs from number to number', () => {
     const examples = ['a: 1\nb: [x, y]\n', 'c: "z"\n']
     const textOf = (input: number) => mutatedText(seeded(input), examples)
-    const valueOf = (input: number) =>
+    const jsonOf = (input: number) =>
       JSON.stringify(mutatedValue(seeded(input), { a: [1, { b: 2 }] }))
-    for (const make of [textOf, valueOf]) {
+    for (const make of [textOf, jsonOf]) {
       const made = Array.from({ length: 50 }, (_, input) => make(input))
       assert.deepEqual(
         made,

@@ -1,4 +1,4 @@
-// An example: a worker for each of two tenants. Copy it and put in your own values; the first lines are outputs of stage 1.
+// Small, for trials: one worker, a burstable database server without a standby. infra/scripts/deploy.sh adds the outputs of stage 1.
 using 'main.bicep'
 
 param logsWorkspaceName = 'matoolkit-logs'
@@ -15,21 +15,17 @@ param oidc = {
   audience: 'api://matoolkit'
   clientId: '00000000-0000-0000-0000-000000000000'
 }
+param isPrivate = false
+param postgresSku = { name: 'Standard_B1ms', tier: 'Burstable' }
+param postgresStorageGb = 32
+param isPostgresRedundant = false
+param tags = { product: 'matoolkit', environment: 'dev' }
 param workers = [
   {
-    id: 'fabrikam-worker'
+    id: 'trial-worker'
     tenantId: '00000000-0000-0000-0000-000000000000'
-    organization: 'fabrikam.onmicrosoft.com'
+    organization: 'trial.onmicrosoft.com'
     appId: '00000000-0000-0000-0000-000000000000'
-    certificate: 'fabrikam-worker'
-  }
-  {
-    id: 'contoso-worker'
-    tenantId: '00000000-0000-0000-0000-000000000000'
-    organization: 'contoso.onmicrosoft.com'
-    appId: '00000000-0000-0000-0000-000000000000'
-    certificate: 'contoso-worker'
-    slots: 8
-    maxReplicas: 2
+    certificate: 'trial-worker'
   }
 ]
