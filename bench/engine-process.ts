@@ -17,6 +17,7 @@ import { RESULT_BYTES_MAX } from '../src/worker/fit-result.ts'
 
 export const WORKER_ID = 'bench'
 export const POLL = 'Poll'
+export const NEVER = 'Never'
 export const BIG = 'Big'
 const CHUNK = 500
 /** Enough for both sides to have a chunk each; the default of 1,000 would leave one of them waiting. */
@@ -44,9 +45,11 @@ export function benchOrchestrator(db: Db): Service {
   return makeOrchestrator({ engine: benchDoor(db), bus, clock, chunk: CHUNK, onError: fail })
 }
 
-/** The first look of `Poll` is not complete, the second is. `Big` gives the largest result that a worker sends. */
+/** The first look of `Poll` is not complete, the second is; `Never` never is. `Big` gives the largest result that a worker sends. */
 function resultOf(functionName: string, jobId: string) {
   if (functionName === BIG) return { value: 'x'.repeat(RESULT_BYTES_MAX - 100) }
+  if (functionName === NEVER)
+    return { complete: false, data: { Status: 'Syncing', Percent: parseJobId(jobId)!.poll } }
   if (functionName === POLL && parseJobId(jobId)!.poll === 0) return { complete: false }
   return { value: jobId }
 }

@@ -7,6 +7,7 @@ import { round } from './bench.ts'
 import { busBench } from './bus.ts'
 import { cliBench } from './cli.ts'
 import { engineBench } from './engine.ts'
+import { growthBench } from './growth.ts'
 import { memoryBench } from './memory.ts'
 import { pollsBench } from './polls.ts'
 import { giantBench, manyBatchesBench } from './scale.ts'
@@ -22,6 +23,7 @@ const BENCHES: readonly Bench[] = [
   manyBatchesBench,
   giantBench,
   pollsBench,
+  growthBench,
   memoryBench,
   throttlingBench,
 ]

@@ -175,6 +175,8 @@ create index phase_executions_unexpanded on phase_executions (id)
 
 -- attempt numbers every job of this step and never resets (it is part of the job id); retry_count resets when an operator
 -- retries. job_id is the last job sent; a row in waits tells whether it is still unsettled.
+-- A poll that says what the former one said is counted here (poll_count, last_polled_at) and leaves no other row: 10,000 mailboxes polled
+-- every 15 minutes for two weeks would leave 40 million attempts and events. poll_changes counts those that said something else.
 -- A row is narrow until its job is sent and grows twice (parameters, result). At fillfactor 40, 3 in 100 updates left their page
 -- and wrote every index; at 33 none did, and the table ends 6 % larger.
 -- No foreign keys: their checks took 13 of the 22 µs that a row cost to insert. Rows are made only from rows of the tables they
@@ -219,6 +221,8 @@ create table step_executions (
   last_polled_at         timestamptz,
   poll_count             integer not null default 0 check (poll_count >= 0),
   poll_timeout_at        timestamptz,
+  poll_said              text,
+  poll_changes           integer not null default 0 check (poll_changes >= 0),
   late_result_json       jsonb,
   check (case kind
     when 'init'     then phase_execution_id is null and batch_member_id is null and origin_step_id is null and removal_number is null

@@ -178,6 +178,11 @@ export const step = z
     jobId: nullableText,
     isPollStep: z.boolean(),
     pollCount: wholeCount,
+    lastPolledAt: nullableDateTime,
+    pollSaid: nullableText.meta({
+      description:
+        'What the last poll said. Polls that say the same are counted; only changes are in attempts and events.',
+    }),
     dispatchedAt: nullableDateTime,
     deadlineAt: nullableDateTime,
     completedAt: nullableDateTime,

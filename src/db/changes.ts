@@ -111,9 +111,16 @@ function insertWaits(tx: Tx, waiting: readonly WaitingStep[], real: RealId): Pro
 }
 
 async function insertAttempts(tx: Tx, drafts: Drafts): Promise<void> {
-  const attempts: readonly AttemptRecord[] = drafts.flatMap((draft) => draft.attempts)
+  const attempts: AttemptRecord[] = []
+  const batchIds: number[] = []
+  for (const draft of drafts) {
+    for (const attempt of draft.attempts) {
+      if (attempt.isFolded) continue
+      attempts.push(attempt)
+      batchIds.push(draft.batch.id)
+    }
+  }
   if (attempts.length === 0) return
-  const batchIds = drafts.flatMap(({ batch, attempts }) => attempts.map(() => batch.id))
   const rows = unnestRows({
     batch_id: '$1::bigint[]',
     step_id: '$3::bigint[]',

@@ -132,7 +132,8 @@ function updateSent(tx: Tx, now: Date, steps: readonly ChangedStep[]): Promise<v
     `update step_executions s
         set status = 'dispatched', attempt = ($7::int[])[c.kind], retry_count = ($8::int[])[c.kind], retry_after = null,
             error_message = null, job_id = c.job_id, function_name = ($9::text[])[c.kind],
-            params_json = c.params::jsonb, dispatched_at = $1, deadline_at = ($10::timestamptz[])[c.kind], poll_count = 0
+            params_json = c.params::jsonb, dispatched_at = $1, deadline_at = ($10::timestamptz[])[c.kind], poll_count = 0,
+            poll_said = null, poll_changes = 0
        from ${rows} as c
       where s.id = c.id and s.status = ($6::text[])[c.kind]`,
     [
@@ -167,15 +168,18 @@ function updateOthers(tx: Tx, steps: readonly ChangedStep[]): Promise<void> {
             error_message = c.error,
             result_json = case when c.completed_at is null then null else coalesce(c.result::jsonb, s.result_json) end,
             poll_started_at = c.poll_started_at, last_polled_at = c.last_polled_at, poll_count = c.poll_count,
-            poll_timeout_at = c.poll_timeout_at, late_result_json = c.late::jsonb,
+            poll_timeout_at = c.poll_timeout_at, poll_said = c.said, poll_changes = c.poll_changes,
+            late_result_json = c.late::jsonb,
             dispatched_at = coalesce(c.sent_at, s.dispatched_at),
             function_name = case when c.sent_at is null then s.function_name else c.function_name end,
             params_json = case when c.sent_at is null then s.params_json else c.params::jsonb end
        from unnest($1::bigint[], $2::text[], $3::text[], $4::int[], $5::int[], $6::timestamptz[], $7::text[],
                    $8::timestamptz[], $9::timestamptz[], $10::text[], $11::text[], $12::timestamptz[], $13::timestamptz[],
-                   $14::int[], $15::timestamptz[], $16::text[], $17::bool[], $18::timestamptz[], $19::text[], $20::text[])
+                   $14::int[], $15::timestamptz[], $16::text[], $17::bool[], $18::timestamptz[], $19::text[], $20::text[],
+                   $21::text[], $22::int[])
             as c (id, from_status, status, attempt, retry_count, retry_after, job_id, deadline_at, completed_at, error, result,
-                  poll_started_at, last_polled_at, poll_count, poll_timeout_at, late, may_have_effect, sent_at, function_name, params)
+                  poll_started_at, last_polled_at, poll_count, poll_timeout_at, late, may_have_effect, sent_at, function_name, params, said,
+                  poll_changes)
       where s.id = c.id and s.status = c.from_status`,
     arrayParams(
       steps,
@@ -199,6 +203,8 @@ function updateOthers(tx: Tx, steps: readonly ChangedStep[]): Promise<void> {
       ({ step }) => timeParam(step.dispatchedAt),
       ({ step }) => step.functionName,
       ({ step }) => (step.dispatchedAt === null ? null : JSON.stringify(step.params)),
+      ({ step }) => step.pollSaid,
+      ({ step }) => step.pollChanges,
     ),
   )
 }

@@ -15,6 +15,7 @@ const STATE = `
   case when s.status = 'polling' then s.params_json end as params, s.job_id as "jobId", s.may_have_effect as "mayHaveEffect", s.deadline_at as "deadlineAt",
   s.completed_at as "completedAt", s.error_message as error, s.poll_started_at as "pollStartedAt",
   s.last_polled_at as "lastPolledAt", s.poll_count as "pollCount", s.poll_timeout_at as "pollTimeoutAt",
+  s.poll_said as "pollSaid", s.poll_changes as "pollChanges",
   s.late_result_json is not null as "hasLate", s.late_result_json as late, w.kind as "waitKind", w.since, w.wake_at as "wakeAt"`
 const OWNERS = `
   s.kind, s.phase_execution_id as "phaseId", s.batch_member_id as "memberId", s.origin_step_id as "originStepId",
@@ -63,6 +64,8 @@ export function stepOf(row: StepRow, definition: StepDefinition): Step {
     lastPolledAt: row.lastPolledAt,
     pollCount: row.pollCount,
     pollTimeoutAt: row.pollTimeoutAt,
+    pollSaid: row.pollSaid,
+    pollChanges: row.pollChanges,
     lateResult: row.hasLate ? row.late : undefined,
     wait: row.waitKind === null ? null : waitOf(row),
   }

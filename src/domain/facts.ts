@@ -136,6 +136,10 @@ export interface Step {
   lastPolledAt: Date | null
   pollCount: number
   pollTimeoutAt: Date | null
+  /** What the last poll of this attempt said, as a text for people; null before the first and when it said nothing. */
+  pollSaid: string | null
+  /** How often the polls of this attempt said something else. Each time is recorded, the polls between are only counted. */
+  pollChanges: number
   lateResult: Json | undefined
   wait: Wait | null
 }

@@ -47,8 +47,10 @@ export function stepsIn(phase: Phase): { readonly total: number; readonly ended:
 }
 
 export interface Tally {
+  /** Without polls. */
   readonly jobs: number
   readonly retries: number
+  /** Counted in the steps: most leave no event. */
   readonly polls: number
   readonly rollbacksBegun: number
   readonly rolledBack: number
@@ -66,9 +68,9 @@ export function tallyEvents(before: Tally, added: readonly ProgressEvent[]): Tal
   const of = (...events: readonly string[]) =>
     added.filter(({ entity, event }) => entity === 'step' && events.includes(event)).length
   return {
-    jobs: before.jobs + of('dispatch', 'repoll'),
+    ...before,
+    jobs: before.jobs + of('dispatch'),
     retries: before.retries + of('retry'),
-    polls: before.polls + of('repoll'),
     rollbacksBegun: before.rollbacksBegun + of('rollback_begun'),
     rolledBack: before.rolledBack + of('roll_back'),
   }

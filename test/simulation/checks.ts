@@ -79,7 +79,7 @@ const PROMISES: readonly Check[] = [
                         and (u.origin_step_id, u.origin_attempt) = (again.origin_id, again.origin_attempt))
          and not exists (select from events e join step_executions s on s.id = e.step_id
                           where e.batch_member_id = again.member_id and e.id > again.former and e.id < again.id
-                            and e.event in ('dispatch', 'repoll', 'skip', 'mark_done')
+                            and e.event in ('dispatch', 'skip', 'mark_done')
                             and s.kind = 'phase' and lower(s.on_failure) = again.name)`,
   },
   {

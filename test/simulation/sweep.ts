@@ -21,15 +21,9 @@ export const FACTS: readonly string[] = [
   ...['cancel', 'fail', 'incomplete', 'late_result', 'lost', 'mark_done', 'outputs_missing'].map(
     (event) => `step ${event}`,
   ),
-  ...[
-    'reactivate',
-    'redo',
-    'repoll',
-    'retry',
-    'rollback_incomplete',
-    'skip',
-    'unexpected_result',
-  ].map((event) => `step ${event}`),
+  ...['reactivate', 'redo', 'retry', 'rollback_incomplete', 'skip', 'unexpected_result'].map(
+    (event) => `step ${event}`,
+  ),
   ...['succeed', 'time_out', 'roll_back', 'undo', 'unresolved', 'withdraw'].map(
     (event) => `step ${event}`,
   ),

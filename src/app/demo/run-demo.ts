@@ -4,7 +4,12 @@ import type { Io } from '../../cli/terminal/io.ts'
 import type { Screen } from '../../cli/terminal/screen.ts'
 import { MACHINE, realClock } from '../../clock.ts'
 import { findBroken, INVARIANTS } from '../../db/invariants/invariants.ts'
-import { findQuietUntil, listProgressEvents, loadProgress } from '../../db/views/progress.ts'
+import {
+  countPolls,
+  findQuietUntil,
+  listProgressEvents,
+  loadProgress,
+} from '../../db/views/progress.ts'
 import type { Progress } from '../../domain/progress.ts'
 import { isBatchEnded } from '../../domain/transitions.ts'
 import { EXIT } from '../../errors.ts'
@@ -56,6 +61,7 @@ function watcherOf({ db, batchId, clock }: Demo, { screen }: RunDemoOptions, io:
   const source = {
     progress: async () => (await loadProgress(db, batchId, clock.now()))!,
     events: (after: number, limit: number) => listProgressEvents(db, batchId, after, limit),
+    polls: () => countPolls(db, batchId),
   }
   return new DemoWatcher(source, io, screen)
 }

@@ -132,7 +132,7 @@ function totals(outcome: DemoOutcome): string {
       'members',
       `${number(membersOf(progress))}: ${batch.membersActive} finished, ${batch.membersFailed} failed, ${batch.membersRemoved} removed`,
     ],
-    ['jobs sent', `${number(tally.jobs)}, including ${number(tally.polls)} polls`],
+    ['jobs sent', `${number(tally.jobs + tally.polls)}, including ${number(tally.polls)} polls`],
     ['retries', number(tally.retries)],
     ['rollbacks', `${tally.rollbacksBegun} started, ${tally.rolledBack} completed`],
     ...requestRows(faultReport),
@@ -171,7 +171,7 @@ export function interruptedLines(progress: Progress | null, tally: Tally): strin
   const { batch, phases } = progress
   const done = phases.filter(({ status }) => status === 'completed').length
   return [
-    `Stopped: ${done} of ${countText(phases.length, 'phase')} completed, ${countText(tally.jobs, 'job')} sent,`,
+    `Stopped: ${done} of ${countText(phases.length, 'phase')} completed, ${countText(tally.jobs + tally.polls, 'job')} sent,`,
     `${countText(batch.membersFailed, 'member')} failed so far.`,
     'The database was in memory; nothing is left behind.',
   ]

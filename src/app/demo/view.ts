@@ -64,7 +64,7 @@ const titleOf = (progress: Progress): string =>
 
 const tallyText = ({ jobs, retries, polls, rollbacksBegun, rolledBack }: Tally): string => {
   const rollbacks = `${countText(rollbacksBegun, 'rollback')} (${rolledBack} done)`
-  return `${countText(jobs, 'job')} · ${countText(retries, 'retry', 'retries')} · ${countText(polls, 'poll')} · ${rollbacks}`
+  return `${countText(jobs + polls, 'job')} · ${countText(retries, 'retry', 'retries')} · ${countText(polls, 'poll')} · ${rollbacks}`
 }
 
 const NAME_CHARS = 12

@@ -17,6 +17,8 @@ export interface ProgressSource {
   progress(): Promise<Progress>
   /** The events after this id, in order; fewer than the limit at the end. */
   events(after: number, limit: number): Promise<ProgressEvent[]>
+  /** Polls so far. Most leave no event. */
+  polls(): Promise<number>
 }
 
 const EVENTS_PER_READ = 1_000
@@ -51,6 +53,7 @@ export class DemoWatcher {
   async refresh(): Promise<Progress> {
     const progress = await this.#source.progress()
     this.progress = progress
+    this.tally = { ...this.tally, polls: await this.#source.polls() }
     for (;;) {
       const events = await this.#source.events(this.#after, EVENTS_PER_READ)
       this.#after = events.at(-1)?.id ?? this.#after

@@ -11,7 +11,7 @@ import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
 import { outcomeCell } from './batch/lists.ts'
 import { batchPath, memberPath } from './batch/paths.ts'
 import { EVENT_COLUMNS } from './events.ts'
-import { ATTEMPT_COLUMN, NOW_COLUMN } from './step-texts.ts'
+import { ATTEMPT_COLUMN, NOW_COLUMN, polledText } from './step-texts.ts'
 import { addVerb, BATCH_ARG, MEMBER_ARG } from './verb.ts'
 import { sayMeaning } from './ways-out.ts'
 import { statusIn } from './words.ts'
@@ -138,9 +138,19 @@ async function runShowMember(
   await showSection(show, 'Outputs of steps', valuesOf(outputs as Row), VALUES)
   const steps = rowsIn(body, 'steps')
   await showSection(show, 'Steps', steps, STEPS)
+  sayPolls(show, steps)
   sayMeanings(show, steps)
   const columns = EVENT_COLUMNS.filter(([title]) => title !== 'MEMBER')
   await showSection(show, 'Events, newest first', events, columns)
+}
+
+/** What steps that are being polled said last. */
+function sayPolls(show: CommandContext['show'], steps: readonly Row[]): void {
+  const polling = steps.filter(({ status }) => status === 'polling')
+  for (const step of polling) {
+    const text = polledText(step)
+    if (text !== null) show.say(printable(`${String(step.stepName)}: ${text}`))
+  }
 }
 
 /** Below the table: a sentence does not fit a cell. The same meaning is told once. */

@@ -1,9 +1,17 @@
 // What a step does now and at which attempt, in the words of operators. Attempts count from 1.
+import { countText } from '../../domain/count-text.ts'
 import type { Column, Row } from '../terminal/show.ts'
 
 /** Empty before a step has begun. */
 const attemptOf = ({ attempt, dispatchedAt, waitsFor }: Row): number | null =>
   dispatchedAt === null && waitsFor === null ? null : Number(attempt) + 1
+
+/** `polled 1,344 times, last at …: The move is syncing`; null for a step that was never polled again. */
+export function polledText({ pollCount, lastPolledAt, pollSaid }: Row): string | null {
+  if (!pollCount) return null
+  const said = pollSaid === null ? '' : `: ${String(pollSaid)}`
+  return `polled ${countText(Number(pollCount), 'time')}, last at ${String(lastPolledAt)}${said}`
+}
 
 export function stepNow({ waitsFor, workerId, attempt, wakeAt }: Row): string | null {
   switch (waitsFor) {

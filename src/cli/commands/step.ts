@@ -4,7 +4,7 @@ import type { Json } from '../../domain/json.ts'
 import { idOf } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
-import { stepNow } from './step-texts.ts'
+import { polledText, stepNow } from './step-texts.ts'
 import { addVerb } from './verb.ts'
 import { statusIn } from './words.ts'
 
@@ -17,6 +17,7 @@ const STEP: readonly Column[] = [
   ['member', 'step.memberKey'],
   ['status', statusIn('step', 'step.status')],
   ['now', ({ step }) => stepNow(step as Row)],
+  ['polls', ({ step }) => polledText(step as Row)],
   ['worker', 'step.workerId'],
   ['function', 'step.functionName'],
   ['parameters', 'step.params'],

@@ -16,12 +16,13 @@ const jobIdFrom = (step: string, attempt: string, poll: string): string => `
 /** After a restore from a backup ids end with the epoch: step-7~k3f9qz. */
 const withoutEpoch = (jobId: string): string => `split_part(${jobId}, '~', 1)`
 
-/** Every job ever sent and when it was unsettled; open-ended for jobs that still are. */
+/** Every job on record and when it was unsettled; open-ended for jobs that still are. Polls that said nothing new leave no record. */
 const JOBS = `
-  (select a.batch_id, s.batch_member_id as member_id, a.job_id, a.sent_at, a.settled_at
+  (select a.batch_id, s.batch_member_id as member_id, a.job_id, a.poll, a.sent_at, a.settled_at
      from attempts a join step_executions s on s.id = a.step_id and s.batch_id = a.batch_id
    union all
-   select batch_id, batch_member_id, job_id, since, 'infinity' from waits where kind = 'job')`
+   select w.batch_id, w.batch_member_id, w.job_id, s.poll_count, w.since, 'infinity'
+     from waits w join step_executions s on s.id = w.step_id where w.kind = 'job')`
 
 const WAITS: Invariant[] = [
   {
@@ -100,7 +101,12 @@ const JOB_IDS: Invariant[] = [
         from waits w join attempts a on a.job_id = w.job_id
       union all
       select batch_id, format('job %s was settled %s times', job_id, count(*))
-        from attempts group by batch_id, job_id having count(*) > 1`,
+        from attempts group by batch_id, job_id having count(*) > 1
+      union all
+      select a.batch_id, format('job %s is poll %s; step %s counts %s polls, %s of which said something new', a.job_id, a.poll, s.id,
+                                s.poll_count, s.poll_changes)
+        from attempts a join step_executions s on s.id = a.step_id and s.attempt = a.attempt
+       where a.poll > s.poll_count or (a.outcome = 'incomplete' and s.status = 'polling' and s.poll_changes = 0)`,
   },
   {
     id: 'I18',
@@ -122,10 +128,10 @@ const JOB_IDS: Invariant[] = [
     sentence: 'A duplicate message has one effect: a job is sent once and ends once',
     sql: `
       select batch_id, format('job %s: %s events of kind %s', job_id, count(*), kind) as found
-        from (select batch_id, job_id, case when event in ('dispatch', 'repoll') then 'sent' else 'ended' end as kind
+        from (select batch_id, job_id, case when event = 'dispatch' then 'sent' else 'ended' end as kind
                 from events
                where entity = 'step'
-                 and event in ('dispatch', 'repoll', 'succeed', 'incomplete', 'fail', 'retry', 'withdraw', 'lost')) as e
+                 and event in ('dispatch', 'succeed', 'incomplete', 'fail', 'retry', 'withdraw', 'lost')) as e
        group by batch_id, job_id, kind having count(*) > 1`,
   },
   {
@@ -134,9 +140,9 @@ const JOB_IDS: Invariant[] = [
     sql: `
       select batch_id, format('job %s: sent %s times, out or settled %s times', job_id, sum(sent), sum(known)) as found
         from (select batch_id, job_id, 1 as sent, 0 as known from events
-               where entity = 'step' and event in ('dispatch', 'repoll')
+               where entity = 'step' and event = 'dispatch'
               union all
-              select batch_id, job_id, 0, 1 from ${JOBS} as jobs) as j
+              select batch_id, job_id, 0, 1 from ${JOBS} as jobs where poll = 0) as j
        group by batch_id, job_id having sum(sent) <> sum(known)`,
   },
 ]

@@ -7,6 +7,7 @@ import {
   STARTED_PHASES,
 } from '../status-lists.ts'
 import type { Invariant } from './invariants.ts'
+import { POLLS } from './polls.ts'
 
 /** Phases that count: not superseded, cancelled or skipped as overdue, and the newest non-superseded row of their name. */
 export const EFFECTIVE = `
@@ -186,8 +187,12 @@ const ENDINGS: Invariant[] = [
         from events c
         join events sent on sent.batch_id = c.batch_id and sent.id > c.id
         join step_executions s on s.id = sent.step_id
-       where c.entity = 'batch' and c.event = 'cancel' and sent.entity = 'step' and sent.event in ('dispatch', 'repoll')
-         and s.kind in ('init', 'phase')`,
+       where c.entity = 'batch' and c.event = 'cancel' and sent.entity = 'step' and sent.event = 'dispatch'
+         and s.kind in ('init', 'phase')
+      union all
+      select p.batch_id, format('poll %s was sent after the cancel', p.job_id)
+        from events c join ${POLLS} as p on p.batch_id = c.batch_id and p.sent_at > c.at + $3::interval
+       where c.entity = 'batch' and c.event = 'cancel' and p.kind in ('init', 'phase')`,
   },
   {
     id: 'I11',

@@ -11,6 +11,7 @@ import { batchCounters, PHASE_COUNTERS } from '../counters.ts'
 import { OPEN_STEPS, textLiteral, UNFINISHED_BATCHES } from '../status-lists.ts'
 import type { Invariant } from './invariants.ts'
 import { STANDING } from './order.ts'
+import { POLLS } from './polls.ts'
 
 /** The table of transitions as rows of (entity, event, from_status, to_status). */
 const LEGAL = Object.entries(TRANSITIONS)
@@ -171,7 +172,7 @@ const TIMES: Invariant[] = [
                      max(id) filter (where entity = 'batch' and event in ('resumed', 'cancel')) over so_far as released
                 from events
                where (entity = 'batch' and event in ('held', 'resumed', 'cancel'))
-                  or (entity = 'step' and event in ('dispatch', 'repoll'))
+                  or (entity = 'step' and event = 'dispatch')
               window so_far as (partition by batch_id order by id)) as e
        where entity = 'step' and held > coalesce(released, 0)
       union all
@@ -182,7 +183,7 @@ const TIMES: Invariant[] = [
                               and r.batch_member_id is not distinct from h.batch_member_id) as until
                 from events h where h.event = 'held' and h.entity in ('system', 'runbook', 'worker', 'member')) as h
         join events e on e.id > h.id and (h.until is null or e.id < h.until)
-                     and e.entity = 'step' and e.event in ('dispatch', 'repoll')
+                     and e.entity = 'step' and e.event = 'dispatch'
        where case h.entity
                when 'system' then true
                when 'runbook' then exists (select from batches b where b.id = e.batch_id and b.runbook_name = h.details ->> 'name')
@@ -190,6 +191,22 @@ const TIMES: Invariant[] = [
                  (select a.worker_id from attempts a where a.step_id = e.step_id and a.job_id = e.job_id),
                  (select s.worker_id from step_executions s where s.id = e.step_id))
                else e.batch_member_id = h.batch_member_id
+             end
+      union all
+      select p.batch_id, format('poll %s was sent at %s though event %s held the %s', p.job_id, p.sent_at, h.id, h.entity)
+        from (select h.*, (select min(r.at) from events r
+                            where r.event in ('resumed', 'cancel') and r.entity = h.entity and r.id > h.id
+                              and r.batch_id is not distinct from h.batch_id
+                              and (r.entity = 'batch' or r.details is not distinct from h.details)
+                              and r.batch_member_id is not distinct from h.batch_member_id) as until
+                from events h where h.event = 'held') as h
+        join ${POLLS} as p on p.sent_at > h.at + $3::interval and (h.until is null or p.sent_at < h.until - $3::interval)
+       where case h.entity
+               when 'system' then true
+               when 'batch' then p.batch_id = h.batch_id
+               when 'runbook' then exists (select from batches b where b.id = p.batch_id and b.runbook_name = h.details ->> 'name')
+               when 'worker' then h.details ->> 'workerId' = p.worker_id
+               else p.batch_member_id = h.batch_member_id
              end`,
   },
   {

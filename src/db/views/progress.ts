@@ -51,6 +51,26 @@ export async function listProgressEvents(
 }
 
 /**
+ * Polls of a batch: the highest number of each attempt, as most leave no attempt and no event. Reads every step that was polled: for the
+ * demonstration and for rehearsals.
+ */
+export async function countPolls(db: Queryable, batchId: number): Promise<number> {
+  const rows = await db.query<{ count: number }>(
+    `select coalesce(sum(polls), 0)::int as count from ${POLLS_OF_ATTEMPTS} as p where batch_id = $1`,
+    [batchId],
+  )
+  return rows[0]!.count
+}
+
+/** One row per attempt that was polled: (batch_id, step_id, attempt, polls). */
+export const POLLS_OF_ATTEMPTS = `
+  (select batch_id, step_id, attempt, max(poll) as polls
+     from (select batch_id, step_id, attempt, poll from attempts where poll > 0
+           union all
+           select batch_id, id, attempt, poll_count from step_executions where poll_count > 0) as known
+    group by 1, 2, 3)`
+
+/**
  * When the next wait or phase falls due, if no step is in progress; null when one is, or nothing is scheduled. A virtual clock may
  * skip to that time once the bus is empty too.
  */

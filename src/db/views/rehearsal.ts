@@ -3,6 +3,7 @@
 import type { Queryable } from '../db.ts'
 import { BATCH_IS_FREE } from '../holds.ts'
 import { FAILED_STEPS, PASSED_STEPS } from '../status-lists.ts'
+import { POLLS_OF_ATTEMPTS } from './progress.ts'
 
 export interface NextMoment {
   /** When the next wait or phase falls due; null when nothing is scheduled. */
@@ -87,15 +88,20 @@ export interface RehearsedStep {
   readonly ran: number
   readonly passed: number
   readonly failed: number
+  /** Jobs, with polls. */
   readonly attempts: number
-  /** Time in the function, of all attempts. */
+  /** Time in the function, of all attempts but the polls that said nothing new. */
   readonly workSec: number
 }
 
 export const listRehearsedSteps = (db: Queryable): Promise<RehearsedStep[]> =>
   db.query<RehearsedStep>(
-    `with work as (select step_id, count(*)::int as attempts, coalesce(sum(duration_ms), 0)::float8 / 1000 as sec
-                     from attempts group by 1)
+    `with recorded as (select step_id, count(*) filter (where poll = 0)::int as attempts,
+                              coalesce(sum(duration_ms), 0)::float8 / 1000 as sec
+                         from attempts group by 1),
+          polled as (select step_id, sum(polls)::int as polls from ${POLLS_OF_ATTEMPTS} as p group by 1),
+          work as (select r.step_id, r.attempts + coalesce(p.polls, 0) as attempts, r.sec
+                     from recorded r left join polled p on p.step_id = r.step_id)
      select s.kind, p.phase_name as "phaseName", s.step_name as "stepName", s.worker_id as "workerId",
             count(*) filter (where s.dispatched_at is not null)::int as ran,
             count(*) filter (where s.status in ${PASSED_STEPS})::int as passed,

@@ -1,5 +1,5 @@
 // What ran after the backup, as far as it is known: results of earlier epochs that arrived since the last restore, each job once. Jobs that
-// the backup itself knows as ended are left out.
+// the backup itself knows as ended are left out: by their attempt, or as an earlier poll, which leaves none when it says nothing new.
 import type { Queryable } from '../db.ts'
 
 export interface RanAfterBackup {
@@ -24,7 +24,9 @@ const RAN = `events e
    and e.at >= (select began_at from epochs order by number desc limit 1)
    and not exists (select from events f where f.event = 'result_before_restore' and f.job_id = e.job_id and f.id < e.id
                     and f.at >= (select began_at from epochs order by number desc limit 1))
-   and not exists (select from attempts a where a.step_id = e.step_id and a.job_id = e.job_id and a.outcome <> 'lost')`
+   and not exists (select from attempts a where a.step_id = e.step_id and a.job_id = e.job_id and a.outcome <> 'lost')
+   and not (coalesce(e.attempt = s.attempt, false)
+            and coalesce(substring(e.job_id from '-poll-([0-9]+)')::int < s.poll_count, false))`
 
 /** Oldest first, after the id. */
 export function listRanAfterBackup(

@@ -33,6 +33,9 @@ export interface StepLine {
   readonly jobId: string | null
   readonly isPollStep: boolean
   readonly pollCount: number
+  readonly lastPolledAt: Date | null
+  /** What the last poll said: its reason, or the fields of its answer. */
+  readonly pollSaid: string | null
   readonly dispatchedAt: Date | null
   readonly deadlineAt: Date | null
   readonly completedAt: Date | null
@@ -98,6 +101,7 @@ const LINE = `s.id, s.kind, s.phase_execution_id as "phaseExecutionId", p.phase_
   s.runbook_version as "runbookVersion", s.step_name as "stepName", s.step_index as "stepIndex", s.worker_id as "workerId",
   s.function_name as "functionName", s.status, s.attempt, s.retry_count as "retryCount", s.max_retries as "maxRetries",
   s.retry_after as "retryAfter", s.job_id as "jobId", s.is_poll_step as "isPollStep", s.poll_count as "pollCount",
+  s.last_polled_at as "lastPolledAt", s.poll_said as "pollSaid",
   s.dispatched_at as "dispatchedAt", s.deadline_at as "deadlineAt", s.completed_at as "completedAt",
   s.error_message as "errorMessage", s.late_result_json is not null as "hasLateResult",
   w.kind as "waitsFor", w.wake_at as "wakeAt"`

@@ -123,6 +123,8 @@ export function pendingStep(
     lastPolledAt: null,
     pollCount: 0,
     pollTimeoutAt: null,
+    pollSaid: null,
+    pollChanges: 0,
     lateResult: undefined,
     wait: null,
   }

@@ -40,6 +40,8 @@ export interface AttemptRecord {
   readonly durationMs: number | null
   /** Its call was for several jobs, and takes so many. Not stored. */
   readonly togetherMax?: number
+  /** A poll that changed nothing: the step counts it, and it leaves no row. */
+  readonly isFolded?: boolean
 }
 
 export interface JobRecord {
@@ -251,11 +253,21 @@ export class Draft {
 
   transitionStep(step: Step, event: StepEvent, because: string, change: Partial<Step> = {}): void {
     const from = step.status
+    this.#advance(step, event, change)
+    this.events.push(eventRecord('step', event, because, { step }, from, step.status))
+  }
+
+  /** A poll is sent, or said what the one before it said: the step counts it, and no event tells of it. */
+  countPoll(step: Step, event: 'repoll' | 'incomplete', change: Partial<Step>): void {
+    this.#advance(step, event, change)
+  }
+
+  #advance(step: Step, event: StepEvent, change: Partial<Step>): void {
+    const from = step.status
     this.#touch(step)
     Object.assign(step, change)
     step.status = statusAfter('step', event, from) as StepStatus
     if (isFailed(from) || isFailed(step.status)) this.failureChanges += 1
-    this.events.push(eventRecord('step', event, because, { step }, from, step.status))
   }
 
   transitionMember(

@@ -16,6 +16,8 @@ export function reopenStep(draft: Draft, step: Step, why: string): void {
     result: undefined,
     pollStartedAt: null,
     pollTimeoutAt: null,
+    pollSaid: null,
+    pollChanges: 0,
     lastPolledAt: null,
     pollCount: 0,
     lateResult: undefined,

@@ -62,6 +62,8 @@ function send(draft: Draft, step: Step, ofBatch: Variables): boolean {
     retryAfter: null,
     error: null,
     pollCount: 0,
+    pollSaid: null,
+    pollChanges: 0,
   })
   recordJob(draft, step, jobId)
   return true
@@ -95,17 +97,12 @@ function repoll(draft: Draft, step: Step): boolean {
   }
   const poll = step.pollCount + 1
   const jobId = jobIdOf({ ...nameOf(draft, step), poll })
-  draft.transitionStep(
-    step,
-    'repoll',
-    `poll ${poll}: the interval of ${step.definition.pollIntervalSec} s is over`,
-    {
-      jobId,
-      pollCount: poll,
-      lastPolledAt: draft.now,
-      deadlineAt: latestStart(draft, step),
-    },
-  )
+  draft.countPoll(step, 'repoll', {
+    jobId,
+    pollCount: poll,
+    lastPolledAt: draft.now,
+    deadlineAt: latestStart(draft, step),
+  })
   recordJob(draft, step, jobId)
   return true
 }

@@ -11,6 +11,7 @@ import type { AttemptRecord, Draft } from './draft.ts'
 import { failStep } from './fail.ts'
 import { heldSince } from './held.ts'
 import { queueNextAfter } from './next.ts'
+import { isUnchanged, saidIn } from './poll-answer.ts'
 
 const RETRY_JITTER = 0.1
 /** Unlimited doubling reaches a year after 19 retries of a minute. */
@@ -66,10 +67,7 @@ export function onResult(draft: Draft, step: Step, result: WorkerResult): void {
     settle(draft, step, outcome, { error: failure, pace: result })
     return (result.error?.isFinal ? giveUp : retryOrFail)(draft, step, failure)
   }
-  if (isIncomplete(result.result)) {
-    settle(draft, step, 'incomplete', { result: result.result, pace: result })
-    return keepPolling(draft, step, result.result)
-  }
+  if (isIncomplete(result.result)) return keepPolling(draft, step, result)
   settle(draft, step, 'succeeded', { result: payload, pace: result })
   succeed(draft, step, payload)
 }
@@ -135,10 +133,12 @@ function settle(
   {
     result,
     error,
+    isFolded = false,
     pace: { durationMs, togetherMax } = {},
   }: {
     result?: Json | undefined
     error?: string
+    isFolded?: boolean
     pace?: Pick<WorkerResult, 'durationMs' | 'togetherMax'>
   } = {},
 ): void {
@@ -155,6 +155,7 @@ function settle(
     // Foreign workers send fractions, and huge numbers when their clock jumped.
     durationMs: durationMs == null ? null : Math.min(Math.round(durationMs), DURATION_MS_MAX),
     ...(togetherMax ? { togetherMax } : {}),
+    ...(isFolded ? { isFolded } : {}),
   })
   draft.setWait(step, null)
   if (!WITHOUT_EFFECT.has(outcome)) draft.changeStep(step, { mayHaveEffect: true })
@@ -192,17 +193,28 @@ export function takeOutputs(draft: Draft, step: Step, payload: Json | undefined)
   }
 }
 
-/** The reason stays with the step: a person sees what it waits for, and what it waited for in vain. */
-function keepPolling(draft: Draft, step: Step, result: Json | undefined): void {
+/**
+ * The reason stays with the step: a person sees what it waits for, and what it waited for in vain. A poll that says what the one before it
+ * said is only counted.
+ */
+function keepPolling(draft: Draft, step: Step, answer: WorkerResult): void {
+  const { result } = answer
   const reason = reasonIn(result)
-  const startedAt = step.pollStartedAt ?? draft.now
-  const timeoutAt = step.pollTimeoutAt ?? draft.later(step.definition.pollTimeoutSec!)
-  draft.transitionStep(step, 'incomplete', notComplete(result), {
-    pollStartedAt: startedAt,
-    pollTimeoutAt: timeoutAt,
+  const pollSaid = saidIn(payloadOf(result), reason)
+  const isFolded = isUnchanged(step, pollSaid)
+  settle(draft, step, 'incomplete', { result, isFolded, pace: answer })
+  const change = {
+    pollStartedAt: step.pollStartedAt ?? draft.now,
+    pollTimeoutAt: step.pollTimeoutAt ?? draft.later(step.definition.pollTimeoutSec!),
     lastPolledAt: draft.now,
     error: reason === null ? null : shortened(reason),
-  })
+    pollSaid,
+  }
+  if (isFolded) draft.countPoll(step, 'incomplete', change)
+  else {
+    const pollChanges = step.pollChanges + 1
+    draft.transitionStep(step, 'incomplete', notComplete(result), { ...change, pollChanges })
+  }
   waitForPoll(draft, step)
 }
 

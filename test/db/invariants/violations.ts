@@ -26,6 +26,13 @@ const jobWait = (step: string) =>
    select s.id, s.batch_id, s.batch_member_id, s.worker_id, 'job', 1, w.since, w.wake_at, 'step-' || s.id
      from step_executions s join waits w on w.batch_member_id = s.batch_member_id and w.kind = 'job'
     where s.id = ${step}`
+/** A poll of gus that no answer came to, so many seconds after the batch was found. The step counts it, unless told otherwise. */
+const pollOfGus = (afterSec: number, counted = 1) =>
+  `update step_executions set poll_count = ${counted} where id = ${stepOf('gus', 'await')};
+   insert into attempts (step_id, batch_id, job_id, attempt, poll, worker_id, sent_at, settled_at, outcome)
+   select s.id, s.batch_id, 'step-' || s.id || '-poll-1', 0, 1, s.worker_id, b.detected_at + interval '${afterSec} s',
+          b.detected_at + interval '${afterSec} s', 'lost'
+     from step_executions s join batches b on b.id = s.batch_id where s.id = ${stepOf('gus', 'await')}`
 const deadLetter = (messageId: string, reason: string) =>
   `insert into dead_letters (topic, subscription, message_id, original_message_id, message_type, body, enqueued_at, expires_at,
                              delivery_count, reason, description, dead_lettered_at)
@@ -207,6 +214,11 @@ export const VIOLATIONS: readonly Violation[] = [
           select detected_at, 2, ${stepOf('gus', 'create')}, 'step', 'dispatch', 'timer', 'planted', 'step-1' from batches where id = 2`,
   },
   {
+    id: 'I10',
+    what: 'a poll sent after the cancel',
+    sql: `${eventOf('batch', 'cancel')}; ${pollOfGus(5)}`,
+  },
+  {
     id: 'I11',
     what: 'a failed member with open steps',
     sql: `update batch_members set status = 'failed', failed_at = added_at where id = ${idOf('eve')}`,
@@ -319,6 +331,11 @@ export const VIOLATIONS: readonly Violation[] = [
     sql: `update waits set job_id = 'step-999' where kind = 'job'`,
   },
   {
+    id: 'I17',
+    what: 'a poll that its step does not count',
+    sql: pollOfGus(5, 0),
+  },
+  {
     id: 'I18',
     what: 'a success without effect',
     sql: `update attempts set outcome = 'succeeded' where outcome = 'failed'`,
@@ -377,6 +394,16 @@ export const VIOLATIONS: readonly Violation[] = [
     id: 'I26',
     what: 'a job sent under a hold of the system',
     sql: `${eventOf('system', 'held')}; ${eventOf('step', 'dispatch')}`,
+  },
+  {
+    id: 'I26',
+    what: 'a poll sent under a hold',
+    sql: `${eventOf('batch', 'held')}; ${pollOfGus(5)}`,
+  },
+  {
+    id: 'I26',
+    what: 'a poll sent under a hold of the system',
+    sql: `${eventOf('system', 'held')}; ${pollOfGus(5)}`,
   },
   { id: 'I28', what: 'an event without a reason', sql: `update events set because = ' '` },
   { id: 'I28', what: 'an event without an actor', sql: `update events set actor = ''` },

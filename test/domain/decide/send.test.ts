@@ -345,7 +345,6 @@ table('a re-poll', [
     facts: POLL({}),
     decide: send(),
     records: {
-      events: ['step 12 repoll polling→polling: poll 3: the interval of 60 s is over'],
       jobs: ['step-12-retry-1-poll-3 Test-Thing {"sent":true} for 3600 s, begun by +7200'],
       waits: ['12 job +3720'],
     },
