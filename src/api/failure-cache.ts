@@ -3,7 +3,7 @@
 import type { Queryable } from '../db/db.ts'
 import type { BatchLine } from '../db/views/batches.ts'
 import { listFailures } from '../db/views/insight.ts'
-import { type Failure, type FailureGroup, FailureGroups } from '../domain/failures.ts'
+import { errorPattern, type Failure, type FailureGroup, FailureGroups } from '../domain/failures.ts'
 
 const FAILURES_PER_PAGE = 5_000
 export const FAILURES_MAX = 200_000
@@ -87,6 +87,28 @@ export class FailureCache {
       if (this.#entries.get(id) === entry) this.#entries.delete(id)
       throw error
     }
+  }
+}
+
+/** Members whose failed step belongs to a group. Read from the database: an action must not rest on a cache. */
+export async function membersOfGroup(
+  db: Queryable,
+  batchId: number,
+  { pattern, failedPhase, failedStep }: Omit<FailureKind, 'error'> & { readonly pattern: string },
+): Promise<number[]> {
+  const [phase, step] = [failedPhase, failedStep].map((text) => text?.toLowerCase())
+  const found = new Set<number>()
+  let after = 0
+  for (;;) {
+    const page = await listFailures(db, batchId, after, FAILURES_PER_PAGE)
+    for (const { memberId, phaseName, stepName, message } of page) {
+      const isThere =
+        (phase === undefined || phaseName?.toLowerCase() === phase) &&
+        (step === undefined || stepName.toLowerCase() === step)
+      if (memberId !== null && isThere && errorPattern(message) === pattern) found.add(memberId)
+    }
+    if (page.length < FAILURES_PER_PAGE) return [...found]
+    after = page.at(-1)!.stepId
   }
 }
 

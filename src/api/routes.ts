@@ -8,6 +8,7 @@ import { BATCH_ROUTES } from './routes/batches.ts'
 import { DATABASE_ROLE_ROUTES } from './routes/database-roles.ts'
 import { DEAD_LETTER_ROUTES } from './routes/dead-letters.ts'
 import { EVENT_ROUTES } from './routes/events.ts'
+import { FAILURE_ROUTES } from './routes/failures.ts'
 import { gridRoutes } from './routes/grid.ts'
 import { HOLD_ROUTES } from './routes/holds.ts'
 import { INSIGHT_ROUTES } from './routes/insight.ts'
@@ -51,6 +52,7 @@ export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Rou
     ...STATUS_ROUTES,
     ...nowRoutes(),
     ...INSIGHT_ROUTES,
+    ...FAILURE_ROUTES,
     ...gridRoutes(),
     ...MEMBER_DETAIL_ROUTES,
     ...TICK_ROUTES,

@@ -57,6 +57,8 @@ export interface FailureGroup {
   count: number
   firstSeenAt: Date
   lastSeenAt: Date
+  /** How many in each hour, by its start in milliseconds; the latest hours only. */
+  readonly perHour: Map<number, number>
   /** The first members, up to `PEOPLE_KEPT_MAX`; people are named by them. */
   memberIds: number[]
   /** The newest message. */
@@ -65,6 +67,15 @@ export interface FailureGroup {
 
 /** Enough to recognise a failure by; the members' list has all. */
 export const PEOPLE_KEPT_MAX = 3
+
+const HOUR_MS = 3_600_000
+const HOURS_KEPT_MAX = 48
+
+function countHour(perHour: Map<number, number>, at: Date, count = 1): void {
+  const hour = Math.floor(+at / HOUR_MS) * HOUR_MS
+  perHour.set(hour, (perHour.get(hour) ?? 0) + count)
+  if (perHour.size > HOURS_KEPT_MAX) perHour.delete(Math.min(...perHour.keys()))
+}
 
 /** Groups failures page by page: memory grows with the groups, not with the failures. */
 export class FailureGroups {
@@ -79,12 +90,14 @@ export class FailureGroups {
     const group = this.#groups.get(key)
     if (!group) {
       const memberIds = memberId === null ? [] : [memberId]
-      const seen = { firstSeenAt: at, lastSeenAt: at, memberIds }
+      const seen = { firstSeenAt: at, lastSeenAt: at, memberIds, perHour: new Map() }
+      countHour(seen.perHour, at)
       const place = { kind, phaseName, stepName }
       this.#groups.set(key, { pattern, ...place, count: 1, ...seen, sample })
       return
     }
     group.count += 1
+    countHour(group.perHour, at)
     const { memberIds } = group
     const isNew = memberId !== null && !memberIds.includes(memberId)
     if (isNew && memberIds.length < PEOPLE_KEPT_MAX) memberIds.push(memberId)
@@ -106,6 +119,53 @@ export class FailureGroups {
   largest(most: number): FailureGroup[] {
     return [...this.#groups.values()].sort((a, b) => b.count - a.count).slice(0, most)
   }
+}
+
+export interface GroupOfBatches extends Omit<FailureGroup, 'memberIds' | 'sample'> {
+  readonly runbookName: string
+  readonly batches: { readonly batchId: number; readonly count: number }[]
+  /** The newest message, with its batch. */
+  sample: FailureGroup['sample'] & { readonly batchId: number }
+}
+
+export interface FailuresOfBatch {
+  readonly batchId: number
+  readonly runbookName: string
+  readonly groups: readonly FailureGroup[]
+}
+
+/** The same failure in several batches of a runbook as one group, the largest first. */
+export function groupOverBatches(all: readonly FailuresOfBatch[]): GroupOfBatches[] {
+  const found = new Map<string, GroupOfBatches>()
+  for (const { batchId, runbookName, groups } of all) {
+    for (const { memberIds: _, ...group } of groups) {
+      const { kind, phaseName, stepName, pattern, sample, count } = group
+      const key = JSON.stringify([runbookName, kind, phaseName, stepName, pattern])
+      const together = found.get(key)
+      if (together) {
+        addGroup(together, group, batchId)
+        continue
+      }
+      const perHour = new Map(group.perHour)
+      const batches = [{ batchId, count }]
+      found.set(key, { ...group, runbookName, perHour, batches, sample: { ...sample, batchId } })
+    }
+  }
+  return [...found.values()].sort((a, b) => b.count - a.count)
+}
+
+function addGroup(
+  together: GroupOfBatches,
+  { count, firstSeenAt, lastSeenAt, perHour, sample }: Omit<FailureGroup, 'memberIds'>,
+  batchId: number,
+): void {
+  together.count += count
+  together.batches.push({ batchId, count })
+  for (const [hour, many] of perHour) countHour(together.perHour, new Date(hour), many)
+  if (firstSeenAt < together.firstSeenAt) together.firstSeenAt = firstSeenAt
+  if (lastSeenAt <= together.lastSeenAt) return
+  together.lastSeenAt = lastSeenAt
+  together.sample = { ...sample, batchId }
 }
 
 type GroupPlace = Pick<FailureGroup, 'kind' | 'phaseName' | 'stepName' | 'pattern' | 'sample'>

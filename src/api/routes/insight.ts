@@ -154,7 +154,7 @@ const failuresRoute = read({
       }),
     )
     const named = groups.map((group, at) => {
-      const { memberIds, ...shown } = group
+      const { memberIds, perHour: _, ...shown } = group
       const people = memberIds.map((memberId) => keys.get(memberId)!)
       const list = listCommand(batchId, group, flagsOf(group).flags)
       const meaning = meaningOf(group.sample.message)

@@ -21,6 +21,7 @@ import {
 import { moveMembers } from '../../engine/moves.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { loadBatchState } from '../batch-state.ts'
+import { membersOfGroup } from '../failure-cache.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { requireEtag } from '../http/etag.ts'
 import { change, type Route, type RouteRequest } from '../route.ts'
@@ -60,11 +61,21 @@ const selection = z
     failedPhase: nameText.optional(),
     failedStep: nameText.optional(),
     error: searchText.optional().meta({ description: 'Part of the error message.' }),
+    pattern: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .optional()
+      .meta({ description: 'The `pattern` of a failure group: all members of the group.' }),
   })
   .refine(
     ({ all, ...filters }) =>
       (all === true) !== Object.values(filters).some((value) => value !== undefined),
-    'must be either {"all": true} or at least one of ids, keys, failedPhase, failedStep, error',
+    'must be either {"all": true} or at least one of ids, keys, failedPhase, failedStep, error, pattern',
+  )
+  .refine(
+    ({ pattern, ids, keys }) => pattern === undefined || (ids ?? keys) === undefined,
+    'must have either pattern or ids and keys',
   )
   .meta({ id: 'Selection' })
 
@@ -142,9 +153,13 @@ async function forMembers<Body>(
   const { select, expectedCount, reason: why, allOrNothing, dryRun } = body
   const { etag } = await loadBatchState(engine.db, batchId)
   requireEtag(ifMatch, etag, `Batch ${batchId}`)
-  const { all: _, ...filter } = select
+  const { all: _, pattern, ...filter } = select
   const isNamed = filter.ids !== undefined || filter.keys !== undefined
-  const covered: MemberFilter = isNamed ? filter : { ...filter, status: [...applicable] }
+  const group =
+    pattern !== undefined && (await membersOfGroup(engine.db, batchId, { ...filter, pattern }))
+  const covered: MemberFilter = isNamed
+    ? filter
+    : { ...filter, status: [...applicable], ...(group && { ids: group }) }
   const selected = await selectMembers(engine.db, batchId, covered, SELECTED_MAX)
   requireExpected(selected, filter, expectedCount, batchId)
   const first = dryRun || allOrNothing ? await runChunks(request, selected, true, run) : null

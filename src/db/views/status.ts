@@ -73,11 +73,13 @@ export function listFailedBatches(
   db: Queryable,
   since: Date,
   limit: number,
+  runbookName?: string,
 ): Promise<FailedBatch[]> {
   return db.query<FailedBatch>(
     `select id, failure_revision as "failureRevision", runbook_name as "runbookName", members_failed as "membersFailed"
-       from batches where (members_failed > 0 or failed_in_init) and (ended_at is null or ended_at >= $1) order by id desc limit $2`,
-    [since, limit],
+       from batches where (members_failed > 0 or failed_in_init) and (ended_at is null or ended_at >= $1)
+        and ($3::text is null or runbook_name = lower($3)) order by id desc limit $2`,
+    [since, limit, runbookName ?? null],
   )
 }
 

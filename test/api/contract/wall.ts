@@ -111,5 +111,69 @@ export function wallContract(): void {
       ])
       assert.doesNotMatch(JSON.stringify(counted), /user|contoso/)
     })
+
+    it('group failures over batches, and a group is a selection', async () => {
+      const members = ['user1@contoso.example', 'user9@contoso.example', 'full@contoso.example']
+      const answer = api.world.answer
+      api.world.answer = ({ parameters }) => {
+        const upn = String(parameters.Upn)
+        if (upn.startsWith('full')) return { fail: 'no licence is left' }
+        return { fail: `${upn} is full` }
+      }
+      await api.world.batch(
+        'plain',
+        members.map((key) => ({ key, data: { Upn: key } })),
+        { startsInMin: 120 },
+      )
+      await api.world.settle()
+      api.world.answer = answer
+      interface Failures {
+        isComplete: boolean
+        groups: {
+          pattern: string
+          count: number
+          batches: { batchId: number; count: number }[]
+          perHour: { count: number }[]
+          sample: { batchId: number }
+        }[]
+      }
+      const { body } = await api.call<Failures>('GET', '/api/failures')
+      assert.equal(body.isComplete, true)
+      const shown = body.groups.map(({ pattern, count, batches, perHour }) => ({
+        pattern,
+        count,
+        batches: batches.map(({ batchId, count: many }) => [batchId, many]),
+        perHour: perHour.map((hour) => hour.count),
+      }))
+      const full = '<address> is full (TestError)'
+      assert.deepEqual(shown, [
+        {
+          pattern: full,
+          count: 5,
+          batches: [
+            [2, 2],
+            [1, 3],
+          ],
+          perHour: [5],
+        },
+        { pattern: 'no licence is left (TestError)', count: 1, batches: [[2, 1]], perHour: [1] },
+      ])
+      assert.deepEqual(
+        (await api.call<Failures>('GET', '/api/failures?runbook=wave')).body.groups,
+        [],
+      )
+      const retry = (select: object) =>
+        api.call<{ done: { memberKey: string }[] }>('POST', '/api/batches/2/members/retry', {
+          body: { select, reason: 'more room', dryRun: true },
+        })
+      const { done } = (await retry({ pattern: full, failedStep: 'create' })).body
+      assert.deepEqual(done.map(({ memberKey }) => memberKey).toSorted(), members.slice(0, 2))
+      assert.deepEqual((await retry({ pattern: full, failedStep: 'switch' })).body.done, [])
+      assert.deepEqual((await retry({ pattern: 'something else' })).body.done, [])
+      const both = { select: { pattern: full, keys: ['a'] }, reason: 'x' }
+      await api.refused(400, 'REQUEST_INVALID', 'POST', '/api/batches/2/members/retry', {
+        body: both,
+      })
+    })
   })
 }

@@ -1,0 +1,97 @@
+// Failures over all batches: the same failure of several batches is one group, so that it is understood once and repaired everywhere.
+import { z } from 'zod'
+import { listFailedBatches } from '../../db/views/status.ts'
+import { meaningOf } from '../../domain/error-meanings/meaning-of.ts'
+import {
+  type FailuresOfBatch,
+  type GroupOfBatches,
+  groupOverBatches,
+} from '../../domain/failures.ts'
+import { errorMeaning, STEP_KINDS } from '../batch-shapes.ts'
+import { GROUPS_LISTED_MAX } from '../failure-cache.ts'
+import { type Route, read } from '../route.ts'
+import { dateTime, instant, nameText, nullableText, wholeCount } from '../shapes.ts'
+import { NEWS_MS } from './status.ts'
+
+const BATCHES_MAX = 50
+
+const group = z
+  .strictObject({
+    pattern: z.string().meta({
+      description: 'The message without ids, times, numbers and addresses; selects the members.',
+    }),
+    kind: z.enum(STEP_KINDS),
+    runbookName: z.string(),
+    phaseName: nullableText,
+    stepName: z.string(),
+    count: wholeCount,
+    batches: z.array(z.strictObject({ batchId: z.int(), count: wholeCount })),
+    firstSeenAt: dateTime,
+    lastSeenAt: dateTime,
+    perHour: z
+      .array(z.strictObject({ from: dateTime, count: wholeCount }))
+      .meta({ description: 'The trend: the latest hours that had any.' }),
+    sample: z.strictObject({
+      batchId: z.int(),
+      stepId: z.int(),
+      memberId: z.int().nullable(),
+      message: z.string(),
+    }),
+    meaning: errorMeaning.nullable(),
+  })
+  .meta({ id: 'FailureGroupOfBatches' })
+
+const failuresRoute = read({
+  method: 'GET',
+  path: '/api/failures',
+  operation: 'listFailures',
+  tag: 'service',
+  summary: 'List failures over all batches, the same failure as one group',
+  about:
+    'Of batches that run, or ended in the last 24 hours. `select: {"pattern": …}` applies an action to everybody of a group in a batch.',
+  rule: 'reader',
+  isPersonal: true,
+  query: z.strictObject({
+    runbook: nameText.optional(),
+    endedSince: instant
+      .optional()
+      .meta({ description: 'Include batches that ended since then; by default 24 hours.' }),
+  }),
+  answers: {
+    200: z
+      .strictObject({
+        batchCount: wholeCount.meta({ description: 'Batches with failures that were read.' }),
+        isComplete: z.boolean().meta({
+          description: `False when there are more than ${BATCHES_MAX} batches or ${GROUPS_LISTED_MAX} groups.`,
+        }),
+        groups: z.array(group).meta({ description: 'The largest first.' }),
+      })
+      .meta({ id: 'FailuresOfBatches' }),
+  },
+  handle: async ({ engine: { db }, services: { failureCache }, query, now }) => {
+    const { runbook, endedSince = new Date(+now - NEWS_MS) } = query
+    const found = await listFailedBatches(db, endedSince, BATCHES_MAX + 1, runbook)
+    const batches = found.slice(0, BATCHES_MAX)
+    const failures: FailuresOfBatch[] = []
+    let isComplete = found.length <= BATCHES_MAX
+    for (const batch of batches) {
+      const { groups, ...grouped } = await failureCache.groups(db, batch)
+      isComplete &&= grouped.isComplete && grouped.groupCount === groups.length
+      failures.push({ batchId: batch.id, runbookName: batch.runbookName, groups })
+    }
+    const groups = groupOverBatches(failures)
+    isComplete &&= groups.length <= GROUPS_LISTED_MAX
+    const shown = groups.slice(0, GROUPS_LISTED_MAX).map(shownGroup)
+    return { status: 200, body: { batchCount: batches.length, isComplete, groups: shown } }
+  },
+})
+
+const shownGroup = ({ perHour, ...rest }: GroupOfBatches): z.input<typeof group> => ({
+  ...rest,
+  perHour: [...perHour]
+    .sort(([a], [b]) => a - b)
+    .map(([from, count]) => ({ from: new Date(from), count })),
+  meaning: meaningOf(rest.sample.message),
+})
+
+export const FAILURE_ROUTES: readonly Route[] = [failuresRoute]
