@@ -1,8 +1,8 @@
-// Writes the mid-flight database of this release (version of package.json) to test/fixtures/releases, as a part of releasing:
+// Writes the mid-flight database and the messages of this release (version of package.json) to test/fixtures/releases, as a part of releasing:
 // `node scripts/run.mjs scripts/release-fixture.ts`. Until a release is out its fixture may be written again; afterwards never.
 import { readFileSync } from 'node:fs'
 import { openTestPglite } from '../test/databases.ts'
-import { writeFixture } from '../test/releases/fixture.ts'
+import { writeFixture, writeMessages } from '../test/releases/fixture.ts'
 import { reachMidFlight } from '../test/releases/mid-flight.ts'
 import { openWorld } from '../test/scenarios/world.ts'
 
@@ -11,4 +11,4 @@ const world = await openWorld({ database: await openTestPglite() })
 await reachMidFlight(world)
 const file = await writeFixture(world.db, version, world.clock.now())
 await world.close()
-console.log(`Wrote ${file}`)
+console.log(`Wrote ${file} and ${writeMessages(version)}`)

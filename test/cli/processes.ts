@@ -35,8 +35,10 @@ export function start(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   cwd = ROOT,
+  /** Of another copy of the program. */
+  root = ROOT,
 ): Started {
-  const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), ...args], {
+  const child = spawn(process.execPath, [join(root, 'src/main.ts'), ...args], {
     cwd,
     env: { ...OWN, PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, ...env },
   })

@@ -1,10 +1,14 @@
-// Fixtures of releases: every row of a database in mid-flight as JSON, its time, and the migrations of the release with their hashes.
+// Fixtures of releases: every row of a database in mid-flight as JSON, its time, and the migrations of the release with their hashes;
+// every message as the release wrote it, and a job that it signed.
 import { createHash } from 'node:crypto'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Db, Queryable, Tx } from '../../src/db/db.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { migrationsOnDisk } from '../../src/db/migration-files.ts'
+import { MESSAGE_TYPES, writeMessage } from '../../src/domain/messages.ts'
+import { JobKeys } from '../../src/job-keys.ts'
+import { BODIES } from '../domain/message-bodies.ts'
 
 const FOLDER = join(import.meta.dirname, '../fixtures/releases')
 
@@ -20,6 +24,41 @@ export const listFixtures = (): ReleaseFixture[] =>
   globSync(join(FOLDER, '*/mid-flight.json'))
     .sort()
     .map((file) => JSON.parse(readFileSync(file, 'utf8')))
+
+/** The texts of one release. Its processes may send them to those of the next. */
+export interface ReleaseMessages {
+  readonly release: string
+  /** The key that signed the job: of this fixture only. */
+  readonly jobKey: string
+  readonly signedJob: string
+  readonly messages: Readonly<Record<string, string>>
+}
+
+export const listMessageFixtures = (): ReleaseMessages[] =>
+  globSync(join(FOLDER, '*/messages.json'))
+    .sort()
+    .map((file) => JSON.parse(readFileSync(file, 'utf8')))
+
+/** Returns the file. */
+export function writeMessages(release: string): string {
+  const file = join(FOLDER, release, 'messages.json')
+  const key = Buffer.alloc(32, 7)
+  const messages = Object.fromEntries(
+    MESSAGE_TYPES.map((type) => {
+      const written = writeMessage(type, BODIES[type])
+      if (!written.ok) throw new Error(written.reason)
+      return [type, written.text]
+    }),
+  )
+  const fixture: ReleaseMessages = {
+    release,
+    jobKey: key.toString('base64'),
+    signedJob: new JobKeys([key]).sign(messages['worker-job']!),
+    messages,
+  }
+  writeFileSync(file, `${JSON.stringify(fixture, null, 1)}\n`)
+  return file
+}
 
 /** SHA-256 of every migration, by file. */
 export const migrationHashes = (): Record<string, string> =>
