@@ -2,7 +2,7 @@
 // src/domain/; `npm run docs` writes them, test/domain/runbook/docs.test.ts compares them.
 import { LINT_RULES } from '../src/domain/runbook/lint/lint-rules.ts'
 import { PROBLEMS } from '../src/domain/runbook/problems.ts'
-import { runbookSchema } from '../src/domain/runbook/schema.ts'
+import { runbookSchema, SCHEMA_CATALOGUE_ENTRY } from '../src/domain/runbook/schema.ts'
 import { RUNBOOK_SHAPE, type RunbookField, type Shape } from '../src/domain/runbook/shape.ts'
 import { type GeneratedDocument, markdownTable } from './docs.ts'
 
@@ -10,11 +10,16 @@ export const RUNBOOK_DOCUMENTS: readonly GeneratedDocument[] = [
   { file: 'docs/runbook.md', section: 'keys', render: renderKeys },
   { file: 'docs/runbook.md', section: 'problems', render: renderProblems },
   { file: 'docs/runbook.schema.json', render: renderSchema },
+  { file: 'docs/schemastore-entry.json', render: renderSchemaEntry },
   { file: 'docs/lint.md', section: 'rules', render: renderLintRules },
 ]
 
 function renderSchema(): string {
   return `${JSON.stringify(runbookSchema(), null, 2)}\n`
+}
+
+function renderSchemaEntry(): string {
+  return `${JSON.stringify(SCHEMA_CATALOGUE_ENTRY, null, 2)}\n`
 }
 
 function renderProblems(): string {

@@ -30,9 +30,9 @@ describe('runbook init', () => {
     assert.equal(exit, EXIT.ok)
     assert.match(
       out,
-      /^Wrote wave\.yaml and wave\.csv\.\nNext: matoolkit runbook rehearse wave\.yaml\n$/,
+      /^Wrote wave\.runbook\.yaml and wave\.csv\.\nNext: matoolkit runbook rehearse wave\.runbook\.yaml\n$/,
     )
-    const [yaml, csv] = ['wave.yaml', 'wave.csv'].map((file) => readFileSync(file, 'utf8'))
+    const [yaml, csv] = ['wave.runbook.yaml', 'wave.csv'].map((file) => readFileSync(file, 'utf8'))
     const report = await rehearseText(yaml!, csv!)
     assert.deepEqual([report.verdict, report.reasons, report.warnings], ['ready', [], []])
     assert.deepEqual(report.members, { total: 2, passed: 2, failed: 0, removed: 0 })
@@ -46,7 +46,7 @@ describe('runbook init', () => {
     const kept = readFileSync('wave.csv', 'utf8')
     const again = await init('wave', '--to', 'other.example')
     assert.notEqual(again.exit, EXIT.ok)
-    assert.match(again.err, /wave\.yaml.*exists/)
+    assert.match(again.err, /wave\.runbook\.yaml.*exists/)
     assert.equal(readFileSync('wave.csv', 'utf8'), kept)
     assert.match((await init('a b')).err, /"a b" is not a valid name/)
     assert.match((await init('wave', '--to', 'contoso')).err, /"contoso" is not a domain/)

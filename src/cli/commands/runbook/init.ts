@@ -23,7 +23,7 @@ export async function initRunbook(name: string, flags: InitFlags, io: Io): Promi
   for (const domain of [flags.from, flags.to])
     if (!DOMAIN.test(domain))
       throw usageError(`"${domain}" is not a domain. Use one such as contoso.com.`)
-  const [yaml, csv] = [`${name}.yaml`, `${name}.csv`]
+  const [yaml, csv] = [`${name}.runbook.yaml`, `${name}.csv`]
   const mayReplace = flags.force === true
   for (const file of [yaml, csv]) requireReplaceable(file, mayReplace)
   await writeNewFile(csv, starterMembers(flags, io.now()), mayReplace)
@@ -48,8 +48,8 @@ function starterMembers({ from, to }: InitFlags, now: Date): string {
 const workerOf = (domain: string): string => `${domain.split('.')[0]!.toLowerCase()}-worker`
 
 function starterRunbook(name: string, { from, to }: InitFlags): string {
-  return `# Moves people from ${from} to ${to}. Check it with "matoolkit runbook validate ${name}.yaml", rehearse it with
-# "matoolkit runbook rehearse ${name}.yaml", then publish it. docs/runbook.md explains every key, docs/functions.md every function.
+  return `# Moves people from ${from} to ${to}. Check it with "matoolkit runbook validate ${name}.runbook.yaml", rehearse it with
+# "matoolkit runbook rehearse ${name}.runbook.yaml", then publish it. docs/runbook.md explains every key, docs/functions.md every function.
 name: ${name}
 description: Gives people of ${from} accounts in ${to}.
 

@@ -179,7 +179,8 @@ Examples:
   $ matoolkit runbook validate runbooks/*.yaml --output sarif > runbooks.sarif`
 
 const INIT_HELP = `
-Writes <name>.yaml and <name>.csv into this folder. Both are valid, and "runbook rehearse" takes them as they are.
+Writes <name>.runbook.yaml and <name>.csv into this folder. Both are valid, and "runbook rehearse" takes them as they are. Editors know
+files called *.runbook.yaml (docs/runbook.md).
 
 Examples:
   $ matoolkit runbook init wave --from fabrikam.com --to contoso.com
