@@ -67,6 +67,11 @@ function renderFunction(definition: WorkerFunction): string {
       ? []
       : [`At once: up to ${rest.togetherMax.toLocaleString('en')} people in one call`]),
     `Undo: ${undo}`,
+    ...(rest.isSensitive
+      ? [
+          'People with [admin roles](#people-with-admin-roles): the app needs a higher role than theirs',
+        ]
+      : []),
     ...(rest.isBeta
       ? ['Beta: Microsoft may change the calls it uses, and does not support them in production']
       : []),

@@ -78,6 +78,8 @@ const userSchema = z.strictObject({
   /** All other writable directory properties. */
   attributes: z.record(z.string(), json).default({}),
   managerId: guid.nullable().default(null),
+  /** Admin roles by name: an app needs a higher one to change the account. */
+  directoryRoles: z.array(z.string()).default([]),
   assignedLicenses: z
     .array(
       z.strictObject({
@@ -289,6 +291,8 @@ const tenantSchema = z.strictObject({
   oneDriveMoves: z.array(oneDriveMoveSchema).default([]),
   /** Only members of this group may be moved to another tenant; null allows everybody. */
   moveScopeGroupId: guid.nullable().default(null),
+  /** Of the default outbound spam policy; what Automatic means differs by tenant (Set-HostedOutboundSpamFilterPolicy). */
+  autoForwardingMode: z.enum(['Automatic', 'On', 'Off']).default('Automatic'),
 })
 
 export const seedSchema = z.strictObject({ tenants: z.array(tenantSchema).min(1).max(TENANTS_MAX) })

@@ -11,6 +11,17 @@ import type { Application, CLOUDS } from './state.ts'
 import type { SandboxTenant } from './tenant.ts'
 import type { World } from './world.ts'
 
+/** Templates of directory roles ("Microsoft Entra built-in roles", learn.microsoft.com). */
+const ROLE_IDS: Readonly<Record<string, string>> = {
+  'Exchange Administrator': '29232cdf-9323-42fd-ade2-1d097af3e4de',
+  'Exchange Recipient Administrator': '31392ffb-586c-42d1-9346-e59415a2cc4e',
+  'Global Administrator': '62e90394-69f5-4237-9190-012177145e10',
+  'Privileged Authentication Administrator': '7be44c8a-adaf-4e2a-84d6-ab2649e08a13',
+  'User Administrator': 'fe930be7-5e62-47db-91af-98c3a49a38b1',
+}
+const roleIdsOf = (names: readonly string[]): string[] =>
+  names.flatMap((name) => ROLE_IDS[name] ?? [])
+
 export type TokenAudience = 'graph' | 'exchange'
 
 type Cloud = (typeof CLOUDS)[number]
@@ -165,6 +176,7 @@ export class TokenService {
       // Makes two tokens of the same second differ.
       uti: guidOf('token', this.#issued),
       roles: application.roles ?? EVERY_ROLE,
+      wids: roleIdsOf(application.directoryRoles),
     }
     const signed = `${base64({ typ: 'JWT', alg: 'HS256' })}.${base64(claims)}`
     const access_token = `${signed}.${this.#signature(signed)}`

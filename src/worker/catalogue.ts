@@ -45,6 +45,8 @@ export interface FunctionDefinition<Params, Result extends Json> {
   readonly isBeta?: true
   /** What it does is lost for good: `runbook validate` wants a hold point before it. */
   readonly isIrreversible?: true
+  /** Changes what Microsoft guards on people with admin roles: for those the app needs a higher role itself. */
+  readonly isSensitive?: true
   /** Returns the result that the runbook sees. Throwing fails the job, with the message as the reason people read. */
   run(call: FunctionCall<Params>): Promise<Result>
   /** Jobs that share a key are done in one go. Only for a function that is idempotent. */

@@ -26,6 +26,8 @@ export interface FunctionReference {
   readonly undo: string | null
   /** Microsoft may change the calls it uses. */
   readonly isBeta: boolean
+  /** For people with admin roles the app needs a higher role itself. */
+  readonly isSensitive: boolean
 }
 
 export function functionReferenceOf(definition: WorkerFunction): FunctionReference {
@@ -45,6 +47,7 @@ export function functionReferenceOf(definition: WorkerFunction): FunctionReferen
     togetherMax: definition.together?.limit ?? null,
     undo: definition.undo,
     isBeta: definition.isBeta ?? false,
+    isSensitive: definition.isSensitive ?? false,
   }
 }
 

@@ -5,6 +5,8 @@ import type { WorkerFunction } from './catalogue.ts'
 
 /** Null: the token does not show its rights. */
 export interface GrantedRights {
+  /** Directory roles by the id of their template; null when the token does not show them. */
+  readonly directoryRoles?: readonly string[] | null
   readonly graph: readonly string[] | null
   readonly exchange: readonly string[] | null
 }
@@ -18,6 +20,26 @@ export function rightsIn(token: string): readonly string[] | null {
     return null
   }
 }
+
+/** The directory roles of an app (`wids`, "Access token claims reference"; for apps observed, not documented). */
+export function directoryRolesIn(token: string): readonly string[] | null {
+  try {
+    const { wids } = decodeJwt(token)
+    return Array.isArray(wids) ? wids.map(String) : null
+  } catch {
+    return null
+  }
+}
+
+/** Templates of the roles that may do anything to everybody ("Microsoft Entra built-in roles"). */
+const OVER_ADMINISTRATORS = [
+  '62e90394-69f5-4237-9190-012177145e10',
+  '7be44c8a-adaf-4e2a-84d6-ab2649e08a13',
+]
+
+/** Whether the app may change people with any admin role; null when the token does not tell. */
+export const mayChangeAdministrators = ({ directoryRoles }: GrantedRights): boolean | null =>
+  directoryRoles?.some((id) => OVER_ADMINISTRATORS.includes(id.toLowerCase())) ?? null
 
 const DIRECTORY = ['Directory.Read.All', 'Directory.ReadWrite.All'] as const
 

@@ -10,7 +10,7 @@ import { isMoveLicence } from './functions/move-gaps.ts'
 import { isSameText } from './functions/parameters.ts'
 import { ApiError } from './m365/api.ts'
 import type { ConnectedTenant } from './m365/connect.ts'
-import { missingRights } from './rights.ts'
+import { mayChangeAdministrators, missingRights } from './rights.ts'
 
 export interface TenantCheck {
   readonly name: string
@@ -55,6 +55,7 @@ export async function checkTenant(ask: Ask): Promise<TenantCheck[]> {
     ...signIn,
     ...exchange,
     ...(canAsk ? await checked('domains', () => domainChecks(ask)) : []),
+    ...(canAsk ? await checked('forwarding', () => forwardingChecks(ask)) : []),
     ...(canAsk && side ? await checked('organisation relationship', () => relationships(ask)) : []),
     ...(canAsk && side === 'target'
       ? await checked('migration endpoint', () => endpoints(ask))
@@ -79,7 +80,8 @@ async function signInChecks({ tenant, plan }: Ask): Promise<TenantCheck[]> {
   try {
     const rights = await tenant.signIn()
     const signedIn = { name, ...ok(`the app signs in to ${tenant.organization}`) }
-    return [signedIn, ...rightChecks(plan.functions, rights)]
+    const over = administratorChecks(plan.functions, rights)
+    return [signedIn, ...rightChecks(plan.functions, rights), ...over]
   } catch (error) {
     const advice =
       'Check MATOOLKIT_TENANT_ID, MATOOLKIT_APP_ID and the credential; see docs/worker.md.'
@@ -111,6 +113,39 @@ function rightChecks(
       `Add the application permission ${right} to the app and grant admin consent.`,
     ),
   }))
+}
+
+/** Not a fault: most apps should not have such a role. Source: "Who can perform sensitive actions" (learn.microsoft.com/graph/api/resources/users). */
+function administratorChecks(
+  functions: readonly WorkerFunction[],
+  rights: Awaited<ReturnType<ConnectedTenant['signIn']>>,
+): TenantCheck[] {
+  const guarded = functions.filter(({ isSensitive }) => isSensitive).map(({ name }) => name)
+  const may = mayChangeAdministrators(rights)
+  if (guarded.length === 0 || may === null) return []
+  const about = may
+    ? 'the app may change people with admin roles'
+    : `${some(guarded)} fail with 403 for people with admin roles: change those by hand, or assign Privileged Authentication Administrator to the app`
+  return [{ name: 'administrators', ...ok(about) }]
+}
+
+const FORWARDING = 'Set-ExchangeForwarding'
+
+/** Source: Set-HostedOutboundSpamFilterPolicy, AutoForwardingMode. */
+async function forwardingChecks({ tenant, plan, signal }: Ask): Promise<TenantCheck[]> {
+  if (!plan.functions.some(({ name }) => name === FORWARDING)) return []
+  const found = await tenant.exchange.run('Get-HostedOutboundSpamFilterPolicy', {}, { signal })
+  const modes = found.map((one) => textOf(one.AutoForwardingMode))
+  const about = `forwarding to others: ${found.map((one, at) => `${textOf(one.Name)} ${modes[at]}`).join(', ')}`
+  const advice =
+    'For the people who move, make an outbound spam policy with AutoForwardingMode On; else each forwarded mail bounces with 550 5.7.520.'
+  const has = (mode: string) => modes.some((one) => isSameText(one, mode))
+  const line = has('On')
+    ? ok(about)
+    : has('Automatic')
+      ? warning(`${about}, which means Off in most tenants`, advice)
+      : failed(about, advice)
+  return [{ name: 'forwarding', ...line }]
 }
 
 const ADMINISTRATOR = 'Exchange Administrator'

@@ -122,7 +122,9 @@ describe('matoolkit tenant check', () => {
 
   it('asks only about what is used: nothing of mailbox moves without a side', async () => {
     const { lines } = await check(both(), { people: 5 })
-    assert.deepEqual(Object.keys(lines), ['sign-in', 'permissions', 'Exchange role', 'domains'])
+    assert.deepEqual(Object.keys(lines), [
+      ...['sign-in', 'permissions', 'administrators', 'Exchange role', 'domains', 'forwarding'],
+    ])
   })
 
   it('ends at a sign-in that is refused', async () => {
@@ -153,6 +155,30 @@ describe('matoolkit tenant check', () => {
       assert.equal(exit, EXIT.failed)
       assert.match(lines['Exchange role']!, new RegExp(`Assign the Entra role ${role}`))
       assert.equal(lines.domains, undefined)
+    }
+  })
+})
+
+describe('matoolkit tenant check, what a tenant guards', () => {
+  it('says who may change administrators', async () => {
+    const without = await check(both(), {})
+    assert.match(
+      without.lines.administrators!,
+      /^ok \| .*EntraUser.* fail with 403 .*assign Privileged Authentication Administrator/,
+    )
+    const directoryRoles = ['Exchange Administrator', 'Privileged Authentication Administrator']
+    const { lines } = await check(both({ applications: app({ directoryRoles }) }), {})
+    assert.equal(lines.administrators, 'ok | the app may change people with admin roles')
+  })
+
+  it('says whether mail may be forwarded to others', async () => {
+    for (const [autoForwardingMode, says] of [
+      ['On', /^ok \| .*Default On$/],
+      ['Automatic', /^warning .*means Off in most tenants.*AutoForwardingMode On/],
+      ['Off', /^failed .*Default Off \| .*550 5\.7\.520/],
+    ] as const) {
+      const { lines } = await check(both({ autoForwardingMode }), {})
+      assert.match(lines.forwarding!, says)
     }
   })
 })

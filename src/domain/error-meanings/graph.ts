@@ -18,11 +18,12 @@ const ACCESS: readonly ErrorEntry[] = [
     when: code(/^Authorization_RequestDenied$/),
     example:
       'Microsoft Graph returned 403 Authorization_RequestDenied: Insufficient privileges to complete the operation.',
-    means: 'The app lacks a Graph permission or a directory role for this call.',
+    means:
+      'The app lacks a Graph permission for this call, or the person has an admin role, and the app no higher one.',
     actor: 'tenant_administrator',
-    todo: 'Grant the permission that `matoolkit function show` lists and give admin consent; for people with admin roles the app needs a role too.',
+    todo: 'Grant the permission that `matoolkit function show` lists and give admin consent. If only people with admin roles fail, change them by hand, or assign the role Privileged Authentication Administrator to the app (User Administrator for lesser roles).',
     retry: 'after_fix',
-    source: AUTH,
+    source: `${AUTH}, learn.microsoft.com/graph/api/resources/users#who-can-perform-sensitive-actions`,
   },
   {
     id: 'graph-app-unknown',

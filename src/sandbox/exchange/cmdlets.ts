@@ -242,6 +242,13 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
       'Returns the organisation relationships: those of the seed, or else those that its migration endpoints need. A mailbox move needs `Inbound` at the target and `RemoteOutbound` with an app at the source.',
     run: moveSetup.getRelationships,
   },
+  'Get-HostedOutboundSpamFilterPolicy': {
+    parameters: ['Identity'],
+    isAdministrators: true,
+    about:
+      'Returns the default outbound spam policy with `AutoForwardingMode`, the `autoForwardingMode` of the seed.',
+    run: moveSetup.getOutboundPolicies,
+  },
   'Get-AcceptedDomain': {
     parameters: FOUND,
     about: 'Returns the domains of the tenant.',

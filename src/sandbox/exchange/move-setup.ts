@@ -1,4 +1,5 @@
-// What administrators set up once for mailbox moves: organisation relationships, and Microsoft's own test of the way to the source.
+// What administrators set up once: organisation relationships and Microsoft's own test of the way to the source for mailbox moves, and
+// whether mail may be forwarded to others.
 import type { JsonObject } from '../../domain/json.ts'
 import type { SandboxCall } from '../call.ts'
 import { isMailboxOf, relationshipProblem, scopeProblem, sourceOf } from '../mailbox-moves.ts'
@@ -55,3 +56,10 @@ const answer = (problem: string | null): Output => ({
     },
   ],
 })
+
+export function getOutboundPolicies(call: SandboxCall, parameters: Parameters): Output {
+  const identity = parameters.text('Identity') ?? 'Default'
+  if (identity.toLowerCase() !== 'default') throw noObject(call, identity)
+  const AutoForwardingMode = call.tenant.state.autoForwardingMode
+  return { items: [{ Identity: 'Default', Name: 'Default', IsDefault: true, AutoForwardingMode }] }
+}

@@ -16,6 +16,7 @@ import { badRequest, GraphRefusal, notFound } from '../refusal.ts'
 import { purgeAccount, softDelete, undelete } from '../soft-deleted.ts'
 import { newUser, type User } from '../state.ts'
 import { isVisible } from '../tenant.ts'
+import { requireMayAct, requireMayChange } from './administrators.ts'
 import { odataCount, odataPage, pick, selectOf } from './odata.ts'
 import { graphUser, plansOfUser, readUserChanges, USER } from './user-properties.ts'
 
@@ -71,6 +72,7 @@ export const countUsers = (call: SandboxCall): SandboxResponse =>
 
 export function updateUser(call: SandboxCall): SandboxResponse {
   const user = userOf(call)
+  requireMayChange(call, user)
   const written = readUserChanges(call.tenant, user, call.body)
   const changed = Object.entries(written).filter(
     ([name, value]) => !isDeepStrictEqual(value, user[name as keyof User]),
@@ -107,7 +109,9 @@ function proxiesAfter(user: User, { userPrincipalName, mail }: Partial<User>): P
 }
 
 export function deleteUser(call: SandboxCall): SandboxResponse {
-  return removeUser(call, userOf(call))
+  const user = userOf(call)
+  requireMayAct(call, user)
+  return removeUser(call, user)
 }
 
 export function removeUser(call: SandboxCall, user: User): SandboxResponse {
@@ -136,6 +140,7 @@ export const listDeleted = (call: SandboxCall): SandboxResponse =>
 
 export function restoreUser(call: SandboxCall): SandboxResponse {
   const user = deletedOf(call)
+  requireMayAct(call, user)
   undelete(call.tenant, user)
   recordUserEffect(call, 'user restored', user)
   return ok({ '@odata.type': '#microsoft.graph.user', ...pick(graphUser(user), USER.usual) })
@@ -143,6 +148,7 @@ export function restoreUser(call: SandboxCall): SandboxResponse {
 
 export function purgeUser(call: SandboxCall): SandboxResponse {
   const user = deletedOf(call)
+  requireMayAct(call, user)
   purgeAccount(call.tenant, user)
   recordUserEffect(call, 'user purged', user)
   return NO_CONTENT

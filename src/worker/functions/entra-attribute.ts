@@ -80,6 +80,7 @@ export const setEntraUserAttribute = defineFunction({
   result: set,
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
+  isSensitive: true,
   undo: 'Set-EntraUserAttribute with the PreviousValue.',
   run: async (call): Promise<z.infer<typeof set>> => {
     const { UserId, AttributeName } = call.params

@@ -31,6 +31,7 @@ export const setEntraUserAttributes = defineFunction({
   result: set,
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
+  isSensitive: true,
   undo: 'Set-EntraUserAttributes with Previous as its Attributes.',
   run: async (call): Promise<z.infer<typeof set>> => {
     const wanted = Object.entries(call.params.Attributes).map(([name, value]) => ({

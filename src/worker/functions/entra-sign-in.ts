@@ -31,6 +31,7 @@ export const resetEntraPassword = defineFunction({
   // user asks for the permission only.
   permissions: { graph: ['User-PasswordProfile.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
+  isSensitive: true,
   undo: 'There is none: the former password is not known.',
   run: async (call): Promise<z.infer<typeof reset>> => {
     const { UserId, ForceChangePasswordNextSignIn } = call.params

@@ -166,6 +166,7 @@ export const setEntraUserUpn = defineFunction({
   result: renamed,
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
+  isSensitive: true,
   undo: 'Set-EntraUserUPN with the PreviousUserPrincipalName.',
   run: async (call): Promise<z.infer<typeof renamed>> => {
     const { UserId, NewUserPrincipalName, OnPremisesImmutableId: anchor } = call.params
@@ -228,6 +229,7 @@ const switchUser = (verb: 'Enable' | 'Disable') => {
     result: switched,
     permissions: { graph: ['User.EnableDisableAccount.All', 'User.Read.All'] },
     isIdempotent: true,
+    isSensitive: true,
     undo: `${isEnabled ? 'Disable' : 'Enable'}-EntraUser.`,
     run: async (call): Promise<z.infer<typeof switched>> => {
       const user = await readUser(call, call.params.UserId, ['id', 'accountEnabled'])
@@ -283,6 +285,7 @@ export const removeEntraUser = defineFunction({
   result: removed,
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
+  isSensitive: true,
   undo: 'Restore-EntraUser, within 30 days.',
   run: async (call): Promise<z.infer<typeof removed>> => {
     const { tenant, signal, params } = call
@@ -324,6 +327,7 @@ export const restoreEntraUser = defineFunction({
   result: restored,
   permissions: { graph: ['User.DeleteRestore.All', 'User.Read.All'] },
   isIdempotent: true,
+  isSensitive: true,
   undo: 'Remove-EntraUser, if Changed is true.',
   run: async (call): Promise<z.infer<typeof restored>> => {
     const { tenant, signal, params } = call

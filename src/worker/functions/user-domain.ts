@@ -73,6 +73,7 @@ export const removeUserDomain = defineFunction({
   result: stripped,
   permissions,
   isIdempotent: true,
+  isSensitive: true,
   undo: 'Restore-UserDomain with what the result names Previous… and Removed.',
   run: async (call: FunctionCall<Strip>): Promise<Stripped> => {
     const { UserId, Domain } = call.params
@@ -199,6 +200,7 @@ export const restoreUserDomain = defineFunction({
   result: restored,
   permissions,
   isIdempotent: true,
+  isSensitive: true,
   undo: 'Remove-UserDomain.',
   run: async (call: FunctionCall<Restore>): Promise<z.infer<typeof restored>> => {
     const { UserId } = call.params

@@ -12,7 +12,7 @@ import {
   type Tokens,
 } from '../../sign-in/token.ts'
 import type { CloudName } from '../../worker-settings.ts'
-import { type GrantedRights, rightsIn } from '../rights.ts'
+import { directoryRolesIn, type GrantedRights, rightsIn } from '../rights.ts'
 import { openWebhooks } from '../webhooks.ts'
 import type { Secrets, Tenant } from './api.ts'
 import type { ClientOptions, RetryPolicy } from './client.ts'
@@ -163,6 +163,7 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
     signIn: async () => ({
       graph: rightsIn(await tokens.get(forGraph)),
       exchange: rightsIn(await tokens.get(forExchange)),
+      directoryRoles: directoryRolesIn(await tokens.get(forGraph)),
     }),
   }
 }

@@ -357,7 +357,10 @@ export const CASES: Readonly<Record<string, Case>> = {
       PreviousForwardingSmtpAddress: null,
       Changed: true,
     },
-    again: { PreviousForwardingSmtpAddress: "kim.o'brien@fabrikam.example", Changed: false },
+    again: {
+      ...{ PreviousForwardingSmtpAddress: "kim.o'brien@fabrikam.example", Changed: false },
+      External: 'NotChecked',
+    },
     effects: ['mailbox changed'],
     wrong: { DeliverToMailboxAndForward: 'both' },
     missing: { params: noRecipient, says: NO_RECIPIENT },
