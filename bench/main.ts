@@ -10,6 +10,7 @@ import { engineBench } from './engine.ts'
 import { growthBench } from './growth.ts'
 import { memoryBench } from './memory.ts'
 import { pollsBench } from './polls.ts'
+import { rehearsalBench } from './rehearsal.ts'
 import { giantBench, manyBatchesBench } from './scale.ts'
 import { schedulerBench } from './scheduler.ts'
 import { throttlingBench } from './throttling.ts'
@@ -26,6 +27,7 @@ const BENCHES: readonly Bench[] = [
   growthBench,
   memoryBench,
   throttlingBench,
+  rehearsalBench,
 ]
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'))

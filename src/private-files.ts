@@ -117,7 +117,7 @@ export const draftOf = (file: string): string =>
   join(dirname(file), `.${basename(file)}.${randomBytes(9).toString('base64url')}`)
 
 /** Replaces the file as a whole. A link in its place is replaced, not followed. */
-export function writePrivateFile(file: string, content: string): void {
+export function writePrivateFile(file: string, content: string | Uint8Array): void {
   const draft = draftOf(file)
   try {
     writeFileSync(draft, content, { mode: OWNER_ONLY, flag: 'wx' })

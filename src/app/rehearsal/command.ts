@@ -1,11 +1,13 @@
 // `matoolkit runbook rehearse`: reads runbook, people and tenants, rehearses, and shows the report. Needs no server and touches none.
 import { readBytes, requireReplaceable, writeNewFile } from '../../cli/files.ts'
+import { inHome } from '../../cli/home.ts'
 import { readMemberRows } from '../../cli/member-rows.ts'
 import { readRunbookFile } from '../../cli/runbook-file.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import { openShow } from '../../cli/terminal/output.ts'
 import type { OutputFormat } from '../../cli/terminal/show.ts'
 import { readTime } from '../../cli/typed-time.ts'
+import { openDisposable } from '../../db/disposable-pglite.ts'
 import { EXIT, MatoolkitError, messageOf } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { jsonSeed, problemsOf, SeedFault, stateOf } from '../../sandbox/seed.ts'
@@ -40,6 +42,7 @@ export async function runRehearse(file: string, flags: RehearseFlags, io: Io): P
     now: io.now(),
     seed: flags.seed,
     slots: flags.slots,
+    openDatabase: () => openDisposable(inHome('templates')),
   })
   await showRehearsal(report, show, io)
   if (flags.report !== undefined) {

@@ -46,7 +46,8 @@ export interface RehearsalInput {
   readonly slots: number
   /** What goes wrong; null: nothing. */
   readonly faults?: FaultScript | null
-  readonly openDatabase?: (startAt: Date) => Promise<Db>
+  /** A throw-away one with the schema. */
+  readonly openDatabase: () => Promise<Db>
   readonly signal?: AbortSignal
   readonly onProgress?: (now: Date) => void
 }
@@ -71,7 +72,7 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
     startAt: startedAt,
     slots,
     functions: [...STANDARD_FUNCTIONS, ...custom],
-    ...(input.openDatabase && { openDatabase: input.openDatabase }),
+    openDatabase: input.openDatabase,
     tenants: (clock) => {
       tenants = openRehearsalTenants({
         clock,

@@ -5,9 +5,6 @@ import manifest from '../../../package.json' with { type: 'json' }
 import { type Bus, ORCHESTRATOR_EVENTS, WORKER_RESULTS } from '../../bus/bus.ts'
 import { type VirtualClock, virtualClock } from '../../clock.ts'
 import type { Db } from '../../db/db.ts'
-import { migrate } from '../../db/migrate.ts'
-import { openPglite } from '../../db/pglite.ts'
-import { markDisposable, requireClockFits } from '../../db/time.ts'
 import { vacuumEmbedded } from '../../db/vacuum.ts'
 import type { TickReport } from '../../domain/detection/tick-report.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
@@ -42,8 +39,8 @@ export interface SystemOptions {
   readonly startAt: Date
   readonly slots: number
   readonly functions: readonly WorkerFunction[]
-  /** With the schema. Default: a new one in memory. */
-  readonly openDatabase?: (startAt: Date) => Promise<Db>
+  /** A throw-away one with the schema. */
+  readonly openDatabase: () => Promise<Db>
   /** Opened once the clock exists. */
   readonly tenants: (clock: VirtualClock) => ReadonlyMap<string, Tenant>
 }
@@ -94,9 +91,8 @@ export class RehearsalSystem {
 
   /** Publishes the runbook and announces the workers. */
   static async open(options: SystemOptions): Promise<RehearsalSystem> {
-    const { startAt, openDatabase = openInMemory } = options
-    const db = await openDatabase(startAt)
-    const clock = virtualClock(startAt)
+    const clock = virtualClock(options.startAt)
+    const db = await options.openDatabase()
     const bus = await openTransport({ transport: 'postgres' }, { db, clock, newToken: randomUUID })
     try {
       const system = new RehearsalSystem(options, db, bus, clock)
@@ -262,14 +258,6 @@ export class RehearsalSystem {
     await this.#bus.close()
     await this.db.close()
   }
-}
-
-async function openInMemory(startAt: Date): Promise<Db> {
-  const db = await openPglite()
-  await markDisposable(db)
-  await migrate(db, startAt)
-  await requireClockFits(db, virtualClock(startAt))
-  return db
 }
 
 /** Nothing that a dead worker does reaches the bus. */

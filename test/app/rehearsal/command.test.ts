@@ -1,6 +1,6 @@
 // `matoolkit runbook rehearse` as people call it: exit codes, formats, the page, and what it says about wrong files.
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
@@ -13,6 +13,7 @@ import { recordingIo } from '../../cli/recording-io.ts'
 import { example, rehearseText } from './rehearsing.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rehearsal-'))
+process.env.MATOOLKIT_HOME = join(folder, 'home')
 after(() => rmSync(folder, { recursive: true }))
 
 function file(name: string, text: string): string {
@@ -60,6 +61,9 @@ describe('runbook rehearse', () => {
     const { exit, out } = await command(runbook, '--members', good, '--seed', '3')
     const { verdict, seed, timeline } = JSON.parse(out)
     assert.deepEqual([exit, verdict, seed, timeline.length], [EXIT.ok, 'ready', 3, 2])
+    const templates = readdirSync(join(folder, 'home/templates'))
+    assert.equal(templates.length, 1, 'the empty database is kept for the next rehearsal')
+    assert.match(templates[0]!, /^throw-away-[0-9a-f]{16}\.tar$/)
   })
 
   const WRONG: readonly [string, () => string[], RegExp][] = [
