@@ -10,13 +10,14 @@ import { PGlite } from '@electric-sql/pglite'
 import manifest from '../../package.json' with { type: 'json' }
 import { requirePrivateFolder, writePrivateFile } from '../private-files.ts'
 import type { Db } from './db.ts'
-import { migrate, migrationsOnDisk } from './migrate.ts'
+import { migrate } from './migrate.ts'
+import { migrationsOnDisk } from './migration-files.ts'
 import { openPglite, PARSERS, SESSION, wrapPglite } from './pglite.ts'
 import { markDisposable } from './time.ts'
 
 const MAKING_MS_MAX = 120_000
 /** When the migrations of a template were applied: before any rehearsal. */
-const MADE_AT = new Date('2000-01-01T00:00:00Z')
+const MADE_AT = new Date(0)
 const PREFIX = 'throw-away-'
 
 const START = [
