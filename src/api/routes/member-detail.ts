@@ -3,19 +3,24 @@ import { z } from 'zod'
 import { listEvents } from '../../db/views/events.ts'
 import { findMemberDetail } from '../../db/views/members.ts'
 import { listAttempts, listStepsOfMember } from '../../db/views/steps.ts'
+import { type NextFacts, type NextStep, nextSteps } from '../../domain/next-steps.ts'
+import { OUTCOMES } from '../../domain/outcome.ts'
 import { MEMBER_STATUSES } from '../../domain/transitions.ts'
 import { listCandidates } from '../../engine/actions.ts'
+import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { action, shownActions, shownStep, step } from '../batch-shapes.ts'
-import { loadBatchLine } from '../batch-state.ts'
+import { type BatchState, loadBatchState } from '../batch-state.ts'
 import { event } from '../events/event-shape.ts'
 import { type Route, read } from '../route.ts'
 import { dateTime, id, json, nullableDateTime, nullableText } from '../shapes.ts'
+import { loadShownMembers } from './members.ts'
 import { attempt } from './step-actions.ts'
 
 const STEPS_MAX = 1_000
 const ATTEMPTS_MAX = 1_000
 const EVENTS_MAX = 500
+const NEXT_MAX = 100
 
 const memberDetail = z
   .strictObject({
@@ -34,6 +39,21 @@ const memberDetail = z
       removedBy: nullableText,
       movedToBatchId: z.int().nullable(),
     }),
+    outcome: z.enum(OUTCOMES),
+    where: z
+      .string()
+      .meta({ description: 'Where the person stands and what comes next; times in UTC.' }),
+    next: z
+      .array(
+        z.strictObject({
+          phaseName: z.string(),
+          stepName: z.string(),
+          at: nullableDateTime.meta({
+            description: 'When it starts or is tried again; null when it follows the one before.',
+          }),
+        }),
+      )
+      .meta({ description: `What is to come, at most ${NEXT_MAX}; empty when nothing is.` }),
     actions: z
       .array(action)
       .meta({ description: 'What an operator may do about the member now, most useful first.' }),
@@ -59,7 +79,7 @@ const detailRoute = read({
   answers: { 200: memberDetail },
   handle: async ({ engine, params: { batchId, memberId } }) => {
     const { db } = engine
-    await loadBatchLine(db, batchId)
+    const state = await loadBatchState(db, batchId)
     const member = await findMemberDetail(db, batchId, memberId)
     if (!member) throw new MatoolkitError('MEMBER_NOT_FOUND', { batchId, memberId })
     const steps = await listStepsOfMember(db, batchId, memberId, STEPS_MAX)
@@ -70,8 +90,12 @@ const detailRoute = read({
     const refused = candidates.find(
       ({ action: name, refusal }) => refusal !== null && name !== 'move',
     )
+    const [shown] = await loadShownMembers(db, state, [memberId])
     const body = {
       member,
+      outcome: shown!.outcome,
+      where: shown!.where,
+      next: shown!.outcome === 'in_progress' ? await nextOf(engine, state, steps) : [],
       actions: shownActions(candidates),
       blockedBecause: refused?.refusal ?? null,
       steps: steps.map(shownStep),
@@ -81,5 +105,17 @@ const detailRoute = read({
     return { status: 200, body }
   },
 })
+
+async function nextOf(
+  engine: Engine,
+  { line, phases }: BatchState,
+  steps: NextFacts['steps'],
+): Promise<NextStep[]> {
+  const runbook = await engine.runbooks.get(engine.db, line.runbookName, line.runbookVersion)
+  const byName = new Map(runbook.phases.map((phase) => [phase.name.toLowerCase(), phase.steps]))
+  const stepsOf = (phaseName: string) =>
+    (byName.get(phaseName.toLowerCase()) ?? []).map(({ name }) => name)
+  return nextSteps({ phases, stepsOf, steps }, NEXT_MAX)
+}
 
 export const MEMBER_DETAIL_ROUTES: readonly Route[] = [detailRoute]

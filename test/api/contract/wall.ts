@@ -112,6 +112,25 @@ export function wallContract(): void {
       assert.doesNotMatch(JSON.stringify(counted), /user|contoso/)
     })
 
+    it('tell a person where they stand and what comes next', async () => {
+      interface Story {
+        outcome: string
+        where: string
+        next: { phaseName: string; stepName: string; at: string | null }[]
+      }
+      const { rows } = (await get<{ rows: { memberId: number }[] }>('/grid')).body
+      const through = (await get<Story>(`/members/${rows[4]!.memberId}`)).body
+      assert.deepEqual(
+        [through.outcome, through.where],
+        ['in_progress', 'waits for phase cutover at 2026-03-02T09:00:00.000Z'],
+      )
+      assert.deepEqual(through.next, [
+        { phaseName: 'cutover', stepName: 'switch', at: '2026-03-02T09:00:00.000Z' },
+      ])
+      const failed = (await get<Story>(`/members/${rows[0]!.memberId}`)).body
+      assert.deepEqual([failed.outcome, failed.next], ['failed', []])
+    })
+
     it('group failures over batches, and a group is a selection', async () => {
       const members = ['user1@contoso.example', 'user9@contoso.example', 'full@contoso.example']
       const answer = api.world.answer
