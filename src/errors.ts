@@ -127,6 +127,12 @@ export const ERRORS = table({
     sentence:
       'The namespace has no "{entity}". Run "matoolkit bus check --create" with the right to manage it.',
   },
+  WORKER_UNTOLD: {
+    http: 503,
+    exit: EXIT.failed,
+    sentence:
+      'Worker "{workerId}" takes no jobs: the namespace has no "{entity}", so no hold or cancel could stop them. Run "matoolkit bus check --create" with the right to manage it; the worker then continues by itself.',
+  },
   DEAD_LETTER_NOT_FOUND: {
     http: 404,
     exit: EXIT.notFound,

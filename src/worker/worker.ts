@@ -180,6 +180,8 @@ export class Worker implements Service {
     await this.#startDue()
     const free = this.#freeSlots() - this.#collections.due
     if (free <= 0 || this.#mustAnswerFirst()) return 0
+    await this.#stopped.readFirst()
+    if (this.#stopped.untold !== null) return 0
     // Few at a time would take longer than they wait for each other.
     const most = this.#collectsAll && bus.release ? Math.max(free, COLLECTED_AT_ONCE) : free
     const received = await bus.receive(workerJobs(workerId), most)
@@ -230,7 +232,7 @@ export class Worker implements Service {
   /** Null when it takes jobs, otherwise the reason. */
   whyNotReady(now: Date): string | null {
     if (this.#receivedAt === null) return 'not started'
-    const why = this.#outage.why()
+    const why = this.#outage.why() ?? this.#stopped.untold
     if (why !== null) return why
     return +now - +this.#receivedAt > UNREADY_AFTER_MS ? 'the bus does not answer' : null
   }

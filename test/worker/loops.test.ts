@@ -4,11 +4,13 @@ import { describe, it } from 'node:test'
 import { z } from 'zod'
 import {
   type Bus,
+  type Control,
   LEASE_MS,
   type OutgoingMessage,
   type ReceivedMessage,
 } from '../../src/bus/bus.ts'
 import { virtualClock } from '../../src/clock.ts'
+import { MatoolkitError } from '../../src/errors.ts'
 import { defineFunction, TOUCHES_NOTHING } from '../../src/worker/catalogue.ts'
 import { Worker } from '../../src/worker/worker.ts'
 import { UNUSED } from '../bus/under-test.ts'
@@ -41,7 +43,15 @@ function message(jobId: string): ReceivedMessage {
   }
 }
 
-function setUp({ drainMs = 1_000, idleAfterMs = 1_000_000, maxParallelism = 1 } = {}) {
+interface SetUp {
+  readonly drainMs?: number
+  readonly idleAfterMs?: number
+  readonly maxParallelism?: number
+  readonly control?: Control
+}
+
+function setUp(options: SetUp = {}) {
+  const { drainMs = 1_000, idleAfterMs = 1_000_000, maxParallelism = 1, control } = options
   const clock = virtualClock(START)
   const waiting: ReceivedMessage[] = []
   const calls: string[] = []
@@ -76,6 +86,7 @@ function setUp({ drainMs = 1_000, idleAfterMs = 1_000_000, maxParallelism = 1 } 
     },
     deadLetter: async (messages, reason) => void note(`${reason} ${ids(messages)}`),
     ...UNUSED,
+    ...(control && { control }),
     listen: async (_subscription, heard) => {
       hint = heard
       return async () => void note('unlisten')
@@ -122,6 +133,33 @@ describe('the loops of a worker', () => {
     ])
     assert.deepEqual(withoutHello.slice(-2), ['180 publish result-step-2', '180 settle step-2'])
     assert.deepEqual(errors, [])
+    await worker.stop()
+  })
+
+  it('takes no jobs while nobody could tell it to stop, says once what to do, and continues', async () => {
+    const entity = 'worker-jobs/Subscriptions/control-w1'
+    let isThere = false
+    const read = async () => {
+      if (!isThere) throw new MatoolkitError('BUS_ENTITY_MISSING', { entity })
+      return { bodies: [], last: null }
+    }
+    const { clock, calls, worker, waiting, errors, state } = setUp({ control: { read } })
+    waiting.push(message('step-1'))
+    worker.start()
+    await clock.advance(300_000)
+    assert.equal(state.receives, 0)
+    const said = `Worker "w1" takes no jobs: the namespace has no "${entity}", so no hold or cancel could stop them. Run "matoolkit bus check --create" with the right to manage it; the worker then continues by itself.`
+    assert.equal(worker.whyNotReady(clock.now()), said)
+    assert.deepEqual(
+      errors.map((error) => (error as Error).message),
+      [said],
+    )
+    isThere = true
+    await clock.advance(2_000)
+    assert.equal(worker.whyNotReady(clock.now()), null)
+    await clock.advance(90_000)
+    assert.ok(calls.some((line) => line.endsWith('publish result-step-1')))
+    assert.equal(errors.length, 1)
     await worker.stop()
   })
 
