@@ -9,6 +9,7 @@ import { type GeneratedDocument, markdownTable } from './docs.ts'
 export const FUNCTION_DOCUMENTS: readonly GeneratedDocument[] = [
   { file: 'docs/functions.md', section: 'list', render: renderList },
   { file: 'docs/functions.md', section: 'functions', render: renderFunctions },
+  { file: 'docs/permissions.md', section: 'permissions', render: renderPermissions },
   { file: 'src/domain/runbook/standard-functions.json', render: renderCatalogue },
 ]
 
@@ -20,6 +21,20 @@ function renderList(): string {
     description,
   ])
   return markdownTable(['Function', 'What it does'], rows)
+}
+
+/** For the administrator who consents: each permission, and what asks for it. */
+function renderPermissions(): string {
+  const uses = STANDARD_FUNCTIONS.flatMap((definition) =>
+    functionReferenceOf(definition).permissions.map((permission) => ({
+      permission,
+      link: `[${definition.name}](functions.md#${anchorOf(definition.name)})`,
+    })),
+  )
+  const rows = Object.entries(Object.groupBy(uses, ({ permission }) => permission))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([permission, of]) => [`\`${permission}\``, of!.map(({ link }) => link).join(', ')])
+  return markdownTable(['Permission', 'Functions'], rows)
 }
 
 function renderFunctions(): string {

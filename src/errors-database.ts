@@ -111,6 +111,12 @@ export const DATABASE_ERRORS = rows({
     sentence:
       'The database role "{role}" lacks what this process needs: {missing}. Run "{command}" with the DATABASE_URL of the owner.',
   },
+  ENTRA_ROLES_UNAVAILABLE: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'This server cannot make the role "{role}" for an identity of Entra ID: only Azure Database for PostgreSQL with Entra sign-in can. Create the role as an administrator (create role … login), and leave out --entra.',
+  },
   DATABASE_ROLE_UNKNOWN: {
     http: 404,
     exit: EXIT.notFound,

@@ -126,6 +126,33 @@ describe('the infrastructure', () => {
     assert.ok(!worker.includes('DATABASE_URL'))
   })
 
+  it('has parameters for each environment, of stage 1 and stage 2: all that are needed and no others', () => {
+    for (const stage of ['shared', 'automation'])
+      for (const environment of ['dev', 'production']) {
+        const given = read(`infra/${stage}/${environment}.bicepparam`)
+        const names = [...given.matchAll(/^param (\w+) =/gm)].map(([, name]) => name!)
+        const { params } = file(`infra/${stage}/main.bicep`)
+        assert.deepEqual(
+          names.filter((name) => !params.has(name)),
+          [],
+        )
+        const missing = [...params].filter(
+          ([name, { isRequired }]) => isRequired && !names.includes(name),
+        )
+        assert.deepEqual(missing, [], `${stage} ${environment}`)
+        assert.match(given, /^using 'main\.bicep'$/m)
+      }
+  })
+
+  it('makes database roles for the apps that use the database, with a command that exists', () => {
+    const { text } = file('infra/automation/modules/migrate-job.bicep')
+    const help = read('docs/cli.md')
+    for (const flag of ['--migrate', '--application', '--entra']) {
+      assert.ok(text.includes(`'${flag}'`), flag)
+      assert.match(help, new RegExp(`### db grant[\\s\\S]*?${flag}`), flag)
+    }
+  })
+
   it('leaves nothing open and holds no secret', () => {
     for (const { path, text } of files) {
       assert.doesNotMatch(text, /listKeys|SharedAccessKey|AccountKey|@secure\(\)/, path)

@@ -1,7 +1,7 @@
 // Alert rules and the Grafana dashboard use only metrics and labels that the program really exports, and every exported metric of ours
 // is watched by one of them.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { before, describe, it } from 'node:test'
 import { parse } from 'yaml'
 import { figureLines, processLines } from '../src/api/figures.ts'
@@ -20,7 +20,7 @@ interface Rule {
   readonly expr: string
   readonly for: string
   readonly labels: { readonly severity: string }
-  readonly annotations: { readonly summary: string; readonly runbook: string }
+  readonly annotations: { readonly summary: string; readonly runbook_url: string }
 }
 const { groups } = parse(text('alerts.yaml')) as { groups: { rules: Rule[] }[] }
 const rules = groups.flatMap((group) => group.rules)
@@ -142,13 +142,25 @@ describe('monitoring', () => {
     assert.deepEqual(unwatched, [])
   })
 
-  it('tells for each alert what it means, with a section that exists', () => {
+  it('has a page for each alert, and none for others: what it means, what to look at, what to do', () => {
     const operating = readFileSync(new URL('../docs/operating.md', import.meta.url), 'utf8')
+    const pages = readdirSync(new URL('../docs/alerts', import.meta.url))
+    const named = rules.map(({ annotations }) =>
+      annotations.runbook_url.replace('docs/alerts/', ''),
+    )
+    assert.deepEqual(named.toSorted(), pages.toSorted())
     for (const { alert, labels, annotations } of rules) {
-      assert.ok(['page', 'ticket'].includes(labels.severity), alert)
-      const section = /^docs\/operating\.md#alert-([a-z-]+)$/.exec(annotations.runbook)?.[1]
-      assert.ok(section, alert)
-      assert.match(operating, new RegExp(`^#### Alert: ${section.replaceAll('-', ' ')}$`, 'im'))
+      const { severity } = labels
+      const path = annotations.runbook_url
+      const page = readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
+      const name = path.replace(/^.*\/(.*)\.md$/, '$1')
+      assert.equal(alert.toLowerCase(), `matoolkit${name.replaceAll('-', '')}`)
+      assert.ok(page.startsWith(`# Alert: ${name.replaceAll('-', ' ')}\n`), path)
+      const headings = [...page.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)
+      assert.deepEqual(headings, ['What it means', 'Look at', 'Do'], path)
+      const says = { page: 'It wakes somebody.', ticket: 'It waits for the morning.' }[severity]
+      assert.ok(says && page.includes(says), `${path} is for a ${severity}`)
+      assert.ok(operating.includes(`(alerts/${name}.md) | ${severity} |`), path)
     }
   })
 })

@@ -125,6 +125,10 @@ module migrate 'modules/migrate-job.bicep' = {
     identityId: identities.outputs.ids.migrate
     clientId: identities.outputs.clientIds.migrate
     databaseUrl: 'postgres://${identities.outputs.names.migrate}@${postgres.outputs.host}/${databaseName}'
+    databaseRoles: map(databaseRoles, role => {
+      name: identities.outputs.names[role]
+      principalId: identities.outputs.principalIds[role]
+    })
     tags: tags
   }
 }

@@ -5,6 +5,12 @@ import { type RealClock, realClock } from '../clock.ts'
 import { loadConfig, SETTINGS } from '../config.ts'
 import { type DatabaseRole, hasDatabaseRole, listDatabaseRoles } from '../db/database-roles.ts'
 import type { Db } from '../db/db.ts'
+import {
+  createEntraRole,
+  ENTRA_DATABASE,
+  type EntraRole,
+  sqlOfEntraRole,
+} from '../db/entra-roles.ts'
 import { findSchemaRights, findSchemaVersions, isAhead, migrate } from '../db/migrate.ts'
 import { migrationsOnDisk } from '../db/migration-files.ts'
 import { openPostgres } from '../db/postgres.ts'
@@ -83,16 +89,19 @@ export function migrateDatabase(flags: MigrateFlags, io: Io): Promise<void> {
 export interface GrantFlags extends RevokeFlags {
   readonly application?: readonly string[]
   readonly worker?: readonly string[]
+  readonly entra?: readonly string[]
+  readonly migrate?: true
   readonly dryRun?: true
 }
 
 /** Sets up the named roles, and renews those that were set up before. */
 export function grantRights(flags: GrantFlags, io: Io): Promise<void> {
-  return asOwner(async (db, clock) => {
+  return asOwner(async (db, clock, openDatabase) => {
     await requireCurrent(db)
     const known = await listDatabaseRoles(db)
     const named = namedRoles(flags, known)
-    for (const { name } of named) await requireFit(db, name)
+    const planned = await makeEntraRoles(flags, openDatabase, io)
+    for (const { name } of named) if (!planned.includes(name)) await requireFit(db, name)
     const others = known.filter(({ name }) => named.every((role) => role.name !== name))
     const roles = [...named, ...others]
     if (roles.length === 0) {
@@ -113,6 +122,38 @@ export function grantRights(flags: GrantFlags, io: Io): Promise<void> {
         ...{ whole: { roles: rows as Json[] }, rows, columns: GRANTED, empty: '' },
       })
   })
+}
+
+/** The roles that a dry run only plans. */
+async function makeEntraRoles(
+  { entra = [], dryRun, output = 'table' }: GrantFlags,
+  openDatabase: OpenDatabase,
+  io: Io,
+): Promise<string[]> {
+  const wanted = entra.map(entraRole)
+  if (wanted.length === 0) return []
+  const say = output === 'table' ? io.out : io.err
+  if (dryRun) {
+    for (const role of wanted) say(`${sqlOfEntraRole(role)}; -- in ${ENTRA_DATABASE}`)
+    return wanted.map(({ role }) => role)
+  }
+  const db = await openDatabase(ENTRA_DATABASE)
+  try {
+    for (const role of wanted)
+      if (await createEntraRole(db, role)) say(`${role.role}: made for identity ${role.objectId}`)
+  } finally {
+    await db.close()
+  }
+  return []
+}
+
+const ENTRA = /^([^=\p{Cc}]{1,63})=([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/iu
+
+function entraRole(text: string): EntraRole {
+  const [, role, objectId] = ENTRA.exec(text) ?? []
+  if (role !== undefined && objectId !== undefined) return { role, objectId }
+  const reason = `--entra is "${text}", but must be a role and the object id of its identity, such as matoolkit-api=6f1c2a34-5b7e-4d0a-9c11-2f8e7a905d10.`
+  throw new MatoolkitError('USAGE', { reason })
 }
 
 const grantedOf = (report: RightsReport | null): Row => ({
@@ -207,8 +248,12 @@ function workerAndRole(text: string): { workerId: string; role: string } {
 /** A large index takes minutes, and nobody waits for it. */
 const STATEMENT_TIMEOUT_MS = 3_600_000
 
+type OpenDatabase = (name: string) => Promise<Db>
+
 /** Runs on the server of DATABASE_URL. Throws NOT_OWNER unless its role may change the tables. */
-async function asOwner(work: (db: Db, clock: RealClock) => Promise<void>): Promise<void> {
+async function asOwner(
+  work: (db: Db, clock: RealClock, openDatabase: OpenDatabase) => Promise<void>,
+): Promise<void> {
   const config = loadConfig()
   const { databaseUrl, maxClockSkewSec } = config
   if (databaseUrl === null) {
@@ -217,16 +262,21 @@ async function asOwner(work: (db: Db, clock: RealClock) => Promise<void>): Promi
   }
   const clock = realClock()
   const access = databaseAccess({ ...config, databaseUrl }, clock)
-  const db = await openPostgres({
-    ...access,
-    applicationName: 'matoolkit db',
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-  })
+  const open = (url: string) =>
+    openPostgres({
+      ...{ ...access, url, applicationName: 'matoolkit db' },
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    })
+  const db = await open(access.url)
   try {
     const { role, mayMigrate } = await findSchemaRights(db)
     if (!mayMigrate) throw new MatoolkitError('NOT_OWNER', { role })
     await followDatabaseTime(db, clock, maxClockSkewSec * 1_000)
-    await work(db, clock)
+    await work(db, clock, (name) => {
+      const url = new URL(access.url)
+      url.pathname = `/${name}`
+      return open(url.href)
+    })
   } finally {
     await db.close()
   }

@@ -1,4 +1,5 @@
-// Upgrades the tables: started by the pipeline before new revisions, and awaited.
+// Upgrades the tables and gives each app its database role: started by the pipeline before new revisions, and awaited. Running it again
+// changes nothing.
 param name string
 param location string
 param environmentId string
@@ -7,6 +8,8 @@ param registryServer string
 param identityId string
 param clientId string
 param databaseUrl string
+@description('The identities of the apps that use the database: name and object id.')
+param databaseRoles { name: string, principalId: string }[]
 param tags object
 
 resource job 'Microsoft.App/jobs@2025-07-01' = {
@@ -31,7 +34,10 @@ resource job 'Microsoft.App/jobs@2025-07-01' = {
         {
           name: 'migrate'
           image: image
-          args: ['db', 'migrate']
+          args: concat(
+            ['db', 'grant', '--migrate'],
+            flatten(map(databaseRoles, role => ['--application', role.name, '--entra', '${role.name}=${role.principalId}']))
+          )
           resources: { cpu: json('0.5'), memory: '1Gi' }
           env: [
             { name: 'DATABASE_URL', value: databaseUrl }

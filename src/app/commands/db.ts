@@ -1,5 +1,5 @@
 // `matoolkit db …`: names and flags. The code is loaded when a command runs.
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { outputOption } from '../../cli/commands/verb.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import type { GrantFlags, MigrateFlags, RevokeFlags } from '../database.ts'
@@ -24,11 +24,15 @@ export function addDbCommands(program: Command, io: Io): void {
     .description('give database roles exactly their rights')
     .option('--application <role>', 'role of scheduler, orchestrator and API; repeatable', addTo)
     .option('--worker <id=role>', 'role that takes the jobs of a worker; repeatable', addTo)
+    .option('--entra <role=id>', 'identity to make this role for; repeatable', addTo)
+    .addOption(new Option('--migrate', 'create or upgrade the tables first').conflicts('dryRun'))
     .option('--dry-run', 'print the SQL, change nothing')
     .addOption(outputOption(true))
     .addHelpText('after', GRANT_HELP)
     .action(async (flags: GrantFlags) => {
-      const { grantRights } = await import('../database.ts')
+      const { grantRights, migrateDatabase } = await import('../database.ts')
+      // Its answer is a note here: the answer of this command is about roles.
+      if (flags.migrate) await migrateDatabase({}, { ...io, out: io.err })
       await grantRights(flags, io)
     })
 
@@ -64,6 +68,9 @@ const GRANT_HELP = `
 DATABASE_URL names the server and the owner of the tables. The roles must exist. Without roles, those that were set up before are
 renewed; "matoolkit db migrate" does that too. Running it again changes nothing.
 
+On Azure Database for PostgreSQL, --entra makes a role that does not exist yet for a managed identity, named by its object id. With --migrate
+one run at every upgrade does everything that the owner must do.
+
 An application reads and writes all rows, but cannot change tables, triggers, events or sealed audit rows. A worker sees only jobs for its
 own id and sends only results in its own name. docs/security.md lists the rights.
 
@@ -72,6 +79,7 @@ Exit code: 0, 1 when a role has more than it needs, 7 when the role of DATABASE_
 Examples:
   $ matoolkit db grant --application matoolkit_app --worker contoso-worker=matoolkit_contoso
   $ matoolkit db grant --worker fabrikam-worker=matoolkit_fabrikam --dry-run
+  $ matoolkit db grant --migrate --application matoolkit-api --entra matoolkit-api=6f1c2a34-5b7e-4d0a-9c11-2f8e7a905d10
   $ matoolkit db grant`
 
 const REVOKE_HELP = `
