@@ -23,6 +23,7 @@ import {
   wholeNumber,
   workerId,
 } from './setting-kinds.ts'
+import { TELEMETRY_SETTINGS } from './telemetry-settings.ts'
 import { WORKER_SETTINGS } from './worker-settings.ts'
 
 export const ROLES = ['scheduler', 'orchestrator', 'worker', 'api'] as const
@@ -30,6 +31,12 @@ export type Role = (typeof ROLES)[number]
 
 const TRANSPORT_NAMES = ['postgres', 'servicebus'] as const
 export type TransportName = (typeof TRANSPORT_NAMES)[number]
+
+/** Azure's exporter would report to Microsoft about itself; only the environment tells it not to. */
+export function quietExporters(): void {
+  process.env.APPLICATION_INSIGHTS_NO_STATSBEAT ??= '1'
+  process.env.APPLICATIONINSIGHTS_SDKSTATS_DISABLED ??= '1'
+}
 
 const CONFIG_FILE = 'MATOOLKIT_CONFIG_FILE'
 
@@ -268,6 +275,7 @@ export const SETTINGS = {
         'Who may read. `reader`: the roles Reader and Admin. `authenticated`: everyone who is signed in.',
     },
   ),
+  ...TELEMETRY_SETTINGS,
   ...WORKER_SETTINGS,
   ...CLIENT_SETTINGS,
   logLevel: setting('MATOOLKIT_LOG_LEVEL', oneOf(['silent', 'error', 'warn', 'info', 'debug']), {

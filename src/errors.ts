@@ -115,6 +115,12 @@ export const ERRORS = table({
     sentence:
       'The package @azure/service-bus cannot be loaded: {reason}. Run npm install without --omit=optional.',
   },
+  TELEMETRY_PACKAGE_MISSING: {
+    http: 500,
+    exit: EXIT.failed,
+    sentence:
+      'The packages for telemetry cannot be loaded: {reason}. Run npm install without --omit=optional, or unset OTEL_EXPORTER_OTLP_ENDPOINT and APPLICATIONINSIGHTS_CONNECTION_STRING.',
+  },
   BUS_UNREACHABLE: {
     http: 503,
     exit: EXIT.failed,

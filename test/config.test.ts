@@ -22,6 +22,12 @@ function problemsOf(env: Record<string, string>, fileText?: string): readonly st
 
 const DEFAULTS: Config = {
   configFile: null,
+  otlpEndpoint: null,
+  otlpHeaders: null,
+  traceRatio: 1,
+  serviceName: 'matoolkit',
+  insightsConnection: null,
+  insightsSignIn: null,
   databaseUrl: null,
   databaseSignIn: 'password',
   dataDir: '.matoolkit/data',

@@ -1,19 +1,23 @@
-// How much work there is, for `/metrics`: read from counters and small tables when somebody asks, so it costs nothing in between and
+// How much work there is, for `/metrics` and collectors: read from counters and small tables when somebody asks, so it costs nothing in between and
 // is the same from every process with the database.
 import type { Bus, TopicDepth } from '../bus/bus.ts'
 import type { Queryable } from '../db/db.ts'
 import { type Figure, loadWorkFigures, type WorkFigures } from '../db/views/metrics.ts'
-import { head, labelText } from '../telemetry/prometheus.ts'
+import { gauge, type MetricFamily } from '../telemetry/metric-family.ts'
+import { familyLines } from '../telemetry/prometheus.ts'
 
 export interface FiguresContext {
   readonly db: Queryable
   readonly bus: Pick<Bus, 'depth'>
 }
 
-export async function figureLines({ db, bus }: FiguresContext, now: Date): Promise<string[]> {
+export const figureLines = async (context: FiguresContext, now: Date): Promise<string[]> =>
+  (await loadFigures(context, now)).flatMap(familyLines)
+
+export async function loadFigures({ db, bus }: FiguresContext, now: Date): Promise<MetricFamily[]> {
   const work = await loadWorkFigures(db, now)
   const depth = await bus.depth()
-  return workLines({
+  return familiesOf({
     ...work,
     messages: {
       help: 'Messages on the bus by topic.',
@@ -57,20 +61,23 @@ const secondsSince = (at: Date, now: Date): number =>
   Math.max(0, Math.round((now.getTime() - at.getTime()) / 100) / 10)
 
 /** One gauge per figure, with one label such as a status or a topic. */
-function workLines(figures: WorkFigures): string[] {
-  return Object.entries(figures).flatMap(([name, { help, label, values }]) => [
-    ...head(`matoolkit_${name}`, 'gauge', help),
-    ...values.map(({ of, count }) => `matoolkit_${name}{${labelText({ [label]: of })}} ${count}`),
-  ])
-}
+const familiesOf = (figures: WorkFigures): MetricFamily[] =>
+  Object.entries(figures).map(([name, { help, label, values }]) =>
+    gauge(
+      `matoolkit_${name}`,
+      help,
+      values.map(({ of, count }) => ({ labels: { [label]: of }, value: count })),
+    ),
+  )
 
-export function processLines(memory: NodeJS.MemoryUsage, uptimeSec: number): string[] {
+export const processFamilies = (memory: NodeJS.MemoryUsage, uptimeSec: number): MetricFamily[] => {
+  const one = (value: number) => [{ labels: {}, value }]
   return [
-    ...head('process_resident_memory_bytes', 'gauge', 'Memory of this process.'),
-    `process_resident_memory_bytes ${memory.rss}`,
-    ...head('nodejs_heap_size_used_bytes', 'gauge', 'JavaScript heap in use.'),
-    `nodejs_heap_size_used_bytes ${memory.heapUsed}`,
-    ...head('process_uptime_seconds', 'gauge', 'Since this process started.'),
-    `process_uptime_seconds ${Math.round(uptimeSec)}`,
+    gauge('process_resident_memory_bytes', 'Memory of this process.', one(memory.rss)),
+    gauge('nodejs_heap_size_used_bytes', 'JavaScript heap in use.', one(memory.heapUsed)),
+    gauge('process_uptime_seconds', 'Since this process started.', one(Math.round(uptimeSec))),
   ]
 }
+
+export const processLines = (memory: NodeJS.MemoryUsage, uptimeSec: number): string[] =>
+  processFamilies(memory, uptimeSec).flatMap(familyLines)

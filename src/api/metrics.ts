@@ -1,6 +1,7 @@
 // Requests to this process's API, as measures.
 import type { Measures } from '../telemetry/measures.ts'
-import { head } from '../telemetry/prometheus.ts'
+import { gauge } from '../telemetry/metric-family.ts'
+import { familyLines } from '../telemetry/prometheus.ts'
 
 export interface AnsweredRequest {
   readonly method: string
@@ -30,8 +31,11 @@ export function createMeter(measures: Measures): Meter {
     },
     inFlight: () => inFlight,
     lines: () => [
-      ...head('matoolkit_http_in_flight', 'gauge', 'Requests being answered.'),
-      `matoolkit_http_in_flight ${inFlight}`,
+      ...familyLines(
+        gauge('matoolkit_http_in_flight', 'Requests being answered.', [
+          { labels: {}, value: inFlight },
+        ]),
+      ),
       ...measures.lines(),
     ],
   }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
 import { type Api, openApi } from '../api/api.ts'
-import { figureLines, processLines } from '../api/figures.ts'
+import { figureLines, loadFigures, processLines } from '../api/figures.ts'
 import { logOutage, makeOutage } from '../bus/outage.ts'
 import { makeRelayLoop } from '../bus/relay-loop.ts'
 import type { Io } from '../cli/terminal/io.ts'
@@ -24,6 +24,7 @@ import { makeScheduler } from '../scheduler/scheduler.ts'
 import { sourceAccessFrom } from '../scheduler/sources/source.ts'
 import { tick } from '../scheduler/tick.ts'
 import type { Loop, Service } from '../service.ts'
+import type { Exporting } from '../telemetry/exporting.ts'
 import { Measures } from '../telemetry/measures.ts'
 import { isUnfit } from '../transient.ts'
 import { type OpenedWorker, openWorker } from '../worker/open-worker.ts'
@@ -37,6 +38,7 @@ import { openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 import { schemaWatch } from './schema.ts'
 import { makeSnapshotLoop, snapshotAndTell } from './snapshot-loop.ts'
 import { stopServices } from './stop-services.ts'
+import { openTelemetry, watchOf } from './telemetry.ts'
 import { openWorkersOnly } from './workers-only.ts'
 
 export interface ServeOptions {
@@ -69,6 +71,8 @@ interface RoleContext extends Omit<Runtime, 'clockReport'> {
   readonly clock: RealClock
   readonly log: Log
   readonly measures: Measures
+  /** Null when it is off. */
+  readonly telemetry: Exporting | null
   /** The latest clock measurement. */
   clockReport: ClockReport
   /** Set when a newer program has upgraded the schema beyond this one; then nothing but API and health endpoints runs. */
@@ -147,8 +151,17 @@ async function openRoleContext({
   if (applied.length > 0) log.info({ applied }, `Applied ${applied.length} database migrations`)
   if (!runtime.engine.jobKeys) log.warn(UNSIGNED)
   if (watchesRestores(roles)) tellRestored(log, await restoreAtStart(runtime.engine, isRestored))
+  const measures = new Measures()
+  const seesAll = roles.some((role) => role !== 'worker')
+  const { db, bus } = runtime
+  const telemetry = await openTelemetry({
+    ...{ config, roles, clock, log, measures },
+    ...(seesAll && { figures: (now) => loadFigures({ db, bus }, now) }),
+  })
+  const watch = seesAll ? await watchOf({ measures, clock }, db, telemetry) : null
+  const engine = { ...runtime.engine, watch }
   return {
-    ...{ ...runtime, config, clock, log, measures: new Measures() },
+    ...{ ...runtime, engine, config, clock, log, measures, telemetry },
     ...{ schemaNewer: null, suspectSchema: () => {}, whyWaiting: () => null },
   }
 }
@@ -180,7 +193,7 @@ function watchSchema(shared: RoleContext, started: readonly Service[]): Loop {
   return watch
 }
 
-const KEPT_ON_OLD_SCHEMA = ['api', 'health', 'database clock', 'schema watch']
+const KEPT_ON_OLD_SCHEMA = ['api', 'health', 'telemetry', 'database clock', 'schema watch']
 
 async function standDown({ log }: RoleContext, services: readonly Service[]): Promise<void> {
   for (const service of services.toReversed()) {
@@ -222,6 +235,7 @@ async function servicesOf(shared: RoleContext, options: ServeOptions): Promise<S
   const { roles } = options
   const workers = roles.includes('worker') ? await workersOf(shared, options) : []
   return [
+    ...(shared.telemetry ? [shared.telemetry] : []),
     clockOf(shared),
     ...(watchesRestores(roles) && shared.db.kind === 'postgres' ? [restoreWatch(shared)] : []),
     ...(shared.db.copyTo ? await embeddedServices(shared) : []),
@@ -280,6 +294,7 @@ const workersOf = (
         version: manifest.version,
         onError: shared.suspectSchema,
         measures: shared.measures,
+        telemetry: shared.telemetry,
         // Other roles keep the process busy even when the worker is idle.
         ...(roles.length === 1 && { onIdle }),
       }),

@@ -11,6 +11,7 @@ import { openWorker } from '../worker/open-worker.ts'
 import { openHealth } from './health.ts'
 import type { ServeHandle, ServeOptions } from './serve.ts'
 import { stopServices } from './stop-services.ts'
+import { openTelemetry } from './telemetry.ts'
 import { openTransport } from './transports.ts'
 
 export async function openWorkersOnly(options: ServeOptions): Promise<ServeHandle> {
@@ -18,6 +19,7 @@ export async function openWorkersOnly(options: ServeOptions): Promise<ServeHandl
   const clock = realClock()
   const log = makeLog(clock)
   const measures = new Measures()
+  const telemetry = await openTelemetry({ config, roles, clock, log, measures })
   const bus = await openTransport(config, { db: null, clock, newToken: randomUUID })
   const started: Service[] = []
   const stop = () =>
@@ -26,7 +28,7 @@ export async function openWorkersOnly(options: ServeOptions): Promise<ServeHandl
     const opened = await Promise.all(
       workers.map((one) =>
         openWorker({
-          ...{ config: one, bus, clock, log, measures, onIdle },
+          ...{ config: one, bus, clock, log, measures, telemetry, onIdle },
           version: manifest.version,
         }),
       ),
@@ -42,6 +44,10 @@ export async function openWorkersOnly(options: ServeOptions): Promise<ServeHandl
         ],
       })
       started.push({ name: 'health', start: () => {}, stop: () => health.close() })
+    }
+    if (telemetry) {
+      telemetry.start()
+      started.push(telemetry)
     }
     for (const worker of opened) {
       worker.start()

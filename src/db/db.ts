@@ -13,6 +13,8 @@ export interface Tx extends Queryable {
   change(sql: string, values: readonly unknown[]): Promise<number>
   /** Several statements in one string, for migrations. No parameters. */
   script(sql: string): Promise<void>
+  /** Calls `act` once everything is committed, and never after a rollback. It must neither throw nor use the database. */
+  afterCommit(act: () => void): void
 }
 
 export interface Db extends Queryable {

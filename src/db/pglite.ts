@@ -9,6 +9,7 @@ import { PGlite, type Transaction, types } from '@electric-sql/pglite'
 import { MACHINE } from '../clock.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import { requirePrivateFolder, unwritableFolder } from '../private-files.ts'
+import { AfterCommit } from './after-commit.ts'
 import { parseIntegers } from './arrays.ts'
 import type { Db, Tx } from './db.ts'
 import { lockFolder } from './folder-lock.ts'
@@ -160,7 +161,12 @@ export function wrapPglite(lite: PGlite, run = preparing(lite)): Db {
     query: async <Row>(sql: string, values?: readonly unknown[]) =>
       (await lite._runExclusiveTransaction(() => run<Row>(sql, values))).rows,
     // PGlite queues all callers behind an open transaction: use `tx` inside, never the Db, or it deadlocks.
-    transaction: (work) => lite.transaction((open) => work(txOf(open, run))),
+    transaction: async (work) => {
+      const after = new AfterCommit()
+      const result = await lite.transaction((open) => work(txOf(open, run, after)))
+      after.run()
+      return result
+    },
     script: async (sql) => void (await lite.exec(sql)),
     listen: async (channel, heard) => {
       const stop = await lite.listen(channel, heard)
@@ -170,7 +176,7 @@ export function wrapPglite(lite: PGlite, run = preparing(lite)): Db {
   }
 }
 
-function txOf(open: Transaction, run: RunStatement): Tx {
+function txOf(open: Transaction, run: RunStatement, after: AfterCommit): Tx {
   const runOpen: RunStatement = async (sql, values) => {
     if (open.closed) throw new Error('the transaction is over')
     return run(sql, values)
@@ -181,5 +187,6 @@ function txOf(open: Transaction, run: RunStatement): Tx {
       (await runOpen<Row>(sql, values)).rows,
     change: async (sql, values) => (await runOpen(sql, values)).changed,
     script: async (sql) => void (await open.exec(sql)),
+    afterCommit: after.add,
   }
 }

@@ -3,6 +3,7 @@
 import pg from 'pg'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import { isConnectionLost } from '../transient.ts'
+import { AfterCommit } from './after-commit.ts'
 import { parseIntegers } from './arrays.ts'
 import type { Db, Tx } from './db.ts'
 
@@ -182,13 +183,15 @@ async function inTransaction<T>(
   // The pool does not listen on a connection in use, and an unheard error ends the process: before this line a restart of the
   // server killed every process with an open transaction.
   client.on('error', onLost)
-  const { tx, end } = inOrder(client)
+  const after = new AfterCommit()
+  const { tx, end } = inOrder(client, after)
   let broken: Error | undefined
   try {
     await client.query('begin')
     const result = await work(tx)
     await end()
     await client.query('commit')
+    after.run()
     return result
   } catch (error) {
     await end()
@@ -215,7 +218,7 @@ async function rollBack(client: pg.PoolClient, error: unknown): Promise<Error | 
  * Pipelines statements: the server runs them in order, and after a failure the rest fail with its error. `end` refuses further ones
  * and waits for those in progress. Without the pipeline a transaction idled for a round trip between any two statements.
  */
-function inOrder(client: pg.PoolClient): { tx: Tx; end: () => Promise<void> } {
+function inOrder(client: pg.PoolClient, after: AfterCommit): { tx: Tx; end: () => Promise<void> } {
   let last: Promise<unknown> = Promise.resolve()
   let isOver = false
   let failure: { readonly error: unknown } | undefined
@@ -238,6 +241,7 @@ function inOrder(client: pg.PoolClient): { tx: Tx; end: () => Promise<void> } {
     change: (sql, values) =>
       next(async () => (await client.query(prepared(sql, values))).rowCount ?? 0),
     script: (sql) => next(async () => void (await client.query(sql))),
+    afterCommit: after.add,
   }
   const end = async () => {
     isOver = true

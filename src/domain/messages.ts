@@ -11,7 +11,7 @@ import {
   type JsonObject,
   parseStorable,
 } from './json.ts'
-import { isOwnJob, isOwnSuccess } from './own-messages.ts'
+import { isOwnJob, isOwnSuccess, TRACEPARENT } from './own-messages.ts'
 
 const id = z.int().positive()
 const count = z.int().nonnegative()
@@ -102,6 +102,8 @@ const resultOthers = {
 }
 
 const togetherMax = z.int().positive()
+/** W3C trace context. Written first, so that a transport finds it without parsing. For telemetry only: no decision reads it. */
+const traceparent = z.string().regex(TRACEPARENT)
 
 const workerFunction = z.object({
   name: text,
@@ -146,6 +148,7 @@ export const MESSAGE_FORMATS = {
   ),
   'worker-job': {
     write: z.strictObject({
+      traceparent: traceparent.optional(),
       ...jobNeeds,
       ...jobTimes,
       correlationData: jobCorrelation,
@@ -156,10 +159,12 @@ export const MESSAGE_FORMATS = {
       ...jobNeeds,
       ...optional({ ...jobTimes, isPolled, signature: text }),
       correlationData: readCorrelation,
+      ...informing({ traceparent }),
     }),
   },
   'worker-result': {
     write: z.strictObject({
+      traceparent: traceparent.optional(),
       ...resultOthers,
       jobId: text,
       workerId: text,
@@ -183,7 +188,7 @@ export const MESSAGE_FORMATS = {
         .catch(null),
       /** The job id identifies the job; garbled correlation data does not undo its result. */
       correlationData: readCorrelation.catch(null),
-      togetherMax: togetherMax.nullish().catch(null),
+      ...informing({ togetherMax, traceparent }),
     }),
   },
   /** Sent by a worker at start and every minute: its id and functions. Schemas are JSON Schema. */

@@ -8,7 +8,8 @@ type Fields = Readonly<Record<string, unknown>>
 
 export function isOwnJob(body: Fields): boolean {
   return (
-    countFields(body) === JOB_FIELDS + countGiven(body.signature) + countGiven(body.isPolled) &&
+    countFields(body) === JOB_FIELDS + countJobExtras(body) &&
+    isTraceparent(body.traceparent) &&
     (body.signature === undefined || isText(body.signature)) &&
     (body.isPolled === undefined || typeof body.isPolled === 'boolean') &&
     isText(body.jobId) &&
@@ -24,7 +25,9 @@ export function isOwnJob(body: Fields): boolean {
 
 export function isOwnSuccess(body: Fields): boolean {
   return (
-    countFields(body) === RESULT_FIELDS + countGiven(body.togetherMax) &&
+    countFields(body) ===
+      RESULT_FIELDS + countGiven(body.togetherMax) + countGiven(body.traceparent) &&
+    isTraceparent(body.traceparent) &&
     body.status === 'Success' &&
     body.error === null &&
     body.result !== undefined &&
@@ -55,6 +58,14 @@ function isOwnCorrelation(value: unknown): boolean {
     isId(value.runbookVersion)
   )
 }
+
+const countJobExtras = ({ signature, isPolled, traceparent }: Fields): number =>
+  countGiven(signature) + countGiven(isPolled) + countGiven(traceparent)
+
+const isTraceparent = (value: unknown): boolean =>
+  value === undefined || (typeof value === 'string' && TRACEPARENT.test(value))
+/** W3C trace context: https://www.w3.org/TR/trace-context/#traceparent-header */
+export const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 
 const countGiven = (value: unknown): number => (value === undefined ? 0 : 1)
 

@@ -14,7 +14,7 @@ import { type Batch, isBeingExpanded } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import { isBatchEnded } from '../domain/transitions.ts'
 import { MatoolkitError } from '../errors.ts'
-import { type BatchTransaction, NeedsExclusiveLock } from './engine.ts'
+import { type BatchTransaction, type Engine, NeedsExclusiveLock } from './engine.ts'
 import { sendIntoFreeSlots } from './slots.ts'
 import { withdrawJobs } from './withdraw.ts'
 
@@ -43,12 +43,13 @@ export async function commitTogether(batchTxs: readonly BatchTransaction[]): Pro
     closeFinished(draft)
   }
   const drafts = draftsOf(batchTxs)
-  const jobs = drafts.flatMap(jobMessages)
+  const jobs = drafts.flatMap((draft) => jobMessages(draft, engine))
   await Promise.all([
     writeChanges(tx, drafts),
     jobs.length > 0 && enqueueNew(tx, jobs, drafts[0].now, engine.jobKeys),
   ])
   for (const batchTx of batchTxs) await requireActiveNowhereElse(batchTx)
+  tellWatch(batchTxs)
   if (drafts.some(hasWorkForTimers)) await engine.bus.hintIn?.(tx, ORCHESTRATOR_EVENTS)
 }
 
@@ -66,7 +67,7 @@ export async function commitSharedTogether(batchTxs: readonly BatchTransaction[]
     }
   }
   const drafts = draftsOf(batchTxs)
-  const jobs = drafts.flatMap(jobMessages)
+  const jobs = drafts.flatMap((draft) => jobMessages(draft, engine))
   await Promise.all([
     writeRows(tx, drafts),
     jobs.length > 0 && enqueueNew(tx, jobs, drafts[0].now, engine.jobKeys),
@@ -81,6 +82,13 @@ export async function commitSharedTogether(batchTxs: readonly BatchTransaction[]
     closeFinished(draft)
     requireMembersOnly(draft)
   }
+  tellWatch(batchTxs)
+}
+
+function tellWatch(batchTxs: readonly BatchTransaction[]): void {
+  const [{ tx, engine }] = batchTxs as [BatchTransaction]
+  const { watch } = engine
+  if (watch) tx.afterCommit(() => watch.committed(draftsOf(batchTxs)))
 }
 
 const draftsOf = (batchTxs: readonly BatchTransaction[]): Drafts =>
@@ -107,12 +115,13 @@ const hasWorkForTimers = ({ batch, phases, changedPhases, isBatchChanged, now }:
       (phase.status === 'pending' && phase.dueAt !== null && phase.dueAt <= now),
   )
 
-const jobMessages = ({ batch, jobs }: Draft): OutgoingMessage[] =>
-  jobs.map((job) => jobMessage(batch, job))
+const jobMessages = (draft: Draft, { watch }: Engine): OutgoingMessage[] =>
+  draft.jobs.map((job) => jobMessage(draft.batch, job, watch?.traceparentOf(draft, job) ?? null))
 
 function jobMessage(
   batch: Batch,
   { jobId, step, functionName, params, timeoutSec, notAfter }: JobRecord,
+  traceparent: string | null,
 ): OutgoingMessage {
   const owner = step.kind === 'init' ? { initExecutionId: step.id } : { stepExecutionId: step.id }
   return {
@@ -122,6 +131,7 @@ function jobMessage(
     workerId: step.definition.workerId,
     expiresAt: notAfter,
     body: {
+      ...(traceparent !== null && { traceparent }),
       jobId,
       batchId: batch.id,
       workerId: step.definition.workerId,

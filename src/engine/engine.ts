@@ -6,6 +6,7 @@ import type { Db, Tx } from '../db/db.ts'
 import type { LastSeen } from '../db/epochs.ts'
 import type { Draft } from '../domain/decide/draft.ts'
 import type { JobKeys } from '../job-keys.ts'
+import type { CommitWatch } from './commit-watch.ts'
 import type { RunbookCache } from './runbook-cache.ts'
 import type { WorkerPace } from './worker-pace.ts'
 
@@ -30,6 +31,8 @@ export interface Engine {
   readonly bus: EngineBus
   /** Sign jobs; without them workers that have keys refuse every job. */
   readonly jobKeys?: JobKeys | null
+  /** Learns what was committed; without it nothing is measured or traced. */
+  readonly watch?: CommitWatch | null
   /** Everything is rolled back: new batches take no number. */
   readonly isDryRun?: boolean
 }

@@ -1,6 +1,7 @@
-// What a process measures about itself: counters and histograms, kept in memory and shown at `/metrics`. Names and labels are
+// What a process measures about itself: counters and histograms, kept in memory, shown at `/metrics` and pushed to a collector if one is set. Names and labels are
 // declared here once; a label has few values (a function, a status), never a person, a batch or a job, so series stay few.
-import { head, type Labels, labelText } from './prometheus.ts'
+import type { Labels, MetricFamily } from './metric-family.ts'
+import { familyLines, labelText } from './prometheus.ts'
 
 interface Declared {
   readonly help: string
@@ -35,6 +36,18 @@ export const MEASURES = {
     help: 'How long the service let no call through, summed up.',
     labels: ['worker', 'service'],
   },
+  matoolkit_jobs_sent_total: {
+    help: 'Jobs sent to workers: first ones, retries and polls.',
+    labels: ['worker', 'kind'],
+  },
+  matoolkit_jobs_settled_total: {
+    help: 'Jobs whose end was recorded, by how they ended.',
+    labels: ['worker', 'outcome'],
+  },
+  matoolkit_telemetry_lost_total: {
+    help: 'Spans, events and pushes of metrics that no collector took.',
+    labels: ['signal'],
+  },
   matoolkit_errors_total: {
     help: 'Errors that a role survived; the log has them.',
     labels: ['role'],
@@ -51,7 +64,8 @@ type LabelsOf<Name extends Measure> = Readonly<
   Record<(typeof MEASURES)[Name]['labels'][number], string | number>
 >
 
-interface Series {
+interface Counted {
+  readonly labels: Labels
   count: number
   sum: number
   readonly buckets: number[]
@@ -59,7 +73,7 @@ interface Series {
 
 /** The measures of this process. */
 export class Measures {
-  readonly #series = new Map<Measure, Map<string, Series>>()
+  readonly #series = new Map<Measure, Map<string, Counted>>()
 
   count<Name extends Exclude<Measure, Histogram>>(
     name: Name,
@@ -78,24 +92,33 @@ export class Measures {
       if (sec <= limit) one.buckets[index]! += 1
   }
 
-  /** Only what has been measured; without a series a measure has no lines. */
-  lines(): string[] {
-    return [...this.#series].flatMap(([name, byLabels]) => {
-      const declared: Declared = MEASURES[name]
-      const type = declared.bucketsSec ? 'histogram' : 'counter'
-      return [
-        ...head(name, type, declared.help),
-        ...[...byLabels].flatMap(([labels, one]) => seriesLines(name, declared, labels, one)),
-      ]
+  /** Only what has been measured. */
+  families(): MetricFamily[] {
+    return [...this.#series].map(([name, byLabels]) => {
+      const { help, bucketsSec: bounds }: Declared = MEASURES[name]
+      const series = [...byLabels.values()]
+      if (!bounds) {
+        const counted = series.map(({ labels, sum }) => ({ labels, value: sum }))
+        return { name, type: 'counter', help, series: counted }
+      }
+      const observed = series.map(({ labels, sum, count, buckets }) => {
+        return { labels, value: sum, count, buckets: [...buckets] }
+      })
+      return { name, type: 'histogram', help, bounds, series: observed }
     })
   }
 
-  #of(name: Measure, labels: Labels): Series {
-    const byLabels = this.#series.get(name) ?? new Map<string, Series>()
+  lines(): string[] {
+    return this.families().flatMap(familyLines)
+  }
+
+  #of(name: Measure, labels: Labels): Counted {
+    const byLabels = this.#series.get(name) ?? new Map<string, Counted>()
     this.#series.set(name, byLabels)
     const key = labelText(labels)
     const declared: Declared = MEASURES[name]
     const one = byLabels.get(key) ?? {
+      labels,
       count: 0,
       sum: 0,
       buckets: (declared.bucketsSec ?? []).map(() => 0),
@@ -103,19 +126,4 @@ export class Measures {
     byLabels.set(key, one)
     return one
   }
-}
-
-function seriesLines(
-  name: string,
-  { bucketsSec }: Declared,
-  labels: string,
-  { count, sum, buckets }: Series,
-): string[] {
-  if (!bucketsSec) return [`${name}{${labels}} ${sum}`]
-  return [
-    ...buckets.map((n, at) => `${name}_bucket{${labels},le="${bucketsSec[at]!}"} ${n}`),
-    `${name}_bucket{${labels},le="+Inf"} ${count}`,
-    `${name}_sum{${labels}} ${sum}`,
-    `${name}_count{${labels}} ${count}`,
-  ]
 }

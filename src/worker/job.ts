@@ -13,11 +13,13 @@ import { holdsMark } from '../domain/template.ts'
 import { messageOf } from '../errors.ts'
 import type { HiddenSecrets } from '../hidden-secrets.ts'
 import type { JobKeys, SignatureFault } from '../job-keys.ts'
+import { type Telemetry, traceparentOf } from '../telemetry/telemetry.ts'
 import { abortingClock } from './aborting-clock.ts'
 import type { Catalogue, WorkerFunction } from './catalogue.ts'
 import { type Changes, watchEffects } from './effects.ts'
 import { fitParameters } from './fit-parameters.ts'
 import { fitResult } from './fit-result.ts'
+import { JobTrace } from './job-trace.ts'
 import type { JointSeat } from './joint-call.ts'
 import { ApiError, type Secrets, type Tenant } from './m365/api.ts'
 import { runOwned } from './owning-job.ts'
@@ -35,6 +37,10 @@ export interface Job extends Pick<Message<'worker-job'>, 'jobId' | 'batchId' | '
   readonly isPolled?: boolean
   /** Delivered before: another worker may have run it. */
   readonly isRepeated: boolean
+  /** Trace context of the sender. */
+  readonly traceparent?: string | null
+  /** Tells this delivery of the job from another. */
+  readonly delivery?: string
   /** Echoed unchanged: the sender finds its step by it. */
   readonly correlation: { readonly [key: string]: Json } | null
 }
@@ -83,7 +89,9 @@ export function readJob(
   const timeoutSec = message.timeoutSec ?? null
   const isPolled = message.isPolled ?? false
   const times = { timeoutSec, notAfter, isPolled, isRepeated }
-  return { jobId, batchId, functionName, parameters, ...times, correlation }
+  const { sequence, token } = received.lease
+  const trace = { traceparent: message.traceparent ?? null, delivery: `${sequence} ${token}` }
+  return { jobId, batchId, functionName, parameters, ...times, ...trace, correlation }
 }
 
 /**
@@ -117,6 +125,10 @@ export interface JobContext {
   readonly joint?: JointSeat
   /** Called when the job begins to wait for its turn at a service; returns what to call when it continues. */
   readonly waits?: () => () => void
+  /** Null when telemetry is off. */
+  readonly telemetry?: Telemetry | null
+  /** Set while the job runs. */
+  readonly trace?: JobTrace | null
 }
 
 type Failed = { readonly failure: NonNullable<JobResult['error']> }
@@ -126,12 +138,19 @@ type Outcome = { readonly result: Json } | Failed
 export async function runJob(job: Job, context: JobContext): Promise<JobResult | null> {
   const { clock, workerId } = context
   const startedAt = clock.now()
-  const outcome = await outcomeOf(job, context).finally(() => context.joint?.leave())
-  if (outcome === null) return null
+  const trace = traceOf(job, context, startedAt)
+  const traced = trace ? { ...context, trace } : context
+  const outcome = await outcomeOf(job, traced).finally(() => context.joint?.leave())
+  if (outcome === null) {
+    trace?.end(clock.now(), 'Abandoned')
+    return null
+  }
   const isSuccess = 'result' in outcome
   const result = isSuccess ? outcome.result : null
   const endedAt = clock.now()
+  trace?.end(endedAt, isSuccess ? null : outcome.failure.type)
   return {
+    ...(trace && { traceparent: traceparentOf(trace.context) }),
     jobId: job.jobId,
     batchId: job.batchId,
     workerId,
@@ -145,6 +164,14 @@ export async function runJob(job: Job, context: JobContext): Promise<JobResult |
     correlationData: job.correlation,
     ...(context.joint?.togetherMax ? { togetherMax: context.joint.togetherMax } : {}),
   }
+}
+
+/** Null when telemetry is off. */
+function traceOf(job: Job, context: JobContext, startedAt: Date): JobTrace | null {
+  const { telemetry, workerId, catalogue } = context
+  if (!telemetry) return null
+  const functionName = catalogue.get(job.functionName.toLowerCase())?.name ?? null
+  return new JobTrace(telemetry, job, { workerId, functionName, startedAt })
 }
 
 async function outcomeOf(job: Job, context: JobContext): Promise<Outcome | null> {
@@ -213,6 +240,7 @@ async function attempt(
       ...{ jobId: job.jobId, functionName: definition.name },
       reasonOf: (error: unknown) => seen.hideIn(messageOf(error)),
       ...(context.waits ? { waits: context.waits } : {}),
+      ...(context.trace ? { trace: context.trace } : {}),
       fail: (error: unknown) => {
         if (ended.signal.aborted) return false
         void abortForLeftBehind(error, clock, abort, ended.signal, overrun.reject)

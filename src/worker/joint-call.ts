@@ -88,6 +88,7 @@ class JointCall {
       fail: (error) => jobs.map((job) => job.owner?.fail(error)).includes(true),
       // They share a slot, so one speaks for all.
       ...(first.owner?.waits ? { waits: first.owner.waits } : {}),
+      ...traceFor(jobs),
     }
     void runOwned(owner, () => this.#run(jobs))
   }
@@ -167,6 +168,14 @@ class JointCall {
     if (left.length > 1 && onLeft !== null) await this.#split(left)
     if (right.length > 1 && onRight !== null) await this.#split(right)
   }
+}
+
+/** The call is in the first job's trace, with links to the others. */
+function traceFor(jobs: readonly JoinedJob[]): Pick<OwningJob, 'trace'> {
+  const [trace, ...others] = jobs.flatMap(({ owner }) => owner?.trace ?? [])
+  if (!trace) return {}
+  const contexts = others.map(({ context }) => context)
+  return { trace: { context: trace.context, call: (call) => trace.call(call, contexts) } }
 }
 
 const refuseVault = async (): Promise<never> => {

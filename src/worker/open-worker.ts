@@ -10,6 +10,7 @@ import type { Log } from '../log.ts'
 import type { Service } from '../service.ts'
 import { makeTokens, SignInFault, type Tokens } from '../sign-in/token.ts'
 import type { Measures } from '../telemetry/measures.ts'
+import type { LifecycleEvent, Telemetry } from '../telemetry/telemetry.ts'
 import type { WorkerFunction } from './catalogue.ts'
 import { openCredential } from './credential.ts'
 import { discoverFunctions } from './custom-functions.ts'
@@ -36,6 +37,8 @@ export interface OpenWorkerOptions {
   /** Called once when the idle time is over; without it the worker never exits on its own. */
   readonly onIdle?: () => void
   readonly measures: Measures
+  /** Null when telemetry is off. */
+  readonly telemetry?: Telemetry | null
   /** Told about every error, besides the log. */
   readonly onError?: (error: unknown) => void
 }
@@ -51,7 +54,7 @@ const SIGN_IN_PAUSES_SEC = [2, 5, 15, 30, 60] as const
 const SEND_GRACE_SEC = 5
 
 export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWorker> {
-  const { config, bus, clock, log, version, onIdle, measures } = options
+  const { config, bus, clock, log, version, onIdle, measures, telemetry = null } = options
   const { workerId } = config
   if (workerId === null) {
     throw new MatoolkitError('WORKER_NOT_CONFIGURED', {
@@ -72,6 +75,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWork
     clock,
     functions,
     keys: readJobKeys(config),
+    telemetry,
     ...(signedIn ? { tenant: signedIn.tenant, throttles: () => signedIn.tenant.throttles() } : {}),
     maxParallelism: config.maxParallelism,
     replicas: config.workerReplicas,
@@ -105,14 +109,29 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWork
     },
   })
   log.info({ workerId, slots: config.maxParallelism, functions: functions.length }, 'Worker ready')
+  return openedWorker(worker, options, closeFunctions)
+}
+
+/** The worker as a service, which tells telemetry of its beginning and end. */
+function openedWorker(
+  worker: Worker,
+  { config, clock, telemetry = null }: OpenWorkerOptions,
+  closeFunctions: () => void,
+): OpenedWorker {
+  const tell = (name: LifecycleEvent['name']) =>
+    telemetry?.event({ name, at: clock.now(), attributes: { WorkerId: config.workerId! } })
   return {
     name: worker.name,
-    start: () => worker.start(),
+    start: () => {
+      worker.start()
+      tell('WorkerStarted')
+    },
     whyNotReady: () => worker.whyNotReady(clock.now()),
     stop: async (giveUp) => {
       try {
         await worker.stop(giveUp)
       } finally {
+        tell('WorkerStopped')
         closeFunctions()
       }
     },

@@ -13,6 +13,7 @@ import { messageIdOf, readMessage } from '../domain/messages.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { JobKeys } from '../job-keys.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
 import { Announcement } from './announcement.ts'
 import { type Catalogue, catalogueOf, type WorkerFunction } from './catalogue.ts'
 import { Collections } from './collections.ts'
@@ -56,6 +57,8 @@ export interface WorkerOptions {
   readonly pollMs?: number
   /** Called once after `afterMs` without a job arriving, running or waiting to be sent. */
   readonly idleExit?: { readonly afterMs: number; onIdle(): void }
+  /** Traces of jobs and their calls; null when telemetry is off. */
+  readonly telemetry?: Telemetry | null
   /** Called with the result of every job that ran. */
   readonly onResult?: (result: JobResult) => void
   /** Called for every job that is dead-lettered instead of run. */
@@ -325,7 +328,8 @@ export class Worker implements Service {
 
   /** Never rejects: what a function throws becomes its result. */
   async #run(job: Job, digest: JobDigest, slot: Slot, joint?: JointSeat): Promise<void> {
-    const { workerId, clock, tenant = NO_TENANT, onResult, onError } = this.#options
+    const { workerId, clock, tenant = NO_TENANT, telemetry = null } = this.#options
+    const { onResult, onError } = this.#options
     const context = {
       workerId,
       catalogue: this.#catalogue,
@@ -334,6 +338,7 @@ export class Worker implements Service {
       stopping: this.#stopJobs.signal,
       whyStopped: (jobId: string) => this.#stopped.why(jobId),
       waits: () => slot.wait(clock.now()),
+      telemetry,
       ...(joint ? { joint } : {}),
     }
     try {

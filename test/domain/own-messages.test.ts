@@ -35,11 +35,14 @@ const SUCCESS = {
   timestamp: '2026-03-01T10:00:00.000Z',
   correlationData,
 }
+const TRACED = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 const KINDS = [
   { type: 'worker-job', good: JOB, isOwn: isOwnJob },
   { type: 'worker-job', good: { ...JOB, signature: 'key.mac' }, isOwn: isOwnJob },
   { type: 'worker-job', good: { ...JOB, isPolled: true }, isOwn: isOwnJob },
+  { type: 'worker-job', good: { traceparent: TRACED, ...JOB }, isOwn: isOwnJob },
   { type: 'worker-result', good: SUCCESS, isOwn: isOwnSuccess },
+  { type: 'worker-result', good: { traceparent: TRACED, ...SUCCESS }, isOwn: isOwnSuccess },
   { type: 'worker-result', good: { ...SUCCESS, togetherMax: 1_000 }, isOwn: isOwnSuccess },
 ] as const
 
@@ -123,7 +126,9 @@ for (const { type, good, isOwn } of KINDS) {
         ? 'polled '
         : 'togetherMax' in good
           ? 'joint '
-          : ''
+          : 'traceparent' in good
+            ? 'traced '
+            : ''
   const what = `${sort}${type}`
   it(`recognises our own ${what}`, () => {
     assert.equal(isOwn(good), true)

@@ -101,6 +101,7 @@ function faultyTx(tx: Tx, process: Process, faults: Faults, chance: Chance): Tx 
   return {
     inTransaction: true,
     script: tx.script,
+    afterCommit: tx.afterCommit,
     query: async (sql, values) => {
       before()
       return tx.query(sql, values)

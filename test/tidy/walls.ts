@@ -14,11 +14,11 @@ export interface Rule {
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   root: ['domain'],
-  telemetry: [],
+  telemetry: ['root', 'domain'],
   'sign-in': ['root', 'domain'],
   db: ['root', 'domain'],
   bus: ['root', 'domain', 'db'],
-  engine: ['root', 'domain', 'db', 'bus'],
+  engine: ['root', 'domain', 'db', 'bus', 'telemetry'],
   scheduler: ['root', 'domain', 'db', 'bus', 'engine', 'sign-in'],
   orchestrator: ['root', 'domain', 'db', 'bus', 'engine'],
   api: ['root', 'domain', 'db', 'bus', 'engine', 'telemetry'],

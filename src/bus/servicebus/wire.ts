@@ -32,9 +32,20 @@ export function outgoingOf(row: OutboxRow, now: Date): ServiceBusMessage {
 
 /** What a worker must hear at once has a subscription of its own. */
 function addressed(row: OutboxRow): Record<string, string> {
-  if (row.message_type !== 'worker-stop') return propertiesOf(row)
+  if (row.message_type !== 'worker-stop') return { ...propertiesOf(row), ...traceOf(row) }
   return { MessageType: row.message_type, [CONTROL_PROPERTY]: row.worker_id! }
 }
+
+/** Trace context as the SDKs of Azure read it; workers of others continue the trace if they know it, and ignore it if not. */
+function traceOf({ body }: OutboxRow): Record<string, string> {
+  if (!body.startsWith(TRACED)) return {}
+  const traceparent = body.slice(TRACED.length, TRACED.length + TRACEPARENT_CHARS)
+  return { traceparent, 'Diagnostic-Id': traceparent }
+}
+
+/** The first field of a body that has one. */
+const TRACED = '{"traceparent":"'
+const TRACEPARENT_CHARS = 55
 
 export const compressed = (message: ServiceBusMessage): ServiceBusMessage => ({
   ...message,

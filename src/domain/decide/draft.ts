@@ -42,6 +42,8 @@ export interface AttemptRecord {
   readonly togetherMax?: number
   /** A poll that changed nothing: the step counts it, and it leaves no row. */
   readonly isFolded?: boolean
+  /** The trace context of the result. Not stored. */
+  readonly traceparent?: string
 }
 
 export interface JobRecord {

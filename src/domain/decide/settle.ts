@@ -40,6 +40,8 @@ export interface WorkerResult {
   readonly durationMs?: number | null | undefined
   /** It was done together with others, in a call that takes so many jobs. */
   readonly togetherMax?: number | null | undefined
+  /** For telemetry only. */
+  readonly traceparent?: string | null | undefined
   readonly functionName?: string | null | undefined
   readonly timestamp?: string | null | undefined
 }
@@ -134,12 +136,12 @@ function settle(
     result,
     error,
     isFolded = false,
-    pace: { durationMs, togetherMax } = {},
+    pace: { durationMs, togetherMax, traceparent } = {},
   }: {
     result?: Json | undefined
     error?: string
     isFolded?: boolean
-    pace?: Pick<WorkerResult, 'durationMs' | 'togetherMax'>
+    pace?: Pick<WorkerResult, 'durationMs' | 'togetherMax' | 'traceparent'>
   } = {},
 ): void {
   draft.attempts.push({
@@ -156,6 +158,7 @@ function settle(
     durationMs: durationMs == null ? null : Math.min(Math.round(durationMs), DURATION_MS_MAX),
     ...(togetherMax ? { togetherMax } : {}),
     ...(isFolded ? { isFolded } : {}),
+    ...(traceparent ? { traceparent } : {}),
   })
   draft.setWait(step, null)
   if (!WITHOUT_EFFECT.has(outcome)) draft.changeStep(step, { mayHaveEffect: true })

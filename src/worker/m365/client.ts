@@ -7,6 +7,7 @@ import type { LookupFunction } from 'node:net'
 import type { Clock } from '../../clock.ts'
 import type { Json } from '../../domain/json.ts'
 import { SignInFault } from '../../sign-in/token.ts'
+import { owningJob } from '../owning-job.ts'
 import { ApiError, type ApiFailure, type ErrorDetail, type RestResponse } from './api.ts'
 import { ConnectionLost, type HttpResponse, sendHttp } from './http.ts'
 import type { Throttle } from './throttle.ts'
@@ -153,6 +154,7 @@ export class ApiClient {
         ...request.headers,
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
       }
+      const startedAt = this.#options.clock.now()
       const response = await send({
         method: request.method,
         url: request.url,
@@ -165,6 +167,7 @@ export class ApiClient {
         signal.throwIfAborted()
         return this.#lost(error, timeUp)
       })
+      this.#trace(request, attempt, startedAt, response)
       if ('failure' in response) return response
       this.#options.onAnswer?.(response)
       const judged = this.#judge(response)
@@ -178,6 +181,20 @@ export class ApiClient {
     } finally {
       passage.leave()
     }
+  }
+
+  #trace(
+    { method, url }: ClientRequest,
+    attempt: number,
+    startedAt: Date,
+    response: HttpResponse | FailedAttempt,
+  ): void {
+    const trace = owningJob()?.trace
+    if (!trace) return
+    const [status, error] =
+      'failure' in response ? [null, response.failure.code] : [response.status, null]
+    const endedAt = this.#options.clock.now()
+    trace.call({ ...{ method, url, attempt, status, startedAt, endedAt }, error })
   }
 
   #lost(error: unknown, timeUp: AbortSignal): FailedAttempt {

@@ -160,7 +160,7 @@ async function killedBeforeCommit(test: TestDatabase, work: (tx: Tx) => Promise<
     (await client.query(sql, [...(values ?? [])])).rows
   const change: Tx['change'] = async (sql, values) =>
     (await client.query(sql, [...values])).rowCount ?? 0
-  await work({ inTransaction: true, query, change, script: async () => {} })
+  await work({ inTransaction: true, query, change, script: async () => {}, afterCommit: () => {} })
   const { rows } = await client.query('select pg_backend_pid() as pid')
   await test.db.query('select pg_terminate_backend($1, 5000)', [rows[0].pid])
   await gone
