@@ -21,6 +21,7 @@ const MEMBER: readonly Column[] = [
   ['id', 'member.id'],
   ['batch', 'member.batchId'],
   ['status', 'member.status'],
+  ['where', 'where'],
   ['joined', 'member.joinedAt'],
   ['failed', 'member.failedAt'],
   ['removed', 'member.leftAt'],
@@ -38,6 +39,11 @@ const STEPS: readonly Column[] = [
   NOW_COLUMN,
   ['ENDED', 'completedAt'],
   ['ERROR', 'errorMessage'],
+]
+const NEXT: readonly Column[] = [
+  ['PHASE', 'phaseName'],
+  ['STEP', 'stepName'],
+  ['AT', 'at'],
 ]
 const VALUES: readonly Column[] = [
   ['NAME', 'name'],
@@ -133,6 +139,7 @@ async function runShowMember(
   if (show.format !== 'table') return
   await showSection(show, 'What you can do', rowsIn(body, 'actions'), ACTION_COLUMNS)
   if (body.blockedBecause) show.say(`Not possible now: ${String(body.blockedBecause)}.`)
+  await showSection(show, 'What comes next', rowsIn(body, 'next'), NEXT)
   const { data, outputs } = body.member as Row
   await showSection(show, 'Data', valuesOf(data as Row), VALUES)
   await showSection(show, 'Outputs of steps', valuesOf(outputs as Row), VALUES)

@@ -32,6 +32,7 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   'step init_failed': 'failed',
   'step time_out': 'timed out',
   'step retry': 'to be retried',
+  'step repoll': 'polled',
   'step incomplete': 'not done yet',
   'step lost': 'poll without answer',
   'step withdraw': 'taken back',
