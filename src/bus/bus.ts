@@ -149,6 +149,8 @@ export interface Bus {
   sweep(): Promise<void>
   /** Calls `heard` when messages may have come. Hints can be lost or false: they only make a consumer poll sooner. */
   listen?(subscription: Subscription, heard: () => void): Promise<() => Promise<void>>
+  /** Where a broker sends messages by itself, as many as the consumer has slots. A transport whose consumers only ask leaves it out. */
+  readonly stream?: MessageStream
   /** Reaches every process of a worker. Where `withdrawIn` is missing, it tells which jobs not to start. */
   readonly control?: Control
   /** Takes messages from the outbox to a broker. A transport whose consumers read the outbox themselves leaves it out. */
@@ -172,6 +174,13 @@ export interface Bus {
    */
   discardJobsIn?(tx: Tx): Promise<void>
   close(): Promise<void>
+}
+
+export interface MessageStream {
+  /** What the broker has sent and nobody has received, up to `limit`: a slot was free when it was sent. Asks for nothing. */
+  arrived(subscription: Subscription, limit: number): ReceivedMessage[]
+  /** These received messages occupy no slot while they wait for others like them: as many more may come. */
+  makeRoom(messages: readonly ReceivedMessage[]): void
 }
 
 export interface Control {

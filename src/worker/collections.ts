@@ -1,4 +1,4 @@
-// Jobs that wait for others like them, by key, until there are enough or the first has waited long enough. They occupy no slot. A
+// Jobs that wait for a slot, or before that for others like them, by key, until there are enough or the first has waited long enough. They occupy no slot. A
 // collection that is due stays here until somebody takes it, and every job may leave before that.
 import type { Clock } from '../clock.ts'
 
@@ -27,10 +27,18 @@ export class Collections<Item> {
     this.#options = options
   }
 
-  add(key: string, { limit, waitMs }: CollectionRule, item: Item): void {
+  /** True for the first of its collection. */
+  add(key: string, { limit, waitMs }: CollectionRule, item: Item): boolean {
     const collection = this.#open.get(key) ?? this.#begin(key, waitMs)
     collection.items.add(item)
+    const isFirst = collection.items.size === 1
     if (collection.items.size >= limit) this.#close(key, collection)
+    return isFirst
+  }
+
+  /** Alone, and due at once. */
+  addDue(item: Item): void {
+    this.#due.push({ items: new Set([item]), isClosed: new AbortController() })
   }
 
   #begin(key: string, waitMs: number): Collection<Item> {

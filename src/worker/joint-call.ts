@@ -13,7 +13,7 @@ export interface JointCallOptions {
   readonly definition: WorkerFunction
   readonly tenant: Tenant
   readonly clock: Clock
-  /** False: the worker takes one job per slot, and a wider window would only make a queue that no hold takes back. */
+  /** False: the worker takes one job per slot, and a wider window would only make a queue that no hold stops. */
   readonly takesMany: boolean
 }
 

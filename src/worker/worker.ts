@@ -83,6 +83,8 @@ const DRAIN_MS = 25_000
 const RECALLED_AT_ONCE = 500
 /** Jobs received at once while all that come are collected. */
 const COLLECTED_AT_ONCE = 100
+/** Jobs leased at once where a broker sends them by itself; two calls of the largest functions. */
+const COLLECTED_MAX = 2_000
 
 /** A received job that is not acked yet. */
 interface LeasedJob {
@@ -90,6 +92,8 @@ interface LeasedJob {
   received: ReceivedMessage
   /** Stands for its slot, which the jobs of one joint call share; null while it is collected. */
   slot: Slot | null
+  /** Collected, and no other job may come in its place: it will need a slot. */
+  keepsPlace?: boolean
   /** Resolves when its function ends. */
   ended: Promise<void>
 }
@@ -182,18 +186,21 @@ export class Worker implements Service {
     const { bus, workerId } = this.#options
     await this.#startDue()
     const free = this.#freeSlots() - this.#collections.due
-    if (free <= 0 || this.#mustAnswerFirst()) return 0
+    if ((free <= 0 && !bus.stream) || this.#mustAnswerFirst()) return 0
     await this.#stopped.readFirst()
     if (this.#stopped.untold !== null) return 0
     // Few at a time would take longer than they wait for each other.
     const most = this.#collectsAll && bus.release ? Math.max(free, COLLECTED_AT_ONCE) : free
-    const received = await bus.receive(workerJobs(workerId), most)
+    const received =
+      free > 0
+        ? await bus.receive(workerJobs(workerId), most)
+        : bus.stream!.arrived(workerJobs(workerId), COLLECTED_AT_ONCE)
     if (stopping?.aborted) {
       await bus.abandon(received)
       return 0
     }
     if (received.length > 0) this.#busyAt = this.#options.clock.now()
-    else this.#outage.endIfQuiet()
+    else if (free > 0) this.#outage.endIfQuiet()
     this.#collectsAll = received.length > 0
     const unplaced: ReceivedMessage[] = []
     for (const message of received) if (!(await this.#take(message))) unplaced.push(message)
@@ -242,7 +249,7 @@ export class Worker implements Service {
 
   /** False when the job needs a slot and none is free. */
   async #take(received: ReceivedMessage): Promise<boolean> {
-    const { workerId, clock, keys } = this.#options
+    const { bus, workerId, clock, keys } = this.#options
     if (received.type === 'worker-recall') return this.#recall(received)
     const job = readJob(received, workerId, keys)
     if ('reason' in job) return this.#refuse(received, job)
@@ -259,16 +266,36 @@ export class Worker implements Service {
     const companions = cached ? null : companionsOf(job, this.#catalogue)
     if (companions) {
       this.#leased.set(digest, Object.assign(leased, { slot: null }))
-      this.#collections.add(companions.key, companions.rule, { job, digest, leased })
+      const collected = { job, digest, leased }
+      const isFirst = this.#collections.add(companions.key, companions.rule, collected)
+      this.#makeRoom(leased, isFirst)
       return true
     }
     this.#collectsAll = false
-    // A collection may have become due meanwhile. Where a job cannot be given back uncounted, one more runs.
-    if (this.#freeSlots() <= 0 && this.#options.bus.release) return false
+    // A collection may have become due meanwhile. Where a job cannot be given back uncounted, it waits here or, at worst, one more runs.
+    const isFull = this.#freeSlots() <= 0
+    if (isFull && bus.release) return false
+    if (isFull && bus.stream && !cached) {
+      this.#leased.set(digest, Object.assign(leased, { slot: null, keepsPlace: true }))
+      this.#collections.addDue({ job, digest, leased })
+      return true
+    }
     this.#leased.set(digest, leased)
     if (cached) this.#queue({ digest, result: cached })
     else leased.ended = this.#run(job, digest, leased.slot!)
     return true
+  }
+
+  /**
+   * Where a broker sends as many jobs as there are slots, others may come in place of those that are collected. The first of a collection
+   * keeps the place that its call will take, as long as there is another: a job must not come that finds no slot.
+   */
+  #makeRoom(leased: LeasedJob, isFirst: boolean): void {
+    const { bus, maxParallelism } = this.#options
+    if (!bus.stream || this.#leased.size >= COLLECTED_MAX) return
+    const kept = [...this.#leased.values()].filter(({ keepsPlace }) => keepsPlace).length
+    if (isFirst && this.#usedSlots().size + kept < maxParallelism - 1) leased.keepsPlace = true
+    else bus.stream.makeRoom([leased.received])
   }
 
   /** Starts collections that are due while slots are free. A job that waited past its limit is not started. */
@@ -294,10 +321,11 @@ export class Worker implements Service {
     const slot = new Slot()
     const { bus, clock, tenant = NO_TENANT } = this.#options
     const definition = this.#catalogue.get(first.job.functionName.toLowerCase())!
-    const takesMany = bus.release !== undefined
+    const takesMany = bus.release !== undefined || bus.stream !== undefined
     const seats = seatsFor(collected.length, { definition, tenant, clock, takesMany })
     for (const [at, { job, digest, leased }] of collected.entries()) {
       leased.slot = slot
+      leased.keepsPlace = false
       leased.ended = this.#run(job, digest, slot, seats[at])
     }
   }

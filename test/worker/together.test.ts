@@ -240,6 +240,36 @@ describe('jobs that are done together', () => {
     await worker.stop()
   })
 
+  it('wait for a slot where a broker has sent more than fit, leased and in turn', async () => {
+    const { clock, worker, send, bus: made, waiting, results, statuses } = setUp()
+    const roomMade: string[] = []
+    Object.assign(made, {
+      release: undefined,
+      stream: {
+        arrived: (_: unknown, limit: number) => waiting.splice(0, limit),
+        makeRoom: (messages: readonly ReceivedMessage[]) => roomMade.push(sayIds(messages)),
+      } satisfies Bus['stream'],
+    })
+    const renewed: string[] = []
+    const { renew } = made
+    made.renew = async (messages) => {
+      renewed.push(sayIds(messages))
+      return renew(messages)
+    }
+    send('p1')
+    worker.start()
+    await clock.advance(0)
+    for (const one of ['s1', 's2', 's3']) send(one, 'a', { function: 'Slow' })
+    await clock.advance(0)
+    await clock.advance(59_000)
+    assert.deepEqual([[...results.keys()], roomMade], [['p1'], ['p1']])
+    assert.deepEqual(new Set(renewed), new Set(['s1,s2,s3']), 'those that wait are renewed too')
+    await clock.advance(4 * 61_000)
+    assert.deepEqual([...results.keys()], ['p1', 's1', 's2', 's3'])
+    assert.equal(successesIn(statuses()), 4)
+    await worker.stop()
+  })
+
   it('are alone where a second try would do harm, or a secret is named', async () => {
     const { clock, worker, send, calls, results } = setUp()
     for (const one of ['o1', 'o2']) send(one, 'a', { function: 'Join-Once' })

@@ -18,7 +18,7 @@ import { sweepBus } from './sweep.ts'
 import { discardJobs, withdraw } from './withdraw.ts'
 
 /** Has every optional method, and needs neither relay nor control. Does not own the database: closing the bus only stops listening. */
-export type PostgresBus = Required<Omit<Bus, 'relay' | 'control'>>
+export type PostgresBus = Required<Omit<Bus, 'relay' | 'control' | 'stream'>>
 
 export function openPostgresBus(options: TransportOptions): PostgresBus {
   const { db, clock, newToken, leaseMs = LEASE_MS } = options

@@ -57,6 +57,11 @@ export class Intake {
     this.#asked = Math.max(this.#asked, limit)
     if (this.#listeners.size === 0) return this.#ask(limit)
     await this.#checkStream(await this.#ensureStream())
+    return this.arrived(limit)
+  }
+
+  /** What has come over the stream; empty without one. */
+  arrived(limit: number): ReceivedMessage[] {
     this.#forgetLapsed()
     const { topic } = this.#subscription
     return this.#waiting
@@ -83,10 +88,13 @@ export class Intake {
       const messages = await this.#connection.call(`receiving from ${name}`, () =>
         receiver.receiveMessages(limit, { maxWaitTimeInMs: ASK_MS }),
       )
-      const done = () => {}
+      const [makeRoom, done] = [() => {}, () => {}]
       const subscription = this.#subscription
       return messages.map((message) =>
-        lease(receivedFrom(topic, message), { message, receiver, subscription, generation, done }),
+        lease(receivedFrom(topic, message), {
+          ...{ message, receiver, subscription, generation },
+          ...{ makeRoom, done },
+        }),
       )
     })
     this.#asking = asked.catch(() => {})
@@ -148,7 +156,7 @@ export class Intake {
     return stream
   }
 
-  /** Resolves when the message is settled: then the broker may send another. */
+  /** Resolves when the message is settled, or occupies no slot here: then the broker may send another. */
   #come(stream: Stream, message: ServiceBusReceivedMessage): Promise<void> {
     const { receiver, generation } = stream
     stream.heardAtMs = +this.#clock.now()
@@ -158,6 +166,7 @@ export class Intake {
         receiver,
         subscription: this.#subscription,
         generation,
+        makeRoom: resolve,
         done: () => {
           this.#open.delete(leased)
           resolve()

@@ -11,7 +11,9 @@ export interface Leased {
   readonly subscription: Subscription
   /** Of the connection when it came. */
   readonly generation: number
-  /** Lets the stream it came from take another one. */
+  /** Lets the stream it came from take another one. It stays under way here. */
+  makeRoom(): void
+  /** It is under way no more, and another one may come. */
   done(): void
 }
 
@@ -21,6 +23,10 @@ const LEASES = new WeakMap<ReceivedMessage, Leased>()
 export function lease(received: ReceivedMessage, leased: Leased): ReceivedMessage {
   LEASES.set(received, leased)
   return received
+}
+
+export const makeRoom = (messages: readonly ReceivedMessage[]): void => {
+  for (const message of messages) LEASES.get(message)?.makeRoom()
 }
 
 /** Returns the messages whose lease is lost. Throws after all others have been tried. */

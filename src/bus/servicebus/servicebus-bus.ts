@@ -26,7 +26,7 @@ import { readControl } from './control.ts'
 import { readDeadLetters } from './dead-letter-reader.ts'
 import { countMessages } from './depth.ts'
 import { Intake } from './intake.ts'
-import { abandonLeased, complete, deadLetterLeased, renew } from './leases.ts'
+import { abandonLeased, complete, deadLetterLeased, makeRoom, renew } from './leases.ts'
 import { forward } from './relay.ts'
 import { send } from './sending.ts'
 
@@ -79,6 +79,10 @@ class ServiceBusTransport {
       deadLetters: this.#deadLetters(),
       // The broker does not say who has a message.
       locate: async (_topic, ids) => ids.map(() => ({ is: 'unknown' })),
+      stream: {
+        arrived: (subscription, limit) => this.#intake(subscription).arrived(limit),
+        makeRoom,
+      },
       control: { read: (workerId, after) => readControl(connection, workerId, after) },
       isReady: () => this.#isReady(),
       depth: async () => {
