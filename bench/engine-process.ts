@@ -1,13 +1,16 @@
-// One process of the engine's benchmark: `node bench/engine-process.ts orchestrator|worker <database url>`. The worker does
-// nothing: it takes jobs in chunks, answers each with one output, and acknowledges.
+// One process of the engine's benchmarks: `node bench/engine-process.ts orchestrator|worker <database url> [connection string]`. The worker
+// does nothing: it takes jobs in chunks, answers each with one output, and acknowledges. With a connection string of a Service Bus namespace
+// messages go there, and a worker opens no database.
 import { randomUUID } from 'node:crypto'
-import { WORKER_RESULTS, workerJobs } from '../src/bus/bus.ts'
+import { type Bus, type ReceivedMessage, WORKER_RESULTS, workerJobs } from '../src/bus/bus.ts'
 import { makeConsumer } from '../src/bus/consumer.ts'
 import { openPostgresBus } from '../src/bus/postgres/postgres-bus.ts'
-import { realClock } from '../src/clock.ts'
+import { makeRelayLoop } from '../src/bus/relay-loop.ts'
+import { openServiceBus } from '../src/bus/servicebus/servicebus-bus.ts'
+import { MACHINE, realClock } from '../src/clock.ts'
 import type { Db } from '../src/db/db.ts'
 import { openPostgres } from '../src/db/postgres.ts'
-import { messageIdOf, parseJobId, readMessage } from '../src/domain/messages.ts'
+import { type Message, messageIdOf, parseJobId, readMessage } from '../src/domain/messages.ts'
 import type { Engine } from '../src/engine/engine.ts'
 import { RunbookCache } from '../src/engine/runbook-cache.ts'
 import { WorkerPace } from '../src/engine/worker-pace.ts'
@@ -19,9 +22,9 @@ export const WORKER_ID = 'bench'
 export const POLL = 'Poll'
 export const NEVER = 'Never'
 export const BIG = 'Big'
-const CHUNK = 500
+export const CHUNK = 500
 /** Enough for both sides to have a chunk each; the default of 1,000 would leave one of them waiting. */
-const MAX_OUTSTANDING = 2_000
+export const MAX_OUTSTANDING = 2_000
 const clock = realClock()
 
 const fail = (error: unknown) => {
@@ -29,7 +32,9 @@ const fail = (error: unknown) => {
   process.exitCode = 1
 }
 
-export const benchDoor = (db: Db): Engine => ({
+export const outbox = (db: Db): Bus => openPostgresBus({ db, clock, newToken: randomUUID })
+
+export const benchDoor = (db: Db, bus = outbox(db)): Engine => ({
   db,
   clock,
   runbooks: new RunbookCache(),
@@ -37,12 +42,12 @@ export const benchDoor = (db: Db): Engine => ({
   pace: new WorkerPace(MAX_OUTSTANDING),
   queueLimitSec: 21_600,
   seen: { event: null },
-  bus: openPostgresBus({ db, clock, newToken: randomUUID }),
+  bus,
 })
 
-export function benchOrchestrator(db: Db): Service {
-  const bus = openPostgresBus({ db, clock, newToken: randomUUID })
-  return makeOrchestrator({ engine: benchDoor(db), bus, clock, chunk: CHUNK, onError: fail })
+export function benchOrchestrator(db: Db, bus = outbox(db)): Service {
+  const engine = benchDoor(db, bus)
+  return makeOrchestrator({ engine, bus, clock, chunk: CHUNK, onError: fail })
 }
 
 /** The first look of `Poll` is not complete, the second is; `Never` never is. `Big` gives the largest result that a worker sends. */
@@ -54,9 +59,15 @@ function resultOf(functionName: string, jobId: string) {
   return { value: jobId }
 }
 
-export function benchWorker(db: Db): Service {
-  const bus = openPostgresBus({ db, clock, newToken: randomUUID })
-  return makeConsumer({
+export interface BenchWorker extends Service {
+  /** Milliseconds from a result to the same member's next job, for those that came to this process, since the last call. */
+  takeLatencies(): number[]
+}
+
+export function benchWorker(bus: Bus): BenchWorker {
+  const answeredAt = new Map<string, number>()
+  let latencies: number[] = []
+  const consumer = makeConsumer({
     name: 'bench worker',
     bus,
     subscription: workerJobs(WORKER_ID),
@@ -64,46 +75,87 @@ export function benchWorker(db: Db): Service {
     chunk: CHUNK,
     onError: fail,
     handle: async (messages) => {
-      const timestamp = clock.now().toISOString()
-      const results = messages.map(({ body }) => {
-        const read = readMessage('worker-job', body)
-        if (!read.ok) throw new Error(read.reason)
-        const { jobId, batchId, functionName, correlationData } = read.message
-        return {
-          topic: WORKER_RESULTS.topic,
-          messageId: messageIdOf.workerResult(jobId),
-          type: 'worker-result' as const,
-          body: {
-            jobId,
-            batchId,
-            workerId: WORKER_ID,
-            functionName,
-            status: 'Success' as const,
-            resultType: 'Object',
-            result: resultOf(functionName, jobId),
-            error: null,
-            durationMs: 1,
-            timestamp,
-            correlationData: correlationData as never,
-          },
-        }
-      })
-      await bus.publish(results)
+      const jobs = messages.map(jobOf)
+      const nowMs = MACHINE.steadyMs()
+      for (const { parameters } of jobs) {
+        const sinceMs = answeredAt.get(String(parameters.A))
+        if (sinceMs !== undefined) latencies.push(nowMs - sinceMs)
+      }
+      await bus.publish(jobs.map(answerOf))
+      const answeredMs = MACHINE.steadyMs()
+      for (const { parameters } of jobs) answeredAt.set(String(parameters.A), answeredMs)
       return messages.map(() => 'ack' as const)
     },
   })
+  return {
+    ...consumer,
+    takeLatencies: () => {
+      const taken = latencies
+      latencies = []
+      answeredAt.clear()
+      return taken
+    },
+  }
+}
+
+function jobOf({ body }: ReceivedMessage): Message<'worker-job'> {
+  const read = readMessage('worker-job', body)
+  if (!read.ok) throw new Error(read.reason)
+  return read.message
+}
+
+const answerOf = ({ jobId, batchId, functionName, correlationData }: Message<'worker-job'>) => ({
+  topic: WORKER_RESULTS.topic,
+  messageId: messageIdOf.workerResult(jobId),
+  type: 'worker-result' as const,
+  body: {
+    jobId,
+    batchId,
+    workerId: WORKER_ID,
+    functionName,
+    status: 'Success' as const,
+    resultType: 'Object',
+    result: resultOf(functionName, jobId),
+    error: null,
+    durationMs: 1,
+    timestamp: clock.now().toISOString(),
+    correlationData: correlationData as never,
+  },
+})
+
+/** Of one of the processes: its services, and how to close what they use. */
+async function openRole(role: string, url: string, connectionString: string | undefined) {
+  const needsDb = role !== 'worker' || connectionString === undefined
+  const db = needsDb ? await openPostgres({ url, poolSize: 10 }) : null
+  const bus =
+    connectionString === undefined
+      ? outbox(db!)
+      : await openServiceBus({ db, clock, newToken: randomUUID, access: { connectionString } })
+  const worker = role === 'worker' ? benchWorker(bus) : null
+  const relay =
+    worker || !bus.relay ? [] : [makeRelayLoop({ relay: bus.relay, clock, onError: fail })]
+  const services = [...relay, worker ?? benchOrchestrator(db!, bus)]
+  const close = async () => {
+    for (const service of services) await service.stop()
+    await bus.close()
+    await db?.close()
+  }
+  return { services, worker, close }
 }
 
 if (import.meta.main) {
-  const [role, url] = process.argv.slice(2)
-  const db = await openPostgres({ url: url!, poolSize: 10 })
-  const service = role === 'worker' ? benchWorker(db) : benchOrchestrator(db)
-  service.start()
+  const [role, url, connectionString] = process.argv.slice(2)
+  const { services, worker, close } = await openRole(role!, url!, connectionString)
+  for (const service of services) service.start()
   process.send?.({ ready: true })
-  process.on('message', () => process.send?.({ rssMb: process.memoryUsage().rss / 2 ** 20 }))
+  process.on('message', () =>
+    process.send?.({
+      rssMb: process.memoryUsage().rss / 2 ** 20,
+      latencies: worker?.takeLatencies() ?? [],
+    }),
+  )
   process.on('SIGTERM', async () => {
-    await service.stop()
-    await db.close()
+    await close()
     process.disconnect()
   })
 }

@@ -13,7 +13,7 @@ import { configureWorkers } from '../src/db/workers.ts'
 import { createBatch } from '../src/engine/create.ts'
 import { publishRunbook } from '../src/engine/publish.ts'
 import { type Bench, median, perSec, round, timeMs } from './bench.ts'
-import { benchDoor, benchOrchestrator, benchWorker, WORKER_ID } from './engine-process.ts'
+import { benchDoor, benchOrchestrator, benchWorker, outbox, WORKER_ID } from './engine-process.ts'
 import { measureFloor } from './floor.ts'
 import { type CpuUs, openProcesses, type Processes } from './processes.ts'
 
@@ -165,7 +165,7 @@ async function onPglite(say: Say): Promise<number> {
     const db = await openPglite(folder)
     await migrate(db, clock.now())
     await configureWorkers(db, [WORKER_ID])
-    const services = [benchOrchestrator(db), benchWorker(db)]
+    const services = [benchOrchestrator(db), benchWorker(outbox(db))]
     for (const service of services) service.start()
     rates.push(perSec(PGLITE_MEMBERS * STEPS, await runBatch(db, PGLITE_MEMBERS, STEPS)))
     for (const service of services) await service.stop()

@@ -6,6 +6,7 @@ import type { Bench } from './bench.ts'
 import { round } from './bench.ts'
 import { busBench } from './bus.ts'
 import { cliBench } from './cli.ts'
+import { clusterBench, soakBench } from './cluster.ts'
 import { engineBench } from './engine.ts'
 import { growthBench } from './growth.ts'
 import { memoryBench } from './memory.ts'
@@ -28,6 +29,8 @@ const BENCHES: readonly Bench[] = [
   memoryBench,
   throttlingBench,
   rehearsalBench,
+  clusterBench,
+  soakBench,
 ]
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'))

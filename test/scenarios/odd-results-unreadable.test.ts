@@ -195,9 +195,6 @@ it('keeps 300 KB from another transport; a step that would pass them on fails', 
     assert.deepEqual(await handleChunk(world.engine, [large]), ['ack'])
     await world.orchestrate()
     assert.equal((await stepLook(world, 1)).status, 'succeeded')
-    assert.equal(
-      (await stepLook(world, 2)).error,
-      'the parameters are larger than 200000 characters, too large for a message',
-    )
+    assert.match((await stepLook(world, 2)).error!, /a message takes 200000: shorten "T"/)
     assert.equal((await batchOf(world, batchId)).held, null)
   }))

@@ -133,13 +133,13 @@ it('never resolves templates inside values', () =>
 
 it('parameters too large for a message fail the step, not the batch', () =>
   story({}, async (world) => {
-    const data = { UserPrincipalName: 'big', Name: 'x'.repeat(250_000) }
+    const data = { UserPrincipalName: 'big', Name: 'ü'.repeat(150_000) }
     await world.publish(runbook('wave', { 'cutover T-0': [set('N: "{{Name}}"', RETRIED)] }))
     const batchId = await world.batch('wave', [{ key: 'big', data }])
     await world.settle()
     assert.deepEqual(world.jobs, [])
     assert.equal((await batchOf(world, batchId)).held, null)
     assert.deepEqual(await because(world, 'unresolved'), [
-      'the parameters are larger than 200000 characters, too large for a message',
+      'the parameters have 300008 bytes, and a message takes 200000: shorten "N", which has 300002',
     ])
   }))

@@ -1,7 +1,7 @@
 // Sending: queued steps take free slots, and their templates resolve into jobs. Templates resolve at sending and at every retry, from
 // the data of that moment; a re-poll repeats what was sent.
 import type { Batch, Phase, Step, Variables } from '../facts.ts'
-import type { Json } from '../json.ts'
+import type { Json, JsonObject } from '../json.ts'
 import { jobIdOf } from '../messages.ts'
 import { resolveTemplates, type Scope, scopeOf } from '../template.ts'
 import { runbookStepOf } from './definitions.ts'
@@ -12,8 +12,10 @@ import { waitAfterSign } from './lost-job.ts'
 import { isRerun, queueNextAfter } from './next.ts'
 import { timeOut } from './settle.ts'
 
-/** A message holds 256 KB, envelope included. */
-const MAX_PARAMS_CHARS = 200_000
+/** A message holds 256 KB on every transport, envelope and signature included. */
+const PARAMS_BYTES_MAX = 200_000
+/** Of one UTF-16 unit as JSON: a control character is written as six. */
+const BYTES_PER_CHAR_MAX = 6
 
 /** Sends queued steps while their worker has free slots. Uses up `freeSlots`. */
 export function sendQueued(draft: Draft, freeSlots: Map<string, number>): void {
@@ -147,11 +149,8 @@ function resolve(
   if (typeof name.value !== 'string' || name.value.trim() === '') {
     return { error: `the function resolves to ${JSON.stringify(name.value)}, which is not a name` }
   }
-  if (roughSize(params.value) > MAX_PARAMS_CHARS) {
-    return {
-      error: `the parameters are larger than ${MAX_PARAMS_CHARS} characters, too large for a message`,
-    }
-  }
+  const tooLarge = sayTooLarge(params.value)
+  if (tooLarge !== null) return { error: tooLarge }
   return { functionName: name.value, params: params.value }
 }
 
@@ -175,6 +174,21 @@ const namesOf = ({ id, startTime }: Batch): Variables => ({
   _batch_id: id,
   _batch_start_time: startTime?.toISOString() ?? null,
 })
+
+/** Null when the parameters fit a message. Serialized only if they may not: most jobs are small. */
+function sayTooLarge(params: Json): string | null {
+  if (roughSize(params) * BYTES_PER_CHAR_MAX <= PARAMS_BYTES_MAX) return null
+  const bytes = bytesOf(params)
+  if (bytes <= PARAMS_BYTES_MAX) return null
+  const sizes = Object.entries(params as JsonObject).map(([name, value]) => ({
+    name,
+    bytes: bytesOf(value),
+  }))
+  const { name, bytes: own } = sizes.reduce((a, b) => (b.bytes > a.bytes ? b : a))
+  return `the parameters have ${bytes} bytes, and a message takes ${PARAMS_BYTES_MAX}: shorten "${name}", which has ${own}`
+}
+
+const bytesOf = (value: Json): number => Buffer.byteLength(JSON.stringify(value))
 
 /** Roughly the characters of a value as JSON, without serializing it. */
 function roughSize(value: Json): number {

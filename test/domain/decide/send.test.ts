@@ -240,7 +240,7 @@ table('templates that do not resolve', [
     facts: SWITCH({ outputs: { ThingId: 'x'.repeat(200_001) } }),
     decide: send(),
     records: unresolved(
-      'the parameters are larger than 200000 characters, too large for a message',
+      'the parameters have 200010 bytes, and a message takes 200000: shorten "Id", which has 200003',
     ),
   },
   {
