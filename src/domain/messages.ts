@@ -101,7 +101,10 @@ const resultOthers = {
   timestamp: informative,
 }
 
-const togetherMax = z.int().positive()
+/** Far more than any worker has. The database stores it in 32 bits, and a larger one broke the announcements next to it. */
+const SLOTS_MAX = 1_000_000
+const slots = z.int().positive().max(SLOTS_MAX)
+const togetherMax = slots
 /** W3C trace context. Written first, so that a transport finds it without parsing. For telemetry only: no decision reads it. */
 const traceparent = z.string().regex(TRACEPARENT)
 
@@ -113,7 +116,7 @@ const workerFunction = z.object({
 })
 
 const helloNeeds = { workerId: text, functions: z.array(workerFunction) }
-const helloOthers = { version: text, slots: z.int().positive() }
+const helloOthers = { version: text, slots }
 /** A quota of a service that the worker calls: its gate and how many calls may go at once. For people only. */
 const throttle = z.object({
   name: text.max(100),

@@ -231,6 +231,12 @@ describe('messages: an invalid body yields a reason', () => {
       /notAfter:/,
     ],
     [
+      'more slots than the database can store',
+      'worker-hello',
+      JSON.stringify({ ...BODIES['worker-hello'], slots: 2 ** 31 }),
+      /slots: Too big/,
+    ],
+    [
       'functions as a map',
       'worker-hello',
       JSON.stringify({ ...BODIES['worker-hello'], functions: {} }),
