@@ -79,6 +79,14 @@ export async function openAzureMonitor(access: AzureMonitorAccess): Promise<Coll
   })
   return {
     ...collector,
+    // Its requests have no name of their own, only that of the operation.
+    sendSpans: (spans) =>
+      collector.sendSpans(
+        spans.map((span) => ({
+          ...span,
+          attributes: { ...span.attributes, 'ai.operation.name': span.name },
+        })),
+      ),
     sendEvents: (events) =>
       collector.sendEvents(
         events.map((event) => ({

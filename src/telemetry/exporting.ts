@@ -14,6 +14,8 @@ const QUEUE_MAX = 30_000
 const SENT_AT_ONCE = 2_000
 const SEND_INTERVAL_MS = 5_000
 const PUSH_INTERVAL_MS = 60_000
+/** For one request; not every exporter has a limit of its own. */
+const SEND_LIMIT_MS = 15_000
 /** Of the time that a process has to stop. */
 const LAST_FLUSH_MS = 3_000
 
@@ -77,7 +79,8 @@ class Outlet {
     this.#shaper = new MetricShaper(collector.temporality, sender, startedAt)
     const queue = <T>(signal: string, send: (items: readonly T[]) => Promise<void>) =>
       new ExportQueue<T>({
-        ...{ max: QUEUE_MAX, atOnce: SENT_AT_ONCE, send },
+        ...{ max: QUEUE_MAX, atOnce: SENT_AT_ONCE },
+        send: (items) => inTime(clock, send(items)),
         onFull: () => this.#sendLoop.nudge(),
         onLost: (count) => measures.count('matoolkit_telemetry_lost_total', { signal }, count),
       })
@@ -130,14 +133,27 @@ class Outlet {
   }
 
   async #push(families: readonly MetricFamily[], now: Date): Promise<void> {
-    const { measures } = this.#options
+    const { measures, clock } = this.#options
     const all = [...measures.families(), ...families]
     if (all.length === 0) return
     try {
-      await this.#collector.sendMetrics(this.#shaper.shape(all, now))
+      await inTime(clock, this.#collector.sendMetrics(this.#shaper.shape(all, now)))
     } catch (error) {
       measures.count('matoolkit_telemetry_lost_total', { signal: 'metrics' })
       throw error
     }
+  }
+}
+
+async function inTime(clock: Clock, sending: Promise<void>): Promise<void> {
+  const answered = new AbortController()
+  const late = clock.wait(SEND_LIMIT_MS, answered.signal).then(() => {
+    if (!answered.signal.aborted)
+      throw new Error(`the collector did not answer within ${SEND_LIMIT_MS / 1_000} s`)
+  })
+  try {
+    await Promise.race([sending, late])
+  } finally {
+    answered.abort()
   }
 }

@@ -1,7 +1,8 @@
 // A collector on loopback: takes OTLP over HTTP in its JSON encoding, and what Azure Monitor's exporter sends, strictly. Field names and
 // forms are those of opentelemetry-proto 1.x (trace.proto, metrics.proto, logs.proto, "JSON Protobuf Encoding").
 import assert from 'node:assert/strict'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 
@@ -70,9 +71,13 @@ export interface TestCollector {
 
 type Raw = Readonly<Record<string, unknown>>
 
-export async function openCollector(): Promise<TestCollector> {
+/** With a key and a certificate it speaks https, as Azure's exporter insists. */
+export async function openCollector(tls?: {
+  readonly key: string
+  readonly cert: string
+}): Promise<TestCollector> {
   const texts: string[] = []
-  const server = createServer(async (request, response) => {
+  const listen: RequestListener = async (request, response) => {
     const bytes = await buffer(request)
     const isZipped = request.headers['content-encoding'] === 'gzip'
     const text = (isZipped ? gunzipSync(bytes) : bytes).toString()
@@ -83,10 +88,11 @@ export async function openCollector(): Promise<TestCollector> {
     if (collector.status !== 200) return void response.end('{}')
     const answer = take(collector, request.url!, text)
     response.end(JSON.stringify(answer))
-  })
+  }
+  const server = tls ? createTlsServer(tls, listen) : createServer(listen)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const collector: TestCollector = {
-    url: `http://127.0.0.1:${(server.address() as { port: number }).port}`,
+    url: `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as { port: number }).port}`,
     ...{ spans: [], events: [], metrics: new Map(), envelopes: [], resources: new Set() },
     text: () => texts.join('\n'),
     headers: null,
