@@ -9,6 +9,7 @@ const root = join(import.meta.dirname, '..')
 const TABLES: readonly [file: string, heading: string][] = [
   ['docs/security.md', '## Which test proves it'],
   ['docs/reliability.md', '## Which test holds which sabotage'],
+  ['docs/reliability.md', '## Who takes over'],
 ]
 
 /** The rows of the first table after a heading, without its head. */

@@ -4,7 +4,7 @@
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { pruneAudit } from '../db/audit-pruning.ts'
-import { sealAudit } from '../db/audit-sealing.ts'
+import { findChainHead, sealAudit } from '../db/audit-sealing.ts'
 import { forgetKeys } from '../db/idempotency.ts'
 import type { SchemaVersions } from '../db/migrate.ts'
 import type { ClockReport } from '../db/time.ts'
@@ -225,6 +225,7 @@ function maintenanceLoop(options: ApiOptions, readAudit: ReadAudit): Loop {
   const { engine, clock, log, config, schemaNewer } = options
   const { auditKeptDays: keptDays } = config
   const heads = makeHeadSender(config)
+  let isFirst = true
   return everyLoop({
     name: 'audit maintenance',
     clock,
@@ -232,6 +233,9 @@ function maintenanceLoop(options: ApiOptions, readAudit: ReadAudit): Loop {
     runOnce: async (now, signal) => {
       if (schemaNewer?.()) return
       await readAudit.writeDue(now)
+      // Who sealed it may have died before sending it, and nothing may have been sealed since.
+      if (isFirst) heads.note(await findChainHead(engine.db), now)
+      isFirst = false
       let sealed = await sealAudit(engine.db)
       while (sealed.count > 0 && !signal.aborted) {
         log.info({ sealed: sealed.sealed, head: sealed.hash }, 'Sealed audit rows')

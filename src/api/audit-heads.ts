@@ -30,6 +30,7 @@ export function makeHeadSender({
   ]
   return {
     note: ({ sealed, hash }: ChainHead, now: Date): void => {
+      if (sealed === 0) return
       const sent = { at: now.toISOString(), head: { sealed, hash } }
       for (const place of places) place.waiting = [...place.waiting, sent].slice(-WAITING_MAX)
     },

@@ -1,12 +1,24 @@
-// Heads of the audit leave as they are sealed: nothing is lost while a place is out of reach, and nothing is sent twice.
+// Heads of the audit leave as they are sealed: nothing is lost while a place is out of reach or when their sealer dies.
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { makeHeadSender } from '../../src/api/audit-heads.ts'
+import { insertAudit } from '../../src/db/audit.ts'
+import { sealAudit } from '../../src/db/audit-sealing.ts'
+import { openTestPglite } from '../databases.ts'
+import { openApiUnderTest } from './under-test.ts'
 
 const NOW = new Date('2026-03-01T10:00:00Z')
 const headOf = (sealed: number) => ({ sealed, hash: String(sealed).repeat(64).slice(0, 64) })
@@ -66,5 +78,20 @@ describe('heads of the audit', () => {
     assert.deepEqual(got, [{ heads: [lineOf(1), lineOf(2)] }])
     server.closeAllConnections()
     await new Promise((done) => server.close(done))
+  })
+
+  it('are sent by the next API when the one that sealed them died first', async () => {
+    const database = await openTestPglite()
+    const row = { actor: 'a', actorName: 'A', action: 'batch.hold', subject: 'batch 1' }
+    const nothing = { source: null, clientApp: null, requestId: null, reason: null }
+    await insertAudit(database.db, { at: NOW, ...row, ...nothing })
+    const { sealed, hash } = await sealAudit(database.db)
+    const file = join(folder, 'after-death')
+    const api = await openApiUnderTest({ database, config: { auditHeadsFile: file } })
+    await using _ = { [Symbol.asyncDispose]: () => api.close() }
+    const written = () => (existsSync(file) ? readFileSync(file, 'utf8') : '')
+    for (let look = 0; look < 100_000 && !written().includes('\n'); look += 1)
+      await new Promise(setImmediate)
+    assert.deepEqual(JSON.parse(written().split('\n')[0]!).head, { sealed, hash })
   })
 })

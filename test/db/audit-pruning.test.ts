@@ -4,9 +4,16 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import { insertAudit } from '../../src/db/audit.ts'
 import { type Expected, verifyAudit } from '../../src/db/audit-chain.ts'
 import { keptFrom, pruneAudit } from '../../src/db/audit-pruning.ts'
-import { type ChainHead, findChainHead, sealAudit } from '../../src/db/audit-sealing.ts'
+import {
+  CHAIN_LOCK,
+  type ChainHead,
+  findChainHead,
+  sealAudit,
+  sealRows,
+} from '../../src/db/audit-sealing.ts'
 import type { Queryable } from '../../src/db/db.ts'
-import { DATABASES, type TestDatabase } from '../databases.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
+import { DATABASES, openTestPostgres, type TestDatabase } from '../databases.ts'
 
 const day = (number: number) => new Date(Date.UTC(2026, 0, number, 12))
 const EXPECTED = { keptDays: 30, now: day(400) }
@@ -215,6 +222,32 @@ for (const { kind, open } of DATABASES) {
     })
   })
 }
+
+it('is sealed by others when a sealer dies in the middle', async () => {
+  const test = await openTestPostgres()
+  await using _ = { [Symbol.asyncDispose]: () => test.close() }
+  const dying = await openPostgres({ url: test.url!, applicationName: 'dying' })
+  await using _dying = { [Symbol.asyncDispose]: () => dying.close() }
+  const nothing = { source: null, clientApp: null, requestId: null, reason: null }
+  for (const number of [1, 2, 3]) {
+    const row = { actor: 'a', actorName: 'A', action: 'batch.hold', subject: `batch ${number}` }
+    await insertAudit(test.db, { at: day(number), ...row, ...nothing })
+  }
+  const died = dying.transaction(async (tx) => {
+    // As sealAudit does, up to its commit.
+    await tx.query('select pg_advisory_xact_lock($1)', [CHAIN_LOCK])
+    assert.equal((await sealRows(tx)).count, 3)
+    assert.equal((await sealAudit(test.db)).count, 0, 'one sealer at a time')
+    await test.db.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = $1',
+      ['dying'],
+    )
+  })
+  await assert.rejects(died)
+  assert.equal((await sealAudit(test.db)).count, 3)
+  const verdict = await verifyAudit(test.db, EXPECTED)
+  assert.deepEqual([verdict.broken, verdict.unsealed], [null, 0])
+})
 
 it('counts by whole days', () => {
   assert.deepEqual(
