@@ -29,7 +29,7 @@ import { WORKER_SETTINGS } from './worker-settings.ts'
 export const ROLES = ['scheduler', 'orchestrator', 'worker', 'api'] as const
 export type Role = (typeof ROLES)[number]
 
-const TRANSPORT_NAMES = ['postgres', 'servicebus'] as const
+const TRANSPORT_NAMES = ['postgres', 'servicebus', 'https'] as const
 export type TransportName = (typeof TRANSPORT_NAMES)[number]
 
 /** Azure's exporter would report to Microsoft about itself; only the environment tells it not to. */
@@ -94,7 +94,7 @@ export const SETTINGS = {
   transport: setting<TransportName>('MATOOLKIT_TRANSPORT', oneOf(TRANSPORT_NAMES), {
     default: 'postgres',
     description:
-      'The transport of the messages, the same in every process. `postgres`: the database itself; `servicebus`: Azure Service Bus.',
+      'The transport of the messages, the same in every process. `postgres`: the database itself; `servicebus`: Azure Service Bus. `https`: only in a process that is a worker and nothing else; it reaches the bus through MATOOLKIT_API_URL.',
   }),
   serviceBusNamespace: setting<string | null>('MATOOLKIT_SERVICEBUS_NAMESPACE', aHost, {
     default: null,
@@ -222,6 +222,11 @@ export const SETTINGS = {
   apiWritesPerMin: setting('MATOOLKIT_API_WRITES_PER_MIN', wholeNumber(1, 1_000_000), {
     default: 120,
     description: 'Changes per caller and minute.',
+  }),
+  apiWorkerCallsPerMin: setting('MATOOLKIT_API_WORKER_CALLS_PER_MIN', wholeNumber(60, 1_000_000), {
+    default: 6_000,
+    description:
+      'Calls per minute of a worker id that takes its jobs through the API (MATOOLKIT_TRANSPORT=https).',
   }),
   apiTrustedHops: setting('MATOOLKIT_API_TRUSTED_HOPS', wholeNumber(0, 10), {
     default: 0,

@@ -103,6 +103,53 @@ export const API_ERRORS = rows({
     sentence:
       'The cursor "{cursor}" does not fit this list and sort order. Use "next" of the previous page unchanged, or start without a cursor.',
   },
+  WORKER_CREDENTIAL_NOT_FOUND: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence:
+      'Worker "{workerId}" has no credential "{credentialId}". List them with "matoolkit worker credential list".',
+  },
+  WORKER_CREDENTIAL_ENDED: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'The credential "{credentialId}" has ended, so nothing can replace it. Create another with "matoolkit worker credential create {workerId}".',
+  },
+  WORKER_CREDENTIALS_FULL: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'Worker "{workerId}" has {limit} valid credentials already. Revoke those that are not used: "matoolkit worker credential list".',
+  },
+  WORKER_CERTIFICATE_TAKEN: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'The certificate {thumbprint} is a credential already. Use another: each proves one worker only.',
+  },
+  WORKER_CERTIFICATE_UNFIT: {
+    http: 400,
+    exit: EXIT.usage,
+    sentence:
+      'The certificate cannot be a credential: {reason}. Send one certificate in PEM, without its private key.',
+  },
+  LEASE_OF_ANOTHER: {
+    http: 403,
+    exit: EXIT.notAllowed,
+    sentence: 'A lease is not of worker "{workerId}". Send only leases that it was given.',
+  },
+  WORKER_IS_ANOTHER: {
+    http: 403,
+    exit: EXIT.notAllowed,
+    sentence:
+      'The credential is of worker "{workerId}", not of "{named}". Set MATOOLKIT_WORKER_ID or the credential right.',
+  },
+  RESULT_OF_ANOTHER: {
+    http: 403,
+    exit: EXIT.notAllowed,
+    sentence:
+      'Message {messageId} names the worker "{named}", but the credential is of "{workerId}". Send results in its own name.',
+  },
   RATE_LIMITED: {
     http: 429,
     exit: EXIT.unavailable,

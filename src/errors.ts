@@ -81,7 +81,7 @@ export const ERRORS = table({
       'The service "{name}" did not stop in time. Its unfinished work is repeated after the next start; check the log for the cause.',
   },
   MESSAGE_ID_INVALID: {
-    http: 500,
+    http: 422,
     exit: EXIT.failed,
     sentence:
       'The message id "{messageId}" is not 1 to 128 visible ASCII characters. Create ids with messageIdOf or jobIdOf.',
@@ -93,7 +93,7 @@ export const ERRORS = table({
       'Cannot deliver message {messageId}: "{workerId}" is not a worker id. Use the worker_id of the step.',
   },
   MESSAGE_BODY_INVALID: {
-    http: 500,
+    http: 422,
     exit: EXIT.failed,
     sentence: 'Message {messageId} was not sent. {reason} Send exactly the fields of its type.',
   },
@@ -108,6 +108,23 @@ export const ERRORS = table({
     exit: EXIT.usage,
     sentence:
       'MATOOLKIT_TRANSPORT is "servicebus" and no namespace is named. Set MATOOLKIT_SERVICEBUS_NAMESPACE, for example to contoso.servicebus.windows.net.',
+  },
+  WORKER_API_NOT_CONFIGURED: {
+    http: 500,
+    exit: EXIT.usage,
+    sentence: 'MATOOLKIT_TRANSPORT is "https", but {problem} See docs/bus.md.',
+  },
+  WORKER_API_UNREACHABLE: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The API at {url} did not do as the worker asked: {reason}. It is tried again; check MATOOLKIT_API_URL, the network and the proxy.',
+  },
+  WORKER_CREDENTIAL_REFUSED: {
+    http: 503,
+    exit: EXIT.notSignedIn,
+    sentence:
+      'The API at {url} refuses the credential of this worker: {reason} It is tried again; "matoolkit worker credential list" shows those that are valid.',
   },
   BUS_PACKAGE_MISSING: {
     http: 500,

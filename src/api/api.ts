@@ -39,6 +39,7 @@ export type ApiConfig = Pick<
   | 'apiTokenFile'
   | 'apiReadsPerMin'
   | 'apiWritesPerMin'
+  | 'apiWorkerCallsPerMin'
   | 'apiTrustedHops'
   | 'apiCorsOrigins'
   | 'oidcIssuers'
@@ -105,6 +106,7 @@ export function openApi(options: ApiOptions): Api {
         log,
         ...(options.listenersMax !== undefined && { listenersMax: options.listenersMax }),
       }),
+      wait: clock.wait,
       memberSearch: new MemberSearch(),
       failureCache: new FailureCache(),
       auditKeptDays: config.auditKeptDays,
@@ -114,7 +116,7 @@ export function openApi(options: ApiOptions): Api {
     readPolicy: config.readPolicy,
     trustedHops: config.apiTrustedHops,
     corsOrigins: config.apiCorsOrigins,
-    limits: { readsPerMin: config.apiReadsPerMin, writesPerMin: config.apiWritesPerMin },
+    limits: limitsOf(config),
     meter,
     readAudit,
     stopping: stopping.signal,
@@ -146,6 +148,12 @@ export function openApi(options: ApiOptions): Api {
     },
   }
 }
+
+const limitsOf = (config: ApiConfig) => ({
+  readsPerMin: config.apiReadsPerMin,
+  writesPerMin: config.apiWritesPerMin,
+  workerCallsPerMin: config.apiWorkerCallsPerMin,
+})
 
 const nothing = () => null
 

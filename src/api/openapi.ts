@@ -65,9 +65,16 @@ export function openApiDocument(routes: readonly Route[]): JsonObject {
   }
 }
 
+const ACCESS: Readonly<Record<Route['rule'], string>> = {
+  anonymous: 'Anybody',
+  reader: 'Role Reader or Admin',
+  admin: 'Role Admin',
+  worker: 'A worker with its credential, and nobody else',
+}
+
 function operationOf(route: Route, components: Record<string, Json>): JsonObject {
   const { operation, summary, about, tag, rule, creates, comparesState } = route
-  const access = { anonymous: 'Anybody', reader: 'Role Reader or Admin', admin: 'Role Admin' }[rule]
+  const access = ACCESS[rule]
   const parameters = [
     ...parametersOf(route.params, 'path', components),
     ...parametersOf(route.query, 'query', components),

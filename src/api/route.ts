@@ -1,8 +1,9 @@
 // An endpoint as data. Registration, validation, handler types, access rules, the OpenAPI document and the tests over all endpoints
 // derive from it. `read` makes a route that changes nothing. `change` makes one that runs in one transaction with its audit row and,
-// if it creates something, its stored answer.
+// if it creates something, its stored answer. `workerCall` makes one for a worker: the bus keeps what comes of it.
 import { z } from 'zod'
 import type { Bus } from '../bus/bus.ts'
+import type { ClockWait } from '../bus/worker-gateway.ts'
 import type { SchemaVersions } from '../db/migrate.ts'
 import type { ClockReport } from '../db/time.ts'
 import type { PreviewQuery } from '../domain/detection/preview.ts'
@@ -15,8 +16,11 @@ import type { FailureCache } from './failure-cache.ts'
 import type { MemberSearch } from './member-search.ts'
 import type { Actor } from './sign-in/sign-in.ts'
 
-/** Who may call a route. `reader`: Reader or Admin, or any signed-in caller where the read policy says so. */
-export type AccessRule = 'anonymous' | 'reader' | 'admin'
+/**
+ * Who may call a route. `reader`: Reader or Admin, or any signed-in caller where the read policy says so. `worker`: a worker with a
+ * credential, and nobody else.
+ */
+export type AccessRule = 'anonymous' | 'reader' | 'admin' | 'worker'
 
 export const TAGS = {
   runbooks: 'Runbooks, their versions, sources and automation.',
@@ -25,10 +29,11 @@ export const TAGS = {
   reviews: 'Source changes that wait for a person.',
   audit: 'Who asked for what.',
   service: 'Health, workers, messages and events of the system.',
+  worker: 'Jobs and results of a worker that has neither database nor Service Bus.',
 } as const
 export type Tag = keyof typeof TAGS
 
-export type ApiBus = Pick<Bus, 'deadLetters' | 'depth' | 'isReady'>
+export type ApiBus = Pick<Bus, 'deadLetters' | 'depth' | 'isReady' | 'gateway'>
 
 /** Services for handlers besides the engine. */
 export interface Services {
@@ -38,6 +43,8 @@ export interface Services {
   /** The scheduler's tick; null in a process without a scheduler. */
   readonly tickNow: TickNow | null
   readonly events: EventFeed
+  /** Of the clock. */
+  readonly wait: ClockWait
   readonly memberSearch: MemberSearch
   readonly failureCache: FailureCache
   /** How long the audit is kept; null: forever. */
@@ -186,6 +193,13 @@ export function change<
   R = undefined,
 >(route: ChangeRoute<P, Q, B, A, R>): Route {
   return completed({ ...route, isPersonal: false })
+}
+
+/** A call of a worker about its own jobs. The bus makes it safe to repeat, and messages leave their own traces: no audit. */
+export function workerCall<A extends AnswerSchemas, P = Nothing, Q = Nothing, B = Nothing>(
+  route: Omit<ReadRoute<P, Q, B, A>, 'rule' | 'tag' | 'isPersonal'>,
+): Route {
+  return completed({ ...route, rule: 'worker', tag: 'worker', action: null, isPersonal: false })
 }
 
 const completed = (route: object): Route =>

@@ -28,6 +28,8 @@ import { STATUS_ROUTES } from './routes/status.ts'
 import { STEP_ACTION_ROUTES } from './routes/step-actions.ts'
 import { STEP_ROUTES } from './routes/steps.ts'
 import { TICK_ROUTES } from './routes/ticks.ts'
+import { WORKER_CALL_ROUTES } from './routes/worker-calls.ts'
+import { WORKER_CREDENTIAL_ROUTES } from './routes/worker-credentials.ts'
 import { WORKER_ROUTES } from './routes/workers.ts'
 
 export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Route[] {
@@ -58,6 +60,8 @@ export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Rou
     ...TICK_ROUTES,
     ...EVENT_ROUTES,
     ...WORKER_ROUTES,
+    ...WORKER_CREDENTIAL_ROUTES,
+    ...WORKER_CALL_ROUTES,
     ...DATABASE_ROLE_ROUTES,
     ...AUDIT_ROUTES,
   ]

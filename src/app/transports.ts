@@ -35,7 +35,19 @@ const TRANSPORTS: Transports = {
     const { openServiceBus } = await import('../bus/servicebus/servicebus-bus.ts')
     return openServiceBus({ ...options, access: serviceBusAccess(config, options.clock) })
   },
+  https: async ({ db, clock, leaseMs }, config) => {
+    if (db) throw notForHttps('this process has roles other than worker. Use another transport.')
+    const [{ openHttpsBus }, { workerAccess }] = await Promise.all([
+      import('../bus/https/https-bus.ts'),
+      import('./worker-access.ts'),
+    ])
+    const { workerId, access } = await workerAccess(config, clock)
+    return openHttpsBus({ workerId, access, clock, ...(leaseMs !== undefined && { leaseMs }) })
+  },
 }
+
+const notForHttps = (problem: string) =>
+  new MatoolkitError('WORKER_API_NOT_CONFIGURED', { problem })
 
 export async function openTransport(
   config: Config | { readonly transport: 'postgres' },

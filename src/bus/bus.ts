@@ -3,6 +3,7 @@
 // exactly-once, so handlers recognise work they have already done.
 import type { Db, Tx } from '../db/db.ts'
 import type { Body, MessageType } from '../domain/messages.ts'
+import type { WorkerGateway } from './worker-gateway.ts'
 
 /** The part of a clock that a transport needs; src/clock.ts has more. */
 export interface TimeSource {
@@ -151,6 +152,8 @@ export interface Bus {
   listen?(subscription: Subscription, heard: () => void): Promise<() => Promise<void>>
   /** Where a broker sends messages by itself, as many as the consumer has slots. A transport whose consumers only ask leaves it out. */
   readonly stream?: MessageStream
+  /** For workers that come through the API. A transport without a database leaves it out. */
+  readonly gateway?: WorkerGateway
   /** Reaches every process of a worker. Where `withdrawIn` is missing, it tells which jobs not to start. */
   readonly control?: Control
   /** Takes messages from the outbox to a broker. A transport whose consumers read the outbox themselves leaves it out. */

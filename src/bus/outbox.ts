@@ -16,6 +16,7 @@ import {
   type Topic,
   workerJobs,
 } from './bus.ts'
+import type { SentMessage } from './worker-gateway.ts'
 
 export const HINT_CHANNEL = 'matoolkit_messages'
 const STATEMENT_MAX_ROWS = 1_000
@@ -179,7 +180,7 @@ function separatorOf(bodies: readonly string[]): string {
 /** Refuses what no transport could deliver. */
 export function rowOf(message: OutgoingMessage, now: Date, keys: JobKeys | null = null): OutboxRow {
   const { topic, messageId, type, workerId = null } = message
-  if (!MESSAGE_ID.test(messageId)) throw new MatoolkitError('MESSAGE_ID_INVALID', { messageId })
+  requireId(messageId)
   if (workerId === null ? topic === 'worker-jobs' : !WORKER_ID.test(workerId)) {
     throw new MatoolkitError('MESSAGE_UNROUTABLE', { messageId, workerId: workerId ?? '' })
   }
@@ -202,6 +203,30 @@ export function rowOf(message: OutgoingMessage, now: Date, keys: JobKeys | null 
     visible_at: visibleAt,
     expires_at: expiresAt < latest ? expiresAt : latest,
   }
+}
+
+/** A message of a worker, word for word, stored in its name. */
+export function rowFromWorker(
+  workerId: string,
+  { messageId, type, body }: SentMessage,
+  now: Date,
+): OutboxRow {
+  requireId(messageId)
+  requireSize(messageId, body, type, workerId)
+  return {
+    topic: 'worker-results',
+    subscription: 'orchestrator',
+    message_id: messageId,
+    message_type: type,
+    worker_id: workerId,
+    body,
+    visible_at: now,
+    expires_at: new Date(+now + TIME_TO_LIVE_MAX_MS),
+  }
+}
+
+function requireId(messageId: string): void {
+  if (!MESSAGE_ID.test(messageId)) throw new MatoolkitError('MESSAGE_ID_INVALID', { messageId })
 }
 
 function requireSize(messageId: string, text: string, type: string, workerId: string | null): void {

@@ -8,6 +8,7 @@ import { insightContract } from './contract/insight.ts'
 import { reviewContract } from './contract/reviews.ts'
 import { runbookContract } from './contract/runbooks.ts'
 import { wallContract } from './contract/wall.ts'
+import { workersThroughApiContract } from './contract/workers-through-api.ts'
 import { openOn } from './under-test.ts'
 
 openOn(openTestPostgres)
@@ -18,3 +19,4 @@ insightContract()
 wallContract()
 reviewContract()
 auditContract()
+workersThroughApiContract()

@@ -13,6 +13,7 @@ import { reviewContract } from './contract/reviews.ts'
 import { runbookContract } from './contract/runbooks.ts'
 import { serviceContract } from './contract/service.ts'
 import { wallContract } from './contract/wall.ts'
+import { workersThroughApiContract } from './contract/workers-through-api.ts'
 import { ROUTES, SEEN } from './under-test.ts'
 
 runbookContract()
@@ -27,6 +28,7 @@ reviewContract()
 eventContract()
 auditContract()
 serviceContract()
+workersThroughApiContract()
 
 it('every declared status and error was seen', () => {
   const unseen = ROUTES.flatMap(({ operation, answers, errors, creates, comparesState }) => {

@@ -17,6 +17,7 @@ import {
 } from './issuer.ts'
 import { rawStatus } from './raw-status.ts'
 import { type ApiUnderTest, openApiUnderTest, ROUTES } from './under-test.ts'
+import { newAssertionOf, newTokenOf } from './worker-credentials.ts'
 
 const base64 = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
@@ -405,15 +406,23 @@ describe('the rule of every route', () => {
   }
 
   for (const readPolicy of ['reader', 'authenticated'] as const) {
-    it(`holds for anonymous, signed-in, Reader and Admin callers (read policy ${readPolicy})`, () =>
+    it(`holds for anonymous, signed-in, Reader, Admin and worker callers (read policy ${readPolicy})`, () =>
       withApi(readPolicy, async (api, tokenFor) => {
-        const may = { anonymous: [1, 1, 1, 1], reader: [0, 0, 1, 1], admin: [0, 0, 0, 1] }
-        if (readPolicy === 'authenticated') may.reader = [0, 1, 1, 1]
+        const may = {
+          anonymous: [1, 1, 1, 1, 1, 1],
+          reader: [0, 0, 1, 1, 0, 0],
+          admin: [0, 0, 0, 1, 0, 0],
+          worker: [0, 0, 0, 0, 1, 1],
+        }
+        if (readPolicy === 'authenticated') may.reader = [0, 1, 1, 1, 0, 0]
+        const admin = await tokenFor(['Admin'])
         const callers = [
           null,
           await tokenFor([]),
           await tokenFor(['Reader']),
-          await tokenFor(['Admin']),
+          admin,
+          (await newTokenOf(api, 'w1', { token: admin })).token,
+          await newAssertionOf(api, 'w1', { token: admin }),
         ]
         for (const route of ROUTES) {
           for (const [index, token] of callers.entries()) {

@@ -18,6 +18,7 @@ it('opens the transport that MATOOLKIT_TRANSPORT names', async () => {
   const bus = {} as Bus
   const transports = {
     postgres: () => assert.fail('it is not chosen'),
+    https: () => assert.fail('it is not chosen'),
     servicebus: (options: OpenTransportOptions) => {
       opened.push(options)
       return bus
@@ -32,7 +33,7 @@ it('refuses a transport that does not exist', () => {
   assert.ok('problems' in read)
   assert.match(
     read.problems[0]!,
-    /is "postgre", but must be one of postgres, servicebus\. Did you mean "postgres"/,
+    /is "postgre", but must be one of postgres, servicebus, https\. Did you mean "postgres"/,
   )
 })
 

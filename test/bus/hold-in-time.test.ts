@@ -23,6 +23,7 @@ import { Worker } from '../../src/worker/worker.ts'
 import { openTestPglite } from '../databases.ts'
 import { order, runbook, step } from '../scenarios/looking.ts'
 import { people } from '../scenarios/world.ts'
+import { clientOf, openPlainApi, tokenFor } from './https/under-test.ts'
 import { openNamespace } from './servicebus/namespace.ts'
 
 const LIMIT_MS = 2_000
@@ -54,6 +55,21 @@ const TRANSPORTS: Readonly<Record<string, (db: Db) => Promise<Opened>>> = {
     }
     return { buses: [bus, workers], close }
   },
+  https: openHttps,
+}
+
+/** The API reads nothing of the engine for the calls of a worker. */
+async function openHttps(db: Db): Promise<Opened> {
+  const bus = openPostgresBus({ db, clock, newToken: randomUUID })
+  const api = await openPlainApi({ db, clock } as unknown as Engine, bus, clock)
+  const { token } = await tokenFor({ db, clock }, 'w1')
+  const workers = clientOf('w1', api.url, token, clock)
+  const close = async () => {
+    await workers.close()
+    await api.close()
+    await bus.close()
+  }
+  return { buses: [bus, workers], close }
 }
 
 interface System {

@@ -10,6 +10,7 @@ import { NOUNS } from '../../src/app/commands/nouns.ts'
 import { visibleCommands } from '../../src/cli/program.ts'
 import { EXIT } from '../../src/errors.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
+import { rsaCertificate } from '../sign-in/rsa-certificate.ts'
 import { type Cli, nowhere, openCli, say, setEnv } from './against-api.ts'
 import { COMMANDS, flagOf, program } from './every-command.ts'
 import { ROOT } from './processes.ts'
@@ -114,6 +115,7 @@ describe('every command of a client', () => {
     // The files that the examples name.
     process.chdir(cli.folder)
     mkdirSync('examples')
+    writeFileSync('contoso-worker.pem', rsaCertificate().certPem)
     for (const file of [
       'wave.yaml',
       'new.yaml',

@@ -36,6 +36,8 @@ const TEXTS: Readonly<Record<string, RegExp>> = {
   'runbook diff': /^--- plain version 1\n/,
   'batch watch': / completed \| /,
   'auth token': /^\S+\n$/,
+  'worker credential create': /^mtkw_\S+\n$/,
+  'worker credential rotate': /^mtkw_\S+\n$/,
   'db migrate': /^Applied /,
   'db grant': /rights\n$/,
   'db revoke': /no more rights\.\n$/,
@@ -57,6 +59,7 @@ let stepId = ''
 let letters: string[] = []
 let reviewIds: string[] = []
 let advanced = ''
+let rotated = ''
 const file = (name: string) => `${cli.folder}/${name}`
 
 before(async () => {
@@ -88,6 +91,10 @@ before(async () => {
     ...['batch', 'steps', '2', '--status', 'failed'],
   )
   stepId = String(steps[0]!.id)
+  const create = (worker: string) =>
+    cli.json<{ credential: { id: string } }>('worker', 'credential', 'create', worker, '-o', 'json')
+  await create('w3')
+  rotated = (await create('w2')).credential.id
   const made = await cli.json<{ batchId: number }>('batch', 'create', 'plain', file('more.csv'))
   advanced = String(made.batchId)
 })
@@ -149,6 +156,9 @@ const ASKED: Readonly<Record<string, Args>> = {
   'deadletters show': () => [letters[0]!],
   'worker list': () => [],
   'worker show': () => ['w1'],
+  'worker credential create': () => ['w1'],
+  'worker credential list': () => [],
+  'worker credential rotate': () => ['w2', '--credential', rotated],
   'auth status': () => [],
   'auth logout': () => [],
   'auth token': () => [],
@@ -171,6 +181,7 @@ const DONE_ONCE: Readonly<Record<string, Args>> = {
   'batch advance': () => [advanced, '--yes'],
   'batch resume': () => ['1', ...WHY],
   'deadletters replay': () => [letters[0]!, ...SURE],
+  'worker credential revoke': () => ['w3', ...SURE],
   'deadletters discard': () => [letters[1]!, ...SURE],
   'admin restored': () => [...SURE],
 }

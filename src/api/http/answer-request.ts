@@ -14,6 +14,7 @@ import {
   requireRole,
   type SignedIn,
 } from '../sign-in/sign-in.ts'
+import { isOfWorker, signInWorker } from '../sign-in/worker.ts'
 import { FaultyRequest } from './problem.ts'
 import { type ParsedRequest, readRequest } from './read-request.ts'
 import { type AuditedCaller, checkedAnswer, runChange, type SentAnswer } from './run-change.ts'
@@ -33,8 +34,8 @@ export function answerRequest(
       const { actor } = signedIn
       callers.set(request, signedIn)
       request.actorId = actor.id
-      const { reads, writes } = context.rateLimits
-      const limit = route.method === 'GET' ? reads : writes
+      const { reads, writes, workers } = context.rateLimits
+      const limit = route.rule === 'worker' ? workers : route.method === 'GET' ? reads : writes
       limit.spend(actor === ANONYMOUS ? request.ip : actor.id, context.clock.now())
     },
     handler: async (request, reply) => {
@@ -57,7 +58,9 @@ async function authenticateCaller(
   const { signIn, clock, rateLimits, log } = context
   try {
     const token = bearerToken(request.raw.headersDistinct.authorization ?? [])
-    const signedIn = await signIn.authenticate(token)
+    const signedIn = isOfWorker(token)
+      ? await signInWorker(context.engine.db, token, clock.now())
+      : await signIn.authenticate(token)
     await requireAllowed(context, route, signedIn, request)
     context.connections.markSignedIn(request.raw.socket, signedIn.actor.id)
     return signedIn

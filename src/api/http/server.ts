@@ -53,6 +53,7 @@ const CORS_ANSWER_HEADERS = 'etag, retry-after, x-request-id, idempotent-replay'
 export interface Limits {
   readonly readsPerMin: number
   readonly writesPerMin: number
+  readonly workerCallsPerMin: number
 }
 
 export interface ServerOptions {
@@ -78,6 +79,7 @@ export interface ServerContext extends ServerOptions {
   readonly rateLimits: {
     readonly reads: RateLimit
     readonly writes: RateLimit
+    readonly workers: RateLimit
     readonly refusedTokens: RateLimit
   }
   readonly uploads: ReturnType<typeof uploadReader>
@@ -90,6 +92,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     rateLimits: {
       reads: createRateLimit(options.limits.readsPerMin),
       writes: createRateLimit(options.limits.writesPerMin),
+      workers: createRateLimit(options.limits.workerCallsPerMin),
       refusedTokens: createRateLimit(REFUSED_TOKENS_PER_MIN),
     },
     uploads: uploadReader(),
@@ -191,11 +194,14 @@ function recordEnd(
 ): void {
   uploads.done(request)
   const { id: requestId, method, actorId: actor } = request
-  const route = request.routeOptions.config.path ?? 'none'
+  const { path: route = 'none', isWorkerCall = false } = request.routeOptions.config
   const status = reply.raw.writableFinished ? reply.statusCode : CALLER_GONE
   meter.end({ method, route, status, ms: reply.elapsedTime })
   const ms = Math.round(reply.elapsedTime)
-  log.info({ requestId, method, route, status, ms, actor }, 'Answered request')
+  const line = { requestId, method, route, status, ms, actor }
+  // A worker calls several times a second.
+  if (isWorkerCall && status < 400) log.debug(line, 'Answered request')
+  else log.info(line, 'Answered request')
   if (stopping.aborted && meter.inFlight() === 0) {
     setImmediate(() => request.server.server.closeAllConnections())
   }
@@ -206,6 +212,7 @@ declare module 'fastify' {
     /** As the route declares it. Logs and metrics use it because it holds no personal values. */
     path?: string
     isUpload?: boolean
+    isWorkerCall?: boolean
   }
   interface FastifyRequest {
     actorId: string | null
@@ -216,7 +223,11 @@ function register(server: FastifyInstance, context: ServerContext, route: Route)
   server.route({
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    config: { path: route.path, isUpload: route.takes === 'upload' },
+    config: {
+      path: route.path,
+      isUpload: route.takes === 'upload',
+      isWorkerCall: route.rule === 'worker',
+    },
     ...answerRequest(context, route),
   })
 }

@@ -16,6 +16,7 @@ import { type LowWaterMark, makeLowWaterMark } from './low-water-mark.ts'
 import { abandon, ack, type Claim, claim, deadLetter, release, renewLeases } from './queue.ts'
 import { sweepBus } from './sweep.ts'
 import { discardJobs, withdraw } from './withdraw.ts'
+import { openWorkerGateway } from './worker-gateway.ts'
 
 /** Has every optional method, and needs neither relay nor control. Does not own the database: closing the bus only stops listening. */
 export type PostgresBus = Required<Omit<Bus, 'relay' | 'control' | 'stream'>>
@@ -26,7 +27,7 @@ export function openPostgresBus(options: TransportOptions): PostgresBus {
   const hints = openHints(db)
   const floors = new Map<string, LowWaterMark>()
   const leaseFrom = (at: Date) => new Date(at.getTime() + leaseMs)
-  return {
+  const bus: Omit<PostgresBus, 'gateway'> = {
     leaseMs,
     publish: async (messages) => {
       if (messages.length > 0) await db.transaction((tx) => enqueue(tx, messages, now()))
@@ -69,6 +70,7 @@ export function openPostgresBus(options: TransportOptions): PostgresBus {
     discardJobsIn: discardJobs,
     close: hints.close,
   }
+  return { ...bus, gateway: openWorkerGateway({ db, clock, bus }) }
 }
 
 /** A claim that finds only expired rows is repeated this often; then the caller polls again. */

@@ -141,13 +141,15 @@ const IS_OWN = `p.id = any ($2::bigint[]) and p.lease_token = $3
 /** The lease lasts at the time $1. */
 const IS_LEASED = `${IS_OWN} and p.leased_until > $1`
 
-type ByRow = ReadonlyMap<string, readonly ReceivedMessage[]>
+/** All that these statements need of a message. */
+type Held = Pick<ReceivedMessage, 'lease'>
+type ByRow<M extends Held> = ReadonlyMap<string, readonly M[]>
 
 /** One entry per receive; nearly always one. */
-const byToken = (messages: readonly ReceivedMessage[]) =>
+const byToken = <M extends Held>(messages: readonly M[]) =>
   Map.groupBy(messages, ({ lease }) => lease.token)
 
-const leasesOf = (rows: ByRow, token: string, now: Date): unknown[] => [
+const leasesOf = (rows: ByRow<Held>, token: string, now: Date): unknown[] => [
   now,
   `{${[...rows.keys()].join(',')}}`,
   token,
@@ -155,20 +157,20 @@ const leasesOf = (rows: ByRow, token: string, now: Date): unknown[] => [
 ]
 
 /** A message named twice counts once. */
-const countDistinct = (messages: readonly ReceivedMessage[]): number =>
+const countDistinct = (messages: readonly Held[]): number =>
   new Set(messages.map(({ lease }) => lease.sequence)).size
 
 /** Runs the statement on the messages that are still leased, and returns the lost ones. */
-async function changeLeased(
+async function changeLeased<M extends Held>(
   db: Queryable,
   sql: string,
-  messages: readonly ReceivedMessage[],
+  messages: readonly M[],
   now: Date,
   ...values: readonly unknown[]
-): Promise<ReceivedMessage[]> {
-  const lost: ReceivedMessage[] = []
+): Promise<M[]> {
+  const lost: M[] = []
   for (const [token, same] of byToken(messages)) {
-    const changeRows = (rows: ByRow) =>
+    const changeRows = (rows: ByRow<M>) =>
       runOnRows(db, sql, rows, [...leasesOf(rows, token, now), ...values])
     const rest = await changeRows(Map.groupBy(same, ({ lease }) => rowHolding(lease)))
     const inBundles = rest.filter(({ lease }) => isInBundle(lease))
@@ -181,12 +183,12 @@ async function changeLeased(
 }
 
 /** Returns the messages of the rows that the statement did not match. */
-async function runOnRows(
+async function runOnRows<M extends Held>(
   db: Queryable,
   sql: string,
-  rows: ByRow,
+  rows: ByRow<M>,
   values: readonly unknown[],
-): Promise<ReceivedMessage[]> {
+): Promise<M[]> {
   // Returns ids only when some rows are missing, which is rare: an ack takes half the time.
   const [found] = await db.query<{ ids: number[] | null }>(
     `with changed as (${sql} returning p.id)
@@ -199,11 +201,11 @@ async function runOnRows(
 }
 
 /** Splits the bundles that hold the messages, where they are still leased under the token. */
-async function inOwnRows(
+async function inOwnRows<M extends Held>(
   db: Queryable,
-  messages: readonly ReceivedMessage[],
+  messages: readonly M[],
   token: string,
-): Promise<ByRow> {
+): Promise<ByRow<M>> {
   const bundles = new Set(
     messages.filter(({ lease }) => isInBundle(lease)).map(({ lease }) => rowHolding(lease)),
   )
@@ -211,19 +213,18 @@ async function inOwnRows(
   return Map.groupBy(messages, ({ lease }) => rowOnceSplit(lease))
 }
 
-export const ack = (
+export const ack = <M extends Held>(
   db: Queryable,
-  messages: readonly ReceivedMessage[],
+  messages: readonly M[],
   now: Date,
-): Promise<ReceivedMessage[]> =>
-  changeLeased(db, `delete from bundles p where ${IS_LEASED}`, messages, now)
+): Promise<M[]> => changeLeased(db, `delete from bundles p where ${IS_LEASED}`, messages, now)
 
-export const renewLeases = (
+export const renewLeases = <M extends Held>(
   db: Queryable,
-  messages: readonly ReceivedMessage[],
+  messages: readonly M[],
   until: Date,
   now: Date,
-): Promise<ReceivedMessage[]> => {
+): Promise<M[]> => {
   const sql = `update bundles p set leased_until = $5 where ${IS_LEASED}`
   return changeLeased(db, sql, messages, now, until)
 }
@@ -231,7 +232,7 @@ export const renewLeases = (
 /** Back to the end of the queue, at `visibleAt`: a message that fails does not block the others. */
 export async function abandon(
   db: Queryable,
-  messages: readonly ReceivedMessage[],
+  messages: readonly Held[],
   visibleAt: Date,
   now: Date,
 ): Promise<void> {
@@ -248,7 +249,7 @@ const UNCOUNT_TAKEN = `update bundles p set delivery_count = delivery_count - 1
 /** Takes the delivery back. Without it the messages of a consumer that could not write used up their deliveries. */
 export async function release(
   db: Queryable,
-  messages: readonly ReceivedMessage[],
+  messages: readonly Held[],
   visibleAt: Date,
   now: Date,
 ): Promise<void> {
@@ -281,7 +282,7 @@ const NOT_DELIVERED = 1
 
 export async function deadLetter(
   db: Queryable,
-  messages: readonly ReceivedMessage[],
+  messages: readonly Held[],
   reason: string,
   description: string,
   now: Date,

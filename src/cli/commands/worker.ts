@@ -1,4 +1,4 @@
-// `matoolkit worker …`: the workers and their load.
+// `matoolkit worker …`: the workers, their load and their credentials.
 import type { Command } from 'commander'
 import { durationText } from '../../domain/duration.ts'
 import type { Json } from '../../domain/json.ts'
@@ -7,6 +7,7 @@ import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn } from '../terminal/show.ts'
 import { heldColumn, sayHeldSystem } from './holds-in-force.ts'
 import { addVerb } from './verb.ts'
+import { addWorkerCredentialCommands } from './worker-credential.ts'
 
 const WORKERS: readonly Column[] = [
   ['WORKER', 'workerId'],
@@ -75,4 +76,5 @@ export function addWorkerCommands(program: Command, io: Io): void {
     examples: ['worker show contoso-worker', 'worker show contoso-worker --output json'],
     run: showWorker,
   })
+  addWorkerCredentialCommands(noun, io)
 }
