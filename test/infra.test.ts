@@ -106,9 +106,11 @@ describe('the infrastructure', () => {
   it('sets only settings that the program reads, and all that a role needs', () => {
     const documented = read('docs/configuration.md')
     const settingsOf = (path: string) =>
-      [...file(path).text.matchAll(/name: '((?:MATOOLKIT_|DATABASE_)\w+)'/g)].map(
-        ([, name]) => name!,
-      )
+      [
+        ...file(path).text.matchAll(
+          /name: '((?:MATOOLKIT|DATABASE|APPLICATIONINSIGHTS|OTEL)_\w+)'/g,
+        ),
+      ].map(([, name]) => name!)
     for (const { path } of files)
       for (const name of settingsOf(path))
         assert.ok(documented.includes(`\`${name}\``), `${path}: ${name}`)
@@ -122,6 +124,12 @@ describe('the infrastructure', () => {
       'JOB_KEY',
     ])
       assert.ok(worker.includes(`MATOOLKIT_${name}`), name)
+    // Keys are switched off there, so the identity signs in.
+    for (const app of ['worker-app', 'role-app']) {
+      const set = settingsOf(`infra/automation/modules/${app}.bicep`)
+      assert.ok(set.includes('APPLICATIONINSIGHTS_CONNECTION_STRING'), app)
+      assert.ok(set.includes('APPLICATIONINSIGHTS_AUTHENTICATION_STRING'), app)
+    }
     // A worker reaches no database.
     assert.ok(!worker.includes('DATABASE_URL'))
   })

@@ -20,6 +20,7 @@ param logsWorkspaceName string
 param appsSubnetId string
 param privateEndpointsSubnetId string
 param postgresZoneId string
+param insightsName string
 param serviceBusName string
 param keyVaultName string
 param registryName string
@@ -105,9 +106,15 @@ module access 'modules/access.bicep' = {
   params: {
     serviceBusName: serviceBusName
     keyVaultName: keyVaultName
+    insightsName: insightsName
     principalIds: identities.outputs.principalIds
     workerIds: map(workers, worker => worker.id)
   }
+}
+
+// Says where telemetry goes. It opens nothing: keys are switched off, and each app signs in with its identity.
+resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
+  name: insightsName
 }
 
 // The one secret: it signs jobs. `infra/README.md` says how to make it.
@@ -148,6 +155,7 @@ module role 'modules/role-app.bicep' = [
       databaseUrl: 'postgres://${identities.outputs.names[roleName]}@${postgres.outputs.host}/${databaseName}'
       serviceBusHost: serviceBusHost
       jobKeyUrl: jobKeyUrl
+      insightsConnection: insights.properties.ConnectionString
       sourceSettings: roleName == 'orchestrator' ? [] : sourceSettings
       oidc: oidc
       tags: tags
@@ -172,6 +180,7 @@ module worker 'modules/worker-app.bicep' = [
       serviceBusName: serviceBusName
       keyVaultName: keyVaultName
       worker: entry
+      insightsConnection: insights.properties.ConnectionString
       tags: tags
     }
     dependsOn: [access]

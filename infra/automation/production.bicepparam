@@ -2,6 +2,7 @@
 using 'main.bicep'
 
 param logsWorkspaceName = 'matoolkit-logs'
+param insightsName = 'matoolkit-insights'
 param appsSubnetId = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/matoolkit/providers/Microsoft.Network/virtualNetworks/matoolkit-vnet/subnets/snet-apps'
 param privateEndpointsSubnetId = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/matoolkit/providers/Microsoft.Network/virtualNetworks/matoolkit-vnet/subnets/snet-private-endpoints'
 param postgresZoneId = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/matoolkit/providers/Microsoft.Network/privateDnsZones/privatelink.postgres.database.azure.com'

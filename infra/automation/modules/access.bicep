@@ -1,6 +1,7 @@
 // Who may do what: the table in infra/README.md. A worker receives only from its own subscription, which it brings along.
 param serviceBusName string
 param keyVaultName string
+param insightsName string
 param principalIds object
 param workerIds string[]
 
@@ -9,6 +10,7 @@ var roleIds = {
   receiver: '4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0'
   secretsOfficer: 'b86a8fe4-44ce-4948-aee5-eccb2c155cd7'
   secretsUser: '4633458b-17de-408a-b874-0445c86b69e6'
+  metricsPublisher: '3913510d-42f4-4e42-8a64-420c390055eb'
 }
 var databaseRoles = ['scheduler', 'orchestrator', 'api']
 
@@ -29,6 +31,10 @@ resource namespace 'Microsoft.ServiceBus/namespaces@2024-01-01' existing = {
 resource vault 'Microsoft.KeyVault/vaults@2024-11-01' existing = {
   name: keyVaultName
   resource jobKey 'secrets' existing = { name: 'job-key' }
+}
+
+resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
+  name: insightsName
 }
 
 // Every process with the database forwards messages of its outbox, whoever wrote them.
@@ -121,6 +127,19 @@ resource storeSecrets 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
       principalId: principalIds[workerId]
       principalType: 'ServicePrincipal'
       roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds.secretsOfficer)
+    }
+  }
+]
+
+// Traces, metrics and lifecycle events; the role's name says only one of them.
+resource sendTelemetry 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for role in concat(databaseRoles, workerIds): {
+    scope: insights
+    name: guid(insights.id, role, roleIds.metricsPublisher)
+    properties: {
+      principalId: principalIds[role]
+      principalType: 'ServicePrincipal'
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds.metricsPublisher)
     }
   }
 ]

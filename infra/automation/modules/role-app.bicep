@@ -11,6 +11,7 @@ param clientId string
 param databaseUrl string
 param serviceBusHost string
 param jobKeyUrl string
+param insightsConnection string
 param sourceSettings { name: string, value: string?, keyVaultUrl: string? }[]
 param oidc { issuer: string, audience: string, clientId: string }
 param tags object
@@ -60,6 +61,9 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
               { name: 'MATOOLKIT_TRANSPORT', value: 'servicebus' }
               { name: 'MATOOLKIT_SERVICEBUS_NAMESPACE', value: serviceBusHost }
               { name: 'MATOOLKIT_JOB_KEY', secretRef: 'job-key' }
+              { name: 'APPLICATIONINSIGHTS_CONNECTION_STRING', value: insightsConnection }
+              { name: 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING', value: 'Authorization=AAD' }
+              { name: 'OTEL_SERVICE_NAME', value: 'matoolkit-${role}' }
             ],
             isApi
               ? [

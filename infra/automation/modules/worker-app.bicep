@@ -10,6 +10,7 @@ param principalId string
 param scalerIdentityId string
 param serviceBusName string
 param keyVaultName string
+param insightsConnection string
 param worker { id: string, tenantId: string, organization: string, appId: string, certificate: string, slots: int?, maxReplicas: int? }
 param tags object
 
@@ -115,6 +116,9 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
             { name: 'MATOOLKIT_IDENTITY_CLIENT_ID', value: clientId }
             { name: 'MATOOLKIT_KEY_VAULT_URL', value: vaultUrl }
             { name: 'MATOOLKIT_JOB_KEY', secretRef: 'job-key' }
+            { name: 'APPLICATIONINSIGHTS_CONNECTION_STRING', value: insightsConnection }
+            { name: 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING', value: 'Authorization=AAD' }
+            { name: 'OTEL_SERVICE_NAME', value: 'matoolkit-${worker.id}' }
             { name: 'MATOOLKIT_TENANT_ID', value: worker.tenantId }
             { name: 'MATOOLKIT_ORGANIZATION', value: worker.organization }
             { name: 'MATOOLKIT_APP_ID', value: worker.appId }
