@@ -102,4 +102,21 @@ describe('set-up', { skip: process.platform === 'win32' }, () => {
     assert.equal(run('bin/matoolkit').stdout, 'ran\n')
     assert.deepEqual(askedFor(), [RUNTIME, RUNTIME])
   })
+
+  it('says what it needs where npm has no Node 24, such as on a Mac, and runs nothing', () => {
+    const script = `
+      Object.defineProperty(process, 'platform', { value: 'darwin' })
+      Object.defineProperty(process, 'arch', { value: 'arm64' })
+      Object.defineProperty(process, 'version', { value: 'v20.1.0' })
+      Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.1.0' } })
+      const { runtime } = await import('./scripts/setup.mjs')
+      console.log(runtime())`
+    const { status, stdout, stderr } = run('--input-type=module', '-e', script)
+    assert.equal(status, 1)
+    assert.equal(stdout, '')
+    assert.match(
+      stderr,
+      /needs Node 24 to run; this is v20\.1\.0 and npm has no Node 24 for darwin-arm64\. Install Node 24 or newer and run the command again\./,
+    )
+  })
 })
