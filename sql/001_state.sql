@@ -41,6 +41,9 @@ create table runbook_automation_settings (
 
 -- source_time is the instant in the data that made the batch and never changes; batch_start_time may be rescheduled. A manual
 -- batch has no source_time and is never matched to data.
+-- erased_at: the personal data of its members is gone; nothing can be done with the batch any more. purged_at: so are its steps, attempts
+-- and events, which are in a file (archives in 004_history). The row and its counters stay: a source that still lists the people of an old
+-- wave must not make it again.
 -- Every transaction updates the counters it affects, so a summary never counts 100,000 rows. failure_revision grows whenever a
 -- step enters or leaves a failed status: a cache of failure groups compares it, where reading 2,000 failures takes 2 ms.
 create table batches (
@@ -71,18 +74,24 @@ create table batches (
   rollback_open      integer not null default 0 check (rollback_open >= 0),
   removal_open       integer not null default 0 check (removal_open >= 0),
   failure_revision   bigint not null default 0 check (failure_revision >= 0),
+  erased_at          timestamptz,
+  purged_at          timestamptz,
   check ((source_time is null) = is_manual),
   check (is_manual or batch_start_time is not null),
   check ((status in ('completed', 'failed', 'cancelled')) = (ended_at is not null)),
   check (status <> 'init_dispatched' or init_dispatched_at is not null),
   check (status not in ('active', 'completed') or activated_at is not null),
   check (not failed_in_init or status = 'failed'),
+  check (erased_at is null or ended_at is not null),
+  check (purged_at is null or erased_at is not null),
   check ((held_at is null) = (held_by is null) and (held_at is null) = (held_reason is null))
 );
 create unique index batches_by_source on batches (runbook_name, source_time) where source_time is not null;
 create index batches_unfinished on batches (runbook_name, id)
   where status in ('detected', 'init_dispatched', 'active');
 create index batches_by_runbook on batches (runbook_id);
+-- What retention looks at: ended batches by their end.
+create index batches_by_end on batches (ended_at, id) where ended_at is not null and purged_at is null;
 -- Lists of batches by their cut-over.
 create index batches_by_start on batches (batch_start_time, id);
 

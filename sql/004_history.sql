@@ -57,6 +57,23 @@ create trigger number_before_events before insert on events for each statement e
 -- What is known of the time that a restore from a backup undid.
 create index events_before_restore on events (job_id, id) where event = 'result_before_restore';
 
+-- Batches that were written to a file, before their rows are purged. fingerprint tells whether the batch has changed since; what was purged
+-- is counted in the transaction that deletes it, so a purge that was killed continues. The row stays: it says where the history is.
+create table archives (
+  batch_id       bigint primary key references batches,
+  file_name      text not null,
+  digest         text not null check (digest ~ '^[0-9a-f]{64}$'),
+  row_counts     jsonb not null check (jsonb_typeof(row_counts) = 'object'),
+  fingerprint    text not null,
+  last_event_id  bigint not null,
+  archived_at    timestamptz not null,
+  purge_began_at timestamptz,
+  purged_rows    bigint not null default 0 check (purged_rows >= 0),
+  purged_at      timestamptz,
+  check (purged_at is null or purge_began_at is not null)
+);
+create index archives_being_purged on archives (batch_id) where purge_began_at is not null and purged_at is null;
+
 -- Who asked for what. An audit row belongs to the transaction of its change and is sealed in the background, in the order in which
 -- the sealer finds the rows: seal_number counts that order without gaps, and each hash covers the row and the previous hash. The
 -- order of ids would not do: a row may commit after one with a higher id was sealed.
@@ -152,5 +169,91 @@ begin
       else greatest(newest + 1, floor(extract(epoch from began))::bigint * 100000)
     end);
   end loop;
+end
+$$;
+
+-- Removes the personal data of up to so many members of an ended batch, with their steps, attempts and events; returns how many members it
+-- changed. The counts, the course of events and their times stay. A key becomes its hash, so that a source that still lists the person is
+-- recognised and nobody is migrated twice. The owner's right, because the application may only append to attempts and events; bound to a
+-- batch that is marked as erased, which the application's audit row explains.
+create function erase_members(erased bigint, most integer) returns integer language plpgsql security definer set search_path from current as $$
+declare
+  ids bigint[];
+begin
+  if not exists (select from batches where id = erased and erased_at is not null) then
+    raise exception 'batch % is not marked as erased', erased;
+  end if;
+  ids := array(select id from batch_members where batch_id = erased and key_folded not like 'erased:%' order by id limit most);
+  update attempts a set result_json = null, error_message = case when a.error_message is not null then 'erased' end
+    from step_executions s where s.batch_id = erased and s.batch_member_id = any (ids) and a.step_id = s.id;
+  update step_executions s
+     set params_json = null, result_json = null, late_result_json = null, poll_said = null,
+         error_message = case when s.error_message is not null then 'erased' end
+   where s.batch_id = erased and s.batch_member_id = any (ids);
+  update events e set because = 'erased', details = null where e.batch_id = erased and e.batch_member_id = any (ids);
+  delete from dead_letters d
+   where (d.replayed_at is not null or d.discarded_at is not null)
+     and substring(d.original_message_id from '^(?:result-)?(?:step|rollback|removal)-([0-9]+)')::bigint in
+         (select id from step_executions where batch_id = erased and batch_member_id = any (ids));
+  delete from member_addresses where member_id = any (ids);
+  delete from reviews where batch_member_id = any (ids);
+  delete from source_absences where batch_member_id = any (ids);
+  update batch_members m
+     set member_key = 'erased-' || m.id, data_json = '{}', worker_data_json = '{}',
+         key_folded = 'erased:' || encode(sha256(convert_to(m.key_folded, 'UTF8')), 'hex')
+   where m.id = any (ids);
+  return coalesce(array_length(ids, 1), 0);
+end
+$$;
+
+-- Removes what is not of one member: addresses in texts about the whole batch, outputs and jobs of init steps, reviews of people who wanted
+-- to join.
+create function erase_batch(erased bigint) returns void language plpgsql security definer set search_path from current as $$
+begin
+  if not exists (select from batches where id = erased and erased_at is not null) then
+    raise exception 'batch % is not marked as erased', erased;
+  end if;
+  update batches set outputs_json = '{}', held_reason = regexp_replace(held_reason, '\S+@\S+', '[address]', 'g') where id = erased;
+  update events set because = regexp_replace(because, '\S+@\S+', '[address]', 'g'), details = null
+   where batch_id = erased and batch_member_id is null and (details is not null or because like '%@%');
+  update attempts a set result_json = null, error_message = case when a.error_message is not null then 'erased' end
+    from step_executions s where s.batch_id = erased and s.batch_member_id is null and a.step_id = s.id;
+  update step_executions
+     set params_json = null, result_json = null, late_result_json = null, poll_said = null,
+         error_message = case when error_message is not null then 'erased' end
+   where batch_id = erased and batch_member_id is null;
+  delete from reviews where batch_id = erased;
+  delete from source_issues where batch_id = erased;
+end
+$$;
+
+-- Deletes up to so many rows of an archived batch and returns how many; 0 when nothing is left. Steps go with their attempts. Only for a
+-- batch whose purge was recorded by a sealed audit row, so nobody can delete history without leaving that row in the chain.
+-- The newest event from before the day stays, and younger ones do: every running process remembers the newest event that it saw, and would
+-- take its disappearance for a restore from a backup.
+create function purge_rows(purged bigint, most integer, day_ago timestamptz) returns integer
+language plpgsql security definer set search_path from current as $$
+declare
+  part integer;
+  total integer := 0;
+  remembered bigint := (select id from events where at < day_ago order by id desc limit 1);
+begin
+  if not exists (select from archives a join audit u on u.action = 'batch.purge' and u.subject = 'batch ' || purged and u.hash is not null
+                  where a.batch_id = purged and a.purge_began_at is not null and a.purged_at is null) then
+    raise exception 'the purge of batch % is not recorded in a sealed audit row', purged;
+  end if;
+  with gone as (
+      delete from step_executions where id = any (array(
+        select id from step_executions where batch_id = purged order by id limit most)) returning id),
+    tried as (delete from attempts where step_id in (select id from gone) returning 1)
+  select (select count(*) from gone) + (select count(*) from tried) into total;
+  if total > 0 then
+    return total;
+  end if;
+  delete from events where id = any (array(
+     select f.id from events f join archives b on b.batch_id = purged
+      where f.batch_id = purged and f.id <= b.last_event_id and f.at < day_ago and f.id <> remembered order by f.id limit most));
+  get diagnostics part = row_count;
+  return part;
 end
 $$;

@@ -292,6 +292,22 @@ export const SETTINGS = {
     defaultShown: 'forever',
     description: 'Days to keep the audit. Older rows are deleted; the hash chain stays valid.',
   }),
+  batchesKeptDays: setting<number | null>('MATOOLKIT_BATCHES_KEPT_DAYS', wholeNumber(8, 36_500), {
+    default: null,
+    defaultShown: 'forever',
+    description:
+      'Days to keep ended batches. Older ones are archived to files and purged; their counters stay.',
+  }),
+  personsKeptDays: setting<number | null>('MATOOLKIT_PERSONS_KEPT_DAYS', wholeNumber(8, 36_500), {
+    default: null,
+    defaultShown: 'as long as the batch',
+    description:
+      'Days to keep the personal data of ended batches. Then it is erased; counts, events and audit stay.',
+  }),
+  archiveDir: setting('MATOOLKIT_ARCHIVE_DIR', aPath, {
+    default: '.matoolkit/archive',
+    description: 'Folder of the archives of ended batches. They hold personal data.',
+  }),
   auditHeadsFile: setting<string | null>('MATOOLKIT_AUDIT_HEADS_FILE', aPath, {
     default: null,
     description:

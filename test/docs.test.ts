@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { expectedText, GENERATED } from '../scripts/docs.ts'
+import { migrationsOnDisk } from '../src/db/migration-files.ts'
 import { readRunbook } from '../src/domain/runbook/read.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -31,4 +32,18 @@ it('the runbook that the README shows is valid', () => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   const [, yaml] = readme.match(/```yaml\n([\s\S]*?)```/)!
   assert.deepEqual(readRunbook(yaml!).problems, [])
+})
+
+it('docs/operating.md says of every table what makes it grow and what limits it', () => {
+  const text = readFileSync(join(root, 'docs/operating.md'), 'utf8')
+  const [, section] = text.match(/\n## What grows\n([\s\S]*?)\n## /)!
+  const rows = section!.split('\n').filter((line) => line.startsWith('| `'))
+  const named = rows.flatMap((row) =>
+    [...row.split('|')[1]!.matchAll(/`(\w+)`/g)].map(([, name]) => name!),
+  )
+  const made = migrationsOnDisk().flatMap(({ sql }) =>
+    [...sql.matchAll(/^create table (\w+)/gm)].map(([, name]) => name!),
+  )
+  assert.deepEqual(named.toSorted(), ['schema_migrations', ...made].toSorted())
+  for (const row of rows) assert.match(row, /^\| `[^|]+ \| [^|]{5,} \| [^|]{5,} \|$/)
 })

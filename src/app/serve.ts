@@ -34,6 +34,7 @@ import { openHealth } from './health.ts'
 import { requireMemory } from './memory.ts'
 import { isWithoutDatabase } from './preflight.ts'
 import { restoreAtStart, restoreWatch, tellRestored, watchesRestores } from './restore-watch.ts'
+import { hasRetention, makeRetentionLoop } from './retention/retention-loop.ts'
 import { openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 import { schemaWatch } from './schema.ts'
 import { makeSnapshotLoop, snapshotAndTell } from './snapshot-loop.ts'
@@ -242,9 +243,16 @@ async function servicesOf(shared: RoleContext, options: ServeOptions): Promise<S
     ...workers,
     ...relayOf(shared, options),
     ...(roles.includes('orchestrator') ? [await orchestratorOf(shared)] : []),
-    ...(roles.includes('scheduler') ? [schedulerOf(shared)] : []),
+    ...(roles.includes('scheduler') ? [schedulerOf(shared), ...retentionOf(shared)] : []),
     ...(roles.includes('api') ? [apiOf(shared)] : []),
   ]
+}
+
+/** Several schedulers share a lease: one of them does it. */
+const retentionOf = ({ db, clock, log, config }: RoleContext): Service[] => {
+  const { batchesKeptDays, personsKeptDays } = config
+  const options = { batchesKeptDays, personsKeptDays, archiveDir: resolve(config.archiveDir) }
+  return hasRetention(options) ? [makeRetentionLoop({ ...options, db, clock, log })] : []
 }
 
 /** The first look at the disk is before anything is sent. */

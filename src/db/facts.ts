@@ -11,7 +11,7 @@ const BATCH = `
   greatest((select version from runbooks r where lower(r.name) = runbook_name and r.is_active), runbook_version) as "activeVersion",
   runbook_version as "runbookVersion", ${epochUnless('$2', '$3')} as epoch, is_manual as "isManual",
   batch_start_time as "startTime", status, failed_in_init as "failedInInit", current_phase as "currentPhase",
-  init_dispatched_at as "initDispatchedAt", activated_at as "activatedAt", ended_at as "endedAt",
+  init_dispatched_at as "initDispatchedAt", activated_at as "activatedAt", ended_at as "endedAt", erased_at as "erasedAt",
   held_at as "heldAt", held_by as "heldBy", held_reason as "heldReason", outputs_json as "outputs",
   ${batchCounters.map(([property, column]) => `${column} as "${property}"`).join(', ')}`
 

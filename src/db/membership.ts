@@ -1,5 +1,6 @@
 // Batches and members of one runbook as a tick reads them, and members' data as it writes them. Members are read in pages of few
 // columns: an unchanged tick over 100,000 members reads keys and hashes and writes nothing.
+import { createHash } from 'node:crypto'
 import { chunksOf } from '../chunks.ts'
 import type { KnownBatch, KnownMember } from '../domain/detection/compare.ts'
 import type { PastMembership } from '../domain/detection/joiners.ts'
@@ -117,6 +118,10 @@ const PAST = `
   m.key_folded as folded, m.id as "memberId", m.batch_id as "batchId", b.status as "batchStatus", m.status,
   m.removed_by as "removedBy", m.moved_to_batch_id is not null as "isMovedOut", m.data_hash as hash`
 
+/** What `erase_members` leaves of a key (sql/004_history.sql): a source that still lists the person is recognised. */
+const erasedKey = (folded: string): string =>
+  `erased:${createHash('sha256').update(folded).digest('hex')}`
+
 /** Rows of these keys in the runbook's ended batches, newest first. */
 export async function findPast(
   db: Queryable,
@@ -125,14 +130,18 @@ export async function findPast(
 ): Promise<Map<string, PastMembership[]>> {
   const past = new Map<string, PastMembership[]>()
   for (const some of chunksOf(folded, KEYS_PER_LOOKUP)) {
-    const [keys] = arrayParams(some, (key) => key)
+    const known = new Map(
+      some.flatMap((key) => [[key, key] as const, [erasedKey(key), key] as const]),
+    )
+    const [keys] = arrayParams([...known.keys()], (key) => key)
     const rows = await db.query<PastMembership & { folded: string }>(
       `select ${PAST} from batch_members m join batches b on b.id = m.batch_id
         where m.key_folded = any($2::text[]) and b.runbook_name = lower($1) and b.ended_at is not null
         order by m.id desc`,
       [runbookName, keys],
     )
-    for (const { folded: key, ...row } of rows) {
+    for (const { folded: found, ...row } of rows) {
+      const key = known.get(found)!
       const same = past.get(key)
       if (same) same.push(row)
       else past.set(key, [row])
@@ -141,10 +150,11 @@ export async function findPast(
   return past
 }
 
-/** The newest row of every key in the runbook's ended batches. */
+/** The newest row of every key in the runbook's ended batches. Erased keys are found for those that are asked for. */
 export async function loadLastPast(
   db: Queryable,
   runbookName: string,
+  asked: Iterable<string>,
 ): Promise<Map<string, PastMembership>> {
   const past = new Map<string, PastMembership>()
   let after = ''
@@ -156,9 +166,21 @@ export async function loadLastPast(
       [runbookName, after],
     )
     for (const { folded, ...row } of rows) past.set(folded, row)
-    if (rows.length < MEMBERS_PER_PAGE) return past
+    if (rows.length < MEMBERS_PER_PAGE) return withErased(past, asked)
     after = rows.at(-1)!.folded
   }
+}
+
+function withErased(
+  past: Map<string, PastMembership>,
+  asked: Iterable<string>,
+): Map<string, PastMembership> {
+  for (const folded of asked) {
+    const erased = past.get(erasedKey(folded))
+    const plain = past.get(folded)
+    if (erased && (!plain || plain.memberId < erased.memberId)) past.set(folded, erased)
+  }
+  return past
 }
 
 /** Members that the source removed since then, by batch. */

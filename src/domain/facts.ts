@@ -31,6 +31,8 @@ export interface Batch {
   initDispatchedAt: Date | null
   activatedAt: Date | null
   endedAt: Date | null
+  /** When the personal data of its members was erased: nothing can be done with it any more. */
+  readonly erasedAt: Date | null
   heldAt: Date | null
   heldBy: string | null
   heldReason: string | null

@@ -10,6 +10,8 @@
 import type { Tx } from '../db/db.ts'
 import { limitLockWaits, lockAndRead, shareAndRead } from '../db/facts.ts'
 import { keepQueryPlans } from '../db/query-plans.ts'
+import type { Batch } from '../domain/facts.ts'
+import { MatoolkitError } from '../errors.ts'
 import { commit, commitShared, commitTogether } from './commit.ts'
 import { type BatchTransaction, type Engine, NeedsExclusiveLock } from './engine.ts'
 import { loadBatches } from './loading.ts'
@@ -100,8 +102,16 @@ export async function beginTogether(
     batchIds.length > 1 && limitLockWaits(tx),
     loadBatches(engine, tx, lockAndRead(tx, batchIds, engine.seen), batchIds, actor, true),
   ])
+  for (const { draft } of batchTxs) requireData(draft.batch)
   for (const batchTx of batchTxs) if (isOutdated(batchTx.draft.batch)) await upgradeBatch(batchTx)
   return batchTxs
+}
+
+/** Its steps would run without the data they need. */
+function requireData({ id, erasedAt }: Batch): void {
+  if (erasedAt === null) return
+  const reason = `the personal data of batch ${id} was erased on ${erasedAt.toISOString()}, so it stays as it is; use a new batch`
+  throw new MatoolkitError('REFUSED', { reason })
 }
 
 /** Shares the batch's lock. Must end in `commitShared`, and touch rows by their keys only. */
@@ -127,6 +137,7 @@ export async function beginSharedTogether(
     batchIds.length > 1 && limitLockWaits(tx),
     loadBatches(engine, tx, shareAndRead(tx, batchIds, engine.seen), batchIds, actor, false),
   ])
+  for (const { draft } of batchTxs) requireData(draft.batch)
   if (batchTxs.some(({ draft }) => isOutdated(draft.batch))) throw new NeedsExclusiveLock()
   return batchTxs
 }

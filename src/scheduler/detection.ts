@@ -124,7 +124,7 @@ async function detectImmediate(
   return immediateChanges(found, {
     batches: await loadKnownBatches(db, runbook.name, [slotOf(+now)]),
     members,
-    past: await loadLastPast(db, runbook.name),
+    past: await loadLastPast(db, runbook.name, found.rows.keys()),
     absences,
     reviews: await loadReviews(db, runbook.name),
     maxPercent: runbook.safeguards.maxRemovalPercent,

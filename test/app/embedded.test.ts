@@ -74,6 +74,23 @@ describe('matoolkit up and its database', () => {
     )
   })
 
+  it('up --restored holds everything and begins a new epoch, for a folder that was copied back', async () => {
+    const here = join(folder, 'copied')
+    const data = join(here, '.matoolkit', 'data')
+    await createIn(data)
+    const up = start(['up', '--restored'], env, here)
+    try {
+      await up.saying(/Everything is on hold: restored from a backup \(started with --restored\)/)
+      await up.saying(/Press Ctrl-C to stop/)
+    } finally {
+      up.kill('SIGINT')
+    }
+    assert.equal((await up.ended).code, EXIT.ok)
+    const { heldBy, reason } = (await holdIn(data))!
+    assert.equal(heldBy, 'system')
+    assert.match(reason, /^restored from a backup \(started with --restored\)/)
+  })
+
   it('holds everything on a disk that runs full, never hangs, and opens again with space', {
     skip: whyNoSmallDisk(),
   }, async () => {

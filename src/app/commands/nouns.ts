@@ -168,9 +168,13 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     load: async () => (await import('../../cli/commands/config.ts')).addConfigCommands,
   },
   admin: {
-    about: 'tell of a restore from a backup',
+    about: 'archive, purge, erase; tell of a restore',
     group: 'system',
-    load: async () => (await import('../../cli/commands/admin.ts')).addAdminCommands,
+    load: async () => {
+      const { addAdminCommands } = await import('../../cli/commands/admin.ts')
+      const { addRetentionCommands } = await import('./admin.ts')
+      return (program, io) => addRetentionCommands(addAdminCommands(program, io), io)
+    },
   },
   doctor: {
     about: 'check configuration, API, workers and data sources',

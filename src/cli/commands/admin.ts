@@ -31,8 +31,9 @@ const RAN: readonly Column[] = [
   ['WORKER', 'workerId', 'spare'],
 ]
 
-export function addAdminCommands(program: Command, io: Io): void {
-  const noun = program.command('admin').description('tell of a restore from a backup')
+/** Returns the noun: further verbs need no API. */
+export function addAdminCommands(program: Command, io: Io): Command {
+  const noun = program.command('admin').description('archive, purge, erase; tell of a restore')
   addVerb(noun, io, {
     name: 'restored',
     about: 'say that the database was restored',
@@ -61,4 +62,5 @@ export function addAdminCommands(program: Command, io: Io): void {
         empty: 'No job is known to have run after the backup.',
       }),
   })
+  return noun
 }

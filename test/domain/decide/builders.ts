@@ -127,6 +127,7 @@ function batchOf(given: BatchStatus | Partial<Batch>): Batch {
     initDispatchedAt: null,
     activatedAt: null,
     endedAt: isBatchOver(status) ? at(-5) : null,
+    erasedAt: null,
     heldAt: null,
     heldBy: null,
     heldReason: null,

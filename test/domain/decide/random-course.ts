@@ -223,7 +223,7 @@ const cancel: Action = (_, draft) => {
       draft.transitionPhase(phase, 'cancel', 'so', { completedAt: draft.now })
   draft.transitionBatch('cancel', 'so', {
     endedAt: draft.now,
-    ...{ heldAt: null, heldBy: null, heldReason: null },
+    ...{ erasedAt: null, heldAt: null, heldBy: null, heldReason: null },
   })
   for (const step of draft.steps.values())
     if (step.kind === 'phase' && isOpen(step.status)) cancelStep(draft, step, 'so')
