@@ -63,8 +63,10 @@ go_back() {
 }
 
 workers=$(ask containerapp list --query "[?starts_with(name, '$name-')].name" | grep -vxE "$name-(orchestrator|scheduler|api)" || true)
-apps=("$name-orchestrator" "$name-scheduler" "$name-api")
+# The order of docs/operating.md, Upgrade.
+apps=()
 for worker in $workers; do apps+=("$worker"); done
+apps+=("$name-orchestrator" "$name-scheduler" "$name-api")
 for app in "${apps[@]}"; do before[$app]=$(image_of "$app"); done
 
 trap go_back ERR

@@ -11,7 +11,7 @@ import { bash, runWithAz } from './az.ts'
 
 const OLD = `old.azurecr.io/matoolkit@sha256:${'0'.repeat(64)}`
 const NEW = `new.azurecr.io/matoolkit@sha256:${'1'.repeat(64)}`
-const APPS = ['orchestrator', 'scheduler', 'api', 'contoso-worker'].map((app) => `matoolkit-${app}`)
+const APPS = ['contoso-worker', 'orchestrator', 'scheduler', 'api'].map((app) => `matoolkit-${app}`)
 const all = (image: string) => Object.fromEntries(APPS.map((app) => [app, image]))
 const MIGRATION = [`job update ${NEW}`, 'job start']
 const updates = (apps: readonly string[], image: string) =>
@@ -50,7 +50,7 @@ describe('a roll-out', () => {
     const sick = { apps: all(OLD), sick: ['matoolkit-scheduler'] }
     const run = await runWithAz(sick, ['roll-out.sh', NEW])
     assert.equal(run.code, 1)
-    const tried = APPS.slice(0, 2)
+    const tried = APPS.slice(0, 3)
     const back = updates(tried.toReversed(), OLD)
     assert.deepEqual(run.changes, [...MIGRATION, ...updates(tried, NEW), ...back])
     assert.deepEqual(run.apps, all(OLD))
