@@ -1,15 +1,23 @@
 // The generated part of docs/functions.md: every worker function, from its definition.
 // `npm run docs` writes it, test/worker/function-docs.test.ts compares it. Also writes the catalogue that validation knows offline.
+
+import { CMDLETS } from '../src/sandbox/exchange/cmdlets.ts'
 import { parametersSchema, type WorkerFunction } from '../src/worker/catalogue.ts'
 import { functionReferenceOf, type ReferenceField } from '../src/worker/function-reference.ts'
 import { STANDARD_FUNCTIONS } from '../src/worker/functions/standard.ts'
 import { exampleStep } from '../test/worker/functions/example-steps.ts'
+import {
+  type CallSource,
+  CMDLET_SOURCES,
+  GRAPH_SOURCES,
+} from '../test/worker/functions/request-sources.ts'
 import { type GeneratedDocument, markdownTable } from './docs.ts'
 
 export const FUNCTION_DOCUMENTS: readonly GeneratedDocument[] = [
   { file: 'docs/functions.md', section: 'list', render: renderList },
   { file: 'docs/functions.md', section: 'functions', render: renderFunctions },
   { file: 'docs/permissions.md', section: 'permissions', render: renderPermissions },
+  { file: 'docs/permissions.md', section: 'calls', render: renderCalls },
   { file: 'src/domain/runbook/standard-functions.json', render: renderCatalogue },
 ]
 
@@ -35,6 +43,30 @@ function renderPermissions(): string {
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([permission, of]) => [`\`${permission}\``, of!.map(({ link }) => link).join(', ')])
   return markdownTable(['Permission', 'Functions'], rows)
+}
+
+const LEARN = 'https://learn.microsoft.com'
+
+/** Every call of the functions, as in test/worker/functions/requests.md. */
+function renderCalls(): string {
+  const rest = ({ fields, seenIn = [], open }: CallSource): string[] => [
+    fields.map((field) => `\`${field}\``).join(', ') || '–',
+    seenIn.join(', ') || '–',
+    open === undefined ? 'confirmed' : `unconfirmed: ${open}`,
+  ]
+  const graph = Object.entries(GRAPH_SOURCES).map(([call, source]) => {
+    const isBeta = call.includes(' /beta/')
+    const url = `${LEARN}/graph/api/${source.page}${isBeta ? '?view=graph-rest-beta' : ''}`
+    return [`\`${call}\``, `[${source.page}](${url})`, source.permission!, ...rest(source)]
+  })
+  const cmdlets = Object.entries(CMDLET_SOURCES).map(([name, source]) => [
+    `\`${name}\``,
+    `[page](${LEARN}/powershell/module/exchangepowershell/${name.toLowerCase()})`,
+    `Exchange.ManageAsApp and ${CMDLETS[name]!.isAdministrators ? 'Exchange Administrator' : 'Exchange Recipient Administrator'}`,
+    ...rest(source),
+  ])
+  const head = ['Call', "Microsoft's page", 'Least permission', 'Fields read', 'Sent by', 'State']
+  return markdownTable(head, [...graph, ...cmdlets])
 }
 
 function renderFunctions(): string {

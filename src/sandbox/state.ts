@@ -246,6 +246,8 @@ const dialectSchema = z.strictObject({
   missingLicence: z.enum(['failed', 'needsApproval']).default('failed'),
   /** Graph's list of a user's licence details: closed to applications, as documented, or open, as reported. */
   licenseDetails: z.enum(['refused', 'allowed']).default('refused'),
+  /** Reading a user's manager as an app: closed by its page, open as observed. */
+  manager: z.enum(['allowed', 'refused']).default('allowed'),
 })
 
 /** What Exchange keeps of a deleted mail user: its addresses and GUIDs are in the way of another one. */

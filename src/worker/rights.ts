@@ -49,6 +49,7 @@ const INCLUDED_IN: Readonly<Record<string, readonly string[]>> = {
   'User.Read.All': ['User.ReadWrite.All', ...DIRECTORY],
   'User.ReadWrite.All': ['Directory.ReadWrite.All'],
   'User.EnableDisableAccount.All': ['User.ReadWrite.All', 'Directory.ReadWrite.All'],
+  'UserAuthMethod-TAP.ReadWrite.All': ['UserAuthenticationMethod.ReadWrite.All'],
   'User.Invite.All': ['User.ReadWrite.All', 'Directory.ReadWrite.All'],
   'CrossTenantContentMigration.Read.All': ['CrossTenantContentMigration.ReadWrite.All'],
   'Domain.Read.All': ['Domain.ReadWrite.All'],

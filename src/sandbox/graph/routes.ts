@@ -26,7 +26,9 @@ export interface GraphRoute {
 const WRITE_USER = ['User.ReadWrite.All', 'User.ReadUpdate.All', 'Directory.ReadWrite.All']
 const WRITE_MEMBER = ['GroupMember.ReadWrite.All', 'Group.ReadWrite.All', 'Directory.ReadWrite.All']
 const READ_DOMAIN = ['Domain.Read.All', 'Domain.ReadWrite.All', 'Directory.Read.All']
-const DELETE_USER = ['User.DeleteRestore.All', 'User.ReadWrite.All', 'Directory.ReadWrite.All']
+/** "Delete user" names no other, "Restore deleted item" and "Permanently delete item" the first of these. */
+const DELETE_USER = ['User.ReadWrite.All']
+const DELETED_USER = ['User.DeleteRestore.All', 'User.ReadWrite.All']
 
 export const GRAPH_ROUTES: readonly GraphRoute[] = [
   {
@@ -90,7 +92,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
   {
     method: 'POST',
     path: '/users/{user}/authentication/temporaryAccessPassMethods',
-    permissions: ['UserAuthenticationMethod.ReadWrite.All'],
+    permissions: ['UserAuthMethod-TAP.ReadWrite.All', 'UserAuthenticationMethod.ReadWrite.All'],
     about: '201, with the value, told this once. Replaces an earlier pass. 10 to 43,200 minutes.',
     handle: makeAccessPass,
   },
@@ -288,14 +290,14 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
   {
     method: 'POST',
     path: '/directory/deletedItems/{item}/restore',
-    permissions: DELETE_USER,
+    permissions: DELETED_USER,
     about: 'Restores the user. 400 when another user has the name.',
     handle: users.restoreUser,
   },
   {
     method: 'DELETE',
     path: '/directory/deletedItems/{item}',
-    permissions: DELETE_USER,
+    permissions: DELETED_USER,
     about:
       '204. Deletes permanently. Exchange keeps a mail user until `Remove-MailUser` purges it.',
     handle: users.purgeUser,

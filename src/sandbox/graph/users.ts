@@ -167,6 +167,12 @@ export function referredId(body: JsonObject): string {
 }
 
 export function getManagerOf(call: SandboxCall): SandboxResponse {
+  if (call.tenant.state.dialect.manager === 'refused')
+    throw new GraphRefusal(
+      403,
+      'Authorization_RequestDenied',
+      'Insufficient privileges to complete the operation.',
+    )
   const user = userOf(call)
   const manager = call.tenant.user(user.managerId ?? '')
   if (!manager) throw notFound('manager')

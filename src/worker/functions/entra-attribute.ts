@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { defineFunction } from '../catalogue.ts'
-import { pathOf } from '../m365/api.ts'
+import { ApiError, pathOf } from '../m365/api.ts'
 import { isNotFound } from '../m365/not-found.ts'
 import { isAsExpected, isMatch, matchParameters, matchResult, valueAt } from './attribute-match.ts'
 import { changeUser, findUser, objectIdOf, readUser, textOf } from './entra-directory.ts'
@@ -156,11 +156,16 @@ export const setManagerOfEntraUser = defineFunction({
     const id = textOf((await readUser(call, UserId, ['id'])).id)
     const managerId = ManagerId === null ? null : await objectIdOf(call, ManagerId)
     const before = await managerOf(call, id)
-    const isChange = !isSameText(before ?? '', managerId ?? '')
+    const isChange = before === undefined || !isSameText(before ?? '', managerId ?? '')
     if (isChange && managerId === null) await deleteManagerRef(call, id)
     else if (isChange)
       await orNotFound(() => putManagerRef(call, id, managerId!), noUser(ManagerId!))
-    return { UserId: id, ManagerId: managerId, PreviousManagerId: before, Changed: isChange }
+    return {
+      UserId: id,
+      ManagerId: managerId,
+      PreviousManagerId: before ?? null,
+      Changed: isChange,
+    }
   },
 })
 
@@ -181,11 +186,11 @@ async function deleteManagerRef({ tenant, signal }: ReplicationContext, id: stri
   }
 }
 
-/** Null for a user without a manager. */
+/** Null for a user without a manager; undefined where apps may not read it, as the page of "List manager" says. */
 async function managerOf(
   { tenant, signal }: ReplicationContext,
   id: string,
-): Promise<string | null> {
+): Promise<string | null | undefined> {
   try {
     const path = pathOf`/users/${id}/manager`
     const query = { $select: 'id' }
@@ -193,6 +198,7 @@ async function managerOf(
     return textOf((body as JsonObject).id)
   } catch (error) {
     if (isNotFound(error)) return null
+    if (error instanceof ApiError && error.status === 403) return undefined
     throw error
   }
 }

@@ -77,7 +77,7 @@ export const newEntraTemporaryAccessPass = defineFunction({
     StartDateTime: optional(z.iso.datetime({ offset: true })).describe('At once if missing.'),
   }),
   result: passed,
-  permissions: { graph: ['UserAuthenticationMethod.ReadWrite.All', 'User.Read.All'] },
+  permissions: { graph: ['UserAuthMethod-TAP.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
   undo: 'There is none: it expires.',
   run: async (call): Promise<z.infer<typeof passed>> => {

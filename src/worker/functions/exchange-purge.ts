@@ -31,7 +31,8 @@ export const removeExchangeMailUser = defineFunction({
   parameters: removal,
   result: removedMailUser,
   permissions: {
-    graph: ['User.DeleteRestore.All', 'User.Read.All'],
+    // Deleting and purging are two rights (Delete user; Permanently delete item).
+    graph: ['User.ReadWrite.All', 'User.DeleteRestore.All'],
     exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'],
   },
   isIdempotent: true,

@@ -1,12 +1,12 @@
-// What a tenant guards beyond permissions: people with admin roles, and forwarding to others.
+// What a tenant guards beyond permissions: people with admin roles, forwarding to others, managers.
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { meaningOf, remedyText } from '../../../src/domain/error-meanings/meaning-of.ts'
 import type { Seed } from '../../../src/sandbox/state.ts'
 import type { Params } from './cases.ts'
 import type { WithinOptions } from './setting.ts'
-import { fails, story, succeeds, type userOf } from './story.ts'
-import { ADA } from './tenants.ts'
+import { fails, story, succeeds, userOf } from './story.ts'
+import { ADA, LEAD } from './tenants.ts'
 
 const contosoWith =
   (change: (contoso: Seed['tenants'][number]) => object): NonNullable<WithinOptions['seeded']> =>
@@ -122,5 +122,19 @@ describe('forwarding to others', () => {
       ...withMode('Off'),
       permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] },
     },
+  )
+})
+
+describe('a manager that apps may not read', () => {
+  story(
+    'is set without a look, and removed',
+    async (s) => {
+      const set = await succeeds(s, 'Set-EntraUserManager', { UserId: ADA, ManagerId: LEAD })
+      assert.deepEqual([set.PreviousManagerId, set.Changed], [null, true])
+      assert.equal(userOf(s, ADA).managerId, LEAD)
+      await succeeds(s, 'Set-EntraUserManager', { UserId: ADA, ManagerId: null })
+      assert.equal(userOf(s, ADA).managerId, null)
+    },
+    { dialect: { manager: 'refused' } },
   )
 })
