@@ -1,6 +1,7 @@
 // The transports by name. Only this file names them outside their folders; a new one is a folder under src/bus, a row here and its
 // name in the setting MATOOLKIT_TRANSPORT.
 import type { Bus } from '../bus/bus.ts'
+import { withKeptJobs } from '../bus/kept-jobs.ts'
 import { openPostgresBus } from '../bus/postgres/postgres-bus.ts'
 import type { BusCheck, BusCheckOptions } from '../bus/servicebus/check.ts'
 import type { ServiceBusAccess } from '../bus/servicebus/connection.ts'
@@ -33,7 +34,10 @@ const TRANSPORTS: Transports = {
   // Loaded only when it is chosen, like the SDK behind it.
   servicebus: async (options, config) => {
     const { openServiceBus } = await import('../bus/servicebus/servicebus-bus.ts')
-    return openServiceBus({ ...options, access: serviceBusAccess(config, options.clock) })
+    const access = serviceBusAccess(config, options.clock)
+    const broker = await openServiceBus({ ...options, access })
+    const { db } = options
+    return db ? withKeptJobs(broker, openPostgresBus({ ...options, db })) : broker
   },
   https: async ({ db, clock, leaseMs }, config) => {
     if (db) throw notForHttps('this process has roles other than worker. Use another transport.')

@@ -3,6 +3,7 @@
 // exactly-once, so handlers recognise work they have already done.
 import type { Db, Tx } from '../db/db.ts'
 import type { Body, MessageType } from '../domain/messages.ts'
+import type { KeptJobs } from './kept-jobs.ts'
 import type { WorkerGateway } from './worker-gateway.ts'
 
 /** The part of a clock that a transport needs; src/clock.ts has more. */
@@ -154,6 +155,8 @@ export interface Bus {
   readonly stream?: MessageStream
   /** For workers that come through the API. A transport without a database leaves it out. */
   readonly gateway?: WorkerGateway
+  /** Jobs that stay in the database although others go to a broker. */
+  readonly kept?: KeptJobs
   /** Reaches every process of a worker. Where `withdrawIn` is missing, it tells which jobs not to start. */
   readonly control?: Control
   /** Takes messages from the outbox to a broker. A transport whose consumers read the outbox themselves leaves it out. */

@@ -13,7 +13,14 @@ import type { WorkerPace } from './worker-pace.ts'
 /** The part of the transport that joins the engine's transactions. */
 export type EngineBus = Pick<
   Bus,
-  'control' | 'hintIn' | 'locate' | 'withdrawIn' | 'discardJobsIn' | 'deadLetters' | 'depth'
+  | 'control'
+  | 'kept'
+  | 'hintIn'
+  | 'locate'
+  | 'withdrawIn'
+  | 'discardJobsIn'
+  | 'deadLetters'
+  | 'depth'
 >
 
 export interface Engine {

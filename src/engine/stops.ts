@@ -8,7 +8,7 @@ import { listStoppedJobs } from '../db/waits.ts'
 import { messageIdOf, STOPPED_MAX } from '../domain/messages.ts'
 import type { Engine } from './engine.ts'
 
-interface SentJob {
+export interface SentJob {
   readonly workerId: string
   readonly jobId: string
 }
@@ -23,7 +23,11 @@ export async function stopJobs(
   if (!bus.control || jobs.length === 0) return
   const now = clock.now()
   const messages: OutgoingMessage[] = []
-  for (const [workerId, same] of Map.groupBy(jobs, (job) => job.workerId)) {
+  const byWorker = Map.groupBy(jobs, (job) => job.workerId)
+  const kept = await bus.kept?.workersIn(tx, [...byWorker.keys()])
+  for (const [workerId, same] of byWorker) {
+    // Those of its jobs that nobody has taken are withdrawn; it has no others but those it runs.
+    if (kept?.has(workerId)) continue
     const ids = same.map(({ jobId }) => jobId)
     for (const jobIds of chunksOf(ids, STOPPED_MAX))
       messages.push({
@@ -34,7 +38,7 @@ export async function stopJobs(
         body: { workerId, jobIds: [...jobIds], because },
       })
   }
-  await enqueue(tx, messages, now)
+  if (messages.length > 0) await enqueue(tx, messages, now)
 }
 
 /** A worker that has just started, or missed a message, learns it now. */

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
 import type { Bus } from '../../src/bus/bus.ts'
+import { withKeptJobs } from '../../src/bus/kept-jobs.ts'
 import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import { makeRelayLoop } from '../../src/bus/relay-loop.ts'
 import { openServiceBus } from '../../src/bus/servicebus/servicebus-bus.ts'
@@ -55,12 +56,15 @@ const TRANSPORTS: Readonly<Record<string, (db: Db) => Promise<Opened>>> = {
     }
     return { buses: [bus, workers], close }
   },
-  https: openHttps,
+  https: (db) => openHttps(db),
+  'https where the others use servicebus': openHttpsBesideBroker,
 }
 
 /** The API reads nothing of the engine for the calls of a worker. */
-async function openHttps(db: Db): Promise<Opened> {
-  const bus = openPostgresBus({ db, clock, newToken: randomUUID })
+async function openHttps(
+  db: Db,
+  bus: Bus = openPostgresBus({ db, clock, newToken: randomUUID }),
+): Promise<Opened> {
   const api = await openPlainApi({ db, clock } as unknown as Engine, bus, clock)
   const { token } = await tokenFor({ db, clock }, 'w1')
   const workers = clientOf('w1', api.url, token, clock)
@@ -70,6 +74,15 @@ async function openHttps(db: Db): Promise<Opened> {
     await bus.close()
   }
   return { buses: [bus, workers], close }
+}
+
+/** The broker has no subscription of this worker: a job that went there would be lost. */
+async function openHttpsBesideBroker(db: Db): Promise<Opened> {
+  const namespace = await openNamespace(clock, [])
+  const options = { db, clock, newToken: randomUUID }
+  const broker = await openServiceBus({ ...options, access: namespace })
+  const { buses, close } = await openHttps(db, withKeptJobs(broker, openPostgresBus(options)))
+  return { buses, close: () => close().then(() => namespace.broker.close()) }
 }
 
 interface System {

@@ -19,7 +19,7 @@ import { discardJobs, withdraw } from './withdraw.ts'
 import { openWorkerGateway } from './worker-gateway.ts'
 
 /** Has every optional method, and needs neither relay nor control. Does not own the database: closing the bus only stops listening. */
-export type PostgresBus = Required<Omit<Bus, 'relay' | 'control' | 'stream'>>
+export type PostgresBus = Required<Omit<Bus, 'relay' | 'control' | 'kept' | 'stream'>>
 
 export function openPostgresBus(options: TransportOptions): PostgresBus {
   const { db, clock, newToken, leaseMs = LEASE_MS } = options

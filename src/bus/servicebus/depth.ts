@@ -2,6 +2,7 @@
 // to receive, and ends at a limit.
 import type { Db } from '../../db/db.ts'
 import type { BusDepth, Subscription, Topic, TopicCount, TopicDepth } from '../bus.ts'
+import { isKept } from '../kept-jobs.ts'
 import { longOf, type ServiceBusConnection } from './connection.ts'
 
 const PEEKED_AT_ONCE = 250
@@ -14,12 +15,15 @@ export async function countMessages(
   subscriptions: readonly Subscription[],
   now: Date,
 ): Promise<BusDepth> {
-  const outbox = await db.query<TopicDepth>(
-    `select topic, sum(size)::int as count, min(visible_at) filter (where visible_at <= $1) as "oldestAt"
-       from bundles group by topic order by topic`,
+  const stored = await db.query<TopicDepth & { readonly isKept: boolean }>(
+    `select topic, ${isKept('b')} as "isKept", sum(size)::int as count,
+            min(visible_at) filter (where visible_at <= $1) as "oldestAt"
+       from bundles b group by 1, 2 order by 1, 2`,
     [now],
   )
-  const found: TopicDepth[] = [...outbox]
+  const found: TopicDepth[] = stored.map(({ isKept: _, ...depth }) => depth)
+  // What stays in the database does not wait for the relay.
+  const outbox = found.filter((_, index) => !stored[index]!.isKept)
   for (const subscription of subscriptions) found.push(await countIn(connection, subscription))
   const deadLetters = await db.query<TopicCount>(
     `select topic, count(*)::int as count from dead_letters
