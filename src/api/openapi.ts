@@ -4,6 +4,7 @@ import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
 import type { Json, JsonObject } from '../domain/json.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
+import { csvListOf } from './http/list-csv.ts'
 import { problemSchema } from './http/problem.ts'
 import { type Route, TAGS } from './route.ts'
 import { declaredAs } from './shapes.ts'
@@ -141,7 +142,10 @@ function responsesOf(route: Route, components: Record<string, Json>): JsonObject
     const type = route.gives ?? 'application/json'
     responses[status] = {
       description: status === '201' ? 'Created' : 'OK',
-      content: { [type]: { schema: schemaOf(schema, 'output', components) } },
+      content: {
+        [type]: { schema: schemaOf(schema, 'output', components) },
+        ...(status === '200' && csvListOf(route) && { 'text/csv': { schema: { type: 'string' } } }),
+      },
     }
   }
   const byStatus = Map.groupBy(errorsOf(route), (code) => ERRORS[code].http)

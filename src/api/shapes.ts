@@ -16,7 +16,7 @@ const integer = (minimum: number, maximum: number): JsonObject => ({
 })
 
 const INT4_MAX = 2_147_483_647
-const PAGE_MAX = 500
+export const PAGE_MAX = 500
 const PAGE_DEFAULT = 100
 
 /** A row id in a path or query. */

@@ -15,6 +15,7 @@ import {
   type SignedIn,
 } from '../sign-in/sign-in.ts'
 import { isOfWorker, signInWorker } from '../sign-in/worker.ts'
+import { CSV_TYPE, csvListOf, csvText, pageRequest } from './list-csv.ts'
 import { FaultyRequest } from './problem.ts'
 import { type ParsedRequest, readRequest } from './read-request.ts'
 import { type AuditedCaller, checkedAnswer, runChange, type SentAnswer } from './run-change.ts'
@@ -142,12 +143,19 @@ async function answerParsed(
     const keyed = keyedCallOf(route, read, by, request)
     return send(route, await runChange(route, engine, routeRequest, caller, keyed), reply)
   }
-  const answered = await route.handle({ ...routeRequest, engine })
+  const list = /\btext\/csv\b/i.test(request.headers.accept ?? '') ? csvListOf(route) : null
+  const handled = { ...routeRequest, engine }
+  const answered = await route.handle(list ? pageRequest(handled) : handled)
   // Committed before the answer leaves: data that was shown must be in the audit.
   if (route.isPersonal) {
     const after = { query: read.query } as unknown as Json
     const entry = { ...caller, action: `read ${route.operation}`, subject: pathOf(request) }
     await context.readAudit.record({ ...entry, reason: null, after }, whatIsRead(request, read))
+  }
+  if (list) {
+    const headers = { 'content-disposition': `attachment; filename="${list.rows}.csv"` }
+    const body = csvText(route, list, handled, answered)
+    return sendStream({ gives: CSV_TYPE }, { ...answered, headers }, body, reply)
   }
   if (isStream(answered.body)) return sendStream(route, answered, answered.body, reply)
   send(route, checkedAnswer(route, answered), reply)
@@ -203,7 +211,7 @@ const isStream = (body: unknown): body is AsyncIterable<string> =>
   typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 
 function sendStream(
-  { gives }: Route,
+  { gives }: Pick<Route, 'gives'>,
   { status, headers = {}, cut }: UncheckedAnswer,
   body: AsyncIterable<string>,
   reply: FastifyReply,

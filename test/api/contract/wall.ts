@@ -112,6 +112,24 @@ export function wallContract(): void {
       assert.doesNotMatch(JSON.stringify(counted), /user|contoso/)
     })
 
+    it('are files of every list', async () => {
+      const ask = (path: string, token: string) =>
+        fetch(`${api.url}${path}`, {
+          headers: { accept: 'text/csv', authorization: `Bearer ${token}` },
+        })
+      const path = '/api/batches/1/members?status=failed&limit=1'
+      const answer = await ask(path, api.token)
+      assert.deepEqual(
+        [answer.status, answer.headers.get('content-type')],
+        [200, 'text/csv; charset=utf-8'],
+      )
+      const [header, ...lines] = (await answer.text()).trimEnd().split('\r\n')
+      assert.match(header!, /^id,memberKey,status,.*failure\.stepName/)
+      assert.equal(lines.length, 3, 'all of them, whatever the limit')
+      assert.equal((await ask(path, 'wrong')).status, 401)
+      assert.equal((await ask('/api/batches/99/members', api.token)).status, 404)
+    })
+
     it('tell a person where they stand and what comes next', async () => {
       interface Story {
         outcome: string
