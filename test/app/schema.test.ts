@@ -5,13 +5,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { requireSchema, type SchemaOptions } from '../../src/app/schema.ts'
+import { olderLines, planSchemaUpgrade, showPlan } from '../../src/app/upgrade-plan.ts'
+import { makeShow } from '../../src/cli/terminal/show.ts'
 import { virtualClock } from '../../src/clock.ts'
 import type { Role } from '../../src/config.ts'
 import type { Db } from '../../src/db/db.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { migrationsOnDisk } from '../../src/db/migration-files.ts'
+import { type Migration, migrationsOnDisk } from '../../src/db/migration-files.ts'
 import { EXIT, type MatoolkitError } from '../../src/errors.ts'
 import { start } from '../cli/processes.ts'
+import { recordingIo } from '../cli/recording-io.ts'
 import { openRole } from '../database-roles.ts'
 import { openEmptyPostgres, openTestPostgres } from '../databases.ts'
 
@@ -82,6 +85,40 @@ describe('the schema at start', () => {
   })
 })
 
+describe('the plan of an upgrade', () => {
+  const made = (version: number, words: string): Migration => ({
+    ...{ version, file: `00${version}_file.sql`, sql: `-- upgrade: ${words}` },
+  })
+  const processOf = (name: string, schema: number) => ({ name, schema, version: `0.${schema}.0` })
+  const MIGRATIONS = [made(1, 'additive'), made(2, 'additive'), made(3, 'contracting from 2')]
+  const VERSIONS = { found: 1, known: 3, lowest: 1 }
+  const AT_WORK = [processOf('api@a#1', 1), processOf('api@b#1', 2), processOf('api@c#1', 3)]
+
+  it('shows each migration, who is at work, and until when they continue', async () => {
+    const plan = planSchemaUpgrade(VERSIONS, MIGRATIONS, AT_WORK)
+    const io = recordingIo()
+    await showPlan(makeShow('table', io), plan)
+    assert.deepEqual(io.outText().trimEnd().split('\n'), [
+      'The schema has version 1; "matoolkit db migrate" makes it 3.',
+      '',
+      'Missing',
+      'MIGRATION     UPGRADE      PROGRAMS THAT CONTINUE',
+      '002_file.sql  additive     schema 1 and newer',
+      '003_file.sql  contracting  schema 2 and newer',
+      '',
+      'At work now',
+      'PROCESS  RELEASE  SCHEMA  CONTINUES',
+      'api@a#1  0.1.0         1  until 003_file.sql',
+      'api@b#1  0.2.0         2  yes',
+      'api@c#1  0.3.0         3  yes',
+    ])
+    assert.deepEqual(olderLines(plan), [
+      'api@a#1 runs 0.1.0 and ends its work; replace it',
+      'api@b#1 runs 0.2.0 and continues; replace it',
+    ])
+  })
+})
+
 describe('matoolkit db migrate', () => {
   it('creates the tables as owner, once, and refuses everybody else', async () => {
     const test = await openEmptyPostgres()
@@ -105,6 +142,13 @@ describe('matoolkit db migrate', () => {
     const refused = await run(app.url)
     assert.deepEqual([refused.code, refused.out], [EXIT.unavailable, ''])
     assert.match(refused.err, /"app_\w+" does not own the tables\. Run .*\(NOT_OWNER\)/)
+    await test.db.query("insert into schema_migrations values ($1, 'next.sql', '', $2, $3)", [
+      ...[NEWEST + 1, NEWEST, NOW],
+    ])
+    const grant = ['db', 'grant', '--application', app.name]
+    const older = await start(grant, { DATABASE_URL: test.url! }).ended
+    assert.deepEqual([older.code, older.out], [EXIT.unavailable, ''])
+    assert.match(older.err, /does not know all tables\. Use the newer matoolkit .*\(SCHEMA_AHEAD\)/)
     const embedded = await start(['db', 'migrate'], {}, folder).ended
     assert.equal(embedded.code, EXIT.usage)
     assert.match(embedded.err, /DATABASE_URL is not set/)

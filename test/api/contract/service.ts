@@ -1,6 +1,7 @@
 // The service's own endpoints: health, readiness, sign-in settings, current user, OpenAPI, documentation page, metrics.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { migrationsOnDisk } from '../../../src/db/migration-files.ts'
 import { localProof } from '../../../src/local-token.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 
@@ -87,6 +88,32 @@ export function serviceContract(): void {
       assert.equal(status, 503)
       assert.match(text, /"orchestrator","isOk":false,"about":"waits: the disk is full"/)
     } finally {
+      await api.close()
+    }
+  })
+
+  it('is ready on a newer schema that names it as compatible, and says both versions', async () => {
+    const api = await openApiUnderTest()
+    const { db } = api.world
+    const known = migrationsOnDisk().at(-1)!.version
+    const next = (lowest: number) =>
+      db.query(
+        `insert into schema_migrations values ($1, 'next.sql', '', $2, '2026-03-01')
+         on conflict (version) do update set lowest_program = excluded.lowest_program`,
+        [known + 1, lowest],
+      )
+    try {
+      await next(known)
+      const ready = await api.call('GET', '/api/ready')
+      assert.equal(ready.status, 200)
+      const versions = `the database has version ${known + 1}, this program knows version ${known}`
+      assert.ok(ready.text.includes(`"schema","isOk":true,"about":"${versions}; compatible"`))
+      await next(known + 1)
+      const closed = await api.call('GET', '/api/ready')
+      assert.equal(closed.status, 503)
+      assert.ok(closed.text.includes(`"schema","isOk":false,"about":"${versions}"`))
+    } finally {
+      await db.query('delete from schema_migrations where version = $1', [known + 1])
       await api.close()
     }
   })
