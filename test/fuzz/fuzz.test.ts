@@ -7,9 +7,9 @@ import { mutatedText, mutatedValue } from './mutate.ts'
 import { TARGETS } from './targets.ts'
 
 const INPUTS: readonly (readonly [target: string, inputs: number])[] = [
-  ['yaml', 80],
-  ['csv', 200],
-  ['messages', 2],
+  ['yaml', 50],
+  ['csv', 100],
+  ['messages', 1],
 ]
 
 describe('hostile input', () => {
