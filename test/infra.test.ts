@@ -122,6 +122,7 @@ describe('the infrastructure', () => {
       'APP_ID',
       'KEY_VAULT_URL',
       'JOB_KEY',
+      'WORKER_REPLICAS',
     ])
       assert.ok(worker.includes(`MATOOLKIT_${name}`), name)
     // Keys are switched off there, so the identity signs in.

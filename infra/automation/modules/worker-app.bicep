@@ -124,6 +124,8 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
             { name: 'MATOOLKIT_APP_ID', value: worker.appId }
             { name: 'MATOOLKIT_CERTIFICATE_NAME', value: worker.certificate }
             { name: 'MATOOLKIT_MAX_PARALLELISM', value: string(worker.?slots ?? 4) }
+            // Each replica keeps to its share of the tenant's limits.
+            { name: 'MATOOLKIT_WORKER_REPLICAS', value: string(worker.?maxReplicas ?? 1) }
           ]
           probes: [
             {
