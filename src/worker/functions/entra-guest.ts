@@ -8,19 +8,15 @@ import { ApiError, pathOf } from '../m365/api.ts'
 import { findUser, readUser, textOf, textOrNull } from './entra-directory.ts'
 import { password } from './entra-user.ts'
 import { FunctionRefused } from './failure.ts'
+import { invitationParameters, sendInvitation } from './invitation.ts'
 import { address, isSameText, optional, userId } from './parameters.ts'
 import { passwordFor } from './password.ts'
 import { retryUntilFound } from './replication.ts'
 
-const MESSAGE_CHARS_MAX = 10_000
-
 const invitation = z.strictObject({
   UserId: userId,
   InvitedUserEmailAddress: address,
-  InviteRedirectUrl: z.url({ protocol: /^https$/ }).default('https://myapps.microsoft.com'),
-  SendInvitationMessage: z.boolean().default(true),
-  CustomizedMessageBody: optional(z.string().max(MESSAGE_CHARS_MAX)),
-  InvitedUserType: z.enum(['Guest', 'Member']).default('Guest'),
+  ...invitationParameters,
 })
 type Invitation = z.infer<typeof invitation>
 
@@ -90,25 +86,9 @@ function alreadyInvited(params: Invitation, user: JsonObject): Invited {
   }
 }
 
-async function invite(
-  { params, tenant, signal }: FunctionCall<Invitation>,
-  id: string,
-): Promise<Invited> {
-  const { CustomizedMessageBody: text } = params
-  const { body } = await tenant.graph.call({
-    method: 'POST',
-    path: '/invitations',
-    body: {
-      invitedUserEmailAddress: params.InvitedUserEmailAddress,
-      inviteRedirectUrl: params.InviteRedirectUrl,
-      sendInvitationMessage: params.SendInvitationMessage,
-      invitedUserType: params.InvitedUserType,
-      ...(text === null ? {} : { invitedUserMessageInfo: { customizedMessageBody: text } }),
-      invitedUser: { id },
-    },
-    signal,
-  })
-  const made = body as JsonObject
+async function invite(call: FunctionCall<Invitation>, id: string): Promise<Invited> {
+  const { params } = call
+  const made = await sendInvitation(call, params, { invitedUser: { id } })
   return {
     Id: textOrNull(made.id),
     InvitedUserEmailAddress: params.InvitedUserEmailAddress,

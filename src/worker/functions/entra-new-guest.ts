@@ -6,18 +6,14 @@ import { defineFunction, type FunctionCall } from '../catalogue.ts'
 import { ApiError, odataText } from '../m365/api.ts'
 import { findUser, textOf, textOrNull } from './entra-directory.ts'
 import { FunctionRefused } from './failure.ts'
+import { invitationParameters, sendInvitation } from './invitation.ts'
 import { address, isSameText, nameParameter, optional } from './parameters.ts'
 import { type ReplicationContext, retryUntilFound } from './replication.ts'
-
-const MESSAGE_CHARS_MAX = 10_000
 
 const newcomer = z.strictObject({
   InvitedUserEmailAddress: address.describe('In a domain that is not one of this tenant.'),
   DisplayName: optional(nameParameter.max(256)),
-  InviteRedirectUrl: z.url({ protocol: /^https$/ }).default('https://myapps.microsoft.com'),
-  SendInvitationMessage: z.boolean().default(true),
-  CustomizedMessageBody: optional(z.string().max(MESSAGE_CHARS_MAX)),
-  InvitedUserType: z.enum(['Guest', 'Member']).default('Guest'),
+  ...invitationParameters,
 })
 type Newcomer = z.infer<typeof newcomer>
 
@@ -108,22 +104,10 @@ const welcomeOf = (
 })
 
 async function inviteNewcomer(call: FunctionCall<Newcomer>): Promise<Welcomed> {
-  const { params, tenant, signal } = call
-  const { CustomizedMessageBody: text, DisplayName } = params
-  const { body } = await tenant.graph.call({
-    method: 'POST',
-    path: '/invitations',
-    body: {
-      invitedUserEmailAddress: params.InvitedUserEmailAddress,
-      inviteRedirectUrl: params.InviteRedirectUrl,
-      sendInvitationMessage: params.SendInvitationMessage,
-      invitedUserType: params.InvitedUserType,
-      ...(DisplayName === null ? {} : { invitedUserDisplayName: DisplayName }),
-      ...(text === null ? {} : { invitedUserMessageInfo: { customizedMessageBody: text } }),
-    },
-    signal,
-  })
-  const made = body as JsonObject
+  const { params } = call
+  const { DisplayName } = params
+  const named = DisplayName === null ? {} : { invitedUserDisplayName: DisplayName }
+  const made = await sendInvitation(call, params, named)
   const id = textOf((made.invitedUser as JsonObject | undefined)?.id)
   const user = await seen(call, id)
   return {
