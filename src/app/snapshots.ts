@@ -1,20 +1,20 @@
-// `matoolkit snapshot list` and `restore`. A restored database comes up with everything on hold: the tenants changed without it.
-import { resolve } from 'node:path'
+// `matoolkit snapshot list` and `restore`, `matoolkit admin backup` and `restore`. A restored database comes up with everything on hold: the tenants changed without it.
+import { join, resolve } from 'node:path'
 import type { Flags } from '../cli/command-context.ts'
 import type { Io } from '../cli/terminal/io.ts'
 import { openShow } from '../cli/terminal/output.ts'
 import { confirm } from '../cli/terminal/prompt.ts'
 import type { Column, OutputFormat, Row } from '../cli/terminal/show.ts'
-import { realClock } from '../clock.ts'
+import { type RealClock, realClock } from '../clock.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { lockFolder } from '../db/folder-lock.ts'
 import { freeBytesOf, megabytes, sizeText } from '../db/free-space.ts'
-import { listSnapshots, restoreSnapshot, type Snapshot } from '../db/snapshots.ts'
+import { listSnapshots, restoreSnapshot, type Snapshot, takeSnapshot } from '../db/snapshots.ts'
 import type { Json } from '../domain/json.ts'
 import { RESTORE } from '../domain/status.ts'
 import { beginEpoch } from '../engine/restores.ts'
 import { MatoolkitError } from '../errors.ts'
-import { openRuntime } from './runtime.ts'
+import { openRuntime, type Runtime } from './runtime.ts'
 
 export interface SnapshotFlags {
   readonly output?: OutputFormat
@@ -42,6 +42,49 @@ const rowOf = ({ takenAt, ...snapshot }: Snapshot): Row => ({
   ...snapshot,
   takenAt: takenAt.toISOString(),
 })
+
+/** A snapshot now. The program must be stopped: while it runs, it takes them itself. */
+export async function backUp(flags: SnapshotFlags, io: Io): Promise<void> {
+  const config = loadConfig()
+  requireEmbedded(config, 'pg_dump --format=custom --file=matoolkit.dump "$DATABASE_URL"')
+  const dataDir = resolve(config.dataDir)
+  const clock = realClock()
+  const { db, close } = await openIdle(config, clock)
+  try {
+    const outcome = await takeSnapshot(db, {
+      ...{ dataDir, cause: 'asked', now: clock.now() },
+      keepFreeBytes: megabytes(config.minFreeMb),
+    })
+    if ('skipped' in outcome)
+      throw new MatoolkitError('DATABASE_DISK_FULL', { folder: dataDir, reason: outcome.skipped })
+    const { snapshot } = outcome
+    const whole = { ...rowOf(snapshot), folder: join(dataDir, 'snapshots', snapshot.name) }
+    await openShow(flags.output, io).one(whole as Json, BACKED_UP)
+  } finally {
+    await close()
+  }
+}
+
+const BACKED_UP: readonly Column[] = [...COLUMNS, ['FOLDER', 'folder', 'whole']]
+
+export async function restoreBackup(
+  name: string | undefined,
+  flags: SnapshotFlags,
+  io: Io,
+): Promise<void> {
+  requireEmbedded(
+    loadConfig(),
+    'pg_restore --clean --if-exists --dbname="$DATABASE_URL" matoolkit.dump',
+  )
+  await restoreNamed(name, flags, io)
+}
+
+/** A server has better means than a program of ours: consistent, parallel, and known to those who run it. */
+function requireEmbedded({ databaseUrl }: Config, command: string): void {
+  if (databaseUrl === null) return
+  const reason = `DATABASE_URL names a server, which has its own means: ${command}. See docs/operating.md, "Back up and restore".`
+  throw new MatoolkitError('USAGE', { reason })
+}
 
 export async function restoreNamed(
   name: string | undefined,
@@ -92,10 +135,7 @@ function requireRoom(folder: string, { bytes }: Snapshot): void {
 
 /** Before the copy takes the place of the database, so that it never runs without the hold and the new epoch. */
 async function beginAnew(config: Config, { takenAt }: Snapshot): Promise<void> {
-  const { engine, close } = await openRuntime({
-    ...{ config, clock: realClock(), roles: [] },
-    ...{ stopping: new AbortController().signal, onWaiting: () => {} },
-  })
+  const { engine, close } = await openIdle(config, realClock())
   try {
     await beginEpoch(engine, {
       actor: RESTORE,
@@ -105,3 +145,10 @@ async function beginAnew(config: Config, { takenAt }: Snapshot): Promise<void> {
     await close()
   }
 }
+
+/** The database without any role. */
+export const openIdle = (config: Config, clock: RealClock): Promise<Runtime> =>
+  openRuntime({
+    ...{ config, clock, roles: [] },
+    ...{ stopping: new AbortController().signal, onWaiting: () => {} },
+  })

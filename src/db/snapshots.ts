@@ -9,7 +9,7 @@ import { draftOf, requirePrivateFolder, writePrivateFile } from '../private-file
 import type { Db } from './db.ts'
 import { freeBytesOf, type ReadFreeBytes, sizeText } from './free-space.ts'
 
-export type SnapshotCause = 'start' | 'hourly' | 'upgrade'
+export type SnapshotCause = 'start' | 'hourly' | 'upgrade' | 'asked'
 
 export interface Snapshot {
   /** The time at which it was taken, as a folder's name. */

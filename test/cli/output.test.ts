@@ -28,6 +28,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'admin archive': 'retention/commands.test.ts: it opens the database itself',
   'admin purge': 'retention/commands.test.ts: it opens the database itself',
   'admin erase': 'retention/commands.test.ts: it opens the database itself',
+  'admin backup': 'snapshots.test.ts: it opens the database itself',
+  'admin restore': 'snapshots.test.ts: it opens the database itself',
   'admin verify-archive': 'retention/commands.test.ts: it needs an archive',
   'db migrate': 'schema.test.ts: it needs an empty server',
   'db grant': 'database-roles.test.ts: it needs roles of a server',

@@ -93,8 +93,11 @@ async function goOn(world: World, worker: Worker): Promise<void> {
 }
 
 const tablesOf = (db: Db, schema: string) =>
-  db.query<{ name: string; columns: string }>(
-    `select t.tablename as name, (select string_agg(quote_ident(column_name), ',') from information_schema.columns c
+  db.query<{ name: string; columns: string; hasNumbers: boolean }>(
+    `select t.tablename as name,
+            exists (select from information_schema.columns c where c.table_schema = 'public' and c.table_name = t.tablename
+                       and c.column_name = 'id' and c.is_identity = 'YES') as "hasNumbers",
+            (select string_agg(quote_ident(column_name), ',') from information_schema.columns c
         where c.table_schema = 'public' and c.table_name = t.tablename) as columns
        from pg_tables t where schemaname = $1 and tablename <> 'schema_migrations' order by 1`,
     [schema],
@@ -112,12 +115,12 @@ async function restore({ db }: World): Promise<void> {
   const tables = await tablesOf(db, 'public')
   await db.transaction(async (tx) => {
     await tx.script('set local session_replication_role = replica')
-    for (const { name, columns } of tables) {
+    for (const { name, columns, hasNumbers } of tables) {
       await tx.query(`delete from ${name}`)
       await tx.query(
         `insert into ${name} (${columns}) overriding system value select ${columns} from backup.${name}`,
       )
-      if (columns.split(',').includes('id'))
+      if (hasNumbers)
         await tx.query(
           `select setval(pg_get_serial_sequence('${name}', 'id'), coalesce(max(id), 0) + 1024) from ${name}`,
         )

@@ -1,8 +1,9 @@
-// `matoolkit admin archive`, `purge`, `erase`, `verify-archive`: names and flags. The code is loaded when a command runs.
+// `matoolkit admin archive`, `purge`, `erase`, `verify-archive`, `backup`, `restore`: names and flags. The code is loaded when a command runs.
 import type { Command } from 'commander'
 import { outputOption } from '../../cli/commands/verb.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import type { RetentionAct, RetentionFlags } from '../retention/commands.ts'
+import type { SnapshotFlags } from '../snapshots.ts'
 
 /** Adds them to the noun `admin`, which has the verbs that ask the API. */
 export function addRetentionCommands(noun: Command, io: Io): void {
@@ -30,6 +31,30 @@ export function addRetentionCommands(noun: Command, io: Io): void {
     .action(async (file: string, flags: RetentionFlags) => {
       const { verifyFile } = await import('../retention/commands.ts')
       await verifyFile(file, flags, io)
+    })
+}
+
+/** Adds `backup` and `restore` of the embedded database. */
+export function addBackupCommands(noun: Command, io: Io): void {
+  noun
+    .command('backup')
+    .description('take a snapshot of the embedded database')
+    .addOption(outputOption())
+    .addHelpText('after', BACKUP_HELP)
+    .action(async (flags: SnapshotFlags) => {
+      const { backUp } = await import('../snapshots.ts')
+      await backUp(flags, io)
+    })
+  noun
+    .command('restore')
+    .description('replace the embedded database by a snapshot')
+    .argument('[name]', 'name of the snapshot (default: the newest)')
+    .option('-y, --yes', 'skip the confirmation')
+    .addOption(outputOption())
+    .addHelpText('after', RESTORE_HELP)
+    .action(async (name: string | undefined, flags: SnapshotFlags) => {
+      const { restoreBackup } = await import('../snapshots.ts')
+      await restoreBackup(name, flags, io)
     })
 }
 
@@ -82,3 +107,23 @@ Exit code: 0 intact, 1 damaged.
 
 Example:
   $ matoolkit admin verify-archive .matoolkit/archive/batch-12-ended-20260301T100000Z.jsonl`
+
+const BACKUP_HELP = `
+Run it in the folder of "matoolkit up", while that is stopped; a running one takes snapshots by itself. The snapshot is opened and read in full
+before it counts. It is on the same disk: copy its folder elsewhere. A PostgreSQL server has its own means, such as pg_dump.
+
+Exit code: 0, 2 when DATABASE_URL names a server, 7 the database is in use or the disk is full.
+
+Examples:
+  $ matoolkit admin backup
+  $ matoolkit admin backup --output json`
+
+const RESTORE_HELP = `
+The same as "matoolkit snapshot restore". The present files are moved aside and never deleted. What happened after the snapshot is unknown to
+the restored database, so everything is held: check the tenants, then resume.
+
+Exit code: 0 restored, 2 when DATABASE_URL names a server, 5 there is no such snapshot, 7 the database is in use or the disk is full.
+
+Examples:
+  $ matoolkit admin restore
+  $ matoolkit admin restore 2026-03-01T10-00-00 --yes`

@@ -172,8 +172,12 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'system',
     load: async () => {
       const { addAdminCommands } = await import('../../cli/commands/admin.ts')
-      const { addRetentionCommands } = await import('./admin.ts')
-      return (program, io) => addRetentionCommands(addAdminCommands(program, io), io)
+      const { addBackupCommands, addRetentionCommands } = await import('./admin.ts')
+      return (program, io) => {
+        const noun = addAdminCommands(program, io)
+        addRetentionCommands(noun, io)
+        addBackupCommands(noun, io)
+      }
     },
   },
   doctor: {

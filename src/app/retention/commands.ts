@@ -14,7 +14,8 @@ import { type EndedBatch, listEndedBatches } from '../../db/retention.ts'
 import { countText } from '../../domain/count-text.ts'
 import type { Json } from '../../domain/json.ts'
 import { EXIT, MatoolkitError, messageOf } from '../../errors.ts'
-import { openRuntime, type Runtime } from '../runtime.ts'
+import type { Runtime } from '../runtime.ts'
+import { openIdle } from '../snapshots.ts'
 import { verifyArchive } from './archive-file.ts'
 import {
   archiveEnded,
@@ -66,7 +67,7 @@ export async function runRetention(
   const config = loadConfig()
   const days = daysOf(flags, config)
   const show = openShow(flags.output, io)
-  const runtime = await openIdle(config)
+  const runtime = await openIdle(config, realClock())
   try {
     const chosen = await choose(runtime, act, flags, days)
     const open = chosen.filter((batch) => whyNot(act, batch) === null)
@@ -166,12 +167,6 @@ function daysOf({ olderThan, batch }: RetentionFlags, config: Config): number {
   }
   return days
 }
-
-const openIdle = (config: Config): Promise<Runtime> =>
-  openRuntime({
-    ...{ config, clock: realClock(), roles: [] },
-    ...{ stopping: new AbortController().signal, onWaiting: () => {} },
-  })
 
 const VERIFIED: readonly Column[] = [
   ['FILE', 'file'],
