@@ -156,7 +156,13 @@ const routes = () =>
 const renderOpenApi = (): string => `${JSON.stringify(openApiDocument(routes()), null, 2)}\n`
 
 function renderEndpoints(): string {
-  const who = { anonymous: 'anybody', reader: 'Reader', admin: 'Admin', worker: 'worker' }
+  const who = {
+    anonymous: 'anybody',
+    'help-desk': 'HelpDesk',
+    reader: 'Reader',
+    admin: 'Admin',
+    worker: 'worker',
+  }
   const rows = routes().map(({ method, path, rule, summary }) => [
     method,
     `\`${path}\``,

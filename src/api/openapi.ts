@@ -68,6 +68,7 @@ export function openApiDocument(routes: readonly Route[]): JsonObject {
 
 const ACCESS: Readonly<Record<Route['rule'], string>> = {
   anonymous: 'Anybody',
+  'help-desk': 'Role HelpDesk, Reader or Admin',
   reader: 'Role Reader or Admin',
   admin: 'Role Admin',
   worker: 'A worker with its credential, and nobody else',

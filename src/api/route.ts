@@ -17,10 +17,10 @@ import type { MemberSearch } from './member-search.ts'
 import type { Actor } from './sign-in/sign-in.ts'
 
 /**
- * Who may call a route. `reader`: Reader or Admin, or any signed-in caller where the read policy says so. `worker`: a worker with a
+ * Who may call a route. `reader`: Reader or Admin, or any signed-in caller where the read policy says so. `help-desk`: HelpDesk too. `worker`: a worker with a
  * credential, and nobody else.
  */
-export type AccessRule = 'anonymous' | 'reader' | 'admin' | 'worker'
+export type AccessRule = 'anonymous' | 'help-desk' | 'reader' | 'admin' | 'worker'
 
 export const TAGS = {
   runbooks: 'Runbooks, their versions, sources and automation.',

@@ -10,7 +10,8 @@ export const PRIVATE_WORDS: Readonly<Record<string, RegExp>> = {
   door: /\bdoors?\b/gi,
   visit: /\bvisit(?:s|ed|ing)?\b/gi,
   parcel: /\bparcels?\b/gi,
-  desk: /\bdesks?\b/gi,
+  // A help desk is the field’s word.
+  desk: /(?<!help[ -])\bdesks?\b/gi,
   whoever: /\bwho(?:so)?ever\b/gi,
   whom: /\bwhom\b/gi,
   'for ever': /\bfor ever\b|\bwithout end\b/gi,

@@ -72,7 +72,7 @@ const detailRoute = read({
   operation: 'getMember',
   tag: 'members',
   summary: 'Show a member with its data, outputs, steps, attempts and events',
-  rule: 'reader',
+  rule: 'help-desk',
   isPersonal: true,
   errors: ['BATCH_NOT_FOUND', 'MEMBER_NOT_FOUND'],
   params: z.strictObject({ batchId: id, memberId: id }),

@@ -13,6 +13,7 @@ import { BATCH_STATUSES } from '../../domain/transitions.ts'
 import { loadBatchState } from '../batch-state.ts'
 import { type Route, read } from '../route.ts'
 import { nullableDateTime, searchText } from '../shapes.ts'
+import { isHelpDeskOnly } from '../sign-in/sign-in.ts'
 import { loadShownMembers, memberLine } from './members.ts'
 
 const FOUND_MAX = 20
@@ -53,13 +54,13 @@ const findRoute = read({
   tag: 'members',
   summary: 'Find a person over all batches by key, address or another value of their data',
   about:
-    'Newest batch first. An address is found whole or by its beginning, any other text anywhere in keys and data. If nobody has it, those who have its beginning are near misses.',
-  rule: 'reader',
+    'Newest batch first. An address is found whole or by its beginning, any other text anywhere in keys and data. If nobody has it, those who have its beginning are near misses. With the role HelpDesk alone only a whole key or address finds anybody.',
+  rule: 'help-desk',
   isPersonal: true,
   query: z.strictObject({ text: searchText.meta({ description: 'Key, address or other value.' }) }),
   answers: { 200: foundMembers },
-  handle: async ({ engine: { db }, query: { text } }) => {
-    const { how, found } = await find(db, text.trim())
+  handle: async ({ engine: { db }, query: { text }, by }) => {
+    const { how, found } = await find(db, text.trim(), isHelpDeskOnly(by))
     const members = await shownIn(db, found.slice(0, FOUND_MAX))
     return { status: 200, body: { how, isComplete: found.length <= FOUND_MAX, members } }
   },
@@ -74,13 +75,14 @@ interface Found {
 }
 
 /** The ways to find somebody, best first; the first that finds anybody counts. */
-async function find(db: Queryable, text: string): Promise<Found> {
+async function find(db: Queryable, text: string, isWholeOnly: boolean): Promise<Found> {
   const address = soleAddress(text)
   const ways: Way[] = [
     ['key', findPeopleByKey, text],
     ...(address === undefined ? waysByText(text) : waysByAddress(address)),
   ]
   for (const [how, search, what] of ways) {
+    if (isWholeOnly && how !== 'key' && how !== 'address') continue
     if (how === 'near' && what.length < NEAR_CHARS_MIN) continue
     const found = await search(db, what, FOUND_MAX + 1)
     if (found.length > 0) return { how, found }

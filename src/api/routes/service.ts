@@ -191,7 +191,7 @@ const me = () =>
     operation: 'getMe',
     tag: 'service',
     summary: 'Show your identity and roles',
-    rule: 'reader',
+    rule: 'help-desk',
     answers: {
       200: z
         .strictObject({ id: z.string(), name: z.string(), roles: z.array(z.enum(API_ROLES)) })

@@ -3,7 +3,8 @@
 import { MatoolkitError } from '../../errors.ts'
 import type { AccessRule } from '../route.ts'
 
-export const API_ROLES = ['Admin', 'Reader'] as const
+/** `HelpDesk` finds one person by an exact address and reads their page, and no lists. */
+export const API_ROLES = ['Admin', 'Reader', 'HelpDesk'] as const
 export type ApiRole = (typeof API_ROLES)[number]
 
 export interface Actor {
@@ -58,6 +59,16 @@ export function refuseToken(reason: string, cause?: unknown): never {
   throw new MatoolkitError('TOKEN_REFUSED', { reason }, { cause })
 }
 
+const NEEDED = {
+  'help-desk': 'the role HelpDesk, Reader or Admin',
+  reader: 'the role Reader or Admin',
+  admin: 'the role Admin',
+} as const
+
+/** Only the role HelpDesk: such a caller finds people by whole addresses, not by parts of them. */
+export const isHelpDeskOnly = ({ roles }: Actor): boolean =>
+  roles.includes('HelpDesk') && !roles.includes('Reader') && !roles.includes('Admin')
+
 export function requireRole(rule: AccessRule, actor: Actor, readPolicy: ReadPolicy): void {
   if (rule !== 'anonymous' && (rule === 'worker') !== (actor.worker !== undefined)) {
     const what =
@@ -67,7 +78,7 @@ export function requireRole(rule: AccessRule, actor: Actor, readPolicy: ReadPoli
   if (rule === 'worker') return
   if (rule === 'anonymous' || actor.roles.includes('Admin')) return
   const mayRead = actor.roles.includes('Reader') || readPolicy === 'authenticated'
-  if (rule === 'reader' && mayRead) return
-  const role = rule === 'admin' ? 'the role Admin' : 'the role Reader or Admin'
-  throw new MatoolkitError('NOT_ALLOWED', { what: role })
+  if (rule !== 'admin' && mayRead) return
+  if (rule === 'help-desk' && actor.roles.includes('HelpDesk')) return
+  throw new MatoolkitError('NOT_ALLOWED', { what: NEEDED[rule] })
 }
