@@ -1,11 +1,12 @@
-// `matoolkit bus check`: compares the Service Bus namespace of the settings with what it must hold. Needs no server and no database.
+// `matoolkit bus check`: compares the Service Bus namespace of the settings with what it must hold, or proves a worker's way through the API.
+// Needs no server and no database.
 import type { Io } from '../cli/terminal/io.ts'
 import { openShow } from '../cli/terminal/output.ts'
 import type { OutputFormat } from '../cli/terminal/show.ts'
 import { showChecks } from '../cli/terminal/show-checks.ts'
 import { realClock } from '../clock.ts'
 import { type Config, loadConfig } from '../config.ts'
-import { checkServiceBus } from './transports.ts'
+import { checkServiceBus, checkWorkerApi } from './transports.ts'
 
 export interface BusCheckFlags {
   readonly workers?: readonly string[]
@@ -19,10 +20,12 @@ export async function runBusCheck(
   config: Config = loadConfig(),
 ): Promise<void> {
   const show = openShow(flags.output, io)
-  const checks = await checkServiceBus(config, realClock(), {
-    workerIds: workerIdsOf(flags, config),
-    mayCreate: flags.create === true,
-  })
+  const clock = realClock()
+  const wanted = { workerIds: workerIdsOf(flags, config), mayCreate: flags.create === true }
+  const checks =
+    config.transport === 'https'
+      ? await checkWorkerApi(config, clock)
+      : await checkServiceBus(config, clock, wanted)
   await showChecks(show, io, checks)
 }
 

@@ -93,3 +93,13 @@ export async function checkServiceBus(
     await connection.close()
   }
 }
+
+/** Proves the way of a worker through the API. */
+export async function checkWorkerApi(config: Config, clock: Clock): Promise<BusCheck[]> {
+  const [{ checkThroughApi }, { workerAccess }] = await Promise.all([
+    import('../bus/https/check.ts'),
+    import('./worker-access.ts'),
+  ])
+  const { workerId, access } = await workerAccess(config, clock)
+  return checkThroughApi(access, workerId, clock)
+}
