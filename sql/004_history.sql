@@ -149,6 +149,23 @@ create table idempotency_keys (
 );
 create index idempotency_keys_by_age on idempotency_keys (created_at);
 
+-- A rehearsal that the API ran. It works on a database of its own; only its result is kept here, and only of the newest ones, because a
+-- report names people. A row that is still running long after its time limit belongs to an API that has ended.
+create table rehearsals (
+  id           bigint generated always as identity primary key,
+  runbook_name text not null,
+  members      integer not null check (members >= 0),
+  requested_by text not null,
+  requested_at timestamptz not null,
+  status       text not null check (status in ('running', 'completed', 'failed', 'cancelled')),
+  ended_at     timestamptz,
+  because      text,
+  report_json  jsonb,
+  check ((status = 'running') = (ended_at is null)),
+  check ((status in ('failed', 'cancelled')) = (because is not null)),
+  check ((status = 'completed') = (report_json is not null))
+);
+
 -- After a restore, once its epoch has begun: numbers that the lost time used are skipped. Those that people write down continue at a full
 -- thousand, the others where this database has never been (it gives out fewer than 100,000 a second). The owner's right, because the
 -- application may use sequences but not set them; without arguments and only in an unsettled epoch, so that nobody else can abuse it.

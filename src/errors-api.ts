@@ -4,6 +4,23 @@ import { type ErrorRow, EXIT } from './exit.ts'
 const rows = <T extends Record<string, ErrorRow>>(table: T): T => table
 
 export const API_ERRORS = rows({
+  REHEARSAL_NOT_FOUND: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence:
+      'There is no rehearsal {id}: only the newest ones are kept. List them with GET /api/rehearsals.',
+  },
+  REHEARSAL_RUNNING: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'Rehearsal {id} is still running here, and one runs at a time. Wait for its end, or cancel it.',
+  },
+  REHEARSAL_UNAVAILABLE: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence: 'This process runs no rehearsals. Use "matoolkit runbook rehearse" instead.',
+  },
   NOT_SIGNED_IN: {
     http: 401,
     exit: EXIT.notSignedIn,

@@ -7,6 +7,7 @@ import { pruneAudit } from '../db/audit-pruning.ts'
 import { findChainHead, sealAudit } from '../db/audit-sealing.ts'
 import { forgetKeys } from '../db/idempotency.ts'
 import type { SchemaVersions } from '../db/migrate.ts'
+import { endLostRehearsals } from '../db/rehearsals.ts'
 import type { ClockReport } from '../db/time.ts'
 import type { PreviewQuery } from '../domain/detection/preview.ts'
 import type { TickNow } from '../domain/detection/tick-report.ts'
@@ -23,6 +24,7 @@ import { ReadAudit } from './http/read-audit.ts'
 import { buildServer } from './http/server.ts'
 import { MemberSearch } from './member-search.ts'
 import { createMeter, type Meter } from './metrics.ts'
+import { REHEARSAL_SEC_MAX, Rehearsals, type RunRehearsal } from './rehearsals.ts'
 import type { ApiBus } from './route.ts'
 import { allRoutes } from './routes.ts'
 import { localSignIn } from './sign-in/local.ts'
@@ -31,6 +33,8 @@ import type { SignInMethod } from './sign-in/sign-in.ts'
 
 const MAINTENANCE_INTERVAL_MS = 60_000
 const KEYS_KEPT_MS = 24 * 3_600_000
+/** Long after its limit: nobody runs it. */
+const REHEARSAL_LOST_MS = 2 * REHEARSAL_SEC_MAX * 1_000
 
 export type ApiConfig = Pick<
   Config,
@@ -63,6 +67,8 @@ export interface ApiOptions {
   readonly log: Log
   readonly preview?: PreviewQuery
   readonly tickNow?: TickNow
+  /** Without it no rehearsal begins. */
+  readonly runRehearsal?: RunRehearsal
   readonly clockReport?: () => ClockReport | null
   readonly whyWaiting?: () => string | null
   /** Set when a newer program has upgraded the schema. */
@@ -85,6 +91,7 @@ export function openApi(options: ApiOptions): Api {
   const meter = createMeter(options.measures ?? new Measures())
   const signIn = signInOf(config, clock)
   const listening = Promise.withResolvers<string>()
+  const rehearsals = new Rehearsals(options.runRehearsal ?? null, { db: engine.db, clock, log })
   const readAudit = new ReadAudit(engine.db)
   const server = buildServer({
     routes: allRoutes({
@@ -100,14 +107,10 @@ export function openApi(options: ApiOptions): Api {
       bus,
       preview: options.preview ?? null,
       tickNow: options.tickNow ?? null,
-      events: openEventFeed({
-        db: engine.db,
-        clock,
-        log,
-        ...(options.listenersMax !== undefined && { listenersMax: options.listenersMax }),
-      }),
+      events: feedOf(options),
       wait: clock.wait,
       memberSearch: new MemberSearch(),
+      rehearsals,
       failureCache: new FailureCache(),
       auditKeptDays: config.auditKeptDays,
       ...processReports(options),
@@ -140,7 +143,10 @@ export function openApi(options: ApiOptions): Api {
     stop: async (giveUp) => {
       stopping.abort()
       try {
-        await Promise.all([maintenance.stop(giveUp), closeServer(server, meter, giveUp)])
+        await Promise.all([
+          ...[maintenance.stop(giveUp), closeServer(server, meter, giveUp)],
+          rehearsals.stop(),
+        ])
         await readAudit.close()
       } finally {
         signIn.close?.()
@@ -154,6 +160,9 @@ const limitsOf = (config: ApiConfig) => ({
   writesPerMin: config.apiWritesPerMin,
   workerCallsPerMin: config.apiWorkerCallsPerMin,
 })
+
+const feedOf = ({ engine: { db }, clock, log, listenersMax }: ApiOptions) =>
+  openEventFeed({ db, clock, log, ...(listenersMax !== undefined && { listenersMax }) })
 
 const nothing = () => null
 
@@ -252,6 +261,7 @@ function maintenanceLoop(options: ApiOptions, readAudit: ReadAudit): Loop {
       }
       await heads.send(signal)
       await forgetKeys(engine.db, new Date(+now - KEYS_KEPT_MS))
+      await endLostRehearsals(engine.db, new Date(+now - REHEARSAL_LOST_MS), now)
       if (keptDays === null) return
       let rows = await pruneAudit(engine.db, { keptDays, now })
       while (rows > 0 && !signal.aborted) {

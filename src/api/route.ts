@@ -14,6 +14,7 @@ import type { ErrorCode } from '../errors.ts'
 import type { EventFeed } from './events/event-feed.ts'
 import type { FailureCache } from './failure-cache.ts'
 import type { MemberSearch } from './member-search.ts'
+import type { Rehearsals } from './rehearsals.ts'
 import type { Actor } from './sign-in/sign-in.ts'
 
 /**
@@ -45,6 +46,7 @@ export interface Services {
   readonly events: EventFeed
   /** Of the clock. */
   readonly wait: ClockWait
+  readonly rehearsals: Rehearsals
   readonly memberSearch: MemberSearch
   readonly failureCache: FailureCache
   /** How long the audit is kept; null: forever. */

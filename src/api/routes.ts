@@ -19,6 +19,7 @@ import { MEMBER_FIND_ROUTES } from './routes/member-find.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
 import { nowRoutes } from './routes/now.ts'
 import { PLAN_ROUTES } from './routes/plan.ts'
+import { REHEARSAL_ROUTES } from './routes/rehearsals.ts'
 import { RESTORE_ROUTES } from './routes/restores.ts'
 import { REVIEW_ROUTES } from './routes/reviews.ts'
 import { RUNBOOK_ROUTES } from './routes/runbooks.ts'
@@ -38,6 +39,7 @@ export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Rou
     ...AUTOMATION_ROUTES,
     ...SOURCE_ROUTES,
     ...PLAN_ROUTES,
+    ...REHEARSAL_ROUTES,
     ...BATCH_ROUTES,
     ...MEMBER_ROUTES,
     ...MEMBER_FIND_ROUTES,

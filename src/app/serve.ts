@@ -7,6 +7,7 @@ import { type Api, openApi } from '../api/api.ts'
 import { figureLines, loadFigures, processLines } from '../api/figures.ts'
 import { logOutage, makeOutage } from '../bus/outage.ts'
 import { makeRelayLoop } from '../bus/relay-loop.ts'
+import { inHome } from '../cli/home.ts'
 import type { Io } from '../cli/terminal/io.ts'
 import { type RealClock, realClock } from '../clock.ts'
 import type { Config, Role } from '../config.ts'
@@ -33,6 +34,7 @@ import { makeDiskWatch } from './disk-watch.ts'
 import { openHealth } from './health.ts'
 import { requireMemory } from './memory.ts'
 import { isWithoutDatabase } from './preflight.ts'
+import { childRehearsals } from './rehearsal/child-process.ts'
 import { restoreAtStart, restoreWatch, tellRestored, watchesRestores } from './restore-watch.ts'
 import { hasRetention, makeRetentionLoop } from './retention/retention-loop.ts'
 import { openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
@@ -383,6 +385,7 @@ const apiOf = (shared: RoleContext): Api =>
     measures: shared.measures,
     preview: previewOf(shared),
     tickNow: tickNowOf(shared),
+    runRehearsal: childRehearsals(inHome('templates')),
     clockReport: () => shared.clockReport,
     whyWaiting: () => shared.whyWaiting(),
     schemaNewer: () => shared.schemaNewer,

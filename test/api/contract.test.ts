@@ -8,6 +8,7 @@ import { eventContract } from './contract/events.ts'
 import { holdContract } from './contract/holds.ts'
 import { insightContract } from './contract/insight.ts'
 import { memberFileContract } from './contract/member-files.ts'
+import { rehearsalContract } from './contract/rehearsals.ts'
 import { restoreContract } from './contract/restores.ts'
 import { reviewContract } from './contract/reviews.ts'
 import { runbookContract } from './contract/runbooks.ts'
@@ -21,6 +22,7 @@ batchContract()
 memberFileContract()
 actionContract()
 holdContract()
+rehearsalContract()
 restoreContract()
 insightContract()
 wallContract()

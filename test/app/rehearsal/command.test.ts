@@ -10,10 +10,10 @@ import { run } from '../../../src/cli/program.ts'
 import { EXIT } from '../../../src/errors.ts'
 import { accessibilityProblems, openBrowser, openPage } from '../../browser.ts'
 import { recordingIo } from '../../cli/recording-io.ts'
-import { example, rehearseText } from './rehearsing.ts'
+import { example, REHEARSAL_HOME, rehearseText } from './rehearsing.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rehearsal-'))
-process.env.MATOOLKIT_HOME = join(folder, 'home')
+process.env.MATOOLKIT_HOME = REHEARSAL_HOME
 after(() => rmSync(folder, { recursive: true }))
 
 function file(name: string, text: string): string {
@@ -61,7 +61,7 @@ describe('runbook rehearse', () => {
     const { exit, out } = await command(runbook, '--members', good, '--seed', '3')
     const { verdict, seed, timeline } = JSON.parse(out)
     assert.deepEqual([exit, verdict, seed, timeline.length], [EXIT.ok, 'ready', 3, 2])
-    const templates = readdirSync(join(folder, 'home/templates'))
+    const templates = readdirSync(join(REHEARSAL_HOME, 'templates'))
     assert.equal(templates.length, 1, 'the empty database is kept for the next rehearsal')
     assert.match(templates[0]!, /^throw-away-[0-9a-f]{16}\.tar$/)
   })

@@ -1,0 +1,183 @@
+// Rehearsals over the API: begin one, follow it, read its report, cancel or delete it. A rehearsal touches nothing live.
+import { z } from 'zod'
+import {
+  deleteRehearsal,
+  findRehearsal,
+  insertRehearsal,
+  listRehearsals,
+  REHEARSAL_STATUSES,
+  REHEARSALS_KEPT,
+  type RehearsalLine,
+} from '../../db/rehearsals.ts'
+import { MatoolkitError } from '../../errors.ts'
+import { REHEARSAL_SEC_MAX } from '../rehearsals.ts'
+import { change, type Route, read, type Services } from '../route.ts'
+import { parseRunbook, YAML_CHARS_MAX } from '../runbook-text.ts'
+import { dateTime, instant, json, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
+
+const MEMBERS_MAX = 2_000
+const COLUMNS_MAX = 100
+const SEED_MAX = 1_000_000_000
+const SLOTS_MAX = 64
+const SLOTS = 32
+
+const line = z
+  .strictObject({
+    id: z.int(),
+    runbookName: z.string(),
+    members: wholeCount,
+    requestedBy: z.string(),
+    requestedAt: dateTime,
+    status: z.enum(REHEARSAL_STATUSES),
+    at: nullableDateTime.meta({
+      description: 'The time inside a running rehearsal; null if another API runs it.',
+    }),
+    endedAt: nullableDateTime,
+    because: nullableText.meta({ description: 'Why it failed or was cancelled.' }),
+    verdict: nullableText.meta({ description: 'ready, ready with warnings, or not ready.' }),
+  })
+  .meta({ id: 'Rehearsal' })
+
+const shown = (
+  { rehearsals }: Services,
+  { report: _, ...one }: RehearsalLine & { readonly report?: unknown },
+) => ({ ...one, at: rehearsals.progressOf(one.id) })
+
+const rehearsalId = z.strictObject({
+  rehearsalId: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
+})
+
+const row = z
+  .record(z.string().min(1).max(128), json)
+  .refine((data) => Object.keys(data).length <= COLUMNS_MAX, 'has too many columns')
+
+const beginRoute = change({
+  method: 'POST',
+  path: '/api/rehearsals',
+  operation: 'beginRehearsal',
+  tag: 'runbooks',
+  summary: 'Rehearse a runbook with these people',
+  about: `Runs in a process of its own, one at a time, for at most ${REHEARSAL_SEC_MAX / 60} minutes, on simulated tenants. Nothing live is touched.`,
+  rule: 'admin',
+  action: 'rehearsal.begin',
+  creates: true,
+  takes: 'json',
+  errors: [
+    'RUNBOOK_INVALID',
+    'REHEARSAL_RUNNING',
+    'REHEARSAL_UNAVAILABLE',
+    'REHEARSAL_FAULTS_INVALID',
+  ],
+  body: z.strictObject({
+    yamlContent: z.string().max(YAML_CHARS_MAX),
+    members: z
+      .array(row)
+      .min(1)
+      .max(MEMBERS_MAX)
+      .meta({ description: 'Rows as the data source returns them.' }),
+    faults: z.array(z.string().max(50)).max(20).default([]),
+    startAt: instant.optional().meta({ description: 'Default: an hour before the first phase.' }),
+    seed: z.int().min(1).max(SEED_MAX).default(1),
+    slots: z.int().min(1).max(SLOTS_MAX).default(SLOTS),
+  }),
+  answers: { 202: line },
+  handle: async ({ engine, services, body, by, now }) => {
+    const { yamlContent: yaml, members: rows, faults, startAt = null, seed, slots } = body
+    const { name } = parseRunbook(yaml).runbook
+    services.rehearsals.requireFree(faults)
+    const about = {
+      runbookName: name,
+      members: rows.length,
+      requestedBy: by.name,
+      requestedAt: now,
+    }
+    const id = await insertRehearsal(engine.db, about)
+    const columns = [...new Set(rows.flatMap((one) => Object.keys(one)))]
+    // It takes seconds, and this transaction milliseconds: its end finds the row.
+    services.rehearsals.begin(id, { yaml, columns, rows, faults, startAt, seed, slots })
+    const begun = { ...about, id, status: 'running' as const, at: null }
+    return {
+      status: 202,
+      body: { ...begun, endedAt: null, because: null, verdict: null },
+      auditNote: {
+        subject: `rehearsal ${id}`,
+        after: { runbook: name, members: rows.length, faults, seed },
+      },
+    }
+  },
+})
+
+const listRoute = read({
+  method: 'GET',
+  path: '/api/rehearsals',
+  operation: 'listRehearsals',
+  tag: 'runbooks',
+  summary: 'List the newest rehearsals',
+  about: `The newest ${REHEARSALS_KEPT}; older ones are deleted.`,
+  rule: 'reader',
+  answers: {
+    200: z.strictObject({ rehearsals: z.array(line) }).meta({ id: 'Rehearsals' }),
+  },
+  handle: async ({ engine, services }) => {
+    const lines = await listRehearsals(engine.db)
+    return { status: 200, body: { rehearsals: lines.map((one) => shown(services, one)) } }
+  },
+})
+
+const showRoute = read({
+  method: 'GET',
+  path: '/api/rehearsals/{rehearsalId}',
+  operation: 'getRehearsal',
+  tag: 'runbooks',
+  summary: 'Show a rehearsal with its report',
+  rule: 'reader',
+  isPersonal: true,
+  errors: ['REHEARSAL_NOT_FOUND'],
+  params: rehearsalId,
+  answers: {
+    200: z
+      .strictObject({
+        ...line.shape,
+        report: json.meta({
+          description: 'The report, as "matoolkit runbook rehearse --output json" prints it.',
+        }),
+      })
+      .meta({ id: 'RehearsalWithReport' }),
+  },
+  handle: async ({ engine, services, params }) => {
+    const found = await findRehearsal(engine.db, params.rehearsalId)
+    if (!found) throw new MatoolkitError('REHEARSAL_NOT_FOUND', { id: params.rehearsalId })
+    return { status: 200, body: { ...shown(services, found), report: found.report } }
+  },
+})
+
+const deleteRoute = change({
+  method: 'DELETE',
+  path: '/api/rehearsals/{rehearsalId}',
+  operation: 'deleteRehearsal',
+  tag: 'runbooks',
+  summary: 'Cancel a running rehearsal, or delete an ended one',
+  about:
+    'A cancelled rehearsal stays in the list until it is deleted. One that another API runs can be cancelled there only.',
+  rule: 'admin',
+  action: 'rehearsal.delete',
+  errors: ['REHEARSAL_NOT_FOUND', 'REHEARSAL_RUNNING'],
+  params: rehearsalId,
+  answers: {
+    200: z
+      .strictObject({ id: z.int(), did: z.enum(['cancelled', 'deleted']) })
+      .meta({ id: 'RehearsalDeleted' }),
+  },
+  // Outside of the transaction: the end of a cancelled one is stored in its own.
+  prepare: ({ services, params, by }) => services.rehearsals.cancel(params.rehearsalId, by.name),
+  handle: async ({ engine, params: { rehearsalId: id } }, isCancelled) => {
+    const found = await findRehearsal(engine.db, id)
+    if (!found) throw new MatoolkitError('REHEARSAL_NOT_FOUND', { id })
+    if (found.status === 'running') throw new MatoolkitError('REHEARSAL_RUNNING', { id })
+    if (!isCancelled) await deleteRehearsal(engine.db, id)
+    const did = isCancelled ? ('cancelled' as const) : ('deleted' as const)
+    return { status: 200, body: { id, did }, auditNote: { subject: `rehearsal ${id}`, after: did } }
+  },
+})
+
+export const REHEARSAL_ROUTES: readonly Route[] = [beginRoute, listRoute, showRoute, deleteRoute]

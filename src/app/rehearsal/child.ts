@@ -1,0 +1,54 @@
+// The process of a rehearsal that the API began: gets one order, tells its progress, then its report or why there is none. It ends with
+// its API.
+import type { RehearsalOrder } from '../../api/rehearsals.ts'
+import { realClock } from '../../clock.ts'
+import { openDisposable } from '../../db/disposable-pglite.ts'
+import type { Json } from '../../domain/json.ts'
+import { readRunbook } from '../../domain/runbook/read.ts'
+import { messageOf } from '../../errors.ts'
+import { namedFaults } from './faults.ts'
+import { rehearse } from './rehearse.ts'
+
+/** What it says. */
+export type ChildWord =
+  | { readonly at: string }
+  | { readonly report: Json }
+  | { readonly error: string }
+
+/** Dates are texts on the way. */
+export type ChildOrder = Omit<RehearsalOrder, 'startAt'> & {
+  readonly startAt: string | null
+  readonly templates: string | null
+}
+
+const PROGRESS_MS = 1_000
+
+const tell = (word: ChildWord) => void process.send?.(word)
+
+async function run(order: ChildOrder): Promise<void> {
+  const { yaml, columns, rows, faults, startAt, seed, slots, templates } = order
+  const { runbook, problems } = readRunbook(yaml, { catalogues: [], isLinted: true })
+  if (!runbook) throw new Error(problems[0]?.message ?? 'The runbook is invalid.')
+  const clock = realClock()
+  let toldAt = 0
+  const report = await rehearse({
+    ...{ yaml, runbook, lint: problems, seed, slots },
+    members: { file: 'members', columns, rows },
+    tenantSeed: null,
+    startAt: startAt === null ? null : new Date(startAt),
+    now: clock.now(),
+    faults: faults.length > 0 ? namedFaults(faults.join(',')) : null,
+    openDatabase: () => openDisposable(templates),
+    onProgress: (at) => {
+      if (+clock.now() - toldAt < PROGRESS_MS) return
+      toldAt = +clock.now()
+      tell({ at: at.toISOString() })
+    },
+  })
+  tell({ report: report as unknown as Json })
+}
+
+process.on('disconnect', () => process.exit(1))
+process.once('message', (order: ChildOrder) => {
+  run(order).catch((error: unknown) => tell({ error: messageOf(error) }))
+})

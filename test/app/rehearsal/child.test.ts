@@ -1,0 +1,43 @@
+// The process of a rehearsal that the API began: a real one, its report, its death.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { parse } from 'csv-parse/sync'
+import type { RehearsalOrder } from '../../../src/api/rehearsals.ts'
+import { childRehearsals } from '../../../src/app/rehearsal/child-process.ts'
+import type { RehearsalReport } from '../../../src/app/rehearsal/report.ts'
+import { example, REHEARSAL_HOME } from './rehearsing.ts'
+
+const rows = parse(example('first-migration.csv'), { columns: true, trim: true }) as Record<
+  string,
+  string
+>[]
+const order: RehearsalOrder = {
+  yaml: example('first-migration.yaml'),
+  columns: Object.keys(rows[0]!),
+  rows,
+  ...{ faults: [], startAt: null, seed: 1, slots: 32 },
+}
+const { run } = childRehearsals(join(REHEARSAL_HOME, 'templates'))
+const never = new AbortController().signal
+
+describe('a rehearsal in a process of its own', () => {
+  it('tells its progress and gives its report', async () => {
+    const times: Date[] = []
+    const report = (await run(order, never, (at) => times.push(at))) as unknown as RehearsalReport
+    assert.equal(report.verdict, 'not ready')
+    assert.deepEqual(report.members, { total: 3, passed: 2, failed: 1, removed: 0 })
+    assert.ok(times.length > 0 && times[0]! >= new Date('2030-02-28T00:00:00Z'))
+  })
+
+  it('says why it could not run, and dies when it is cancelled', async () => {
+    await assert.rejects(
+      run({ ...order, yaml: 'name: x\n' }, never, () => {}),
+      /data_source|phases/,
+    )
+    const cancelled = new AbortController()
+    const ran = run(order, cancelled.signal, () => {})
+    cancelled.abort()
+    await assert.rejects(ran, /Its process ended by SIGKILL before the report was there/)
+  })
+})
