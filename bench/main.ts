@@ -14,6 +14,7 @@ import { pollsBench } from './polls.ts'
 import { rehearsalBench } from './rehearsal.ts'
 import { giantBench, manyBatchesBench } from './scale.ts'
 import { schedulerBench } from './scheduler.ts'
+import { telemetryBench } from './telemetry.ts'
 import { throttlingBench } from './throttling.ts'
 
 const BENCHES: readonly Bench[] = [
@@ -29,6 +30,7 @@ const BENCHES: readonly Bench[] = [
   memoryBench,
   throttlingBench,
   rehearsalBench,
+  telemetryBench,
   clusterBench,
   soakBench,
 ]

@@ -207,7 +207,7 @@ const WRONG: [env: Record<string, string>, sentence: string][] = [
   ],
   [
     { MATOOLKIT_TRANSPORT: 'kafka' },
-    'MATOOLKIT_TRANSPORT is "kafka", but must be one of postgres, servicebus.',
+    'MATOOLKIT_TRANSPORT is "kafka", but must be one of postgres, servicebus, https.',
   ],
   [
     { MATOOLKIT_FOREIGN_WORKERS: 'good,bad id' },

@@ -46,7 +46,7 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Exportin
   const exporting = exportTo({
     ...{ collectors, clock, measures, ratio: config.traceRatio },
     sender: { resource, scope: { name: 'matoolkit', version } },
-    messagingSystem: config.transport === 'servicebus' ? 'servicebus' : 'postgresql',
+    messagingSystem: config.transport === 'postgres' ? 'postgresql' : config.transport,
     families: async (now) => [
       ...processFamilies(process.memoryUsage(), process.uptime()),
       ...((await figures?.(now)) ?? []),
