@@ -1,6 +1,7 @@
 // Kinds of setting values for src/config.ts and its parts. A kind parses a text, says what it must be, and may suggest what was
 // meant.
 import { nearest } from './domain/spelling.ts'
+import { WORKER_ID } from './domain/worker-id.ts'
 import { knownZone } from './domain/zoned-time.ts'
 
 /** `read` returns undefined for an invalid text; `meant` suggests a correction. */
@@ -95,7 +96,6 @@ export const postgresUrl: SettingKind<string> = {
   },
 }
 
-const WORKER_ID = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$/
 export const workerId: SettingKind<string> = {
   mustBe: 'a worker id',
   read: (text) => (WORKER_ID.test(text) ? text : undefined),

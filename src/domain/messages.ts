@@ -12,6 +12,7 @@ import {
   parseStorable,
 } from './json.ts'
 import { isOwnJob, isOwnSuccess, TRACEPARENT } from './own-messages.ts'
+import { WORKER_ID } from './worker-id.ts'
 
 const id = z.int().positive()
 const count = z.int().nonnegative()
@@ -115,7 +116,8 @@ const workerFunction = z.object({
   result: jsonObject.nullish(),
 })
 
-const helloNeeds = { workerId: text, functions: z.array(workerFunction) }
+/** Of one that no runbook can name, nobody could ask anything. */
+const helloNeeds = { workerId: z.string().regex(WORKER_ID), functions: z.array(workerFunction) }
 const helloOthers = { version: text, slots }
 /** A quota of a service that the worker calls: its gate and how many calls may go at once. For people only. */
 const throttle = z.object({

@@ -231,6 +231,12 @@ describe('messages: an invalid body yields a reason', () => {
       /notAfter:/,
     ],
     [
+      'a worker without a name',
+      'worker-hello',
+      JSON.stringify({ ...BODIES['worker-hello'], workerId: ' ' }),
+      /workerId:/,
+    ],
+    [
       'more slots than the database can store',
       'worker-hello',
       JSON.stringify({ ...BODIES['worker-hello'], slots: 2 ** 31 }),

@@ -6,6 +6,7 @@ import {
   parseDurationSec,
   parseOffsetMinutes,
 } from '../duration.ts'
+import { WORKER_ID_PATTERN } from '../worker-id.ts'
 import type { ProblemCode, ProblemDetails } from './problems.ts'
 
 export type Shape =
@@ -113,7 +114,7 @@ const unspaced = (text: string): string => text.replaceAll(/\s/g, '')
 const FREE: TextFormat = { expected: 'text', check: () => null }
 
 const NAME = matching('a name', 'BAD_NAME', '^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$', asName)
-const WORKER = matching('a worker id', 'BAD_WORKER_ID', '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$', asName)
+const WORKER = matching('a worker id', 'BAD_WORKER_ID', WORKER_ID_PATTERN, asName)
 
 const FUNCTION: TextFormat = {
   expected: 'the name of a function',
