@@ -62,6 +62,10 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
   member: (n) => `${batch}/members/${((n * 7919) % MEMBERS) + 1}`,
   events: () => `${batch}/events`,
   stuck: () => `${batch}/stuck`,
+  now: () => '/api/now',
+  grid: (n) => `${batch}/grid?from=${(n * 7919) % MEMBERS}`,
+  gridOverview: () => `${batch}/grid/overview`,
+  failuresOfAll: () => '/api/failures',
   failures: () => `${batch}/failures`,
   workers: () => '/api/workers',
 }
