@@ -144,6 +144,12 @@ export const ERRORS = table({
     sentence:
       'Service Bus did not do as asked ({what}): {reason}. It is tried again. To find out what is wrong, run "matoolkit bus check".',
   },
+  BUS_REFUSED: {
+    http: 503,
+    exit: EXIT.failed,
+    sentence:
+      'Service Bus refuses this process ({what}): {reason}. Give its identity the role that docs/bus.md names; it is tried again by itself. "matoolkit bus check" shows what the identity may do.',
+  },
   BUS_ENTITY_MISSING: {
     http: 503,
     exit: EXIT.failed,

@@ -8,6 +8,9 @@ export interface AzureCredential {
 
 /** `Tokens` renews five minutes before the end, so a token is good for that long at least. */
 const GOOD_FOR_MS = 300_000
+/** The SDKs ask for a new token two minutes before the end, and at once, again and again, for one that ends sooner: 2,000 times a second were seen. */
+const ASKED_BEFORE_MS = 120_000
+const ASKED_AGAIN_MS = 1_000
 
 export const azureCredential = (
   tokens: Tokens,
@@ -16,7 +19,12 @@ export const azureCredential = (
 ): AzureCredential => ({
   getToken: async () => {
     const token = await tokens.get(request)
-    return { token, expiresOnTimestamp: endOf(token) ?? +clock.now() + GOOD_FOR_MS }
+    const nowMs = +clock.now()
+    const endsAtMs = endOf(token) ?? nowMs + GOOD_FOR_MS
+    return {
+      token,
+      expiresOnTimestamp: Math.max(endsAtMs, nowMs + ASKED_BEFORE_MS + ASKED_AGAIN_MS),
+    }
   },
 })
 

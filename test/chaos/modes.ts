@@ -1,6 +1,7 @@
 // Every mode of `npm run chaos -- --mode <name>`. To add one, write it in modes/ and list it here; then run `npm run docs`.
 import { doHarm } from './faults.ts'
 import { type ChaosMode, harmMode } from './mode.ts'
+import { clusterOnPostgres, clusterOnServiceBus } from './modes/cluster.ts'
 import { cutTenantMode } from './modes/cut-tenant.ts'
 import { databaseDown } from './modes/database-down.ts'
 import { diskFullMode } from './modes/disk-full.ts'
@@ -30,6 +31,8 @@ export const CHAOS_MODES: readonly [ChaosMode, ...ChaosMode[]] = [
   giantMode,
   memoryMode,
   serviceBusSeedsMode,
+  clusterOnPostgres,
+  clusterOnServiceBus,
 ]
 
 export const chaosMode = (name: string): ChaosMode | undefined =>

@@ -1,9 +1,12 @@
 // One process of a chaos run: `node test/chaos/process.ts '<its part as JSON>'`. The parts are the real ones, wired as in the
 // program; only the leases are shorter. SIGTERM stops it gracefully. Errors go to the journals.
 import { randomUUID } from 'node:crypto'
+import { openApi } from '../../src/api/api.ts'
 import { makeDiskWatch } from '../../src/app/disk-watch.ts'
 import type { Bus, ReceivedMessage } from '../../src/bus/bus.ts'
 import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
+import { makeRelayLoop } from '../../src/bus/relay-loop.ts'
+import { openServiceBus } from '../../src/bus/servicebus/servicebus-bus.ts'
 import { type Clock, realClock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
 import { findHold } from '../../src/db/holds.ts'
@@ -19,6 +22,7 @@ import { makeRestoreWatch, noticeRestore } from '../../src/engine/restores.ts'
 import { RunbookCache } from '../../src/engine/runbook-cache.ts'
 import { WorkerPace } from '../../src/engine/worker-pace.ts'
 import { MatoolkitError, messageOf } from '../../src/errors.ts'
+import { createLog } from '../../src/log.ts'
 import { makeOrchestrator } from '../../src/orchestrator/orchestrator.ts'
 import { makeScheduler } from '../../src/scheduler/scheduler.ts'
 import { makeSourceTokens, openSource } from '../../src/scheduler/sources/source.ts'
@@ -32,7 +36,7 @@ import { type Journal, openJournal } from './journal.ts'
 import { makeOperators } from './operators.ts'
 import { effectFunction, WORKER_ID } from './runbooks.ts'
 
-export type Role = 'orchestrator' | 'worker' | 'operators' | 'scheduler'
+export type Role = 'orchestrator' | 'worker' | 'operators' | 'scheduler' | 'api'
 
 /** The parameters of a process. */
 export interface Part {
@@ -46,6 +50,10 @@ export interface Part {
   readonly statementTimeoutMs: number
   readonly workMs: number
   readonly slots: number
+  /** Messages go through this namespace; a process that is only a worker opens no database then. */
+  readonly serviceBus?: string
+  /** Of an API. Its token lies in `{name}.token`. */
+  readonly apiPort?: number
   /** Of an embedded database: with less free space everything is held. */
   readonly minFreeMb?: number
   /** The limit of its heap. */
@@ -74,7 +82,7 @@ export const NO_DATABASE = 75
 export const GRACE_MS = 25_000
 const CHUNK = 100
 
-export const chaosDoor = (db: Db, clock: Clock): Engine => ({
+export const chaosDoor = (db: Db, clock: Clock, bus = outbox(db, clock)): Engine => ({
   db,
   clock,
   runbooks: new RunbookCache(),
@@ -82,8 +90,17 @@ export const chaosDoor = (db: Db, clock: Clock): Engine => ({
   pace: new WorkerPace(200),
   queueLimitSec: 21_600,
   seen: { event: null },
-  bus: openPostgresBus({ db, clock, newToken: randomUUID }),
+  bus,
 })
+
+const outbox = (db: Db, clock: Clock, leaseMs?: number): Bus =>
+  openPostgresBus({ db, clock, newToken: randomUUID, ...(leaseMs !== undefined && { leaseMs }) })
+
+async function openBus({ serviceBus, leaseMs }: Part, db: Db | null, clock: Clock): Promise<Bus> {
+  if (serviceBus === undefined) return outbox(db!, clock, leaseMs)
+  const access = { connectionString: serviceBus }
+  return openServiceBus({ db, clock, newToken: randomUUID, access })
+}
 
 /** Transient errors are expected; any other is a finding. */
 function noticing(journal: Journal<'noticed'>, name: string): (error: unknown) => void {
@@ -148,16 +165,17 @@ async function abilitiesOf(
 
 async function servicesOf(
   part: Part,
-  db: Db,
+  db: Db | null,
   clock: ReturnType<typeof realClock>,
 ): Promise<Service[]> {
-  const { folder, name, leaseMs, seed, slots } = part
+  const { folder, name, seed, slots } = part
   const writer = `${name}-${process.pid}`
   const noticed = openJournal(folder, 'noticed', writer)
   const effects = openJournal(folder, 'effects', writer)
   const onError = noticing(noticed, name)
-  const engine = chaosDoor(db, clock)
-  const plain = openPostgresBus({ db, clock, newToken: randomUUID, leaseMs })
+  const plain = await openBus(part, db, clock)
+  // Without a database there is only a worker, which has no engine.
+  const engine = db ? chaosDoor(db, clock, plain) : (undefined as unknown as Engine)
   const bus = journaled(plain, name, effects, noticed)
   const abilities = await abilitiesOf(part, effects, clock)
   const make: Record<Role, () => Service[]> = {
@@ -180,6 +198,7 @@ async function servicesOf(
       }),
     ],
     scheduler: () => [schedulerOf(part.sources!, engine, clock, onError)],
+    api: () => [apiOf(part, engine, plain, clock)],
     operators: () => [
       makeOperators({
         engine,
@@ -190,9 +209,28 @@ async function servicesOf(
       }),
     ],
   }
+  const roles = part.roles.flatMap((role) => make[role]())
+  if (!db) return roles
   const time = databaseClockLoop({ db, clock, maxSkewMs: 30_000, onReport: () => {}, onError })
+  const relay = plain.relay ? [makeRelayLoop({ relay: plain.relay, clock, onError })] : []
   const disk = part.minFreeMb === undefined ? [] : diskServices(part, engine, onError)
-  return [time, ...disk, ...part.roles.flatMap((role) => make[role]())]
+  return [time, ...disk, ...relay, ...roles]
+}
+
+const REQUESTS_PER_MIN = 100_000
+
+function apiOf({ folder, name, apiPort }: Part, engine: Engine, bus: Bus, clock: Clock): Service {
+  return openApi({
+    config: {
+      ...{ apiHost: '127.0.0.1', apiPort: apiPort!, apiTokenFile: `${folder}/${name}.token` },
+      ...{ apiReadsPerMin: REQUESTS_PER_MIN, apiWritesPerMin: REQUESTS_PER_MIN },
+      ...{ apiTrustedHops: 0, apiCorsOrigins: [], oidcIssuers: [], oidcAudiences: [] },
+      ...{ oidcScope: '', oidcClientId: null, oidcApps: [], readPolicy: 'reader' },
+      ...{ auditKeptDays: null, auditHeadsFile: null, auditHeadsUrl: null },
+    },
+    ...{ engine, bus, clock },
+    log: createLog({ level: 'warn', format: 'json', clock, destination: process.stderr }),
+  })
 }
 
 function schedulerOf(
@@ -264,10 +302,11 @@ async function open(part: Part): Promise<Db> {
 
 async function run(part: Part): Promise<void> {
   const clock = realClock()
-  const db = await open(part)
-  if (db.kind === 'pglite') await migrate(db, clock.now())
-  await followDatabaseTime(db, clock, 30_000)
-  if (part.roles.includes('orchestrator')) await noticeRestore(chaosDoor(db, clock))
+  const isWorkerOnly = part.roles.every((role) => role === 'worker')
+  const db = part.serviceBus !== undefined && isWorkerOnly ? null : await open(part)
+  if (db?.kind === 'pglite') await migrate(db, clock.now())
+  if (db) await followDatabaseTime(db, clock, 30_000)
+  if (db && part.roles.includes('orchestrator')) await noticeRestore(chaosDoor(db, clock))
   const services = await servicesOf(part, db, clock)
   for (const service of services) service.start()
   process.send?.('ready')
@@ -279,7 +318,7 @@ async function run(part: Part): Promise<void> {
     const stops = await Promise.allSettled(services.map((service) => service.stop(giveUp)))
     const failed = stops.filter((stop) => stop.status === 'rejected')
     for (const { reason } of failed) console.error(reason)
-    if (failed.length === 0) await db.close()
+    if (failed.length === 0) await db?.close()
     process.exit(failed.length === 0 ? 0 : 1)
   })
 }

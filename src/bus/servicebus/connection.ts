@@ -177,8 +177,18 @@ function translate(what: string, error: unknown): unknown {
     const entity = ENTITY.exec(last.message ?? '')?.[1] ?? what
     return new MatoolkitError('BUS_ENTITY_MISSING', { entity }, { cause: error })
   }
+  if (isRefusal(last)) {
+    const reason = last.message || 'Unauthorized'
+    return new MatoolkitError('BUS_REFUSED', { what, reason }, { cause: error })
+  }
   return unreachable(what, error)
 }
+
+const REFUSED = /unauthorized/i
+
+/** The token was not taken, or gives no right to this entity. */
+const isRefusal = ({ code, message }: SdkError): boolean =>
+  REFUSED.test(code ?? '') || REFUSED.test(message ?? '')
 
 const unreachable = (what: string, error: unknown): MatoolkitError => {
   const { message, code } = lastOf(error)

@@ -28,6 +28,15 @@ export interface BrokerOptions {
   readonly now: () => Date
   /** A lost link frees its messages at once. Azure keeps them locked until their time is over. */
   readonly freesLocksOfLinks?: boolean
+  /** Key and certificate, PEM: then it speaks TLS, as Azure does. */
+  readonly tls?: { readonly key: string; readonly cert: string }
+}
+
+/** A token that a client gave for an entity. */
+export interface GivenToken {
+  readonly type: string
+  readonly audience: string
+  readonly token: string
 }
 
 /** A client's receiver: its link here is a sender. */
@@ -56,6 +65,11 @@ const isManagement = (address: string): boolean => /\$management$/i.test(address
 export class Broker {
   readonly namespace = new Namespace()
   readonly faults = new Faults()
+  /** Every token that came, refused ones included. */
+  readonly tokens: GivenToken[] = []
+  /** Which tokens it takes. */
+  takesToken: (given: GivenToken) => boolean = () => true
+  readonly #tls: BrokerOptions['tls']
   readonly #now: () => Date
   readonly #freesLocks: boolean
   readonly #container: Container
@@ -64,8 +78,9 @@ export class Broker {
   readonly #connections = new Set<Connection>()
   #server: ReturnType<Container['listen']> | null = null
 
-  constructor({ now, freesLocksOfLinks = false }: BrokerOptions) {
+  constructor({ now, freesLocksOfLinks = false, tls }: BrokerOptions) {
     this.#now = now
+    this.#tls = tls
     this.#freesLocks = freesLocksOfLinks
     this.#container = rhea.create_container({ id: 'servicebus' })
     this.#container.sasl_server_mechanisms.enable_anonymous()
@@ -76,6 +91,7 @@ export class Broker {
     const server = this.#container.listen({
       host: '127.0.0.1',
       port,
+      ...(this.#tls && { transport: 'tls', ...this.#tls }),
       sender_options: { autosettle: false, treat_modified_as_released: false },
       receiver_options: { autoaccept: false, credit_window: 1_000 },
     } as Parameters<Container['listen']>[0])
@@ -258,7 +274,10 @@ export class Broker {
   }
 
   #answerToken(request: Message): void {
-    const isRefused = this.faults.take('refuse-token')
+    const { type, name } = request.application_properties as Record<string, string>
+    const given = { type: type!, audience: name!, token: String(request.body) }
+    this.tokens.push(given)
+    const isRefused = this.faults.take('refuse-token') || !this.takesToken(given)
     this.#replies.get(String(request.reply_to))?.send({
       correlation_id: request.message_id!,
       application_properties: {
