@@ -136,7 +136,7 @@ export const API_ERRORS = rows({
     http: 409,
     exit: EXIT.conflict,
     sentence:
-      'Worker "{workerId}" has {limit} valid credentials already. Revoke those that are not used: "matoolkit worker credential list".',
+      'Worker "{workerId}" has {limit} valid credentials already. Run "matoolkit worker credential list" and revoke those that are not used.',
   },
   WORKER_CERTIFICATE_TAKEN: {
     http: 409,

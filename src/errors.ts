@@ -124,7 +124,7 @@ export const ERRORS = table({
     http: 503,
     exit: EXIT.notSignedIn,
     sentence:
-      'The API at {url} refuses the credential of this worker: {reason} It is tried again; "matoolkit worker credential list" shows those that are valid.',
+      'The API at {url} refuses the credential of this worker: {reason} Run "matoolkit worker credential list" to see those that are valid; it is tried again.',
   },
   BUS_PACKAGE_MISSING: {
     http: 500,

@@ -115,7 +115,7 @@ describe('every command of a client', () => {
     // The files that the examples name.
     process.chdir(cli.folder)
     mkdirSync('examples')
-    writeFileSync('contoso-worker.pem', rsaCertificate().certPem)
+    writeFileSync('branch-worker.pem', rsaCertificate().certPem)
     for (const file of [
       'wave.yaml',
       'new.yaml',

@@ -148,7 +148,7 @@ export function addWorkerCredentialCommands(worker: Command, io: Io): void {
     more: 'The worker takes its jobs through the API with it (docs/bus.md). The token is shown this once.',
     examples: [
       'worker credential create contoso-worker > worker-token',
-      'worker credential create contoso-worker --certificate contoso-worker.pem',
+      'worker credential create branch-worker --certificate branch-worker.pem',
     ],
     run: runCreate,
   })
