@@ -35,8 +35,8 @@ export const MUTANTS: readonly BankedMutant[] = [
     in: 'commitTogether',
     edits: [
       replace(
-        'const $sends = $drafts.flatMap(jobMessages)',
-        `const $sends = $drafts.flatMap(jobMessages)
+        'const $sends = $drafts.flatMap(($draft) => jobMessages($draft, engine))',
+        `const $sends = $drafts.flatMap(($draft) => jobMessages($draft, engine))
         void engine.db.transaction((own) => enqueueNew(own, $sends, $drafts[0].now)).catch(() => {})`,
       ),
     ],
