@@ -36,11 +36,12 @@ const BENCHES: readonly Bench[] = [
 ]
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'))
+const isHelp = process.argv.includes('--help')
 const bench = asked.length === 0 ? engineBench : BENCHES.find(({ name }) => name === asked[0])
-if (!bench || asked.length > 1) {
+if (isHelp || !bench || asked.length > 1) {
   console.error('Usage: npm run bench -- [name] [--json]')
-  for (const { name, about } of BENCHES) console.error(`  ${name.padEnd(10)} ${about}`)
-  process.exit(2)
+  for (const { name, about } of BENCHES) console.error(`  ${name.padEnd(13)} ${about}`)
+  process.exit(isHelp ? 0 : 2)
 }
 
 const load = () => round(loadavg()[0]!)

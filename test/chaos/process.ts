@@ -224,6 +224,7 @@ function apiOf({ folder, name, apiPort }: Part, engine: Engine, bus: Bus, clock:
     config: {
       ...{ apiHost: '127.0.0.1', apiPort: apiPort!, apiTokenFile: `${folder}/${name}.token` },
       ...{ apiReadsPerMin: REQUESTS_PER_MIN, apiWritesPerMin: REQUESTS_PER_MIN },
+      apiWorkerCallsPerMin: REQUESTS_PER_MIN,
       ...{ apiTrustedHops: 0, apiCorsOrigins: [], oidcIssuers: [], oidcAudiences: [] },
       ...{ oidcScope: '', oidcClientId: null, oidcApps: [], readPolicy: 'reader' },
       ...{ auditKeptDays: null, auditHeadsFile: null, auditHeadsUrl: null },

@@ -20,7 +20,7 @@ const PHASES = [
   phase({ status: 'completed', members: { total: 200, passed: 191, failed: 9 } }),
   phase({ name: 'aftercare', status: 'skipped', offsetMinutes: -1_440 }),
 ]
-const TALLY = { jobs: 1_373, retries: 57, polls: 305, rollbacksBegun: 6, rolledBack: 6 }
+const TALLY = { jobs: 1_068, retries: 57, polls: 305, rollbacksBegun: 6, rolledBack: 6 }
 
 const outcome = (of: Partial<DemoOutcome> = {}): DemoOutcome => ({
   progress: progress(PHASES, BATCH),
