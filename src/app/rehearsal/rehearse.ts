@@ -14,7 +14,6 @@ import {
   listSourceTrouble,
 } from '../../db/views/rehearsal.ts'
 import { instantOf } from '../../domain/detection/source-time.ts'
-import { meaningOf, remedyText } from '../../domain/error-meanings/meaning-of.ts'
 import { FailureGroups } from '../../domain/failures.ts'
 import type { Runbook, RunbookStep } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
@@ -25,6 +24,7 @@ import { STANDARD_FUNCTIONS } from '../../worker/functions/standard.ts'
 import { CallMeter } from './call-meter.ts'
 import { expectedTenants, phasesInOrder } from './expected-tenants.ts'
 import { applyFaults, FAULT_NAMES, type FaultScript, type FaultyInput } from './faults.ts'
+import { remedyOf } from './remedy.ts'
 import { type FailedGroup, type RehearsalReport, reportOf } from './report.ts'
 import { Restoration } from './restoration.ts'
 import { runRehearsal } from './run.ts'
@@ -109,7 +109,7 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
       batches: await listRehearsedBatches(db),
       phases: await listRehearsedPhases(db),
       steps: await listRehearsedSteps(db),
-      failures: await failuresIn(system),
+      failures: await failuresIn(system, runbook),
       repeated: await countLostAttempts(db),
       rolledBack: rolledBack.length,
       failedUndos: rolledBack.filter(({ hasFailedUndo }) => hasFailedUndo).length,
@@ -199,7 +199,7 @@ function customFunctions(runbook: Runbook): WorkerFunction[] {
   })
 }
 
-async function failuresIn({ db }: RehearsalSystem): Promise<FailedGroup[]> {
+async function failuresIn({ db }: RehearsalSystem, runbook: Runbook): Promise<FailedGroup[]> {
   const groups = new FailureGroups()
   for (const { id: batchId } of await listRehearsedBatches(db)) {
     for (let after = 0; ; ) {
@@ -212,18 +212,15 @@ async function failuresIn({ db }: RehearsalSystem): Promise<FailedGroup[]> {
   const largest = groups.largest(GROUPS_SHOWN)
   const names = await listRehearsedNames(db, [...new Set(largest.flatMap((one) => one.memberIds))])
   const keys = new Map(names.map(({ memberId, memberKey }) => [memberId, memberKey]))
-  return largest.map(({ kind, phaseName, stepName, count, sample, memberIds }) => {
-    const meaning = meaningOf(sample.message)
-    return {
-      kind,
-      phase: phaseName,
-      step: stepName,
-      count,
-      message: sample.message,
-      remedy: meaning && `${meaning.means} ${remedyText(meaning)}`,
-      people: memberIds.flatMap((id) => keys.get(id) ?? []),
-    }
-  })
+  return largest.map((group) => ({
+    kind: group.kind,
+    phase: group.phaseName,
+    step: group.stepName,
+    count: group.count,
+    message: group.sample.message,
+    remedy: remedyOf(runbook, group),
+    people: group.memberIds.flatMap((id) => keys.get(id) ?? []),
+  }))
 }
 
 function tickFaults({ ticks, errors }: RehearsalSystem) {

@@ -66,8 +66,10 @@ const timeText = (sec: number | null): string => (sec === null ? '–' : duratio
 function summaryOf({ members, batches, calls }: RehearsalReport): Html {
   const figures: [number, string][] = [
     [members.total, members.total === 1 ? 'member' : 'members'],
-    [members.passed, 'migrated'],
+    [members.migrated, 'migrated'],
     [members.failed, 'failed'],
+    [members.stopped, 'stopped'],
+    [members.inProgress, 'in progress'],
     [members.removed, 'removed'],
     [batches.length, batches.length === 1 ? 'batch' : 'batches'],
     [calls.total, 'calls'],

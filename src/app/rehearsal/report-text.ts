@@ -4,6 +4,7 @@ import type { Column, Row, Show } from '../../cli/terminal/show.ts'
 import { countText } from '../../domain/count-text.ts'
 import { durationText } from '../../domain/duration.ts'
 import type { Json } from '../../domain/json.ts'
+import { outcomeText } from '../../domain/outcome.ts'
 import { printable } from '../../printable.ts'
 import type { RehearsalReport, TimelinePhase, Verdict } from './report.ts'
 
@@ -84,7 +85,7 @@ function sayVerdict(report: RehearsalReport, io: Io): void {
   io.out(`${io.paint('bold', printable(runbook))}: ${io.paint(style, verdict)}${faults}`)
   const days = durationText(Date.parse(endedAt) - Date.parse(startedAt))
   io.out(
-    `${countText(members.total, 'member')} in ${countText(report.batches.length, 'batch', 'batches')}: ${members.passed} migrated, ${members.failed} failed, ${members.removed} removed. ${days} from ${startedAt}, seed ${seed}.`,
+    `${countText(members.total, 'member')} in ${countText(report.batches.length, 'batch', 'batches')}: ${outcomeText(members)}. ${days} from ${startedAt}, seed ${seed}.`,
   )
   for (const reason of reasons) io.out(`  ${io.paint('red', '✗')} ${printable(reason)}`)
   for (const warning of warnings) io.out(`  ${io.paint('yellow', '!')} ${printable(warning)}`)

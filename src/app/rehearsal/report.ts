@@ -7,6 +7,7 @@ import type {
 } from '../../db/views/rehearsal.ts'
 import { countText } from '../../domain/count-text.ts'
 import { durationText } from '../../domain/duration.ts'
+import { type OutcomeCounts, outcomeCounts } from '../../domain/outcome.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
 import type { CallCount, ServiceUse } from './call-meter.ts'
@@ -88,22 +89,16 @@ export interface RehearsalReport {
   readonly runbook: string
   readonly seed: number
   readonly slots: number
-  readonly members: {
-    readonly total: number
-    readonly passed: number
-    readonly failed: number
-    readonly removed: number
-  }
+  readonly members: OutcomeCounts & { readonly total: number }
   readonly startedAt: string
   readonly endedAt: string
-  readonly batches: readonly {
+  readonly batches: readonly (OutcomeCounts & {
     readonly id: number
     readonly startTime: string | null
     readonly status: string
     readonly heldReason: string | null
     readonly members: number
-    readonly failed: number
-  }[]
+  })[]
   readonly events: readonly { readonly at: string; readonly what: string }[]
   readonly timeline: readonly TimelinePhase[]
   readonly failures: readonly FailedGroup[]
@@ -146,14 +141,12 @@ export function reportOf(facts: RehearsalFacts): RehearsalReport {
     members,
     startedAt: facts.startedAt.toISOString(),
     endedAt: facts.endedAt.toISOString(),
-    batches: facts.batches.map(({ id, startTime, status, heldReason, ...counts }) => ({
-      id,
-      startTime: startTime?.toISOString() ?? null,
-      status,
-      heldReason,
-      members: counts.active + counts.failed + counts.removed,
-      failed: counts.failed,
-    })),
+    batches: facts.batches.map((batch) => {
+      const { total, ...counts } = membersOf([batch])
+      const { id, startTime, status, heldReason } = batch
+      const shown = { id, startTime: startTime?.toISOString() ?? null, status, heldReason }
+      return { ...shown, members: total, ...counts }
+    }),
     events: facts.happened,
     timeline,
     failures: facts.failures,
@@ -171,10 +164,12 @@ export function reportOf(facts: RehearsalFacts): RehearsalReport {
 }
 
 function membersOf(batches: readonly RehearsedBatch[]): RehearsalReport['members'] {
-  const sum = (key: 'active' | 'failed' | 'removed') =>
-    batches.reduce((total, batch) => total + batch[key], 0)
-  const [passed, failed, removed] = [sum('active'), sum('failed'), sum('removed')]
-  return { total: passed + failed + removed, passed, failed, removed }
+  const counts = batches.map(outcomeCounts)
+  const sum = (key: keyof OutcomeCounts) => counts.reduce((total, one) => total + one[key], 0)
+  const [migrated, inProgress, stopped] = [sum('migrated'), sum('inProgress'), sum('stopped')]
+  const [failed, removed] = [sum('failed'), sum('removed')]
+  const total = migrated + inProgress + stopped + failed + removed
+  return { total, migrated, inProgress, stopped, failed, removed }
 }
 
 function timelineOf(facts: RehearsalFacts): TimelinePhase[] {
@@ -253,10 +248,14 @@ function reasonsOf(
 ): string[] {
   const late = timeline.filter(({ isLate }) => isLate)
   const rows = facts.sourceTrouble.filter(({ what }) => what === 'row')
+  const unfinished = members.stopped + members.inProgress
   return [
     ...(facts.rows === 0 ? ['The member file has no people.'] : []),
     ...(members.failed > 0
       ? [`${members.failed} of ${countText(members.total, 'member')} would have failed.`]
+      : []),
+    ...(unfinished > 0
+      ? [`${unfinished} of ${countText(members.total, 'member')} would not have got through.`]
       : []),
     ...facts.batches.flatMap(({ id, heldReason }) =>
       heldReason === null ? [] : [`Batch ${id} was held: ${heldReason}`],

@@ -44,13 +44,16 @@ export interface BatchFilter {
   readonly startsBefore?: Date | undefined
 }
 
+/** What domain/outcome.ts asks for, in `BATCHES_AND_PHASES`. */
+export const OUTCOME_FACTS = `b.status, b.members_active as "membersActive", b.members_failed as "membersFailed",
+  b.members_removed as "membersRemoved", o."hasPhaseToCome", o."isExpanding", o."membersOpen", o."membersThrough"`
+
 const LINE = `b.id, b.runbook_id as "runbookId", b.runbook_name as "runbookName", b.runbook_version as "runbookVersion",
-  b.source_time as "sourceTime", b.batch_start_time as "batchStartTime", b.status, b.failed_in_init as "failedInInit",
+  b.source_time as "sourceTime", b.batch_start_time as "batchStartTime", b.failed_in_init as "failedInInit",
   b.is_manual as "isManual", b.created_by as "createdBy", b.current_phase as "currentPhase", b.detected_at as "detectedAt",
   b.init_dispatched_at as "initDispatchedAt", b.activated_at as "activatedAt", b.ended_at as "endedAt",
   b.held_at as "heldAt", b.held_by as "heldBy", b.held_reason as "heldReason",
-  b.members_active as "membersActive", b.members_failed as "membersFailed", b.members_removed as "membersRemoved",
-  b.failure_revision as "failureRevision", o."hasPhaseToCome", o."isExpanding", o."membersOpen", o."membersThrough"`
+  b.failure_revision as "failureRevision", ${OUTCOME_FACTS}`
 
 /** The phases decide whether an active member is through; see domain/outcome.ts. A batch has a handful of them. */
 const PHASES_OF_BATCH = `(
@@ -61,7 +64,7 @@ const PHASES_OF_BATCH = `(
          coalesce(min(p.members_passed) filter (where p.status = 'cancelled'), 0) as "membersThrough"
     from phase_executions p where p.batch_id = b.id and p.status <> 'superseded') as o`
 
-const FROM = `batches b cross join lateral ${PHASES_OF_BATCH}`
+export const BATCHES_AND_PHASES = `batches b cross join lateral ${PHASES_OF_BATCH}`
 
 function conditionsOf(filter: BatchFilter): Conditions {
   const { runbook, status, isManual, isHeld, startsFrom, startsBefore } = filter
@@ -114,7 +117,7 @@ export function listBatches(
   const where = conditionsOf(filter)
   if (after) addAfter(where, sort, after)
   return db.query<BatchLine>(
-    `select ${LINE} from ${FROM} where ${where.text} order by ${ORDER[sort]} limit ${where.add(limit)}`,
+    `select ${LINE} from ${BATCHES_AND_PHASES} where ${where.text} order by ${ORDER[sort]} limit ${where.add(limit)}`,
     where.values,
   )
 }
@@ -142,7 +145,7 @@ export async function findBatchLines(
   batchIds: readonly number[],
 ): Promise<ReadonlyMap<number, BatchLine>> {
   const rows = await db.query<BatchLine>(
-    `select ${LINE} from ${FROM} where b.id = any($1::bigint[])`,
+    `select ${LINE} from ${BATCHES_AND_PHASES} where b.id = any($1::bigint[])`,
     [idsParam(batchIds)],
   )
   return new Map(rows.map((line) => [line.id, line]))

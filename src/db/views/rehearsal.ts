@@ -1,8 +1,10 @@
 // What a rehearsal reads: when something is due next, and at its end phases, people, steps and rollbacks. Only for throw-away databases:
 // the statements count rows.
+import type { OutcomeFacts } from '../../domain/outcome.ts'
 import type { Queryable } from '../db.ts'
 import { BATCH_IS_FREE } from '../holds.ts'
 import { FAILED_STEPS, PASSED_STEPS } from '../status-lists.ts'
+import { BATCHES_AND_PHASES, OUTCOME_FACTS } from './batches.ts'
 import { POLLS_OF_ATTEMPTS } from './progress.ts'
 
 export interface NextMoment {
@@ -27,22 +29,17 @@ export async function findNextMoment(db: Queryable): Promise<NextMoment> {
   return rows[0]!
 }
 
-export interface RehearsedBatch {
+export interface RehearsedBatch extends OutcomeFacts {
   readonly id: number
   readonly startTime: Date | null
-  readonly status: string
   readonly heldReason: string | null
   readonly endedAt: Date | null
-  readonly active: number
-  readonly failed: number
-  readonly removed: number
 }
 
 export const listRehearsedBatches = (db: Queryable): Promise<RehearsedBatch[]> =>
   db.query<RehearsedBatch>(
-    `select id, batch_start_time as "startTime", status, held_reason as "heldReason", ended_at as "endedAt",
-            members_active as active, members_failed as failed, members_removed as removed
-       from batches order by batch_start_time, id`,
+    `select b.id, b.batch_start_time as "startTime", b.held_reason as "heldReason", b.ended_at as "endedAt", ${OUTCOME_FACTS}
+       from ${BATCHES_AND_PHASES} order by b.batch_start_time, b.id`,
   )
 
 export interface RehearsedPhase {

@@ -108,7 +108,10 @@ const SHOWN: Readonly<Record<RehearsalFaultName, Shown>> = {
   'refused-parameters': {
     says: /1 of 6 members would have failed/,
     migrated: 5,
-    isSo: ({ failures }) => failures[0]!.message.includes('UnfitParameters'),
+    isSo: ({ failures }) =>
+      failures[0]!.message.includes('UnfitParameters') &&
+      failures[0]!.remedy ===
+        "Parameter UserPrincipalName is refused. Its value comes from column Target of the source: correct the people's rows, or the query. The step was not done. A retry helps after the correction.",
   },
   leaver: { says: /^1 member was removed\.$/, migrated: 5 },
   latecomer: {
@@ -116,7 +119,11 @@ const SHOWN: Readonly<Record<RehearsalFaultName, Shown>> = {
     migrated: 6,
     isSo: (report) => phaseOf(report, 'prepare').worstSec! >= 3_600,
   },
-  redated: { says: /Batch 1 was held: [\s\S]*6 moves wait for a person/, migrated: 6 },
+  redated: {
+    says: /Batch 1 was held: [\s\S]*6 moves wait for a person/,
+    migrated: 0,
+    isSo: ({ members }) => members.inProgress === 6,
+  },
   'long-queue': {
     says: /^$/,
     migrated: 6,
@@ -128,7 +135,7 @@ describe('faults of a rehearsal', () => {
   it('are absent unless asked for', async () => {
     const report = await rehearseText(YAML, CSV)
     assert.deepEqual([report.verdict, report.events], ['ready', []])
-    assert.equal(report.members.passed, 6)
+    assert.equal(report.members.migrated, 6)
   })
 
   for (const [name, { says, migrated, isSo = () => true }] of Object.entries(SHOWN)) {
@@ -138,7 +145,7 @@ describe('faults of a rehearsal', () => {
       assert.deepEqual(report.faults, [fault])
       assert.equal(report.events[0]!.what, REHEARSAL_FAULTS[fault].what)
       assert.match(saidBy(report), says)
-      assert.equal(report.members.passed, migrated)
+      assert.equal(report.members.migrated, migrated)
       assert.equal(report.members.total, 6)
       assert.ok(isSo(report), JSON.stringify(report))
     })
@@ -158,7 +165,7 @@ describe('faults of a rehearsal', () => {
       ],
     )
     assert.ok(phaseOf(report, 'prepare').worstSec! >= 1_800)
-    assert.equal(report.members.passed, 6)
+    assert.equal(report.members.migrated, 6)
   })
 
   it('name only phases and workers that there are', async () => {

@@ -35,7 +35,10 @@ describe('runbook init', () => {
     const [yaml, csv] = ['wave.runbook.yaml', 'wave.csv'].map((file) => readFileSync(file, 'utf8'))
     const report = await rehearseText(yaml!, csv!)
     assert.deepEqual([report.verdict, report.reasons, report.warnings], ['ready', [], []])
-    assert.deepEqual(report.members, { total: 2, passed: 2, failed: 0, removed: 0 })
+    assert.deepEqual(report.members, {
+      total: 2,
+      ...{ migrated: 2, inProgress: 0, stopped: 0, failed: 0, removed: 0 },
+    })
     assert.deepEqual(
       report.tenants.map(({ name, domains }) => [name, domains[0]]),
       [['new', 'new.example']],

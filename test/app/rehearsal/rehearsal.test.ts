@@ -1,8 +1,14 @@
 // Rehearsals from end to end: the examples are ready, mistakes are found, and the same seed gives the same report.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { remedyOf } from '../../../src/app/rehearsal/remedy.ts'
 import type { RehearsalReport } from '../../../src/app/rehearsal/report.ts'
+import { rehearsalPage } from '../../../src/app/rehearsal/report-html.ts'
+import { showRehearsal } from '../../../src/app/rehearsal/report-text.ts'
+import { openShow } from '../../../src/cli/terminal/output.ts'
+import { readRunbook } from '../../../src/domain/runbook/read.ts'
 import { guidOf } from '../../../src/sandbox/identity.ts'
+import { recordingIo } from '../../cli/recording-io.ts'
 import { example, firstRows, rehearseText } from './rehearsing.ts'
 
 const GROUP_ROWS = `RemediationId,Action,GroupId,UserId,ShouldBeMember
@@ -29,7 +35,10 @@ describe('rehearsals of the examples', () => {
     it(`${file} is ready`, async () => {
       const report = await rehearseText(example(file), csv)
       assert.deepEqual([report.verdict, report.reasons, report.warnings], ['ready', [], []])
-      assert.deepEqual(report.members, { total: people, passed: people, failed: 0, removed: 0 })
+      assert.deepEqual(report.members, {
+        total: people,
+        ...{ migrated: people, inProgress: 0, stopped: 0, failed: 0, removed: 0 },
+      })
       assert.match(report.calls.operations.map(({ operation }) => operation).join('\n'), calls)
       assert.ok(report.timeline.every(({ status }) => status === 'completed'))
       assert.deepEqual(report.rollbacks, { ran: 0, failed: 0, notRestored: [] })
@@ -84,6 +93,29 @@ describe('a rehearsal', () => {
     assert.deepEqual(report.neverRan, [])
   })
 
+  it('counts nobody as migrated when the batch fails in init, in all formats', async () => {
+    const init =
+      'init:\n  - name: open\n    worker_id: contoso-worker\n    function: Enable-EntraUser\n    params: {UserId: 7}\n'
+    const yaml = example('first-migration.yaml').replace(/^phases:/m, `${init}phases:`)
+    const report = await rehearseText(yaml, firstRows(example('first-migration.csv'), 2))
+    assert.equal(report.verdict, 'not ready')
+    const counts = { migrated: 0, inProgress: 0, stopped: 2, failed: 0, removed: 0 }
+    assert.deepEqual(report.members, { total: 2, ...counts })
+    assert.deepEqual(report.reasons, [
+      '2 of 2 members would not have got through.',
+      'Batch 1 failed.',
+    ])
+    assert.partialDeepStrictEqual(report.batches, [{ status: 'failed', members: 2, ...counts }])
+    const [failure] = report.failures
+    assert.deepEqual([failure!.kind, failure!.step], ['init', 'open'])
+    const page = rehearsalPage(report, 'UTC')
+    assert.match(page, /<b>0<\/b> migrated.*<b>2<\/b> stopped/)
+    const io = recordingIo()
+    await showRehearsal(report, openShow('table', io), io)
+    assert.match(io.outText(), /: not ready\n2 members in 1 batch: 2 stopped\. /)
+    assert.doesNotMatch(io.outText(), /migrated/)
+  })
+
   it('sees unusable rows', async () => {
     const csv = `${example('first-migration.csv').replace('@fabricam.', '@fabrikam.').trimEnd()}\nzoe@contoso.example,Zoe,zoe,zoe@fabrikam.example,soon\n`
     const report = await rehearseText(example('first-migration.yaml'), csv)
@@ -101,6 +133,46 @@ describe('a rehearsal', () => {
     assert.match(report.assumptions.join('\n'), /Open-OurAccount is not a standard function/)
     assert.equal(report.verdict, 'ready with warnings')
     assert.match(report.warnings.join('\n'), /UNKNOWN_FUNCTION/)
+  })
+})
+
+describe('the remedy of refused parameters', () => {
+  const { runbook } = readRunbook(example('full-migration.yaml'), { catalogues: [] })
+  const steps = runbook!.phases.flatMap((phase) => phase.steps.map((step) => ({ phase, step })))
+  const remedyFor = (stepName: string, misfits: string, kind: 'phase' | 'init' = 'phase') => {
+    const phaseName = steps.find(({ step }) => step.name === stepName)?.phase.name ?? null
+    const message = `UnfitParameters: Parameters do not fit New-EntraUser: ${misfits}`
+    const sample = { stepId: 1, memberId: 1, message }
+    return remedyOf(runbook!, { kind, phaseName, stepName, sample })
+  }
+  const uses = (text: RegExp) =>
+    steps
+      .flatMap(({ step }) =>
+        Object.entries(step.params).map(([name, value]) => ({ step, name, value })),
+      )
+      .find(({ value }) => text.test(String(value)))!
+
+  it('names outputs of steps, values in the runbook, and what is missing', () => {
+    const giver = steps.find(({ step }) => Object.keys(step.outputParams).length > 0)!.step
+    const output = Object.keys(giver.outputParams)[0]!
+    const user = uses(new RegExp(`^{{${output}}}$`))
+    assert.match(
+      remedyFor(user.step.name, `${user.name}.0: not an id; ${user.name}: not an id`)!,
+      new RegExp(
+        `^Parameter ${user.name} is refused\\. Its value comes from output ${output} of step ${giver.name}: .*\\. The step was not done\\.`,
+      ),
+    )
+    const written = uses(/^[^{]+$/)
+    assert.match(
+      remedyFor(written.step.name, `${written.name}: too long`)!,
+      /^Parameter \w+ is refused\. Its value stands in the runbook: correct it there\. The/,
+    )
+    assert.match(remedyFor(giver.name, 'Absent: Required')!, /^Parameter Absent is missing: add it/)
+  })
+
+  it('is not invented for other failures', () => {
+    assert.equal(remedyFor('no-such-step', 'UserId: bad'), null)
+    assert.equal(remedyFor(steps[0]!.step.name, 'UserId: bad', 'init'), null)
   })
 })
 
