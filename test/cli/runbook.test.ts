@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { addRunbookCommands } from '../../src/cli/commands/runbook/runbook.ts'
 import { run } from '../../src/cli/program.ts'
 import { EXIT } from '../../src/errors.ts'
+import { setEnv } from './against-api.ts'
 import { recordingIo } from './recording-io.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -18,8 +19,13 @@ const lineOf = (piece: string) => SAMPLE.slice(0, SAMPLE.indexOf(piece)).split('
 let folder = ''
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'matoolkit-cli-'))
+  // No API of this machine is asked.
+  setEnv({ MATOOLKIT_HOME: join(folder, 'home') })
 })
-after(() => rmSync(folder, { recursive: true }))
+after(() => {
+  setEnv({ MATOOLKIT_HOME: undefined })
+  rmSync(folder, { recursive: true })
+})
 
 function file(name: string, contents: string | Uint8Array): string {
   const path = join(folder, name)
@@ -133,7 +139,7 @@ describe('runbook validate', () => {
     const csv = await validate([path, '--output', 'csv'])
     assert.match(csv.out, /^FILE,LINE,COLUMN,SEVERITY,CODE,MESSAGE\r\n.*csv\.yaml,\d+,\d+,error,/)
     const yaml = await validate([path, '-o', 'yaml'])
-    assert.match(yaml.out, /^valid: false\nfiles:\n/)
+    assert.match(yaml.out, /^valid: false\napi: null\nfiles:\n/)
   })
 
   it('checks variables against the columns of a member file', async () => {

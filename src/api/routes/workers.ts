@@ -1,11 +1,15 @@
 // Workers, announced or configured: functions, load, and whether they are silent.
 import { z } from 'zod'
 import { listWorkers, WAITING_COUNTED_MAX, type WorkerLine } from '../../db/views/insight.ts'
+import { listCatalogues } from '../../db/workers.ts'
+import type { Json } from '../../domain/json.ts'
+import type { FunctionCatalogue } from '../../domain/runbook/read.ts'
 import { isSilent } from '../../domain/stuck.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
+import { pageFrom, readCursor } from '../http/cursor.ts'
 import { type Route, read } from '../route.ts'
-import { nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
+import { json, nullableDateTime, nullableText, pagingQuery, wholeCount } from '../shapes.ts'
 
 const throttle = z
   .strictObject({
@@ -82,6 +86,57 @@ const showRoute = read({
   },
 })
 
+const catalogue = z
+  .strictObject({
+    workerId: z.string(),
+    functions: z
+      .array(
+        z.strictObject({
+          name: z.string(),
+          parameters: json.meta({ description: 'JSON Schema, as the worker announced it.' }),
+        }),
+      )
+      .nullable()
+      .meta({ description: 'Null for a configured worker that never announced itself.' }),
+  })
+  .meta({ id: 'FunctionCatalogue' })
+
+/** A worker with every standard function announces 100 KB. */
+const CATALOGUES_A_PAGE = 20
+const CATALOGUE_SORT = 'workerId'
+
+const cataloguesRoute = read({
+  method: 'GET',
+  path: '/api/catalogues',
+  operation: 'listCatalogues',
+  tag: 'service',
+  summary: 'List the functions of workers with their parameters',
+  about: `Pages of ${CATALOGUES_A_PAGE} workers. Runbooks are checked against these and the standard functions.`,
+  rule: 'reader',
+  query: z.strictObject({ cursor: pagingQuery.cursor }),
+  answers: {
+    200: z
+      .strictObject({ catalogues: z.array(catalogue), next: nullableText })
+      .meta({ id: 'FunctionCatalogues' }),
+  },
+  errors: ['CURSOR_INVALID'],
+  handle: async ({ engine, query }) => {
+    const after = readCursor(CATALOGUE_SORT, query.cursor)?.value ?? null
+    const found = await listCatalogues(engine.db, { after, limit: CATALOGUES_A_PAGE + 1 })
+    const { rows, next } = pageFrom(found, CATALOGUES_A_PAGE, CATALOGUE_SORT, ({ workerId }) => ({
+      value: workerId,
+      id: 0,
+    }))
+    return { status: 200, body: { catalogues: rows.map(shownCatalogue), next } }
+  },
+})
+
+const shownCatalogue = ({ workerId, functions }: FunctionCatalogue) => ({
+  workerId,
+  functions:
+    functions?.map(({ name, parameters }) => ({ name, parameters: parameters as Json })) ?? null,
+})
+
 const shownWorker = (line: WorkerLine, { pace }: Engine, now: Date) => ({
   ...line,
   functions: [...line.functions],
@@ -99,4 +154,4 @@ const shownWorker = (line: WorkerLine, { pace }: Engine, now: Date) => ({
 const laterThan = (at: string | null, now: Date): Date | null =>
   at !== null && new Date(at) > now ? new Date(at) : null
 
-export const WORKER_ROUTES: readonly Route[] = [listRoute, showRoute]
+export const WORKER_ROUTES: readonly Route[] = [listRoute, showRoute, cataloguesRoute]

@@ -225,6 +225,33 @@ export function insightContract(): void {
       await announce([])
     })
 
+    it('list the functions of workers with their parameters, page by page', async () => {
+      const { db, clock } = api.world.engine
+      const parameters = { type: 'object', properties: { Upn: { type: 'string' } } }
+      const functions = [{ name: 'Do-It', description: 'x', parameters, result: null }]
+      const ids = Array.from({ length: 20 }, (_, index) => `a${10 + index}`)
+      for (const workerId of ids) {
+        const hello = { workerId, version: '1', slots: 1, functions }
+        await db.transaction((tx) => recordWorker(tx, hello, clock.now()))
+      }
+      interface Page {
+        catalogues: { workerId: string; functions: object[] }[]
+        next: string | null
+      }
+      const first = (await api.call<Page>('GET', '/api/catalogues')).body
+      assert.deepEqual(
+        first.catalogues,
+        ids.map((workerId) => ({ workerId, functions: [{ name: 'Do-It', parameters }] })),
+      )
+      const second = await api.call<Page>('GET', `/api/catalogues?cursor=${first.next}`)
+      assert.deepEqual(second.body, {
+        catalogues: [{ workerId: 'w1', functions: [] }],
+        next: null,
+      })
+      await api.refused(400, 'CURSOR_INVALID', 'GET', '/api/catalogues?cursor=x')
+      await db.query("delete from workers where worker_id like 'a%'")
+    })
+
     it('list workers with their functions and load', async () => {
       const { body } = await api.call<{ workers: object[] }>('GET', '/api/workers')
       assert.deepEqual(body.workers, [

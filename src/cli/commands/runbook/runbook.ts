@@ -1,10 +1,15 @@
-// `matoolkit runbook …`: names, arguments and flags of the commands. Their code is loaded when one runs: `validate` needs nothing
-// of the API client.
+// `matoolkit runbook …`: names, arguments and flags of the commands. Their code is loaded when one runs.
 import type { Command } from 'commander'
+import { GLOBAL_FLAGS } from '../../global-flags.ts'
 import type { Io } from '../../terminal/io.ts'
 import { addVerb, CHANGE, DRY_RUN, outputOption, PAGED } from '../verb.ts'
 import type { InitFlags } from './init.ts'
 import type { ValidateOptions } from './validate.ts'
+
+/** Which API to ask. */
+const API_FLAGS = GLOBAL_FLAGS.filter(([spelling]) =>
+  /--(?:api-url|instance|profile)/.test(spelling),
+)
 
 const NAME = ['<name>', 'name of the runbook'] as const
 
@@ -18,17 +23,19 @@ export function addRunbookCommands(program: Command, io: Io): void {
 
 /** They need no API. */
 function addFileVerbs(runbook: Command, io: Io): void {
-  runbook
+  const validate = runbook
     .command('validate')
     .description('report every problem in runbook files')
     .argument('<file...>', 'runbook files (YAML)')
     .option('--members <csv>', 'check variables against the columns of this member file')
+    .option('--offline', 'ask no API for functions of workers')
     .addOption(outputOption(true, ['sarif']))
     .addHelpText('after', VALIDATE_HELP)
     .action(async (files: string[], options: Omit<ValidateOptions, 'files'>) => {
       const { validateRunbooks } = await import('./validate.ts')
       await validateRunbooks({ files, ...options }, io)
     })
+  for (const [spelling, about] of API_FLAGS) validate.option(spelling, about)
 
   runbook
     .command('init')
@@ -170,12 +177,15 @@ that its people would form, the dates of their phases, and rows that cannot be u
 
 const VALIDATE_HELP = `
 Exit code: 0 all files are valid (warnings are allowed), 1 a file has errors, 2 wrong usage.
+A running API adds the functions of its workers to the standard ones: the API that a flag names, else that of the settings or an instance
+that runs here, if it answers.
 docs/runbook.md explains every key and every problem code, docs/lint.md the migration rules and how to ignore one.
 
 Examples:
   $ matoolkit runbook validate examples/user-migration.yaml
   $ matoolkit runbook validate wave.yaml --members wave-members.csv
-  $ matoolkit runbook validate runbooks/*.yaml --output json
+  $ matoolkit runbook validate wave.yaml --api-url https://matoolkit.contoso.com
+  $ matoolkit runbook validate runbooks/*.yaml --offline --output json
   $ matoolkit runbook validate runbooks/*.yaml --output sarif > runbooks.sarif`
 
 const INIT_HELP = `

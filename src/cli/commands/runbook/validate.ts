@@ -14,8 +14,13 @@ import { readStart } from '../../files.ts'
 import type { Io } from '../../terminal/io.ts'
 import { makeShow, type OutputFormat } from '../../terminal/show.ts'
 import { tableText } from '../../terminal/table.ts'
+import {
+  loadWorkerFunctions,
+  type WorkerFunctions,
+  type WorkerFunctionsFlags,
+} from '../../worker-functions.ts'
 
-export interface ValidateOptions {
+export interface ValidateOptions extends WorkerFunctionsFlags {
   readonly files: readonly string[]
   readonly members?: string
   readonly output?: OutputFormat | 'sarif'
@@ -36,12 +41,14 @@ const LF = 10
 
 export async function validateRunbooks(options: ValidateOptions, io: Io): Promise<void> {
   const columns = options.members === undefined ? undefined : await readHeader(options.members)
+  const { files, members: _, output = 'table', ...flags } = options
+  const known = await loadWorkerFunctions(flags, io)
   const reports: Report[] = []
-  for (const file of options.files) {
+  for (const file of files) {
     // One byte over the limit is enough to report that the file is too large.
     const bytes = await readStart(file, RUNBOOK_BYTES_MAX + 1)
     const { problems, ignored } = readRunbook(bytes, {
-      catalogues: [],
+      catalogues: known.catalogues,
       isLinted: true,
       ...(columns && { columns }),
     })
@@ -56,16 +63,25 @@ export async function validateRunbooks(options: ValidateOptions, io: Io): Promis
     })
   }
   const valid = reports.every((report) => report.valid)
-  const { output = 'table' } = options
   if (output === 'table') printReports(reports, io)
   else if (output === 'sarif') await printSarif(reports, io)
-  else await showProblems(output, valid, reports, io)
+  else await showProblems(output, known.api, reports, io)
+  sayUnasked(known, reports, io)
   io.exitCode = valid ? EXIT.ok : EXIT.failed
+}
+
+/** A function or parameter that no catalogue has may be one of a worker's own. */
+const OF_CATALOGUES: readonly string[] = ['UNKNOWN_FUNCTION', 'UNKNOWN_PARAMETER']
+
+function sayUnasked({ reason }: WorkerFunctions, reports: readonly Report[], io: Io): void {
+  const codes = reports.flatMap(({ problems }) => problems.map(({ code }) => code))
+  if (reason === null || !codes.some((code) => OF_CATALOGUES.includes(code))) return
+  io.err(printable(`note: only the standard functions are known here. ${reason}`))
 }
 
 async function showProblems(
   output: OutputFormat,
-  valid: boolean,
+  api: string | null,
   reports: readonly Report[],
   io: Io,
 ): Promise<void> {
@@ -76,7 +92,11 @@ async function showProblems(
   )
   const names = ['file', 'line', 'column', 'severity', 'code', 'message']
   await makeShow(output, io).list({
-    whole: { valid, files: reports as unknown as Json },
+    whole: {
+      valid: reports.every((report) => report.valid),
+      api,
+      files: reports as unknown as Json,
+    },
     rows,
     columns: names.map((name) => [name.toUpperCase(), name]),
     empty: '',
