@@ -5,7 +5,6 @@ import type { Draft } from '../src/domain/decide/draft.ts'
 import { type CommitWatch, watchCommits } from '../src/engine/commit-watch.ts'
 import { Measures } from '../src/telemetry/measures.ts'
 import type { Telemetry } from '../src/telemetry/telemetry.ts'
-import { openWorld } from '../test/scenarios/world.ts'
 import { type Bench, median, round } from './bench.ts'
 
 const MEMBERS = 500
@@ -24,6 +23,8 @@ ${Array.from({ length: STEPS }, (_, n) => `      - { name: s${n}, worker_id: w1,
 
 /** The drafts of a batch that ran to its end, as the engine committed them. */
 async function runBatch(): Promise<{ readonly drafts: Draft[]; readonly usPerStep: number }> {
+  // Loaded here: it brings the test runner, whose summary would end the output of every other benchmark.
+  const { openWorld } = await import('../test/scenarios/world.ts')
   const world = await openWorld()
   try {
     const drafts: Draft[] = []

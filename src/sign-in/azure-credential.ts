@@ -8,7 +8,7 @@ export interface AzureCredential {
 
 /** `Tokens` renews five minutes before the end, so a token is good for that long at least. */
 const GOOD_FOR_MS = 300_000
-/** The SDKs ask for a new token two minutes before the end, and at once, again and again, for one that ends sooner: 2,000 times a second were seen. */
+/** The SDKs ask for a new token two minutes before the end, and for one that ends sooner at once and without pause. */
 const ASKED_BEFORE_MS = 120_000
 const ASKED_AGAIN_MS = 1_000
 
