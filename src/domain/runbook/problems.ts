@@ -136,8 +136,6 @@ export const PROBLEMS = table({
   NOT_A_BOOLEAN: warning(
     'YAML reads {value} as the text "{value}". Write {meant}, or quote it if you mean text.',
   ),
-  UNKNOWN_FUNCTION: warning('{worker} {has} function "{function}". {hint}'),
-  UNKNOWN_PARAMETER: warning('{function} has no parameter "{name}". {hint}'),
   MISSING_PARAMETER: error('{function} needs the parameter "{name}". Add it to params.'),
   MISSING_PARAMETER_ALLOWED: warning(
     '{function} needs the parameter "{name}". Its jobs will be refused. Add it to params.',

@@ -1,7 +1,7 @@
 // A valid runbook and its possible problems: at least one case per code. «…» marks the offending text: its start is the
 // expected line and column, its content the expected text.
 
-import type { PROBLEMS } from '../../../src/domain/runbook/problems.ts'
+import type { ProblemCode } from '../../../src/domain/runbook/problems.ts'
 import type { FunctionCatalogue } from '../../../src/domain/runbook/read.ts'
 
 export const VALID = `name: wave
@@ -23,7 +23,7 @@ phases:
 `
 
 export interface Case {
-  readonly code: keyof typeof PROBLEMS
+  readonly code: ProblemCode
   /** A piece of VALID and its replacement, or a whole file. */
   readonly edit: readonly [from: string, to: string] | string
   readonly says: RegExp

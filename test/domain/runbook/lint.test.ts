@@ -1,6 +1,7 @@
 // Every migration rule finds its mistake at its place, is silent about the runbook without it, and can be ignored with a reason.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { STANDARD_CATALOGUE } from '../../../src/domain/runbook/catalogues.ts'
 import { LINT_RULES, type LintRuleId } from '../../../src/domain/runbook/lint/lint-rules.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
 
@@ -122,6 +123,28 @@ const MISTAKES: readonly Mistake[] = [
     says: /"stop" does not undo Add-EntraUserLicense. Add a step with Remove-EntraUserLicense,/,
   },
   {
+    id: 'ROLLBACK_DOES_NOT_UNDO',
+    edit: [
+      'SkuId: ENTERPRISEPACK}\n        on_failure: no-licence',
+      'SkuId: SPE_E5}\n        on_failure: «no-licence»',
+    ],
+    says: /does not undo Add-EntraUserLicense. Add a step with Remove-EntraUserLicense for the same SkuId,/,
+  },
+  {
+    id: 'ROLLBACK_DOES_NOT_UNDO',
+    edit: [
+      stepOf(
+        'complete',
+        'Complete-MigrationUser\n        params: {Identity: "{{Upn}}"}\n        on_failure: stop',
+      ),
+      stepOf(
+        'complete',
+        'Complete-MigrationUser\n        params: {Identity: "{{Upn}}"}\n        on_failure: «stop»',
+      ).replace('target', 'source'),
+    ],
+    says: /Add a step with Stop-MigrationUser on worker "source",/,
+  },
+  {
     id: 'POLL_PAST_NEXT_PHASE',
     edit: ['timeout: 6h', 'timeout: «8d»'],
     says: /may last 8d, but phase "aftercare" is due 7d after/,
@@ -164,6 +187,24 @@ const MISTAKES: readonly Mistake[] = [
       ['max_removal_percent: 10', 'removals_after_start: «run»', /Use "hold", the default/],
     ] as const
   ).map(([from, to, says]): Mistake => ({ id: 'SAFEGUARD_OFF', edit: [from, to], says })),
+  {
+    id: 'IRREVERSIBLE_WITHOUT_HOLD',
+    edit: [
+      'phases:\n',
+      'init:\n  - {name: first, worker_id: target, function: «Clear-ExchangePreviousMailbox», params: {Identity: a@b.example}}\nphases:\n',
+    ],
+    says: /cannot be undone.*at least 1h/,
+  },
+  {
+    id: 'UNKNOWN_FUNCTION',
+    edit: ['function: Test-MigrationUser', 'function: «Test-MigrationUsr»'],
+    says: /^No known worker has the function .* Did you mean "Test-MigrationUser"\?$/,
+  },
+  {
+    id: 'UNKNOWN_PARAMETER',
+    edit: ['AttributeName: department,', 'AttributeName: department, «Expcted»: true,'],
+    says: /has no parameter "Expcted"\. Did you mean "Expected"\?$/,
+  },
   {
     id: 'IGNORE_UNUSED',
     edit: [
@@ -219,6 +260,15 @@ describe('migration rules', () => {
     const [{ edit }] = MISTAKES as [Mistake]
     const careless = CAREFUL.replace(edit[0], () => edit[1].replaceAll(/[«»]/g, ''))
     assert.deepEqual(readRunbook(careless, { catalogues: [] }).problems, [])
+    // A rollback may name the object by data that the step does not have, and in other letters.
+    const byData = CAREFUL.replace(
+      'SkuId: ENTERPRISEPACK}\n        on_failure',
+      'SkuId: enterprisepack}\n        on_failure',
+    ).replace(
+      'params: {UserId: "{{Id}}", SkuId: ENTERPRISEPACK}\n',
+      'params: {UserId: "{{Upn}}", SkuId: ENTERPRISEPACK}\n',
+    )
+    assert.deepEqual(lint(byData).problems, [])
   })
 
   for (const [index, mistake] of MISTAKES.entries()) {
@@ -300,6 +350,19 @@ describe('matoolkit-ignore', () => {
     const { problems, ignored } = lint(source)
     assert.deepEqual([problems.length, ignored.length], [1, 1])
     assert.ok(problems[0]!.line > ignored[0]!.line)
+  })
+
+  it('about a function of the site is not unused where an API knows it', () => {
+    const own = CAREFUL.replace(
+      '      - name: wait\n',
+      '      # matoolkit-ignore UNKNOWN_FUNCTION: our own worker has it\n      - name: wait\n',
+    ).replace('Test-MigrationUser', 'Test-Ours')
+    const alone = lint(own)
+    assert.deepEqual([alone.problems, alone.ignored.length], [[], 1])
+    const functions = [{ name: 'Test-Ours', parameters: {} }, ...STANDARD_CATALOGUE]
+    const catalogues = [{ workerId: 'target', functions }]
+    const withApi = readRunbook(own, { catalogues, isLinted: true })
+    assert.deepEqual([withApi.problems, withApi.ignored], [[], []])
   })
 
   it('is text inside a text', () => {

@@ -31,7 +31,7 @@ export const LINT_RULES = table({
       'The rollback "{rollback}" does not undo {function}. Add a step with {undo}, or choose another rollback.',
     why: 'When the step fails after it has changed something, the rollback runs and the change stays. People believe that the person is back in the former state.',
     better:
-      'Add the function that undoes the step; [functions](functions.md) names it for each. Removing the account undoes every change to it. Rollbacks with functions of your own are not judged.',
+      'Add the function that undoes the step, on the same worker and for the same object; [functions](functions.md) names it for each. Removing the account undoes every change to it. Rollbacks with functions of your own are not judged.',
   },
   POLL_PAST_NEXT_PHASE: {
     sentence:
@@ -73,6 +73,17 @@ export const LINT_RULES = table({
     better:
       'Make it the first change of its phase, with an earlier phase that checks everything. Then `matoolkit batch hold` stops it in time.',
   },
+  UNKNOWN_FUNCTION: {
+    sentence: '{worker} {has} function "{function}". {hint}',
+    why: 'A job for a function that its worker lacks is refused, for every member, on the night.',
+    better:
+      'Correct the name, or start a worker that has the function and ask its API: `--api-url`. A comment about a function of your own is never reported as unused, because an API that runs may know it.',
+  },
+  UNKNOWN_PARAMETER: {
+    sentence: '{function} has no parameter "{name}". {hint}',
+    why: 'The worker refuses the job, or does not do what the parameter was meant for.',
+    better: 'Correct the name; [functions](functions.md) lists the parameters of each function.',
+  },
   IGNORE_UNUSED: {
     sentence: 'Nothing here is reported as {id}. Remove the comment.',
     why: 'A comment that ignores nothing hides the next mistake.',
@@ -88,6 +99,9 @@ export const LINT_RULES = table({
 })
 
 export type LintRuleId = keyof typeof LINT_RULES
+
+/** They depend on which workers are known: a comment that ignores one may have nothing to ignore where an API runs. */
+export const isCatalogueRule = (id: LintRuleId): boolean => id.startsWith('UNKNOWN_')
 
 export const isLintRule = (code: string): code is LintRuleId => Object.hasOwn(LINT_RULES, code)
 

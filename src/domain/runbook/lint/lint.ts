@@ -9,6 +9,7 @@ import { DEFAULTS } from '../shape.ts'
 import type { MapNode } from '../tree.ts'
 import { type FunctionFacts, functionFacts } from './function-facts.ts'
 import { ignoreCommentsIn } from './ignore-comments.ts'
+import { isCatalogueRule } from './lint-rules.ts'
 
 /** Enough to look at what failed and to hold. */
 const HOLD_GAP_MINUTES = 60
@@ -51,7 +52,7 @@ export function lintRunbook(
       ({ code, line }) => code === id && line >= firstLine && line <= lastLine,
       reason,
     )
-    if (!isIgnored) findings.add('IGNORE_UNUSED', comment, '', { id })
+    if (!isIgnored && !isCatalogueRule(id)) findings.add('IGNORE_UNUSED', comment, '', { id })
   }
 }
 
@@ -128,27 +129,50 @@ const hasRollback = ({ rollbacks }: Linted, { onFailure }: RunbookStep): boolean
   onFailure !== null && rollbacks.get(onFailure)!.some(({ facts }) => !facts?.isNotice)
 
 function rollbackDoesNotUndo(linted: Linted, findings: Findings): void {
-  for (const { step, facts, outline } of inOrder(linted)) {
+  for (const one of inOrder(linted)) {
+    const { step, facts, outline } = one
     // What a failed creation made has no id that its rollback could use; running it again finds it.
     if (!facts?.isChange || facts.name.startsWith('New-')) continue
     if (facts.undoneBy.size === 0 || !hasRollback(linted, step)) continue
-    const undoes = linted.rollbacks
-      .get(step.onFailure!)!
-      .some(
-        (undo) =>
-          undo.facts === null ||
-          facts.undoneBy.has(undo.step.function.toLowerCase()) ||
-          (undo.facts.isDeletion && undo.step.workerId === step.workerId),
-      )
-    if (undoes) continue
+    const rollback = linted.rollbacks.get(step.onFailure!)!
+    const mayUndoAll = rollback.some(
+      (undo) =>
+        undo.facts === null || (undo.facts.isDeletion && undo.step.workerId === step.workerId),
+    )
+    const lacks = mayUndoAll ? null : lackOf(one, rollback)
+    if (lacks === null) continue
     const at = scalarAt(outline.node, 'on_failure')!
     findings.add('ROLLBACK_DOES_NOT_UNDO', at, `${outline.path}.on_failure`, {
       rollback: step.onFailure!,
       function: facts.name,
-      undo: facts.undoNames.join(' or '),
+      undo: `${facts.undoNames.join(' or ')}${lacks}`,
     })
   }
 }
+
+/** How a step that undoes this one differs from those of the rollback; null if one of them undoes it. */
+function lackOf({ step, facts }: LintedStep, rollback: readonly LintedStep[]): string | null {
+  const undoing = rollback.filter((undo) => facts!.undoneBy.has(undo.step.function.toLowerCase()))
+  if (undoing.length === 0) return ''
+  const here = undoing.filter((undo) => undo.step.workerId === step.workerId)
+  if (here.length === 0) return ` on worker "${step.workerId}"`
+  const others = here.map((undo) => otherObject(step, undo.step))
+  return others.includes(null) ? null : ` for the same ${others[0]!}`
+}
+
+/** The parameter by which the opposite function concerns another object. Values from data are not compared. */
+function otherObject(step: RunbookStep, undo: RunbookStep): string | null {
+  // The same function undoes by setting another value.
+  if (step.function.toLowerCase() === undo.function.toLowerCase()) return null
+  const names = Object.keys(step.params).filter((name) => {
+    const [done, undone] = [fixedText(step.params[name]!), fixedText(paramOf(undo, name))]
+    return done !== null && undone !== null && done !== undone
+  })
+  return names[0] ?? null
+}
+
+const fixedText = (value: Json): string | null =>
+  typeof value === 'string' && !value.includes('{{') ? value.toLowerCase() : null
 
 function pollPastNextPhase({ phases }: Linted, findings: Findings): void {
   for (const [at, phase] of phases.entries()) {
@@ -216,14 +240,18 @@ function safeguardOff({ root }: Linted, findings: Findings): void {
   }
 }
 
-function irreversibleWithoutHold({ phases }: Linted, findings: Findings): void {
+function irreversibleWithoutHold({ init, phases }: Linted, findings: Findings): void {
+  const gap = durationText(HOLD_GAP_MINUTES * 60_000)
+  // Init steps run as soon as the batch is found.
+  for (const one of init)
+    if (one.facts?.isIrreversible)
+      warnAtFunction(findings, 'IRREVERSIBLE_WITHOUT_HOLD', one, { gap })
   for (const [at, { offsetMinutes, steps }] of phases.entries()) {
     const before = phases[at - 1]
     const hasGap = before !== undefined && before.offsetMinutes - offsetMinutes >= HOLD_GAP_MINUTES
     const firstChange = steps.findIndex(({ facts }) => facts === null || facts.isChange)
     for (const [position, one] of steps.entries()) {
       if (!one.facts?.isIrreversible || (hasGap && position <= firstChange)) continue
-      const gap = durationText(HOLD_GAP_MINUTES * 60_000)
       warnAtFunction(findings, 'IRREVERSIBLE_WITHOUT_HOLD', one, { gap })
     }
   }
