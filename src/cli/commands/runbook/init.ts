@@ -1,141 +1,126 @@
-// `matoolkit runbook init`: writes a commented starter runbook and its member file. Both are valid and can be rehearsed as they are.
+// `matoolkit runbook init`: writes a commented starter runbook and its member file, from flags or, without a name on a terminal, from a
+// few questions. Both are valid and can be rehearsed as they are.
+import { messageOf } from '../../../errors.ts'
 import { printable } from '../../../printable.ts'
 import { usageError } from '../../command-context.ts'
 import { requireReplaceable, writeNewFile } from '../../files.ts'
 import type { Io } from '../../terminal/io.ts'
+import { confirm } from '../../terminal/prompt.ts'
+import { readTime } from '../../typed-time.ts'
+import { type Starter, starterMembers, starterRunbook } from './starter.ts'
 
 export interface InitFlags {
-  readonly from: string
-  readonly to: string
+  readonly from?: string
+  readonly to?: string
+  readonly start?: string
+  readonly noticeFrom?: string
   readonly force?: true
+  readonly yes?: true
 }
 
 const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/i
 const DOMAIN = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/i
-/** The first cut-over of the sample people. */
+const ADDRESS = /^[a-z0-9][a-z0-9._+-]*@[a-z0-9-]+(\.[a-z0-9-]+)+$/i
+/** The first cut-over of the sample people, unless told otherwise. */
 const LEAD_DAYS = 30
+const TRIES = 3
 
-export async function initRunbook(name: string, flags: InitFlags, io: Io): Promise<void> {
-  if (!NAME.test(name))
-    throw usageError(
-      `"${name}" is not a valid name. Use at most 63 letters, digits, "-" and "_", starting with a letter or digit.`,
-    )
-  for (const domain of [flags.from, flags.to])
-    if (!DOMAIN.test(domain))
-      throw usageError(`"${domain}" is not a domain. Use one such as contoso.com.`)
-  const [yaml, csv] = [`${name}.runbook.yaml`, `${name}.csv`]
+const DEFAULTS = { from: 'fabrikam.example', to: 'contoso.example' } as const
+
+export async function initRunbook(
+  given: string | undefined,
+  flags: InitFlags,
+  io: Io,
+): Promise<void> {
+  const starter = given === undefined ? await asked(flags, io) : starterOf(given, flags, io)
+  if (starter.from.toLowerCase() === starter.to.toLowerCase())
+    throw usageError(`People would move from "${starter.from}" to itself. Use two domains.`)
+  const [yaml, csv] = [`${starter.name}.runbook.yaml`, `${starter.name}.csv`]
   const mayReplace = flags.force === true
   for (const file of [yaml, csv]) requireReplaceable(file, mayReplace)
-  await writeNewFile(csv, starterMembers(flags, io.now()), mayReplace)
-  await writeNewFile(yaml, starterRunbook(name, flags), mayReplace)
+  const what = `Writes ${yaml} and ${csv}: from ${starter.from} to ${starter.to}, cut-over ${starter.start}.`
+  // Ctrl-C at a question takes its default; here it means no.
+  if (given === undefined) await confirm({ io, flags: { yes: flags.yes } }, { what, members: 0 })
+  await writeNewFile(csv, starterMembers(starter), mayReplace)
+  await writeNewFile(yaml, starterRunbook(starter), mayReplace)
   io.out(`Wrote ${printable(yaml)} and ${printable(csv)}.`)
   io.out(`Next: matoolkit runbook rehearse ${printable(yaml)}`)
 }
 
-function starterMembers({ from, to }: InitFlags, now: Date): string {
-  const day = new Date(+now + LEAD_DAYS * 86_400_000).toISOString().slice(0, 10)
-  const rows = [
-    ['ada.adler', 'Ada Adler', 'Sales'],
-    ['ben.brand', 'Ben Brand', 'Finance'],
-  ].map(([nick, name, department]) =>
-    [`${nick}@${from}`, name, department, nick, `${nick}@${to}`, `${day}T20:00:00Z`].join(','),
+const starterOf = (name: string, flags: InitFlags, io: Io): Starter => ({
+  name: nameOf(name),
+  from: domainOf(flags.from ?? DEFAULTS.from),
+  to: domainOf(flags.to ?? DEFAULTS.to),
+  start: startOf(flags.start, io),
+  noticeFrom: flags.noticeFrom === undefined ? null : addressOf(flags.noticeFrom),
+})
+
+/** Asks for what no flag says. */
+async function asked(flags: InitFlags, io: Io): Promise<Starter> {
+  if (!io.canAsk)
+    throw usageError(
+      'Give the runbook a name: matoolkit runbook init wave. Without one it asks, on a terminal.',
+    )
+  const from = flags.from ?? DEFAULTS.from
+  const to = flags.to ?? DEFAULTS.to
+  const start = startOf(flags.start, io)
+  const ask = <T>(isGiven: boolean, question: string, usual: string, read: (text: string) => T) =>
+    isGiven ? Promise.resolve(read(usual)) : answer(io, question, usual, read)
+  return {
+    name: await answer(io, 'Name of the runbook', 'wave', nameOf),
+    from: await ask(flags.from !== undefined, 'Domain that people leave', from, domainOf),
+    to: await ask(flags.to !== undefined, 'Domain that people move to', to, domainOf),
+    start: await ask(flags.start !== undefined, 'First cut-over', start, (text) =>
+      startOf(text, io),
+    ),
+    noticeFrom: await ask(
+      flags.noticeFrom !== undefined,
+      'Sender of a notice to each person, or "none"',
+      flags.noticeFrom ?? 'none',
+      (text) => (text.toLowerCase() === 'none' ? null : addressOf(text)),
+    ),
+  }
+}
+
+/** An empty line takes the usual answer; a wrong one is asked for again. */
+async function answer<T>(
+  io: Io,
+  question: string,
+  usual: string,
+  read: (text: string) => T,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    const text = await io.ask(`${question} [${usual}]: `)
+    try {
+      return read(text === '' ? usual : text)
+    } catch (error) {
+      if (attempt === TRIES) throw error
+      io.err(printable(messageOf(error)))
+    }
+  }
+}
+
+function nameOf(text: string): string {
+  if (NAME.test(text)) return text
+  throw usageError(
+    `"${text}" is not a valid name. Use at most 63 letters, digits, "-" and "_", starting with a letter or digit.`,
   )
-  const header = 'UserPrincipalName,DisplayName,Department,MailNickname,TargetUpn,CutoverTime'
-  return `${[header, ...rows].join('\n')}\n`
 }
 
-/** `contoso.com` is served by `contoso-worker`. */
-const workerOf = (domain: string): string => `${domain.split('.')[0]!.toLowerCase()}-worker`
-
-function starterRunbook(name: string, { from, to }: InitFlags): string {
-  return `# Moves people from ${from} to ${to}. Check it with "matoolkit runbook validate ${name}.runbook.yaml", rehearse it with
-# "matoolkit runbook rehearse ${name}.runbook.yaml", then publish it. docs/runbook.md explains every key, docs/functions.md every function.
-name: ${name}
-description: Gives people of ${from} accounts in ${to}.
-
-# Who moves, and when: people with the same CutoverTime form a batch. Other sources: postgres, sqlserver, dataverse, databricks.
-data_source:
-  type: csv
-  path: ${name}.csv
-  primary_key: UserPrincipalName
-  batch_time_column: CutoverTime
-  columns: [UserPrincipalName, DisplayName, Department, MailNickname, TargetUpn, CutoverTime]
-
-# Microsoft 365 is sometimes busy for minutes. A failed step is tried again.
-retry:
-  max_retries: 4
-  interval: 1m
-  backoff: exponential
-  max_interval: 10m
-
-${phasesOf(workerOf(to))}
-${undoingOf(workerOf(to))}`
+function domainOf(text: string): string {
+  if (DOMAIN.test(text)) return text
+  throw usageError(`"${text}" is not a domain. Use one such as contoso.com.`)
 }
 
-const phasesOf = (worker: string): string => `phases:
-  # A week before, so that problems show early. The account is disabled until the cut-over.
-  - name: prepare
-    offset: T-7d
-    steps:
-      - name: create-account
-        worker_id: ${worker}
-        function: New-EntraUser
-        params:
-          DisplayName: "{{DisplayName}}"
-          UserPrincipalName: "{{TargetUpn}}"
-          MailNickname: "{{MailNickname}}"
-          AccountEnabled: false
-        # Later steps use the account's id as {{AccountId}}.
-        output_params:
-          AccountId: Id
+function addressOf(text: string): string {
+  if (ADDRESS.test(text)) return text
+  throw usageError(`"${text}" is not a mail address. Use one such as migration@contoso.com.`)
+}
 
-      - name: set-department
-        worker_id: ${worker}
-        function: Set-EntraUserAttribute
-        params:
-          UserId: "{{AccountId}}"
-          AttributeName: department
-          Value: "{{Department}}"
-
-  # The day before: wait until the directory shows everything, and leave a day to hold the batch.
-  - name: verify
-    offset: T-1d
-    steps:
-      - name: check-department
-        worker_id: ${worker}
-        function: Test-EntraAttributeMatch
-        params:
-          UserId: "{{AccountId}}"
-          AttributeName: department
-          ExpectedValue: "{{Department}}"
-        poll:
-          interval: 10m
-          timeout: 12h
-
-  - name: cutover
-    offset: T-0
-    steps:
-      - name: open-account
-        worker_id: ${worker}
-        function: Enable-EntraUser
-        params:
-          UserId: "{{AccountId}}"
-        on_failure: close-again
-`
-
-const undoingOf = (worker: string): string => `# Somebody leaves the wave: nothing is deleted.
-on_member_removed:
-  - name: close-account
-    worker_id: ${worker}
-    function: Disable-EntraUser
-    params:
-      UserId: "{{TargetUpn}}"
-
-rollbacks:
-  close-again:
-    - name: close-account
-      worker_id: ${worker}
-      function: Disable-EntraUser
-      params:
-        UserId: "{{AccountId}}"
-`
+/** As the member file has it: to the second, in UTC. */
+function startOf(text: string | undefined, io: Io): string {
+  const day = new Date(+io.now() + LEAD_DAYS * 86_400_000).toISOString().slice(0, 10)
+  const start = text === undefined ? `${day}T20:00:00Z` : readTime({ io }, text)
+  if (new Date(start) <= io.now()) throw usageError(`"${text}" is over. Use a later cut-over.`)
+  return start.replace(/\.\d+Z$/, 'Z')
+}

@@ -40,12 +40,15 @@ function addFileVerbs(runbook: Command, io: Io): void {
   runbook
     .command('init')
     .description('write a starter runbook and its member file')
-    .argument('<name>', 'name of the runbook and of both files')
-    .option('--from <domain>', 'domain that people leave', 'fabrikam.example')
-    .option('--to <domain>', 'domain that people move to', 'contoso.example')
+    .argument('[name]', 'name of the runbook and of both files')
+    .option('--from <domain>', 'domain that people leave (default: fabrikam.example)')
+    .option('--to <domain>', 'domain that people move to (default: contoso.example)')
+    .option('--start <time>', 'first cut-over (default: in 30 days)')
+    .option('--notice-from <address>', 'sender of a notice the day before')
     .option('--force', 'replace existing files')
+    .option('-y, --yes', 'skip the confirmation')
     .addHelpText('after', INIT_HELP)
-    .action(async (name: string, flags: InitFlags) => {
+    .action(async (name: string | undefined, flags: InitFlags) => {
       const { initRunbook } = await import('./init.ts')
       await initRunbook(name, flags, io)
     })
@@ -190,11 +193,12 @@ Examples:
 
 const INIT_HELP = `
 Writes <name>.runbook.yaml and <name>.csv into this folder. Both are valid, and "runbook rehearse" takes them as they are. Editors know
-files called *.runbook.yaml (docs/runbook.md).
+files called *.runbook.yaml (docs/runbook.md). Without a name it asks on a terminal for what no flag says.
 
 Examples:
   $ matoolkit runbook init wave --from fabrikam.com --to contoso.com
-  $ matoolkit runbook init pilot --force`
+  $ matoolkit runbook init
+  $ matoolkit runbook init pilot --start "2030-03-01 22:00" --notice-from migration@contoso.com --force`
 
 const SCHEMA_HELP = `
 Editors use it through a first line such as

@@ -1,0 +1,133 @@
+// The starter runbook and its people, as text.
+
+export interface Starter {
+  readonly name: string
+  /** Domains. */
+  readonly from: string
+  readonly to: string
+  /** ISO 8601 in UTC. */
+  readonly start: string
+  /** Null: people get no notice. */
+  readonly noticeFrom: string | null
+}
+
+export function starterMembers({ from, to, start }: Starter): string {
+  const rows = [
+    ['ada.adler', 'Ada Adler', 'Sales'],
+    ['ben.brand', 'Ben Brand', 'Finance'],
+  ].map(([nick, name, department]) =>
+    [`${nick}@${from}`, name, department, nick, `${nick}@${to}`, start].join(','),
+  )
+  const header = 'UserPrincipalName,DisplayName,Department,MailNickname,TargetUpn,CutoverTime'
+  return `${[header, ...rows].join('\n')}\n`
+}
+
+/** `contoso.com` is served by `contoso-worker`. */
+const workerOf = (domain: string): string => `${domain.split('.')[0]!.toLowerCase()}-worker`
+
+export function starterRunbook({ name, from, to, noticeFrom }: Starter): string {
+  return `# Moves people from ${from} to ${to}. Check it with "matoolkit runbook validate ${name}.runbook.yaml", rehearse it with
+# "matoolkit runbook rehearse ${name}.runbook.yaml", then publish it. docs/runbook.md explains every key, docs/functions.md every function.
+name: "${name}"
+description: Gives people of ${from} accounts in ${to}.
+
+# Who moves, and when: people with the same CutoverTime form a batch. Other sources: postgres, sqlserver, dataverse, databricks.
+data_source:
+  type: csv
+  path: ${name}.csv
+  primary_key: UserPrincipalName
+  batch_time_column: CutoverTime
+  columns: [UserPrincipalName, DisplayName, Department, MailNickname, TargetUpn, CutoverTime]
+
+# Microsoft 365 is sometimes busy for minutes. A failed step is tried again.
+retry:
+  max_retries: 4
+  interval: 1m
+  backoff: exponential
+  max_interval: 10m
+
+${phasesOf(workerOf(to), noticeFrom === null ? '' : noticeOf(workerOf(to), noticeFrom))}
+${undoingOf(workerOf(to))}`
+}
+
+const phasesOf = (worker: string, notice: string): string => `phases:
+  # A week before, so that problems show early. The account is disabled until the cut-over.
+  - name: prepare
+    offset: T-7d
+    steps:
+      - name: create-account
+        worker_id: ${worker}
+        function: New-EntraUser
+        params:
+          DisplayName: "{{DisplayName}}"
+          UserPrincipalName: "{{TargetUpn}}"
+          MailNickname: "{{MailNickname}}"
+          AccountEnabled: false
+        # Later steps use the account's id as {{AccountId}}.
+        output_params:
+          AccountId: Id
+
+      - name: set-department
+        worker_id: ${worker}
+        function: Set-EntraUserAttribute
+        params:
+          UserId: "{{AccountId}}"
+          AttributeName: department
+          Value: "{{Department}}"
+
+  # The day before: wait until the directory shows everything, and leave a day to hold the batch.
+  - name: verify
+    offset: T-1d
+    steps:
+      - name: check-department
+        worker_id: ${worker}
+        function: Test-EntraAttributeMatch
+        params:
+          UserId: "{{AccountId}}"
+          AttributeName: department
+          ExpectedValue: "{{Department}}"
+        poll:
+          interval: 10m
+          timeout: 12h
+${notice}
+  - name: cutover
+    offset: T-0
+    steps:
+      - name: open-account
+        worker_id: ${worker}
+        function: Enable-EntraUser
+        params:
+          UserId: "{{AccountId}}"
+        on_failure: close-again
+`
+
+const noticeOf = (worker: string, sender: string): string => `
+      - name: tell-the-person
+        worker_id: ${worker}
+        function: Send-Notification
+        params:
+          From: ${sender}
+          To: "{{UserPrincipalName}}"
+          Subject: Your account moves tomorrow
+          Body: "Dear {{DisplayName}}, from {{_batch_start_time}} on, sign in as {{TargetUpn}}."
+        # A mail with an unknown outcome is not sent again.
+        retry:
+          max_retries: 0
+`
+
+const undoingOf = (worker: string): string => `# Somebody leaves the wave: nothing is deleted.
+on_member_removed:
+  - name: close-account
+    worker_id: ${worker}
+    function: Disable-EntraUser
+    params:
+      UserId: "{{TargetUpn}}"
+
+rollbacks:
+  close-again:
+    - name: close-account
+      worker_id: ${worker}
+      function: Disable-EntraUser
+      params:
+        UserId: "{{AccountId}}"
+`
