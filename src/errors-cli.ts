@@ -119,6 +119,12 @@ export const CLI_ERRORS = rows({
     sentence:
       'Cannot send a token to {url}: without https others could read it. Use an https address.',
   },
+  REHEARSAL_BATCH_UNFIT: {
+    http: 400,
+    exit: EXIT.usage,
+    sentence:
+      'Batch {batchId} cannot be rehearsed: {reason}. Rehearse its runbook with a member file: matoolkit runbook rehearse.',
+  },
   REHEARSAL_FAULTS_INVALID: {
     http: 400,
     exit: EXIT.usage,

@@ -77,7 +77,14 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
   batch: {
     about: 'manage batches and their members',
     group: 'daily',
-    load: async () => (await import('../../cli/commands/batch/batch.ts')).addBatchCommands,
+    load: async () => {
+      const { addBatchCommands } = await import('../../cli/commands/batch/batch.ts')
+      const { addRehearseBatchCommand } = await import('./rehearse.ts')
+      return (program, io) => {
+        addBatchCommands(program, io)
+        addRehearseBatchCommand(program, io)
+      }
+    },
   },
   member: {
     about: 'inspect a member',

@@ -1,6 +1,6 @@
 // `matoolkit runbook rehearse`: its name and flags, added to the commands of runbooks. The code is loaded when it runs.
 import { type Command, InvalidArgumentError } from 'commander'
-import { outputOption } from '../../cli/commands/verb.ts'
+import { addVerb, BATCH_ARG, outputOption } from '../../cli/commands/verb.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import type { RehearseFlags } from '../rehearsal/command.ts'
 
@@ -28,6 +28,40 @@ export function addRehearseCommand(program: Command, io: Io): void {
       await runRehearse(file, flags, io)
     })
 }
+
+/** Added to the commands of batches. */
+export function addRehearseBatchCommand(program: Command, io: Io): void {
+  const noun = program.commands.find((one) => one.name() === 'batch')!
+  addVerb(noun, io, {
+    name: 'rehearse',
+    about: 'rehearse what is left of a batch',
+    args: [BATCH_ARG],
+    options: [
+      ['--tenant <json>', 'the tenants before the batch (default: as expected)'],
+      ['--faults <names>', 'what goes wrong: names, or a JSON file'],
+      ['--seed <number>', 'chooses durations and faults (default: 1)'],
+      ['--slots <number>', 'jobs that a worker runs at once (default: 32)'],
+      ['--report <html>', 'also write the report as a page to mail'],
+    ],
+    more: REHEARSE_BATCH_HELP,
+    examples: ['batch rehearse 7', 'batch rehearse 7 --faults throttling --report rehearsal.html'],
+    run: async (context, [id], flags) => {
+      const { runRehearseBatch } = await import('../rehearsal/command.ts')
+      await runRehearseBatch(context, id, {
+        ...(flags as Partial<RehearseFlags>),
+        seed: wholeFlag(flags.seed, SEED_MAX, 1),
+        slots: wholeFlag(flags.slots, SLOTS_MAX, SLOTS),
+      })
+    },
+  })
+}
+
+const wholeFlag = (given: unknown, max: number, usual: number): number =>
+  typeof given === 'string' ? numberUpTo(max)(given) : usual
+
+const REHEARSE_BATCH_HELP = `Its people, where they are now, from now on, on a database in memory and simulated tenants. Nothing live is touched: the API is only
+read. What people have passed is repeated first and not counted; failed and removed people stay out. docs/rehearsal.md explains it.
+Exit code: 0 ready (warnings are allowed), 1 not ready, 2 wrong usage.`
 
 const numberUpTo =
   (max: number) =>

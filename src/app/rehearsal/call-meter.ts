@@ -42,6 +42,11 @@ export class CallMeter {
     this.#closed.set(key, { until: Math.max(until, known.until), ms: known.ms + addedMs, times })
   }
 
+  /** What was counted so far was only preparation. */
+  reset(): void {
+    for (const counted of [this.#operations, this.#seconds, this.#closed]) counted.clear()
+  }
+
   operations(): CallCount[] {
     return [...this.#operations]
       .map(([key, calls]) => {

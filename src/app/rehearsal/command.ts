@@ -1,11 +1,12 @@
 // `matoolkit runbook rehearse`: reads runbook, people and tenants, rehearses, and shows the report. Needs no server and touches none.
+import type { CommandContext } from '../../cli/command-context.ts'
 import { readBytes, requireReplaceable, writeNewFile } from '../../cli/files.ts'
 import { inHome } from '../../cli/home.ts'
 import { readMemberRows } from '../../cli/member-rows.ts'
 import { readRunbookFile } from '../../cli/runbook-file.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import { openShow } from '../../cli/terminal/output.ts'
-import type { OutputFormat } from '../../cli/terminal/show.ts'
+import type { OutputFormat, Show } from '../../cli/terminal/show.ts'
 import { readTime } from '../../cli/typed-time.ts'
 import { openDisposable } from '../../db/disposable-pglite.ts'
 import { EXIT, MatoolkitError, messageOf } from '../../errors.ts'
@@ -13,7 +14,8 @@ import { printable } from '../../printable.ts'
 import { jsonSeed, problemsOf, SeedFault, stateOf } from '../../sandbox/seed.ts'
 import type { Seed } from '../../sandbox/state.ts'
 import { FAULT_NAMES, type FaultScript, faultScriptSchema, namedFaults } from './faults.ts'
-import { rehearse } from './rehearse.ts'
+import { readLiveBatch } from './live-batch.ts'
+import { type RehearsalInput, rehearse } from './rehearse.ts'
 import { rehearsalPage } from './report-html.ts'
 import { showRehearsal } from './report-text.ts'
 
@@ -35,8 +37,32 @@ export async function runRehearse(file: string, flags: RehearseFlags, io: Io): P
   const { yaml, runbook, warnings: lint } = await readRunbookFile(file)
   const members = await readMemberRows(runbook, file, flags.members)
   const startAt = flags.start === undefined ? null : new Date(readTime({ io }, flags.start))
+  await rehearseAndShow({ yaml, runbook, lint, members, startAt }, flags, show, io)
+}
+
+/** `matoolkit batch rehearse`: the people of a running batch, from now on. Reads the API and changes nothing. */
+export async function runRehearseBatch(
+  context: CommandContext,
+  id: string | undefined,
+  flags: ChosenFlags,
+): Promise<void> {
+  const { io, show } = context
+  if (flags.report !== undefined) requireReplaceable(flags.report, true)
+  const live = await readLiveBatch(context, id, io.now())
+  await rehearseAndShow({ ...live, startAt: null }, flags, show, io)
+}
+
+type Prepared = Pick<RehearsalInput, 'yaml' | 'runbook' | 'lint' | 'members' | 'startAt' | 'past'>
+type ChosenFlags = Omit<RehearseFlags, 'members' | 'start' | 'output'>
+
+async function rehearseAndShow(
+  prepared: Prepared,
+  flags: ChosenFlags,
+  show: Show,
+  io: Io,
+): Promise<void> {
   const report = await rehearse({
-    ...{ yaml, runbook, lint, members, startAt },
+    ...prepared,
     tenantSeed: flags.tenant === undefined ? null : await readTenants(flags.tenant),
     faults: flags.faults === undefined ? null : await readFaults(flags.faults),
     now: io.now(),

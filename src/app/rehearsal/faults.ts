@@ -182,6 +182,15 @@ export function namedFaults(text: string): FaultScript | null {
   return read.success ? read.data : null
 }
 
+/** These begin when they are told to. Others change what the rehearsal begins with, and so the past of a running batch. */
+const FROM_NOW_ON: readonly RehearsalFaultName[] = [
+  ...(['throttling', 'worker-crash', 'worker-down', 'source-outage', 'leaver', 'redated'] as const),
+]
+
+/** The first fault that a running batch cannot meet any more. */
+export const faultOfPast = ({ use }: FaultScript): RehearsalFaultName | null =>
+  use.find((name) => !FROM_NOW_ON.includes(name)) ?? null
+
 /** Changes the input. Null, or the phase or worker that does not exist. */
 export function applyFaults(script: FaultScript, input: FaultyInput): string | null {
   if (script.calls) input.calls = script.calls
@@ -243,7 +252,7 @@ function changeRows(
   })
 }
 
-/** When the phases of the first wave are due, in order. */
+/** When the phases of the first wave are due, in order; overdue ones at the start. */
 function phaseTimesOf({ runbook, rows, startAt }: FaultyInput): number[] {
   const { batchTimeColumn, timeZone } = runbook.dataSource
   const times = rows.flatMap((row) => {
@@ -253,7 +262,9 @@ function phaseTimesOf({ runbook, rows, startAt }: FaultyInput): number[] {
   })
   const firstMs = times.reduce((least, one) => Math.min(least, one), Number.POSITIVE_INFINITY)
   const startMs = Number.isFinite(firstMs) ? firstMs : +startAt
-  return phasesInOrder(runbook).map(({ offsetMinutes }) => startMs - offsetMinutes * MINUTE_MS)
+  return phasesInOrder(runbook).map(({ offsetMinutes }) =>
+    Math.max(+startAt, startMs - offsetMinutes * MINUTE_MS),
+  )
 }
 
 /** The column as the file spells it. */

@@ -15,19 +15,28 @@ import {
 } from '../../db/views/rehearsal.ts'
 import { instantOf } from '../../domain/detection/source-time.ts'
 import { FailureGroups } from '../../domain/failures.ts'
+import { foldKey } from '../../domain/member-key.ts'
 import type { Runbook, RunbookStep } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
 import { MatoolkitError } from '../../errors.ts'
+import type { FaultSettings } from '../../sandbox/faults.ts'
 import type { Seed, State } from '../../sandbox/state.ts'
 import { defineFunction, TOUCHES_NOTHING, type WorkerFunction } from '../../worker/catalogue.ts'
 import { STANDARD_FUNCTIONS } from '../../worker/functions/standard.ts'
 import { CallMeter } from './call-meter.ts'
 import { expectedTenants, phasesInOrder } from './expected-tenants.ts'
-import { applyFaults, FAULT_NAMES, type FaultScript, type FaultyInput } from './faults.ts'
+import {
+  applyFaults,
+  FAULT_NAMES,
+  type FaultScript,
+  type FaultyInput,
+  faultOfPast,
+} from './faults.ts'
+import type { RehearsalPast } from './past.ts'
 import { remedyOf } from './remedy.ts'
 import { type FailedGroup, type RehearsalReport, reportOf } from './report.ts'
 import { Restoration } from './restoration.ts'
-import { runRehearsal } from './run.ts'
+import { type RehearsalEvent, runRehearsal } from './run.ts'
 import { RehearsalSystem } from './system.ts'
 import { openRehearsalTenants, type RehearsalTenants } from './tenants.ts'
 
@@ -44,6 +53,8 @@ export interface RehearsalInput {
   readonly now: Date
   readonly seed: number
   readonly slots: number
+  /** Of a running batch: repeated first, and not counted. */
+  readonly past?: RehearsalPast | null
   /** What goes wrong; null: nothing. */
   readonly faults?: FaultScript | null
   /** A throw-away one with the schema. */
@@ -61,15 +72,22 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
   const { runbook, members } = input
   const meter = new CallMeter()
   const custom = customFunctions(runbook)
-  const startedAt = input.startAt ?? usualStart(input)
-  const { rows, slots, calls, timing, events, tenants: seed } = withFaults(input, startedAt)
+  const past = input.past ?? null
+  const beginsAt = input.startAt ?? usualStart(input)
+  // What counts begins now; what a running batch has behind it is repeated first.
+  const startedAt = past === null ? beginsAt : past.at
+  const startAt = past === null || past.at < beginsAt ? startedAt : beginsAt
+  const faulty = withFaults(input, startedAt)
+  const { rows, slots, timing, events, tenants: seed } = faulty
+  const calls = { ...faulty.calls, seed: `${input.seed} ${faulty.calls.seed ?? ''}` }
   let tenants: RehearsalTenants | undefined
   const system = await RehearsalSystem.open({
     yaml: input.yaml,
     runbook,
     columns: members.columns,
     rows,
-    startAt: startedAt,
+    startAt,
+    past,
     slots,
     functions: [...STANDARD_FUNCTIONS, ...custom],
     openDatabase: input.openDatabase,
@@ -82,7 +100,7 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
         webhookHosts: webhookHostsIn(runbook),
         meter,
         timing,
-        faults: { ...calls, seed: `${input.seed} ${calls.seed ?? ''}` },
+        faults: past === null ? calls : {},
       })
       return tenants.byWorker
     },
@@ -92,29 +110,23 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
     const restoration = new Restoration()
     const hasRollbacks = runbook.rollbacks.size > 0
     const outcome = await runRehearsal(system, {
-      events,
+      events: past === null ? events : [beginOf(past, meter, tenants!, calls), ...events],
       ...(input.signal && { signal: input.signal }),
       ...(input.onProgress && { onProgress: input.onProgress }),
       beforePhase: (now) => {
         if (hasRollbacks) restoration.keep(tenants!.state(), now)
       },
     })
-    const { db } = system
-    const rolledBack = await listRolledBackMembers(db)
+    const rolledBack = await listRolledBackMembers(system.db)
     return reportOf({
       ...outcome,
+      ...(await factsIn(system, runbook, past)),
       ...{ runbook, lint: input.lint, seed: input.seed, slots, startedAt },
       rows: rows.length,
       faults: input.faults?.use ?? [],
-      batches: await listRehearsedBatches(db),
-      phases: await listRehearsedPhases(db),
-      steps: await listRehearsedSteps(db),
-      failures: await failuresIn(system, runbook),
-      repeated: await countLostAttempts(db),
       rolledBack: rolledBack.length,
       failedUndos: rolledBack.filter(({ hasFailedUndo }) => hasFailedUndo).length,
       notRestored: restoration.compare(rolledBack, tenants!.state()),
-      sourceTrouble: [...(await listSourceTrouble(db)), ...tickFaults(system)],
       services: meter.services(),
       operations: meter.operations(),
       tenants: tenantsIn(before),
@@ -125,8 +137,37 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
   }
 }
 
+/** What the database says. */
+async function factsIn(system: RehearsalSystem, runbook: Runbook, past: RehearsalPast | null) {
+  const { db } = system
+  const phases = await listRehearsedPhases(db)
+  return {
+    batches: await listRehearsedBatches(db),
+    phases: phases.filter(({ name }) => !past?.endedPhases.has(foldKey(name))),
+    steps: await listRehearsedSteps(db),
+    ...(await failuresIn(system, runbook, past)),
+    repeated: await countLostAttempts(db),
+    sourceTrouble: [...(await listSourceTrouble(db)), ...tickFaults(system)],
+  }
+}
+
+/** From here on calls count, and faults happen. */
+const beginOf = (
+  { at }: RehearsalPast,
+  meter: CallMeter,
+  tenants: RehearsalTenants,
+  calls: FaultSettings,
+): RehearsalEvent => ({
+  at,
+  what: null,
+  run: () => {
+    meter.reset()
+    tenants.setFaults(calls)
+  },
+})
+
 function withFaults(input: RehearsalInput, startAt: Date): FaultyInput {
-  const { runbook, members, tenantSeed, slots, faults } = input
+  const { runbook, members, tenantSeed, slots, faults, past } = input
   const faulty: FaultyInput = {
     ...{ runbook, startAt, slots },
     rows: [...members.rows],
@@ -135,9 +176,11 @@ function withFaults(input: RehearsalInput, startAt: Date): FaultyInput {
     calls: {},
     events: [],
   }
+  const late = faults && past ? faultOfPast(faults) : null
   const missing = faults ? applyFaults(faults, faulty) : null
-  if (missing === null) return faulty
-  const reason = `the runbook has no ${missing}`
+  if (late === null && missing === null) return faulty
+  const reason =
+    late === null ? `the runbook has no ${missing}` : `"${late}" would change what has been done`
   throw new MatoolkitError('REHEARSAL_FAULTS_INVALID', { reason, known: FAULT_NAMES })
 }
 
@@ -199,12 +242,20 @@ function customFunctions(runbook: Runbook): WorkerFunction[] {
   })
 }
 
-async function failuresIn({ db }: RehearsalSystem, runbook: Runbook): Promise<FailedGroup[]> {
+async function failuresIn(
+  { db }: RehearsalSystem,
+  runbook: Runbook,
+  past: RehearsalPast | null,
+): Promise<{ failures: FailedGroup[]; unrepeated: number }> {
   const groups = new FailureGroups()
+  const unrepeated = new Set<number | null>()
   for (const { id: batchId } of await listRehearsedBatches(db)) {
     for (let after = 0; ; ) {
       const page = await listFailures(db, batchId, after, FAILURES_PER_PAGE)
-      for (const failure of page) groups.add(failure)
+      for (const failure of page) {
+        groups.add(failure)
+        if (past !== null && failure.at < past.at) unrepeated.add(failure.memberId)
+      }
       if (page.length < FAILURES_PER_PAGE) break
       after = page.at(-1)!.stepId
     }
@@ -212,7 +263,7 @@ async function failuresIn({ db }: RehearsalSystem, runbook: Runbook): Promise<Fa
   const largest = groups.largest(GROUPS_SHOWN)
   const names = await listRehearsedNames(db, [...new Set(largest.flatMap((one) => one.memberIds))])
   const keys = new Map(names.map(({ memberId, memberKey }) => [memberId, memberKey]))
-  return largest.map((group) => ({
+  const failures = largest.map((group) => ({
     kind: group.kind,
     phase: group.phaseName,
     step: group.stepName,
@@ -221,6 +272,7 @@ async function failuresIn({ db }: RehearsalSystem, runbook: Runbook): Promise<Fa
     remedy: remedyOf(runbook, group),
     people: group.memberIds.flatMap((id) => keys.get(id) ?? []),
   }))
+  return { failures, unrepeated: unrepeated.size }
 }
 
 function tickFaults({ ticks, errors }: RehearsalSystem) {
@@ -242,7 +294,7 @@ const tenantsIn = ({ tenants }: State) =>
   }))
 
 function assumptionsOf(
-  { tenantSeed }: RehearsalInput,
+  { tenantSeed, past }: RehearsalInput,
   custom: readonly WorkerFunction[],
 ): string[] {
   return [
@@ -251,6 +303,8 @@ function assumptionsOf(
           'The tenants have what the runbook expects to find. Use --tenant to rehearse with your own.',
         ]
       : []),
+    ...(past ? ['Passed steps were repeated on the simulated tenants, and are not counted.'] : []),
+    ...(past?.isHeld ? ['The batch is on hold. It is taken to resume now.'] : []),
     ...custom.map(
       ({ name }) => `${name} is not a standard function. It is taken to succeed at once.`,
     ),

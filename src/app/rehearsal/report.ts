@@ -42,6 +42,8 @@ export interface RehearsalFacts {
   readonly phases: readonly RehearsedPhase[]
   readonly steps: readonly RehearsedStep[]
   readonly failures: readonly FailedGroup[]
+  /** People who failed while their past was repeated. */
+  readonly unrepeated: number
   readonly rolledBack: number
   readonly notRestored: readonly NotRestored[]
   readonly failedUndos: number
@@ -253,6 +255,11 @@ function reasonsOf(
     ...(facts.rows === 0 ? ['The member file has no people.'] : []),
     ...(members.failed > 0
       ? [`${members.failed} of ${countText(members.total, 'member')} would have failed.`]
+      : []),
+    ...(facts.unrepeated > 0
+      ? [
+          `${countText(facts.unrepeated, 'member')} could not be brought to where they are now: a step that they have passed fails on the simulated tenants.`,
+        ]
       : []),
     ...(unfinished > 0
       ? [`${unfinished} of ${countText(members.total, 'member')} would not have got through.`]

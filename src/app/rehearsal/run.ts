@@ -7,6 +7,8 @@ import type { RehearsalSystem } from './system.ts'
 const STEP_MS = 2_000
 /** A job without a worker is looked at again after so long: its lease or its deadline ends. */
 const LOOK_AGAIN_MS = 30_000
+/** Nothing is lost in the past of a running batch. */
+const LOOK_AGAIN_IN_PAST_MS = 3_600_000
 /** Leases are renewed at least so often while jobs run. */
 const BUSY_MAX_MS = 20_000
 const DAY_MS = 86_400_000
@@ -18,7 +20,8 @@ const TICKS_AFTER_CHANGE = 4
 /** Something that happens at a time, such as a fault. */
 export interface RehearsalEvent {
   readonly at: Date
-  readonly what: string
+  /** Null: not for the report. */
+  readonly what: string | null
   run(system: RehearsalSystem): Promise<void> | void
   /** The source may have changed: it is queried now, and again until nothing follows. */
   readonly changesSource?: boolean
@@ -80,7 +83,8 @@ async function momentAfter(
   const wakeAt = clock.nextWakeAt()
   if (wakeAt !== null) return Math.max(nowMs + STEP_MS, Math.min(+wakeAt, dueMs))
   const isWaiting = unsent > 0 || (await system.hasMessages())
-  const moment = isWaiting ? Math.min(dueMs, nowMs + LOOK_AGAIN_MS) : dueMs
+  const lookAgainMs = system.isInPast ? LOOK_AGAIN_IN_PAST_MS : LOOK_AGAIN_MS
+  const moment = isWaiting ? Math.min(dueMs, nowMs + lookAgainMs) : dueMs
   return Number.isFinite(moment) ? Math.max(nowMs + 1, moment) : null
 }
 
@@ -111,7 +115,7 @@ class Story {
     while (this.#toCome[0] && this.#toCome[0].at <= clock.now()) {
       const { run, what, changesSource, at } = this.#toCome.shift()!
       await run(this.#system)
-      this.happened.push({ at: at.toISOString(), what })
+      if (what !== null) this.happened.push({ at: at.toISOString(), what })
       if (!changesSource) continue
       this.#ticksLeft = TICKS_AFTER_CHANGE
       this.#nextTickMs = +clock.now()

@@ -6,6 +6,7 @@ import { type Bus, ORCHESTRATOR_EVENTS, WORKER_RESULTS } from '../../bus/bus.ts'
 import { type VirtualClock, virtualClock } from '../../clock.ts'
 import type { Db } from '../../db/db.ts'
 import { vacuumEmbedded } from '../../db/vacuum.ts'
+import { setNextBatchId } from '../../db/views/rehearsal.ts'
 import type { TickReport } from '../../domain/detection/tick-report.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 import { setAutomation } from '../../engine/automation.ts'
@@ -22,6 +23,7 @@ import type { Tenant } from '../../worker/m365/api.ts'
 import { Worker } from '../../worker/worker.ts'
 import { openTransport } from '../transports.ts'
 import type { RehearsalRow } from './expected-tenants.ts'
+import { busWithPast, type RehearsalPast } from './past.ts'
 
 const ACTOR = 'rehearsal'
 const CHUNK = 500
@@ -41,6 +43,8 @@ export interface SystemOptions {
   readonly functions: readonly WorkerFunction[]
   /** A throw-away one with the schema. */
   readonly openDatabase: () => Promise<Db>
+  /** Of a running batch; null for one that has not begun. */
+  readonly past: RehearsalPast | null
   /** Opened once the clock exists. */
   readonly tenants: (clock: VirtualClock) => ReadonlyMap<string, Tenant>
 }
@@ -73,6 +77,7 @@ export class RehearsalSystem {
     this.db = db
     this.clock = clock
     this.#bus = bus
+    const limits = limitsOf(options, clock)
     this.engine = {
       db,
       bus,
@@ -80,8 +85,12 @@ export class RehearsalSystem {
       runbooks: new RunbookCache(),
       // No jitter: two runs are alike.
       random: () => 0.5,
-      pace: new WorkerPace(WORKER_LIMIT),
-      queueLimitSec: QUEUE_LIMIT_SEC,
+      get pace() {
+        return limits().pace
+      },
+      get queueLimitSec() {
+        return limits().queueLimitSec
+      },
       seen: { event: null },
     }
     this.#tenants = options.tenants(clock)
@@ -106,7 +115,8 @@ export class RehearsalSystem {
   }
 
   async #begin(): Promise<void> {
-    const { yaml, runbook } = this.#options
+    const { yaml, runbook, past } = this.#options
+    if (past !== null) await setNextBatchId(this.db, past.batchId)
     await publishRunbook(this.engine, { yaml, publishedBy: ACTOR })
     const automation = { runbookName: runbook.name, isEnabled: true, actor: ACTOR }
     await setAutomation(this.engine, automation)
@@ -119,7 +129,7 @@ export class RehearsalSystem {
     const worker = new Worker({
       workerId,
       version: manifest.version,
-      bus: busWhileAlive(this.#bus, alive.signal),
+      bus: busWhileAlive(this.#busOfWorkers(), alive.signal),
       clock: this.clock,
       tenant,
       functions: this.#options.functions,
@@ -133,6 +143,17 @@ export class RehearsalSystem {
     this.#workers.set(workerId, worker)
     this.#lives.set(workerId, alive)
     await worker.sendHello(this.clock.now())
+  }
+
+  #busOfWorkers(): Bus {
+    const { past } = this.#options
+    return past === null ? this.#bus : busWithPast(this.#bus, this.db, this.clock, past)
+  }
+
+  /** Jobs wait for the end of the past, which comes by itself. */
+  get isInPast(): boolean {
+    const { past } = this.#options
+    return past !== null && this.clock.now() < past.at
   }
 
   /** It dies without a word: its jobs are neither ended nor given back. */
@@ -258,6 +279,21 @@ export class RehearsalSystem {
     await this.#bus.close()
     await this.db.close()
   }
+}
+
+/** In the past every job is sent and none expires: those of the steps to come wait for its end. */
+function limitsOf(
+  { past, rows, startAt }: SystemOptions,
+  clock: VirtualClock,
+): () => Pick<Engine, 'pace' | 'queueLimitSec'> {
+  const usual = { pace: new WorkerPace(WORKER_LIMIT), queueLimitSec: QUEUE_LIMIT_SEC }
+  if (past === null) return () => usual
+  const aheadMs = +past.at - +startAt + WORKER_LIMIT
+  const inPast = {
+    pace: new WorkerPace(WORKER_LIMIT + rows.length, { aheadMs: aheadMs * WORKER_LIMIT }),
+    queueLimitSec: QUEUE_LIMIT_SEC + aheadMs / 1_000,
+  }
+  return () => (clock.now() < past.at ? inPast : usual)
 }
 
 /** Nothing that a dead worker does reaches the bus. */

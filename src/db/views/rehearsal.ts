@@ -148,6 +148,29 @@ export const listRehearsedNames = (
     [[...memberIds]],
   )
 
+export interface PlacedStep {
+  readonly stepId: number
+  /** Null for init steps. */
+  readonly memberKey: string | null
+  readonly phaseName: string | null
+  readonly stepName: string
+}
+
+export const listStepPlaces = (db: Queryable, stepIds: readonly number[]): Promise<PlacedStep[]> =>
+  db.query<PlacedStep>(
+    `select s.id as "stepId", m.member_key as "memberKey", p.phase_name as "phaseName", s.step_name as "stepName"
+       from step_executions s
+       left join batch_members m on m.id = s.batch_member_id
+       left join phase_executions p on p.id = s.phase_execution_id
+      where s.id = any($1::bigint[]) and s.kind in ('init', 'phase')`,
+    [[...stepIds]],
+  )
+
+/** The next batch gets this id, so that the report names the one that people know. */
+export async function setNextBatchId(db: Queryable, batchId: number): Promise<void> {
+  await db.query(`select setval(pg_get_serial_sequence('batches', 'id'), $1, false)`, [batchId])
+}
+
 export interface SourceTrouble {
   readonly what: 'row' | 'review' | 'query'
   readonly kind: string
