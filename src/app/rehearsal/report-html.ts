@@ -4,7 +4,7 @@ import { type Html, html, htmlText } from '../../cli/commands/batch/report-marku
 import { countText } from '../../domain/count-text.ts'
 import { durationText } from '../../domain/duration.ts'
 import { fullTimeText } from '../../domain/zoned-time.ts'
-import type { RehearsalReport, TimelinePhase, Verdict } from './report.ts'
+import { type RehearsalReport, resultText, type TimelinePhase, type Verdict } from './report.ts'
 
 const MOODS: Readonly<Record<Verdict, string>> = {
   ready: 'good',
@@ -47,7 +47,7 @@ ${listOf(
 ${timelineOf(report.timeline, zone)}
 ${failuresOf(report)}
 ${rollbacksOf(report)}
-${callsOf(report)}
+${callsOf(report, zone)}
 ${tableOf(
   'Steps that never ran',
   ['Where', 'Step'],
@@ -112,7 +112,7 @@ function timelineOf(timeline: readonly TimelinePhase[], zone: string): Html {
     one.members,
     one.failed,
     ...[one.p50Sec, one.p95Sec, one.worstSec, one.gapSec, one.tenTimesSec].map(timeText),
-    one.isLate ? 'overran' : 'in time',
+    resultText(one),
   ])
   const header = ['Batch', 'Phase', 'Due', 'Members', 'Failed', 'Half within', '95 of 100 within']
   const more = ['Slowest', 'Until the next phase', 'Slowest with 10× members', 'Result']
@@ -182,7 +182,7 @@ function rollbacksOf({ rollbacks: { ran, notRestored } }: RehearsalReport): Html
   return html`<section><h2>Rollbacks</h2><p>${text}</p></section>${tableOf('Rollbacks that did not restore the tenant', header, rows)}`
 }
 
-function callsOf({ calls: { services, operations } }: RehearsalReport): Html {
+function callsOf({ calls: { services, operations } }: RehearsalReport, zone: string): Html {
   const most = Math.max(1, ...operations.map(({ calls }) => calls))
   const shown = operations.slice(0, OPERATIONS_SHOWN)
   const width = (calls: number) => Math.max(2, Math.round((calls / most) * (CHART_PX - 400)))
@@ -190,7 +190,7 @@ function callsOf({ calls: { services, operations } }: RehearsalReport): Html {
     shown.length === 0
       ? html``
       : html`<figure><figcaption>The most frequent calls.</figcaption>
-<svg role="img" aria-label="The most frequent calls and how often they were made." viewBox="0 0 ${CHART_PX} ${shown.length * BAR_PX + 4}" width="${CHART_PX}">
+<svg role="img" aria-label="The most frequent calls and how often they were made. The table below has the figures." viewBox="0 0 ${CHART_PX} ${shown.length * BAR_PX + 4}" width="${CHART_PX}">
 ${shown.map(({ operation, calls }, at) => {
   const y = at * BAR_PX + 4
   return html`<text x="0" y="${y + 14}">${operation.slice(0, 44)}</text><rect class="half" x="330" y="${y}" width="${width(calls)}" height="18"/><text x="${336 + width(calls)}" y="${y + 14}">${calls}</text>`
@@ -198,15 +198,20 @@ ${shown.map(({ operation, calls }, at) => {
 </svg></figure>`
   return html`${tableOf(
     'Calls to Microsoft 365',
-    ['API', 'Calls', 'Most in a second', 'Times throttled', 'Time throttled'],
+    ['API', 'Calls', 'Most in a second', 'At', 'Times throttled', 'Time throttled'],
     services.map((one) => [
       one.service,
       one.calls,
       one.peakPerSec,
+      one.peakAt === null ? '–' : fullTimeText(new Date(one.peakAt), zone),
       one.throttled,
       timeText(one.throttledSec),
     ]),
-  )}${chart}`
+  )}${chart}${tableOf(
+    'The most frequent calls',
+    ['API', 'Call', 'Calls'],
+    shown.map(({ service, operation, calls }) => [service, operation, calls]),
+  )}`
 }
 
 function tenantsOf({ tenants, assumptions }: RehearsalReport): Html {

@@ -1,12 +1,12 @@
 // The report of a rehearsal on a terminal: the verdict first, then its reasons, then tables.
-import type { Io, Style } from '../../cli/terminal/io.ts'
+import { type Io, inViewersZone, type Style } from '../../cli/terminal/io.ts'
 import type { Column, Row, Show } from '../../cli/terminal/show.ts'
 import { countText } from '../../domain/count-text.ts'
 import { durationText } from '../../domain/duration.ts'
 import type { Json } from '../../domain/json.ts'
 import { outcomeText } from '../../domain/outcome.ts'
 import { printable } from '../../printable.ts'
-import type { RehearsalReport, TimelinePhase, Verdict } from './report.ts'
+import { type RehearsalReport, resultText, type TimelinePhase, type Verdict } from './report.ts'
 
 const STYLES: Readonly<Record<Verdict, Style>> = {
   ready: 'green',
@@ -24,6 +24,7 @@ const TIMELINE: readonly Column[] = [
   ['P95', seconds('p95Sec')],
   ['WORST', seconds('worstSec')],
   ['GAP', seconds('gapSec')],
+  ['RESULT', (row) => resultText(row as unknown as TimelinePhase)],
   ['10× MEMBERS', seconds('tenTimesSec'), 'spare'],
 ]
 
@@ -31,6 +32,7 @@ const SERVICES: readonly Column[] = [
   ['API', 'service', 'whole'],
   ['CALLS', 'calls'],
   ['PEAK A SECOND', 'peakPerSec'],
+  ['PEAK AT', 'peakAt', 'spare'],
   ['THROTTLED', 'throttled'],
   ['TIME THROTTLED', seconds('throttledSec')],
 ]
@@ -84,14 +86,14 @@ function sayVerdict(report: RehearsalReport, io: Io): void {
   const faults = report.faults.length > 0 ? ` with the faults ${report.faults.join(', ')}` : ''
   io.out(`${io.paint('bold', printable(runbook))}: ${io.paint(style, verdict)}${faults}`)
   const days = durationText(Date.parse(endedAt) - Date.parse(startedAt))
-  io.out(
-    `${countText(members.total, 'member')} in ${countText(report.batches.length, 'batch', 'batches')}: ${outcomeText(members)}. ${days} from ${startedAt}, seed ${seed}.`,
-  )
+  const people = `${countText(members.total, 'member')} in ${countText(report.batches.length, 'batch', 'batches')}`
+  const line = `${people}: ${outcomeText(members)}. ${days} from ${startedAt}, seed ${seed}.`
+  io.out(inViewersZone(io, line))
   for (const reason of reasons) io.out(`  ${io.paint('red', '✗')} ${printable(reason)}`)
   for (const warning of warnings) io.out(`  ${io.paint('yellow', '!')} ${printable(warning)}`)
   if (events.length === 0) return
   io.out(`\n${io.paint('bold', 'Faults')}`)
-  for (const { at, what } of events) io.out(`  ${at} ${printable(what)}`)
+  for (const { at, what } of events) io.out(inViewersZone(io, `  ${at} ${printable(what)}`))
 }
 
 function sayFailures({ failures }: RehearsalReport, io: Io): void {

@@ -201,6 +201,13 @@ function timelineOf(facts: RehearsalFacts): TimelinePhase[] {
   })
 }
 
+/** How the phase went, in a word or two. */
+export function resultText({ status, isLate, worstSec }: TimelinePhase): string {
+  if (isLate) return 'overran'
+  if (status === 'skipped') return 'skipped'
+  return worstSec === null ? 'nobody ran it' : 'in time'
+}
+
 /** More members need more time in the slots of the busiest worker; waiting for polls and replication takes no longer. */
 function tenTimesOf({ name, worstSec }: RehearsedPhase, { steps, slots, phases }: RehearsalFacts) {
   if (worstSec === null) return null
@@ -221,7 +228,9 @@ interface UnrunStep {
 /** Steps of the runbook that no member was sent to. */
 function neverRanIn({ runbook, steps }: RehearsalFacts): UnrunStep[] {
   const ran = new Set(
-    steps.filter((one) => one.ran > 0).map((one) => keyOf(one.kind, one.phaseName, one.stepName)),
+    steps
+      .filter((one) => one.ran > 0)
+      .map((one) => keyOf(one.kind, placeOf(one, runbook), one.stepName)),
   )
   const unrun = (kind: string, phase: string | null, where: string, names: readonly string[]) =>
     names
@@ -235,9 +244,19 @@ function neverRanIn({ runbook, steps }: RehearsalFacts): UnrunStep[] {
     ),
     ...unrun('removal', null, 'removal', namesOf(runbook.onMemberRemoved)),
     ...[...runbook.rollbacks].flatMap(([name, list]) =>
-      unrun('rollback', null, `rollback ${name}`, namesOf(list)),
+      unrun('rollback', name, `rollback ${name}`, namesOf(list)),
     ),
   ]
+}
+
+/** The phase of a step; of a rollback step, the rollback that the step before it names: two may have steps of one name. */
+function placeOf(
+  { kind, phaseName, originStep }: RehearsedStep,
+  { init, phases }: Runbook,
+): string | null {
+  if (kind !== 'rollback') return kind === 'phase' ? phaseName : null
+  const steps = phases.find(({ name }) => name === phaseName)?.steps ?? init
+  return steps.find(({ name }) => name === originStep)?.onFailure ?? null
 }
 
 const keyOf = (kind: string, phase: string | null, step: string): string =>

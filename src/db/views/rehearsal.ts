@@ -78,8 +78,11 @@ export const listRehearsedPhases = (db: Queryable): Promise<RehearsedPhase[]> =>
 
 export interface RehearsedStep {
   readonly kind: 'init' | 'phase' | 'rollback' | 'removal'
+  /** Of a rollback step: the phase of the step that it undoes. */
   readonly phaseName: string | null
   readonly stepName: string
+  /** The step that a rollback step undoes. */
+  readonly originStep: string | null
   readonly workerId: string
   /** Were sent at least once. */
   readonly ran: number
@@ -99,15 +102,16 @@ export const listRehearsedSteps = (db: Queryable): Promise<RehearsedStep[]> =>
           polled as (select step_id, sum(polls)::int as polls from ${POLLS_OF_ATTEMPTS} as p group by 1),
           work as (select r.step_id, r.attempts + coalesce(p.polls, 0) as attempts, r.sec
                      from recorded r left join polled p on p.step_id = r.step_id)
-     select s.kind, p.phase_name as "phaseName", s.step_name as "stepName", s.worker_id as "workerId",
+     select s.kind, p.phase_name as "phaseName", s.step_name as "stepName", o.step_name as "originStep", s.worker_id as "workerId",
             count(*) filter (where s.dispatched_at is not null)::int as ran,
             count(*) filter (where s.status in ${PASSED_STEPS})::int as passed,
             count(*) filter (where s.status in ${FAILED_STEPS})::int as failed,
             coalesce(sum(w.attempts), 0)::int as attempts, coalesce(sum(w.sec), 0)::float8 as "workSec"
        from step_executions s
-       left join phase_executions p on p.id = s.phase_execution_id
+       left join step_executions o on o.id = s.origin_step_id
+       left join phase_executions p on p.id = coalesce(s.phase_execution_id, o.phase_execution_id)
        left join work w on w.step_id = s.id
-      group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
+      group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5`,
   )
 
 export interface RolledBackMember {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { remedyOf } from '../../../src/app/rehearsal/remedy.ts'
 import type { RehearsalReport } from '../../../src/app/rehearsal/report.ts'
+import { resultText } from '../../../src/app/rehearsal/report.ts'
 import { rehearsalPage } from '../../../src/app/rehearsal/report-html.ts'
 import { showRehearsal } from '../../../src/app/rehearsal/report-text.ts'
 import { openShow } from '../../../src/cli/terminal/output.ts'
@@ -113,6 +114,12 @@ describe('a rehearsal', () => {
     const io = recordingIo()
     await showRehearsal(report, openShow('table', io), io)
     assert.match(io.outText(), /: not ready\n2 members in 1 batch: 2 stopped\. /)
+    // The phases did not begin: they are not "in time".
+    assert.deepEqual(
+      report.timeline.map((phase) => resultText(phase)),
+      report.timeline.map(() => 'nobody ran it'),
+    )
+    assert.doesNotMatch(io.outText() + page, /in time/)
     assert.doesNotMatch(io.outText(), /migrated/)
   })
 
@@ -236,11 +243,23 @@ rollbacks:
     })
   })
 
+  it('that never ran are listed, although another one has a step of that name', async () => {
+    const undo = `Remove-EntraGroupMember\n      params: {GroupId: ${NEWCOMERS}, UserId: "{{Upn}}"}`
+    const other = `  other:\n    - name: undo\n      worker_id: contoso-worker\n      function: ${undo}\n`
+    const two = `${yaml(undo).replace('on_failure: take-back', 'on_failure: other')}${other}`
+    const report = await rehearseText(two, csv, { tenantSeed })
+    assert.equal(report.rollbacks.ran, 1)
+    assert.deepEqual(report.neverRan, [{ where: 'rollback other', step: 'undo' }])
+    const timeline = report.timeline.map((phase) => [phase.phase, resultText(phase)])
+    assert.deepEqual(timeline, [['prepare', 'in time']])
+  })
+
   it('that undo everything are not reported', async () => {
     const undo = `Remove-EntraGroupMember\n      params: {GroupId: ${NEWCOMERS}, UserId: "{{Upn}}"}`
     const report = await rehearseText(yaml(undo), csv, { tenantSeed })
     assert.equal(report.members.failed, 1)
     assert.deepEqual(report.rollbacks, { ran: 1, failed: 0, notRestored: [] })
+    assert.deepEqual(report.neverRan, [])
     assert.doesNotMatch(report.reasons.join('\n'), /rollback/)
   })
 })
