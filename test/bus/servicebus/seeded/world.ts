@@ -130,7 +130,7 @@ async function makeOrchestrator(world: SeededWorld): Promise<Orchestrator> {
 
 export class Died extends Error {}
 
-const EXPECTED = ['BUS_UNREACHABLE', 'REFUSED', 'BATCH_EXISTS']
+const EXPECTED = ['BUS_UNREACHABLE', 'BUS_REFUSED', 'REFUSED', 'BATCH_EXISTS']
 
 /** Any other error is a finding. */
 export function expectTransient(world: SeededWorld, error: unknown): void {
