@@ -1,6 +1,7 @@
 // The past of a running batch. The rehearsal repeats it on its own tenants: steps that somebody has passed run at their dates, and all others
 // wait in the queue until now. Accounts, moves and outputs are then there as they are in the live tenants.
-import type { Bus, ReceivedMessage } from '../../bus/bus.ts'
+import { type Bus, type ReceivedMessage, TIME_TO_LIVE_MAX_MS } from '../../bus/bus.ts'
+import { keepJobsUntil } from '../../bus/rehearsed-jobs.ts'
 import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/db.ts'
 import { listStepPlaces } from '../../db/views/rehearsal.ts'
@@ -34,7 +35,10 @@ export const busWithPast = (bus: Bus, db: Db, clock: Clock, past: RehearsalPast)
       const places = await listStepPlaces(db, ids)
       const passed = new Set(places.filter(past.isPassed).map(({ stepId }) => stepId))
       const waiting = received.filter((_, at) => !passed.has(ids[at]!))
-      if (waiting.length > 0) await bus.abandon(waiting, waitMs)
+      if (waiting.length > 0) {
+        await bus.abandon(waiting, waitMs)
+        await keepJobsUntil(db, new Date(+past.at + TIME_TO_LIVE_MAX_MS))
+      }
       // Others may wait behind them.
       if (waiting.length < received.length) return received.filter((_, at) => passed.has(ids[at]!))
     }

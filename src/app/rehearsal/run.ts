@@ -8,7 +8,7 @@ const STEP_MS = 2_000
 /** A job without a worker is looked at again after so long: its lease or its deadline ends. */
 const LOOK_AGAIN_MS = 30_000
 /** Nothing is lost in the past of a running batch. */
-const LOOK_AGAIN_IN_PAST_MS = 3_600_000
+const LOOK_AGAIN_IN_PAST_MS = 86_400_000
 /** Leases are renewed at least so often while jobs run. */
 const BUSY_MAX_MS = 20_000
 const DAY_MS = 86_400_000
@@ -60,7 +60,7 @@ export async function runRehearsal(
     onProgress?.(clock.now())
     await story.runDue()
     await system.settle()
-    const next = await findNextMoment(system.db)
+    const next = await findNextMoment(system.db, system.isInPast)
     if (next.openBatches === 0 && story.isOver) return ended(null)
     const dueMs = Math.min(story.nextMs, next.at === null ? Number.POSITIVE_INFINITY : +next.at)
     const nextMs = await momentAfter(system, next, dueMs)

@@ -2,7 +2,7 @@
 // the statements count rows.
 import type { OutcomeFacts } from '../../domain/outcome.ts'
 import type { Queryable } from '../db.ts'
-import { BATCH_IS_FREE } from '../holds.ts'
+import { BATCH_IS_FREE, WAIT_IS_FREE } from '../holds.ts'
 import { FAILED_STEPS, PASSED_STEPS } from '../status-lists.ts'
 import { BATCHES_AND_PHASES, OUTCOME_FACTS } from './batches.ts'
 import { POLLS_OF_ATTEMPTS } from './progress.ts'
@@ -17,14 +17,19 @@ export interface NextMoment {
   readonly openBatches: number
 }
 
-export async function findNextMoment(db: Queryable): Promise<NextMoment> {
+/** A held step waits for a person. A job that was sent ends all the same. */
+const FREE_WAITS = `waits w join batches b on b.id = w.batch_id where (w.kind = 'job' or ${WAIT_IS_FREE})`
+
+/** In the past of a running batch jobs are not checked: they wait for its end. */
+export async function findNextMoment(db: Queryable, isInPast: boolean): Promise<NextMoment> {
   const rows = await db.query<NextMoment>(
     `with due as (select min(p.due_at) as at from phase_executions p join batches b on b.id = p.batch_id
                    where p.status = 'pending' and b.status = 'active' and ${BATCH_IS_FREE})
-     select least((select min(wake_at) from waits where wake_at is not null), (select at from due)) as at,
+     select least((select min(w.wake_at) from ${FREE_WAITS} and not ($1 and w.kind = 'job')), (select at from due)) as at,
             (select at from due) as "phaseAt",
-            (select count(*)::int from waits where kind in ('slot', 'job')) as unsent,
+            (select count(*)::int from ${FREE_WAITS} and w.kind in ('slot', 'job')) as unsent,
             (select count(*)::int from batches where ended_at is null) as "openBatches"`,
+    [isInPast],
   )
   return rows[0]!
 }

@@ -74,6 +74,28 @@ describe('a rehearsal with a past', () => {
     assert.match(report.assumptions.join('\n'), /on hold\. It is taken to resume now/)
   })
 
+  it('keeps the jobs of steps to come for longer than a message lives', async () => {
+    const past = {
+      batchId: 41,
+      at: new Date('2030-03-20T12:00:00Z'),
+      isPassed: ({ memberKey }: StepPlace) => memberKey !== upnOf('ada'),
+      endedPhases: new Set<string>(),
+      isHeld: false,
+    }
+    const rows = PEOPLE.map(({ data }) => [data.Upn, data.Target, data.Nick].join(','))
+    const csv = rows.map((row) => `${row},2030-03-01T20:00:00Z`).join('\n')
+    const yaml = YAML.replace(/^init:[\s\S]*^phases:/m, 'phases:')
+    const report = await rehearseText(yaml, `Upn,Target,Nick,Start\n${csv}`, { past })
+    assert.deepEqual(report.members, {
+      total: 4,
+      ...{ migrated: 4, inProgress: 0, stopped: 0, failed: 0, removed: 0 },
+    })
+    const created = report.calls.operations.find(
+      ({ operation }) => operation === 'POST /v1.0/users',
+    )
+    assert.equal(created!.calls, 1, 'only Ada was to come')
+  })
+
   it('says who could not be brought to where they are', async () => {
     const past = {
       batchId: 41,
