@@ -160,11 +160,14 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
     secrets,
     webhooks: openWebhooks({ ...shared, hosts: config.webhookHosts }),
     token: (service) => tokens.get(service === 'graph' ? forGraph : forExchange),
-    signIn: async () => ({
-      graph: rightsIn(await tokens.get(forGraph)),
-      exchange: rightsIn(await tokens.get(forExchange)),
-      directoryRoles: directoryRolesIn(await tokens.get(forGraph)),
-    }),
+    signIn: async () => {
+      const graphToken = await tokens.get(forGraph)
+      return {
+        graph: rightsIn(graphToken),
+        exchange: rightsIn(await tokens.get(forExchange)),
+        directoryRoles: directoryRolesIn(graphToken),
+      }
+    },
   }
 }
 
