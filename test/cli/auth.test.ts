@@ -122,7 +122,10 @@ describe('matoolkit auth login', () => {
   it('differs from having a role', async () => {
     const io = await signIn((code) => openId.approve(code, 'bob'))
     assert.equal(io.exitCode, EXIT.notAllowed)
-    assert.match(io.outText(), /^signed in +yes\n[\s\S]*^refused +.*the role HelpDesk, Reader or Admin/m)
+    assert.match(
+      io.outText(),
+      /^signed in +yes\n[\s\S]*^refused +.*the role HelpDesk, Reader or Admin/m,
+    )
     assert.doesNotMatch(io.outText(), /Sign in with/)
   })
 
