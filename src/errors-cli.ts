@@ -123,7 +123,7 @@ export const CLI_ERRORS = rows({
     http: 400,
     exit: EXIT.usage,
     sentence:
-      'Batch {batchId} cannot be rehearsed: {reason}. Rehearse its runbook with a member file: matoolkit runbook rehearse.',
+      'Batch {batchId} cannot be rehearsed: {reason}. Run "matoolkit runbook rehearse" with its runbook and a member file.',
   },
   REHEARSAL_FAULTS_INVALID: {
     http: 400,
