@@ -11,6 +11,7 @@ import {
   type Tally,
   tallyEvents,
 } from '../../domain/progress.ts'
+import { isBatchEnded } from '../../domain/transitions.ts'
 import { frameLines, statusLine } from './view.ts'
 
 export interface ProgressSource {
@@ -22,6 +23,8 @@ export interface ProgressSource {
 }
 
 const EVENTS_PER_READ = 1_000
+/** Counting polls reads every step: at each refresh it doubled the time of the demonstration. */
+const REFRESHES_PER_POLL_COUNT = 50
 const NEWS_KEPT_MAX = 50
 const FAILURES_KEPT_MAX = 100
 /** In a log, one line a second is enough. */
@@ -34,6 +37,7 @@ export class DemoWatcher {
   readonly #io: Io
   readonly #screen: Screen | null
   #after = 0
+  #refreshes = 0
   #fresh: NewsItem[] = []
   #news: NewsItem[] = []
   #printedAtMs = Number.NEGATIVE_INFINITY
@@ -53,7 +57,9 @@ export class DemoWatcher {
   async refresh(): Promise<Progress> {
     const progress = await this.#source.progress()
     this.progress = progress
-    this.tally = { ...this.tally, polls: await this.#source.polls() }
+    const isEnded = isBatchEnded(progress.batch.status)
+    if (isEnded || this.#refreshes++ % REFRESHES_PER_POLL_COUNT === 0)
+      this.tally = { ...this.tally, polls: await this.#source.polls() }
     for (;;) {
       const events = await this.#source.events(this.#after, EVENTS_PER_READ)
       this.#after = events.at(-1)?.id ?? this.#after
