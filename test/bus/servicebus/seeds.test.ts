@@ -11,7 +11,7 @@ describe('seeded faults on Service Bus', () => {
   })
   after(() => db.close())
 
-  for (const seed of [1, 2])
+  for (const seed of [1])
     it(`break no promise with seed ${seed}, and everything ends`, async () => {
       const { found, jobs, log } = await runOnServiceBus(seed, db)
       assert.deepEqual(found, [], log.join('\n'))
