@@ -156,6 +156,6 @@ if (import.meta.main) {
   )
   process.on('SIGTERM', async () => {
     await close()
-    process.disconnect()
+    if (process.connected) process.disconnect()
   })
 }

@@ -19,7 +19,10 @@ export interface LoopOptions {
   readonly name: string
   readonly clock: Clock
   readonly intervalMs: number
-  /** One run. `signal` aborts when the loop stops; a long run then ends early at a safe point. */
+  /**
+   * One run. `signal` aborts when the loop stops; a long run then ends early at a safe point. A returned time is that of the next run,
+   * if it comes before the interval is over.
+   */
   runOnce(now: Date, signal: AbortSignal): Promise<unknown>
   /** Called after every failed run; `inARow` counts failures since the last success. Must not throw: that ends the process. */
   onError(error: unknown, inARow: number): void
@@ -39,7 +42,7 @@ interface Running {
   readonly ended: Promise<void>
 }
 
-/** Calls `runOnce` at start and `intervalMs` after each run has ended, so runs never overlap. */
+/** Calls `runOnce` at start and `intervalMs` after each run has ended, or sooner if it asked for that; runs never overlap. */
 export function everyLoop(options: LoopOptions): Loop {
   if (!(options.intervalMs > 0))
     throw new RangeError(`${options.name}: interval ${options.intervalMs} ms`)
@@ -68,15 +71,17 @@ async function repeat(options: LoopOptions, bell: Bell, stopping: AbortSignal): 
   let inARow = 0
   while (!stopping.aborted) {
     bell.clear()
+    let waitMs = intervalMs
     try {
-      await runOnce(clock.now(), stopping)
+      const next = await runOnce(clock.now(), stopping)
+      if (next instanceof Date) waitMs = Math.min(waitMs, Math.max(0, +next - +clock.now()))
       inARow = 0
     } catch (error) {
       inARow += 1
       onError(error, inARow)
     }
     if (inARow > 0) await clock.wait(errorPauseMs(intervalMs, inARow), stopping)
-    else await bell.wait(intervalMs, stopping)
+    else await bell.wait(waitMs, stopping)
   }
 }
 

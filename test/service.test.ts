@@ -6,7 +6,7 @@ import { errorPauseMs, everyLoop } from '../src/service.ts'
 const START = new Date('2026-03-01T10:00:00Z')
 
 /** A loop on a virtual clock that records when it ran, in milliseconds since the start. */
-function observedLoop(intervalMs: number, work: (run: number) => void | Promise<void> = () => {}) {
+function observedLoop(intervalMs: number, work: (run: number) => unknown = () => {}) {
   const clock = virtualClock(START)
   const ranAt: number[] = []
   const errors: string[] = []
@@ -16,7 +16,7 @@ function observedLoop(intervalMs: number, work: (run: number) => void | Promise<
     intervalMs,
     runOnce: async (now) => {
       ranAt.push(+now - +START)
-      await work(ranAt.length)
+      return await work(ranAt.length)
     },
     onError: (error, inARow) => errors.push(`${(error as Error).message} ${inARow}`),
   })
@@ -43,6 +43,18 @@ describe('a loop', () => {
     loop.nudge()
     await clock.advance(1_000)
     assert.deepEqual(ranAt, [0, 300, 1_300])
+    await loop.stop()
+  })
+
+  it('runs again at the time that a run returns, at the interval if that is sooner, at once if it is past', async () => {
+    const times = [300, 5_000, 100, null]
+    const { clock, loop, ranAt } = observedLoop(1_000, (run) => {
+      const ms = times[run - 1]
+      return ms == null ? ms : new Date(+START + ms)
+    })
+    loop.start()
+    await clock.advance(2_500)
+    assert.deepEqual(ranAt, [0, 300, 1_300, 1_300, 2_300])
     await loop.stop()
   })
 

@@ -294,6 +294,16 @@ export async function listDuePhases(db: Queryable, now: Date, limit: number) {
   )
 }
 
+/** When the next phase falls due after `now` and up to `until`, in an active batch that no hold stops; null when none does. */
+export async function findNextPhaseDue(db: Queryable, now: Date, until: Date) {
+  const [next] = await db.query<{ at: Date | null }>(
+    `select min(p.due_at) as at from phase_executions p join batches b on b.id = p.batch_id
+      where p.status = 'pending' and p.due_at > $1 and p.due_at <= $2 and b.status = 'active' and ${BATCH_IS_FREE}`,
+    [now, until],
+  )
+  return next!.at
+}
+
 /** Started phases without all members' steps, in batches that no hold stops. */
 export async function listUnexpandedPhases(db: Queryable, limit: number) {
   return db.query<{ id: number; batchId: number; membersActive: number }>(

@@ -62,6 +62,34 @@ it('sweeps the bus at start and every five seconds', () =>
     assert.deepEqual(errors, [])
   }))
 
+it('begins phases when they fall due, not at the next look a second later', () =>
+  story({}, async (world) => {
+    const names = ['early', 'wave', 'late']
+    for (const name of names) await world.publish(YAML.replace('wave', name))
+    for (const [place, name] of names.entries()) {
+      const id = await world.batch(name, 3, { startsInMin: 1 })
+      const dueAt = new Date(+START + [1_350, 1_400, 2_650][place]!)
+      await world.db.query('update phase_executions set due_at = $2 where batch_id = $1', [
+        ...[id, dueAt],
+      ])
+    }
+    const lateMs = () =>
+      world.db.query<{ ms: number | null }>(
+        'select extract(epoch from dispatched_at - due_at)::float8 * 1000 as ms from phase_executions order by batch_id',
+      )
+    const errors = await orchestrating(world, {}, async () => {
+      for (let ms = 0; (await lateMs()).some((late) => late.ms === null); ms += 10) {
+        assert.ok(ms < 10_000, 'some phases did not begin')
+        await world.clock.advance(10)
+        // The loops' queries run between these.
+        for (let turn = 0; turn < 5; turn += 1) await world.db.query('select 1')
+      }
+    })
+    for (const late of await lateMs())
+      assert.ok(late.ms! >= 0 && late.ms! < 300, `${late.ms} ms late`)
+    assert.deepEqual(errors, [])
+  }))
+
 it('works on a transport without optional methods', () =>
   story({}, async (world) => {
     const { listen: _listen, hintIn: _hintIn, withdrawIn: _withdrawIn, ...plain } = world.bus
