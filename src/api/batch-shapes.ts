@@ -20,9 +20,9 @@ import { dateTime, nullableDateTime, nullableText, wholeCount } from './shapes.t
 
 export const STEP_KINDS = ['phase', 'init', 'rollback', 'removal'] as const
 
-const held = z
+export const held = z
   .strictObject({ at: dateTime, by: z.string(), reason: z.string() })
-  .meta({ id: 'Hold', description: 'A batch on hold sends no new jobs.' })
+  .meta({ id: 'Hold', description: 'Nothing new is sent for what is on hold.' })
 
 export const batch = z
   .strictObject({
@@ -40,6 +40,7 @@ export const batch = z
     createdBy: z.string(),
     currentPhase: nullableText,
     held: held.nullable(),
+    heldMemberCount: wholeCount.meta({ description: 'Members with a hold of their own.' }),
     memberCount: wholeCount.meta({ description: 'Active members.' }),
     members: z.strictObject({
       active: wholeCount.meta({ description: 'In progress, migrated or stopped.' }),

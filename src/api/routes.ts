@@ -16,6 +16,7 @@ import { MEMBER_ACTION_ROUTES } from './routes/member-actions.ts'
 import { MEMBER_DETAIL_ROUTES } from './routes/member-detail.ts'
 import { MEMBER_FILE_ROUTES } from './routes/member-files.ts'
 import { MEMBER_FIND_ROUTES } from './routes/member-find.ts'
+import { MEMBER_HOLD_ROUTES } from './routes/member-holds.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
 import { nowRoutes } from './routes/now.ts'
 import { PLAN_ROUTES } from './routes/plan.ts'
@@ -49,6 +50,7 @@ export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Rou
     ...HOLD_ROUTES,
     ...RESTORE_ROUTES,
     ...MEMBER_ACTION_ROUTES,
+    ...MEMBER_HOLD_ROUTES,
     ...STEP_ACTION_ROUTES,
     ...DEAD_LETTER_ROUTES,
     ...REVIEW_ROUTES,

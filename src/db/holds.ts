@@ -18,16 +18,17 @@ export const BATCH_HELD_AT = `least(b.held_at, (select min(h.held_at) from holds
 /** Batch `b` is not held as a whole. */
 export const BATCH_IS_FREE = `(b.held_at is null and not exists (select from holds h where ${COVERS_BATCH}))`
 
-/** No hold covers the wait `w` of batch `b`. */
-export const WAIT_IS_FREE = `(b.held_at is null and not exists (select from holds h where ${COVERS_WAIT}))`
-
 /** The member of the wait `w` is not held. */
 export const MEMBER_IS_FREE = `not exists (select from holds h where h.scope = 'member' and h.member_id = w.batch_member_id)`
+
+/** No hold covers the wait `w` of batch `b`. Members by their index: thousands of them may be held. */
+export const WAIT_IS_FREE = `(b.held_at is null and ${MEMBER_IS_FREE} and not exists (select from holds h
+  where h.scope in ('system', 'runbook', 'worker') and (${COVERS_BATCH} or (h.scope = 'worker' and h.target = w.worker_id))))`
 
 /** Far from the locks of batches (small negative keys) and of migrations. */
 const HOLDS_LOCK = 7_015_015
 
-const HOLD = `h.scope, h.target, h.batch_id as "batchId", h.member_id as "memberId",
+export const HOLD = `h.scope, h.target, h.batch_id as "batchId", h.member_id as "memberId",
   (select member_key from batch_members m where m.id = h.member_id) as "memberKey",
   h.held_at as "heldAt", h.held_by as "heldBy", h.held_reason as reason`
 
@@ -163,14 +164,35 @@ export async function postponeWaits(
   now: Date,
 ): Promise<void> {
   const held = `
-    select w.step_id, w.since,
+    select w.step_id, w.since, $4::timestamptz as held_at,
            least($5::timestamptz, case when $1 <> 'batch' then b.held_at end,
                  (select min(h.held_at) from holds h where (h.scope, h.target) <> ($1, $2) and ${COVERS_WAIT})) as until
       from waits w join batches b on b.id = w.batch_id
      where w.batch_id = any($3::bigint[]) and ${IN_SCOPE}`
+  await postpone(tx, held, [scope, target, batchIds, heldAt, now])
+}
+
+/** The same for members with holds of their own, each by the time of its own. Their batch is locked. */
+export async function postponeMembers(
+  tx: Tx,
+  batchId: number,
+  memberIds: readonly number[],
+  now: Date,
+): Promise<void> {
+  const held = `
+    select w.step_id, w.since, own.held_at,
+           least($3::timestamptz, b.held_at,
+                 (select min(h.held_at) from holds h where h.scope <> 'member' and ${COVERS_WAIT})) as until
+      from waits w join batches b on b.id = w.batch_id
+      join holds own on own.scope = 'member' and own.member_id = w.batch_member_id
+     where w.batch_id = $1 and w.batch_member_id = any($2::bigint[])`
+  await postpone(tx, held, [batchId, idsParam(memberIds), now])
+}
+
+/** `held`: the waits with the start and the end of the time that does not count. */
+async function postpone(tx: Tx, held: string, values: readonly unknown[]): Promise<void> {
   const by = (from: string) =>
-    `greatest(held.until - greatest($4::timestamptz, ${from}), interval '0')`
-  const values = [scope, target, batchIds, heldAt, now]
+    `greatest(held.until - greatest(held.held_at, ${from}), interval '0')`
   await tx.query(
     `with held as (${held})
      update step_executions s
@@ -268,7 +290,7 @@ export async function listHolds(
 const IS_WHOLLY_IN_SCOPE = `case $1 when 'system' then true when 'runbook' then b.runbook_name = $2 else b.id::text = $2 and $1 = 'batch' end`
 
 /** The wait `w` is ready at `$3`. */
-const IS_READY = `(w.kind = 'slot' or (w.kind <> 'job' and w.wake_at <= $3))`
+export const IS_READY = `(w.kind = 'slot' or (w.kind <> 'job' and w.wake_at <= $3))`
 
 /** Waits `w` of the scope that no hold covers any more, and that are ready. */
 export const GOES_OUT = `${IN_SCOPE} and ${WAIT_IS_FREE} and ${IS_READY}`

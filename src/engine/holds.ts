@@ -31,6 +31,7 @@ import { requireAccepted } from './batch-actions.ts'
 import type { Engine } from './engine.ts'
 import { orHoldBatch } from './hold-on-failure.ts'
 import { changeBatch } from './locking.ts'
+import { withdrawHeld } from './member-holds.ts'
 import { withdrawJobs } from './withdraw.ts'
 
 export interface HoldOrder extends HoldTarget {
@@ -121,7 +122,14 @@ async function finishHold(
 /** Holds whose process died before it had withdrawn the jobs. Returns how many. */
 export async function finishHolds(engine: Engine): Promise<number> {
   const unfinished = await listUnfinishedHolds(engine.db)
-  for (const hold of unfinished) await finishHold(engine, hold, hold.heldBy)
+  const [ofMembers, others] = [true, false].map((isMember) =>
+    unfinished.filter(({ scope }) => (scope === 'member') === isMember),
+  ) as [Hold[], Hold[]]
+  for (const hold of others) await finishHold(engine, hold, hold.heldBy)
+  for (const [batchId, holds] of Map.groupBy(ofMembers, (hold) => hold.batchId!)) {
+    const memberIds = holds.map(({ memberId }) => memberId!)
+    await withdrawHeld(engine, { batchId, memberIds, actor: holds[0]!.heldBy })
+  }
   return unfinished.length
 }
 

@@ -1,6 +1,7 @@
 // The grid of a batch: its members by its steps. A window of rows for a screen that scrolls, and an overview in which a row stands for
 // many members.
 import { z } from 'zod'
+import { loadMemberHolds } from '../../db/member-holds.ts'
 import { countGridSteps, listGridSteps, listRowIds } from '../../db/views/grid.ts'
 import { listMembers } from '../../db/views/members.ts'
 import {
@@ -41,6 +42,7 @@ const grid = z
         memberId: z.int(),
         memberKey: z.string(),
         outcome: z.enum(OUTCOMES),
+        isHeld: z.boolean().meta({ description: 'A hold of this member alone.' }),
         cells: z
           .string()
           .meta({ description: `A letter a column: ${letters}; a dot for a step to come.` }),
@@ -77,10 +79,12 @@ const gridRoute = read({
     const members = await listMembers(db, batchId, { ids: wanted }, { ...page, active })
     const own = members.map((member) => member.id)
     const cells = packCells(columns, own, await listGridSteps(db, own))
+    const held = new Set((await loadMemberHolds(db, own)).map((hold) => hold.memberId))
     const rows = members.map(({ id: memberId, memberKey, outcome }) => ({
       memberId,
       memberKey,
       outcome,
+      isHeld: held.has(memberId),
       cells: cells.get(memberId)!,
     }))
     return { status: 200, body: { batchId, total: totalOf(state), columns, rows } }

@@ -9,7 +9,7 @@ import { MEMBER_STATUSES } from '../../domain/transitions.ts'
 import { listCandidates } from '../../engine/actions.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
-import { action, shownActions, shownStep, step } from '../batch-shapes.ts'
+import { action, held, shownActions, shownStep, step } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
 import { event } from '../events/event-shape.ts'
 import { type Route, read } from '../route.ts'
@@ -40,6 +40,7 @@ const memberDetail = z
       movedToBatchId: z.int().nullable(),
     }),
     outcome: z.enum(OUTCOMES),
+    held: held.nullable().meta({ description: 'A hold of this member alone.' }),
     where: z
       .string()
       .meta({ description: 'Where the person stands and what comes next; times in UTC.' }),
@@ -94,6 +95,7 @@ const detailRoute = read({
     const body = {
       member,
       outcome: shown!.outcome,
+      held: shown!.held,
       where: shown!.where,
       next: shown!.outcome === 'in_progress' ? await nextOf(engine, state, steps) : [],
       actions: shownActions(candidates),

@@ -19,12 +19,13 @@ import { activeOutcome, OUTCOMES, whereText } from '../../domain/outcome.ts'
 import { MEMBER_STATUSES } from '../../domain/transitions.ts'
 import { removeMembers } from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
-import { STEP_KINDS } from '../batch-shapes.ts'
+import { held, STEP_KINDS } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { etagOf, requireEtag } from '../http/etag.ts'
 import { change, type Route, read, type Services } from '../route.ts'
 import {
+  booleanText,
   commaSeparated,
   dateTime,
   id,
@@ -64,6 +65,7 @@ export const memberLine = z
     where: z.string().meta({
       description: 'Where the person stands and what comes next, as a sentence; times in UTC.',
     }),
+    held: held.nullable().meta({ description: 'A hold of this member alone.' }),
     step: currentStep.nullable(),
     isActive: z.boolean().meta({ description: 'Neither failed nor removed; see `outcome`.' }),
     joinedAt: dateTime,
@@ -113,7 +115,9 @@ function shownMember(
         }
   const hold = holdOn(batch, holds, line.id, step?.workerId)
   const facts = { outcome, step, batch, hold, nextPhase, removedBy, movedToBatchId, failure }
-  return { ...lineOf(line), outcome, where: whereText(facts), step, failure }
+  const own = holds.members.get(line.id)
+  const heldSo = own ? { at: own.heldAt, by: own.heldBy, reason: own.reason } : null
+  return { ...lineOf(line), outcome, where: whereText(facts), held: heldSo, step, failure }
 }
 
 /** These members of the batch, as lists show them. */
@@ -179,11 +183,13 @@ const listRoute = read({
     failedPhase: nameText.optional(),
     failedStep: nameText.optional(),
     error: searchText.optional().meta({ description: 'Part of the error message.' }),
+    held: booleanText.optional().meta({ description: 'With or without a hold of their own.' }),
     sort: z.enum(MEMBER_SORTS).default('id'),
   }),
   answers: { 200: pageOf('members', memberLine) },
   handle: async ({ engine: { db }, services, params: { batchId }, query }) => {
-    const { limit, cursor, sort, ...filter } = query
+    const { limit, cursor, sort, held: isHeld, ...others } = query
+    const filter = { ...others, isHeld }
     const state = await loadBatchState(db, batchId)
     const { line } = state
     const holds = holdsOnBatch(await loadHolds(db, batchId))

@@ -87,7 +87,7 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     },
   },
   member: {
-    about: 'inspect a member',
+    about: 'find, inspect and hold members',
     group: 'daily',
     load: async () => (await import('../../cli/commands/member.ts')).addMemberCommands,
   },

@@ -1,4 +1,4 @@
-// `matoolkit member …`: one member's data, steps and events.
+// `matoolkit member …`: one member's data, steps and events; hold and resume members.
 import type { Command } from 'commander'
 import type { ErrorMeaning } from '../../domain/error-meanings/entry.ts'
 import type { Json } from '../../domain/json.ts'
@@ -9,10 +9,12 @@ import type { CommandContext } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
 import { outcomeCell } from './batch/lists.ts'
+import { runHoldMembers, runResumeMembers } from './batch/member-actions.ts'
 import { batchPath, memberPath } from './batch/paths.ts'
+import { MEMBERS_ARG, NAMED_SELECTION } from './batch/select-people.ts'
 import { EVENT_COLUMNS } from './events.ts'
 import { ATTEMPT_COLUMN, NOW_COLUMN, polledText } from './step-texts.ts'
-import { addVerb, BATCH_ARG, MEMBER_ARG } from './verb.ts'
+import { addVerb, BATCH_ARG, CHANGE, DRY_RUN, MEMBER_ARG } from './verb.ts'
 import { sayMeaning } from './ways-out.ts'
 import { statusIn } from './words.ts'
 
@@ -59,7 +61,7 @@ export const ACTION_COLUMNS: readonly Column[] = [
 const EVENTS_MAX = 500
 
 export function addMemberCommands(program: Command, io: Io): void {
-  const noun = program.command('member').description('inspect a member')
+  const noun = program.command('member').description('find, inspect and hold members')
   addVerb(noun, io, {
     name: 'find',
     about: 'find a person in all batches',
@@ -74,6 +76,30 @@ export function addMemberCommands(program: Command, io: Io): void {
     args: [BATCH_ARG, MEMBER_ARG],
     examples: ['member show 7 ada@contoso.com', 'member show 7 4711 --output json'],
     run: runShowMember,
+  })
+  addVerb(noun, io, {
+    name: 'hold',
+    about: 'hold members: nothing new is sent for them',
+    args: [BATCH_ARG, MEMBERS_ARG],
+    options: [...NAMED_SELECTION, ...CHANGE, DRY_RUN],
+    more: 'Jobs that no worker has started are withdrawn; running ones finish. Everybody else continues.',
+    examples: [
+      'member hold 7 ada@contoso.com ben@contoso.com --reason "on leave"',
+      'member hold 7 --failed-step set-licence --reason "licences are ordered" --dry-run',
+    ],
+    run: runHoldMembers,
+  })
+  addVerb(noun, io, {
+    name: 'resume',
+    about: 'end the hold of members',
+    args: [BATCH_ARG, MEMBERS_ARG],
+    options: [...NAMED_SELECTION, ...CHANGE, DRY_RUN],
+    more: 'Time on hold does not count for retries and polls. --all selects every held member of the batch.',
+    examples: [
+      'member resume 7 ada@contoso.com --reason "is back"',
+      'member resume 7 --all --reason "licences are there" --yes',
+    ],
+    run: runResumeMembers,
   })
 }
 

@@ -33,6 +33,8 @@ export interface BatchLine
   readonly detectedAt: Date
   /** Grows whenever a step enters or leaves a failed status. */
   readonly failureRevision: number
+  /** Members with a hold of their own. */
+  readonly heldMemberCount: number
 }
 
 export interface BatchFilter {
@@ -53,7 +55,8 @@ const LINE = `b.id, b.runbook_id as "runbookId", b.runbook_name as "runbookName"
   b.is_manual as "isManual", b.created_by as "createdBy", b.current_phase as "currentPhase", b.detected_at as "detectedAt",
   b.init_dispatched_at as "initDispatchedAt", b.activated_at as "activatedAt", b.ended_at as "endedAt",
   b.held_at as "heldAt", b.held_by as "heldBy", b.held_reason as "heldReason",
-  b.failure_revision as "failureRevision", ${OUTCOME_FACTS}`
+  b.failure_revision as "failureRevision",
+  (select count(*)::int from holds h where h.scope = 'member' and h.batch_id = b.id) as "heldMemberCount", ${OUTCOME_FACTS}`
 
 /** The phases decide whether an active member is through; see domain/outcome.ts. A batch has a handful of them. */
 const PHASES_OF_BATCH = `(

@@ -51,6 +51,8 @@ export interface MemberFilter {
   /** The current step is in this phase, or has this name. */
   readonly phase?: string | undefined
   readonly step?: string | undefined
+  /** With a hold of their own. */
+  readonly isHeld?: boolean | undefined
 }
 
 /** An active member's outcome is that of its batch, or its own. */
@@ -68,6 +70,8 @@ const outcomeOf = (active: ActiveOutcome): string =>
 
 const IS_AT = `m.id in (select w.batch_member_id from waits w
   join step_executions s on s.id = w.step_id left join phase_executions p on p.id = s.phase_execution_id where w.batch_id = $1 and `
+
+const IS_HELD = `exists (select from holds h where h.scope = 'member' and h.member_id = m.id)`
 
 export const MEMBER_SORTS = ['id', 'key'] as const
 export type MemberSort = (typeof MEMBER_SORTS)[number]
@@ -104,6 +108,7 @@ function conditionsOf(
   if (filter.phase !== undefined)
     where.and(`${IS_AT} lower(p.phase_name) = lower(?))`, filter.phase)
   if (filter.step !== undefined) where.and(`${IS_AT} lower(s.step_name) = lower(?))`, filter.step)
+  if (filter.isHeld !== undefined) where.and(`(${IS_HELD}) = ?`, filter.isHeld)
   if (key !== undefined) where.and('m.key_folded like ?', startsWith(foldKeyPart(key)))
   if (search !== undefined) where.and('m.key_folded like ?', contains(foldKeyPart(search)))
   const failure = [
@@ -199,8 +204,9 @@ export function selectMembers(
   batchId: number,
   filter: MemberFilter,
   most: number,
+  active: ActiveOutcome,
 ): Promise<{ id: number; memberKey: string }[]> {
-  const where = conditionsOf(batchId, filter)
+  const where = conditionsOf(batchId, filter, active)
   return db.query(
     `select m.id, m.member_key as "memberKey" from batch_members m where ${where.text}
       order by m.id limit ${where.add(most)}`,

@@ -15,6 +15,20 @@ interface Resumed {
   starts: { batches: number; phases: number; steps: number }
   startsAtOnce: { phases: object[]; steps: { batchId: number; people: number }[] }
 }
+interface HeldMembers {
+  isDryRun: boolean
+  selectedCount: number
+  doneCount: number
+  refusedCount: number
+  refused: { memberId: number; reason: string }[]
+  withdrawnJobs: number
+  runningJobs: number
+  startingSteps: number
+}
+interface Members {
+  total: number
+  members: { id: number; where: string; held: { by: string; reason: string } | null }[]
+}
 interface Holds {
   total: number
   holds: Held['hold'][]
@@ -54,6 +68,128 @@ const SCOPES = [
 ] as const
 
 export function holdContract(): void {
+  scopeHolds()
+  selectionHolds()
+}
+
+function selectionHolds(): void {
+  describe('holds of a selection of members', () => {
+    let api: ApiUnderTest
+    before(async () => {
+      api = await openApiUnderTest()
+      await api.world.publish(plain())
+      await api.world.batch('plain', members(4), { startsInMin: 30 })
+      await api.world.orchestrate()
+    })
+    after(() => api.close())
+    const act = (verb: string, body: object) =>
+      api.call<HeldMembers>('POST', `/api/batches/1/members/${verb}`, { body })
+    const heldIds = async () =>
+      (await api.call<Members>('GET', '/api/batches/1/members?held=true')).body.members.map(
+        ({ id }) => id,
+      )
+
+    it('are tried in a dry run, set at once without a reason, and shown everywhere', async () => {
+      const select = { ids: [1, 3] }
+      const dry = await act('hold', { select, dryRun: true })
+      assert.equal(dry.status, 200, dry.text)
+      assert.deepEqual([dry.body.isDryRun, dry.body.doneCount], [true, 2])
+      assert.deepEqual(await heldIds(), [])
+      const { body } = await act('hold', { select })
+      assert.deepEqual([body.doneCount, body.withdrawnJobs, body.runningJobs], [2, 2, 0])
+      assert.deepEqual(await heldIds(), [1, 3])
+      const { members: rows } = (await api.call<Members>('GET', '/api/batches/1/members')).body
+      assert.deepEqual(
+        rows.map(({ held }) => held?.reason ?? null),
+        ['no reason given yet', null, 'no reason given yet', null],
+      )
+      assert.match(rows[0]!.where, /^held by .*: no reason given yet$/)
+      const { body: grid } = await api.call<{ rows: { isHeld: boolean }[] }>(
+        'GET',
+        '/api/batches/1/grid',
+      )
+      assert.deepEqual(
+        grid.rows.map(({ isHeld }) => isHeld),
+        [true, false, true, false],
+      )
+      const { body: one } = await api.call<Members['members'][number]>(
+        ...(['GET', '/api/batches/1/members/1'] as const),
+      )
+      assert.equal(one.held!.reason, 'no reason given yet')
+      const { body: wall } = await api.call<{ batches: { batch: { heldMemberCount: number } }[] }>(
+        ...(['GET', '/api/now'] as const),
+      )
+      assert.equal(wall.batches[0]!.batch.heldMemberCount, 2)
+      assert.equal((await list()).total, 2)
+    })
+    const list = async () => (await api.call<Holds>('GET', '/api/holds')).body
+
+    it('refuse members who are held already, and leave out what a filter does not cover', async () => {
+      const again = await act('hold', { select: { ids: [1, 2] }, reason, allOrNothing: true })
+      assert.deepEqual([again.body.doneCount, again.body.refusedCount], [0, 1])
+      assert.match(again.body.refused[0]!.reason, /user1@.* is already held by/)
+      assert.deepEqual(await heldIds(), [1, 3])
+      const others = await act('hold', { select: { all: true }, reason, dryRun: true })
+      assert.equal(others.body.selectedCount, 2)
+      const byFilter = await act('hold', {
+        select: { outcome: ['in_progress'], search: 'USER2' },
+        reason,
+        dryRun: true,
+      })
+      assert.equal(byFilter.body.selectedCount, 1)
+    })
+
+    it('end for all held members, who then get their jobs, and nobody else', async () => {
+      await api.world.settle()
+      const before = api.world.jobs.length
+      const dry = await act('resume', { select: { all: true }, reason, dryRun: true })
+      assert.deepEqual([dry.body.selectedCount, dry.body.startingSteps], [2, 2])
+      await api.world.settle()
+      assert.equal(api.world.jobs.length, before)
+      const done = await act('resume', { select: { all: true }, reason, expectedCount: 2 })
+      assert.deepEqual([done.body.doneCount, done.body.startingSteps], [2, 2])
+      await api.world.settle()
+      const sent = api.world.jobs.slice(before).map(({ parameters }) => parameters.Upn)
+      assert.deepEqual([...new Set(sent)].sort(), [
+        'user1@contoso.example',
+        'user3@contoso.example',
+      ])
+      assert.deepEqual(await heldIds(), [])
+      const { body } = await api.call<{ entries: { action: string }[] }>('GET', '/api/audit')
+      const actions = body.entries.map(({ action }) => action)
+      assert.deepEqual(actions.slice(0, 2), ['members.resume', 'members.resume begun'])
+    })
+
+    it('refuse an unknown batch or member, a changed selection and too many', async () => {
+      for (const verb of ['hold', 'resume']) {
+        const path = `/api/batches/1/members/${verb}`
+        const select = { all: true }
+        await api.refused(404, 'BATCH_NOT_FOUND', 'POST', path.replace('1', '99'), {
+          body: { select, reason },
+        })
+        await api.refused(404, 'MEMBER_NOT_FOUND', 'POST', path, {
+          body: { select: { ids: [99] }, reason },
+        })
+        await api.refused(409, 'SELECTION_CHANGED', 'POST', path, {
+          body: { select, reason, expectedCount: 9 },
+        })
+        await api.refused(412, 'STATE_CHANGED', 'POST', path, {
+          body: { select, reason },
+          headers: { 'if-match': '"other"' },
+        })
+      }
+      await api.world.db.query(
+        `insert into holds (scope, target, batch_id, member_id, held_at, held_by, held_reason)
+         select 'member', id::text, 1, id, $1, 'x', 'x' from generate_series(1001, 11000) as m (id)`,
+        [api.world.clock.now()],
+      )
+      const tooMany = { body: { select: { ids: [1] }, reason } }
+      await api.refused(409, 'REFUSED', 'POST', '/api/batches/1/members/hold', tooMany)
+    })
+  })
+}
+
+function scopeHolds(): void {
   describe('holds', () => {
     let api: ApiUnderTest
     before(async () => {

@@ -42,6 +42,7 @@ import {
   runSetVariable,
   runSkipMembers,
 } from './member-actions.ts'
+import { MEMBERS_ARG, NAMED_SELECTION, SELECTION } from './select-people.ts'
 import { runReschedule, runResume } from './starting.ts'
 import { stepAction, stepOrMembers } from './step-actions.ts'
 
@@ -258,21 +259,6 @@ time. A time without a zone is in yours; --zone takes another, or "runbook". Tim
     run: runClone,
   },
 ]
-
-/** Flags that select members. */
-const SELECTION = [
-  ['--all', 'select all members'],
-  ['--members <list>', 'select these members: ids or keys, comma-separated'],
-  ['--members-file <path>', 'select the members in this file, one a line'],
-  ['--member <member...>', 'select these members, by id or key'],
-  ['--failed-phase <name>', 'select members that failed in this phase'],
-  ['--failed-step <name>', 'select members that failed in this step'],
-  ['--error <text>', 'select members with this text in the error'],
-  ['--partial', 'leave out named members who are refused'],
-] as const
-/** Of commands that take their members as arguments. */
-const NAMED_SELECTION = SELECTION.filter(([flag]) => !flag.startsWith('--member <'))
-const MEMBERS_ARG = ['[member...]', 'ids or keys of members'] as const
 
 const MEMBER_VERBS: readonly Verb[] = [
   {

@@ -254,6 +254,26 @@ export const runSetVariable = memberAction({
   },
 })
 
+export const runHoldMembers = memberAction({
+  verb: 'hold',
+  words: are('held'),
+  more: 'Nothing new is sent for them; running jobs finish.',
+  plan: ({ withdrawnJobs, runningJobs, isDryRun }) =>
+    isDryRun || withdrawnJobs === undefined
+      ? []
+      : [
+          `${countText(Number(withdrawnJobs), 'job was', 'jobs were')} withdrawn; ${countText(Number(runningJobs), 'job is', 'jobs are')} still running.`,
+        ],
+})
+export const runResumeMembers = memberAction({
+  verb: 'resume',
+  words: are('resumed'),
+  more: 'What another hold covers stays held.',
+  plan: ({ startingSteps }) => [
+    `At once: ${countText(Number(startingSteps), 'step starts', 'steps start')}.`,
+  ],
+})
+
 const stepFlag = (flags: Flags): Record<string, Json> => {
   const step = textFlag(flags, 'step')
   return step === undefined ? {} : { step }

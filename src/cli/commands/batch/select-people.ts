@@ -5,6 +5,21 @@ import { type CommandContext, type Flags, textFlag, usageError } from '../../com
 import { readBytes } from '../../files.ts'
 import { findMemberId } from './paths.ts'
 
+/** Flags that select members. */
+export const SELECTION = [
+  ['--all', 'select all members'],
+  ['--members <list>', 'select these members: ids or keys, comma-separated'],
+  ['--members-file <path>', 'select the members in this file, one a line'],
+  ['--member <member...>', 'select these members, by id or key'],
+  ['--failed-phase <name>', 'select members that failed in this phase'],
+  ['--failed-step <name>', 'select members that failed in this step'],
+  ['--error <text>', 'select members with this text in the error'],
+  ['--partial', 'leave out named members who are refused'],
+] as const
+/** Of commands that take their members as arguments. */
+export const NAMED_SELECTION = SELECTION.filter(([flag]) => !flag.startsWith('--member <'))
+export const MEMBERS_ARG = ['[member...]', 'ids or keys of members'] as const
+
 export interface Selected {
   /** The API's selection. */
   readonly select: Record<string, Json>

@@ -1,0 +1,79 @@
+// Hold and resume a selection of members. One member is in holds.ts. A hold takes effect for the whole selection at once, before its jobs
+// are withdrawn.
+import { z } from 'zod'
+import { countStartsOf } from '../../db/member-holds.ts'
+import {
+  HELD_MEMBERS_MAX,
+  holdMembers,
+  resumeMembers,
+  type StoppedMembers,
+  withdrawHeld,
+} from '../../engine/member-holds.ts'
+import { common, described, forMembers, outcome } from '../bulk-change.ts'
+import { stoppedJobs } from '../hold-shapes.ts'
+import { change, type Route } from '../route.ts'
+import { reason, wholeCount } from '../shapes.ts'
+
+const holdRoute = change({
+  ...described,
+  path: '/api/batches/{batchId}/members/hold',
+  operation: 'holdMembers',
+  summary: 'Hold members: no new jobs for them, and queued jobs are withdrawn',
+  about: `The reason may follow later. At most ${HELD_MEMBERS_MAX} members of a batch are held one by one.`,
+  action: 'members.hold',
+  errors: [...described.errors, 'REFUSED'],
+  body: z.strictObject({ ...common, reason: reason.optional() }),
+  answers: {
+    200: z.strictObject({ ...outcome.shape, ...stoppedJobs }).meta({ id: 'HeldMembers' }),
+  },
+  handle: async (request) => {
+    const { engine, params, by } = request
+    let stopped: StoppedMembers = { withdrawn: 0, running: 0 }
+    const answer = await forMembers(request, {
+      covers: { status: ['active', 'failed'], isHeld: false },
+      run: holdMembers,
+      membersPerChunk: Number.POSITIVE_INFINITY,
+      finish: async (memberIds) => {
+        stopped = await withdrawHeld(engine, { ...params, memberIds, actor: by.name })
+      },
+    })
+    const { withdrawn: withdrawnJobs, running: runningJobs } = stopped
+    return { ...answer, body: { ...answer.body, withdrawnJobs, runningJobs } }
+  },
+})
+
+const resumeRoute = change({
+  ...described,
+  path: '/api/batches/{batchId}/members/resume',
+  operation: 'resumeMembers',
+  summary: 'Resume held members; time on hold does not count for retries and polls',
+  about: 'What another hold covers stays held.',
+  action: 'members.resume',
+  body: z.strictObject(common),
+  answers: {
+    200: z
+      .strictObject({
+        ...outcome.shape,
+        startingSteps: wholeCount.meta({
+          description: 'Steps, retries and polls that start at once; in a dry run of those tried.',
+        }),
+      })
+      .meta({ id: 'ResumedMembers' }),
+  },
+  handle: async (request) => {
+    const { now, params } = request
+    let startingSteps = 0
+    const answer = await forMembers(request, {
+      covers: { isHeld: true },
+      membersPerChunk: Number.POSITIVE_INFINITY,
+      run: async (engine, order) => {
+        const resumed = await resumeMembers(engine, order)
+        startingSteps = await countStartsOf(engine.db, params.batchId, resumed.done, now)
+        return resumed
+      },
+    })
+    return { ...answer, body: { ...answer.body, startingSteps } }
+  },
+})
+
+export const MEMBER_HOLD_ROUTES: readonly Route[] = [holdRoute, resumeRoute]
