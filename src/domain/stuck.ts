@@ -84,6 +84,21 @@ export const isSilent = (
   now: Date,
 ): boolean => (lastSeenAt === null ? !isConfigured : +now - +lastSeenAt > SILENT_AFTER_MS)
 
+export const WORKER_STATES = ['ok', 'silent', 'unknown', 'draining', 'drained'] as const
+
+interface StateFacts
+  extends Pick<WorkerFacts, 'isConfigured' | 'isKnown' | 'lastSeenAt' | 'outstanding'> {
+  /** By a hold of its own. */
+  readonly isHeld: boolean
+}
+
+/** A hold drains a worker: it gets nothing new and finishes what it has. */
+export function workerState(facts: StateFacts, now: Date): (typeof WORKER_STATES)[number] {
+  if (facts.isHeld) return facts.outstanding > 0 ? 'draining' : 'drained'
+  if (!facts.isKnown) return 'unknown'
+  return isSilent(facts, now) ? 'silent' : 'ok'
+}
+
 export function findStuck(facts: StuckFacts): Stuck[] {
   return [
     ...ofBatch(facts),

@@ -161,6 +161,7 @@ const ASKED: Readonly<Record<string, Args>> = {
   'review approve': () => [...reviewIds.slice(0, 2), ...TRIED],
   'review dismiss': () => [...reviewIds.slice(0, 2), ...TRIED],
   'source-issues': () => ['wave'],
+  'source list': () => [],
   'deadletters list': () => [],
   'deadletters show': () => [letters[0]!],
   'worker list': () => [],
@@ -188,6 +189,8 @@ const ASKED: Readonly<Record<string, Args>> = {
 /** Commands that run once, in this order, with JSON by default. */
 const DONE_ONCE: Readonly<Record<string, Args>> = {
   'batch advance': () => [advanced, '--yes'],
+  'worker drain': () => ['w1', ...WHY],
+  'worker resume': () => ['w1', ...WHY],
   'batch resume': () => ['1', ...WHY],
   'deadletters replay': () => [letters[0]!, ...SURE],
   'worker credential revoke': () => ['w3', ...SURE],

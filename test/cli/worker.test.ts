@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { recordWorker } from '../../src/db/workers.ts'
 import { EXIT } from '../../src/errors.ts'
+import { runbook, step } from '../scenarios/looking.ts'
 import { type Cli, openCli } from './against-api.ts'
 
 describe('workers', () => {
@@ -14,6 +15,36 @@ describe('workers', () => {
 
   it('lists workers', async () => {
     assert.match((await cli.cli('worker', 'list')).out, /^WORKER[^\n]*\nw1 +ok +1 +1000/)
+  })
+
+  it('drains a worker: nothing new, what it has is finished; resume sends it jobs again', async () => {
+    const { world } = cli.api
+    await world.publish(runbook('wave', { 'prepare T-1h': [step('create')] }))
+    await world.batch('wave', 3, { startsInMin: 60 })
+    await world.orchestrate()
+    const stateOf = async () => {
+      const { workers } = await cli.json<{ workers: { state: string; outstanding: number }[] }>(
+        ...['worker', 'list'],
+      )
+      return [workers[0]!.state, workers[0]!.outstanding]
+    }
+    // One job was taken, and its result is on its way; nobody has taken the others.
+    await world.work(1)
+    assert.deepEqual(await stateOf(), ['ok', 3])
+    const drained = await cli.cli('worker', 'drain', 'w1', '--reason', 'patches')
+    assert.match(drained.out, /2 jobs were withdrawn, 1 job is running and finishes/)
+    assert.match(drained.out, /state +draining\n/)
+    assert.deepEqual(await stateOf(), ['draining', 1])
+    await world.orchestrate()
+    assert.deepEqual(await stateOf(), ['drained', 0])
+    await world.settle()
+    assert.equal(world.jobs.length, 1)
+    const resumed = await cli.cli('worker', 'resume', 'w1', '--reason', 'patched')
+    assert.match(resumed.out, /At once start: 2 steps in 1 batch\./)
+    await world.settle()
+    assert.deepEqual([world.jobs.length, ...(await stateOf())], [3, 'ok', 0])
+    const again = await cli.cli('worker', 'resume', 'w1', '--reason', 'patched')
+    assert.match(again.err, /worker w1 is not held/)
   })
 
   it('shows a worker with its throttled services, and which gate is closed', async () => {

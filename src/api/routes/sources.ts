@@ -1,14 +1,27 @@
-// The sources of a runbook's members: a preview of its query, and a template for member files.
+// The sources of members: all of them with their ticks, a preview of a query, and a template for member files.
 import { z } from 'zod'
 import { csvLine } from '../../csv.ts'
 import { findActiveRunbook } from '../../db/runbooks.ts'
+import { countRunbooks } from '../../db/views/runbooks.ts'
+import { listSources } from '../../db/views/sources.ts'
 import { templateOf } from '../../domain/member-columns.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
+import { SOURCE_TYPES } from '../../domain/runbook/shape.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
+import { pageFrom, readCursor } from '../http/cursor.ts'
 import { type Route, read } from '../route.ts'
 import { parseRunbook, YAML_CHARS_MAX } from '../runbook-text.ts'
-import { json, nameText, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
+import {
+  dateTime,
+  json,
+  nameText,
+  nullableDateTime,
+  nullableText,
+  pageOf,
+  pagingQuery,
+  wholeCount,
+} from '../shapes.ts'
 
 /** The active version, parsed. Throws RUNBOOK_NOT_FOUND. */
 export async function requireRunbook(engine: Engine, runbookName: string): Promise<Runbook> {
@@ -149,4 +162,60 @@ const templateRoute = read({
   },
 })
 
-export const SOURCE_ROUTES: readonly Route[] = [previewRoute, templateRoute]
+const source = z
+  .strictObject({
+    runbookName: z.string(),
+    runbookVersion: z.int(),
+    type: z.enum(SOURCE_TYPES),
+    isAutomated: z.boolean(),
+    lastTick: z
+      .strictObject({
+        id: z.int(),
+        startedAt: dateTime,
+        endedAt: nullableDateTime,
+        outcome: z.enum(['running', 'good', 'failed', 'abandoned']),
+        rowCount: z.int().nullable(),
+        error: nullableText,
+      })
+      .nullable(),
+    lastGoodAt: nullableDateTime.meta({ description: 'The end of the last good tick of a month.' }),
+    nextTickAt: nullableDateTime.meta({
+      description: 'Null before the first tick, and while automation is off.',
+    }),
+    issueCount: wholeCount.meta({
+      description: 'Rows that the last good tick could not use, and changes it did not make.',
+    }),
+    openReviews: wholeCount,
+  })
+  .meta({ id: 'Source' })
+
+const SORT = 'name'
+
+const listRoute = read({
+  method: 'GET',
+  path: '/api/sources',
+  operation: 'listSources',
+  tag: 'runbooks',
+  summary: 'List data sources with their last and next tick',
+  rule: 'reader',
+  errors: ['CURSOR_INVALID'],
+  query: z.strictObject(pagingQuery),
+  answers: { 200: pageOf('sources', source) },
+  handle: async ({ engine, query: { limit, cursor } }) => {
+    const after = readCursor(SORT, cursor, (value) => value !== '')?.value ?? null
+    const found = await listSources(engine.db, after, limit + 1)
+    const { rows, next } = pageFrom(found, limit, SORT, ({ runbookName }) => ({
+      value: runbookName.toLowerCase(),
+      id: 0,
+    }))
+    const sources = []
+    for (const line of rows) {
+      const runbook = await engine.runbooks.get(engine.db, line.runbookName, line.runbookVersion)
+      sources.push({ ...line, type: runbook.dataSource.type })
+    }
+    const total = await countRunbooks(engine.db, {})
+    return { status: 200, body: { sources, total, isTotalExact: true, next } }
+  },
+})
+
+export const SOURCE_ROUTES: readonly Route[] = [listRoute, previewRoute, templateRoute]

@@ -12,7 +12,7 @@ import {
 } from '../../db/views/status.ts'
 import { countText } from '../../domain/count-text.ts'
 import { headlineOf, isAutomaticHold, NEED_KINDS, type Need } from '../../domain/status.ts'
-import { isSilent } from '../../domain/stuck.ts'
+import { isSilent, WORKER_STATES, workerState } from '../../domain/stuck.ts'
 import { PHASE_STATUSES } from '../../domain/transitions.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { estimateBatches } from '../batch-estimate.ts'
@@ -58,6 +58,7 @@ export const workerOutlook = z
     workerId: z.string(),
     isKnown: z.boolean(),
     isSilent: z.boolean(),
+    state: z.enum(WORKER_STATES),
     lastSeenAt: nullableDateTime,
     slots: z.int().nullable(),
     busy: wholeCount.meta({ description: 'Outstanding jobs.' }),
@@ -69,6 +70,7 @@ export const shownWorker = (line: WorkerLine, now: Date): z.input<typeof workerO
   workerId: line.workerId,
   isKnown: line.isKnown,
   isSilent: isSilent(line, now),
+  state: workerState({ ...line, isHeld: line.heldAt !== null }, now),
   lastSeenAt: line.lastSeenAt,
   slots: line.slots,
   busy: line.outstanding,

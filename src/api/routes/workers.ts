@@ -4,9 +4,10 @@ import { listWorkers, WAITING_COUNTED_MAX, type WorkerLine } from '../../db/view
 import { listCatalogues } from '../../db/workers.ts'
 import type { Json } from '../../domain/json.ts'
 import type { FunctionCatalogue } from '../../domain/runbook/read.ts'
-import { isSilent } from '../../domain/stuck.ts'
+import { isSilent, WORKER_STATES, workerState } from '../../domain/stuck.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
+import { held } from '../batch-shapes.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { type Route, read } from '../route.ts'
 import { json, nullableDateTime, nullableText, pagingQuery, wholeCount } from '../shapes.ts'
@@ -31,6 +32,11 @@ const worker = z
       .meta({ description: 'False when steps wait for a worker that never announced itself.' }),
     isConfigured: z.boolean(),
     isSilent: z.boolean().meta({ description: 'No sign of life for three minutes.' }),
+    state: z.enum(WORKER_STATES).meta({
+      description:
+        '`draining`: held, and jobs are still outstanding; `drained`: held, and none is. A hold drains a worker.',
+    }),
+    held: held.nullable().meta({ description: 'A hold of this worker alone.' }),
     version: nullableText,
     slots: z.int().nullable().meta({
       description: 'Jobs it runs at once, with the slots that waiting jobs lend.',
@@ -38,6 +44,9 @@ const worker = z
     functions: z.array(z.string()),
     throttles: z.array(throttle).meta({
       description: 'Quotas of the services it calls, as announced last, at most a minute ago.',
+    }),
+    throttledUntil: nullableDateTime.meta({
+      description: 'When the last of its closed quotas opens; null while all are open.',
     }),
     firstSeenAt: nullableDateTime,
     lastSeenAt: nullableDateTime,
@@ -137,18 +146,29 @@ const shownCatalogue = ({ workerId, functions }: FunctionCatalogue) => ({
     functions?.map(({ name, parameters }) => ({ name, parameters: parameters as Json })) ?? null,
 })
 
-const shownWorker = (line: WorkerLine, { pace }: Engine, now: Date) => ({
-  ...line,
-  functions: [...line.functions],
-  throttles: line.throttles.map((one) => ({
+function shownWorker(
+  { heldAt, heldBy, heldReason, ...line }: WorkerLine,
+  { pace }: Engine,
+  now: Date,
+): z.input<typeof worker> {
+  const throttles = line.throttles.map((one) => ({
     ...one,
     closedUntil: laterThan(one.closedUntil, now),
-  })),
-  isSilent: isSilent(line, now),
-  jobMs: line.jobMs === null ? null : Math.round(line.jobMs),
-  maxOutstanding: pace.limitOf(line),
-  window: pace.windowOf(line),
-})
+  }))
+  const closed = throttles.flatMap(({ closedUntil }) => closedUntil ?? [])
+  return {
+    ...line,
+    state: workerState({ ...line, isHeld: heldAt !== null }, now),
+    held: heldAt && { at: heldAt, by: heldBy!, reason: heldReason! },
+    functions: [...line.functions],
+    throttles,
+    throttledUntil: closed.length === 0 ? null : new Date(Math.max(...closed.map(Number))),
+    isSilent: isSilent(line, now),
+    jobMs: line.jobMs === null ? null : Math.round(line.jobMs),
+    maxOutstanding: pace.limitOf(line),
+    window: pace.windowOf(line),
+  }
+}
 
 /** The announcement may be a minute old: a gate has opened since. */
 const laterThan = (at: string | null, now: Date): Date | null =>

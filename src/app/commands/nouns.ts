@@ -144,6 +144,11 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     isHidden: true,
     load: async () => (await import('../../cli/commands/review-aliases.ts')).addMoveCommands,
   },
+  source: {
+    about: 'list data sources with their ticks',
+    group: 'runbooks',
+    load: async () => (await import('../../cli/commands/source.ts')).addSourceCommands,
+  },
   'source-issues': {
     about: 'list unusable data source rows',
     group: 'runbooks',
@@ -155,7 +160,7 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     load: async () => (await import('../../cli/commands/dead-letters.ts')).addDeadLetterCommands,
   },
   worker: {
-    about: 'inspect workers',
+    about: 'inspect and drain workers',
     group: 'system',
     load: async () => (await import('../../cli/commands/worker.ts')).addWorkerCommands,
   },

@@ -1,7 +1,7 @@
 // Holding at once: the hold is set before anybody is asked for its reason, because people are being cut over meanwhile.
 import { countText } from '../../domain/count-text.ts'
 import { printable } from '../../printable.ts'
-import { type CommandContext, idOf, textFlag } from '../command-context.ts'
+import { type CommandContext, idOf, pathSegment, textFlag } from '../command-context.ts'
 import type { Row } from '../terminal/show.ts'
 import { batchPath } from './batch/paths.ts'
 import { capital } from './holds-in-force.ts'
@@ -17,6 +17,12 @@ export const heldBatch = (id: string | undefined): Held => ({
   path: batchPath(id),
   name: `batch ${idOf('batch', id)}`,
   flags: `--batch ${idOf('batch', id)}`,
+})
+
+export const heldWorker = (id: string): Held => ({
+  path: `/api/workers/${pathSegment(id)}`,
+  name: `worker ${id}`,
+  flags: `--worker ${id}`,
 })
 
 /** Holds at once, says what stopped, then asks for the reason. Returns the last answer. */

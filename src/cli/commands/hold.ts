@@ -18,7 +18,7 @@ import { type Column, DRY_RUN_FIELD, type Row } from '../terminal/show.ts'
 import { showBatch } from './batch/lists.ts'
 import { memberPath } from './batch/paths.ts'
 import { runResume as resumeBatch } from './batch/starting.ts'
-import { type Held, heldBatch, holdThenAsk } from './hold-first.ts'
+import { type Held, heldBatch, heldWorker, holdThenAsk } from './hold-first.ts'
 import { type StartsAnswer, warnStarts } from './starts.ts'
 import { addVerb, CHANGE, DRY_RUN, REASON, type Verb } from './verb.ts'
 
@@ -68,10 +68,7 @@ async function heldBy(context: CommandContext, flags: Flags): Promise<Held | nul
     return { path, name: `runbook ${runbook}`, flags: `--runbook ${runbook}` }
   }
   const worker = textFlag(flags, 'worker')
-  if (worker !== undefined) {
-    const path = `/api/workers/${pathSegment(worker)}`
-    return { path, name: `worker ${worker}`, flags: `--worker ${worker}` }
-  }
+  if (worker !== undefined) return heldWorker(worker)
   const batch = textFlag(flags, 'batch')
   if (batch !== undefined) return heldBatch(batch)
   const [batchId, member, ...more] = flags.member as readonly string[]
@@ -124,6 +121,11 @@ async function runResume(
   if (held === null) throw usageError(`Say what to resume: ${scopeFlags()}.`)
   const batch = textFlag(flags, 'batch')
   if (batch !== undefined) return resumeBatch(context, [batch], flags)
+  await resumeHeld(context, held, flags)
+}
+
+/** Says what starts, then ends the hold. */
+export async function resumeHeld(context: CommandContext, held: Held, flags: Flags): Promise<void> {
   const { client, show } = context
   const path = `${held.path}/resume`
   if (flags.all && !flags.dryRun) {

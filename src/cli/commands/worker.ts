@@ -5,13 +5,17 @@ import type { Json } from '../../domain/json.ts'
 import { type CommandContext, pathSegment } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn } from '../terminal/show.ts'
+import { resumeHeld } from './hold.ts'
+import { heldWorker, holdThenAsk } from './hold-first.ts'
 import { heldColumn, sayHeldSystem } from './holds-in-force.ts'
-import { addVerb } from './verb.ts'
+import { addVerb, DRY_RUN, REASON } from './verb.ts'
 import { addWorkerCredentialCommands } from './worker-credential.ts'
+
+const WORKER_ARG = ['<worker>', 'id of the worker, as in the list'] as const
 
 const WORKERS: readonly Column[] = [
   ['WORKER', 'workerId'],
-  ['STATE', ({ isKnown, isSilent }) => (isKnown ? (isSilent ? 'silent' : 'ok') : 'unknown')],
+  ['STATE', 'state'],
   ['VERSION', 'version', 'spare'],
   ['SLOTS', 'slots', 'spare'],
   ['JOBS OUT', 'outstanding'],
@@ -41,6 +45,11 @@ const THROTTLES: readonly Column[] = [
   ['FOR', ({ throttledSec }) => durationText(Number(throttledSec) * 1_000)],
 ]
 
+async function runDrain(context: CommandContext, [worker]: readonly string[]): Promise<void> {
+  await holdThenAsk(context, heldWorker(worker!))
+  await showWorker(context, [worker!])
+}
+
 async function showWorker(
   { client, io, show }: CommandContext,
   [workerId]: readonly string[],
@@ -55,7 +64,7 @@ async function showWorker(
 }
 
 export function addWorkerCommands(program: Command, io: Io): void {
-  const noun = program.command('worker').description('inspect workers')
+  const noun = program.command('worker').description('inspect and drain workers')
   addVerb(noun, io, {
     name: 'list',
     about: 'list workers with their load',
@@ -72,9 +81,27 @@ export function addWorkerCommands(program: Command, io: Io): void {
   addVerb(noun, io, {
     name: 'show',
     about: 'show a worker with its throttled services',
-    args: [['<worker>', 'id of the worker, as in the list']],
+    args: [WORKER_ARG],
     examples: ['worker show contoso-worker', 'worker show contoso-worker --output json'],
     run: showWorker,
+  })
+  addVerb(noun, io, {
+    name: 'drain',
+    about: 'send a worker nothing new',
+    args: [WORKER_ARG],
+    options: [REASON],
+    more: 'The same as "hold --worker". It finishes the jobs it has; jobs it has not started wait until "worker resume". "worker list" shows it as draining, then drained.',
+    examples: ['worker drain contoso-worker --reason "patch the machine"'],
+    run: runDrain,
+  })
+  addVerb(noun, io, {
+    name: 'resume',
+    about: 'send a drained worker jobs again',
+    args: [WORKER_ARG],
+    options: [REASON, DRY_RUN],
+    more: 'Time on hold does not count for retries and polls.',
+    examples: ['worker resume contoso-worker --reason "patched"'],
+    run: (context, [worker], flags) => resumeHeld(context, heldWorker(worker!), flags),
   })
   addWorkerCredentialCommands(noun, io)
 }

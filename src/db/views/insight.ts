@@ -147,6 +147,9 @@ export interface WorkerLine extends WorkerLoad {
   readonly throttles: readonly ToldThrottle[]
   /** Steps that wait for a slot, at most `WAITING_COUNTED_MAX`. */
   readonly waiting: number
+  readonly heldAt: Date | null
+  readonly heldBy: string | null
+  readonly heldReason: string | null
 }
 
 export const WAITING_COUNTED_MAX = 10_000
@@ -162,9 +165,11 @@ export async function listWorkers(
             coalesce(jsonb_path_query_array(w.functions_json, '$[*].name'), '[]') as functions,
             coalesce(w.throttles_json, '[]') as throttles,
             (select count(*)::int from (select from waits o where o.worker_id = k.worker_id and o.kind = 'slot' limit $2) as o)
-              as waiting
+              as waiting,
+            h.held_at as "heldAt", h.held_by as "heldBy", h.held_reason as "heldReason"
        from (select worker_id from workers union select unnest($1::text[])) as k (worker_id)
-       left join workers w on w.worker_id = k.worker_id ${LOAD}
+       left join workers w on w.worker_id = k.worker_id
+       left join holds h on h.scope = 'worker' and h.target = k.worker_id ${LOAD}
       where $3::text is null or k.worker_id = $3
       order by k.worker_id`,
     [wanted, WAITING_COUNTED_MAX, only],

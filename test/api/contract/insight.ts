@@ -214,7 +214,11 @@ export function insightContract(): void {
           ),
         )
       await announce(throttles)
-      const { body } = await api.call<{ workers: { throttles: object[] }[] }>('GET', '/api/workers')
+      interface Workers {
+        workers: { throttles: object[]; throttledUntil: string | null }[]
+      }
+      const { body } = await api.call<Workers>('GET', '/api/workers')
+      assert.equal(body.workers[0]!.throttledUntil, throttles[0]!.closedUntil)
       assert.deepEqual(body.workers[0]!.throttles, [
         throttles[0],
         { ...throttles[1], closedUntil: null },
@@ -260,10 +264,13 @@ export function insightContract(): void {
           isKnown: true,
           isConfigured: false,
           isSilent: true,
+          state: 'silent',
+          held: null,
           version: '1',
           slots: 1000,
           functions: [],
           throttles: [],
+          throttledUntil: null,
           firstSeenAt: '2026-03-02T08:00:00.000Z',
           lastSeenAt: '2026-03-02T08:00:00.000Z',
           jobMs: 5,

@@ -161,6 +161,27 @@ phases: [{ name: cutover, offset: T-0, steps: [{ name: switch, worker_id: w1, fu
       const issues = await api.call<Ticks>('GET', `${path}/issues?limit=1`)
       assert.equal(issues.body.issues.length, 1)
       assert.notEqual(issues.body.next, null)
+      interface Sources {
+        sources: {
+          runbookName: string
+          type: string
+          isAutomated: boolean
+          nextTickAt: string | null
+          lastTick: { outcome: string; startedAt: string; rowCount: number } | null
+          issueCount: number
+          openReviews: number
+        }[]
+        total: number
+        next: string | null
+      }
+      const { body } = await api.call<Sources>('GET', '/api/sources?limit=1')
+      const [listed] = body.sources
+      assert.deepEqual([body.total, body.next, listed!.runbookName], [1, null, 'wave'])
+      assert.deepEqual([listed!.isAutomated, listed!.lastTick!.outcome], [true, 'good'])
+      assert.deepEqual([listed!.lastTick!.rowCount, listed!.issueCount], [14, 3])
+      assert.ok(listed!.openReviews > 0)
+      assert.ok(listed!.nextTickAt! > listed!.lastTick!.startedAt)
+      await api.refused(400, 'CURSOR_INVALID', 'GET', '/api/sources?cursor=x')
       for (const part of ['ticks', 'issues']) {
         await api.refused(404, 'RUNBOOK_NOT_FOUND', 'GET', `/api/runbooks/none/${part}`)
         await api.refused(400, 'CURSOR_INVALID', 'GET', `${path}/${part}?cursor=x`)
