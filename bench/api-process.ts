@@ -29,6 +29,7 @@ if (import.meta.main) {
       apiWorkerCallsPerMin: NO_LIMIT_PER_MIN,
       apiTrustedHops: 0,
       apiCorsOrigins: [],
+      apiPublicPath: '/',
       oidcIssuers: [],
       oidcAudiences: [],
       oidcScope: '',

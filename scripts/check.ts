@@ -5,6 +5,7 @@ import { join } from 'node:path'
 const isFixing = process.argv.includes('--fix')
 const commands: [string, string[]][] = [
   ['tsc', ['-p', 'tsconfig.json']],
+  ['tsc', ['-p', 'dashboard/tsconfig.json']],
   ['biome', ['check', '--error-on-warnings', ...(isFixing ? ['--write'] : []), '.']],
 ]
 

@@ -21,7 +21,9 @@ import {
 } from './package-contents.ts'
 
 /** Copied as they are, besides the program. */
-const COPIED = ['bin', 'sql', 'examples', 'README.md', 'CHANGELOG.md', 'LICENSE']
+const COPIED = [
+  ...['bin', 'sql', 'examples', 'dashboard/dist', 'README.md', 'CHANGELOG.md', 'LICENSE'],
+]
 /** Where the program is; bin/matoolkit looks for it there. */
 const PROGRAM = 'lib'
 

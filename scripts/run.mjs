@@ -1,10 +1,11 @@
 // `node scripts/run.mjs <file.ts> [args…]`: does the set-up, then runs the file on the right Node.
 import { spawn } from 'node:child_process'
 import { delimiter, dirname, join } from 'node:path'
-import { install, root, runtime } from './setup.mjs'
+import { buildDashboard, install, isDashboardBuilt, root, runtime } from './setup.mjs'
 
-// Tests, benchmarks and tools need more than the program itself.
-install({ withDevelopment: process.argv[2] !== 'src/main.ts' })
+// Tests, benchmarks and tools need more than the program itself; so does building the dashboard.
+install({ withDevelopment: process.argv[2] !== 'src/main.ts' || !isDashboardBuilt() })
+buildDashboard()
 const node = runtime()
 const child = spawn(node, process.argv.slice(2), {
   cwd: root,

@@ -1,8 +1,9 @@
 // Set-up that works on any Node from 20 up, before anything is installed: plain JavaScript, Node's own modules only.
-// Two jobs: install the locked dependencies once per lock file, and name the Node that can run TypeScript as it is.
+// Three jobs: install the locked dependencies once per lock file, name the Node that can run TypeScript as it is, and build the
+// dashboard when its sources have changed.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -55,4 +56,42 @@ export function runtime() {
       `${process.platform}-${process.arch}. Install Node ${MIN_NODE_MAJOR} or newer and run the command again.`,
   )
   process.exit(1)
+}
+
+const dashboard = join(root, 'dashboard')
+const built = join(dashboard, 'dist', '.built-from')
+
+/** Its own files, the runbook validator that it runs in the browser, and the packages. */
+function dashboardHash() {
+  const hash = createHash('sha256').update(lockHash())
+  for (const folder of [dashboard, join(root, 'src', 'domain')]) {
+    const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+      .filter((path) => !path.startsWith(join(dashboard, 'dist')))
+    for (const path of names.sort()) hash.update(path.slice(root.length)).update(readFileSync(path))
+  }
+  return hash.digest('hex')
+}
+
+/** A published package has no sources, only what was built from them. */
+export const isDashboardBuilt = () =>
+  !existsSync(join(dashboard, 'src')) ||
+  (existsSync(built) && readFileSync(built, 'utf8') === dashboardHash())
+
+/** Builds it unless it is built from these very sources. Needs the packages for development. */
+export function buildDashboard() {
+  if (isDashboardBuilt()) return
+  console.error('matoolkit: building the dashboard …')
+  const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
+  const result = spawnSync(
+    runtime(),
+    [vite, 'build', dashboard, '--config', join(dashboard, 'vite.config.ts'), '--logLevel', 'warn'],
+    { cwd: root, stdio: ['ignore', 2, 2] },
+  )
+  if (result.status !== 0) {
+    console.error('matoolkit: the dashboard cannot be built; the message of Vite is above.')
+    process.exit(1)
+  }
+  writeFileSync(built, dashboardHash())
 }

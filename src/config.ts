@@ -18,6 +18,7 @@ import {
   listSetting,
   oneOf,
   postgresUrl,
+  publicPath,
   type Setting,
   setting,
   wholeNumber,
@@ -231,6 +232,10 @@ export const SETTINGS = {
   apiTrustedHops: setting('MATOOLKIT_API_TRUSTED_HOPS', wholeNumber(0, 10), {
     default: 0,
     description: 'Trusted proxies in front of the API. Use 1 on Azure Container Apps.',
+  }),
+  apiPublicPath: setting('MATOOLKIT_API_PUBLIC_PATH', publicPath, {
+    default: '/',
+    description: 'Path under which a proxy shows API and dashboard.',
   }),
   apiCorsOrigins: setting(
     'MATOOLKIT_API_CORS_ORIGINS',

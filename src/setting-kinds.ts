@@ -65,6 +65,11 @@ export function listSetting<T extends string>(
 
 export const aPath: SettingKind<string> = { mustBe: 'a path', read: (text) => text }
 
+export const publicPath: SettingKind<string> = {
+  mustBe: 'a path that begins and ends with "/", such as /migration/',
+  read: (text) => (/^\/(?:[\w.~-]+\/)*$/.test(text) ? text : undefined),
+}
+
 export const aZone: SettingKind<string> = {
   mustBe: 'local, utc, runbook or a name such as Europe/Berlin',
   read: (text) =>

@@ -65,6 +65,7 @@ const DEFAULTS: Config = {
   apiWritesPerMin: 120,
   apiWorkerCallsPerMin: 6_000,
   apiTrustedHops: 0,
+  apiPublicPath: '/',
   apiCorsOrigins: [],
   oidcIssuers: [],
   oidcAudiences: [],

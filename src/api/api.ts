@@ -20,6 +20,7 @@ import { Measures } from '../telemetry/measures.ts'
 import { makeHeadSender } from './audit-heads.ts'
 import { openEventFeed } from './events/event-feed.ts'
 import { FailureCache } from './failure-cache.ts'
+import { dashboardFiles } from './http/dashboard.ts'
 import { ReadAudit } from './http/read-audit.ts'
 import { buildServer } from './http/server.ts'
 import { MemberSearch } from './member-search.ts'
@@ -46,6 +47,7 @@ export type ApiConfig = Pick<
   | 'apiWorkerCallsPerMin'
   | 'apiTrustedHops'
   | 'apiCorsOrigins'
+  | 'apiPublicPath'
   | 'oidcIssuers'
   | 'oidcAudiences'
   | 'oidcScope'
@@ -122,6 +124,7 @@ export function openApi(options: ApiOptions): Api {
     limits: limitsOf(config),
     meter,
     readAudit,
+    dashboard: pageOf(config),
     stopping: stopping.signal,
   })
   const maintenance = maintenanceLoop(options, readAudit)
@@ -154,6 +157,9 @@ export function openApi(options: ApiOptions): Api {
     },
   }
 }
+
+const pageOf = ({ apiPublicPath: publicPath, oidcIssuers }: ApiConfig) =>
+  dashboardFiles({ publicPath, issuer: oidcIssuers[0] ?? null })
 
 const limitsOf = (config: ApiConfig) => ({
   readsPerMin: config.apiReadsPerMin,

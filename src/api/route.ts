@@ -178,22 +178,49 @@ export interface Route extends Described {
   ): Promise<UncheckedAnswer>
 }
 
+/** What the caller of a route gives and gets, for clients in TypeScript: only a type, never a value. */
+export interface RouteTypes<P, Q, B, A> {
+  readonly params: Given<P>
+  readonly query: Given<Q>
+  readonly body: Given<B>
+  readonly answer: { [S in keyof A]: A[S] extends z.ZodType ? z.output<A[S]> : never }[keyof A]
+}
+type Given<T> = T extends z.ZodType ? z.input<T> : never
+
+/** A route that remembers its method, path and types. */
+export type TypedRoute<M extends string, U extends string, T> = Route & {
+  readonly method: M
+  readonly path: U
+  readonly types?: T
+}
+
 const NOTHING = z.strictObject({})
 type Nothing = typeof NOTHING
 
-export function read<A extends AnswerSchemas, P = Nothing, Q = Nothing, B = Nothing>(
-  route: ReadRoute<P, Q, B, A>,
-): Route {
+export function read<
+  const M extends Route['method'],
+  const U extends string,
+  A extends AnswerSchemas,
+  P = Nothing,
+  Q = Nothing,
+  B = Nothing,
+>(
+  route: ReadRoute<P, Q, B, A> & { readonly method: M; readonly path: U },
+): TypedRoute<M, U, RouteTypes<P, Q, B, A>> {
   return completed({ ...route, action: null, isPersonal: route.isPersonal ?? false })
 }
 
 export function change<
+  const M extends Route['method'],
+  const U extends string,
   A extends AnswerSchemas,
   P = Nothing,
   Q = Nothing,
   B = Nothing,
   R = undefined,
->(route: ChangeRoute<P, Q, B, A, R>): Route {
+>(
+  route: ChangeRoute<P, Q, B, A, R> & { readonly method: M; readonly path: U },
+): TypedRoute<M, U, RouteTypes<P, Q, B, A>> {
   return completed({ ...route, isPersonal: false })
 }
 
@@ -204,5 +231,8 @@ export function workerCall<A extends AnswerSchemas, P = Nothing, Q = Nothing, B 
   return completed({ ...route, rule: 'worker', tag: 'worker', action: null, isPersonal: false })
 }
 
-const completed = (route: object): Route =>
-  Object.assign({ params: NOTHING, query: NOTHING, body: NOTHING, errors: [] }, route as Route)
+const completed = <M extends string, U extends string, T>(route: object): TypedRoute<M, U, T> =>
+  Object.assign(
+    { params: NOTHING, query: NOTHING, body: NOTHING, errors: [] },
+    route as unknown as TypedRoute<M, U, T>,
+  )

@@ -34,41 +34,48 @@ import { WORKER_CALL_ROUTES } from './routes/worker-calls.ts'
 import { WORKER_CREDENTIAL_ROUTES } from './routes/worker-credentials.ts'
 import { WORKER_ROUTES } from './routes/workers.ts'
 
+/** For people and their programs. */
+const ROUTES = [
+  ...RUNBOOK_ROUTES,
+  ...AUTOMATION_ROUTES,
+  ...SOURCE_ROUTES,
+  ...PLAN_ROUTES,
+  ...REHEARSAL_ROUTES,
+  ...BATCH_ROUTES,
+  ...MEMBER_ROUTES,
+  ...MEMBER_FIND_ROUTES,
+  ...MEMBER_FILE_ROUTES,
+  ...STEP_ROUTES,
+  ...BATCH_ACTION_ROUTES,
+  ...HOLD_ROUTES,
+  ...RESTORE_ROUTES,
+  ...MEMBER_ACTION_ROUTES,
+  ...MEMBER_HOLD_ROUTES,
+  ...STEP_ACTION_ROUTES,
+  ...DEAD_LETTER_ROUTES,
+  ...REVIEW_ROUTES,
+  ...ATTENTION_ROUTES,
+  ...STATUS_ROUTES,
+  ...INSIGHT_ROUTES,
+  ...FAILURE_ROUTES,
+  ...MEMBER_DETAIL_ROUTES,
+  ...TICK_ROUTES,
+  ...EVENT_ROUTES,
+  ...WORKER_ROUTES,
+  ...WORKER_CREDENTIAL_ROUTES,
+  ...DATABASE_ROLE_ROUTES,
+  ...AUDIT_ROUTES,
+]
+
+/** Every endpoint as a type: what clients in TypeScript give and get. */
+export type ApiRoute =
+  | (typeof ROUTES)[number]
+  | ReturnType<typeof nowRoutes>[number]
+  | ReturnType<typeof gridRoutes>[number]
+  | ReturnType<typeof serviceRoutes>[number]
+
 export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Route[] {
-  const routes: Route[] = [
-    ...RUNBOOK_ROUTES,
-    ...AUTOMATION_ROUTES,
-    ...SOURCE_ROUTES,
-    ...PLAN_ROUTES,
-    ...REHEARSAL_ROUTES,
-    ...BATCH_ROUTES,
-    ...MEMBER_ROUTES,
-    ...MEMBER_FIND_ROUTES,
-    ...MEMBER_FILE_ROUTES,
-    ...STEP_ROUTES,
-    ...BATCH_ACTION_ROUTES,
-    ...HOLD_ROUTES,
-    ...RESTORE_ROUTES,
-    ...MEMBER_ACTION_ROUTES,
-    ...MEMBER_HOLD_ROUTES,
-    ...STEP_ACTION_ROUTES,
-    ...DEAD_LETTER_ROUTES,
-    ...REVIEW_ROUTES,
-    ...ATTENTION_ROUTES,
-    ...STATUS_ROUTES,
-    ...nowRoutes(),
-    ...INSIGHT_ROUTES,
-    ...FAILURE_ROUTES,
-    ...gridRoutes(),
-    ...MEMBER_DETAIL_ROUTES,
-    ...TICK_ROUTES,
-    ...EVENT_ROUTES,
-    ...WORKER_ROUTES,
-    ...WORKER_CREDENTIAL_ROUTES,
-    ...WORKER_CALL_ROUTES,
-    ...DATABASE_ROLE_ROUTES,
-    ...AUDIT_ROUTES,
-  ]
+  const routes: Route[] = [...ROUTES, ...nowRoutes(), ...gridRoutes(), ...WORKER_CALL_ROUTES]
   routes.push(...serviceRoutes({ ...context, routes: () => routes }))
   return routes
 }

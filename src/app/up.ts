@@ -9,6 +9,8 @@ import { realClock } from '../clock.ts'
 import { type Config, loadConfig, ROLES, readConfig } from '../config.ts'
 import { MatoolkitError } from '../errors.ts'
 import { ownJobKeyFile } from '../job-keys.ts'
+import { dashboardLink } from '../local-token.ts'
+import { readPrivateFile } from '../private-files.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { requireStartable, requireUsable } from './preflight.ts'
 import { type SandboxFlags, startSandbox } from './sandbox.ts'
@@ -139,6 +141,8 @@ function settingsOf(url: string, tenant: SandboxTenant): Record<string, string> 
 
 function printAccess(url: string, config: Config, sandbox: Sandbox | null, io: Io): void {
   io.out(`matoolkit is up: ${url}`)
+  const token = readPrivateFile(config.apiTokenFile)?.trim() ?? ''
+  io.out(`  dashboard ${dashboardLink(url, token)}`)
   io.out(`  database  ${resolve(config.dataDir)}`)
   io.out(`  API       ${url}/api/docs, token in ${resolve(config.apiTokenFile)}`)
   io.out(`  sources   CSV files in ${resolve(config.sourceFolder!)}`)

@@ -66,6 +66,7 @@ export const LOCAL: Omit<ApiConfig, 'apiTokenFile'> = {
   apiWorkerCallsPerMin: 100_000,
   apiTrustedHops: 0,
   apiCorsOrigins: [],
+  apiPublicPath: '/',
   oidcIssuers: [],
   oidcAudiences: [],
   oidcScope: 'access_as_user',

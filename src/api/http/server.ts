@@ -14,6 +14,7 @@ import type { Route, Services } from '../route.ts'
 import { requireLocalHost } from '../sign-in/local.ts'
 import type { ReadPolicy, SignInMethod } from '../sign-in/sign-in.ts'
 import { answerRequest } from './answer-request.ts'
+import type { AnswerWithPage } from './dashboard.ts'
 import { codedError, problemOf } from './problem.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
 import type { ReadAudit } from './read-audit.ts'
@@ -70,6 +71,7 @@ export interface ServerOptions {
   readonly limits: Limits
   readonly meter: Meter
   readonly readAudit: ReadAudit
+  readonly dashboard: AnswerWithPage
   /** Aborts when the server begins to stop. */
   readonly stopping: AbortSignal
 }
@@ -122,7 +124,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   addHooks(server, context)
   server.setErrorHandler((error, request, reply) => sendProblem(context, error, request, reply))
   server.setNotFoundHandler((request, reply) =>
-    sendProblem(context, notFound(context.routes, request), request, reply),
+    options.dashboard(request, reply)
+      ? reply
+      : sendProblem(context, notFound(context.routes, request), request, reply),
   )
   for (const route of options.routes) register(server, context, route)
   return server

@@ -2,6 +2,7 @@
 // are personal data, and data never written to disk needs no deleting.
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
+import type {} from '@fastify/multipart'
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { MatoolkitError } from '../../errors.ts'

@@ -6,7 +6,7 @@ import {
   describeAttention,
 } from '../../domain/attention.ts'
 import { loadAttention } from '../../engine/attention.ts'
-import { type Route, read } from '../route.ts'
+import { read } from '../route.ts'
 import { id, nameText, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 
 export const attentionItem = z
@@ -60,4 +60,4 @@ const attentionRoute = read({
   },
 })
 
-export const ATTENTION_ROUTES: readonly Route[] = [attentionRoute]
+export const ATTENTION_ROUTES = [attentionRoute]

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type AuditRow, countAudit, listAudit } from '../../db/audit.ts'
 import { verifyAudit } from '../../db/audit-chain.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
-import { type Route, read } from '../route.ts'
+import { read } from '../route.ts'
 import {
   booleanText,
   dateTime,
@@ -120,4 +120,4 @@ const verifyRoute = read({
   },
 })
 
-export const AUDIT_ROUTES: readonly Route[] = [listRoute, verifyRoute]
+export const AUDIT_ROUTES = [listRoute, verifyRoute]

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Automation } from '../../db/automation.ts'
 import { findAutomation, setAutomation } from '../../engine/automation.ts'
 import { etagOf, requireEtag } from '../http/etag.ts'
-import { change, type Route, read } from '../route.ts'
+import { change, read } from '../route.ts'
 import { nameText, nullableDateTime, nullableText, reason } from '../shapes.ts'
 
 const automation = z
@@ -82,4 +82,4 @@ const putRoute = change({
   },
 })
 
-export const AUTOMATION_ROUTES: readonly Route[] = [getRoute, putRoute]
+export const AUTOMATION_ROUTES = [getRoute, putRoute]

@@ -24,7 +24,7 @@ import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.
 import { stoppedJobs } from '../hold-shapes.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { showPhases } from '../phase-waits.ts'
-import { type AuditNote, change, type Route, type RouteRequest } from '../route.ts'
+import { type AuditNote, change, type RouteRequest } from '../route.ts'
 import { id, instant, reason, wholeCount } from '../shapes.ts'
 import { overduePhases, shownStarts, startsAtOnce } from '../starts-shape.ts'
 
@@ -325,7 +325,7 @@ const nobodyToClone = (batchId: number, statuses: readonly string[]): MatoolkitE
     reason: `Batch ${batchId} has no members with status ${statuses.join(' or ')}.`,
   })
 
-export const BATCH_ACTION_ROUTES: readonly Route[] = [
+export const BATCH_ACTION_ROUTES = [
   advanceRoute,
   cancelRoute,
   holdRoute,

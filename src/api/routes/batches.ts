@@ -7,7 +7,7 @@ import { batch, phase, shownBatch, shownStep, step } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { showPhases } from '../phase-waits.ts'
-import { type Route, read } from '../route.ts'
+import { read } from '../route.ts'
 import {
   booleanText,
   commaSeparated,
@@ -130,4 +130,4 @@ const phasesRoute = read({
   },
 })
 
-export const BATCH_ROUTES: readonly Route[] = [listRoute, getRoute, phasesRoute]
+export const BATCH_ROUTES = [listRoute, getRoute, phasesRoute]

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { listRoleReports } from '../../bus/role-rights.ts'
 import { findSchemaRights } from '../../db/migrate.ts'
-import { type Route, read } from '../route.ts'
+import { read } from '../route.ts'
 
 const databaseRole = z
   .strictObject({
@@ -39,4 +39,4 @@ const listRoute = read({
   },
 })
 
-export const DATABASE_ROLE_ROUTES: readonly Route[] = [listRoute]
+export const DATABASE_ROLE_ROUTES = [listRoute]

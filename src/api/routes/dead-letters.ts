@@ -17,7 +17,7 @@ import { listWorkerIds } from '../../db/workers.ts'
 import { eventRecord } from '../../domain/event-record.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { cursorText, readCursor } from '../http/cursor.ts'
-import { change, type Route, type RouteRequest, read } from '../route.ts'
+import { change, type RouteRequest, read } from '../route.ts'
 import { dateTime, nullableText, pagingQuery, reason, wholeCount } from '../shapes.ts'
 
 /** One request per subscription, which is slow on Service Bus. */
@@ -246,9 +246,4 @@ const discardRoute = change({
   },
 })
 
-export const DEAD_LETTER_ROUTES: readonly Route[] = [
-  listRoute,
-  showRoute,
-  replayRoute,
-  discardRoute,
-]
+export const DEAD_LETTER_ROUTES = [listRoute, showRoute, replayRoute, discardRoute]

@@ -4,7 +4,7 @@ import { countEvents, type EventLine, listEvents } from '../../db/views/events.t
 import { loadBatchLine } from '../batch-state.ts'
 import { ENTITIES, event } from '../events/event-shape.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
-import { type Route, read } from '../route.ts'
+import { read } from '../route.ts'
 import { commaSeparated, id, pageOf, pagingQuery, position } from '../shapes.ts'
 
 const COUNT_MAX = 1_000
@@ -83,4 +83,4 @@ const listenRoute = read({
   },
 })
 
-export const EVENT_ROUTES: readonly Route[] = [listRoute, listenRoute]
+export const EVENT_ROUTES = [listRoute, listenRoute]

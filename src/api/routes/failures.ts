@@ -9,7 +9,7 @@ import {
 } from '../../domain/failures.ts'
 import { errorMeaning, STEP_KINDS } from '../batch-shapes.ts'
 import { GROUPS_LISTED_MAX } from '../failure-cache.ts'
-import { type Route, read } from '../route.ts'
+import { read } from '../route.ts'
 import { dateTime, instant, nameText, nullableText, wholeCount } from '../shapes.ts'
 import { NEWS_MS } from './status.ts'
 
@@ -94,4 +94,4 @@ const shownGroup = ({ perHour, ...rest }: GroupOfBatches): z.input<typeof group>
   meaning: meaningOf(rest.sample.message),
 })
 
-export const FAILURE_ROUTES: readonly Route[] = [failuresRoute]
+export const FAILURE_ROUTES = [failuresRoute]

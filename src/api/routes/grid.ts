@@ -15,7 +15,7 @@ import { activeOutcome, OUTCOMES } from '../../domain/outcome.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
 import { RecentAnswer } from '../recent-answer.ts'
-import { type Route, read } from '../route.ts'
+import { read } from '../route.ts'
 import { dateTime, id, idList, pageSize, position, wholeCount } from '../shapes.ts'
 
 /** Counting a million steps takes about a second. */
@@ -106,7 +106,7 @@ const overview = z
   .meta({ id: 'GridOverview' })
 type Overview = z.input<typeof overview>
 
-function overviewRoute(): Route {
+function overviewRoute() {
   const recent = new Map<string, RecentAnswer<Overview>>()
   return read({
     method: 'GET',
@@ -161,4 +161,4 @@ async function columnsOf(engine: Engine, { line, phases }: BatchState): Promise<
   return columns
 }
 
-export const gridRoutes = (): readonly Route[] => [gridRoute, overviewRoute()]
+export const gridRoutes = () => [gridRoute, overviewRoute()]

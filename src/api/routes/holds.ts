@@ -14,15 +14,15 @@ import { loadBatchLine } from '../batch-state.ts'
 import { holdInForce, resumeStarts, shownHold, stoppedJobs } from '../hold-shapes.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
-import { change, type Route, read, type Tag } from '../route.ts'
+import { change, read, type Tag } from '../route.ts'
 import { commaSeparated, id, instant, nameText, pageOf, pagingQuery, reason } from '../shapes.ts'
 import { shownStarts, startsAtOnce } from '../starts-shape.ts'
 
 type Target = Pick<HoldOrder, 'scope' | 'target' | 'batchId'>
 
 /** A scope with its paths. `targetOf` refuses what does not exist. */
-interface Scope<P> {
-  readonly base: string
+interface Scope<P, U extends string> {
+  readonly base: U
   readonly name: string
   readonly what: string
   readonly action: string
@@ -51,15 +51,15 @@ const reasonedAnswer = z.strictObject({ hold: holdInForce }).meta({ id: 'HoldRea
 const subjectOf = ({ scope, target, batchId }: Target): string =>
   scope === 'system' ? 'system' : `${scope} ${target}${batchId ? ` of batch ${batchId}` : ''}`
 
-const sharedBy = <P>({ tag, params, errors }: Scope<P>) =>
+const sharedBy = <P>({ tag, params, errors }: Scope<P, string>) =>
   ({ tag, params, rule: 'admin', takes: 'json', errors: [...errors, 'REFUSED'] }) as const
 
-function holdRoute<P>(scope: Scope<P>): Route {
+function holdRoute<P, U extends string>(scope: Scope<P, U>) {
   const { base, name, what, action, targetOf } = scope
   return change({
     ...sharedBy(scope),
     method: 'POST',
-    path: `${base}/hold`,
+    path: `${base}/hold` as const,
     operation: `hold${name}`,
     summary: `Hold ${what}: no new jobs, and queued jobs are withdrawn`,
     about: 'The reason may follow later: a hold never waits for it.',
@@ -84,12 +84,12 @@ function holdRoute<P>(scope: Scope<P>): Route {
   })
 }
 
-function resumeRoute<P>(scope: Scope<P>): Route {
+function resumeRoute<P, U extends string>(scope: Scope<P, U>) {
   const { base, name, what, action, targetOf } = scope
   return change({
     ...sharedBy(scope),
     method: 'POST',
-    path: `${base}/resume`,
+    path: `${base}/resume` as const,
     operation: `resume${name}`,
     summary: `Resume ${what}; time on hold does not count for retries and polls`,
     about:
@@ -122,12 +122,12 @@ function resumeRoute<P>(scope: Scope<P>): Route {
   })
 }
 
-function reasonRoute<P>(scope: Scope<P>): Route {
+function reasonRoute<P, U extends string>(scope: Scope<P, U>) {
   const { base, name, what, action, targetOf } = scope
   return change({
     ...sharedBy(scope),
     method: 'PUT',
-    path: `${base}/hold`,
+    path: `${base}/hold` as const,
     operation: `giveReasonOf${name}Hold`,
     summary: `Record the reason for a hold: ${what}`,
     action: `${action}.hold_reason`,
@@ -150,7 +150,7 @@ function reasonRoute<P>(scope: Scope<P>): Route {
   })
 }
 
-const routesOf = <P>(scope: Scope<P>): Route[] => [
+const routesOf = <P, const U extends string>(scope: Scope<P, U>) => [
   holdRoute(scope),
   reasonRoute(scope),
   resumeRoute(scope),
@@ -196,7 +196,7 @@ function placeIn(cursor: string | undefined): HoldPlace | null {
   return { rank: found.id, heldAt: new Date(at), target }
 }
 
-export const HOLD_ROUTES: readonly Route[] = [
+export const HOLD_ROUTES = [
   listRoute,
   ...routesOf({
     base: '/api',

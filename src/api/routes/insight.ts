@@ -30,7 +30,7 @@ import {
 import { loadBatchLine, loadBatchState } from '../batch-state.ts'
 import { FAILURES_MAX, GROUPS_LISTED_MAX, type GroupedFailures } from '../failure-cache.ts'
 import { showPhases } from '../phase-waits.ts'
-import { type Route, read } from '../route.ts'
+import { read } from '../route.ts'
 import { dateTime, id, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 import { openReviews } from './reviews.ts'
 
@@ -245,4 +245,4 @@ const stuckRoute = read({
   },
 })
 
-export const INSIGHT_ROUTES: readonly Route[] = [summaryRoute, failuresRoute, stuckRoute]
+export const INSIGHT_ROUTES = [summaryRoute, failuresRoute, stuckRoute]

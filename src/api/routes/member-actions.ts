@@ -20,7 +20,7 @@ import {
   rowId,
   stepPlace,
 } from '../bulk-change.ts'
-import { change, type Route } from '../route.ts'
+import { change } from '../route.ts'
 import { json, nameText, wholeCount } from '../shapes.ts'
 import { stepOutputs } from './step-actions.ts'
 
@@ -252,7 +252,7 @@ const variableRoute = change({
     }),
 })
 
-export const MEMBER_ACTION_ROUTES: readonly Route[] = [
+export const MEMBER_ACTION_ROUTES = [
   retryRoute,
   redoRoute,
   skipRoute,

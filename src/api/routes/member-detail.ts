@@ -12,7 +12,7 @@ import { MatoolkitError } from '../../errors.ts'
 import { action, held, shownActions, shownStep, step } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
 import { event } from '../events/event-shape.ts'
-import { type Route, read } from '../route.ts'
+import { read } from '../route.ts'
 import { dateTime, id, json, nullableDateTime, nullableText } from '../shapes.ts'
 import { loadShownMembers } from './members.ts'
 import { attempt } from './step-actions.ts'
@@ -120,4 +120,4 @@ async function nextOf(
   return nextSteps({ phases, stepsOf, steps }, NEXT_MAX)
 }
 
-export const MEMBER_DETAIL_ROUTES: readonly Route[] = [detailRoute]
+export const MEMBER_DETAIL_ROUTES = [detailRoute]

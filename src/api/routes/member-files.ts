@@ -16,7 +16,7 @@ import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.
 import { runOrDryRun } from '../http/dry-run.ts'
 import { type UploadedFile, uploaded } from '../http/upload.ts'
 import { type MemberFile, readMemberFile } from '../member-file.ts'
-import { change, type Route } from '../route.ts'
+import { change } from '../route.ts'
 import { booleanText, id, nameText, reason, wholeCount } from '../shapes.ts'
 import { requireRunbook } from './sources.ts'
 
@@ -289,4 +289,4 @@ function requireManual({ id: batchId, isManual }: BatchState['line']): void {
   throw new MatoolkitError('REFUSED', { reason: why })
 }
 
-export const MEMBER_FILE_ROUTES: readonly Route[] = [createRoute, addRoute]
+export const MEMBER_FILE_ROUTES = [createRoute, addRoute]

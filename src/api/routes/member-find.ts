@@ -11,7 +11,7 @@ import {
 import { soleAddress } from '../../domain/member-addresses.ts'
 import { BATCH_STATUSES } from '../../domain/transitions.ts'
 import { loadBatchState } from '../batch-state.ts'
-import { type Route, read } from '../route.ts'
+import { read } from '../route.ts'
 import { nullableDateTime, searchText } from '../shapes.ts'
 import { isHelpDeskOnly } from '../sign-in/sign-in.ts'
 import { loadShownMembers, memberLine } from './members.ts'
@@ -127,4 +127,4 @@ async function shownIn(
   return found.flatMap(({ id }) => shown.get(id) ?? [])
 }
 
-export const MEMBER_FIND_ROUTES: readonly Route[] = [findRoute]
+export const MEMBER_FIND_ROUTES = [findRoute]

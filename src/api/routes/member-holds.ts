@@ -11,7 +11,7 @@ import {
 } from '../../engine/member-holds.ts'
 import { common, described, forMembers, outcome } from '../bulk-change.ts'
 import { stoppedJobs } from '../hold-shapes.ts'
-import { change, type Route } from '../route.ts'
+import { change } from '../route.ts'
 import { reason, wholeCount } from '../shapes.ts'
 
 const holdRoute = change({
@@ -76,4 +76,4 @@ const resumeRoute = change({
   },
 })
 
-export const MEMBER_HOLD_ROUTES: readonly Route[] = [holdRoute, resumeRoute]
+export const MEMBER_HOLD_ROUTES = [holdRoute, resumeRoute]

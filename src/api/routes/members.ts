@@ -23,7 +23,7 @@ import { held, STEP_KINDS } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { etagOf, requireEtag } from '../http/etag.ts'
-import { change, type Route, read, type Services } from '../route.ts'
+import { change, read, type Services } from '../route.ts'
 import {
   booleanText,
   commaSeparated,
@@ -333,4 +333,4 @@ const removeRoute = change({
   },
 })
 
-export const MEMBER_ROUTES: readonly Route[] = [listRoute, removeRoute]
+export const MEMBER_ROUTES = [listRoute, removeRoute]

@@ -15,7 +15,7 @@ import { batch, shownBatch, stepTotals, throughput, totalsOf } from '../batch-sh
 import { type BatchState, withPhases } from '../batch-state.ts'
 import { decisionNeeds, holdNeed, stuckNeeds } from '../needs.ts'
 import { RecentAnswer } from '../recent-answer.ts'
-import { type Route, read } from '../route.ts'
+import { read } from '../route.ts'
 import { dateTime, nullableDateTime, wholeCount } from '../shapes.ts'
 import { openReviews } from './reviews.ts'
 import { NEWS_MS, shownWorker, sourceOutlook, workerOutlook } from './status.ts'
@@ -81,7 +81,7 @@ const wall = z
 type Wall = z.input<typeof wall>
 
 /** One set for each API: its walls share the answer. */
-export function nowRoutes(): readonly Route[] {
+export function nowRoutes() {
   const recent = new RecentAnswer<Wall>(FRESH_MS)
   return [
     read({

@@ -9,7 +9,7 @@ import { madeUpMember, sampleMemberOf } from '../../domain/sample-member.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { loadBatchLine } from '../batch-state.ts'
-import { type Route, read } from '../route.ts'
+import { read } from '../route.ts'
 import { parseRunbook, YAML_CHARS_MAX } from '../runbook-text.ts'
 import { instant, json, nameText, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 import { requireNamed, requireRunbook } from './sources.ts'
@@ -131,4 +131,4 @@ async function sampleMembers(
   }
 }
 
-export const PLAN_ROUTES: readonly Route[] = [planRoute]
+export const PLAN_ROUTES = [planRoute]

@@ -11,7 +11,7 @@ import {
 } from '../../db/rehearsals.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { REHEARSAL_SEC_MAX } from '../rehearsals.ts'
-import { change, type Route, read, type Services } from '../route.ts'
+import { change, read, type Services } from '../route.ts'
 import { parseRunbook, YAML_CHARS_MAX } from '../runbook-text.ts'
 import { dateTime, instant, json, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 
@@ -180,4 +180,4 @@ const deleteRoute = change({
   },
 })
 
-export const REHEARSAL_ROUTES: readonly Route[] = [beginRoute, listRoute, showRoute, deleteRoute]
+export const REHEARSAL_ROUTES = [beginRoute, listRoute, showRoute, deleteRoute]

@@ -10,7 +10,7 @@ import { STEP_STATUSES } from '../../domain/transitions.ts'
 import { beginEpoch } from '../../engine/restores.ts'
 import { holdInForce, shownHold } from '../hold-shapes.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
-import { change, type Route, read } from '../route.ts'
+import { change, read } from '../route.ts'
 import { dateTime, nullableText, pageOf, pagingQuery, reason, wholeCount } from '../shapes.ts'
 
 const epoch = z
@@ -107,4 +107,4 @@ const ranRoute = read({
   },
 })
 
-export const RESTORE_ROUTES: readonly Route[] = [restoredRoute, ranRoute]
+export const RESTORE_ROUTES = [restoredRoute, ranRoute]

@@ -19,7 +19,7 @@ import {
 import { withStarts } from '../../engine/starts-at-once.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
-import { change, type Route, type RouteRequest, read } from '../route.ts'
+import { change, type RouteRequest, read } from '../route.ts'
 import {
   booleanText,
   dateTime,
@@ -257,4 +257,4 @@ const dismissRoute = change({
     ),
 })
 
-export const REVIEW_ROUTES: readonly Route[] = [listRoute, approveRoute, dismissRoute]
+export const REVIEW_ROUTES = [listRoute, approveRoute, dismissRoute]

@@ -13,7 +13,7 @@ import { MatoolkitError } from '../../errors.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { etagOf, requireEtag } from '../http/etag.ts'
 import { faultSchema } from '../http/problem.ts'
-import { change, type Route, read } from '../route.ts'
+import { change, read } from '../route.ts'
 import { faultOf, parseRunbook, YAML_CHARS_MAX } from '../runbook-text.ts'
 import {
   booleanText,
@@ -337,7 +337,7 @@ const deactivateRoute = change({
   },
 })
 
-export const RUNBOOK_ROUTES: readonly Route[] = [
+export const RUNBOOK_ROUTES = [
   publishRoute,
   listRoute,
   getRoute,

@@ -42,7 +42,7 @@ const readiness = z
   .meta({ id: 'Readiness' })
 type Check = z.input<typeof checkResult>
 
-export function serviceRoutes(context: ServiceContext): Route[] {
+export function serviceRoutes(context: ServiceContext) {
   const document = once(() => openApiDocument(context.routes()))
   const page = once(() => docsPage(document()))
   const about = [openApi(document), docs(page)]

@@ -10,7 +10,7 @@ import { SOURCE_TYPES } from '../../domain/runbook/shape.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
-import { type Route, read } from '../route.ts'
+import { read } from '../route.ts'
 import { parseRunbook, YAML_CHARS_MAX } from '../runbook-text.ts'
 import {
   dateTime,
@@ -218,4 +218,4 @@ const listRoute = read({
   },
 })
 
-export const SOURCE_ROUTES: readonly Route[] = [listRoute, previewRoute, templateRoute]
+export const SOURCE_ROUTES = [listRoute, previewRoute, templateRoute]

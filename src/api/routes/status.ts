@@ -20,7 +20,7 @@ import { loadBatchStates } from '../batch-state.ts'
 import type { FailureCache } from '../failure-cache.ts'
 import { holdInForce, shownHold } from '../hold-shapes.ts'
 import { decisionNeeds, holdNeed, stuckNeeds } from '../needs.ts'
-import { type Route, read } from '../route.ts'
+import { read } from '../route.ts'
 import { dateTime, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 
 const PHASES_MAX = 100
@@ -200,4 +200,4 @@ const TEXT_MAX = 200
 const firstLine = (message: string): string =>
   message.split('\n')[0]!.slice(0, TEXT_MAX).replace(/\.$/, '')
 
-export const STATUS_ROUTES: readonly Route[] = [statusRoute]
+export const STATUS_ROUTES = [statusRoute]

@@ -15,7 +15,7 @@ import { MatoolkitError } from '../../errors.ts'
 import { shownStep, step } from '../batch-shapes.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { etagOf, requireEtag } from '../http/etag.ts'
-import { change, type Route, type RouteRequest, read } from '../route.ts'
+import { change, type RouteRequest, read } from '../route.ts'
 import {
   dateTime,
   id,
@@ -192,10 +192,4 @@ const acceptRoute = change({
   handle: (request) => decide(request, acceptLate),
 })
 
-export const STEP_ACTION_ROUTES: readonly Route[] = [
-  getRoute,
-  retryRoute,
-  skipRoute,
-  doneRoute,
-  acceptRoute,
-]
+export const STEP_ACTION_ROUTES = [getRoute, retryRoute, skipRoute, doneRoute, acceptRoute]

@@ -6,7 +6,7 @@ import { STEP_STATUSES } from '../../domain/transitions.ts'
 import { STEP_KINDS, shownStep, step } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
-import { type Route, read } from '../route.ts'
+import { read } from '../route.ts'
 import {
   commaSeparated,
   id,
@@ -71,4 +71,4 @@ function totalByCounters({ phases }: BatchState, filter: StepFilter): number | n
     .reduce((sum, [name, count]) => (counted.has(name) ? sum + count : sum), 0)
 }
 
-export const STEP_ROUTES: readonly Route[] = [listRoute]
+export const STEP_ROUTES = [listRoute]

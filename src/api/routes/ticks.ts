@@ -4,7 +4,7 @@ import { listIssues } from '../../db/source-issues.ts'
 import { listTicks } from '../../db/ticks.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
-import { change, type Route, read } from '../route.ts'
+import { change, read } from '../route.ts'
 import {
   dateTime,
   nameText,
@@ -151,4 +151,4 @@ const tickRoute = change({
   },
 })
 
-export const TICK_ROUTES: readonly Route[] = [ticksRoute, tickRoute, issuesRoute]
+export const TICK_ROUTES = [ticksRoute, tickRoute, issuesRoute]

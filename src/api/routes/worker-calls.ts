@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { GATEWAY_MAX, SENT_BY_WORKERS, type WorkerGateway } from '../../bus/worker-gateway.ts'
 import { MatoolkitError } from '../../errors.ts'
-import { type Route, type Services, workerCall } from '../route.ts'
+import { type Services, workerCall } from '../route.ts'
 import { dateTime, nullableText, wholeCount } from '../shapes.ts'
 import type { Actor } from '../sign-in/sign-in.ts'
 
@@ -204,6 +204,6 @@ const sendRoute = workerCall({
   },
 })
 
-export const WORKER_CALL_ROUTES: readonly Route[] = [
+export const WORKER_CALL_ROUTES = [
   ...[showRoute, waitRoute, takeRoute, renewRoute, endRoute, sendRoute],
 ]

@@ -16,7 +16,7 @@ import { MatoolkitError, messageOf } from '../../errors.ts'
 import { isLoopback } from '../../local-token.ts'
 import { newCredentialId, newWorkerToken } from '../../worker-token.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
-import { change, type Route, read } from '../route.ts'
+import { change, read } from '../route.ts'
 import { dateTime, nullableDateTime, nullableText, pageOf, pagingQuery, reason } from '../shapes.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -297,6 +297,4 @@ const revokeRoute = change({
   },
 })
 
-export const WORKER_CREDENTIAL_ROUTES: readonly Route[] = [
-  ...[listRoute, createRoute, rotateRoute, revokeRoute],
-]
+export const WORKER_CREDENTIAL_ROUTES = [...[listRoute, createRoute, rotateRoute, revokeRoute]]

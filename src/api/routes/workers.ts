@@ -9,7 +9,7 @@ import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { held } from '../batch-shapes.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
-import { type Route, read } from '../route.ts'
+import { read } from '../route.ts'
 import { json, nullableDateTime, nullableText, pagingQuery, wholeCount } from '../shapes.ts'
 
 const throttle = z
@@ -174,4 +174,4 @@ function shownWorker(
 const laterThan = (at: string | null, now: Date): Date | null =>
   at !== null && new Date(at) > now ? new Date(at) : null
 
-export const WORKER_ROUTES: readonly Route[] = [listRoute, showRoute, cataloguesRoute]
+export const WORKER_ROUTES = [listRoute, showRoute, cataloguesRoute]

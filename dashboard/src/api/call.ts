@@ -1,0 +1,112 @@
+// One request to the API. A refusal becomes an ApiError with the API's own code and sentence; an API that does not answer one with the
+// code UNREACHABLE.
+import { accessToken, forgetSession } from '../sign-in/session.ts'
+import type { Answer, Endpoint, Given } from './routes.ts'
+
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly status: number
+  readonly code: string
+  readonly requestId: string | null
+  /** What is wrong with which part of the request. */
+  readonly faults: readonly { readonly path: string; readonly message: string }[]
+
+  constructor(status: number, problem: Partial<Problem>) {
+    super(problem.detail ?? problem.title ?? `The API answers with status ${status}.`)
+    this.status = status
+    this.code = problem.code ?? 'UNKNOWN'
+    this.requestId = problem.requestId ?? null
+    this.faults = problem.errors ?? []
+  }
+}
+
+interface Problem {
+  readonly title: string
+  readonly detail: string
+  readonly code: string
+  readonly requestId: string
+  readonly errors: ApiError['faults']
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined
+  /** The state that the person saw: a change is refused when it is another by now. */
+  readonly ifMatch?: string | undefined
+  /** Makes a repeated request harmless. */
+  readonly idempotencyKey?: string | undefined
+  readonly accept?: string | undefined
+}
+
+interface Parts {
+  readonly params?: Readonly<Record<string, unknown>> | undefined
+  readonly query?: Readonly<Record<string, unknown>> | undefined
+  readonly body?: unknown
+}
+
+export async function call<E extends Endpoint>(
+  endpoint: E,
+  given: Given<E>,
+  options: CallOptions = {},
+): Promise<Answer<E>> {
+  const answer = await request(endpoint, given as Parts, options)
+  return (await answer.json()) as Answer<E>
+}
+
+/** For streams, files and state tags: the whole answer. */
+export async function request(
+  endpoint: Endpoint,
+  parts: Parts,
+  options: CallOptions,
+): Promise<Response> {
+  const [method, path] = endpoint.split(' ') as [string, string]
+  const { body } = parts
+  const isForm = body instanceof FormData
+  const headers = new Headers({ accept: options.accept ?? 'application/json' })
+  const token = await accessToken()
+  if (token !== null) headers.set('authorization', `Bearer ${token}`)
+  if (body !== undefined && !isForm) headers.set('content-type', 'application/json')
+  if (options.ifMatch !== undefined) headers.set('if-match', options.ifMatch)
+  if (options.idempotencyKey !== undefined) headers.set('idempotency-key', options.idempotencyKey)
+  const answer = await fetchOrExplain(addressOf(path, parts), {
+    method,
+    headers,
+    ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
+    ...(options.signal && { signal: options.signal }),
+  })
+  if (answer.ok) return answer
+  if (answer.status === 401) forgetSession()
+  throw new ApiError(answer.status, await problemIn(answer))
+}
+
+async function fetchOrExplain(address: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(address, init)
+  } catch (error) {
+    if (init.signal?.aborted) throw error
+    throw new ApiError(0, {
+      code: 'UNREACHABLE',
+      detail: 'The API does not answer. What you see may be out of date.',
+    })
+  }
+}
+
+/** Relative: the page may be shown under a path of a proxy. */
+export function addressOf(path: string, { params = {}, query = {} }: Parts): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String(params[name])),
+  )
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') search.set(name, String(value))
+  }
+  const text = search.toString()
+  return new URL(`.${filled}${text && `?${text}`}`, document.baseURI).href
+}
+
+async function problemIn(answer: Response): Promise<Partial<Problem>> {
+  try {
+    return (await answer.json()) as Partial<Problem>
+  } catch {
+    return {}
+  }
+}

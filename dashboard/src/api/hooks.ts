@@ -1,0 +1,86 @@
+// Reading and changing through the API from components. Answers are cached by endpoint and what was asked, and read again when the
+// live stream says that they may have changed.
+import {
+  keepPreviousData,
+  QueryClient,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query'
+import { ApiError, type CallOptions, call } from './call.ts'
+import type { Answer, Change, Given, Reading } from './routes.ts'
+
+const FRESH_MS = 2_000
+const RETRIES = 2
+const RETRY_MS = 2_000
+const RETRY_MS_MAX = 15_000
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: FRESH_MS,
+      retry: (failures, error) => failures < RETRIES && isPassing(error),
+      retryDelay: (failures) => Math.min(RETRY_MS * 2 ** failures, RETRY_MS_MAX),
+      // A wall that lost the network goes on by itself.
+      networkMode: 'always',
+    },
+    mutations: { retry: false, networkMode: 'always' },
+  },
+})
+
+/** Worth another attempt: the API is away, busy or restarting. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
+
+interface ReadingOptions {
+  /** Reads again at this interval while the page is visible. */
+  readonly everyMs?: number
+  readonly isEnabled?: boolean
+  /** Shows the former answer while another one is on its way: for filters and pages. */
+  readonly keepsFormer?: boolean
+}
+
+export function useReading<E extends Reading>(
+  endpoint: E,
+  given: Given<E>,
+  options: ReadingOptions = {},
+) {
+  return useQuery<Answer<E>, ApiError>({
+    queryKey: [endpoint, given],
+    queryFn: ({ signal }) => call(endpoint, given, { signal }),
+    ...(options.everyMs !== undefined && { refetchInterval: options.everyMs }),
+    ...(options.isEnabled !== undefined && { enabled: options.isEnabled }),
+    ...(options.keepsFormer && { placeholderData: keepPreviousData }),
+  })
+}
+
+/** A paged list, page after page. */
+export function usePages<E extends Reading>(
+  endpoint: E,
+  given: Given<E>,
+  options: Pick<ReadingOptions, 'isEnabled'> = {},
+) {
+  return useInfiniteQuery({
+    queryKey: [endpoint, given, 'pages'],
+    queryFn: ({ signal, pageParam }) => {
+      const query = {
+        ...(given as { query?: object }).query,
+        ...(pageParam && { cursor: pageParam }),
+      }
+      return call(endpoint, { ...given, query } as Given<E>, { signal })
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => (page as { readonly next?: string | null }).next ?? null,
+    ...(options.isEnabled !== undefined && { enabled: options.isEnabled }),
+  })
+}
+
+/** A change. All that is shown is read again afterwards, whatever came of it. */
+export function useChange<E extends Change>(endpoint: E) {
+  const client = useQueryClient()
+  return useMutation<Answer<E>, ApiError, Given<E> & { readonly options?: CallOptions }>({
+    mutationFn: ({ options, ...given }) => call(endpoint, given as unknown as Given<E>, options),
+    onSettled: () => client.invalidateQueries(),
+  })
+}

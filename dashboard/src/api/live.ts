@@ -1,0 +1,124 @@
+// What happens, as it happens: one stream for the page (two would quarrel over connections), read with fetch because EventSource sends
+// no token. Screens name what they show; the stream is opened for that and nothing more.
+import { EventSourceParserStream } from 'eventsource-parser/stream'
+import { useEffect, useSyncExternalStore } from 'react'
+import { request } from './call.ts'
+import { queries } from './hooks.ts'
+import type { Answer } from './routes.ts'
+
+export type LiveEvent = Answer<'GET /api/batches/{batchId}/events'>['events'][number]
+export interface Watched {
+  readonly batchId?: number | undefined
+  readonly memberId?: number | undefined
+  readonly entity?: string | undefined
+}
+/** `paused`: the page is hidden or nobody watches. */
+export type LiveState = 'paused' | 'connecting' | 'live' | 'broken'
+
+const RECONNECT_MS = 2_000
+/** Reads again at most this often: a busy batch has thousands of events a second. */
+const REFRESH_MS = 1_000
+
+let state: LiveState = 'paused'
+const listeners = new Set<() => void>()
+function setState(next: LiveState): void {
+  if (next === state) return
+  state = next
+  for (const listener of listeners) listener()
+}
+
+export const useLiveState = (): LiveState =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => state,
+  )
+
+/** Keeps what is shown up to date while the component is there. Only the topmost screen calls it. */
+export function useLive({ batchId, memberId, entity }: Watched): void {
+  useEffect(() => {
+    const stop = new AbortController()
+    void follow({ batchId, memberId, entity }, stop.signal)
+    return () => {
+      stop.abort()
+      setState('paused')
+    }
+  }, [batchId, memberId, entity])
+}
+
+async function follow(watched: Watched, signal: AbortSignal): Promise<void> {
+  let last: string | null = null
+  while (!signal.aborted) {
+    if (document.hidden) {
+      setState('paused')
+      await untilVisible(signal)
+      refresh()
+      continue
+    }
+    setState(state === 'broken' ? 'broken' : 'connecting')
+    try {
+      last = await readStream(watched, last, signal)
+    } catch {
+      if (!signal.aborted) setState('broken')
+    }
+    await pause(RECONNECT_MS, signal)
+  }
+}
+
+async function readStream(
+  watched: Watched,
+  after: string | null,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const query = { ...watched, ...(after !== null && { after }) }
+  const answer = await request(
+    'GET /api/events',
+    { query },
+    { signal, accept: 'text/event-stream' },
+  )
+  setState('live')
+  // Whatever happened while nobody listened.
+  refresh()
+  let last = after
+  const events = answer
+    .body!.pipeThrough(new TextDecoderStream())
+    .pipeThrough(new EventSourceParserStream())
+  for await (const { id } of events) {
+    if (id === undefined) continue
+    last = id
+    refresh()
+  }
+  return last
+}
+
+let isDue = false
+function refresh(): void {
+  if (isDue) return
+  isDue = true
+  setTimeout(() => {
+    isDue = false
+    void queries.invalidateQueries()
+  }, REFRESH_MS)
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+
+const untilVisible = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const done = () => {
+      if (document.hidden && !signal.aborted) return
+      document.removeEventListener('visibilitychange', done)
+      resolve()
+    }
+    document.addEventListener('visibilitychange', done)
+    signal.addEventListener('abort', done)
+  })

@@ -1,0 +1,16 @@
+// All screens: address, name in the navigation, who sees it. To add one, write it under screens/ and add its line here. Each is loaded
+// when it is first shown.
+import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
+
+export interface Screen {
+  readonly path: string
+  /** Null: reached through another screen. */
+  readonly navigation: string | null
+  /** The role HelpDesk sees it too. */
+  readonly isForHelpDesk?: true
+  readonly Component: LazyExoticComponent<ComponentType>
+}
+
+export const SCREENS: readonly Screen[] = [
+  { path: '/', navigation: 'Now', Component: lazy(() => import('./screens/wall/wall.tsx')) },
+]

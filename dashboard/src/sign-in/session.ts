@@ -1,0 +1,114 @@
+// Who uses the page. On one machine the link of `matoolkit up` brings the token in its fragment, which leaves the address at once;
+// elsewhere people sign in at the issuer. A token never gets into an address that is sent, logged or kept in the history.
+import type { ApiRole } from '../../../src/api/sign-in/sign-in.ts'
+import { finishSignIn, type Grant, type Issuer, renew, signInAt } from './oidc.ts'
+
+export interface Me {
+  readonly id: string
+  readonly name: string
+  readonly roles: readonly ApiRole[]
+}
+
+export type SignedOut =
+  /** Local mode without a token, or with one of a former start. */
+  | { readonly kind: 'needs-link' }
+  | { readonly kind: 'needs-sign-in'; readonly issuer: Issuer }
+  /** Signed in without a role that may read here. */
+  | { readonly kind: 'refused'; readonly reason: string }
+
+export type Session =
+  | { readonly kind: 'signed-in'; readonly me: Me; readonly isLocal: boolean }
+  | SignedOut
+
+const LOCAL_TOKEN = 'matoolkit.local-token'
+const GRANT = 'matoolkit.grant'
+/** Renewed this long before it ends. */
+const EARLY_MS = 60_000
+
+let issuer: Issuer | null = null
+let renewal: Promise<Grant | null> | null = null
+let onForgotten = () => {}
+
+/** Calls back when the API no longer accepts the token. */
+export function watchSession(forgotten: () => void): void {
+  onForgotten = forgotten
+}
+
+/** The token for the next request; null before sign-in. */
+export async function accessToken(): Promise<string | null> {
+  if (issuer === null) return localStorage.getItem(LOCAL_TOKEN)
+  const grant = storedGrant()
+  if (grant === null || grant.endsAt - Date.now() > EARLY_MS) return grant?.accessToken ?? null
+  // One renewal for all requests: an issuer may accept a refresh token once.
+  renewal ??= renew(issuer, grant)
+    .then((renewed) => {
+      if (renewed) storeGrant(renewed)
+      return renewed
+    })
+    .finally(() => {
+      renewal = null
+    })
+  return (await renewal)?.accessToken ?? (grant.endsAt > Date.now() ? grant.accessToken : null)
+}
+
+export function forgetSession(): void {
+  localStorage.removeItem(LOCAL_TOKEN)
+  sessionStorage.removeItem(GRANT)
+  onForgotten()
+}
+
+/** Throws when the API does not answer. */
+export async function openSession(): Promise<Session> {
+  takeTokenFromAddress()
+  const offer = await ask<{ mode: string; issuer: string; clientId: string | null; scope: string }>(
+    './api/sign-in',
+  )
+  if (offer.mode === 'oidc') {
+    if (offer.clientId === null)
+      return {
+        kind: 'refused',
+        reason: 'The API names no client for people: set MATOOLKIT_OIDC_CLIENT_ID.',
+      }
+    issuer = { address: offer.issuer, clientId: offer.clientId, scope: offer.scope }
+    const grant = await finishSignIn(issuer)
+    if (grant) storeGrant(grant)
+    if (storedGrant() === null) return { kind: 'needs-sign-in', issuer }
+  } else if (localStorage.getItem(LOCAL_TOKEN) === null) return { kind: 'needs-link' }
+  return whoAmI()
+}
+
+/** Leaves the page for the issuer, and comes back to this very view. */
+export const signIn = (at: Issuer): Promise<void> => signInAt(at)
+
+async function whoAmI(): Promise<Session> {
+  const answer = await fetch(new URL('./api/me', document.baseURI), {
+    headers: { authorization: `Bearer ${await accessToken()}` },
+  })
+  if (answer.ok)
+    return { kind: 'signed-in', me: (await answer.json()) as Me, isLocal: issuer === null }
+  if (answer.status === 401) {
+    localStorage.removeItem(LOCAL_TOKEN)
+    sessionStorage.removeItem(GRANT)
+    return issuer ? { kind: 'needs-sign-in', issuer } : { kind: 'needs-link' }
+  }
+  const { detail } = (await answer.json().catch(() => ({}))) as { detail?: string }
+  if (answer.status === 403) return { kind: 'refused', reason: detail ?? 'You have no role here.' }
+  throw new Error(detail ?? `The API answers with status ${answer.status}.`)
+}
+
+function takeTokenFromAddress(): void {
+  const token = new URLSearchParams(location.hash.slice(1)).get('token')
+  if (token === null) return
+  localStorage.setItem(LOCAL_TOKEN, token)
+  history.replaceState(history.state, '', location.pathname + location.search)
+}
+
+const storedGrant = (): Grant | null =>
+  JSON.parse(sessionStorage.getItem(GRANT) ?? 'null') as Grant | null
+const storeGrant = (grant: Grant): void => sessionStorage.setItem(GRANT, JSON.stringify(grant))
+
+async function ask<T>(address: string): Promise<T> {
+  const answer = await fetch(new URL(address, document.baseURI))
+  if (!answer.ok) throw new Error(`The API answers with status ${answer.status}.`)
+  return (await answer.json()) as T
+}

@@ -1,0 +1,88 @@
+// What stands where data will be, would be or could not be: loading, empty, error.
+import { Component, type ReactNode } from 'react'
+import { ApiError } from '../api/call.ts'
+import { Button } from './button.tsx'
+
+export function Loading({ what, lines = 6 }: { readonly what: string; readonly lines?: number }) {
+  return (
+    <div className="loading" role="status" aria-label={`Loading ${what}`}>
+      {Array.from({ length: lines }, (_, line) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: grey bars without a state
+        <span key={line} className="bar" aria-hidden="true" />
+      ))}
+    </div>
+  )
+}
+
+interface EmptyProps {
+  readonly title: string
+  /** What to do about it. */
+  readonly children?: ReactNode
+}
+export const Empty = ({ title, children }: EmptyProps) => (
+  <div className="empty">
+    <p className="empty-title">{title}</p>
+    {children}
+  </div>
+)
+
+interface ErrorNoteProps {
+  readonly error: Error
+  readonly onRetry?: (() => void) | undefined
+}
+export function ErrorNote({ error, onRetry }: ErrorNoteProps) {
+  const requestId = error instanceof ApiError ? error.requestId : null
+  const faults = error instanceof ApiError ? error.faults : []
+  return (
+    <div className="error" role="alert">
+      <p>{error.message}</p>
+      {faults.length > 0 && (
+        <ul>
+          {faults.map(({ path, message }) => (
+            <li key={`${path} ${message}`}>
+              <code>{path}</code> {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      {requestId !== null && (
+        <p className="quiet">Request {requestId}: the log of the API has more.</p>
+      )}
+      {onRetry && <Button onClick={onRetry}>Try again</Button>}
+    </div>
+  )
+}
+
+interface Reading<T> {
+  readonly data: T | undefined
+  readonly error: Error | null
+  readonly refetch: () => unknown
+}
+interface LoadedProps<T> {
+  readonly reading: Reading<T>
+  readonly what: string
+  readonly children: (data: T) => ReactNode
+}
+/** The data, else why not. Data that could not be read again stays, under a note. */
+export function Loaded<T>({ reading: { data, error, refetch }, what, children }: LoadedProps<T>) {
+  return (
+    <>
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {data !== undefined ? children(data) : !error && <Loading what={what} />}
+    </>
+  )
+}
+
+/** A fault in one screen leaves the navigation usable. */
+export class ErrorBoundary extends Component<
+  { readonly children: ReactNode },
+  { readonly error: Error | null }
+> {
+  override state: { readonly error: Error | null } = { error: null }
+  static getDerivedStateFromError = (error: Error) => ({ error })
+  override render() {
+    const { error } = this.state
+    if (error === null) return this.props.children
+    return <ErrorNote error={error} onRetry={() => this.setState({ error: null })} />
+  }
+}

@@ -1,0 +1,38 @@
+// A status as a word with a sign and a colour: the colour is never the only difference.
+const LOOKS: Readonly<Record<string, readonly [look: string, sign: string]>> = {
+  succeeded: ['good', '✓'],
+  completed: ['good', '✓'],
+  migrated: ['good', '✓'],
+  passed: ['good', '✓'],
+  ready: ['good', '✓'],
+  ok: ['good', '✓'],
+  active: ['busy', '▶'],
+  dispatched: ['busy', '▶'],
+  running: ['busy', '▶'],
+  polling: ['busy', '↻'],
+  'in progress': ['busy', '▶'],
+  pending: ['idle', '○'],
+  detected: ['idle', '○'],
+  held: ['warn', '⏸'],
+  partial: ['warn', '!'],
+  silent: ['warn', '!'],
+  failed: ['bad', '✕'],
+  poll_timeout: ['bad', '✕'],
+  error: ['bad', '✕'],
+  cancelled: ['off', '–'],
+  skipped: ['off', '–'],
+  removed: ['off', '–'],
+  stopped: ['off', '–'],
+  superseded: ['off', '–'],
+}
+
+export const lookOf = (status: string): string => LOOKS[status]?.[0] ?? 'idle'
+
+export function Status({ status, text }: { readonly status: string; readonly text?: string }) {
+  const [look, sign] = LOOKS[status] ?? ['idle', '·']
+  return (
+    <span className="status" data-look={look}>
+      <span aria-hidden="true">{sign}</span> {text ?? status.replaceAll('_', ' ')}
+    </span>
+  )
+}

@@ -1,0 +1,79 @@
+// Times: in the viewer's zone, with UTC on hover; distances that go on by themselves.
+import { useSyncExternalStore } from 'react'
+
+const SECOND_MS = 1_000
+const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const clockOnly = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+
+// One clock for the page: every second, and only while something shows it.
+let now = Date.now()
+let timer: ReturnType<typeof setInterval> | undefined
+const viewers = new Set<() => void>()
+function watchClock(viewer: () => void): () => void {
+  viewers.add(viewer)
+  timer ??= setInterval(() => {
+    now = Date.now()
+    for (const one of viewers) one()
+  }, SECOND_MS)
+  return () => {
+    viewers.delete(viewer)
+    if (viewers.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+}
+export const useNow = (): number => useSyncExternalStore(watchClock, () => now)
+
+interface TimeProps {
+  readonly at: string | null
+  readonly none?: string
+  readonly isClockOnly?: boolean
+}
+export function Time({ at, none = '–', isClockOnly = false }: TimeProps) {
+  if (at === null) return <span className="quiet">{none}</span>
+  return (
+    <time dateTime={at} title={`${at.slice(0, 19).replace('T', ' ')} UTC`}>
+      {(isClockOnly ? clockOnly : local).format(new Date(at))}
+    </time>
+  )
+}
+
+/** `in 2 h 5 min`, `3 min ago`. */
+export function Distance({ to }: { readonly to: string }) {
+  const ms = new Date(to).getTime() - useNow()
+  return (
+    <time
+      dateTime={to}
+      title={`${local.format(new Date(to))} (${to.slice(0, 19).replace('T', ' ')} UTC)`}
+    >
+      {distanceText(ms)}
+    </time>
+  )
+}
+
+export const distanceText = (ms: number): string =>
+  Math.abs(ms) < SECOND_MS * 5
+    ? 'now'
+    : ms > 0
+      ? `in ${durationText(ms)}`
+      : `${durationText(-ms)} ago`
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const
+
+/** The two largest units: `2 d 3 h`, `45 s`. */
+export function durationText(ms: number): string {
+  let rest = Math.round(ms / SECOND_MS)
+  const parts: string[] = []
+  for (const [unit, seconds] of UNITS) {
+    const count = Math.floor(rest / seconds)
+    rest -= count * seconds
+    if (count > 0) parts.push(`${count} ${unit}`)
+    else if (parts.length > 0) break
+  }
+  return parts.slice(0, 2).join(' ') || '0 s'
+}
