@@ -5,12 +5,20 @@
 # Update the base by digest: docker buildx imagetools inspect node:24-bookworm-slim
 FROM node:24-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d AS base
 
+FROM base AS dashboard
+WORKDIR /build
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts --no-fund --no-audit
+COPY . .
+RUN node -e "import('./scripts/setup.mjs').then(({ buildDashboard }) => buildDashboard())"
+
 FROM base AS build
 WORKDIR /build
 # Separately, so that a change of the program does not install everything again.
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts --no-fund --no-audit
 COPY . .
+COPY --from=dashboard /build/dashboard/dist dashboard/dist
 RUN node scripts/image-tree.ts /app
 
 FROM base AS program

@@ -89,6 +89,9 @@ describe('the published package', { skip: process.platform === 'win32' }, () => 
       const status = run([], 'status', '--output', 'json')
       assert.equal(status.status, EXIT.ok, status.stderr)
       assert.equal(typeof JSON.parse(status.stdout), 'object')
+      const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(said)!
+      const page = await (await fetch(address, { headers: { accept: 'text/html' } })).text()
+      assert.match(page, /<script type="module" crossorigin src="\.\/assets\/index-/)
       const ended = new Promise((resolve) => up.once('close', resolve))
       up.kill('SIGINT')
       assert.equal(await ended, EXIT.ok, said)

@@ -52,6 +52,11 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     /imports from db; worker/,
   ],
   [
+    'the dashboard runs code of the server',
+    { 'dashboard/src/a.ts': "import { x } from '../../src/api/api.ts'" },
+    /takes more than types from src\/api\/api\.ts/,
+  ],
+  [
     'a dynamic import counts',
     { 'src/cli/a.ts': "await import('../api/server.ts')" },
     /imports from api; cli/,

@@ -70,6 +70,19 @@ const rooms: Rule = {
     }),
 }
 
+const dashboardWall: Rule = {
+  name: 'the dashboard sees the API only: of the program it takes types, and the domain that runs in a browser',
+  check: (files) =>
+    files
+      .filter(({ path }) => path.startsWith('dashboard/') && isCode(path))
+      .flatMap((file) =>
+        importsOf(file)
+          .filter(({ isOurs, target }) => isOurs && !target.startsWith('dashboard/'))
+          .filter(({ isType, target }) => !isType && roomOf(target) !== 'domain')
+          .map(({ target }) => `${file.path} takes more than types from ${target}`),
+      ),
+}
+
 const pureDomain: Rule = {
   name: 'the domain does no I/O',
   check: (files) =>
@@ -252,7 +265,7 @@ const busTablesAtHome: Rule = {
 }
 
 export const WALLS: readonly Rule[] = [
-  ...[rooms, pureDomain, workerWithoutDatabase, noCycles],
+  ...[rooms, dashboardWall, pureDomain, workerWithoutDatabase, noCycles],
   ...[transportsBehindContract, busTablesAtHome],
   ...[privileges, replayableSql, sqlAtHome],
 ]

@@ -49,7 +49,7 @@ export function useLive({ batchId, memberId, entity }: Watched): void {
 }
 
 async function follow(watched: Watched, signal: AbortSignal): Promise<void> {
-  let last: string | null = null
+  const seen: Seen = { last: null }
   while (!signal.aborted) {
     if (document.hidden) {
       setState('paused')
@@ -59,7 +59,7 @@ async function follow(watched: Watched, signal: AbortSignal): Promise<void> {
     }
     setState(state === 'broken' ? 'broken' : 'connecting')
     try {
-      last = await readStream(watched, last, signal)
+      await readStream(watched, seen, signal)
     } catch {
       if (!signal.aborted) setState('broken')
     }
@@ -67,12 +67,13 @@ async function follow(watched: Watched, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function readStream(
-  watched: Watched,
-  after: string | null,
-  signal: AbortSignal,
-): Promise<string | null> {
-  const query = { ...watched, ...(after !== null && { after }) }
+/** Outlives a stream: a cut one ends with an error. */
+interface Seen {
+  last: string | null
+}
+
+async function readStream(watched: Watched, seen: Seen, signal: AbortSignal): Promise<void> {
+  const query = { ...watched, ...(seen.last !== null && { after: seen.last }) }
   const answer = await request(
     'GET /api/events',
     { query },
@@ -81,16 +82,14 @@ async function readStream(
   setState('live')
   // Whatever happened while nobody listened.
   refresh()
-  let last = after
   const events = answer
     .body!.pipeThrough(new TextDecoderStream())
     .pipeThrough(new EventSourceParserStream())
   for await (const { id } of events) {
     if (id === undefined) continue
-    last = id
+    seen.last = id
     refresh()
   }
-  return last
 }
 
 let isDue = false

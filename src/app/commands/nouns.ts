@@ -74,6 +74,11 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'daily',
     load: async () => (await import('../../cli/commands/status.ts')).addStatusCommands,
   },
+  dashboard: {
+    about: 'print the link to the dashboard',
+    group: 'daily',
+    load: async () => (await import('../../cli/commands/dashboard.ts')).addDashboardCommands,
+  },
   batch: {
     about: 'manage batches and their members',
     group: 'daily',
