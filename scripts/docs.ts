@@ -9,6 +9,7 @@ import { allRoutes } from '../src/api/routes.ts'
 import { REHEARSAL_FAULTS } from '../src/app/rehearsal/faults.ts'
 import { SETTINGS } from '../src/config.ts'
 import { actorText, ERROR_TABLE, retryText } from '../src/domain/error-meanings/meaning-of.ts'
+import { CONDITION_KINDS, CONDITIONS } from '../src/domain/notifications/conditions.ts'
 import { type Entity, TRANSITIONS, type Transition } from '../src/domain/transitions.ts'
 import { ERRORS, EXIT } from '../src/errors.ts'
 import { Measures } from '../src/telemetry/measures.ts'
@@ -34,6 +35,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/rehearsal.md', section: 'faults', render: renderRehearsalFaults },
   { file: 'docs/microsoft-errors.md', section: 'meanings', render: renderMeanings },
   { file: 'docs/configuration.md', section: 'settings', render: renderSettings },
+  { file: 'docs/notifications.md', section: 'conditions', render: renderConditions },
   { file: 'docs/transitions.md', section: 'transitions', render: renderTransitions },
   { file: 'docs/versions.md', section: 'phase outcomes', render: renderPhaseOutcomes },
   { file: 'docs/reliability.md', section: 'bug bank', render: renderBugBank },
@@ -42,6 +44,11 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/openapi.json', render: () => renderOpenApi() },
   { file: 'docs/api.md', section: 'endpoints', render: renderEndpoints },
 ]
+
+function renderConditions(): string {
+  const rows = CONDITION_KINDS.map((kind) => `| \`${kind}\` | ${CONDITIONS[kind]} |`)
+  return ['| condition | meaning |', '| --- | --- |', ...rows].join('\n')
+}
 
 /** The file's text as it should be, given the text it has. */
 export function expectedText({ file, section, render }: GeneratedDocument, text: string): string {

@@ -274,3 +274,51 @@ begin
   return part;
 end
 $$;
+
+-- What people hear of, by a stable key: open once until it is cleared, and an ending exactly once. Texts name no person. Rows and the
+-- messages about them are written in one transaction; both are deleted some weeks after their end.
+create table notification_conditions (
+  id           bigint generated always as identity primary key,
+  key          text not null check (length(key) between 1 and 400),
+  kind         text not null,
+  runbook_name text,
+  batch_id     bigint,
+  title        text not null,
+  text         text not null,
+  command      text not null,
+  since        timestamptz not null,
+  opened_at    timestamptz not null,
+  cleared_at   timestamptz check (cleared_at >= opened_at),
+  is_ending    boolean not null,
+  channels     text[] not null check (cardinality(channels) > 0),
+  check (not is_ending or cleared_at = opened_at)
+);
+create unique index notification_conditions_open on notification_conditions (key) where cleared_at is null;
+create unique index notification_conditions_ended on notification_conditions (key) where is_ending;
+create index notification_conditions_by_end on notification_conditions (cleared_at) where cleared_at is not null;
+
+-- A message to a channel. message_id is the same at every attempt, so that its receiver recognises a repetition. While is_gathering, what
+-- happens until due_at is added. A sender leases a due row, sends outside of a transaction, and marks the row if the lease is still its own.
+create table notifications (
+  id           bigint generated always as identity primary key,
+  message_id   text not null unique check (length(message_id) between 1 and 64),
+  channel      text not null,
+  items        jsonb not null check (jsonb_typeof(items) = 'array'),
+  left_out     integer not null default 0 check (left_out >= 0),
+  is_gathering boolean not null,
+  status       text not null check (status in ('waiting', 'sent', 'failed')),
+  created_at   timestamptz not null,
+  due_at       timestamptz not null,
+  attempts     integer not null default 0 check (attempts >= 0),
+  lease_token  text,
+  leased_until timestamptz,
+  ended_at     timestamptz,
+  error        text,
+  check ((lease_token is null) = (leased_until is null)),
+  check ((status = 'waiting') = (ended_at is null)),
+  check (status = 'waiting' or lease_token is null),
+  check (status <> 'failed' or error is not null)
+);
+create index notifications_due on notifications (due_at) where status = 'waiting';
+create index notifications_of_channel on notifications (channel, id);
+create index notifications_by_end on notifications (ended_at) where ended_at is not null;

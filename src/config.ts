@@ -3,6 +3,7 @@
 // docs/configuration.md and .env.example are generated from here.
 import { readFileSync } from 'node:fs'
 import { CLIENT_SETTINGS, type ClientEnv } from './client-settings.ts'
+import { NOTIFY_PREFIX } from './domain/notifications/read-settings.ts'
 import { CONNECTION_PREFIXES } from './domain/runbook/shape.ts'
 import { nearest } from './domain/spelling.ts'
 import { MatoolkitError, messageOf } from './errors.ts'
@@ -285,6 +286,12 @@ export const SETTINGS = {
         'Who may read. `reader`: the roles Reader and Admin. `authenticated`: everyone who is signed in.',
     },
   ),
+  notificationsFile: setting<string | null>('MATOOLKIT_NOTIFICATIONS_FILE', aPath, {
+    default: null,
+    defaultShown: 'none: nobody is told',
+    description:
+      'YAML file with the channels and rules of notifications, the same for every orchestrator and API. See docs/notifications.md.',
+  }),
   ...TELEMETRY_SETTINGS,
   ...WORKER_SETTINGS,
   ...CLIENT_SETTINGS,
@@ -386,8 +393,8 @@ const didYouMean = (guess: string | null | undefined) => (guess ? ` Did you mean
 
 function reportUnknown(env: Texts, problems: string[]): void {
   for (const name of Object.keys(env).sort()) {
-    if (!name.startsWith('MATOOLKIT_') || name.startsWith(SOURCE_PREFIX) || NAMES.includes(name))
-      continue
+    const isOthers = name.startsWith(SOURCE_PREFIX) || name.startsWith(NOTIFY_PREFIX)
+    if (!name.startsWith('MATOOLKIT_') || isOthers || NAMES.includes(name)) continue
     problems.push(`${name} is not a setting.${didYouMean(nearest(name, NAMES)) || ' Remove it.'}`)
   }
 }
@@ -442,6 +449,10 @@ export function readConnectionVariable(name: string): string | undefined {
   const isAllowed = CONNECTION_PREFIXES.some((prefix) => name.startsWith(prefix))
   return isAllowed ? process.env[name] : undefined
 }
+
+/** A secret of a notification channel, from the environment. The file of channels chooses the name, so only this prefix is read. */
+export const readNotifyVariable = (name: string): string | undefined =>
+  name.startsWith(NOTIFY_PREFIX) ? process.env[name] : undefined
 
 /** Node's own options, those of its command line last: they win. */
 export const nodeOptions = (): string =>

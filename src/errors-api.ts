@@ -4,6 +4,18 @@ import { type ErrorRow, EXIT } from './exit.ts'
 const rows = <T extends Record<string, ErrorRow>>(table: T): T => table
 
 export const API_ERRORS = rows({
+  NOTIFICATION_NOT_FOUND: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence:
+      'There is no message {id}: messages are kept for 30 days. List them with "matoolkit notification list".',
+  },
+  CHANNEL_UNKNOWN: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence:
+      'There is no channel "{channel}"; this API knows {known}. Name one of them, or add it to MATOOLKIT_NOTIFICATIONS_FILE.',
+  },
   REHEARSAL_NOT_FOUND: {
     http: 404,
     exit: EXIT.notFound,

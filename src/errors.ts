@@ -68,6 +68,12 @@ export const ERRORS = table({
     sentence:
       'There is no snapshot "{name}" in "{folder}". List them with "matoolkit snapshot list".',
   },
+  NOTIFICATIONS_FILE_INVALID: {
+    http: 500,
+    exit: EXIT.usage,
+    sentence:
+      'The file of notifications has problems. {problems} Correct them and start again; docs/notifications.md explains every key.',
+  },
   CONFIG_INVALID: {
     http: 500,
     exit: EXIT.usage,

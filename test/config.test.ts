@@ -76,6 +76,7 @@ const DEFAULTS: Config = {
   archiveDir: '.matoolkit/archive',
   batchesKeptDays: null,
   personsKeptDays: null,
+  notificationsFile: null,
   auditKeptDays: null,
   workerId: null,
   maxParallelism: 4,

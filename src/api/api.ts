@@ -26,7 +26,7 @@ import { buildServer } from './http/server.ts'
 import { MemberSearch } from './member-search.ts'
 import { createMeter, type Meter } from './metrics.ts'
 import { REHEARSAL_SEC_MAX, Rehearsals, type RunRehearsal } from './rehearsals.ts'
-import type { ApiBus } from './route.ts'
+import type { ApiBus, Services } from './route.ts'
 import { allRoutes } from './routes.ts'
 import { localSignIn } from './sign-in/local.ts'
 import { entraOf, oidcSignIn } from './sign-in/oidc.ts'
@@ -69,6 +69,8 @@ export interface ApiOptions {
   readonly log: Log
   readonly preview?: PreviewQuery
   readonly tickNow?: TickNow
+  /** Of notifications; a test needs them. */
+  readonly channels?: Services['channels']
   /** Without it no rehearsal begins. */
   readonly runRehearsal?: RunRehearsal
   readonly clockReport?: () => ClockReport | null
@@ -174,6 +176,7 @@ const nothing = () => null
 
 /** What the process knows about itself. */
 const processReports = (options: ApiOptions) => ({
+  channels: options.channels ?? [],
   clockReport: options.clockReport ?? nothing,
   whyWaiting: options.whyWaiting ?? nothing,
   schemaNewer: options.schemaNewer ?? nothing,

@@ -1,15 +1,12 @@
 // What needs a person besides failures, over all batches: decisions, holds that the program set, stuck work. Status and wall show it.
-import { loadHolds } from '../db/holds.ts'
-import { listWaitGroups, listWorkerFacts, type WorkerLine } from '../db/views/insight.ts'
-import { listLateBatches } from '../db/views/status.ts'
+import type { WorkerLine } from '../db/views/insight.ts'
 import { attentionText, describeAttention } from '../domain/attention.ts'
 import { countText } from '../domain/count-text.ts'
-import { type Hold, holdsOnBatch, nameOfHeld, resumeCommand } from '../domain/holds.ts'
+import { type Hold, nameOfHeld, resumeCommand } from '../domain/holds.ts'
 import { isBlocking, type Need } from '../domain/status.ts'
-import { findStuck, isSilent, LATE_AFTER_MS } from '../domain/stuck.ts'
 import { loadAttention } from '../engine/attention.ts'
 import type { Engine } from '../engine/engine.ts'
-import { loadBatchState } from './batch-state.ts'
+import { findLateBatches, loadStuck } from '../engine/stuck-batches.ts'
 
 /** Late batches that are looked at one by one; with more of them, that is said. */
 const BATCHES_LOOKED_AT = 100
@@ -42,10 +39,7 @@ export async function stuckNeeds(
   workers: readonly WorkerLine[],
   now: Date,
 ): Promise<Need[]> {
-  const silent = workers.filter((worker) => !worker.isKnown || isSilent(worker, now))
-  const late = new Date(+now - LATE_AFTER_MS)
-  const workerIds = silent.map(({ workerId }) => workerId)
-  const ids = await listLateBatches(engine.db, late, workerIds, BATCHES_LOOKED_AT + 1)
+  const ids = await findLateBatches(engine.db, workers, now, BATCHES_LOOKED_AT + 1)
   const needs: Need[] = []
   let looked = 0
   for (const batchId of ids.slice(0, BATCHES_LOOKED_AT)) {
@@ -66,12 +60,8 @@ function notLookedAt(count: number, isExact: boolean): Need {
 }
 
 async function stuckIn({ db, pace }: Engine, batchId: number, now: Date): Promise<Need[]> {
-  const { line, phases } = await loadBatchState(db, batchId)
-  const waits = await listWaitGroups(db, batchId, now)
-  const loads = await listWorkerFacts(db, new Set(waits.map(({ workerId }) => workerId)))
-  const workers = loads.map((load) => ({ ...load, window: pace.windowOf(load) }))
-  const holds = holdsOnBatch(await loadHolds(db, batchId))
-  return findStuck({ batch: line, holds, phases, waits, workers, openReviews: 0, now })
+  const { stuck } = (await loadStuck(db, pace, batchId, now)) ?? { stuck: [] }
+  return stuck
     .filter(({ kind }) => isBlocking(kind))
     .map(({ because, count }) => ({
       kind: 'stuck',

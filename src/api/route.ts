@@ -9,6 +9,7 @@ import type { ClockReport } from '../db/time.ts'
 import type { PreviewQuery } from '../domain/detection/preview.ts'
 import type { TickNow } from '../domain/detection/tick-report.ts'
 import type { Json } from '../domain/json.ts'
+import type { Channel } from '../domain/notifications/rules.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { EventFeed } from './events/event-feed.ts'
@@ -47,6 +48,8 @@ export interface Services {
   /** Of the clock. */
   readonly wait: ClockWait
   readonly rehearsals: Rehearsals
+  /** Of notifications, as the file of this process has them. */
+  readonly channels: readonly Pick<Channel, 'name' | 'type'>[]
   readonly memberSearch: MemberSearch
   readonly failureCache: FailureCache
   /** How long the audit is kept; null: forever. */

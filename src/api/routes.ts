@@ -18,6 +18,7 @@ import { MEMBER_FILE_ROUTES } from './routes/member-files.ts'
 import { MEMBER_FIND_ROUTES } from './routes/member-find.ts'
 import { MEMBER_HOLD_ROUTES } from './routes/member-holds.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
+import { NOTIFICATION_ROUTES } from './routes/notifications.ts'
 import { nowRoutes } from './routes/now.ts'
 import { PLAN_ROUTES } from './routes/plan.ts'
 import { REHEARSAL_ROUTES } from './routes/rehearsals.ts'
@@ -55,6 +56,7 @@ const ROUTES = [
   ...DEAD_LETTER_ROUTES,
   ...REVIEW_ROUTES,
   ...ATTENTION_ROUTES,
+  ...NOTIFICATION_ROUTES,
   ...STATUS_ROUTES,
   ...INSIGHT_ROUTES,
   ...FAILURE_ROUTES,

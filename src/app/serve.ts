@@ -33,6 +33,7 @@ import { awaitDatabase } from './await-database.ts'
 import { makeDiskWatch } from './disk-watch.ts'
 import { openHealth } from './health.ts'
 import { requireMemory } from './memory.ts'
+import { notificationsOf, readNotificationsFile } from './notifications.ts'
 import { isWithoutDatabase } from './preflight.ts'
 import { childRehearsals } from './rehearsal/child-process.ts'
 import { restoreAtStart, restoreWatch, tellRestored, watchesRestores } from './restore-watch.ts'
@@ -244,7 +245,9 @@ async function servicesOf(shared: RoleContext, options: ServeOptions): Promise<S
     ...(shared.db.copyTo ? await embeddedServices(shared) : []),
     ...workers,
     ...relayOf(shared, options),
-    ...(roles.includes('orchestrator') ? [await orchestratorOf(shared)] : []),
+    ...(roles.includes('orchestrator')
+      ? [await orchestratorOf(shared), ...notificationsOf(shared)]
+      : []),
     ...(roles.includes('scheduler') ? [schedulerOf(shared), ...retentionOf(shared)] : []),
     ...(roles.includes('api') ? [apiOf(shared)] : []),
   ]
@@ -385,6 +388,7 @@ const apiOf = (shared: RoleContext): Api =>
     measures: shared.measures,
     preview: previewOf(shared),
     tickNow: tickNowOf(shared),
+    channels: readNotificationsFile(shared.config.notificationsFile)?.channels ?? [],
     runRehearsal: childRehearsals(inHome('templates')),
     clockReport: () => shared.clockReport,
     whyWaiting: () => shared.whyWaiting(),

@@ -37,6 +37,16 @@ export async function findActiveRunbook(
 }
 
 /** The newest version, active or not; 0 for an unpublished name. */
+/** The active versions of these runbooks. */
+export const listActiveVersions = (
+  db: Queryable,
+  names: readonly string[],
+): Promise<{ readonly name: string; readonly version: number }[]> =>
+  db.query(
+    'select name, version from runbooks where is_active and lower(name) = any($1::text[]) order by lower(name)',
+    [names.map((name) => name.toLowerCase())],
+  )
+
 export async function findLastVersion(db: Queryable, name: string): Promise<number> {
   const rows = await db.query<{ version: number }>(
     'select coalesce(max(version), 0) as version from runbooks where lower(name) = lower($1)',

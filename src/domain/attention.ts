@@ -11,6 +11,7 @@ export const ATTENTION_KINDS = [
   'source_failing',
   'rows_left_out',
   'dead_letters',
+  'channel_failing',
 ] as const
 export type AttentionKind = (typeof ATTENTION_KINDS)[number]
 
@@ -32,9 +33,9 @@ export interface Attention {
   readonly isWholeWave: boolean
   /** Moves: others of the batch lead to another time. */
   readonly hasOtherTimes: boolean
-  /** Dead letters. */
+  /** Dead letters; of a failing channel its name. */
   readonly topic: string | null
-  /** A failing source. */
+  /** A failing source or channel. */
   readonly error: string | null
 }
 
@@ -56,6 +57,8 @@ export function attentionText(item: Attention, showTime: (at: Date) => string): 
       return `The last tick of ${runbookName} left out ${countText(count, 'row')}`
     case 'dead_letters':
       return `${countText(count, 'message')} on ${item.topic} could not be handled`
+    case 'channel_failing':
+      return `Channel ${item.topic} does not take messages: ${item.error?.replace(/\.$/, '')}`
   }
 }
 
@@ -81,6 +84,8 @@ function attentionCommand(item: Attention): string {
       return `matoolkit source-issues ${item.runbookName}`
     case 'dead_letters':
       return 'matoolkit deadletters list'
+    case 'channel_failing':
+      return `matoolkit notification test ${item.topic}`
     default:
       return `matoolkit review list ${scopeOf(item)}`
   }
@@ -140,6 +145,7 @@ const EVENTS: Readonly<Record<AttentionKind, string>> = {
   source_failing: 'source_failing',
   rows_left_out: 'rows_left_out',
   dead_letters: 'dead_letters_waiting',
+  channel_failing: 'notification_failed',
 }
 
 export function attentionEvent({

@@ -1,6 +1,7 @@
 // Everything that waits for a person, from the database and the bus, for tick, API and log alike.
 import type { Topic } from '../bus/bus.ts'
 import { insertEvents } from '../db/changes.ts'
+import { type FailingChannel, listFailingChannels } from '../db/notifications.ts'
 import {
   ATTENTION_LISTED_MAX,
   type AttentionScope,
@@ -25,7 +26,7 @@ export interface AttentionList {
   readonly isComplete: boolean
 }
 
-/** Dead letters belong to no batch and show only without a scope. */
+/** Dead letters and channels belong to no batch and show only without a scope. */
 export async function loadAttention(
   { db, bus }: Pick<Engine, 'db' | 'bus'>,
   scope: AttentionScope = {},
@@ -34,8 +35,9 @@ export async function loadAttention(
   const isWide = scope.runbookName === undefined && scope.batchId === undefined
   const { deadLetters } = isWide ? await bus.depth() : { deadLetters: [] }
   const dead = deadLetters.filter(({ count }) => count > 0).map(deadLetterItem)
+  const channels = isWide ? (await listFailingChannels(db)).map(failingChannelItem) : []
   return {
-    items: [...found.slice(0, ATTENTION_LISTED_MAX), ...dead],
+    items: [...found.slice(0, ATTENTION_LISTED_MAX), ...dead, ...channels],
     isComplete: found.length <= ATTENTION_LISTED_MAX,
   }
 }
@@ -79,17 +81,31 @@ const allDecided = (topic: string): EventRecord =>
     details: { topic, count: 0 },
   })
 
-const deadLetterItem = ({ topic, count }: { topic: string; count: number }): Attention => ({
-  kind: 'dead_letters',
+const NOTHING = {
   runbookName: null,
   batchId: null,
-  count,
   membersActive: null,
   since: null,
   fromTime: null,
   toTime: null,
   isWholeWave: false,
   hasOtherTimes: false,
-  topic,
+  topic: null,
   error: null,
+} as const
+
+export const deadLetterItem = ({ topic, count }: { topic: string; count: number }): Attention => ({
+  ...NOTHING,
+  kind: 'dead_letters',
+  count,
+  topic,
+})
+
+const failingChannelItem = ({ channel, since, error }: FailingChannel): Attention => ({
+  ...NOTHING,
+  kind: 'channel_failing',
+  count: 1,
+  since,
+  topic: channel,
+  error,
 })

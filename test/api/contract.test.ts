@@ -8,6 +8,7 @@ import { eventContract } from './contract/events.ts'
 import { holdContract } from './contract/holds.ts'
 import { insightContract } from './contract/insight.ts'
 import { memberFileContract } from './contract/member-files.ts'
+import { notificationContract } from './contract/notifications.ts'
 import { rehearsalContract } from './contract/rehearsals.ts'
 import { restoreContract } from './contract/restores.ts'
 import { reviewContract } from './contract/reviews.ts'
@@ -26,6 +27,7 @@ rehearsalContract()
 restoreContract()
 insightContract()
 wallContract()
+notificationContract()
 reviewContract()
 eventContract()
 auditContract()

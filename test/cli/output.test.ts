@@ -67,10 +67,12 @@ let letters: string[] = []
 let reviewIds: string[] = []
 let advanced = ''
 let rotated = ''
+let notificationId = ''
 const file = (name: string) => `${cli.folder}/${name}`
 
 before(async () => {
-  cli = await openCli()
+  const channels = [{ name: 'night', type: 'teams' }] as const
+  cli = await openCli({ options: { channels } })
   const world = await startProgramme(cli.api.world)
   await world.tick(wave(40, ...range(1, 10)))
   await world.tick(wave(40, ...range(6, 10)))
@@ -104,6 +106,7 @@ before(async () => {
   rotated = (await create('w2')).credential.id
   const made = await cli.json<{ batchId: number }>('batch', 'create', 'plain', file('more.csv'))
   advanced = String(made.batchId)
+  notificationId = String((await cli.json<{ id: number }>('notification', 'test', 'night')).id)
 })
 after(() => cli.close())
 
@@ -162,6 +165,11 @@ const ASKED: Readonly<Record<string, Args>> = {
   'review dismiss': () => [...reviewIds.slice(0, 2), ...TRIED],
   'source-issues': () => ['wave'],
   'source list': () => [],
+  'notification test': () => ['night'],
+  'notification list': () => [],
+  'notification conditions': () => [],
+  'notification channels': () => [],
+  'notification show': () => [notificationId],
   'deadletters list': () => [],
   'deadletters show': () => [letters[0]!],
   'worker list': () => [],

@@ -21,8 +21,10 @@ export const attentionItem = z
     toTime: nullableDateTime.meta({ description: 'Moves: the time the source has now.' }),
     isWholeWave: z.boolean().meta({ description: 'Moves: the wave as a whole has a new time.' }),
     hasOtherTimes: z.boolean().meta({ description: 'Moves: others of the batch go elsewhere.' }),
-    topic: nullableText.meta({ description: 'Dead letters: the topic.' }),
-    error: nullableText.meta({ description: 'A failing source: its error.' }),
+    topic: nullableText.meta({
+      description: 'Dead letters: the topic. A failing channel: its name.',
+    }),
+    error: nullableText.meta({ description: 'A failing source or channel: its error.' }),
     text: z.string().meta({ description: 'The item as a sentence, times in UTC.' }),
     command: z.string().meta({ description: 'Shows the item in full.' }),
     decide: z.array(z.string()).meta({ description: 'Commands that decide it as a whole.' }),
@@ -39,8 +41,9 @@ const attentionRoute = read({
   path: '/api/attention',
   operation: 'listAttention',
   tag: 'service',
-  summary: 'List what waits for a person: reviews, failing sources, rows left out, dead letters',
-  about: 'Dead letters belong to no runbook and show only without a filter.',
+  summary:
+    'List what waits for a person: reviews, failing sources, rows left out, dead letters, failing channels',
+  about: 'Dead letters and channels belong to no runbook and show only without a filter.',
   rule: 'reader',
   query: z.strictObject({ runbook: nameText.optional(), batchId: id.optional() }),
   answers: {

@@ -159,6 +159,11 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'runbooks',
     load: async () => (await import('../../cli/commands/source-issues.ts')).addSourceIssueCommands,
   },
+  notification: {
+    about: 'see who was told, and test channels',
+    group: 'system',
+    load: async () => (await import('../../cli/commands/notification.ts')).addNotificationCommands,
+  },
   deadletters: {
     about: 'manage messages that could not be handled',
     group: 'system',

@@ -226,8 +226,9 @@ async function attentionChecks(context: CommandContext): Promise<Check[]> {
   return items.map((item) => warning(placeOf(item), itemText(item), adviceOf(item)))
 }
 
-function placeOf({ kind, batchId, runbookName }: DescribedAttention): string {
+function placeOf({ kind, batchId, runbookName, topic }: DescribedAttention): string {
   if (kind === 'dead_letters') return 'dead letters'
+  if (kind === 'channel_failing') return `channel ${topic}`
   return batchId === null ? `source of ${runbookName}` : `batch ${batchId}`
 }
 

@@ -12,6 +12,7 @@ import type {
 import {
   BACKOFF,
   type Choice,
+  CONDITION,
   chosen,
   DEFAULTS,
   MULTI_VALUED_FORMAT,
@@ -30,6 +31,12 @@ export function buildRunbook(root: MapNode): Runbook {
     dataSource: dataSourceOf(mapAt(root, 'data_source')),
     retry,
     safeguards: safeguardsOf(root),
+    notifications: (optionally(root, 'notifications', itemsOf) ?? []).map((rule) => ({
+      conditions: (optionally(rule, 'conditions', listOf) ?? []).map(
+        (node) => chosen(CONDITION, textValue(node))!,
+      ),
+      channels: listOf(at(rule, 'channels')).map(textValue),
+    })),
     init: stepsAt('init'),
     phases: itemsOf(at(root, 'phases')).map((node) => phaseOf(node, steps)),
     onMemberRemoved: stepsAt('on_member_removed'),

@@ -1,6 +1,7 @@
 // A valid runbook as the program uses it: seconds and minutes instead of "15m" and "T-5d", defaults filled in, each step's
 // retry resolved. Only build.ts creates these, from documents without errors.
 import type { Json } from '../json.ts'
+import type { ConditionKind } from '../notifications/conditions.ts'
 import type { BACKOFFS, MULTI_VALUED_FORMATS, REMOVALS_AFTER_START, SOURCE_TYPES } from './shape.ts'
 
 export interface RetryPolicyDefinition {
@@ -62,12 +63,20 @@ export interface Safeguards {
   readonly maxFailedPercent: number
 }
 
+/** Channels are named in the settings. */
+export interface RunbookNotification {
+  /** Empty: all. */
+  readonly conditions: readonly ConditionKind[]
+  readonly channels: readonly string[]
+}
+
 export interface Runbook {
   readonly name: string
   readonly description: string | null
   readonly dataSource: DataSource
   readonly retry: RetryPolicyDefinition | null
   readonly safeguards: Safeguards
+  readonly notifications: readonly RunbookNotification[]
   readonly init: readonly RunbookStep[]
   /** In file order. */
   readonly phases: readonly RunbookPhase[]

@@ -6,6 +6,7 @@ import {
   parseDurationSec,
   parseOffsetMinutes,
 } from '../duration.ts'
+import { CONDITION_KINDS } from '../notifications/conditions.ts'
 import { WORKER_ID_PATTERN } from '../worker-id.ts'
 import type { ProblemCode, ProblemDetails } from './problems.ts'
 
@@ -360,12 +361,26 @@ const SAFEGUARDS = map('safeguards', {
   ),
 })
 
+export const CONDITION = choice(CONDITION_KINDS)
+
+const NOTIFICATION_RULE = map('a notification rule', {
+  conditions: optional(list(CONDITION, 1), 'Conditions to tell of. Default: all.'),
+  channels: required(
+    list(text(NAME), 1),
+    'Channels to tell, by their names in the file that MATOOLKIT_NOTIFICATIONS_FILE names.',
+  ),
+})
+
 export const RUNBOOK_SHAPE = map('a runbook', {
   name: required(text(NAME), 'Name of the runbook.'),
   description: optional(text(FREE), 'Purpose of the runbook.'),
   data_source: required(DATA_SOURCE, 'Source of members and their cut-over times.'),
   retry: optional(RETRY, 'Retries of failed steps; a step may override it.'),
   safeguards: optional(SAFEGUARDS, 'Limits at which changes wait for a person.'),
+  notifications: optional(
+    list(NOTIFICATION_RULE),
+    'Who is told when something is wrong or has ended, besides the rules of the settings.',
+  ),
   init: optional(list(STEP), 'Steps that run once per batch, before its phases.'),
   phases: required(
     list(PHASE, 1),

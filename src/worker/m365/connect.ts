@@ -68,6 +68,12 @@ export function tokenEndpointsOf(config: Config): TokenEndpoints {
   }
 }
 
+/** Where Graph is, and the scope of tokens for it: the cloud's own, even when a sandbox serves it at another URL. */
+export const graphEndpointOf = ({ cloud, graphUrl }: Config): { url: string; scope: string } => ({
+  url: graphUrl?.replace(/\/+$/, '') ?? CLOUDS[cloud].graph,
+  scope: `${CLOUDS[cloud].graph}/.default`,
+})
+
 export const retryPolicyOf = (config: Config): RetryPolicy => ({
   attempts: config.callAttempts,
   baseSec: config.backoffBaseSec,

@@ -161,6 +161,11 @@ export const CASES: readonly Case[] = [
   { code: 'UNKNOWN_VALUE', edit: ['type: postgres', 'type: «postgre»'], says: /mean "postgres"/ },
   {
     code: 'UNKNOWN_VALUE',
+    edit: withRoot('notifications: [{conditions: [«phase_over»], channels: [night]}]'),
+    says: /phase_ended/,
+  },
+  {
+    code: 'UNKNOWN_VALUE',
     edit: withRoot('safeguards: {removals_after_start: «stop»}'),
     says: /Use one of: hold, run/,
   },

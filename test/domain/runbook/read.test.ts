@@ -17,6 +17,7 @@ data_source:
     - {name: Mails, format: comma_delimited}
 retry: {max_retries: 2, interval: 1m, backoff: exponential, max_interval: 1h}
 safeguards: {max_removal_percent: 0, removals_after_start: run, max_failed_percent: 100}
+notifications: [{conditions: [failure_limit, Phase_Ended], channels: [night]}, {channels: [leads]}]
 init:
   - name: open
     worker_id: w.1
@@ -87,6 +88,10 @@ describe('a runbook', () => {
       },
       retry: GLOBAL_RETRY,
       safeguards: { maxRemovalPercent: 0, removalsAfterStart: 'run', maxFailedPercent: 100 },
+      notifications: [
+        { conditions: ['failure_limit', 'phase_ended'], channels: ['night'] },
+        { conditions: [], channels: ['leads'] },
+      ],
       init: [
         {
           ...step('open', 'Open'),

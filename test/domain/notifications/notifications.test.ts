@@ -1,0 +1,142 @@
+// Channels, rules, quiet hours and texts, without a database.
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { holdCondition, stuckConditions } from '../../../src/domain/notifications/conditions.ts'
+import { itemOf, plainText, teamsEnvelope } from '../../../src/domain/notifications/message.ts'
+import { quietUntil } from '../../../src/domain/notifications/quiet-hours.ts'
+import { readNotificationSettings } from '../../../src/domain/notifications/read-settings.ts'
+import { channelsFor, sendAt } from '../../../src/domain/notifications/rules.ts'
+
+const AT = new Date('2026-11-16T23:30:00Z')
+
+const problemsOf = (yaml: string): string[] => {
+  const read = readNotificationSettings(yaml)
+  assert.ok('problems' in read, 'it was taken')
+  return read.problems.map(({ line, column, message }) => `${line}:${column} ${message}`)
+}
+
+it('reports every mistake with line and column, and never a secret', () => {
+  const problems = problemsOf(`channels:
+  - { name: night, type: teams, url_variable: "https://secret.example/x" }
+  - { name: pager, type: webhook, url_file: u }
+  - { name: leads, type: mail, from: me, to: [] }
+`)
+  assert.deepEqual(
+    problems.map((one) => one.split(' ')[0]),
+    ['2:47', '4:38', '4:46'],
+  )
+  assert.match(problems[0]!, /starts with MATOOLKIT_NOTIFY_; never the value itself/)
+  assert.doesNotMatch(problems.join(), /secret\.example/)
+  assert.match(problemsOf('channels: [')[0]!, /^1:1[12] /)
+  assert.match(
+    problemsOf('channels: [{ name: a, type: sms }]')[0]!,
+    /needs a type: teams, mail or webhook/,
+  )
+})
+
+it('reports what does not fit together', () => {
+  const problems = problemsOf(`channels:
+  - { name: night, type: teams }
+  - { name: night, type: webhook, url_file: u, key_file: k }
+  - { name: leads, type: mail, from: a@x.example, to: [b@x.example], client_id: 22222222-2222-4222-8222-222222222222 }
+rules:
+  - channels: [nobody]
+`)
+  assert.deepEqual(
+    problems.map((one) => one.replace(/^(\d+:\d+) \S+ /, '$1 ')),
+    [
+      '2:5 needs either url_variable or url_file',
+      '3:13 "night" is there twice',
+      '4:5 needs tenant_id, client_id and secret_variable or secret_file, or none of them: then the identity of the process sends',
+      '6:15 "nobody" is not a channel of this file. Use night, night, leads',
+    ],
+  )
+})
+
+it('ends quiet hours by the clock on the wall, also where it changes', () => {
+  const night = { days: ['sat'], fromMin: 22 * 60, toMin: 6 * 60 } as const
+  const until = (at: string) => quietUntil(night, 'Europe/Berlin', new Date(at)).toISOString()
+  // Saturday 23:00 to Sunday 06:00; on 29 March the hour from two to three does not exist, on 25 October there are two.
+  assert.equal(until('2026-03-28T22:00:00Z'), '2026-03-29T04:00:00.000Z')
+  assert.equal(until('2026-10-24T21:00:00Z'), '2026-10-25T05:00:00.000Z')
+  assert.equal(until('2026-11-15T04:59:00Z'), '2026-11-15T05:00:00.000Z')
+  assert.equal(until('2026-11-15T05:00:00Z'), '2026-11-15T05:00:00.000Z')
+  assert.equal(until('2026-11-14T20:59:00Z'), '2026-11-14T20:59:00.000Z')
+  assert.equal(until('2026-11-13T23:00:00Z'), '2026-11-13T23:00:00.000Z')
+})
+
+it('joins quiet days that follow each other', () => {
+  const weekend = { days: ['sat', 'sun'], fromMin: 0, toMin: 0 } as const
+  const end = quietUntil(weekend, 'UTC', new Date('2026-11-14T10:00:00Z'))
+  assert.equal(end.toISOString(), '2026-11-16T00:00:00.000Z')
+})
+
+const HOLD = {
+  scope: 'batch',
+  target: '7',
+  batchId: null,
+  memberId: null,
+  memberKey: null,
+  heldAt: new Date('2026-11-16T23:10:00Z'),
+  heldBy: 'ada',
+  reason: 'see [here](https://evil.example)',
+} as const
+
+it('tells the channels of matching rules once, and holds back what is not urgent', () => {
+  const read = readNotificationSettings(`
+channels:
+  - { name: a, type: teams, url_file: u, digest: 10m, quiet_hours: { from: "23:00", to: "06:00" } }
+  - { name: b, type: teams, url_file: u }
+rules:
+  - { conditions: [batch_held], channels: [b, a] }
+  - { channels: [a], runbooks: [Wave] }
+`)
+  assert.ok('settings' in read)
+  const { channels, rules } = read.settings
+  const held = holdCondition(HOLD, 'other')!
+  const named = (of: Parameters<typeof channelsFor>[0]) =>
+    channelsFor(of, rules, channels).map(({ name }) => name)
+  assert.deepEqual(named(held), ['a', 'b'])
+  assert.deepEqual(named({ ...held, kind: 'phase_ended', runbookNames: ['wave'] }), ['a'])
+  assert.deepEqual(named({ ...held, kind: 'phase_ended' }), [])
+  assert.equal(sendAt(channels[0]!, true, AT), AT)
+  assert.equal(sendAt(channels[0]!, false, AT).toISOString(), '2026-11-17T06:00:00.000Z')
+  assert.equal(+sendAt(channels[1]!, false, AT), +AT)
+})
+
+it('tells of no held member, and of one silent worker however many batches wait', () => {
+  const member = { ...HOLD, scope: 'member', memberKey: 'ada@x.example' } as const
+  assert.equal(holdCondition(member, null), null)
+  const stuck = {
+    kind: 'worker_silent',
+    because: 'worker w1 was last seen at 2026-11-16T23:00:00.000Z; 3 steps wait for it',
+    count: 3,
+    isCountExact: true,
+    since: AT,
+    workerId: 'w1',
+    stepId: 1,
+    actions: [],
+  } as const
+  const batches = [1, 2].map((batchId) => ({ batchId, runbookName: 'wave', stuck: [stuck] }))
+  const found = stuckConditions(batches, AT)
+  assert.deepEqual(
+    found.map(({ key, text }) => [key, text]),
+    [
+      [
+        'worker_silent:w1',
+        'worker w1 was last seen at 2026-11-16T23:00:00.000Z; 6 steps wait in 2 batches',
+      ],
+    ],
+  )
+})
+
+it('writes times in the zone, makes no links of a reason, and keeps below the limit of Teams', () => {
+  const item = itemOf(holdCondition(HOLD, 'wave')!, AT)
+  const message = { id: 'm', number: 3, items: [item], left: 0 }
+  assert.match(plainText(message, 'Europe/Berlin'), /Since: 00:10 CET\nNext: matoolkit resume/)
+  assert.match(JSON.stringify(teamsEnvelope(message, 'UTC')), /\\\\\[here\\\\\]\(https/)
+  const many = { ...message, items: Array(50).fill({ ...item, text: 'ä'.repeat(600) }) }
+  const text = JSON.stringify(teamsEnvelope(many, 'UTC'))
+  assert.ok(Buffer.byteLength(text) < 28_000)
+  assert.match(text, /And \d+ more: matoolkit notification show 3/)
+})
