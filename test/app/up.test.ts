@@ -39,7 +39,7 @@ describe('matoolkit up with files of its folder', () => {
         assert.equal(code, EXIT.ok, `${args.join(' ')}\n${out}\n${err}`)
         return out
       }
-      // The link that up prints, and again for whoever has lost it.
+      // The link that up prints, and again when it is lost.
       const [link] = await up.saying(/http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{43}/)
       assert.equal((await said('dashboard')).trim(), link)
       await said('runbook', 'publish', 'plain.yaml')

@@ -97,7 +97,7 @@ describe('the dashboard behind a proxy', () => {
     await assertSound(opened)
   })
 
-  it('goes on after its stream was cut, from the last event it has seen', async () => {
+  it('continues after its stream was cut, from the last event it has seen', async () => {
     const { page } = await open('')
     await page.getByText('Live', { exact: true }).waitFor()
     await dashboard.world.batch('one', 1, { startsInMin: 3_000 })
@@ -112,7 +112,7 @@ describe('the dashboard behind a proxy', () => {
     assert.match(again[0] ?? '', /[?&]after=\d+/)
   })
 
-  it('says that the API is away, keeps what it shows, and goes on when it is back', async () => {
+  it('says that the API is away, keeps what it shows, and continues when it is back', async () => {
     const { page } = await open('')
     await page.getByText('Live', { exact: true }).waitFor()
     proxy.isDown = true

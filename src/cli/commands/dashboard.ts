@@ -9,7 +9,7 @@ export function addDashboardCommands(program: Command, io: Io): void {
   addVerb(program, io, {
     name: 'dashboard',
     about: 'print the link to the dashboard',
-    more: `On one machine the link holds a token: whoever has the link may do everything while the program runs. Elsewhere
+    more: `On one machine the link holds a token: everybody with the link may do everything while the program runs. Elsewhere
 people sign in on the page.`,
     isText: true,
     examples: ['dashboard', 'dashboard --output json'],
