@@ -70,17 +70,19 @@ export function planProcesses(files: readonly TestFile[]): string[][] {
   ]
 }
 
-/** Writes one entry a process into the folder, named so that their order is the order of the processes. */
+/** Writes one entry a process into the folder, named so that their order is the order of the processes. Each notes its time in `timesFile`. */
 export function writeEntries(
   processes: readonly string[][],
   root: string,
   folder: string,
+  timesFile: string | null = null,
 ): string[] {
   mkdirSync(folder, { recursive: true })
   return processes.map((files, index) => {
     const urls = files.map((file) => pathToFileURL(join(root, file)).href)
     const entry = join(folder, `${String(index).padStart(3, '0')}.test.mjs`)
-    writeFileSync(entry, `${LOAD}\nawait load(${JSON.stringify(urls, null, 2)})\n`)
+    const times = timesFile === null ? '' : noteTimes(timesFile, files)
+    writeFileSync(entry, `${times}${LOAD}\nawait load(${JSON.stringify(urls, null, 2)})\n`)
     return entry
   })
 }
@@ -96,3 +98,37 @@ async function load(urls) {
     }
   }
 }`
+
+/** Times that a process took, in seconds. */
+export interface ProcessTimes {
+  readonly files: readonly string[]
+  /** Of the process and of all it started and waited for. */
+  readonly cpuSec: number
+  readonly wallSec: number
+}
+
+/** Linux counts a process's own time and that of its ended children in hundredths of a second. */
+const noteTimes = (timesFile: string, files: readonly string[]): string => `
+import { appendFileSync, readFileSync } from 'node:fs'
+process.on('exit', () => {
+  const counts = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1).split(' ').slice(11, 15)
+  const cpuSec = counts.reduce((sum, count) => sum + Number(count), 0) / 100
+  const times = { files: ${JSON.stringify(files)}, cpuSec, wallSec: process.uptime() }
+  appendFileSync(${JSON.stringify(timesFile)}, JSON.stringify(times) + '\\n')
+})
+`
+
+/** The dearest processes first. */
+export function renderTimes(all: readonly ProcessTimes[]): string {
+  const lines = all
+    .toSorted((a, b) => b.cpuSec - a.cpuSec)
+    .map(
+      ({ files, cpuSec, wallSec }) =>
+        `${cpuSec.toFixed(1).padStart(8)} ${wallSec.toFixed(1).padStart(8)}  ${files.join(' ')}`,
+    )
+  const sum = all.reduce((total, { cpuSec }) => total + cpuSec, 0)
+  return [
+    `processor time and time in seconds; ${(sum / 60).toFixed(1)} minutes of processor time in all`,
+    ...lines,
+  ].join('\n')
+}

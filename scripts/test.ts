@@ -3,12 +3,19 @@ import { spawnSync } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isQuick, planProcesses, writeEntries } from './test-plan.ts'
+import {
+  isQuick,
+  type ProcessTimes,
+  planProcesses,
+  renderTimes,
+  writeEntries,
+} from './test-plan.ts'
 
 const USAGE = `npm test                       check types, lint and format, then run every test
 npm test -- quick              run the inner loop, under 90 s: the check, tidy rules, domain, fast unit
                                tests, some stories and seeds; no chaos, no demonstration, no processes
 npm test -- test/bus races     run the test files whose path contains one of the words
+npm test -- --times test/bus   also print the processor time of each process (Linux)
 npm test -- --test-name-pattern=hold test/scenarios
                                pass options to "node --test"`
 
@@ -22,7 +29,7 @@ if (args.includes('--help')) {
   console.log(USAGE)
   process.exit(0)
 }
-const flags = args.filter((arg) => arg.startsWith('--'))
+const flags = args.filter((arg) => arg.startsWith('--') && arg !== '--times')
 const words = args.filter((arg) => !arg.startsWith('--'))
 const isQuickRun = words.length === 1 && words[0] === 'quick'
 const all = globSync('test/**/*.test.ts')
@@ -47,11 +54,18 @@ function run(title: string, command: string[], env: Record<string, string> = {})
   if (status !== 0) process.exitCode = status ?? 1
 }
 
+const readTimes = (file: string): ProcessTimes[] =>
+  readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as ProcessTimes)
+
 if (words.length === 0 || isQuickRun) run('check: types, lint, format', ['scripts/check.ts'])
 if (!process.exitCode) {
   const folder = mkdtempSync(join(tmpdir(), 'matoolkit-tests-'))
   try {
-    const entries = writeEntries(planProcesses(files), process.cwd(), folder)
+    const timesFile = args.includes('--times') ? join(folder, 'times') : null
+    const entries = writeEntries(planProcesses(files), process.cwd(), folder, timesFile)
     const options = [
       ...['--test', `--test-concurrency=${PROCESSES}`],
       ...['--test-global-setup=./test/global-setup.ts', ...flags],
@@ -61,6 +75,7 @@ if (!process.exitCode) {
       [...options, ...entries],
       isQuickRun ? { TEST_SEEDS: String(QUICK_SEEDS) } : {},
     )
+    if (timesFile) console.log(renderTimes(readTimes(timesFile)))
   } finally {
     rmSync(folder, { recursive: true })
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { isQuick, planProcesses, SLOW } from '../scripts/test-plan.ts'
+import { isQuick, planProcesses, renderTimes, SLOW } from '../scripts/test-plan.ts'
 
 const files = globSync('test/**/*.test.ts').map((path) => ({
   path: path.replaceAll('\\', '/'),
@@ -52,5 +52,18 @@ describe('the plan of test processes', () => {
       quick.filter((path) => /chaos|demo|mutants|serve|kill/.test(path)),
       [],
     )
+  })
+
+  it('lists the times of processes, the dearest first, with their sum', () => {
+    const times = renderTimes([
+      { files: ['test/a.test.ts', 'test/b.test.ts'], cpuSec: 20, wallSec: 21 },
+      { files: ['test/c.test.ts'], cpuSec: 100, wallSec: 60.04 },
+    ])
+    const [title, ...lines] = times.split('\n')
+    assert.match(title!, /2\.0 minutes of processor time in all/)
+    assert.deepEqual(lines, [
+      '   100.0     60.0  test/c.test.ts',
+      '    20.0     21.0  test/a.test.ts test/b.test.ts',
+    ])
   })
 })

@@ -1,6 +1,6 @@
 // Vacuums the embedded database, which has no autovacuum, once enough rows are dead.
 // Without it 300,000 messages through the bus left 950 MB behind, and the planner did not know the tables' sizes.
-import type { Db } from './db.ts'
+import type { Db, Queryable } from './db.ts'
 
 /** The threshold that sql/002_bus.sql gives the server's autovacuum. */
 const DEAD_ROWS_MAX = 20_000
@@ -18,4 +18,9 @@ export async function vacuumEmbedded(db: Db): Promise<string[]> {
   )
   for (const { name } of tables) await db.query(`vacuum (analyze) ${name}`)
   return tables.map(({ name }) => name)
+}
+
+/** Tells the planner how large the tables are and what is in them, before statements that compare whole tables. */
+export async function analyze(db: Queryable): Promise<void> {
+  await db.query('analyze')
 }
