@@ -11,6 +11,7 @@ import type { NotificationSettings } from '../../src/domain/notifications/rules.
 import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
 import { lookForConditions } from '../../src/engine/notifications.ts'
 import { pruneOld, type SenderOptions, sendDue } from '../../src/notifications/sender.ts'
+import { openTestPostgres } from '../databases.ts'
 import { order, runbook, step } from '../scenarios/looking.ts'
 import { story, type World } from '../scenarios/world.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
@@ -154,6 +155,31 @@ it('sends one message id although two orchestrators die at the fuse', () =>
     const sent = await listNotifications(world.db, { status: 'sent' }, 10)
     const ofFuse = sent.filter(({ items }) => items[0]!.kind === 'failure_limit')
     assert.equal(ofFuse.length, 1)
+  }))
+
+it('opens, sends and clears once while four orchestrators race on a server', async () =>
+  story({ database: await openTestPostgres() }, async (world) => {
+    const settings = settingsOf(
+      `{ channels: [${HOOK}], rules: [{ conditions: [failure_limit], channels: [pager] }] }`,
+    )
+    const four = [1, 2, 3, 4].map(() => orchestrator(world, settings))
+    const race = async () => {
+      await Promise.all(four.map(({ look }) => look()))
+      await Promise.all(four.map(({ send }) => send()))
+      await Promise.all(four.map(({ run }) => run()))
+    }
+    const batchId = await begin(world)
+    await race()
+    await blow(world)
+    await world.clock.advance(10_000)
+    await race()
+    await resumeBatch(world.engine, order(batchId))
+    await world.clock.advance(10_000)
+    await race()
+    assert.deepEqual(
+      bodies().map(({ data }) => data.items[0].state),
+      ['open', 'cleared'],
+    )
   }))
 
 it('signs a webhook over id, time and body', () =>

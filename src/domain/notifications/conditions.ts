@@ -1,5 +1,5 @@
 // What people hear of: a condition is open while something needs them, or an ending that is told once. Each has a stable key, so
-// that looking again opens nothing twice. Texts name batches, runbooks and workers, never a person: channels lead out of the house.
+// that looking again opens nothing twice. Texts name batches, runbooks and workers, never a member: channels lead out of the house.
 import { type Attention, attentionText, describeAttention } from '../attention.ts'
 import { countText } from '../count-text.ts'
 import { type Hold, nameOfHeld, resumeCommand } from '../holds.ts'
