@@ -13,4 +13,16 @@ export interface Screen {
 
 export const SCREENS: readonly Screen[] = [
   { path: '/', navigation: 'Now', Component: lazy(() => import('./screens/wall/wall.tsx')) },
+  {
+    path: '/people',
+    navigation: 'People',
+    isForHelpDesk: true,
+    Component: lazy(() => import('./screens/person/people.tsx')),
+  },
+  {
+    path: '/batches/:batchId/members/:memberId',
+    navigation: null,
+    isForHelpDesk: true,
+    Component: lazy(() => import('./screens/person/person.tsx')),
+  },
 ]

@@ -1,9 +1,10 @@
 // Statuses and events in words: every one that the engine knows has them, and programs keep the API's names.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { eventWords, statusesByWord, statusIn, statusWord } from '../../src/cli/commands/words.ts'
+import { statusIn } from '../../src/cli/commands/words.ts'
 import { makeShow } from '../../src/cli/terminal/show.ts'
 import { type Entity, STATUSES, TRANSITIONS } from '../../src/domain/transitions.ts'
+import { eventWords, statusesByWord, statusWord } from '../../src/domain/words.ts'
 import { recordingIo } from './recording-io.ts'
 
 const ENTITIES = Object.keys(TRANSITIONS) as Entity[]
@@ -14,13 +15,12 @@ describe('words', () => {
       Object.keys(TRANSITIONS[entity]).map((event) => [entity, event] as const),
     )
     const raw = names
-      .map(([entity, event]) => [`${entity} ${event}`, eventWords({ entity, event })])
+      .map(([entity, event]) => [`${entity} ${event}`, eventWords(entity, event)])
       .filter(([name, words]) => words === name!.replaceAll('_', ' '))
     assert.deepEqual(raw, [])
-    const say = (entity: string, event: string) => eventWords({ entity, event })
-    assert.equal(say('phase', 'reopen'), 'phase reopened')
-    assert.equal(say('member', 'retry'), 'retried')
-    assert.equal(say('batch', 'held'), 'batch held')
+    assert.equal(eventWords('phase', 'reopen'), 'phase reopened')
+    assert.equal(eventWords('member', 'retry'), 'retried')
+    assert.equal(eventWords('batch', 'held'), 'batch held')
   })
 
   it('say every status without underscores, and lead back to it', () => {

@@ -5,6 +5,7 @@ import {
   QueryClient,
   useInfiniteQuery,
   useMutation,
+  useQueries,
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
@@ -82,5 +83,18 @@ export function useChange<E extends Change>(endpoint: E) {
   return useMutation<Answer<E>, ApiError, Given<E> & { readonly options?: CallOptions }>({
     mutationFn: ({ options, ...given }) => call(endpoint, given as unknown as Given<E>, options),
     onSettled: () => client.invalidateQueries(),
+  })
+}
+
+/** Dry runs: what each change would do. Asked once when the question is put, so that the answer stays what the person decides on. */
+export function usePreviews<E extends Change>(endpoint: E, each: readonly Given<E>[]) {
+  return useQueries({
+    queries: each.map((given) => ({
+      queryKey: ['preview', endpoint, given],
+      queryFn: ({ signal }: { readonly signal: AbortSignal }) => call(endpoint, given, { signal }),
+      staleTime: 'static' as const,
+      gcTime: 0,
+      retry: false,
+    })),
   })
 }

@@ -36,16 +36,22 @@ export const useLiveState = (): LiveState =>
     () => state,
   )
 
-/** Keeps what is shown up to date while the component is there. Only the topmost screen calls it. */
-export function useLive({ batchId, memberId, entity }: Watched): void {
+/**
+ * Keeps what is shown up to date while the component is there. Only the topmost screen calls it. Null for people who may not listen
+ * (the role HelpDesk): they read again at an interval.
+ */
+export function useLive(watched: Watched | null): void {
+  const isOn = watched !== null
+  const { batchId, memberId, entity } = watched ?? {}
   useEffect(() => {
+    if (!isOn) return
     const stop = new AbortController()
     void follow({ batchId, memberId, entity }, stop.signal)
     return () => {
       stop.abort()
       setState('paused')
     }
-  }, [batchId, memberId, entity])
+  }, [isOn, batchId, memberId, entity])
 }
 
 async function follow(watched: Watched, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 // The frame of every screen: navigation, search, who is signed in, whether the page is live.
 import { Suspense } from 'react'
-import { Link, Route, Switch, useLocation } from 'wouter'
+import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { useLiveState } from '../api/live.ts'
 import { SCREENS, type Screen } from '../screens.ts'
 import { useSession } from '../sign-in/use-session.ts'
@@ -23,6 +23,10 @@ export function Layout() {
               {screens.map(({ path, Component }) => (
                 <Route key={path} path={path} component={Component} />
               ))}
+              {/* The start of people who do not see the wall. */}
+              <Route path="/">
+                <Redirect to={screens[0]?.path ?? '/'} replace />
+              </Route>
               <Route>
                 <Empty title="There is no such page">
                   <Link href={screens[0]?.path ?? '/'}>Go to the start</Link>

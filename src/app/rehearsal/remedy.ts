@@ -1,5 +1,6 @@
 // What to do about a failure of a rehearsal: what Microsoft's error means, or which parameter was refused and where its value comes from.
-import { meaningOf, remedyText } from '../../domain/error-meanings/meaning-of.ts'
+import { meaningOf } from '../../domain/error-meanings/meaning-of.ts'
+import { remedyText } from '../../domain/error-meanings/remedy.ts'
 import type { FailureGroup } from '../../domain/failures.ts'
 import { foldKey } from '../../domain/member-key.ts'
 import type { Runbook, RunbookStep } from '../../domain/runbook/model.ts'

@@ -1,18 +1,19 @@
 // `matoolkit events`: what happened in a batch.
 import type { Command } from 'commander'
+import { eventWords } from '../../domain/words.ts'
 import { type CommandContext, type Flags, showPages, textFlag } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
 import { batchPath, findMemberId } from './batch/paths.ts'
 import { addVerb, BATCH_ARG, PAGED } from './verb.ts'
-import { EVENT_TO, eventWords } from './words.ts'
+import { EVENT_TO } from './words.ts'
 
 export const EVENT_COLUMNS: readonly Column[] = [
   ['AT', 'at'],
   ['MEMBER', 'memberKey'],
   ['PHASE', 'phaseName', 'spare'],
   ['STEP', 'stepName'],
-  ['WHAT', eventWords],
+  ['WHAT', ({ entity, event }) => eventWords(String(entity), String(event))],
   EVENT_TO,
   ['BY', 'actor', 'spare'],
   ['BECAUSE', 'because'],

@@ -2,7 +2,7 @@
 import { countText } from '../../domain/count-text.ts'
 import type { Action } from '../../domain/decide/actions.ts'
 import type { ErrorMeaning } from '../../domain/error-meanings/entry.ts'
-import { remedyText } from '../../domain/error-meanings/meaning-of.ts'
+import { remedyText } from '../../domain/error-meanings/remedy.ts'
 import { peopleText } from '../../domain/status.ts'
 import { printable } from '../../printable.ts'
 import type { CommandContext } from '../command-context.ts'

@@ -55,24 +55,3 @@ export function meaningOf(message: string | null): ErrorMeaning | null {
     ? { id, means, actor: 'operator', todo: CHECK_FIRST, retry: 'after_fix' }
     : { id, means, actor, todo, retry }
 }
-
-const ACTORS: Readonly<Record<ErrorMeaning['actor'], string>> = {
-  operator: 'you',
-  runbook_author: 'the author of the runbook',
-  tenant_administrator: 'an administrator of the tenant',
-  microsoft: 'Microsoft; wait',
-  nobody: 'nobody',
-}
-
-const RETRIES: Readonly<Record<ErrorMeaning['retry'], string>> = {
-  now: 'A retry helps.',
-  after_fix: 'A retry helps after that.',
-  never: 'A retry does not help.',
-}
-
-/** For people: who acts, what to do, whether a retry helps. */
-export const remedyText = ({ actor, todo, retry }: ErrorMeaning): string =>
-  `Who acts: ${ACTORS[actor]}. ${todo} ${RETRIES[retry]}`
-
-export const actorText = (actor: ErrorMeaning['actor']): string => ACTORS[actor]
-export const retryText = (retry: ErrorMeaning['retry']): string => RETRIES[retry]

@@ -1,7 +1,8 @@
 // What a tenant guards beyond permissions: people with admin roles, forwarding to others, managers.
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
-import { meaningOf, remedyText } from '../../../src/domain/error-meanings/meaning-of.ts'
+import { meaningOf } from '../../../src/domain/error-meanings/meaning-of.ts'
+import { remedyText } from '../../../src/domain/error-meanings/remedy.ts'
 import type { Seed } from '../../../src/sandbox/state.ts'
 import type { Params } from './cases.ts'
 import type { WithinOptions } from './setting.ts'

@@ -1,6 +1,7 @@
 // `matoolkit batch …`: names, arguments and flags of the commands.
 import type { Command } from 'commander'
 import { STATUSES } from '../../../domain/transitions.ts'
+import { statusesByWord } from '../../../domain/words.ts'
 import type { Io } from '../../terminal/io.ts'
 import {
   addVerb,
@@ -14,7 +15,6 @@ import {
   type Verb,
   WAITING,
 } from '../verb.ts'
-import { statusesByWord } from '../words.ts'
 import {
   runAddMembers,
   runAdvance,

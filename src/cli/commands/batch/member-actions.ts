@@ -3,6 +3,7 @@
 
 import { countText } from '../../../domain/count-text.ts'
 import type { Json } from '../../../domain/json.ts'
+import { statusWord } from '../../../domain/words.ts'
 import { EXIT, MatoolkitError } from '../../../errors.ts'
 import { printable } from '../../../printable.ts'
 import {
@@ -15,7 +16,6 @@ import {
 } from '../../command-context.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../../terminal/show.ts'
-import { statusWord } from '../words.ts'
 import { outputsFrom } from './outputs.ts'
 import { batchPath } from './paths.ts'
 import { selectPeople } from './select-people.ts'

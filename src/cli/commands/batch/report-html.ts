@@ -2,8 +2,8 @@
 // screen readers, no meaning by colour alone, table headings repeated on every printed page.
 
 import { type Outcome, outcomeWord } from '../../../domain/outcome.ts'
+import { statusWord } from '../../../domain/words.ts'
 import { fullTimeText } from '../../../domain/zoned-time.ts'
-import { statusWord } from '../words.ts'
 import { BATCH_ENDED } from './lists.ts'
 import type {
   CourseEvent,

@@ -4,6 +4,7 @@ import { countText } from '../../../domain/count-text.ts'
 import type { Phase } from '../../../domain/facts.ts'
 import { type OutcomeCounts, outcomeText } from '../../../domain/outcome.ts'
 import type { ProgressEvent } from '../../../domain/progress.ts'
+import { statusWord } from '../../../domain/words.ts'
 import { fullTimeText, withZonedTimes } from '../../../domain/zoned-time.ts'
 import { printable } from '../../../printable.ts'
 import {
@@ -19,7 +20,6 @@ import {
   stateText,
 } from '../../terminal/progress-text.ts'
 import { cutTo } from '../../terminal/text-width.ts'
-import { statusWord } from '../words.ts'
 import { BATCH_ENDED } from './lists.ts'
 
 /** The parts of GET /api/batches/{id}/summary that are shown. */

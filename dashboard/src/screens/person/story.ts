@@ -1,0 +1,173 @@
+// A person's story in plain words, from what the API tells: where they are, why, what comes next. Instants stay ISO texts; the page
+// shows them in the viewer's zone.
+
+import type { Json } from '../../../../src/domain/json.ts'
+import { addressesIn } from '../../../../src/domain/member-addresses.ts'
+import type { Answer } from '../../api/routes.ts'
+
+export type Person = Answer<'GET /api/batches/{batchId}/members/{memberId}'>
+export type PersonStep = Person['steps'][number]
+export type Attempt = Person['attempts'][number]
+
+const FAILED: readonly string[] = ['failed', 'poll_timeout']
+export const isFailedStep = ({ status }: PersonStep): boolean => FAILED.includes(status)
+
+/** The step whose failure the person has now. */
+export function failedStepOf({ outcome, steps }: Person): PersonStep | undefined {
+  const failed = steps.filter(isFailedStep)
+  if (outcome === 'failed') return failed.findLast(({ kind }) => kind === 'phase') ?? failed.at(-1)
+  return failed.findLast(({ kind }) => kind !== 'phase')
+}
+
+/** The step that is under way or waits. */
+export const currentStepOf = ({ steps }: Person): PersonStep | undefined =>
+  steps.find(({ waitsFor }) => waitsFor !== null)
+
+export interface Headline {
+  /** The status word. */
+  readonly status: string
+  readonly where: string
+  readonly why: string | null
+  readonly next: string
+}
+
+export function headlineOf(person: Person): Headline {
+  const { outcome, where } = person
+  switch (outcome) {
+    case 'failed':
+      return failedHeadline(person)
+    case 'in_progress':
+      return progressHeadline(person)
+    case 'migrated':
+      return {
+        status: 'migrated',
+        where: `migrated: all steps are done; ${where}`,
+        why: null,
+        next: 'Nothing is left to do.',
+      }
+    case 'removed':
+      return {
+        status: 'removed',
+        where,
+        why: null,
+        next: 'Nothing more happens for this person in this batch.',
+      }
+    case 'stopped':
+      return {
+        status: 'stopped',
+        where: `not migrated: ${where}`,
+        why: null,
+        next: 'Nothing more happens in this batch. What was done stays.',
+      }
+  }
+}
+
+function failedHeadline(person: Person): Headline {
+  const { member, where } = person
+  const step = failedStepOf(person)
+  const at = member.failedAt === null ? '' : ` since ${member.failedAt}`
+  return {
+    status: 'failed',
+    where: `${where}${where.includes(';') ? '' : at}`,
+    why: step?.errorMessage ? `The error: ${firstLine(step.errorMessage)}` : null,
+    next: 'Nothing more happens for this person until the migration team acts.',
+  }
+}
+
+function progressHeadline(person: Person): Headline {
+  const { held, where } = person
+  const step = currentStepOf(person)
+  const isHeld = held !== null || where.startsWith('held')
+  const place = step ? `${placeOf(step)}: ${where}` : where
+  if (isHeld)
+    return {
+      status: 'held',
+      where: step ? `on hold before ${placeOf(step)}: ${where}` : `on hold: ${where}`,
+      why: held && `On hold since ${held.at}.`,
+      next: 'Nothing new starts until the hold ends.',
+    }
+  return { status: 'in progress', where: place, why: whyOf(person, step), next: nextText(person) }
+}
+
+function whyOf({ steps }: Person, step: PersonStep | undefined): string | null {
+  if (step?.waitsFor === 'retry' && step.errorMessage)
+    return `The attempt before failed: ${firstLine(step.errorMessage)}`
+  if (step?.pollSaid) return `The last answer was: ${step.pollSaid}`
+  if (step !== undefined) return null
+  const last = steps.findLast(({ kind }) => kind === 'phase')
+  return last ? `All steps of phase ${last.phaseName} are done.` : 'Nothing was changed yet.'
+}
+
+/** The first thing to come with a time; `next` starts with the current step. */
+function nextText(person: Person): string {
+  const current = currentStepOf(person)
+  const [then] = person.next.filter(
+    ({ stepName, phaseName }) =>
+      current === undefined || stepName !== current.stepName || phaseName !== current.phaseName,
+  )
+  if (then === undefined) return current ? 'This is the last step.' : 'Nothing is left to do.'
+  const { phaseName, stepName, at } = then
+  if (at !== null) return `Phase ${phaseName} starts at ${at} with step ${stepName}.`
+  return phaseName === current?.phaseName
+    ? `Step ${stepName} follows at once.`
+    : `Phase ${phaseName} starts when it is advanced.`
+}
+
+const placeOf = ({ kind, phaseName, stepName }: PersonStep): string =>
+  kind === 'phase' ? `phase ${phaseName}, step ${stepName}` : `${kind} step ${stepName}`
+
+export const firstLine = (text: string): string => text.split('\n')[0]!
+
+/** Steps in the order of the runbook, phase by phase; cleaning up comes last. */
+export interface Chapter {
+  readonly title: string
+  readonly key: string
+  readonly steps: readonly PersonStep[]
+}
+export function chaptersOf({ steps }: Person): Chapter[] {
+  const titled = Map.groupBy(steps, ({ kind, phaseName, phaseExecutionId }) =>
+    kind === 'phase' ? `${phaseExecutionId} Phase ${phaseName}` : `${TITLES[kind]}`,
+  )
+  return [...titled].map(([key, own]) => ({
+    key,
+    title: key.replace(/^\d+ /, ''),
+    steps: own,
+  }))
+}
+const TITLES = { init: 'Init', rollback: 'Rollback', removal: 'Removal', phase: 'Phase' } as const
+
+/** What is to come, phase by phase, with the time it starts. */
+export interface Coming {
+  readonly phaseName: string
+  readonly at: string | null
+  readonly stepNames: readonly string[]
+}
+export const comingOf = ({ next }: Person): Coming[] =>
+  [...Map.groupBy(next, ({ phaseName }) => phaseName)].map(([phaseName, own]) => ({
+    phaseName,
+    at: own[0]!.at,
+    stepNames: own.map(({ stepName }) => stepName),
+  }))
+
+export interface Address {
+  readonly address: string
+  /** The columns or outputs that hold it. */
+  readonly names: readonly string[]
+}
+/** Addresses of the data source are the old ones, those that steps returned the new ones. */
+export function addressesOf({ member }: Person): { old: Address[]; new: Address[] } {
+  const { memberKey, data, outputs } = member
+  const old = collect([['key', memberKey], ...Object.entries(data)])
+  const known = new Set(old.map(({ address }) => address))
+  const added = collect(Object.entries(outputs)).filter(({ address }) => !known.has(address))
+  return { old, new: added }
+}
+
+function collect(entries: readonly (readonly [name: string, value: unknown])[]): Address[] {
+  const found = new Map<string, string[]>()
+  for (const [name, value] of entries) {
+    for (const address of addressesIn(value as Json))
+      found.set(address, [...(found.get(address) ?? []), name])
+  }
+  return [...found].map(([address, names]) => ({ address, names }))
+}
