@@ -136,7 +136,7 @@ interface Run {
 const said = ({ rate, cpu }: Run): string =>
   `${rate} steps/s${cpu ? ` (${JSON.stringify(cpu)} µs a step)` : ''}`
 
-async function measureBatch(processes: Processes, suffix: string): Promise<Run> {
+export async function measureBatch(processes: Processes, suffix: string): Promise<Run> {
   const before = await processes.cpuUs()
   const rate = perSec(MEMBERS * STEPS, await runBatch(processes.db, MEMBERS, STEPS, suffix))
   const after = await processes.cpuUs()

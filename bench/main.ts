@@ -7,6 +7,7 @@ import { round } from './bench.ts'
 import { busBench } from './bus.ts'
 import { cliBench } from './cli.ts'
 import { clusterBench, soakBench } from './cluster.ts'
+import { dashboardBench } from './dashboard.ts'
 import { engineBench } from './engine.ts'
 import { growthBench } from './growth.ts'
 import { memoryBench } from './memory.ts'
@@ -31,6 +32,7 @@ const BENCHES: readonly Bench[] = [
   throttlingBench,
   rehearsalBench,
   telemetryBench,
+  dashboardBench,
   clusterBench,
   soakBench,
 ]

@@ -1,0 +1,199 @@
+// What the dashboard weighs and costs: script of the first load and of the editor, in a real Chromium; how soon a batch of 100,000
+// members stands after its data and how long the longest task is while it is scrolled; what a wall left open takes from the engine. The
+// wall of that part is its requests without a browser: people's browsers run on their own machines.
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { realClock } from '../src/clock.ts'
+import { openPostgres } from '../src/db/postgres.ts'
+import { dashboardLink } from '../src/local-token.ts'
+import { openBrowser, openPage } from '../test/browser.ts'
+import { startPostgres } from '../test/postgres-server.ts'
+import { fillBatch } from './api.ts'
+import { type Bench, median, round } from './bench.ts'
+import { measureBatch } from './engine.ts'
+import { openProcesses } from './processes.ts'
+
+const MEMBERS = 100_000
+const FIRST_LOAD_KB_MAX = 220
+const EDITOR_KB_MAX = 230
+const OPEN_MS_MAX = 1_000
+const TASK_MS_MAX = 100
+const WALL_SHARE_MAX = 0.05
+const SCROLLS = 60
+const SCROLL_PX = 4_000
+const FRAME_MS = 50
+const PAIRS = 3
+const WALL_ASKS_EVERY_MS = 1_000
+const clock = realClock()
+
+export const dashboardBench: Bench = {
+  name: 'dashboard',
+  about: `script sizes, a batch of ${MEMBERS} members in Chromium, what an open wall takes from the engine`,
+  run: async (say) => {
+    const page = await measurePage(say)
+    const wall = await measureWall(say)
+    return { ...page, wall }
+  },
+}
+
+interface RunningApi {
+  readonly url: string
+  readonly token: string
+  close(): Promise<void>
+}
+
+async function startApi(databaseUrl: string): Promise<RunningApi> {
+  const folder = mkdtempSync(join(tmpdir(), 'matoolkit-bench-'))
+  const tokenFile = join(folder, 'private', 'token')
+  const child: ChildProcess = fork(new URL('api-process.ts', import.meta.url), [
+    databaseUrl,
+    tokenFile,
+  ])
+  const [{ url }] = (await once(child, 'message')) as [{ url: string }]
+  return {
+    url,
+    token: readFileSync(tokenFile, 'utf8'),
+    close: async () => {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function measurePage(say: (line: string) => void) {
+  const server = await startPostgres({ durable: true })
+  const db = await openPostgres({ url: server.url, poolSize: 2 })
+  await fillBatch(db, MEMBERS)
+  say(`a batch of ${MEMBERS} members is made`)
+  const api = await startApi(server.url)
+  const browser = await openBrowser()
+  try {
+    const { page } = await openPage(browser, { viewport: { width: 1280, height: 800 } })
+    await page.goto(dashboardLink(api.url, api.token))
+    await page.getByRole('heading', { name: 'Now' }).waitFor()
+    const firstLoadKb = await scriptKb(page)
+    await page.goto(`${api.url}/batches/1`)
+    const batch = await measureGrid(page)
+    await page.goto(`${api.url}/runbooks/new`)
+    await page.getByRole('textbox').first().waitFor()
+    const editorKb = round((await scriptKb(page)) - firstLoadKb)
+    const figures = {
+      firstLoadKb,
+      isFirstLoadSmall: firstLoadKb <= FIRST_LOAD_KB_MAX,
+      editorKb,
+      isEditorSmall: editorKb <= EDITOR_KB_MAX,
+      ...batch,
+    }
+    say(JSON.stringify(figures))
+    return figures
+  } finally {
+    await browser.close()
+    await api.close()
+    await db.close()
+    server.destroy()
+  }
+}
+
+/** A resource of the page, as the browser tells. */
+interface Loaded {
+  readonly name: string
+  readonly encodedBodySize: number
+  readonly responseEnd: number
+}
+
+/** As sent: gzipped. */
+const scriptKb = async (page: Page): Promise<number> =>
+  round(
+    (await page.evaluate(() =>
+      (performance.getEntriesByType('resource') as unknown as Loaded[])
+        .filter(({ name }) => name.endsWith('.js'))
+        .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0),
+    )) / 1_000,
+  )
+
+/** As text: the types of Node know no long tasks. */
+const WATCH_TASKS = `
+  globalThis.tasks = []
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) globalThis.tasks.push(duration)
+  }).observe({ type: 'longtask' })`
+
+async function measureGrid(page: Page) {
+  const grid = page.getByRole('grid')
+  await grid.getByRole('gridcell').first().waitFor()
+  const openMs = await page.evaluate(() => {
+    const asked = performance.getEntriesByType('resource') as unknown as Loaded[]
+    const data = asked
+      .filter(({ name }) => /\/grid/.test(name))
+      .map(({ responseEnd }) => responseEnd)
+    return performance.now() - Math.min(...data)
+  })
+  await page.evaluate(WATCH_TASKS)
+  await grid.hover()
+  for (let scroll = 0; scroll < SCROLLS; scroll += 1) {
+    await page.mouse.wheel(0, SCROLL_PX)
+    await clock.wait(FRAME_MS)
+  }
+  const tasks = await page.evaluate<number[]>('globalThis.tasks')
+  const longestTaskMs = Math.round(Math.max(0, ...tasks))
+  return {
+    openMs: Math.round(openMs),
+    isOpenInTime: openMs <= OPEN_MS_MAX,
+    longestTaskMs,
+    isFluid: longestTaskMs <= TASK_MS_MAX,
+  }
+}
+
+/** The engine without and with a wall, in turns: the machine's mood is the same for both. */
+async function measureWall(say: (line: string) => void) {
+  const without: number[] = []
+  const withWall: number[] = []
+  for (let pair = 1; pair <= PAIRS; pair += 1) {
+    const processes = await openProcesses()
+    const api = await startApi(processes.url)
+    try {
+      // The first batch of new processes is warm-up.
+      await measureBatch(processes, '-first')
+      without.push((await measureBatch(processes, '-without')).rate)
+      const left = new AbortController()
+      const wall = keepWallOpen(api, left.signal)
+      withWall.push((await measureBatch(processes, '-with')).rate)
+      left.abort()
+      await wall
+      say(`pair ${pair}: ${without.at(-1)} steps/s without a wall, ${withWall.at(-1)} with one`)
+    } finally {
+      await api.close()
+      await processes.close()
+    }
+  }
+  const share = round(1 - median(withWall) / median(without))
+  return {
+    without: median(without),
+    withWall: median(withWall),
+    share,
+    isCheap: share <= WALL_SHARE_MAX,
+  }
+}
+
+/** Its stream, and its picture read again as often as a busy stream makes it. */
+async function keepWallOpen({ url, token }: RunningApi, signal: AbortSignal): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` }
+  const stream = fetch(`${url}/api/events?entity=batch,phase`, { headers, signal })
+    .then(async ({ body }) => {
+      for await (const _ of body!);
+    })
+    .catch(() => {})
+  while (!signal.aborted) {
+    await fetch(`${url}/api/now`, { headers, signal }).then(
+      (answer) => answer.text(),
+      () => '',
+    )
+    await clock.wait(WALL_ASKS_EVERY_MS, signal)
+  }
+  await stream
+}

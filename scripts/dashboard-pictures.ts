@@ -1,0 +1,101 @@
+// `node scripts/run.mjs scripts/dashboard-pictures.ts [folder]`: a picture of every screen of the dashboard in both themes, taken in a real
+// Chromium from a migration in the middle of its cut-over. They are the pictures in docs/images.
+import { mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { GivenMember } from '../src/engine/create.ts'
+import { openDashboard } from '../test/dashboard/under-test.ts'
+import type { Worker } from '../test/scenarios/world.ts'
+
+const DAY_SEC = 86_400
+const SIZE = { width: 1280, height: 800 }
+const THEMES = ['light', 'dark'] as const
+const FIRST_NAMES = ['Ada', 'Bruno', 'Chiara', 'Dmitri', 'Elif', 'Farah', 'Goran', 'Hanna']
+const LAST_NAMES = ['Albers', 'Bauer', 'Conti', 'Demir', 'Endo', 'Fischer', 'Garcia', 'Haas']
+
+const runbook = (name: string) => `
+name: ${name}
+description: Mailboxes from Contoso to Fabrikam
+data_source: { type: csv, path: people.csv, primary_key: Upn, batch_time_column: When, time_zone: Europe/Berlin }
+phases:
+  - name: prepare
+    offset: T-1d
+    steps:
+      - { name: create-user, worker_id: w1, function: New-Target-User, params: { Upn: "{{Upn}}" } }
+      - { name: assign-licence, worker_id: w1, function: Add-Licence, params: { Upn: "{{Upn}}" } }
+  - name: cut-over
+    offset: T-0
+    steps:
+      - { name: complete-move, worker_id: w1, function: Complete-Move, params: { Upn: "{{Upn}}" } }
+      - { name: forward-mail, worker_id: w1, function: Set-Forwarding, params: { Upn: "{{Upn}}" } }
+      - { name: tell-person, worker_id: w1, function: Send-Notice, params: { Upn: "{{Upn}}" } }
+  - name: clean-up
+    offset: T+7d
+    steps: [{ name: remove-source, worker_id: w1, function: Remove-Source, params: { Upn: "{{Upn}}" } }]
+`
+
+const people = (wave: number, count: number): GivenMember[] =>
+  Array.from({ length: count }, (_, n) => {
+    const first = FIRST_NAMES[n % FIRST_NAMES.length]!
+    const last = LAST_NAMES[(n * 3 + wave) % LAST_NAMES.length]!
+    const name = `${first}.${last}${wave}${n}`.toLowerCase()
+    const key = `${name}@contoso.example`
+    return { key, data: { Upn: key, NewUpn: `${name}@fabrikam.example`, Name: `${first} ${last}` } }
+  })
+
+/** Some licences are missing, some moves fail. */
+const answer: Worker = ({ functionName, parameters }) => {
+  const who = String((parameters as { Upn?: string }).Upn)
+  if (functionName === 'Add-Licence' && /2[15]@/.test(who))
+    return { fail: 'No licence of the kind SPE_E3 is left.' }
+  if (functionName === 'Complete-Move' && /27@/.test(who))
+    return { fail: `Mailbox ${who} is over its quota.` }
+  return { ok: { state: 'done' } }
+}
+
+const SCREENS: readonly [name: string, view: string][] = [
+  ['wall', '/'],
+  ['batches', '/batches'],
+  ['batch', '/batches/2'],
+  ['person', '/batches/2/members/26'],
+  ['people', '/people?find=chiara'],
+  ['failures', '/failures'],
+  ['runbooks', '/runbooks'],
+  ['runbook', '/runbooks/contoso-mailboxes'],
+  ['editor', '/runbooks/contoso-mailboxes/edit'],
+  ['rehearse', '/rehearse'],
+  ['sources', '/sources'],
+  ['workers', '/workers'],
+  ['dead-letters', '/dead-letters'],
+  ['audit', '/audit'],
+]
+
+const folder = resolve(process.argv[2] ?? join(import.meta.dirname, '../docs/images'))
+mkdirSync(folder, { recursive: true })
+const dashboard = await openDashboard()
+try {
+  const { world } = dashboard
+  world.answer = answer
+  await world.publish(runbook('contoso-mailboxes'))
+  await world.batch('contoso-mailboxes', people(1, 24), { startsInMin: 24 * 60 })
+  await world.pass(DAY_SEC)
+  await world.batch('contoso-mailboxes', people(2, 40), { startsInMin: 24 * 60 })
+  await world.batch('contoso-mailboxes', people(3, 30), { startsInMin: 3 * 24 * 60 })
+  await world.pass(DAY_SEC - 60)
+  // The cut-over of the second wave has just begun: half of its jobs are answered.
+  await world.clock.advance(90_000)
+  await world.orchestrate()
+  await world.work(15)
+  await world.orchestrate()
+  for (const theme of THEMES) {
+    for (const [name, view] of SCREENS) {
+      const { page } = await dashboard.open(view, { viewport: SIZE, colorScheme: theme })
+      await page.getByRole('heading', { level: 1 }).first().waitFor()
+      await page.waitForLoadState('networkidle', { timeout: 5_000 }).catch(() => {})
+      await page.screenshot({ path: join(folder, `dashboard-${name}-${theme}.png`) })
+      await page.context().close()
+      console.log(`dashboard-${name}-${theme}.png`)
+    }
+  }
+} finally {
+  await dashboard.close()
+}
