@@ -7,6 +7,7 @@ import { listHolds } from '../db/holds.ts'
 import {
   addToGathering,
   clearConditions,
+  countDeadLetters,
   insertConditions,
   insertNotification,
   listEndings,
@@ -74,15 +75,14 @@ export async function lookForConditions(
   context: NotificationContext,
 ): Promise<{ readonly opened: number; readonly cleared: number } | null> {
   const { engine } = context
-  // Not in the transaction: an embedded database has one connection.
-  const { deadLetters } = await engine.bus.depth()
   return engine.db.transaction(async (tx) => {
     if (!(await tryLockNotifications(tx))) return null
     const now = engine.clock.now()
     const last = await readWatchState(tx)
     const state = last && +now - +last.lookedAt < FORGOTTEN_AFTER_MS ? last : null
-    if (state && +now - +state.lookedAt < LOOK_INTERVAL_MS / 2) return null
-    const dead = deadLetters.filter(({ count }) => count > 0).map(deadLetterItem)
+    if (hasJustLooked(state, now)) return null
+    // From the database, whatever the transport: a broker that is down must not keep anybody from hearing of it.
+    const dead = (await countDeadLetters(tx)).map(deadLetterItem)
     const found = await findConditions(tx, engine, now, state)
     const conditions = [
       ...found.conditions,
@@ -94,6 +94,9 @@ export async function lookForConditions(
     return result
   })
 }
+
+const hasJustLooked = (state: WatchState | null, now: Date): boolean =>
+  state !== null && +now - +state.lookedAt < LOOK_INTERVAL_MS / 2
 
 async function findConditions(
   tx: Tx,

@@ -37,6 +37,7 @@ async function secretAt(place: SecretPlace): Promise<string> {
   }
 }
 
+const HTTP_UNAUTHORIZED = 401
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 
 /** https, except on this machine; without a user or a password. */
@@ -112,8 +113,13 @@ async function toMail(
     saveToSentItems: false,
   })
   const url = `${graph.url}/v1.0/users/${encodeURIComponent(channel.from)}/sendMail`
-  const headers = { authorization: `Bearer ${await tokens.get(request)}` }
-  return post({ url, headers, body, now, signal })
+  const send = (token: string) =>
+    post({ url, headers: { authorization: `Bearer ${token}` }, body, now, signal })
+  const token = await tokens.get(request)
+  const sent = await send(token)
+  // A revoked token looks good until it is used.
+  const isRefused = !sent.isDelivered && sent.status === HTTP_UNAUTHORIZED
+  return isRefused ? send(await tokens.get(request, token)) : sent
 }
 
 async function tokenRequestOf({ app }: Of<'mail'>, scope: string): Promise<TokenRequest> {

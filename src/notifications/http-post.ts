@@ -13,6 +13,8 @@ export type Delivery =
   | {
       readonly isDelivered: false
       readonly reason: string
+      /** Null without an answer. */
+      readonly status: number | null
       /** Trying again cannot help. */
       readonly isFinal: boolean
       /** What the receiver asked for. */
@@ -24,6 +26,7 @@ const DELIVERED: Delivery = { isDelivered: true }
 export const undelivered = (reason: string, isFinal: boolean): Delivery => ({
   isDelivered: false,
   reason,
+  status: null,
   isFinal,
   retryAfterMs: null,
 })
@@ -56,6 +59,7 @@ export async function post({ url, headers, body, now, signal }: Post): Promise<D
     return {
       isDelivered: false,
       reason: `${host} answered ${status}${answer}`,
+      status,
       isFinal: status < 500 && !PASSING.includes(status),
       retryAfterMs: retryAfterMs(response.headers.get('retry-after'), now),
     }

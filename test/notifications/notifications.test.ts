@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, it } from 'node:test'
+import { WORKER_RESULTS } from '../../src/bus/bus.ts'
 import { listFailingChannels, listNotifications } from '../../src/db/notifications.ts'
 import { readNotificationSettings } from '../../src/domain/notifications/read-settings.ts'
 import type { NotificationSettings } from '../../src/domain/notifications/rules.ts'
@@ -49,7 +50,7 @@ function orchestrator(world: World, settings: NotificationSettings) {
     db: world.db,
     clock: world.clock,
     channels: settings.channels,
-    tokens: { get: async () => 'token' },
+    tokens: { get: async (_, refused) => (refused ? 'renewed' : 'token') },
     graph: { url: receiver.url, scope: `${receiver.url}/.default` },
     newToken: randomUUID,
     onFailed: ({ error }) => failures.push(error),
@@ -303,6 +304,33 @@ it("follows the runbook's own rules, and sends mail through Graph", () =>
     assert.equal(message.subject, `[matoolkit] Batch ${told} is held`)
     assert.match(message.body.content, new RegExp(`Next: matoolkit resume --batch ${told}`))
     assert.deepEqual(message.toRecipients, [{ emailAddress: { address: 'lead@contoso.com' } }])
+    await resumeBatch(world.engine, order(told))
+    await world.clock.advance(10_000)
+    receiver.answers.push({ status: 401 })
+    assert.deepEqual(await one.run(), [{ opened: 0, cleared: 1 }, 1])
+    const tokens = receiver.arrived.map((one) => one.headers.authorization)
+    assert.deepEqual(tokens, ['Bearer token', 'Bearer token', 'Bearer renewed'])
+    assert.deepEqual(one.failures, [])
+  }))
+
+it('tells of dead letters until somebody decides about them, without asking the broker', () =>
+  story({}, async (world) => {
+    const settings = settingsOf(
+      `{ channels: [${HOOK}], rules: [{ conditions: [dead_letters], channels: [pager] }] }`,
+    )
+    await begin(world)
+    const down = () => Promise.reject(new Error('the broker is down'))
+    const bus = { ...world.engine.bus, depth: down }
+    const one = orchestrator({ ...world, engine: { ...world.engine, bus } }, settings)
+    await world.result({ jobId: 'foreign' }, { ok: {} })
+    await world.bus.deadLetter(await world.bus.receive(WORKER_RESULTS, 10), 'Unreadable', 'x')
+    assert.deepEqual(await one.run(), [{ opened: 1, cleared: 0 }, 1])
+    assert.equal(bodies()[0].data.items[0].command, 'matoolkit deadletters list')
+    await world.db.query(`update dead_letters set discarded_at = $1, discarded_by = 'ada'`, [
+      world.clock.now(),
+    ])
+    await world.clock.advance(10_000)
+    assert.deepEqual(await one.run(), [{ opened: 0, cleared: 1 }, 1])
   }))
 
 it('deletes what ended a month ago, and nothing that is open', () =>
