@@ -81,6 +81,8 @@ export interface ApiOptions {
   readonly measures?: Measures
   /** Maximum number of live event streams. */
   readonly listenersMax?: number
+  /** A minute, unless told: tests let days pass. */
+  readonly maintenanceIntervalMs?: number
 }
 
 export interface Api extends Service {
@@ -255,7 +257,7 @@ function maintenanceLoop(options: ApiOptions, readAudit: ReadAudit): Loop {
   return everyLoop({
     name: 'audit maintenance',
     clock,
-    intervalMs: MAINTENANCE_INTERVAL_MS,
+    intervalMs: options.maintenanceIntervalMs ?? MAINTENANCE_INTERVAL_MS,
     runOnce: async (now, signal) => {
       if (schemaNewer?.()) return
       await readAudit.writeDue(now)

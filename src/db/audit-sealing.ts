@@ -61,6 +61,7 @@ export async function sealRows(tx: Tx): Promise<ChainHead & { readonly count: nu
     [ROWS_PER_SEAL],
   )
   let { sealed, hash } = await findChainHead(tx)
+  if (rows.length === 0) return { sealed, hash, count: 0 }
   const links = rows.map((row) => {
     const previous = hash
     hash = chainHashOf(row, previous)
