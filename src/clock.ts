@@ -5,10 +5,16 @@
 
 export interface Clock {
   readonly kind: 'real' | 'accelerated' | 'virtual'
+  /** Of an accelerated one: its seconds per second of the machine. */
+  readonly factor?: number
   now(): Date
   /** Resolves after `ms` of this clock's time, or when `signal` aborts. Never rejects: check the signal. */
   wait(ms: number, signal?: AbortSignal): Promise<void>
 }
+
+/** Seconds of this clock per second of the machine: a page counts at this rate between two answers. */
+export const rateOf = ({ kind, factor = 1 }: Clock): number =>
+  kind === 'virtual' ? 0 : kind === 'real' ? 1 : factor
 
 /** The two clocks of a machine, injected so that tests can use a wrong one. */
 export interface Machine {
@@ -78,6 +84,7 @@ export function acceleratedClock({
   const startSteadyMs = machine.steadyMs()
   return {
     kind: 'accelerated',
+    factor,
     now: () => new Date(+startAt + (machine.steadyMs() - startSteadyMs) * factor),
     wait: (ms, signal) => realWait(ms / factor, signal),
   }

@@ -4,7 +4,7 @@ import { getEventListeners } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import { ORCHESTRATOR_EVENTS } from '../src/bus/bus.ts'
 import { openPostgresBus } from '../src/bus/postgres/postgres-bus.ts'
-import { acceleratedClock, type Machine, realClock, virtualClock } from '../src/clock.ts'
+import { acceleratedClock, type Machine, rateOf, realClock, virtualClock } from '../src/clock.ts'
 import {
   type ClockReport,
   databaseClockLoop,
@@ -34,6 +34,14 @@ function handMachine(wallMs = +START) {
     },
   }
 }
+
+describe('the rate of a clock', () => {
+  it('is its seconds per second of the machine', () => {
+    assert.equal(rateOf(realClock()), 1)
+    assert.equal(rateOf(acceleratedClock({ factor: 20, startAt: START })), 20)
+    assert.equal(rateOf(virtualClock(START)), 0)
+  })
+})
 
 describe('real clock', () => {
   it('starts on the machine time and keeps counting', () => {

@@ -7,6 +7,9 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { queries } from './api/hooks.ts'
 import { App } from './app.tsx'
+import { chosenTheme, showTheme } from './layout/theme.ts'
+
+showTheme(chosenTheme())
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

@@ -8,11 +8,19 @@ export interface Screen {
   readonly navigation: string | null
   /** The role HelpDesk sees it too. */
   readonly isForHelpDesk?: true
+  /** Without header and navigation, for a screen on a wall. */
+  readonly isBare?: true
   readonly Component: LazyExoticComponent<ComponentType>
 }
 
 export const SCREENS: readonly Screen[] = [
   { path: '/', navigation: 'Now', Component: lazy(() => import('./screens/wall/wall.tsx')) },
+  {
+    path: '/wallboard',
+    navigation: null,
+    isBare: true,
+    Component: lazy(() => import('./screens/wall/wallboard.tsx')),
+  },
   {
     path: '/people',
     navigation: 'People',

@@ -47,3 +47,9 @@ export function durationText(ms: number): string {
   const units = parts.slice(first, first + 2).filter(([n]) => n > 0)
   return units.map(([n, unit]) => `${n}${unit}`).join(' ')
 }
+
+/** `T-5d`, `T-0`, `T+1d`, as the runbook writes it. */
+export const phaseOffsetText = (offsetMinutes: number): string =>
+  offsetMinutes === 0
+    ? 'T-0'
+    : `T${offsetMinutes > 0 ? '-' : '+'}${durationText(Math.abs(offsetMinutes) * 60_000).replaceAll(' ', '')}`

@@ -64,6 +64,12 @@ describe('every request', () => {
     assert.equal(body.requestId, headers.get('x-request-id'))
   })
 
+  it('carries the time of the API and how fast it passes, for pages that count down', async () => {
+    const { headers } = await api.call('GET', '/api/health')
+    assert.equal(headers.get('x-matoolkit-time'), api.world.clock.now().toISOString())
+    assert.equal(headers.get('x-matoolkit-time-rate'), '0', 'a virtual clock stands still')
+  })
+
   it('is accepted from a browser page only if its origin is listed', async () => {
     const from = (origin: string) => ({
       headers: { origin, 'access-control-request-method': 'GET' },

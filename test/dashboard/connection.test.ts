@@ -103,7 +103,7 @@ describe('the dashboard behind a proxy', () => {
     await dashboard.world.batch('one', 1, { startsInMin: 3_000 })
     // Walls share an answer for a second.
     await dashboard.world.pass(2)
-    await page.getByRole('row').filter({ hasText: 'one' }).first().waitFor()
+    await page.getByRole('region', { name: 'Batch 1, one' }).waitFor()
     proxy.asked.length = 0
     proxy.cutStreams()
     await page.waitForRequest((asked) => asked.url().includes('/api/events'))

@@ -2,6 +2,7 @@
 // code UNREACHABLE.
 import { accessToken, forgetSession } from '../sign-in/session.ts'
 import type { Answer, Endpoint, Given } from './routes.ts'
+import { followServerClock } from './server-clock.ts'
 
 export class ApiError extends Error {
   override readonly name = 'ApiError'
@@ -73,6 +74,7 @@ export async function request(
     ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
     ...(options.signal && { signal: options.signal }),
   })
+  followServerClock(answer.headers)
   if (answer.ok) return answer
   if (answer.status === 401) forgetSession()
   throw new ApiError(answer.status, await problemIn(answer))

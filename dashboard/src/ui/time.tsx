@@ -1,20 +1,23 @@
 // Times: in the viewer's zone, with UTC on hover; distances that go on by themselves.
-import { useSyncExternalStore } from 'react'
+import { Fragment, useSyncExternalStore } from 'react'
+import { serverNow, watchServerClock } from '../api/server-clock.ts'
 
 const SECOND_MS = 1_000
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 const clockOnly = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
 
-// One clock for the page: every second, and only while something shows it.
-let now = Date.now()
+// One clock for the page, the server's: every second, and only while something shows it.
+let now = serverNow()
 let timer: ReturnType<typeof setInterval> | undefined
 const viewers = new Set<() => void>()
+function tick(): void {
+  now = serverNow()
+  for (const one of viewers) one()
+}
+watchServerClock(tick)
 function watchClock(viewer: () => void): () => void {
   viewers.add(viewer)
-  timer ??= setInterval(() => {
-    now = Date.now()
-    for (const one of viewers) one()
-  }, SECOND_MS)
+  timer ??= setInterval(tick, SECOND_MS)
   return () => {
     viewers.delete(viewer)
     if (viewers.size > 0) return
@@ -22,6 +25,7 @@ function watchClock(viewer: () => void): () => void {
     timer = undefined
   }
 }
+/** The server's time, in milliseconds since 1970. */
 export const useNow = (): number => useSyncExternalStore(watchClock, () => now)
 
 interface TimeProps {
@@ -37,6 +41,15 @@ export function Time({ at, none = '–', isClockOnly = false }: TimeProps) {
     </time>
   )
 }
+
+const INSTANT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/
+
+/** A sentence of the API, with its instants in the viewer's zone. */
+export const Sentence = ({ text }: { readonly text: string }) =>
+  text.split(INSTANT).map((part, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text, in order
+    <Fragment key={index}>{INSTANT.test(part) ? <Time at={part} /> : part}</Fragment>
+  ))
 
 /** `in 2 h 5 min`, `3 min ago`. */
 export function Distance({ to }: { readonly to: string }) {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import multipart from '@fastify/multipart'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import type { Clock } from '../../clock.ts'
+import { type Clock, rateOf } from '../../clock.ts'
 import { CONNECTION_LIMITS, Connections } from '../../connections.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { type ErrorCode, MatoolkitError } from '../../errors.ts'
@@ -49,7 +49,8 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 
 const CORS_METHODS = 'GET, POST, PUT, DELETE'
 const CORS_REQUEST_HEADERS = 'authorization, content-type, idempotency-key, if-match, last-event-id'
-const CORS_ANSWER_HEADERS = 'etag, retry-after, x-request-id, idempotent-replay'
+const CORS_ANSWER_HEADERS =
+  'etag, retry-after, x-request-id, idempotent-replay, x-matoolkit-time, x-matoolkit-time-rate'
 
 export interface Limits {
   readonly readsPerMin: number
@@ -152,6 +153,7 @@ function addHooks(server: FastifyInstance, context: ServerContext): void {
     // Not Fastify's onResponse: it never runs for a caller who disconnects early, and the request would stay in flight.
     reply.raw.once('close', () => recordEnd(context, request, reply))
     reply.header('x-request-id', request.id)
+    reply.headers(timeHeaders(clock))
     reply.headers(SECURITY_HEADERS)
     reply.headers(corsHeaders(request.headers.origin, corsOrigins))
     if (signIn.mode === 'local') requireLocalHost(request.headers.host)
@@ -171,6 +173,12 @@ function addHooks(server: FastifyInstance, context: ServerContext): void {
   })
   server.decorateRequest('actorId', null)
 }
+
+/** A page counts down by this clock, not by the viewer's, and at its rate between two answers. */
+const timeHeaders = (clock: Clock) => ({
+  'x-matoolkit-time': clock.now().toISOString(),
+  'x-matoolkit-time-rate': String(rateOf(clock)),
+})
 
 /** CORS headers for a listed origin; none for any other. Credentials are never allowed. */
 function corsHeaders(

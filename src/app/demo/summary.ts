@@ -1,11 +1,11 @@
 // The summary of the demonstration, and whether it is the expected one. Some members fail by design. The demonstration itself fails
 // when the batch does not complete, a member is unaccounted for, a rollback is missing or needless, or an invariant is broken.
 
-import { type NewsItem, type Paint, phaseOffsetText } from '../../cli/terminal/progress-text.ts'
+import type { NewsItem, Paint } from '../../cli/terminal/progress-text.ts'
 import { tableText } from '../../cli/terminal/table.ts'
 import { cutTo } from '../../cli/terminal/text-width.ts'
 import { countText } from '../../domain/count-text.ts'
-import { durationText } from '../../domain/duration.ts'
+import { durationText, phaseOffsetText } from '../../domain/duration.ts'
 
 import { membersOf, type Progress, type Tally } from '../../domain/progress.ts'
 

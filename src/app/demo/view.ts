@@ -7,13 +7,13 @@ import {
   newsLine,
   offsetText,
   type Paint,
-  phaseOffsetText,
   progressBar,
   type Size,
   stateText,
 } from '../../cli/terminal/progress-text.ts'
 import { cutTo } from '../../cli/terminal/text-width.ts'
 import { countText } from '../../domain/count-text.ts'
+import { phaseOffsetText } from '../../domain/duration.ts'
 import { membersOf, type Progress, type Tally } from '../../domain/progress.ts'
 import { fullTimeText } from '../../domain/zoned-time.ts'
 import { printable } from '../../printable.ts'

@@ -150,9 +150,3 @@ export function offsetText(startTime: Date | null, now: Date): string {
   if (Math.abs(ms) < 60_000) return 'T-0'
   return `T${ms < 0 ? '-' : '+'}${durationText(Math.abs(ms))}`
 }
-
-/** `T-5d`, `T-0`, `T+1d`, as the runbook writes it. */
-export const phaseOffsetText = (offsetMinutes: number): string =>
-  offsetMinutes === 0
-    ? 'T-0'
-    : `T${offsetMinutes > 0 ? '-' : '+'}${durationText(Math.abs(offsetMinutes) * 60_000).replaceAll(' ', '')}`

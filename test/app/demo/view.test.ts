@@ -6,11 +6,10 @@ import {
   newsLine,
   newsOf,
   offsetText,
-  phaseOffsetText,
   progressBar,
   stateText,
 } from '../../../src/cli/terminal/progress-text.ts'
-import { durationText } from '../../../src/domain/duration.ts'
+import { durationText, phaseOffsetText } from '../../../src/domain/duration.ts'
 import { EMPTY_TALLY, type ProgressEvent, tallyEvents } from '../../../src/domain/progress.ts'
 import { fullTimeText } from '../../../src/domain/zoned-time.ts'
 import { at, phase, progress, T0 } from './phases.ts'

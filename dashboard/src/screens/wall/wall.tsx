@@ -1,72 +1,113 @@
-// The wall: what runs, what needs a person, what comes next.
-import { useState } from 'react'
-import { useChange, useReading } from '../../api/hooks.ts'
-import { useLive } from '../../api/live.ts'
-import { useSession } from '../../sign-in/use-session.ts'
-import { Button } from '../../ui/button.tsx'
-import { Decision } from '../../ui/decision.tsx'
-import { Loaded } from '../../ui/feedback.tsx'
+// The wall: what runs, what needs a person, what comes next. It names nobody.
+import { Link } from 'wouter'
+import { Empty, Loaded } from '../../ui/feedback.tsx'
 import { Page, Section } from '../../ui/page.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Table } from '../../ui/table.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Sentence, Time } from '../../ui/time.tsx'
+import { BatchCard, MemberCounts } from './batch-card.tsx'
+import { HeldNote, HoldAll } from './hold-all.tsx'
+import { Needs } from './needs.tsx'
+import { PhaseClock } from './phase-clock.tsx'
+import { useWall, type WallAnswer } from './use-wall.ts'
+import { Sources, Workers } from './workers-and-sources.tsx'
+import './wall.css'
 
-const EVERY_MS = 5_000
+/** More than this are a list. */
+const CARDS_MAX = 20
 
 export default function Wall() {
-  // Phases and batches only: the wall names nobody.
-  useLive({ entity: 'batch,phase' })
-  const reading = useReading('GET /api/now', {}, { everyMs: EVERY_MS })
+  const { now, systemHold } = useWall()
   return (
-    <Loaded reading={reading} what="the wall">
-      {({ headline, batches }) => (
-        <Page title="Now" lead={headline} actions={<HoldAll />}>
-          <Section title="Batches">
-            <Table
-              caption="Current batches"
-              rows={batches}
-              rowKey={({ batch }) => batch.id}
-              columns={[
-                { name: 'Batch', cell: ({ batch }) => batch.id },
-                { name: 'Runbook', cell: ({ batch }) => batch.runbookName },
-                { name: 'Status', cell: ({ batch }) => <Status status={batch.status} /> },
-                { name: 'Ends', cell: ({ endsAt }) => <Time at={endsAt} /> },
-              ]}
-            />
-          </Section>
+    <Loaded reading={now} what="the wall">
+      {(wall) => (
+        <Page
+          title="Now"
+          lead={<Sentence text={wall.headline} />}
+          actions={systemHold === undefined ? null : <HoldAll hold={systemHold} />}
+        >
+          {systemHold && <HeldNote hold={systemHold} />}
+          <div className="wall">
+            <div className="wall-main">
+              <Needs needs={wall.needs} />
+              <Batches wall={wall} />
+            </div>
+            <div className="wall-side">
+              <PhaseClock batches={wall.batches} />
+              <Workers workers={wall.workers} />
+              <Sources sources={wall.sources} openReviews={wall.openReviews} />
+            </div>
+          </div>
         </Page>
       )}
     </Loaded>
   )
 }
 
-/** The emergency stop. */
-function HoldAll() {
-  const { mayChange } = useSession()
-  const [isAsked, setAsked] = useState(false)
-  const hold = useChange('POST /api/hold')
-  if (!mayChange) return null
+function Batches({ wall: { batches, isComplete } }: { readonly wall: WallAnswer }) {
+  const current = batches.filter(({ batch }) => batch.endedAt === null)
+  const cards = current.slice(0, CARDS_MAX)
+  const rest = current.slice(CARDS_MAX)
+  const ended = batches.filter(({ batch }) => batch.endedAt !== null)
   return (
     <>
-      <Button onClick={() => setAsked(true)}>Hold everything</Button>
-      {isAsked && (
-        <Decision
-          title="Hold everything"
-          verb="Hold everything"
-          isDanger
-          reason="optional"
-          isBusy={hold.isPending}
-          error={hold.error}
-          onClose={() => setAsked(false)}
-          onConfirm={(reason) =>
-            hold.mutate({ body: reason ? { reason } : {} }, { onSuccess: () => setAsked(false) })
-          }
-        >
-          <p>
-            No new job starts in any batch. Jobs that workers run now finish. Nothing is undone.
-          </p>
-        </Decision>
+      {current.length === 0 && <NoBatch />}
+      {cards.map((one) => (
+        <BatchCard key={one.batch.id} of={one} />
+      ))}
+      {rest.length > 0 && <BatchLines title="More batches" batches={rest} />}
+      {ended.length > 0 && <BatchLines title="Ended in the last 24 hours" batches={ended} />}
+      {!isComplete && (
+        <p className="quiet">
+          There are more batches than fit here. <Link href="/batches">See all of them</Link>
+        </p>
       )}
     </>
   )
 }
+
+interface BatchLinesProps {
+  readonly title: string
+  readonly batches: WallAnswer['batches']
+}
+const BatchLines = ({ title, batches }: BatchLinesProps) => (
+  <Section title={title}>
+    <Table
+      caption={title}
+      rows={batches}
+      rowKey={({ batch }) => batch.id}
+      columns={[
+        {
+          name: 'Batch',
+          cell: ({ batch }) => <Link href={`/batches/${batch.id}`}>Batch {batch.id}</Link>,
+        },
+        { name: 'Runbook', cell: ({ batch }) => batch.runbookName },
+        { name: 'Status', cell: ({ batch }) => <Status status={batch.status} /> },
+        { name: 'Members', cell: ({ batch }) => <MemberCounts members={batch.members} /> },
+        { name: 'Start', cell: ({ batch }) => <Time at={batch.batchStartTime} /> },
+        { name: 'Ended', cell: ({ batch }) => <Time at={batch.endedAt} /> },
+      ]}
+    />
+  </Section>
+)
+
+const NoBatch = () => (
+  <Section title="Batches">
+    <Empty title="No batch is under way">
+      <ol className="first-steps">
+        <li>
+          <Link href="/runbooks">Publish a runbook</Link>: it says who moves and what happens to
+          them. To begin with one of the examples, run <code>matoolkit runbook init</code>.
+        </li>
+        <li>
+          Switch its automation on, so that its data source fills batches; or upload a list of
+          people to it.
+        </li>
+        <li>
+          Start a worker for each tenant: <code>matoolkit serve worker</code>.
+        </li>
+        <li>Come back: each batch appears here by itself, with its phases and its clock.</li>
+      </ol>
+    </Empty>
+  </Section>
+)

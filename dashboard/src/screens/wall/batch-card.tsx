@@ -1,0 +1,164 @@
+// A batch on the wall: its phases in order of time, its members as counts that add up, its pace and its end.
+import { Link } from 'wouter'
+import { phaseOffsetText } from '../../../../src/domain/duration.ts'
+import { countText } from '../../ui/page.tsx'
+import { lookOf, Status } from '../../ui/status.tsx'
+import { Distance, Sentence, Time } from '../../ui/time.tsx'
+import type { WallBatch } from './use-wall.ts'
+
+type Phase = WallBatch['phases'][number]
+type Members = WallBatch['batch']['members']
+
+export function BatchCard({ of: { batch, phases, throughput, endsAt, because } }: CardProps) {
+  const title = `Batch ${batch.id}, ${batch.runbookName}`
+  return (
+    <section className="section batch-card" aria-label={title} data-held={batch.held !== null}>
+      <div className="batch-head">
+        <h2>
+          <Link href={`/batches/${batch.id}`}>Batch {batch.id}</Link>{' '}
+          <span className="batch-runbook">{batch.runbookName}</span>
+        </h2>
+        <Status status={batch.held ? 'held' : batch.status} />
+        <span className="batch-start">
+          {batch.batchStartTime === null ? (
+            'Started by hand'
+          ) : (
+            <>
+              Cut-over <Time at={batch.batchStartTime} /> (<Distance to={batch.batchStartTime} />)
+            </>
+          )}
+        </span>
+      </div>
+      {batch.held && (
+        <p className="batch-held">
+          Held by {batch.held.by} since <Time at={batch.held.at} />: {batch.held.reason}
+        </p>
+      )}
+      <PhaseRail phases={phases} />
+      <MemberBar members={batch.members} />
+      <div className="batch-foot">
+        <MemberCounts members={batch.members} />
+        {batch.heldMemberCount > 0 && <span>{countText(batch.heldMemberCount)} held</span>}
+        <span className="batch-pace">
+          {throughput.stepsPerMin > 0 &&
+            `${countText(Math.round(throughput.stepsPerMin))} steps/min`}
+        </span>
+        <span className="batch-end">
+          {endsAt === null ? (
+            <span className="quiet">
+              No estimate: <Sentence text={because} />
+            </span>
+          ) : (
+            <>
+              Ends about <Time at={endsAt} />{' '}
+              <span className="quiet">
+                (<Sentence text={because} />)
+              </span>
+            </>
+          )}
+        </span>
+      </div>
+    </section>
+  )
+}
+interface CardProps {
+  readonly of: WallBatch
+}
+
+/** Words for people: `pending` is what comes next, or what is to come after that. */
+function stateOf(phase: Phase, next: Phase | undefined): string {
+  if (phase.status === 'pending') return phase === next ? 'next' : 'to come'
+  return { dispatched: 'running', completed: 'done' }[phase.status as string] ?? phase.status
+}
+
+function PhaseRail({ phases }: { readonly phases: readonly Phase[] }) {
+  const next = phases.find(({ status }) => status === 'pending')
+  return (
+    <ol className="rail">
+      {phases.map((phase) => {
+        const state = stateOf(phase, next)
+        return (
+          <li
+            key={phase.id}
+            className="rail-phase"
+            data-look={lookOf(phase.status)}
+            data-state={state}
+            aria-current={state === 'running' ? 'step' : undefined}
+          >
+            <span className="rail-name">
+              {phase.phaseName}{' '}
+              <span className="quiet">{phaseOffsetText(phase.offsetMinutes)}</span>
+            </span>
+            <Status status={phase.status} text={state} />
+            <span className="rail-when">
+              <PhaseTime phase={phase} />
+            </span>
+            {phase.membersTotal > 0 && (
+              <span className="rail-counts">
+                {countText(phase.membersPassed)} of {countText(phase.membersTotal)} passed
+                {phase.membersFailed > 0 && `, ${countText(phase.membersFailed)} failed`}
+              </span>
+            )}
+          </li>
+        )
+      })}
+    </ol>
+  )
+}
+
+function PhaseTime({ phase: { status, dueAt, startedAt, endedAt } }: { readonly phase: Phase }) {
+  if (status === 'pending')
+    return dueAt === null ? (
+      'when you advance it'
+    ) : (
+      <>
+        <Time at={dueAt} />, <Distance to={dueAt} />
+      </>
+    )
+  if (status === 'dispatched' && startedAt !== null)
+    return (
+      <>
+        since <Time at={startedAt} />
+      </>
+    )
+  return <Time at={endedAt ?? startedAt ?? dueAt} />
+}
+
+const SHARES = [
+  ['migrated', 'good', 'migrated'],
+  ['inProgress', 'busy', 'in progress'],
+  ['failed', 'bad', 'failed'],
+  ['stopped', 'off', 'stopped'],
+  ['removed', 'off', 'removed'],
+] as const
+
+/** The same counts as the text below it. */
+const MemberBar = ({ members }: { readonly members: Members }) => (
+  <div className="member-bar" aria-hidden="true">
+    {SHARES.map(
+      ([name, look, word]) =>
+        members[name] > 0 && (
+          <span
+            key={name}
+            data-look={look}
+            title={`${countText(members[name])} ${word}`}
+            style={{ flexGrow: members[name] }}
+          />
+        ),
+    )}
+  </div>
+)
+
+/** All of them: the parts add up to the total. */
+export const MemberCounts = ({ members }: { readonly members: Members }) => (
+  <span className="member-counts">
+    <strong>{countText(members.total)}</strong> {members.total === 1 ? 'member' : 'members'}
+    {SHARES.filter(
+      ([name]) => members[name] > 0 || ['migrated', 'inProgress', 'failed'].includes(name),
+    ).map(([name, look, word]) => (
+      <span key={name} className="member-count" data-look={look}>
+        <strong>{countText(members[name])}</strong> {word}
+      </span>
+    ))}
+  </span>
+)

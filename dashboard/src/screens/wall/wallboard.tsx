@@ -1,0 +1,61 @@
+// The wall for a screen on the wall: no navigation, no actions, readable at arm's length.
+import { useEffect } from 'react'
+import { Link } from 'wouter'
+import { LiveMark } from '../../layout/header.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Loaded } from '../../ui/feedback.tsx'
+import { Sentence } from '../../ui/time.tsx'
+import { BatchCard } from './batch-card.tsx'
+import { HeldNote } from './hold-all.tsx'
+import { Needs } from './needs.tsx'
+import { ClockFace, PhaseClock } from './phase-clock.tsx'
+import { useWall } from './use-wall.ts'
+import { Sources, Workers } from './workers-and-sources.tsx'
+import './wall.css'
+import './wallboard.css'
+
+export default function Wallboard() {
+  const { now, systemHold } = useWall()
+  useEffect(() => {
+    document.title = 'Wallboard – matoolkit'
+  }, [])
+  return (
+    <div className="wallboard">
+      <Loaded reading={now} what="the wallboard">
+        {({ headline, needs, batches, workers, sources, openReviews }) => (
+          <>
+            <div className="board-head">
+              <h1 data-look={needs.length === 0 ? 'good' : 'bad'}>
+                <Sentence text={headline} />
+              </h1>
+              <ClockFace />
+            </div>
+            {systemHold && <HeldNote hold={systemHold} />}
+            <div className="wall">
+              <div className="wall-main">
+                {batches
+                  .filter(({ batch }) => batch.endedAt === null)
+                  .map((one) => (
+                    <BatchCard key={one.batch.id} of={one} />
+                  ))}
+                <Needs needs={needs} />
+              </div>
+              <div className="wall-side">
+                <PhaseClock batches={batches} />
+                <Workers workers={workers} />
+                <Sources sources={sources} openReviews={openReviews} />
+              </div>
+            </div>
+          </>
+        )}
+      </Loaded>
+      <div className="board-foot">
+        <LiveMark />
+        <Button onClick={() => void document.documentElement.requestFullscreen?.()}>
+          Full screen
+        </Button>
+        <Link href="/">Leave the wallboard</Link>
+      </div>
+    </div>
+  )
+}
