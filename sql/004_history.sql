@@ -166,6 +166,34 @@ create table rehearsals (
   check ((status = 'completed') = (report_json is not null))
 );
 
+-- A change of many members that a person asked for, so that they can come back to it. Written in the transactions of its chunks: what is
+-- here was done. The selection names nobody; the members are in bulk_action_members until their batch is erased.
+create table bulk_actions (
+  id             bigint generated always as identity primary key,
+  batch_id       bigint not null references batches,
+  action         text not null,
+  started_by     text not null,
+  started_at     timestamptz not null,
+  progress_at    timestamptz not null,
+  ended_at       timestamptz,
+  reason         text not null,
+  selection_json jsonb not null check (jsonb_typeof(selection_json) = 'object'),
+  options_json   jsonb not null check (jsonb_typeof(options_json) = 'object'),
+  selected_count integer not null check (selected_count > 0),
+  done_count     integer not null default 0 check (done_count >= 0),
+  refused_count  integer not null default 0 check (refused_count >= 0),
+  check (done_count + refused_count <= selected_count)
+);
+create index bulk_actions_of_batch on bulk_actions (batch_id, id);
+
+create table bulk_action_members (
+  action_id bigint not null references bulk_actions,
+  member_id bigint not null,
+  refusal   text,
+  primary key (action_id, member_id)
+);
+create index bulk_action_members_of_member on bulk_action_members (member_id);
+
 -- After a restore, once its epoch has begun: numbers that the lost time used are skipped. Those that people write down continue at a full
 -- thousand, the others where this database has never been (it gives out fewer than 100,000 a second). The owner's right, because the
 -- application may use sequences but not set them; without arguments and only in an unsettled epoch, so that nobody else can abuse it.
@@ -178,11 +206,11 @@ begin
   if began is null then
     raise exception 'numbers are skipped only when an epoch begins';
   end if;
-  foreach name in array array['batches', 'reviews', 'dead_letters', 'batch_members', 'phase_executions', 'step_executions',
+  foreach name in array array['batches', 'reviews', 'dead_letters', 'bulk_actions', 'batch_members', 'phase_executions', 'step_executions',
                               'source_ticks', 'events', 'audit'] loop
     execute format('select coalesce(max(id), 0) from %I', name) into newest;
     perform setval(pg_get_serial_sequence(name, 'id'), case
-      when name in ('batches', 'reviews', 'dead_letters') then (newest / 1000 + 2) * 1000
+      when name in ('batches', 'reviews', 'dead_letters', 'bulk_actions') then (newest / 1000 + 2) * 1000
       else greatest(newest + 1, floor(extract(epoch from began))::bigint * 100000)
     end);
   end loop;
@@ -215,6 +243,8 @@ begin
   delete from member_addresses where member_id = any (ids);
   delete from reviews where batch_member_id = any (ids);
   delete from source_absences where batch_member_id = any (ids);
+  delete from bulk_action_members where member_id = any (ids);
+  delete from holds where scope = 'member' and member_id = any (ids);
   update batch_members m
      set member_key = 'erased-' || m.id, data_json = '{}', worker_data_json = '{}',
          key_folded = 'erased:' || encode(sha256(convert_to(m.key_folded, 'UTF8')), 'hex')
@@ -241,6 +271,8 @@ begin
    where batch_id = erased and batch_member_id is null;
   delete from reviews where batch_id = erased;
   delete from source_issues where batch_id = erased;
+  update bulk_actions set reason = regexp_replace(reason, '\S+@\S+', '[address]', 'g'), selection_json = '{}', options_json = '{}'
+   where batch_id = erased;
 end
 $$;
 

@@ -211,6 +211,11 @@ export const ERRORS = table({
     sentence:
       'Runbook "{name}" has no active version. Publish one, or list the runbooks to check the name.',
   },
+  ACTION_NOT_FOUND: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence: 'There is no action {actionId}. List the actions with "matoolkit action list".',
+  },
   RUNBOOK_UNKNOWN: {
     http: 404,
     exit: EXIT.notFound,

@@ -2,9 +2,17 @@
 // are processed in chunks, one transaction each; the answer counts successes and refusals, with reasons. A dry run lists the selection
 // and tries the first chunk, so its refusals are real.
 import { z } from 'zod'
+import {
+  addProgress,
+  endBulkAction,
+  insertBulkAction,
+  type NewBulkAction,
+} from '../db/bulk-actions.ts'
+import { nestedDb } from '../db/nested-db.ts'
 import type { BatchLine } from '../db/views/batches.ts'
 import { type MemberFilter, selectMembers } from '../db/views/members.ts'
 import { NO_REASON_YET } from '../domain/holds.ts'
+import type { Json } from '../domain/json.ts'
 import { foldKey } from '../domain/member-key.ts'
 import { activeOutcome, OUTCOMES } from '../domain/outcome.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -107,6 +115,10 @@ export const outcome = z
   .strictObject({
     batchId: z.int(),
     isDryRun: z.boolean(),
+    actionId: z.int().nullable().meta({
+      description:
+        'To come back to it: `GET /api/actions/{actionId}`. Null when nothing was tried.',
+    }),
     selectedCount: wholeCount,
     selected: z
       .array(z.strictObject({ memberId: z.int(), memberKey: z.string() }))
@@ -155,6 +167,7 @@ export async function forMembers<Body>(request: MembersRequest<Body>, bulk: Bulk
   const total = isTrial ? first! : await runChunks(request, selected, false, bulk)
   const done = isTrial && !dryRun ? [] : total.done
   if (!isTrial) await bulk.finish?.(done)
+  if (total.actionId !== null) await endBulkAction(engine.db, total.actionId, engine.clock.now())
   const counts = {
     selectedCount: selected.length,
     triedCount: total.tried,
@@ -168,6 +181,7 @@ export async function forMembers<Body>(request: MembersRequest<Body>, bulk: Bulk
     body: {
       batchId,
       isDryRun: dryRun,
+      actionId: total.actionId,
       ...counts,
       selected: selected.slice(0, LISTED_MAX).map(({ id: memberId }) => named(memberId)),
       done: done.slice(0, LISTED_MAX).map(named),
@@ -195,25 +209,76 @@ async function listSelected(
 
 /** A dry run tries the first chunk; a trial before the change tries all. */
 async function runChunks<Body>(
-  { engine, params: { batchId }, body, by, signal }: MembersRequest<Body>,
+  request: MembersRequest<Body>,
   selected: readonly { readonly id: number }[],
   isTrial: boolean,
   { run, membersPerChunk = MEMBERS_PER_CHUNK }: BulkChange,
-): Promise<MembersOutcome & { tried: number }> {
+): Promise<MembersOutcome & { tried: number; actionId: number | null }> {
+  const {
+    engine,
+    params: { batchId },
+    body,
+    by,
+    signal,
+  } = request
   const toTry = body.dryRun ? selected.slice(0, membersPerChunk) : selected
   const order = { batchId, actor: by.name, reason: body.reason ?? NO_REASON_YET }
-  const total = { done: [] as number[], refused: [] as MembersOutcome['refused'], tried: 0 }
+  const total = {
+    done: [] as number[],
+    refused: [] as MembersOutcome['refused'],
+    tried: 0,
+    actionId: null as number | null,
+  }
+  const about = { ...order, ...recordedOf(request), selectedCount: selected.length }
   // When the caller disconnects or the process stops, the rest counts as not tried, in the answer and in the audit.
   while (total.tried < toTry.length && !signal.aborted) {
     const memberIds = toTry
       .slice(total.tried, total.tried + membersPerChunk)
       .map((member) => member.id)
-    const chunk = await runOrDryRun(engine, isTrial, (inner) => run(inner, { ...order, memberIds }))
+    const work = (inner: Engine) => run(inner, { ...order, memberIds })
+    const chunk = isTrial
+      ? { ...(await runOrDryRun(engine, true, work)), actionId: null }
+      : await runRecorded(engine, about, total.actionId, work)
+    total.actionId = chunk.actionId
     total.done.push(...chunk.done)
     total.refused.push(...chunk.refused)
     total.tried += memberIds.length
   }
   return total
+}
+
+/** The change as it is kept: filters and names of steps, but nobody's key and no values. */
+function recordedOf<Body>({ action, body, by }: MembersRequest<Body>) {
+  const { ids, keys, ...filters } = body.select
+  const named = { ...(ids && { ids: ids.length }), ...(keys && { keys: keys.length }) }
+  const options = OPTIONS_KEPT.flatMap((name) => {
+    const value = (body as Partial<Record<string, Json>>)[name]
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return {
+    action: action!,
+    startedBy: by.name,
+    selection: { ...filters, ...named } as Json,
+    options: Object.fromEntries(options),
+  }
+}
+
+const OPTIONS_KEPT = ['fromStep', 'fromPhase', 'step', 'toBatchId', 'name'] as const
+
+/** The chunk and its record commit together; the first one begins the record. */
+function runRecorded(
+  engine: Engine,
+  about: NewBulkAction,
+  begun: number | null,
+  work: (engine: Engine) => Promise<MembersOutcome>,
+): Promise<MembersOutcome & { actionId: number }> {
+  const { db, clock } = engine
+  return db.transaction(async (tx) => {
+    const outcome = await work({ ...engine, db: nestedDb(tx, db.kind) })
+    const actionId = begun ?? (await insertBulkAction(tx, about, clock.now()))
+    await addProgress(tx, actionId, outcome, clock.now())
+    return { ...outcome, actionId }
+  })
 }
 
 function requireExpected(

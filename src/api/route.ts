@@ -70,6 +70,8 @@ export interface RouteRequest<P, Q, B> {
   readonly engine: Engine
   readonly services: Services
   readonly by: Actor
+  /** Of the route, in the audit; null for a route that changes nothing. */
+  readonly action: string | null
   /** When the caller's token ends; null if it does not. */
   readonly tokenEndsAt: Date | null
   readonly now: Date

@@ -5,6 +5,7 @@ import { AUDIT_ROUTES } from './routes/audit.ts'
 import { AUTOMATION_ROUTES } from './routes/automation.ts'
 import { BATCH_ACTION_ROUTES } from './routes/batch-actions.ts'
 import { BATCH_ROUTES } from './routes/batches.ts'
+import { BULK_ACTION_ROUTES } from './routes/bulk-actions.ts'
 import { DATABASE_ROLE_ROUTES } from './routes/database-roles.ts'
 import { DEAD_LETTER_ROUTES } from './routes/dead-letters.ts'
 import { EVENT_ROUTES } from './routes/events.ts'
@@ -52,6 +53,7 @@ const ROUTES = [
   ...RESTORE_ROUTES,
   ...MEMBER_ACTION_ROUTES,
   ...MEMBER_HOLD_ROUTES,
+  ...BULK_ACTION_ROUTES,
   ...STEP_ACTION_ROUTES,
   ...DEAD_LETTER_ROUTES,
   ...REVIEW_ROUTES,

@@ -142,6 +142,11 @@ const WITH_INNER = [
     'select to_jsonb(a) as row from member_addresses a where member_id = any($1::bigint[]) order by member_id, address',
   ],
   [
+    'bulk_actions',
+    'bulk_action_members',
+    'select to_jsonb(m) as row from bulk_action_members m where action_id = any($1::bigint[]) order by action_id, member_id',
+  ],
+  [
     'step_executions',
     'attempts',
     'select to_jsonb(a) as row from attempts a where step_id = any($1::bigint[]) order by step_id, attempt, poll',

@@ -4,6 +4,7 @@ import { it } from 'node:test'
 import { actionContract } from './contract/actions.ts'
 import { auditContract } from './contract/audit.ts'
 import { batchContract } from './contract/batches.ts'
+import { bulkActionContract } from './contract/bulk-actions.ts'
 import { eventContract } from './contract/events.ts'
 import { holdContract } from './contract/holds.ts'
 import { insightContract } from './contract/insight.ts'
@@ -23,6 +24,7 @@ batchContract()
 memberFileContract()
 actionContract()
 holdContract()
+bulkActionContract()
 rehearsalContract()
 restoreContract()
 insightContract()

@@ -68,6 +68,7 @@ let reviewIds: string[] = []
 let advanced = ''
 let rotated = ''
 let notificationId = ''
+let actionId = ''
 const file = (name: string) => `${cli.folder}/${name}`
 
 before(async () => {
@@ -100,6 +101,9 @@ before(async () => {
     ...['batch', 'steps', '2', '--status', 'failed'],
   )
   stepId = String(steps[0]!.id)
+  const variable = ['--member', KEYS[3]!, '--set', 'Note=seen', ...SURE]
+  const set = await cli.json<{ actionId: number }>('batch', 'set-variable', '2', ...variable)
+  actionId = String(set.actionId)
   const create = (worker: string) =>
     cli.json<{ credential: { id: string } }>('worker', 'credential', 'create', worker, '-o', 'json')
   await create('w3')
@@ -151,6 +155,8 @@ const ASKED: Readonly<Record<string, Args>> = {
   'batch skip': () => [stepId, ...TRIED],
   'batch mark-done': () => [stepId, ...TRIED],
   'member find': () => [KEYS[0]!],
+  'action list': () => [],
+  'action show': () => [actionId],
   'member show': () => ['2', KEYS[0]!],
   'member hold': () => ['2', KEYS[0]!, ...TRIED],
   'member resume': () => ['2', '--all', ...TRIED],

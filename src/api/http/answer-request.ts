@@ -133,6 +133,7 @@ async function answerParsed(
     ...read,
     services,
     by,
+    action: route.action,
     tokenEndsAt,
     now: caller.at,
     ifMatch: ifMatchOf(request),

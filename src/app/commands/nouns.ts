@@ -154,6 +154,11 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'runbooks',
     load: async () => (await import('../../cli/commands/source.ts')).addSourceCommands,
   },
+  action: {
+    about: 'inspect changes of many members',
+    group: 'daily',
+    load: async () => (await import('../../cli/commands/action.ts')).addActionCommands,
+  },
   'source-issues': {
     about: 'list unusable data source rows',
     group: 'runbooks',

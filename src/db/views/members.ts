@@ -65,7 +65,8 @@ const OUTCOME_OF: Readonly<Record<ActiveOutcome, string>> = {
   by_cancelled: `case when exists (select from step_executions s
       where s.kind = 'phase' and s.batch_member_id = m.id and s.status = 'cancelled') then 'stopped' else 'migrated' end`,
 }
-const outcomeOf = (active: ActiveOutcome): string =>
+/** The outcome of member `m`. */
+export const memberOutcome = (active: ActiveOutcome): string =>
   `case m.status when 'active' then ${OUTCOME_OF[active]} else m.status end`
 
 const IS_AT = `m.id in (select w.batch_member_id from waits w
@@ -104,7 +105,7 @@ function conditionsOf(
   else if (status !== undefined) where.and('m.status = any(?::text[])', [...status])
   if (status?.every((one) => one !== 'active')) where.and(`m.status <> 'active'`)
   if (filter.outcome !== undefined)
-    where.and(`(${outcomeOf(active)}) = any(?::text[])`, [...filter.outcome])
+    where.and(`(${memberOutcome(active)}) = any(?::text[])`, [...filter.outcome])
   if (filter.phase !== undefined)
     where.and(`${IS_AT} lower(p.phase_name) = lower(?))`, filter.phase)
   if (filter.step !== undefined) where.and(`${IS_AT} lower(s.step_name) = lower(?))`, filter.step)
@@ -182,8 +183,8 @@ const linesOf = (members: string, { sort, active }: MemberPage): string =>
           m.failed_at as "failedAt", m.removed_at as "removedAt", m.removed_by as "removedBy",
           m.moved_to_batch_id as "movedToBatchId", f.id as "failedStepId", f.phase_name as "failedPhase",
           f.step_name as "failedStep", f.status as "failedStatus", f.error_message as error,
-          ${outcomeOf(active)} as outcome, w.step,
-          case when ${outcomeOf(active)} = 'migrated' then (select max(s.completed_at) from step_executions s
+          ${memberOutcome(active)} as outcome, w.step,
+          case when ${memberOutcome(active)} = 'migrated' then (select max(s.completed_at) from step_executions s
             where s.kind = 'phase' and s.batch_member_id = m.id) end as "finishedAt"
      from (${members}) as m
      left join lateral (select s.id, p.phase_name, s.step_name, s.status, s.error_message

@@ -22,7 +22,9 @@ import {
 import { retainOnce } from '../../../src/app/retention/retention-loop.ts'
 import { verifyAudit } from '../../../src/db/audit-chain.ts'
 import { sealAudit } from '../../../src/db/audit-sealing.ts'
+import { addProgress, endBulkAction, insertBulkAction } from '../../../src/db/bulk-actions.ts'
 import type { Db, Queryable } from '../../../src/db/db.ts'
+import { insertMemberHolds } from '../../../src/db/member-holds.ts'
 import { findPast, loadLastPast } from '../../../src/db/membership.ts'
 import { type EndedBatch, listEndedBatches } from '../../../src/db/retention.ts'
 import { retryMembers } from '../../../src/engine/member-actions.ts'
@@ -53,6 +55,7 @@ function past(tell: (past: Past) => Promise<void>): Promise<void> {
     await world.publish(runbook('wave', { 'cutover T-0': [step('create', more), step('check')] }))
     const batchId = await world.batch('wave', MEMBERS)
     await world.settle()
+    await repairTogether(world, batchId)
     await world.pass(10 * DAY_SEC)
     await world.batch(
       'wave',
@@ -70,6 +73,21 @@ function past(tell: (past: Past) => Promise<void>): Promise<void> {
     const context = { db, clock, folder, actor: 'operator', reason: 'it is over' }
     await tell({ world, context, batchId, ended })
   }).finally(() => rmSync(folder, { recursive: true, force: true }))
+}
+
+/** A change of several members whose texts name people, and a hold that was never ended. */
+async function repairTogether({ db, clock }: World, batchId: number): Promise<void> {
+  const about = { batchId, action: 'members.hold', startedBy: 'operator', selectedCount: 2 }
+  const named = { reason: 'user1@contoso.example is ill', selection: { search: 'user1@contoso' } }
+  await db.transaction(async (tx) => {
+    const now = clock.now()
+    const id = await insertBulkAction(tx, { ...about, ...named, options: {} }, now)
+    const refused = [{ memberId: 2, reason: 'member user2@contoso.example is already held' }]
+    await addProgress(tx, id, { done: [1], refused }, now)
+    await endBulkAction(tx, id, now)
+    const { reason } = named
+    await insertMemberHolds(tx, { batchId, memberIds: [1], heldBy: 'operator', reason }, now)
+  })
 }
 
 /** A database whose process is killed after so many statements: the transaction under way is rolled back. */
@@ -181,6 +199,7 @@ describe('archive and purge', () => {
           step_executions: 2 * MEMBERS,
         },
         ...{ attempts: 2 * MEMBERS, events: kept!.count },
+        ...{ bulk_actions: 1, bulk_action_members: 2 },
       })
       assert.deepEqual([runbooks, (addresses ?? 0) >= 0], [1, true])
       assert.deepEqual(await verifyArchive(file), {

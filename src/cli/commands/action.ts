@@ -1,0 +1,77 @@
+// `matoolkit action …`: changes of many members, and what has become of them.
+import type { Command } from 'commander'
+import type { Json } from '../../domain/json.ts'
+import { type CommandContext, idOf, showPages } from '../command-context.ts'
+import type { Io } from '../terminal/io.ts'
+import type { Column, Row } from '../terminal/show.ts'
+import { outcomeCell } from './batch/lists.ts'
+import { addVerb, PAGED } from './verb.ts'
+
+const ACTIONS: readonly Column[] = [
+  ['ID', 'id'],
+  ['AT', 'startedAt'],
+  ['BATCH', 'batchId'],
+  ['ACTION', 'action', 'whole'],
+  ['BY', 'by'],
+  ['STATE', 'state'],
+  ['SELECTED', 'selectedCount', 'spare'],
+  ['DONE', 'doneCount'],
+  ['REFUSED', 'refusedCount'],
+  ['REASON', 'reason'],
+]
+const SHOWN: readonly Column[] = [
+  ...ACTIONS.map(([title, value]) => [title.toLowerCase(), value] as Column),
+  ['in progress now', 'now.inProgress'],
+  ['migrated now', 'now.migrated'],
+  ['failed now', 'now.failed'],
+  ['failed again', 'failedAgain'],
+  ['removed now', 'now.removed'],
+  ['held now', 'heldNow'],
+]
+const MEMBERS: readonly Column[] = [
+  ['MEMBER', 'member.memberKey', 'whole'],
+  ['RESULT', ({ refusal }) => (refusal === null ? 'done' : 'refused')],
+  ['OUTCOME', ({ member }) => outcomeCell(member as Row)],
+  ['NOW', 'member.where'],
+  ['REFUSED BECAUSE', 'refusal'],
+]
+
+async function runShowAction(context: CommandContext, [id]: readonly string[]): Promise<void> {
+  const path = `/api/actions/${idOf('action', id)}`
+  const { body } = await context.client.get<Row>(path)
+  await context.show.one(body as Json, SHOWN)
+  if (context.show.format !== 'table') return
+  context.io.out('')
+  await showPages(context, {
+    path: `${path}/members`,
+    rows: 'members',
+    columns: MEMBERS,
+    empty: 'Nobody was changed.',
+  })
+}
+
+export function addActionCommands(program: Command, io: Io): void {
+  const noun = program.command('action').description('inspect changes of many members')
+  addVerb(noun, io, {
+    name: 'list',
+    about: 'list changes of many members, newest first',
+    options: [['--batch <id>', 'only of this batch'], ...PAGED],
+    examples: ['action list', 'action list --batch 7 --all -o csv'],
+    run: (context, _, { batch }) =>
+      showPages(context, {
+        path: '/api/actions',
+        rows: 'actions',
+        columns: ACTIONS,
+        empty: 'Nobody has changed many members at once yet.',
+        query: batch === undefined ? {} : { batchId: idOf('batch', String(batch)) },
+      }),
+  })
+  addVerb(noun, io, {
+    name: 'show',
+    about: 'show what became of changed members',
+    args: [['<action>', 'id of the action, from action list']],
+    options: PAGED,
+    examples: ['action show 12', 'action show 12 --output json'],
+    run: runShowAction,
+  })
+}

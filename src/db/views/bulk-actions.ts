@@ -1,0 +1,148 @@
+// Changes of many members for lists, and what has become of each member since.
+import type { Json } from '../../domain/json.ts'
+import type { ActiveOutcome, Outcome } from '../../domain/outcome.ts'
+import { Conditions } from '../conditions.ts'
+import type { Queryable } from '../db.ts'
+import { memberOutcome } from './members.ts'
+
+export interface BulkActionLine {
+  readonly id: number
+  readonly batchId: number
+  readonly action: string
+  readonly startedBy: string
+  readonly startedAt: Date
+  readonly progressAt: Date
+  readonly endedAt: Date | null
+  readonly reason: string
+  readonly selection: Json
+  readonly options: Json
+  readonly selectedCount: number
+  readonly doneCount: number
+  readonly refusedCount: number
+}
+
+const LINE = `id, batch_id as "batchId", action, started_by as "startedBy", started_at as "startedAt", progress_at as "progressAt",
+  ended_at as "endedAt", reason, selection_json as selection, options_json as options, selected_count as "selectedCount",
+  done_count as "doneCount", refused_count as "refusedCount"`
+
+export interface BulkActionFilter {
+  readonly batchId?: number | undefined
+  readonly action?: string | undefined
+}
+
+function conditionsOf({ batchId, action }: BulkActionFilter): Conditions {
+  const where = new Conditions()
+  if (batchId !== undefined) where.and('batch_id = ?', batchId)
+  if (action !== undefined) where.and('action = ?', action)
+  return where
+}
+
+/** Newest first, before this id. */
+export function listBulkActions(
+  db: Queryable,
+  filter: BulkActionFilter,
+  before: number | null,
+  limit: number,
+): Promise<BulkActionLine[]> {
+  const where = conditionsOf(filter)
+  if (before !== null) where.and('id < ?', before)
+  return db.query<BulkActionLine>(
+    `select ${LINE} from bulk_actions where ${where.text} order by id desc limit ${where.add(limit)}`,
+    where.values,
+  )
+}
+
+export async function countBulkActions(db: Queryable, filter: BulkActionFilter): Promise<number> {
+  const where = conditionsOf(filter)
+  const [row] = await db.query<{ count: number }>(
+    `select count(*)::int as count from bulk_actions where ${where.text}`,
+    where.values,
+  )
+  return row!.count
+}
+
+export async function findBulkAction(db: Queryable, id: number): Promise<BulkActionLine | null> {
+  const rows = await db.query<BulkActionLine>(`select ${LINE} from bulk_actions where id = $1`, [
+    id,
+  ])
+  return rows[0] ?? null
+}
+
+/** The member `m` failed after the action `a` began. */
+const FAILED_AGAIN = `(m.status = 'failed' and m.failed_at >= a.started_at)`
+
+const OF_ACTION = `bulk_action_members x join bulk_actions a on a.id = x.action_id join batch_members m on m.id = x.member_id`
+
+interface OutcomesNow {
+  readonly outcome: Outcome
+  readonly count: number
+  readonly failedAgain: number
+  readonly held: number
+}
+
+/** The changed members by what they are now. */
+export function countOutcomesNow(
+  db: Queryable,
+  actionId: number,
+  active: ActiveOutcome,
+): Promise<OutcomesNow[]> {
+  return db.query<OutcomesNow>(
+    `select o.outcome, count(*)::int as count, count(*) filter (where o.again)::int as "failedAgain",
+            count(*) filter (where o.held)::int as held
+       from (select ${memberOutcome(active)} as outcome, ${FAILED_AGAIN} as again,
+                    exists (select from holds h where h.scope = 'member' and h.member_id = m.id) as held
+               from ${OF_ACTION} where x.action_id = $1 and x.refusal is null) as o
+      group by o.outcome`,
+    [actionId],
+  )
+}
+
+export interface ActionMember {
+  readonly memberId: number
+  readonly refusal: string | null
+  readonly failedAgain: boolean
+}
+
+export interface ActionMemberFilter {
+  readonly result?: 'done' | 'refused' | undefined
+  readonly outcome?: readonly Outcome[] | undefined
+  readonly active: ActiveOutcome
+}
+
+function membersOf(actionId: number, { result, outcome, active }: ActionMemberFilter): Conditions {
+  const where = new Conditions(actionId).and('x.action_id = $1')
+  if (result !== undefined) where.and('(x.refusal is null) = ?', result === 'done')
+  if (outcome !== undefined) where.and(`(${memberOutcome(active)}) = any(?::text[])`, [...outcome])
+  return where
+}
+
+/** In the order of their ids. */
+export function listActionMembers(
+  db: Queryable,
+  actionId: number,
+  filter: ActionMemberFilter,
+  after: number,
+  limit: number,
+): Promise<ActionMember[]> {
+  const where = membersOf(actionId, filter).and('x.member_id > ?', after)
+  return db.query<ActionMember>(
+    `select x.member_id as "memberId", x.refusal, ${FAILED_AGAIN} as "failedAgain"
+       from ${OF_ACTION} where ${where.text} order by x.member_id limit ${where.add(limit)}`,
+    where.values,
+  )
+}
+
+/** Counts up to `most`. */
+export async function countActionMembers(
+  db: Queryable,
+  actionId: number,
+  filter: ActionMemberFilter,
+  most: number,
+): Promise<number> {
+  const where = membersOf(actionId, filter)
+  const [row] = await db.query<{ count: number }>(
+    `select count(*)::int as count from (select from ${OF_ACTION} where ${where.text} limit ${where.add(most)}) as x`,
+    where.values,
+  )
+  return row!.count
+}
