@@ -33,4 +33,24 @@ export const SCREENS: readonly Screen[] = [
     isForHelpDesk: true,
     Component: lazy(() => import('./screens/person/person.tsx')),
   },
+  {
+    path: '/runbooks',
+    navigation: 'Runbooks',
+    Component: lazy(() => import('./screens/runbooks/runbooks.tsx')),
+  },
+  {
+    path: '/runbooks/new',
+    navigation: null,
+    Component: lazy(() => import('./screens/runbooks/edit.tsx')),
+  },
+  {
+    path: '/runbooks/:name',
+    navigation: null,
+    Component: lazy(() => import('./screens/runbooks/runbook.tsx')),
+  },
+  {
+    path: '/runbooks/:name/edit',
+    navigation: null,
+    Component: lazy(() => import('./screens/runbooks/edit.tsx')),
+  },
 ]

@@ -19,7 +19,9 @@ export async function openDashboard(options: UnderTestOptions = {}): Promise<Das
     browser,
     open: async (view, contextOptions) => {
       const opened = await openPage(browser, contextOptions)
-      await opened.page.goto(dashboardLink(`${api.url}${view}`.replace(/\/$/, ''), api.token))
+      const address = new URL(view, api.url)
+      address.hash = new URL(dashboardLink(api.url, api.token)).hash
+      await opened.page.goto(address.href)
       return opened
     },
     close: async () => {

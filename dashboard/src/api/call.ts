@@ -1,5 +1,6 @@
 // One request to the API. A refusal becomes an ApiError with the API's own code and sentence; an API that does not answer one with the
 // code UNREACHABLE.
+import type { HttpProblem, RequestFault } from '../../../src/api/http/problem.ts'
 import { accessToken, forgetSession } from '../sign-in/session.ts'
 import type { Answer, Endpoint, Given } from './routes.ts'
 import { followServerClock } from './server-clock.ts'
@@ -10,23 +11,18 @@ export class ApiError extends Error {
   readonly code: string
   readonly requestId: string | null
   /** What is wrong with which part of the request. */
-  readonly faults: readonly { readonly path: string; readonly message: string }[]
+  readonly faults: readonly RequestFault[]
+  /** All of them; `faults` has the first. */
+  readonly faultCount: number
 
-  constructor(status: number, problem: Partial<Problem>) {
+  constructor(status: number, problem: Partial<HttpProblem>) {
     super(problem.detail ?? problem.title ?? `The API answers with status ${status}.`)
     this.status = status
     this.code = problem.code ?? 'UNKNOWN'
     this.requestId = problem.requestId ?? null
-    this.faults = problem.errors ?? []
+    this.faults = problem.faults ?? []
+    this.faultCount = problem.faultCount ?? this.faults.length
   }
-}
-
-interface Problem {
-  readonly title: string
-  readonly detail: string
-  readonly code: string
-  readonly requestId: string
-  readonly errors: ApiError['faults']
 }
 
 export interface CallOptions {
@@ -105,9 +101,9 @@ export function addressOf(path: string, { params = {}, query = {} }: Parts): str
   return new URL(`.${filled}${text && `?${text}`}`, document.baseURI).href
 }
 
-async function problemIn(answer: Response): Promise<Partial<Problem>> {
+async function problemIn(answer: Response): Promise<Partial<HttpProblem>> {
   try {
-    return (await answer.json()) as Partial<Problem>
+    return (await answer.json()) as Partial<HttpProblem>
   } catch {
     return {}
   }

@@ -9,7 +9,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
-import { ApiError, type CallOptions, call } from './call.ts'
+import { ApiError, type CallOptions, call, request } from './call.ts'
 import type { Answer, Change, Given, Reading } from './routes.ts'
 
 const FRESH_MS = 2_000
@@ -53,6 +53,23 @@ export function useReading<E extends Reading>(
     ...(options.everyMs !== undefined && { refetchInterval: options.everyMs }),
     ...(options.isEnabled !== undefined && { enabled: options.isEnabled }),
     ...(options.keepsFormer && { placeholderData: keepPreviousData }),
+  })
+}
+
+/** With the tag of its state: a change that sends it is refused when the state is another by then. */
+export function useTagged<E extends Reading>(
+  endpoint: E,
+  given: Given<E>,
+  options: Pick<ReadingOptions, 'isEnabled'> = {},
+) {
+  return useQuery<{ readonly answer: Answer<E>; readonly etag: string | undefined }, ApiError>({
+    queryKey: [endpoint, given, 'tagged'],
+    queryFn: async ({ signal }) => {
+      const answer = await request(endpoint, given, { signal })
+      const etag = answer.headers.get('etag') ?? undefined
+      return { answer: (await answer.json()) as Answer<E>, etag }
+    },
+    ...(options.isEnabled !== undefined && { enabled: options.isEnabled }),
   })
 }
 

@@ -38,9 +38,12 @@ export function ErrorNote({ error, onRetry }: ErrorNoteProps) {
       <p>{error.message}</p>
       {faults.length > 0 && (
         <ul>
-          {faults.map(({ path, message }) => (
-            <li key={`${path} ${message}`}>
-              <code>{path}</code> {message}
+          {faults.map(({ path, line, row, column, message }) => (
+            <li key={`${path} ${line ?? row} ${column} ${message}`}>
+              {row !== undefined && `Row ${row}${column ? `, column ${column}` : ''}: `}
+              {line !== undefined && `Line ${line}, column ${column}: `}
+              {row === undefined && line === undefined && path && <code>{path} </code>}
+              {message}
             </li>
           ))}
         </ul>

@@ -43,8 +43,12 @@ interface Fault {
   readonly details: Record<string, string | number>
 }
 
+/** Without Node's Buffer: the dashboard's editor runs this code in a browser. */
+const bytesOf = (text: string): number =>
+  text.length > RUNBOOK_BYTES_MAX ? text.length : new TextEncoder().encode(text).byteLength
+
 function decode(input: Uint8Array | string): { text: string; fault?: Fault } {
-  const bytes = typeof input === 'string' ? Buffer.byteLength(input) : input.byteLength
+  const bytes = typeof input === 'string' ? bytesOf(input) : input.byteLength
   const start = { start: 0, end: 0 }
   if (bytes > RUNBOOK_BYTES_MAX) {
     return {
