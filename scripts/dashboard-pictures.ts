@@ -69,6 +69,8 @@ const SCREENS: readonly [name: string, view: string][] = [
   ['audit', '/audit'],
 ]
 
+/** Only these, while one is worked at. */
+const wanted = process.argv.slice(3)
 const folder = resolve(process.argv[2] ?? join(import.meta.dirname, '../docs/images'))
 mkdirSync(folder, { recursive: true })
 const dashboard = await openDashboard()
@@ -88,6 +90,7 @@ try {
   await world.orchestrate()
   for (const theme of THEMES) {
     for (const [name, view] of SCREENS) {
+      if (wanted.length > 0 && !wanted.includes(name)) continue
       const { page } = await dashboard.open(view, { viewport: SIZE, colorScheme: theme })
       await page.getByRole('heading', { level: 1 }).first().waitFor()
       await page.waitForLoadState('networkidle', { timeout: 5_000 }).catch(() => {})

@@ -1,4 +1,6 @@
 // A status as a word with a sign and a colour: the colour is never the only difference.
+import { Sign } from './sign.tsx'
+
 const LOOKS: Readonly<Record<string, readonly [look: string, sign: string]>> = {
   succeeded: ['good', '✓'],
   completed: ['good', '✓'],
@@ -41,7 +43,7 @@ export function Status({ status, text }: { readonly status: string; readonly tex
   const [look, sign] = LOOKS[status] ?? ['idle', '·']
   return (
     <span className="status" data-look={look}>
-      <span aria-hidden="true">{sign}</span> {text ?? status.replaceAll('_', ' ')}
+      <Sign sign={sign} /> {text ?? status.replaceAll('_', ' ')}
     </span>
   )
 }

@@ -1,0 +1,18 @@
+// Small signs in the colour of their text. Drawn, not typed: fonts of servers and wallboards lack such letters.
+const PATHS: Readonly<Record<string, string>> = {
+  '✓': 'M2 6.5 4.8 9 10 3',
+  '✕': 'M3 3l6 6M9 3 3 9',
+  '▶': 'M4 2.5v7l5-3.5z',
+  '○': 'M6 2a4 4 0 1 0 0 8 4 4 0 0 0 0-8z',
+  '⏸': 'M4 2.5v7M8 2.5v7',
+  '!': 'M6 2v5M6 9.4v.6',
+  '↻': 'M9.5 4.5A4 4 0 1 0 10 7M9.8 2v2.6H7.2',
+  '–': 'M3 6h6',
+}
+
+/** The drawing of a letter; a short line for one that has none. */
+export const Sign = ({ sign }: { readonly sign: string }) => (
+  <svg className="sign" viewBox="0 0 12 12" aria-hidden="true" focusable="false">
+    <path d={PATHS[sign] ?? PATHS['–']!} />
+  </svg>
+)
