@@ -223,3 +223,10 @@ function summaryOf(row: SummaryRow): DeadLetterSummary {
 function wholeOf(row: WholeRow): DeadLetter {
   return { ...summaryOf(row), properties: propertiesOf(row), body: row.body }
 }
+
+/** Dead letters that nobody has decided, by topic. */
+export const countDeadLetters = (db: Queryable): Promise<TopicCount[]> =>
+  db.query<TopicCount>(
+    `select topic, count(*)::int as count from dead_letters
+      where replayed_at is null and discarded_at is null group by topic order by topic`,
+  )

@@ -63,13 +63,6 @@ export function listEndings(db: Queryable, since: Date, limit: number): Promise<
   )
 }
 
-/** Dead letters that nobody has decided, by topic. */
-export const countDeadLetters = (db: Queryable): Promise<{ topic: string; count: number }[]> =>
-  db.query(
-    `select topic, count(*)::int as count from dead_letters
-      where replayed_at is null and discarded_at is null group by topic order by topic`,
-  )
-
 export interface OpenCondition {
   readonly id: number
   readonly key: string

@@ -1,13 +1,13 @@
 // Finds out what people must be told: compares what is wrong now with the conditions that are open, and writes the difference together with
 // the messages about it. It looks at the state and not at events, so a look that never happened costs time and no message. Everything is
 // read under one lock: an orchestrator that stalls cannot open again what another has cleared.
+import { countDeadLetters } from '../bus/dead-letters.ts'
 import { insertEvents } from '../db/changes.ts'
 import type { Queryable, Tx } from '../db/db.ts'
 import { listHolds } from '../db/holds.ts'
 import {
   addToGathering,
   clearConditions,
-  countDeadLetters,
   insertConditions,
   insertNotification,
   listEndings,

@@ -1,6 +1,7 @@
 // Readiness and depth of the postgres transport, read on request.
 import type { Queryable } from '../../db/db.ts'
-import type { BusDepth, TopicCount, TopicDepth } from '../bus.ts'
+import type { BusDepth, TopicDepth } from '../bus.ts'
+import { countDeadLetters } from '../dead-letters.ts'
 
 /** Whether the bus's tables answer. */
 export async function isReady(db: Queryable): Promise<boolean> {
@@ -15,9 +16,6 @@ export async function loadDepth(db: Queryable, now: Date): Promise<BusDepth> {
          from bundles group by topic order by topic`,
       [now],
     ),
-    deadLetters: await db.query<TopicCount>(
-      `select topic, count(*)::int as count from dead_letters
-        where replayed_at is null and discarded_at is null group by topic order by topic`,
-    ),
+    deadLetters: await countDeadLetters(db),
   }
 }

@@ -1,7 +1,8 @@
 // How many messages wait: those in the outbox, and those at the broker, counted by looking at them. Counting needs no more than the right
 // to receive, and ends at a limit.
 import type { Db } from '../../db/db.ts'
-import type { BusDepth, Subscription, Topic, TopicCount, TopicDepth } from '../bus.ts'
+import type { BusDepth, Subscription, Topic, TopicDepth } from '../bus.ts'
+import { countDeadLetters } from '../dead-letters.ts'
 import { isKept } from '../kept-jobs.ts'
 import { longOf, type ServiceBusConnection } from './connection.ts'
 
@@ -25,10 +26,7 @@ export async function countMessages(
   // What stays in the database does not wait for the relay.
   const outbox = found.filter((_, index) => !stored[index]!.isKept)
   for (const subscription of subscriptions) found.push(await countIn(connection, subscription))
-  const deadLetters = await db.query<TopicCount>(
-    `select topic, count(*)::int as count from dead_letters
-      where replayed_at is null and discarded_at is null group by topic order by topic`,
-  )
+  const deadLetters = await countDeadLetters(db)
   const messages = [...Map.groupBy(found, ({ topic }) => topic)].map(sumUp)
   return { messages: messages.filter(({ count }) => count > 0), deadLetters, outbox }
 }
