@@ -53,4 +53,49 @@ export const SCREENS: readonly Screen[] = [
     navigation: null,
     Component: lazy(() => import('./screens/runbooks/edit.tsx')),
   },
+  {
+    path: '/sources',
+    navigation: 'Sources',
+    Component: lazy(() => import('./screens/sources/sources.tsx')),
+  },
+  {
+    path: '/sources/reviews',
+    navigation: null,
+    Component: lazy(() => import('./screens/sources/reviews.tsx')),
+  },
+  {
+    path: '/sources/:name',
+    navigation: null,
+    Component: lazy(() => import('./screens/sources/source.tsx')),
+  },
+  {
+    path: '/workers',
+    navigation: 'Workers',
+    Component: lazy(() => import('./screens/workers/workers.tsx')),
+  },
+  {
+    path: '/workers/:workerId',
+    navigation: null,
+    Component: lazy(() => import('./screens/workers/worker.tsx')),
+  },
+  {
+    path: '/holds',
+    navigation: 'Holds',
+    Component: lazy(() => import('./screens/holds/holds.tsx')),
+  },
+  {
+    path: '/dead-letters',
+    navigation: 'Dead letters',
+    Component: lazy(() => import('./screens/dead-letters/dead-letters.tsx')),
+  },
+  {
+    path: '/dead-letters/:deadLetterId',
+    navigation: null,
+    Component: lazy(() => import('./screens/dead-letters/dead-letter.tsx')),
+  },
+  {
+    path: '/audit',
+    navigation: 'Audit',
+    Component: lazy(() => import('./screens/audit/audit.tsx')),
+  },
 ]

@@ -114,12 +114,17 @@ export async function configureWorkers(db: Queryable, workerIds: readonly string
 /** What each worker announced; null functions for one that is configured and never announced itself. */
 export async function listCatalogues(
   db: Queryable,
-  { after = null, limit = null }: { after?: string | null; limit?: number | null } = {},
+  {
+    after = null,
+    limit = null,
+    workerId = null,
+  }: { after?: string | null; limit?: number | null; workerId?: string | null } = {},
 ): Promise<FunctionCatalogue[]> {
   return db.query(
     `select worker_id as "workerId", case when last_seen_at is not null then functions_json end as functions
-       from workers where $1::text is null or worker_id > $1 order by worker_id limit $2`,
-    [after, limit],
+       from workers where ($1::text is null or worker_id > $1) and ($3::text is null or worker_id = $3)
+      order by worker_id limit $2`,
+    [after, limit, workerId],
   )
 }
 

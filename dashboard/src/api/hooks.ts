@@ -103,15 +103,17 @@ export function useChange<E extends Change>(endpoint: E) {
   })
 }
 
-/** Dry runs: what each change would do. Asked once when the question is put, so that the answer stays what the person decides on. */
-export function usePreviews<E extends Change>(endpoint: E, each: readonly Given<E>[]) {
-  return useQueries({
-    queries: each.map((given) => ({
-      queryKey: ['preview', endpoint, given],
-      queryFn: ({ signal }: { readonly signal: AbortSignal }) => call(endpoint, given, { signal }),
-      staleTime: 'static' as const,
-      gcTime: 0,
-      retry: false,
-    })),
-  })
-}
+/** A dry run: what a change would do. Asked once when the question is put, so that the answer stays what the person decides on. */
+const previewOf = <E extends Change>(endpoint: E, given: Given<E>) => ({
+  queryKey: ['preview', endpoint, given],
+  queryFn: ({ signal }: { readonly signal: AbortSignal }) => call(endpoint, given, { signal }),
+  staleTime: 'static' as const,
+  gcTime: 0,
+  retry: false,
+})
+
+export const usePreview = <E extends Change>(endpoint: E, given: Given<E>, isEnabled = true) =>
+  useQuery<Answer<E>, ApiError>({ ...previewOf(endpoint, given), enabled: isEnabled })
+
+export const usePreviews = <E extends Change>(endpoint: E, each: readonly Given<E>[]) =>
+  useQueries({ queries: each.map((given) => previewOf(endpoint, given)) })

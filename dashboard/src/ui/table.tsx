@@ -7,6 +7,8 @@ export interface Column<Row> {
   readonly name: string
   readonly cell: (row: Row) => ReactNode
   readonly isNumber?: boolean
+  /** Instead of the name: a box that selects all rows. */
+  readonly head?: ReactNode
 }
 
 interface TableProps<Row> {
@@ -30,9 +32,9 @@ export function Table<Row>({ caption, rows, columns, rowKey, more, total }: Tabl
         <caption className="hidden-text">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ name, isNumber }) => (
+            {columns.map(({ name, isNumber, head }) => (
               <th key={name} scope="col" className={isNumber ? 'number' : undefined}>
-                {name}
+                {head ?? name}
               </th>
             ))}
           </tr>

@@ -122,7 +122,10 @@ const cataloguesRoute = read({
   summary: 'List the functions of workers with their parameters',
   about: `Pages of ${CATALOGUES_A_PAGE} workers. Runbooks are checked against these and the standard functions.`,
   rule: 'reader',
-  query: z.strictObject({ cursor: pagingQuery.cursor }),
+  query: z.strictObject({
+    cursor: pagingQuery.cursor,
+    workerId: z.string().min(1).max(200).optional().meta({ description: 'Only of this worker.' }),
+  }),
   answers: {
     200: z
       .strictObject({ catalogues: z.array(catalogue), next: nullableText })
@@ -131,7 +134,10 @@ const cataloguesRoute = read({
   errors: ['CURSOR_INVALID'],
   handle: async ({ engine, query }) => {
     const after = readCursor(CATALOGUE_SORT, query.cursor)?.value ?? null
-    const found = await listCatalogues(engine.db, { after, limit: CATALOGUES_A_PAGE + 1 })
+    const found = await listCatalogues(engine.db, {
+      ...{ after, limit: CATALOGUES_A_PAGE + 1 },
+      workerId: query.workerId ?? null,
+    })
     const { rows, next } = pageFrom(found, CATALOGUES_A_PAGE, CATALOGUE_SORT, ({ workerId }) => ({
       value: workerId,
       id: 0,
