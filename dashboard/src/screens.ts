@@ -22,6 +22,16 @@ export const SCREENS: readonly Screen[] = [
     Component: lazy(() => import('./screens/wall/wallboard.tsx')),
   },
   {
+    path: '/batches',
+    navigation: 'Batches',
+    Component: lazy(() => import('./screens/batches/batches.tsx')),
+  },
+  {
+    path: '/batches/:batchId',
+    navigation: null,
+    Component: lazy(() => import('./screens/batch/batch.tsx')),
+  },
+  {
     path: '/people',
     navigation: 'People',
     isForHelpDesk: true,

@@ -54,6 +54,7 @@ const FILTERS = [
   'step',
   'key',
   'search',
+  'held',
 ]
 
 const selection = z
@@ -83,6 +84,7 @@ const selection = z
     step: nameText.optional().meta({ description: 'The current step has this name.' }),
     key: searchText.optional().meta({ description: 'Start of the key.' }),
     search: searchText.optional().meta({ description: 'Part of the key.' }),
+    held: z.boolean().optional().meta({ description: 'With or without a hold of their own.' }),
   })
   .refine(
     ({ all, ...filters }) =>
@@ -196,10 +198,14 @@ export async function forMembers<Body>(request: MembersRequest<Body>, bulk: Bulk
 async function listSelected(
   { db }: Engine,
   line: BatchLine,
-  { all: _, pattern, ...filter }: Common['select'],
+  { all: _, pattern, held, ...others }: Common['select'],
   covers: BulkChange['covers'],
 ): Promise<{ id: number; memberKey: string }[]> {
+  const filter: MemberFilter = { ...others, isHeld: held }
   const isNamed = filter.ids !== undefined || filter.keys !== undefined
+  // Those on hold are not those without one: nobody is both.
+  const isNobody = held !== undefined && covers.isHeld !== undefined && covers.isHeld !== held
+  if (!isNamed && isNobody) return []
   const group = pattern !== undefined && (await membersOfGroup(db, line.id, { ...filter, pattern }))
   const covered: MemberFilter = isNamed
     ? filter

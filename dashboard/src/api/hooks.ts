@@ -40,6 +40,8 @@ interface ReadingOptions {
   readonly isEnabled?: boolean
   /** Shows the former answer while another one is on its way: for filters and pages. */
   readonly keepsFormer?: boolean
+  /** False: costly for the server, so it is read at its interval only and not after every event. */
+  readonly isLive?: boolean
 }
 
 export function useReading<E extends Reading>(
@@ -53,6 +55,7 @@ export function useReading<E extends Reading>(
     ...(options.everyMs !== undefined && { refetchInterval: options.everyMs }),
     ...(options.isEnabled !== undefined && { enabled: options.isEnabled }),
     ...(options.keepsFormer && { placeholderData: keepPreviousData }),
+    ...(options.isLive === false && { staleTime: 'static' as const }),
   })
 }
 

@@ -15,7 +15,7 @@ import './members.css'
 
 type Retry = 'POST /api/batches/{batchId}/members/retry'
 export type Selection = NonNullable<Given<Retry>['body']>['select']
-type Outcome = Answer<Retry>
+export type Outcome = Answer<Retry>
 
 export interface Target {
   readonly batchId: number
@@ -36,6 +36,8 @@ interface MembersDecisionProps {
   /** Fields for `more`. */
   readonly children?: ReactNode
   readonly onClose: () => void
+  /** Instead of showing the refused here. */
+  readonly onDone?: (results: readonly Outcome[]) => void
 }
 
 /** All changes of members take a selection and give counts. */
@@ -72,7 +74,10 @@ export function MembersDecision(props: MembersDecisionProps) {
       }
       return all
     },
-    onSuccess: (all) => sum(all, 'refusedCount') === 0 && onClose(),
+    onSuccess: (all) => {
+      props.onDone?.(all)
+      if (sum(all, 'refusedCount') === 0) onClose()
+    },
     onSettled: () => client.invalidateQueries(),
   })
   if (run.isSuccess) return <Results title={`${verb} ${who}`} results={results} onClose={onClose} />
@@ -133,7 +138,7 @@ function Preview({ outcomes }: { readonly outcomes: readonly Outcome[] }) {
   )
 }
 
-const peopleOf = (count: number): string =>
+export const peopleOf = (count: number): string =>
   count === 1 ? '1 person' : `${countText(count)} people`
 
 interface RolledBack {
@@ -163,7 +168,7 @@ function Undone({ outcomes }: { readonly outcomes: readonly (Outcome & RolledBac
 
 const REFUSALS_SHOWN = 5
 
-function Refused({ outcomes }: { readonly outcomes: readonly Outcome[] }) {
+export function Refused({ outcomes }: { readonly outcomes: readonly Outcome[] }) {
   const refused = outcomes.flatMap((one) => one.refused)
   if (refused.length === 0) return null
   const rest = sum(outcomes, 'refusedCount') - Math.min(refused.length, REFUSALS_SHOWN)

@@ -8,6 +8,9 @@ const PATHS: Readonly<Record<string, string>> = {
   '!': 'M6 2v5M6 9.4v.6',
   '↻': 'M9.5 4.5A4 4 0 1 0 10 7M9.8 2v2.6H7.2',
   '–': 'M3 6h6',
+  '↶': 'M5 2 2 5l3 3M2 5h5a3 3 0 0 1 0 5H5',
+  '/': 'M3 9 9 3',
+  '·': 'M6 6v.1',
 }
 
 /** The drawing of a letter; a short line for one that has none. */

@@ -21,6 +21,7 @@ import { removeMembers } from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { held, STEP_KINDS } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
+import { membersOfGroup } from '../failure-cache.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { etagOf, requireEtag } from '../http/etag.ts'
 import { change, read, type Services } from '../route.ts'
@@ -183,15 +184,23 @@ const listRoute = read({
     failedPhase: nameText.optional(),
     failedStep: nameText.optional(),
     error: searchText.optional().meta({ description: 'Part of the error message.' }),
+    pattern: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .optional()
+      .meta({ description: 'The `pattern` of a failure group.' }),
     held: booleanText.optional().meta({ description: 'With or without a hold of their own.' }),
     sort: z.enum(MEMBER_SORTS).default('id'),
   }),
   answers: { 200: pageOf('members', memberLine) },
   handle: async ({ engine: { db }, services, params: { batchId }, query }) => {
-    const { limit, cursor, sort, held: isHeld, ...others } = query
-    const filter = { ...others, isHeld }
+    const { limit, cursor, sort, held: isHeld, pattern, ...others } = query
     const state = await loadBatchState(db, batchId)
     const { line } = state
+    const ids =
+      pattern === undefined ? undefined : await membersOfGroup(db, batchId, { ...others, pattern })
+    const filter = { ...others, isHeld, ids }
     const holds = holdsOnBatch(await loadHolds(db, batchId))
     const asked = { sort, after: readCursor(sort, cursor), limit: limit + 1 }
     const page = { ...asked, active: activeOutcome(line) }
@@ -273,11 +282,17 @@ async function narrow(
   if (byFailure !== null) {
     // An active member has recovered from its failure or is being retried.
     const status = (filter.status ?? MEMBER_STATUSES).filter((value) => value !== 'active')
-    return { ...others, search, status, ids: byFailure }
+    return { ...others, search, status, ids: both(byFailure, filter.ids) }
   }
   if (search === undefined) return filter
   const ids = await memberSearch.find(db, line, foldKeyPart(search), COUNT_MAX)
-  return ids.length < COUNT_MAX ? { ...others, ...failure, ids } : filter
+  return ids.length < COUNT_MAX ? { ...others, ...failure, ids: both(ids, filter.ids) } : filter
+}
+
+const both = (ids: readonly number[], others: readonly number[] | undefined): readonly number[] => {
+  if (others === undefined) return ids
+  const known = new Set(others)
+  return ids.filter((memberId) => known.has(memberId))
 }
 
 /** From the batch's counters by member status; null when other filters apply. */

@@ -137,6 +137,11 @@ function selectionHolds(): void {
         dryRun: true,
       })
       assert.equal(byFilter.body.selectedCount, 1)
+      const onHold = { select: { held: true }, reason, dryRun: true }
+      assert.equal((await act('resume', onHold)).body.selectedCount, 2)
+      assert.equal((await act('remove', onHold)).body.selectedCount, 2)
+      // Nobody on hold can be put on hold, and the filter must not turn into its opposite.
+      assert.equal((await act('hold', onHold)).body.selectedCount, 0)
     })
 
     it('end for all held members, who then get their jobs, and nobody else', async () => {

@@ -207,10 +207,27 @@ export function wallContract(): void {
       assert.deepEqual(done.map(({ memberKey }) => memberKey).toSorted(), members.slice(0, 2))
       assert.deepEqual((await retry({ pattern: full, failedStep: 'switch' })).body.done, [])
       assert.deepEqual((await retry({ pattern: 'something else' })).body.done, [])
+      await listsOfPattern(api, full, members.slice(0, 2))
       const both = { select: { pattern: full, keys: ['a'] }, reason: 'x' }
       await api.refused(400, 'REQUEST_INVALID', 'POST', '/api/batches/2/members/retry', {
         body: both,
       })
     })
   })
+}
+
+/** The list of members has the same people as the selection. */
+async function listsOfPattern(api: ApiUnderTest, pattern: string, keys: readonly string[]) {
+  const listed = async (query: string) => {
+    const path = `/api/batches/2/members?pattern=${encodeURIComponent(pattern)}${query}`
+    const { body } = await api.call<{ total: number; members: { memberKey: string }[] }>(
+      'GET',
+      path,
+    )
+    return [body.total, ...body.members.map(({ memberKey }) => memberKey).toSorted()]
+  }
+  assert.deepEqual(await listed(''), [2, ...keys])
+  assert.deepEqual(await listed('&failedStep=create&error=full'), [2, ...keys])
+  assert.deepEqual(await listed('&failedStep=switch'), [0])
+  assert.deepEqual(await listed('&search=nobody'), [0])
 }

@@ -1,0 +1,220 @@
+// Actions on the whole batch: hold, resume, advance, reschedule, cancel. Each is tried first, and confirmed for the state that was shown;
+// only a hold never waits for anything.
+import { type ReactNode, useState } from 'react'
+import { useChange, useReading } from '../../api/hooks.ts'
+import { usePreview } from '../../api/preview.ts'
+import type { Answer, Change, Given } from '../../api/routes.ts'
+import { useSession } from '../../sign-in/use-session.ts'
+import { Button } from '../../ui/button.tsx'
+import { Decision } from '../../ui/decision.tsx'
+import { ErrorNote, Loading } from '../../ui/feedback.tsx'
+import { countText } from '../../ui/page.tsx'
+import { Time } from '../../ui/time.tsx'
+import type { Summary } from './batch.tsx'
+import { Reschedule } from './reschedule.tsx'
+import { Starts } from './starts.tsx'
+
+type Asked = 'hold' | 'resume' | 'advance' | 'reschedule' | 'cancel'
+
+export function BatchActions({ summary: { batch } }: { readonly summary: Summary }) {
+  const { mayChange } = useSession()
+  const [asked, setAsked] = useState<Asked | null>(null)
+  const close = () => setAsked(null)
+  if (!mayChange || batch.endedAt !== null) return null
+  return (
+    <>
+      {batch.held ? (
+        <Button kind="primary" onClick={() => setAsked('resume')}>
+          Resume batch
+        </Button>
+      ) : (
+        <Button onClick={() => setAsked('hold')}>Hold batch</Button>
+      )}
+      {batch.isManual ? (
+        <Button onClick={() => setAsked('advance')}>Advance</Button>
+      ) : (
+        <Button onClick={() => setAsked('reschedule')}>Reschedule</Button>
+      )}
+      <Button onClick={() => setAsked('cancel')}>Cancel batch</Button>
+      {asked === 'hold' && <Hold batchId={batch.id} onClose={close} />}
+      {asked === 'resume' && <Resume batchId={batch.id} onClose={close} />}
+      {asked === 'advance' && <Advance batchId={batch.id} onClose={close} />}
+      {asked === 'reschedule' && <Reschedule batch={batch} onClose={close} />}
+      {asked === 'cancel' && <Cancel batch={batch} onClose={close} />}
+    </>
+  )
+}
+
+interface DialogProps {
+  readonly batchId: number
+  readonly onClose: () => void
+}
+
+type BatchChange = Extract<
+  Change,
+  `POST /api/batches/{batchId}/${'hold' | 'resume' | 'advance' | 'reschedule' | 'cancel'}`
+>
+interface BatchDecisionProps<E extends BatchChange> {
+  readonly endpoint: E
+  readonly batchId: number
+  /** Without reason and dryRun. Null: not to be tried yet. */
+  readonly order: Readonly<Record<string, unknown>> | null
+  readonly title: string
+  readonly verb: string
+  readonly isDanger?: boolean
+  readonly reason: 'required' | 'optional'
+  /** A hold is never refused because something else has changed. */
+  readonly comparesState?: boolean
+  readonly isReady?: (answer: Answer<E>) => boolean
+  readonly onClose: () => void
+  /** What to ask for before the preview. */
+  readonly fields?: ReactNode
+  readonly children: (answer: Answer<E>) => ReactNode
+}
+
+/** The dialog of a change of the batch: tried, shown, confirmed for the state that was shown. */
+export function BatchDecision<E extends BatchChange>(props: BatchDecisionProps<E>) {
+  const { endpoint, batchId, order, comparesState = true, isReady = () => true } = props
+  const given = (body: object) => ({ params: { batchId }, body }) as unknown as Given<E>
+  const preview = usePreview(
+    endpoint,
+    order && given({ ...order, reason: 'preview', dryRun: true }),
+  )
+  const change = useChange(endpoint)
+  const answer = preview.data?.answer
+  const confirm = (reason: string) => {
+    const options = comparesState ? { ifMatch: preview.data?.etag } : {}
+    const body = { ...order, ...(reason && { reason }) }
+    change.mutate({ ...given(body), options }, { onSuccess: props.onClose })
+  }
+  return (
+    <Decision
+      title={props.title}
+      verb={props.verb}
+      isDanger={props.isDanger ?? false}
+      reason={props.reason}
+      isReady={answer !== undefined && isReady(answer)}
+      isBusy={change.isPending}
+      error={change.error}
+      onConfirm={confirm}
+      onClose={props.onClose}
+    >
+      {props.fields}
+      {preview.error && <ErrorNote error={preview.error} onRetry={() => void preview.refetch()} />}
+      {answer
+        ? props.children(answer)
+        : order && !preview.error && <Loading what="the preview" lines={2} />}
+    </Decision>
+  )
+}
+
+const Hold = ({ batchId, onClose }: DialogProps) => (
+  <BatchDecision
+    endpoint="POST /api/batches/{batchId}/hold"
+    batchId={batchId}
+    order={{}}
+    title={`Hold batch ${batchId}`}
+    verb="Hold batch"
+    reason="optional"
+    comparesState={false}
+    onClose={onClose}
+  >
+    {({ withdrawnJobs, runningJobs }) => (
+      <p>
+        No new job starts. {countText(withdrawnJobs)} queued jobs are withdrawn.{' '}
+        {countText(runningJobs)} that workers run now finish, and their results are recorded.
+        Nothing is undone.
+      </p>
+    )}
+  </BatchDecision>
+)
+
+const Resume = ({ batchId, onClose }: DialogProps) => (
+  <BatchDecision
+    endpoint="POST /api/batches/{batchId}/resume"
+    batchId={batchId}
+    order={{}}
+    title={`Resume batch ${batchId}`}
+    verb="Resume batch"
+    reason="required"
+    onClose={onClose}
+  >
+    {({ startsAtOnce }) => (
+      <>
+        <p>Time on hold does not count for retries and polls.</p>
+        <Starts starts={startsAtOnce} />
+      </>
+    )}
+  </BatchDecision>
+)
+
+function Advance({ batchId, onClose }: DialogProps) {
+  const [allowStragglers, setAllow] = useState(false)
+  const reading = useReading('GET /api/batches/{batchId}', { params: { batchId } })
+  const next = reading.data?.nextPhase
+  return (
+    <BatchDecision
+      endpoint="POST /api/batches/{batchId}/advance"
+      batchId={batchId}
+      order={next ? { expectedPhase: next, allowStragglers } : null}
+      title={next ? `Start phase ${next} of batch ${batchId}` : `Advance batch ${batchId}`}
+      verb={next ? `Start ${next}` : 'Advance'}
+      reason="optional"
+      onClose={onClose}
+      fields={
+        <>
+          {reading.data && !next && <p>No phase is left to start.</p>}
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={allowStragglers}
+              onChange={(event) => setAllow(event.target.checked)}
+            />{' '}
+            Also while people are still in an earlier phase
+          </label>
+        </>
+      }
+    >
+      {({ batch }) => (
+        <p>
+          {next} starts now for {countText(batch.members.active)} people.
+        </p>
+      )}
+    </BatchDecision>
+  )
+}
+
+interface CancelProps {
+  readonly batch: Summary['batch']
+  readonly onClose: () => void
+}
+const Cancel = ({ batch, onClose }: CancelProps) => (
+  <BatchDecision
+    endpoint="POST /api/batches/{batchId}/cancel"
+    batchId={batch.id}
+    order={{}}
+    title={`Cancel batch ${batch.id}`}
+    verb="Cancel this batch"
+    isDanger
+    reason="required"
+    onClose={onClose}
+  >
+    {(answer) => (
+      <>
+        <p>
+          Open steps are cancelled; running rollbacks finish. What was done stays done. This cannot
+          be taken back.
+        </p>
+        <p>
+          <strong>{countText(answer.batch.members.stopped)}</strong> people stop before they are
+          through; {countText(answer.batch.members.migrated)} are migrated.
+        </p>
+        {batch.batchStartTime && (
+          <p className="quiet">
+            The batch starts <Time at={batch.batchStartTime} />.
+          </p>
+        )}
+      </>
+    )}
+  </BatchDecision>
+)

@@ -1,0 +1,57 @@
+// One batch: where it stands, its phases on a time axis, counts that add up, failures, and every person by every step.
+import './batch.css'
+import { Link, useParams } from 'wouter'
+import { useReading } from '../../api/hooks.ts'
+import { useLive } from '../../api/live.ts'
+import type { Answer } from '../../api/routes.ts'
+import { Loaded } from '../../ui/feedback.tsx'
+import { Page, Section } from '../../ui/page.tsx'
+import { BatchActions } from './batch-actions.tsx'
+import { Counts } from './counts.tsx'
+import { Events } from './events.tsx'
+import { FailureGroups } from './failure-groups.tsx'
+import { Headline } from './headline.tsx'
+import { People } from './people.tsx'
+import { Timeline } from './timeline.tsx'
+
+export type Summary = Answer<'GET /api/batches/{batchId}/summary'>
+
+export default function BatchScreen() {
+  const params = useParams<{ batchId: string }>()
+  const batchId = Number(params.batchId)
+  useLive({ batchId })
+  const reading = useReading('GET /api/batches/{batchId}/summary', { params: { batchId } })
+  return (
+    <Loaded reading={reading} what={`batch ${params.batchId}`}>
+      {(summary) => (
+        <Page
+          title={`Batch ${summary.batch.id}: ${summary.batch.runbookName}`}
+          lead={<Headline summary={summary} />}
+          actions={<BatchActions summary={summary} />}
+        >
+          <Reviews summary={summary} />
+          <Section title="Phases">
+            <Timeline summary={summary} />
+          </Section>
+          <Section title="Members">
+            <Counts batch={summary.batch} />
+          </Section>
+          <FailureGroups batch={summary.batch} />
+          <People batch={summary.batch} phases={summary.phases} />
+          <Events batchId={summary.batch.id} />
+        </Page>
+      )}
+    </Loaded>
+  )
+}
+
+function Reviews({ summary: { openReviews } }: { readonly summary: Summary }) {
+  const count = Object.values(openReviews).reduce((sum, one) => sum + one, 0)
+  if (count === 0) return null
+  return (
+    <p className="note" data-look="warn">
+      {count === 1 ? 'One source change waits' : `${count} source changes wait`} for a decision.{' '}
+      <Link href="/sources">See the reviews</Link>
+    </p>
+  )
+}

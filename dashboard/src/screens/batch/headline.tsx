@@ -1,0 +1,64 @@
+// Where the batch stands, as one or two sentences.
+import type { ReactNode } from 'react'
+import { countText } from '../../ui/page.tsx'
+import { Status } from '../../ui/status.tsx'
+import { Distance, Time } from '../../ui/time.tsx'
+import type { Summary } from './batch.tsx'
+
+export const Headline = ({ summary }: { readonly summary: Summary }) => (
+  <>
+    <Status status={summary.batch.status} />{' '}
+    {summary.batch.held && <Status status="held" text="on hold" />} {sentence(summary)}
+  </>
+)
+
+function sentence(summary: Summary): ReactNode {
+  const { batch, estimate } = summary
+  if (batch.endedAt !== null)
+    return (
+      <>
+        Ended <Time at={batch.endedAt} />.
+      </>
+    )
+  if (batch.held)
+    return (
+      <>
+        On hold since <Time at={batch.held.at} /> by {batch.held.by}: {batch.held.reason}. Nothing
+        new starts.
+      </>
+    )
+  return (
+    <>
+      <RunningPhases summary={summary} /> <NextPhase summary={summary} />{' '}
+      {estimate.endsAt !== null && (
+        <>
+          Expected end: <Time at={estimate.endsAt} />.
+        </>
+      )}
+    </>
+  )
+}
+
+function RunningPhases({ summary: { batch, phases } }: { readonly summary: Summary }) {
+  const running = phases.filter(({ status }) => status === 'dispatched')
+  if (batch.status === 'init_dispatched') return <>The init steps run.</>
+  if (running.length === 0) return <>No phase runs now.</>
+  return running.map(({ id, phaseName, members }) => (
+    <span key={id}>
+      {phaseName} runs: {countText(members.passed)} of {countText(members.total)} people are through
+      it
+      {members.failed > 0 && <>, {countText(members.failed)} failed</>}.{' '}
+    </span>
+  ))
+}
+
+function NextPhase({ summary: { batch, phases } }: { readonly summary: Summary }) {
+  const next = phases.find(({ status }) => status === 'pending')
+  if (!next) return null
+  if (batch.isManual || next.dueAt === null) return <>Next is {next.phaseName}, by hand.</>
+  return (
+    <>
+      Next is {next.phaseName}, due <Distance to={next.dueAt} />.
+    </>
+  )
+}

@@ -1,0 +1,154 @@
+// The phases on a time axis: when each was due, when it ran, where now is. A list says the same in words.
+
+import { countText } from '../../ui/page.tsx'
+import { Sentence } from '../../ui/sentence.tsx'
+import { Status } from '../../ui/status.tsx'
+import { Distance, durationText, Time, useNow } from '../../ui/time.tsx'
+import type { Summary } from './batch.tsx'
+import { type Axis, axisOf, offsetText, type Phase, shownPhases, stateOf } from './time-axis.ts'
+
+export function Timeline({ summary }: { readonly summary: Summary }) {
+  const now = useNow()
+  const phases = shownPhases(summary)
+  const axis = axisOf(summary, phases, now)
+  return (
+    <div className="timeline">
+      <ol className="lanes">
+        {phases.map((phase) => (
+          <Lane key={phase.id} phase={phase} summary={summary} axis={axis} now={now} />
+        ))}
+      </ol>
+      {axis && <Ticks axis={axis} />}
+    </div>
+  )
+}
+
+interface LaneProps {
+  readonly phase: Phase
+  readonly summary: Summary
+  readonly axis: Axis | null
+  readonly now: number
+}
+
+function Lane({ phase, summary, axis, now }: LaneProps) {
+  const state = stateOf(phase, summary, now)
+  return (
+    <li className="lane" data-state={state.name} data-look={state.look}>
+      <div className="lane-name">
+        <strong>{phase.phaseName}</strong> <span className="quiet">{offsetText(phase)}</span>
+      </div>
+      <div className="lane-status">
+        <Status status={state.status} text={state.name} />
+      </div>
+      <div className="lane-track" aria-hidden="true">
+        {axis && <Bar phase={phase} summary={summary} axis={axis} now={now} />}
+      </div>
+      <p className="lane-words quiet">
+        <LaneWords phase={phase} isManual={summary.batch.isManual} now={now} />
+      </p>
+    </li>
+  )
+}
+
+function LaneWords({
+  phase,
+  isManual,
+  now,
+}: {
+  readonly phase: Phase
+  readonly isManual: boolean
+  readonly now: number
+}) {
+  const { dueAt, dispatchedAt, completedAt, members, waitsFor } = phase
+  const lateMs = lateness(phase, now)
+  return (
+    <>
+      {dispatchedAt === null ? (
+        dueAt === null || isManual ? (
+          'Starts by hand.'
+        ) : (
+          <>
+            Due <Time at={dueAt} /> (<Distance to={dueAt} />
+            ).
+          </>
+        )
+      ) : (
+        <>
+          <Time at={dispatchedAt} /> to{' '}
+          {completedAt === null ? 'now' : <Time at={completedAt} isClockOnly />}.
+        </>
+      )}{' '}
+      {lateMs > LATE_MS && (
+        <strong className="late">
+          {dispatchedAt === null ? 'Late by' : 'Started late by'} {durationText(lateMs)}.
+        </strong>
+      )}{' '}
+      {dispatchedAt !== null && (
+        <>
+          {countText(members.passed)} of {countText(members.total)} through
+          {members.failed > 0 && `, ${countText(members.failed)} failed`}
+          {members.stopped > 0 && `, ${countText(members.stopped)} failed before`}.
+        </>
+      )}{' '}
+      {waitsFor !== null && (
+        <strong>
+          <Sentence text={waitsFor} />.
+        </strong>
+      )}
+    </>
+  )
+}
+
+/** Phases are looked for once a second; less is not worth a word. */
+const LATE_MS = 60_000
+const lateness = ({ dueAt, dispatchedAt, status }: Phase, now: number): number => {
+  if (dueAt === null || (dispatchedAt === null && status !== 'pending')) return 0
+  return (dispatchedAt === null ? now : Date.parse(dispatchedAt)) - Date.parse(dueAt)
+}
+
+interface BarProps {
+  readonly phase: Phase
+  readonly summary: Summary
+  readonly axis: Axis
+  readonly now: number
+}
+
+function Bar({ phase, summary, axis, now }: BarProps) {
+  const { dueAt, dispatchedAt, completedAt } = phase
+  const due = dueAt === null ? null : Date.parse(dueAt)
+  const start = dispatchedAt === null ? null : Date.parse(dispatchedAt)
+  const end = completedAt === null ? now : Date.parse(completedAt)
+  const expected = summary.estimate.phases.find(({ phaseId }) => phaseId === phase.id)
+  const lateUntil = lateness(phase, now) > LATE_MS && due !== null ? (start ?? now) : null
+  const span = (from: number, to: number) => ({
+    left: `${axis.at(from)}%`,
+    width: `${Math.max(0, axis.at(to) - axis.at(from))}%`,
+  })
+  const isOver = summary.batch.endedAt !== null
+  return (
+    <>
+      {lateUntil !== null && <span className="bar-late" style={span(due!, lateUntil)} />}
+      {start !== null && <span className="bar-run" style={span(start, Math.max(start, end))} />}
+      {expected && completedAt === null && (
+        <span className="bar-expected" style={span(end, Date.parse(expected.endsAt))} />
+      )}
+      {due !== null && <span className="mark-due" style={{ left: `${axis.at(due)}%` }} />}
+      {!isOver && <span className="mark-now" style={{ left: `${axis.at(now)}%` }} />}
+    </>
+  )
+}
+
+const Ticks = ({ axis }: { readonly axis: Axis }) => (
+  <div className="ticks" aria-hidden="true">
+    {axis.ticks.map(({ at, text }) => (
+      <span key={at} style={{ left: `${axis.at(at)}%` }}>
+        {text}
+      </span>
+    ))}
+    {axis.now !== null && (
+      <span className="tick-now" style={{ left: `${axis.at(axis.now)}%` }}>
+        now
+      </span>
+    )}
+  </div>
+)
