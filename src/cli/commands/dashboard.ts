@@ -20,7 +20,7 @@ people sign in on the page.`,
       const token = localTokenFor(apiUrl)
       const url = token === null ? `${apiUrl}/` : dashboardLink(apiUrl, token)
       if (show.format === 'table') io.out(url)
-      else await show.one({ url }, [])
+      else await show.one({ url }, [['url', 'url']])
     },
   })
 }
