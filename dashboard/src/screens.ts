@@ -38,6 +38,11 @@ export const SCREENS: readonly Screen[] = [
     Component: lazy(() => import('./screens/person/people.tsx')),
   },
   {
+    path: '/failures',
+    navigation: 'Failures',
+    Component: lazy(() => import('./screens/failures/failures.tsx')),
+  },
+  {
     path: '/batches/:batchId/members/:memberId',
     navigation: null,
     isForHelpDesk: true,

@@ -61,7 +61,6 @@ export function MembersDecision(props: MembersDecisionProps) {
   const failed = previews.find(({ error }) => error)?.error as ApiError | undefined
   const found = previews.flatMap(({ data }) => data ?? [])
   const isSeen = isReady && found.length === targets.length
-  const possible = sum(found, 'doneCount')
   const run = useMutation<readonly Outcome[], ApiError, string>({
     mutationFn: async (why) => {
       const all = [...results]
@@ -87,7 +86,7 @@ export function MembersDecision(props: MembersDecisionProps) {
       verb={verb}
       isDanger={isDanger ?? false}
       reason={reason}
-      isReady={isSeen && possible > 0}
+      isReady={isSeen && mayWork(found)}
       isBusy={run.isPending}
       error={run.error ?? failed ?? null}
       onClose={onClose}
@@ -108,6 +107,12 @@ export function MembersDecision(props: MembersDecisionProps) {
 
 const sum = (outcomes: readonly Outcome[], count: 'doneCount' | 'refusedCount' | 'selectedCount') =>
   outcomes.reduce((total, one) => total + one[count], 0)
+
+/** Those that the dry run did not try may still be possible. */
+const mayWork = (found: readonly Outcome[]): boolean =>
+  found.some(
+    ({ doneCount, triedCount, selectedCount }) => doneCount > 0 || triedCount < selectedCount,
+  )
 
 /** What the dry run found. */
 function Preview({ outcomes }: { readonly outcomes: readonly Outcome[] }) {
