@@ -32,6 +32,16 @@ export const SCREENS: readonly Screen[] = [
     Component: lazy(() => import('./screens/batch/batch.tsx')),
   },
   {
+    path: '/actions',
+    navigation: null,
+    Component: lazy(() => import('./screens/actions/actions.tsx')),
+  },
+  {
+    path: '/actions/:actionId',
+    navigation: null,
+    Component: lazy(() => import('./screens/actions/action.tsx')),
+  },
+  {
     path: '/people',
     navigation: 'People',
     isForHelpDesk: true,

@@ -132,6 +132,20 @@ describe('the screens of batches', () => {
     await passMoments()
     await section('Members').getByRole('link', { name: '12 Migrated' }).waitFor()
     assert.equal(sent.length, 2)
+    await page.getByRole('link', { name: 'See what became of them' }).click()
+    await page.getByText('licences bought').waitFor()
+    await page.getByRole('link', { name: 'user6@contoso.example' }).waitFor()
+    const became = await section('What became of them').locator('.figure').allInnerTexts()
+    assert.deepEqual(
+      ['2\nMigrated', '= 2\nChanged', '0\nof these failed again'].filter(
+        (text) => !became.includes(text),
+      ),
+      [],
+    )
+    await assertSound(opened)
+    await page.goto(`${dashboard.url}/actions?batchId=1`)
+    await page.getByRole('link', { name: 'Retry (1)' }).waitFor()
+    await assertSound(opened)
   })
 
   it('hold and resume a batch, each with its preview', async () => {

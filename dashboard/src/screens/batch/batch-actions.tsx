@@ -9,10 +9,10 @@ import { Button } from '../../ui/button.tsx'
 import { Decision } from '../../ui/decision.tsx'
 import { ErrorNote, Loading } from '../../ui/feedback.tsx'
 import { countText } from '../../ui/page.tsx'
+import { StartsAtOnce } from '../../ui/starts-at-once.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { Summary } from './batch.tsx'
 import { Reschedule } from './reschedule.tsx'
-import { Starts } from './starts.tsx'
 
 type Asked = 'hold' | 'resume' | 'advance' | 'reschedule' | 'cancel'
 
@@ -142,7 +142,7 @@ const Resume = ({ batchId, onClose }: DialogProps) => (
     {({ startsAtOnce }) => (
       <>
         <p>Time on hold does not count for retries and polls.</p>
-        <Starts starts={startsAtOnce} />
+        <StartsAtOnce starts={startsAtOnce} />
       </>
     )}
   </BatchDecision>

@@ -38,6 +38,11 @@ export default function BatchScreen() {
           </Section>
           <FailureGroups batch={summary.batch} />
           <People batch={summary.batch} phases={summary.phases} />
+          <p>
+            <Link href={`/actions?batchId=${summary.batch.id}`}>
+              Actions on people of this batch
+            </Link>
+          </p>
           <Events batchId={summary.batch.id} />
         </Page>
       )}

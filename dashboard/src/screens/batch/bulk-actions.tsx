@@ -101,14 +101,13 @@ interface ResultProps {
   readonly results: readonly Outcome[]
 }
 function Result({ verb, results }: ResultProps) {
-  const { doneCount, refusedCount, ...outcome } = results[0]!
-  const { actionId } = outcome as { readonly actionId?: number | null }
+  const { doneCount, refusedCount, actionId } = results[0]!
   return (
     <div className="note" data-look={refusedCount > 0 ? 'warn' : 'good'} role="status">
       <p>
         {verb}: done for {peopleOf(doneCount)}
         {refusedCount > 0 && `, refused for ${peopleOf(refusedCount)}`}.{' '}
-        {actionId != null && <Link href={`/actions/${actionId}`}>See what became of them</Link>}
+        {actionId !== null && <Link href={`/actions/${actionId}`}>See what became of them</Link>}
       </p>
       <Refused outcomes={results} />
     </div>

@@ -4,7 +4,7 @@ import { Link, useSearchParams } from 'wouter'
 import { useReading } from '../../api/hooks.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'
-import { Download } from '../../ui/download.tsx'
+import { CsvButton } from '../../ui/csv-button.tsx'
 import { Empty } from '../../ui/feedback.tsx'
 import { ChoiceFilter, Filters, TextFilter, useFilter } from '../../ui/filters.tsx'
 import { countText, Section } from '../../ui/page.tsx'
@@ -108,14 +108,11 @@ function PeopleActions({ batchId, isOverview }: PeopleActionsProps) {
       <Button aria-pressed={!isOverview} onClick={() => show('people')}>
         Row by row
       </Button>
-      <Download
+      <CsvButton
         endpoint="GET /api/batches/{batchId}/members"
         given={{ params: { batchId }, query: filter }}
-        accept="text/csv"
-        fileName={`batch-${batchId}-members.csv`}
-      >
-        Download CSV
-      </Download>
+        name={`batch-${batchId}-members`}
+      />
     </>
   )
 }

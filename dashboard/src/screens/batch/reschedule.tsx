@@ -1,9 +1,9 @@
 // Another start for the batch, in the viewer's time. Phases that would be late start at once, and only if one says so.
 import { useState } from 'react'
+import { StartsAtOnce } from '../../ui/starts-at-once.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { Summary } from './batch.tsx'
 import { BatchDecision } from './batch-actions.tsx'
-import { Starts } from './starts.tsx'
 import { offsetText } from './time-axis.ts'
 
 interface RescheduleProps {
@@ -53,7 +53,7 @@ export function Reschedule({ batch, onClose }: RescheduleProps) {
                 </li>
               ))}
           </ul>
-          <Starts starts={startsAtOnce} />
+          <StartsAtOnce starts={startsAtOnce} />
           {overdue.length > 0 && (
             <label className="check">
               <input

@@ -3,7 +3,7 @@ import { Link, useSearchParams } from 'wouter'
 import { usePages, useReading } from '../../api/hooks.ts'
 import { useLive } from '../../api/live.ts'
 import type { Answer } from '../../api/routes.ts'
-import { Download } from '../../ui/download.tsx'
+import { CsvButton } from '../../ui/csv-button.tsx'
 import { Empty, Loaded } from '../../ui/feedback.tsx'
 import { ChoiceFilter, Filters } from '../../ui/filters.tsx'
 import { countText, Page, Section } from '../../ui/page.tsx'
@@ -71,16 +71,7 @@ export default function Batches() {
     <Page
       title="Batches"
       lead="Groups of people who move together, newest first."
-      actions={
-        <Download
-          endpoint="GET /api/batches"
-          given={{ query }}
-          accept="text/csv"
-          fileName="batches.csv"
-        >
-          Download CSV
-        </Download>
-      }
+      actions={<CsvButton endpoint="GET /api/batches" given={{ query }} name="batches" />}
     >
       <Section title="List">
         <Filters>
