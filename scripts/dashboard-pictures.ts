@@ -2,11 +2,13 @@
 // Chromium from a migration in the middle of its cut-over. They are the pictures in docs/images.
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { recordWorker } from '../src/db/workers.ts'
 import type { GivenMember } from '../src/engine/create.ts'
 import { openDashboard } from '../test/dashboard/under-test.ts'
 import type { Worker } from '../test/scenarios/world.ts'
 
 const DAY_SEC = 86_400
+const MINUTE_SEC = 60
 const SIZE = { width: 1280, height: 800 }
 const THEMES = ['light', 'dark'] as const
 const FIRST_NAMES = ['Ada', 'Bruno', 'Chiara', 'Dmitri', 'Elif', 'Farah', 'Goran', 'Hanna']
@@ -79,12 +81,16 @@ try {
   world.answer = answer
   await world.publish(runbook('contoso-mailboxes'))
   await world.batch('contoso-mailboxes', people(1, 24), { startsInMin: 24 * 60 })
+  await world.pass(MINUTE_SEC)
   await world.pass(DAY_SEC)
   await world.batch('contoso-mailboxes', people(2, 40), { startsInMin: 24 * 60 })
   await world.batch('contoso-mailboxes', people(3, 30), { startsInMin: 3 * 24 * 60 })
-  await world.pass(DAY_SEC - 60)
-  // The cut-over of the second wave has just begun: half of its jobs are answered.
-  await world.clock.advance(90_000)
+  await world.pass(MINUTE_SEC)
+  await world.pass(DAY_SEC - 2 * MINUTE_SEC)
+  // The cut-over of the second wave has just begun: some of its jobs are answered.
+  await world.clock.advance(3 * MINUTE_SEC * 1_000)
+  const hello = { workerId: 'w1', version: '1', slots: 50, functions: [] }
+  await world.db.transaction((tx) => recordWorker(tx, hello, world.clock.now()))
   await world.orchestrate()
   await world.work(15)
   await world.orchestrate()

@@ -24,8 +24,6 @@ import { type Answer, type ApiUnderTest, openApiUnderTest, routeOf } from './und
 
 const SEEDS = Array.from({ length: 30 }, (_, n) => n + 1)
 const ACTS_PER_SEED = 10
-/** Hours pass between two actions; maintenance each minute took half of the time. */
-const MAINTENANCE_INTERVAL_MS = 3_600_000
 
 const isDone = ({ status }: Answer): boolean => status === 200 || status === 201
 /** How often each action succeeded and was refused. */
@@ -34,8 +32,7 @@ const SEEN = new Map<string, { done: number; refused: number }>()
 describe('operators in the seeded world', () => {
   for (const seed of SEEDS) {
     it(`seed ${seed}`, async () => {
-      const options = { maintenanceIntervalMs: MAINTENANCE_INTERVAL_MS }
-      const api = await openApiUnderTest({ options })
+      const api = await openApiUnderTest()
       try {
         await live(api, makeChance(seed))
       } finally {

@@ -15,6 +15,8 @@ import { Measures } from '../../src/telemetry/measures.ts'
 import type { TestDatabase } from '../databases.ts'
 import { openWorld, type World } from '../scenarios/world.ts'
 
+const MAINTENANCE_INTERVAL_MS = 3_600_000
+
 export const ROUTES: readonly Route[] = allRoutes({
   meter: createMeter(new Measures()),
   stopping: new AbortController().signal,
@@ -116,6 +118,8 @@ async function startApi(world: World, given: UnderTestOptions): Promise<ApiUnder
     bus,
     clock,
     log: createLog({ level: 'debug', format: 'json', clock, destination }),
+    // Days pass in many tests, and each minute's maintenance was most of their statements.
+    maintenanceIntervalMs: MAINTENANCE_INTERVAL_MS,
     ...given.options,
   })
   api.start()

@@ -27,7 +27,7 @@ export function auditContract(): void {
   describe('the audit', () => {
     let api: ApiUnderTest
     before(async () => {
-      api = await openApiUnderTest()
+      api = await openApiUnderTest({ options: { maintenanceIntervalMs: 60_000 } })
       await api.world.publish(plain())
       const form = formOf(plainCsv('a@x.example'), { runbookName: 'plain', reason: 'a wave' })
       await api.call('POST', '/api/batches', { form })
