@@ -123,4 +123,14 @@ export const SCREENS: readonly Screen[] = [
     navigation: 'Audit',
     Component: lazy(() => import('./screens/audit/audit.tsx')),
   },
+  {
+    path: '/rehearse',
+    navigation: 'Rehearse',
+    Component: lazy(() => import('./screens/rehearse/rehearse.tsx')),
+  },
+  {
+    path: '/rehearse/:rehearsalId',
+    navigation: null,
+    Component: lazy(() => import('./screens/rehearse/rehearsal.tsx')),
+  },
 ]

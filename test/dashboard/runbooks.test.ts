@@ -47,7 +47,7 @@ describe('runbooks in the dashboard', () => {
     const { page } = opened
     const row = page.getByRole('row').filter({ hasText: 'wave' })
     await row.getByText('off').waitFor()
-    assert.match(await row.innerText(), /wave\s+1\s+–\s+off\s+1\s+0\s+none yet/)
+    assert.match(await row.innerText(), /wave\s+1\s+off\s+1\s+0\s+none yet/)
     await assertSound(opened)
     await row.getByRole('link').click()
     await page.getByRole('heading', { name: 'Health' }).waitFor()

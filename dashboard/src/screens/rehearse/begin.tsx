@@ -1,0 +1,164 @@
+// Chooses what is rehearsed: a version or the draft of this tab, and people from a file or the template's sample row.
+import { parse } from 'csv-parse/browser/esm/sync'
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { request } from '../../api/call.ts'
+import { useChange, useReading } from '../../api/hooks.ts'
+import { Button } from '../../ui/button.tsx'
+import { ErrorNote } from '../../ui/feedback.tsx'
+import { countText } from '../../ui/page.tsx'
+import { draftOf } from '../runbooks/draft.ts'
+
+const VERSIONS_OFFERED = 100
+const DRAFT = 'draft'
+
+type Rows = readonly Readonly<Record<string, string>>[]
+
+interface People {
+  readonly file: string
+  readonly rows: Rows
+}
+
+/** Rows of a CSV file by the names of its header. Throws when it is none. */
+const rowsIn = (text: string): Rows =>
+  parse(text, { columns: true, bom: true, skip_empty_lines: true, trim: true }) as Rows
+
+interface BeginProps {
+  readonly name: string
+  readonly offered: readonly string[]
+  readonly onChoose: (name: string) => void
+}
+
+export function Begin({ name, offered, onChoose }: BeginProps) {
+  const [, navigate] = useLocation()
+  const draft = draftOf(name)
+  const [version, setVersion] = useState(draft ? DRAFT : '')
+  const [people, setPeople] = useState<People | null>(null)
+  const [faults, setFaults] = useState('')
+  const [error, setError] = useState<Error | null>(null)
+  const begin = useChange('POST /api/rehearsals')
+  const start = async () => {
+    setError(null)
+    try {
+      const yamlContent = version === DRAFT ? draft!.text : await textOf(name, version)
+      const rows = people?.rows ?? rowsIn(await templateOf(name))
+      const names = faults.split(/[\s,]+/).filter((one) => one !== '')
+      begin.mutate(
+        { body: { yamlContent, members: rows.map((row) => ({ ...row })), faults: names } },
+        { onSuccess: ({ id }) => navigate(`/rehearse/${id}`) },
+      )
+    } catch (problem) {
+      setError(problem as Error)
+    }
+  }
+  return (
+    <form
+      className="begin"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void start()
+      }}
+    >
+      <label className="field">
+        Runbook
+        <select value={name} onChange={({ target }) => onChoose(target.value)}>
+          {[...new Set([...offered, name])].map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
+      </label>
+      <VersionChoice name={name} hasDraft={draft !== null} value={version} onChange={setVersion} />
+      <PeopleChoice onChange={setPeople} onError={setError} />
+      <label className="field">
+        Faults (optional)
+        <input
+          value={faults}
+          placeholder="throttling, worker-crash"
+          onChange={({ target }) => setFaults(target.value)}
+        />
+      </label>
+      <div className="begin-go">
+        <Button type="submit" kind="primary" disabled={begin.isPending}>
+          {begin.isPending ? 'Beginning …' : 'Rehearse'}
+        </Button>{' '}
+        {people && (
+          <span className="quiet">
+            {countText(people.rows.length)} people in {people.file}
+          </span>
+        )}
+      </div>
+      {(error ?? begin.error) && <ErrorNote error={(error ?? begin.error)!} />}
+    </form>
+  )
+}
+
+interface PeopleChoiceProps {
+  readonly onChange: (people: People | null) => void
+  readonly onError: (error: Error | null) => void
+}
+function PeopleChoice({ onChange, onError }: PeopleChoiceProps) {
+  const read = async (file: File | undefined) => {
+    onError(null)
+    onChange(null)
+    if (!file) return
+    try {
+      onChange({ file: file.name, rows: rowsIn(await file.text()) })
+    } catch (problem) {
+      onError(new Error(`${file.name} is not a CSV file: ${(problem as Error).message}`))
+    }
+  }
+  return (
+    <label className="field">
+      People (CSV; else the sample row)
+      <input
+        type="file"
+        accept=".csv,text/csv"
+        onChange={({ target }) => void read(target.files?.[0])}
+      />
+    </label>
+  )
+}
+
+interface VersionChoiceProps {
+  readonly name: string
+  readonly hasDraft: boolean
+  readonly value: string
+  readonly onChange: (version: string) => void
+}
+function VersionChoice({ name, hasDraft, value, onChange }: VersionChoiceProps) {
+  const { data } = useReading('GET /api/runbooks/{name}/versions', {
+    params: { name },
+    query: { limit: VERSIONS_OFFERED },
+  })
+  return (
+    <label className="field">
+      Text
+      <select value={value} onChange={({ target }) => onChange(target.value)}>
+        <option value="">active version</option>
+        {hasDraft && <option value={DRAFT}>your draft</option>}
+        {data?.versions.map(({ version }) => (
+          <option key={version} value={version}>
+            version {version}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+async function textOf(name: string, version: string): Promise<string> {
+  const answer =
+    version === ''
+      ? await request('GET /api/runbooks/{name}', { params: { name } }, {})
+      : await request(
+          'GET /api/runbooks/{name}/versions/{version}',
+          { params: { name, version } },
+          {},
+        )
+  return ((await answer.json()) as { readonly yamlContent: string }).yamlContent
+}
+
+async function templateOf(name: string): Promise<string> {
+  const given = { params: { name } }
+  return (await request('GET /api/runbooks/{name}/template', given, { accept: 'text/csv' })).text()
+}

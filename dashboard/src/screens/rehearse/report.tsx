@@ -1,0 +1,193 @@
+// The report of a rehearsal: the verdict with its reasons, phases in time, who would fail and why, rollbacks, calls.
+import type { ReactNode } from 'react'
+import type { RehearsalReport, TimelinePhase } from '../../../../src/app/rehearsal/report.ts'
+import { Figure, Section } from '../../ui/page.tsx'
+import { Status } from '../../ui/status.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { durationText, Time } from '../../ui/time.tsx'
+
+const OPERATIONS_SHOWN = 15
+/** Shares of the time to the next phase, for the colour of the bar. */
+const TIGHT_SHARE = 0.5
+const LATE_SHARE = 0.9
+
+export function Report({ report }: { readonly report: RehearsalReport }) {
+  const { members, batches, calls, rollbacks, failures, neverRan } = report
+  return (
+    <>
+      <Section title="Outcome">
+        <div className="figures">
+          <Figure name="members" value={members.total} />
+          <Figure name="migrated" value={members.migrated} look="good" />
+          <Figure name="failed" value={members.failed} look={members.failed > 0 ? 'bad' : 'idle'} />
+          <Figure name="stopped" value={members.stopped} />
+          <Figure name="in progress" value={members.inProgress} />
+          <Figure name="removed" value={members.removed} />
+          <Figure name="batches" value={batches.length} />
+          <Figure name="calls" value={calls.total} />
+        </div>
+        <Sentences title="Why it is not ready" look="bad" sentences={report.reasons} />
+        <Sentences title="Warnings" look="warn" sentences={report.warnings} />
+        <p className="quiet rehearsed">
+          From <Time at={report.startedAt} /> to <Time at={report.endedAt} />, seed {report.seed},{' '}
+          {report.slots} slots per worker
+          {report.faults.length > 0 && `, with the faults ${report.faults.join(', ')}`}.
+        </p>
+      </Section>
+      <Timeline timeline={report.timeline} />
+      <Part
+        title="Who would have failed, and why"
+        rows={failures}
+        columns={[
+          { name: 'Members', isNumber: true, cell: ({ count }) => count },
+          {
+            name: 'Where',
+            cell: ({ step, phase, kind }) =>
+              `${step} of ${phase === null ? kind : `phase ${phase}`}`,
+          },
+          { name: 'Message', cell: ({ message }) => message },
+          { name: 'What to do', cell: ({ remedy }) => remedy ?? '–' },
+          { name: 'For example', cell: ({ people }) => people.join(', ') },
+        ]}
+      />
+      <Part
+        title="Rollbacks that did not restore the tenant"
+        rows={rollbacks.notRestored}
+        columns={[
+          { name: 'Member', cell: ({ member }) => member },
+          { name: 'After', cell: ({ failedStep, phase }) => `${failedStep} of phase ${phase}` },
+          { name: 'What differs', cell: ({ differences }) => differences.join(' ') },
+        ]}
+      />
+      <Part
+        title="Steps that never ran"
+        rows={neverRan}
+        columns={[
+          { name: 'Where', cell: ({ where }) => where },
+          { name: 'Step', cell: ({ step }) => step },
+        ]}
+      />
+      <Calls calls={calls} />
+    </>
+  )
+}
+
+interface SentencesProps {
+  readonly title: string
+  readonly look: string
+  readonly sentences: readonly string[]
+}
+const Sentences = ({ title, look, sentences }: SentencesProps) =>
+  sentences.length === 0 ? null : (
+    <div className="verdict-part" data-look={look}>
+      <h3>{title}</h3>
+      <ul>
+        {sentences.map((one) => (
+          <li key={one}>{one}</li>
+        ))}
+      </ul>
+    </div>
+  )
+
+interface PartProps<Row> {
+  readonly title: string
+  readonly rows: readonly Row[]
+  readonly columns: readonly Column<Row & { readonly at: number }>[]
+  readonly children?: ReactNode
+}
+/** Nothing where there are no rows. */
+function Part<Row>({ title, rows, columns }: PartProps<Row>) {
+  if (rows.length === 0) return null
+  return (
+    <Section title={title}>
+      <Table
+        caption={title}
+        rows={rows.map((row, at) => ({ ...row, at }))}
+        rowKey={({ at }) => at}
+        columns={columns}
+      />
+    </Section>
+  )
+}
+
+const secondsText = (sec: number | null): string => (sec === null ? '–' : durationText(sec * 1_000))
+
+const RESULTS = {
+  overran: 'failed',
+  skipped: 'skipped',
+  'nobody ran it': 'stopped',
+  'in time': 'completed',
+} as const
+function resultOf({ isLate, status, worstSec }: TimelinePhase): keyof typeof RESULTS {
+  if (isLate) return 'overran'
+  if (status === 'skipped') return 'skipped'
+  return worstSec === null ? 'nobody ran it' : 'in time'
+}
+
+const Timeline = ({ timeline }: { readonly timeline: readonly TimelinePhase[] }) => (
+  <Part
+    title="Timeline"
+    rows={timeline}
+    columns={[
+      { name: 'Batch', isNumber: true, cell: ({ batchId }) => batchId },
+      { name: 'Phase', cell: ({ phase }) => phase },
+      { name: 'Due', cell: ({ dueAt }) => <Time at={dueAt} /> },
+      { name: 'Members', isNumber: true, cell: ({ members }) => members },
+      { name: 'Failed', isNumber: true, cell: ({ failed }) => failed },
+      { name: 'Half within', cell: ({ p50Sec }) => secondsText(p50Sec) },
+      { name: '95 of 100 within', cell: ({ p95Sec }) => secondsText(p95Sec) },
+      { name: 'Slowest', cell: (phase) => <Share phase={phase} /> },
+      { name: 'With 10× members', cell: ({ tenTimesSec }) => secondsText(tenTimesSec) },
+      {
+        name: 'Result',
+        cell: (phase) => <Status status={RESULTS[resultOf(phase)]} text={resultOf(phase)} />,
+      },
+    ]}
+  />
+)
+
+/** The slowest member's time, and its share of the time to the next phase. */
+function Share({ phase: { worstSec, gapSec } }: { readonly phase: TimelinePhase }) {
+  if (worstSec === null || gapSec === null) return secondsText(worstSec)
+  return (
+    <>
+      {secondsText(worstSec)}{' '}
+      <meter
+        className="share"
+        max={gapSec}
+        low={gapSec * TIGHT_SHARE}
+        high={gapSec * LATE_SHARE}
+        optimum={0}
+        value={worstSec}
+        aria-label={`of ${secondsText(gapSec)} to the next phase`}
+        title={`of ${secondsText(gapSec)} to the next phase`}
+      />
+    </>
+  )
+}
+
+const Calls = ({ calls: { services, operations } }: Pick<RehearsalReport, 'calls'>) => (
+  <>
+    <Part
+      title="Calls to Microsoft 365"
+      rows={services}
+      columns={[
+        { name: 'API', cell: ({ service }) => service },
+        { name: 'Calls', isNumber: true, cell: ({ calls }) => calls },
+        { name: 'Most in a second', isNumber: true, cell: ({ peakPerSec }) => peakPerSec },
+        { name: 'At', cell: ({ peakAt }) => <Time at={peakAt} /> },
+        { name: 'Times throttled', isNumber: true, cell: ({ throttled }) => throttled },
+        { name: 'Time throttled', cell: ({ throttledSec }) => secondsText(throttledSec) },
+      ]}
+    />
+    <Part
+      title="The most frequent calls"
+      rows={operations.slice(0, OPERATIONS_SHOWN)}
+      columns={[
+        { name: 'API', cell: ({ service }) => service },
+        { name: 'Call', cell: ({ operation }) => <code>{operation}</code> },
+        { name: 'Calls', isNumber: true, cell: ({ calls }) => calls },
+      ]}
+    />
+  </>
+)
