@@ -79,6 +79,13 @@ function progressHeadline(person: Person): Headline {
   const step = currentStepOf(person)
   const isHeld = held !== null || where.startsWith('held')
   const place = step ? `${placeOf(step)}: ${where}` : where
+  if (held && step?.waitsFor === 'job')
+    return {
+      status: 'held',
+      where: place,
+      why: `Held by ${held.by} since ${held.at}: ${held.reason}`,
+      next: 'The job that runs now finishes. Nothing new starts until the hold ends.',
+    }
   if (isHeld)
     return {
       status: 'held',
