@@ -24,16 +24,17 @@ export function addDemoCommands(program: Command, io: Io): void {
       // No signal handler yet: booting the database blocks the event loop, so a handler would not run and Ctrl-C would hang.
       const demo = await openDemo(io, { isFast: fast === true })
       const screen = plain ? null : openScreen(process.stdout)
-      const keepTenants = screen !== null && !fast
-      await interruptible((interrupted) => runDemo(demo, { screen, interrupted, keepTenants }, io))
+      const isStaying = io.width !== null && !fast
+      await interruptible((interrupted) => runDemo(demo, { screen, interrupted, isStaying }, io))
     })
 }
 
 const DEMO_HELP = `
 Runs examples/full-migration.yaml for the 200 people of examples/full-migration.csv on two sandbox tenants: four phases, from two
 weeks before the cut-over to a week after it, in about two minutes. The tenants throttle requests and drop connections at times.
-Everything runs in memory: no settings, no tenant and no network are needed, and nothing is left behind. On a terminal the tenants
-stay up at the end until Ctrl-C.
+It prints a link first: open it to watch the migration in the dashboard, and to hold, retry and click into any person. Everything runs
+in memory: no settings, no tenant and no network are needed, and nothing is left behind. On a terminal dashboard and tenants stay up
+at the end until Ctrl-C; elsewhere, and with --fast, it ends by itself.
 
 Exit code: 0 it ended as expected (some members fail on purpose), 1 it did not, or you stopped it.
 

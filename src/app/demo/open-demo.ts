@@ -1,5 +1,5 @@
 // Sets up the whole system in this process: a database in memory, an accelerated clock, orchestrator and workers as in production,
-// and two sandbox tenants. Nothing is started yet.
+// two sandbox tenants, and the dashboard in front of it. No work is started yet.
 import { randomUUID } from 'node:crypto'
 import manifest from '../../../package.json' with { type: 'json' }
 import type { Bus } from '../../bus/bus.ts'
@@ -19,6 +19,7 @@ import { STANDARD_FUNCTIONS } from '../../worker/functions/standard.ts'
 import type { Tenant } from '../../worker/m365/api.ts'
 import { Worker } from '../../worker/worker.ts'
 import { openTransport } from '../transports.ts'
+import { openDemoDashboard } from './dashboard.ts'
 import type { MemberRow } from './members.ts'
 import {
   createSampleBatch,
@@ -77,6 +78,8 @@ export interface Demo {
   readonly membersExpected: number
   readonly services: readonly Service[]
   readonly tenants: DemoTenants
+  /** Opens the dashboard. */
+  readonly link: string
   /** What is left to happen, in order. */
   readonly story: StoryEvent[]
   readonly errors: string[]
@@ -115,6 +118,9 @@ async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<Demo> {
   io.out('Starting two sandbox tenants, an orchestrator and a worker for each tenant.')
   const tenants = await openDemoTenants([...members.map(demoUserOf), LATE_JOINER], clock)
   const errors: string[] = []
+  const onError = (error: unknown) => void errors.push(messageOf(error))
+  const dashboard = await openDemoDashboard(engine, bus, clock, onError)
+  io.out(`Watch it in your browser: ${dashboard.link}`)
   return {
     pace,
     db,
@@ -123,17 +129,13 @@ async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<Demo> {
     beganAt,
     batchId,
     membersExpected: members.length + 1,
-    services: servicesOf(
-      engine,
-      bus,
-      clock,
-      tenants,
-      (error) => void errors.push(messageOf(error)),
-    ),
+    services: servicesOf(engine, bus, clock, tenants, onError),
     tenants,
+    link: dashboard.link,
     story: storyOf(engine, batchId, sample),
     errors,
     close: async () => {
+      await dashboard.close()
       await tenants.close()
       await bus.close()
       await db.close()

@@ -11,6 +11,7 @@ import {
   listProgressEvents,
   loadProgress,
 } from '../../db/views/progress.ts'
+import { noteWorkersSeen } from '../../db/workers.ts'
 import type { Progress } from '../../domain/progress.ts'
 import { isBatchEnded } from '../../domain/transitions.ts'
 import { EXIT } from '../../errors.ts'
@@ -23,40 +24,53 @@ import { DemoWatcher } from './watch.ts'
 export interface RunDemoOptions {
   readonly screen: Screen | null
   readonly interrupted: AbortSignal
-  /** Keep the tenants up after the end, for inspection, until Ctrl-C. */
-  readonly keepTenants: boolean
+  /** Dashboard, services and tenants stay up after the end until Ctrl-C, and a hold does not end it: a person watches. */
+  readonly isStaying: boolean
 }
 
 export async function runDemo(demo: Demo, options: RunDemoOptions, io: Io): Promise<void> {
+  const { screen, interrupted, isStaying } = options
   const watcher = watcherOf(demo, options, io)
-  if (options.screen) io.out('')
+  if (screen) io.out('')
   try {
     for (const service of demo.services) service.start()
-    await follow(demo, watcher, options.interrupted)
+    await follow(demo, watcher, options)
+    screen?.end()
+    if (interrupted.aborted) printInterrupted(watcher, io)
+    else if (isStaying) {
+      await printOutcome(demo, watcher, options, io)
+      await stay(demo, interrupted, io)
+    }
   } finally {
-    options.screen?.end()
+    screen?.end()
     await Promise.all(demo.services.map((service) => service.stop()))
   }
-  if (options.interrupted.aborted) printInterrupted(watcher, io)
-  else {
-    await printOutcome(demo, watcher, options, io)
-    if (options.keepTenants) await keepTenants(demo, options.interrupted, io)
-  }
+  if (!interrupted.aborted) await printOutcome(demo, watcher, options, io)
   await demo.close()
 }
 
-async function keepTenants({ tenants }: Demo, interrupted: AbortSignal, io: Io): Promise<void> {
+/** Whatever people start in the dashboard still runs, and idle days are still skipped. */
+async function stay(demo: Demo, interrupted: AbortSignal, io: Io): Promise<void> {
+  const { tenants, db, batchId, clock, link } = demo
   io.out('')
-  io.out('Both tenants are still running. Press Ctrl-C to stop.')
+  io.out('Dashboard and tenants are still running. Press Ctrl-C to stop.')
+  io.out(`Click into any person: ${link}`)
   const removeToken = keepSandboxToken(tenants)
-  io.out('What is in them, and what was done to them:')
+  io.out('What is in the tenants, and what was done to them:')
   io.out(`  ${inspectCommand(tenants, 'state')}`)
   io.out(`  ${inspectCommand(tenants, 'journal')}`)
-  const ended = Promise.withResolvers<void>()
-  interrupted.addEventListener('abort', () => ended.resolve(), { once: true })
-  if (!interrupted.aborted) await ended.promise
-  removeToken()
+  const machine = realClock()
+  try {
+    while (!interrupted.aborted) {
+      await advance(demo, (await loadProgress(db, batchId, clock.now()))!)
+      await machine.wait(STAY_MS, interrupted)
+    }
+  } finally {
+    removeToken()
+  }
 }
+
+const STAY_MS = 1_000
 
 function watcherOf({ db, batchId, clock }: Demo, { screen }: RunDemoOptions, io: Io): DemoWatcher {
   const source = {
@@ -68,7 +82,11 @@ function watcherOf({ db, batchId, clock }: Demo, { screen }: RunDemoOptions, io:
 }
 
 /** Reads, draws and advances the clock until the batch ends, is stuck or held, or Ctrl-C. */
-async function follow(demo: Demo, watcher: DemoWatcher, interrupted: AbortSignal): Promise<void> {
+async function follow(
+  demo: Demo,
+  watcher: DemoWatcher,
+  { interrupted, isStaying }: RunDemoOptions,
+): Promise<void> {
   const { pace, clock } = demo
   const machine = realClock()
   const beganMs = +machine.now()
@@ -77,8 +95,9 @@ async function follow(demo: Demo, watcher: DemoWatcher, interrupted: AbortSignal
     const isSkipping = await advance(demo, progress)
     const realMs = +machine.now() - beganMs
     watcher.show(clock.now(), realMs, pace.clockFactor, isSkipping)
-    const isOver = isBatchEnded(progress.batch.status) || progress.batch.heldReason !== null
-    if (isOver || realMs > pace.limitMs) return
+    if (isBatchEnded(progress.batch.status)) return
+    // A person who watches may hold it and think.
+    if (!isStaying && (progress.batch.heldReason !== null || realMs > pace.limitMs)) return
     await machine.wait(pace.frameMs, interrupted)
   }
 }
@@ -94,8 +113,11 @@ async function advance(demo: Demo, progress: Progress): Promise<boolean> {
   if (quietUntil === null || isBatchEnded(progress.batch.status)) return false
   const next = Math.min(+quietUntil, +(story[0]?.at ?? quietUntil))
   const skipMs = Math.min(next - +clock.now(), pace.strideMs)
-  if (skipMs > 0) clock.skip(skipMs)
-  return skipMs > 0
+  if (skipMs <= 0) return false
+  clock.skip(skipMs)
+  // They were there all the time.
+  await noteWorkersSeen(demo.db, clock.now())
+  return true
 }
 
 /** The bus is asked first: a message handled in between leaves a wait behind, which the second query then finds. */

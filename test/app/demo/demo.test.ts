@@ -13,10 +13,24 @@ interface Ran {
   readonly err: string
 }
 
-/** Runs `matoolkit demo`, and interrupts it as soon as its output matches `until`. */
-function runDemo(args: readonly string[], until?: RegExp): Promise<Ran> {
+/** What a browser and its wall get at this link. */
+async function lookAt(link: string): Promise<{ status: number; batches: string }> {
+  const { origin, hash } = new URL(link)
+  const page = await fetch(origin, { headers: { accept: 'text/html' } })
+  const token = new URLSearchParams(hash.slice(1)).get('token')
+  const now = await fetch(`${origin}/api/now`, { headers: { authorization: `Bearer ${token}` } })
+  assert.equal(now.headers.get('x-matoolkit-time-rate'), '10')
+  return { status: page.status, batches: await now.text() }
+}
+
+/** Runs `matoolkit demo`. As soon as its output matches `until`, looks and interrupts it. */
+function runDemo(
+  args: readonly string[],
+  until?: RegExp,
+  look: (out: string) => Promise<void> = async () => {},
+): Promise<Ran> {
   const child = spawn(process.execPath, ['src/main.ts', 'demo', ...args], { cwd: root })
-  const { promise, resolve } = Promise.withResolvers<Ran>()
+  const { promise, resolve, reject } = Promise.withResolvers<Ran>()
   let [out, err] = ['', '']
   let isInterrupted = false
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -24,8 +38,11 @@ function runDemo(args: readonly string[], until?: RegExp): Promise<Ran> {
     if (isInterrupted || !until?.test(out)) return
     isInterrupted = true
     // Twice, as it comes when npm has started it.
-    child.kill('SIGINT')
-    child.kill('SIGINT')
+    const interrupt = () => {
+      child.kill('SIGINT')
+      child.kill('SIGINT')
+    }
+    look(out).catch(reject).finally(interrupt)
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     err += text
@@ -71,9 +88,16 @@ describe('the demonstration', () => {
     assert.ok(!out.includes('\u001b'), 'no colours and no cursor movements without a terminal')
   })
 
-  it('ends at once when it is interrupted', async () => {
-    const { code, out, err } = await runDemo(['--fast'], /phase pre-stage started/)
+  it('shows itself in the dashboard, and ends at once when it is interrupted', async () => {
+    let page = { status: 0, batches: '' }
+    const look = async (out: string) => {
+      page = await lookAt(/^Watch it in your browser: (http:\S+)$/m.exec(out)![1]!)
+    }
+    const { code, out, err } = await runDemo(['--fast'], /phase pre-stage started/, look)
     assert.deepEqual([code, err], [1, ''])
+    assert.equal(page.status, 200)
+    assert.match(page.batches, /"runbookName":"full-migration".*"phaseName":"pre-stage"/)
+    assert.doesNotMatch(out, /Press Ctrl-C/, 'nothing stays without a terminal')
     assert.match(out, /\nStopped: 0 of 4 phases completed, [\d,]+ jobs? sent,\n/)
     assert.ok(out.endsWith('nothing is left behind.\n'), out)
   })
