@@ -8,6 +8,7 @@ import { recordWorker } from '../../src/db/workers.ts'
 import { previewSource } from '../../src/scheduler/preview.ts'
 import { tick } from '../../src/scheduler/tick.ts'
 import {
+  at,
   batchesOf,
   issuesOf,
   type Programme,
@@ -91,6 +92,13 @@ describe('the screens of operations', () => {
       'select subject, reason from audit where action = $1 order by id',
       [action],
     )
+  const startOf = async (batchId: number) => {
+    const [batch] = await world.db.query<{ at: Date }>(
+      'select batch_start_time as at from batches where id = $1',
+      [batchId],
+    )
+    return batch!.at.toISOString()
+  }
   const confirm = async (page: Page, verb: string, reason: string) => {
     const dialog = page.getByRole('alertdialog')
     await dialog.getByLabel('Reason').fill(reason)
@@ -345,5 +353,24 @@ describe('the screens of operations', () => {
       await page.emulateMedia({ colorScheme: 'light' })
       await page.setViewportSize(WIDE.viewport)
     }
+  })
+
+  it('ask how a wave with a new date moves before they show what follows', async () => {
+    await dashboard.call('POST', '/api/workers/w1/resume', { body: { reason: 'patched' } })
+    await world.tick(wave(64, ...range(6, 12)))
+    const { page, sent } = await look('/sources/reviews?kind=move')
+    const group = page.getByRole('region', { name: 'Moves: wave, batch 1' })
+    await group.getByRole('button', { name: 'Approve …' }).click()
+    const dialog = page.getByRole('alertdialog')
+    await dialog.getByLabel('Reason').fill('the site closes later')
+    assert.equal(await dialog.getByRole('button', { name: 'Approve' }).isDisabled(), true)
+    assert.deepEqual(sent, [])
+    await dialog.getByLabel('Reschedule the whole batch').check()
+    await dialog.getByText('7 people of batch 1').waitFor()
+    assert.equal(await startOf(1), at(CUT_OVER_HOUR))
+    await confirm(page, 'Approve', 'the site closes later')
+    await page.getByText('Nothing waits for a person').waitFor()
+    assert.equal(await startOf(1), at(64))
+    assert.deepEqual(sent, ['/api/reviews/approve dry', '/api/reviews/approve'])
   })
 })
