@@ -77,7 +77,7 @@ async function measurePage(say: (line: string) => void) {
     await page.goto(dashboardLink(api.url, api.token))
     await page.getByRole('heading', { name: 'Now' }).waitFor()
     const firstLoadKb = await scriptKb(page)
-    await page.goto(`${api.url}/batches/1`)
+    await page.goto(`${api.url}/batches/1?view=people`)
     const batch = await measureGrid(page)
     await page.goto(`${api.url}/runbooks/new`)
     await page.getByRole('textbox').first().waitFor()
