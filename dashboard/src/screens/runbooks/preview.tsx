@@ -41,7 +41,7 @@ export function PreviewOf({ name, yaml }: { readonly name: string; readonly yaml
 function Found({ preview }: { readonly preview: Preview }) {
   const { rowCount, groupCount, problemCount, durationMs, nextTick, columns, sample } = preview
   return (
-    <>
+    <div className="preview">
       <div className="figures">
         <Figure name="rows" value={rowCount} />
         <Figure name="batches" value={groupCount} />
@@ -95,7 +95,7 @@ function Found({ preview }: { readonly preview: Preview }) {
           cell: ({ row }: { row: (typeof sample)[number] }) => cellText(row[name]),
         }))}
       />
-    </>
+    </div>
   )
 }
 
