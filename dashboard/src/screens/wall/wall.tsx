@@ -104,7 +104,7 @@ const NoBatch = () => (
           people to it.
         </li>
         <li>
-          Start a worker for each tenant: <code>matoolkit serve worker</code>.
+          Start a worker for each tenant: <code>matoolkit serve --roles worker</code>.
         </li>
         <li>Come back: each batch appears here by itself, with its phases and its clock.</li>
       </ol>

@@ -9,7 +9,7 @@ export const Workers = ({ workers }: Pick<WallAnswer, 'workers'>) => (
   <Section title="Workers" actions={<Link href="/workers">See all</Link>}>
     {workers.length === 0 ? (
       <p className="quiet">
-        No worker has announced itself. Start one: <code>matoolkit serve worker</code>
+        No worker has announced itself. Start one: <code>matoolkit serve --roles worker</code>
       </p>
     ) : (
       <ul className="glance">
