@@ -11,9 +11,9 @@ interface Preview<E extends Change> {
 }
 
 /** `given` holds `dryRun: true`; null asks for nothing yet. */
-export function usePreview<E extends Change>(endpoint: E, given: Given<E> | null) {
+export function useTaggedPreview<E extends Change>(endpoint: E, given: Given<E> | null) {
   return useQuery<Preview<E>, ApiError>({
-    queryKey: ['preview', endpoint, given],
+    queryKey: ['tagged preview', endpoint, given],
     queryFn: async ({ signal }) => {
       const answer = await request(endpoint, given!, { signal })
       const etag = answer.headers.get('etag') ?? undefined

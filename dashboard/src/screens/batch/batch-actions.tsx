@@ -2,7 +2,7 @@
 // only a hold never waits for anything.
 import { type ReactNode, useState } from 'react'
 import { useChange, useReading } from '../../api/hooks.ts'
-import { usePreview } from '../../api/preview.ts'
+import { useTaggedPreview } from '../../api/preview.ts'
 import type { Answer, Change, Given } from '../../api/routes.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'
@@ -76,7 +76,7 @@ interface BatchDecisionProps<E extends BatchChange> {
 export function BatchDecision<E extends BatchChange>(props: BatchDecisionProps<E>) {
   const { endpoint, batchId, order, comparesState = true, isReady = () => true } = props
   const given = (body: object) => ({ params: { batchId }, body }) as unknown as Given<E>
-  const preview = usePreview(
+  const preview = useTaggedPreview(
     endpoint,
     order && given({ ...order, reason: 'preview', dryRun: true }),
   )

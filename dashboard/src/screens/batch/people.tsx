@@ -8,7 +8,7 @@ import { CsvButton } from '../../ui/csv-button.tsx'
 import { Empty } from '../../ui/feedback.tsx'
 import { ChoiceFilter, Filters, TextFilter, useFilter } from '../../ui/filters.tsx'
 import { countText, Section } from '../../ui/page.tsx'
-import { Sign } from '../../ui/sign.tsx'
+import { Sign, Sign } from '../../ui/sign.tsx'
 import type { Summary } from './batch.tsx'
 import { BulkActions } from './bulk-actions.tsx'
 import { CELLS } from './cells.ts'
@@ -160,7 +160,7 @@ function PatternFilter() {
       <span className="chip">
         {pattern}{' '}
         <button type="button" aria-label="Remove this filter" onClick={() => setPattern('')}>
-          ✕
+          <Sign sign="✕" />
         </button>
       </span>
     </p>

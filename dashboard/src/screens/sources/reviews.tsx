@@ -7,6 +7,7 @@ import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Empty, Loaded } from '../../ui/feedback.tsx'
 import { Figure, Page, Section } from '../../ui/page.tsx'
+import { Sign } from '../../ui/sign.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { Distance, Time } from '../../ui/time.tsx'
 import { ReviewDecision, type ReviewVerb } from './review-decision.tsx'
@@ -63,8 +64,16 @@ export default function Reviews() {
             ))}
           </select>
         </label>
-        {runbook && <Button onClick={() => choose('runbook', '')}>Runbook {runbook} ✕</Button>}
-        {batchId && <Button onClick={() => choose('batchId', '')}>Batch {batchId} ✕</Button>}
+        {runbook && (
+          <Button onClick={() => choose('runbook', '')}>
+            Runbook {runbook} <Sign sign="✕" />
+          </Button>
+        )}
+        {batchId && (
+          <Button onClick={() => choose('batchId', '')}>
+            Batch {batchId} <Sign sign="✕" />
+          </Button>
+        )}
       </div>
       <Loaded reading={reading} what="the reviews">
         {({ pages }) => (

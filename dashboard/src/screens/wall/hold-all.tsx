@@ -5,6 +5,7 @@ import { useChange } from '../../api/hooks.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Decision } from '../../ui/decision.tsx'
+import { Sign } from '../../ui/sign.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { Hold } from './use-wall.ts'
 
@@ -79,7 +80,9 @@ function Resume({ onClose }: AskProps) {
 
 export const HeldNote = ({ hold }: { readonly hold: Hold }) => (
   <p className="held-note" role="status">
-    <strong>⏸ Everything is held</strong> by {hold.heldBy} since <Time at={hold.heldAt} />:{' '}
-    {hold.reason}. No new job starts.
+    <strong>
+      <Sign sign="⏸" /> Everything is held
+    </strong>{' '}
+    by {hold.heldBy} since <Time at={hold.heldAt} />: {hold.reason}. No new job starts.
   </p>
 )

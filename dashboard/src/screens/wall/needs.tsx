@@ -1,16 +1,17 @@
 // What waits for a person: the sentence, where to handle it here, and the command that does it too.
 import { Link } from 'wouter'
 import { Section } from '../../ui/page.tsx'
+import { Sign } from '../../ui/sign.tsx'
 import { Sentence } from '../../ui/time.tsx'
 import type { WallAnswer } from './use-wall.ts'
 
 type Need = WallAnswer['needs'][number]
 
-const WORDS: Readonly<Record<Need['kind'], readonly [look: string, word: string]>> = {
-  decision: ['warn', '? Decide'],
-  failure: ['bad', '✕ Failed'],
-  stuck: ['bad', '! Stuck'],
-  hold: ['warn', '⏸ Held'],
+const WORDS: Readonly<Record<Need['kind'], readonly [look: string, sign: string, word: string]>> = {
+  decision: ['warn', '?', 'Decide'],
+  failure: ['bad', '✕', 'Failed'],
+  stuck: ['bad', '!', 'Stuck'],
+  hold: ['warn', '⏸', 'Held'],
 }
 
 export function Needs({ needs }: { readonly needs: readonly Need[] }) {
@@ -27,11 +28,13 @@ export function Needs({ needs }: { readonly needs: readonly Need[] }) {
 }
 
 function NeedLine({ need }: { readonly need: Need }) {
-  const [look, word] = WORDS[need.kind]
+  const [look, sign, word] = WORDS[need.kind]
   const place = placeOf(need)
   return (
     <li className="need" data-look={look}>
-      <span className="status">{word}</span>
+      <span className="status">
+        <Sign sign={sign} /> {word}
+      </span>
       <span className="need-text">
         <Sentence text={need.text} />.
       </span>
