@@ -23,11 +23,14 @@ interface Verdict {
   broken: { why: string; sealNumber: number } | null
 }
 
+/** As the API does outside of tests. */
+const EACH_MINUTE = { options: { maintenanceIntervalMs: 60_000 } }
+
 export function auditContract(): void {
   describe('the audit', () => {
     let api: ApiUnderTest
     before(async () => {
-      api = await openApiUnderTest({ options: { maintenanceIntervalMs: 60_000 } })
+      api = await openApiUnderTest(EACH_MINUTE)
       await api.world.publish(plain())
       const form = formOf(plainCsv('a@x.example'), { runbookName: 'plain', reason: 'a wave' })
       await api.call('POST', '/api/batches', { form })
@@ -118,7 +121,7 @@ export function auditContract(): void {
   })
 
   it('audit rows are kept as long as the setting says', async () => {
-    const api = await openApiUnderTest({ config: { auditKeptDays: 30 } })
+    const api = await openApiUnderTest({ config: { auditKeptDays: 30 }, ...EACH_MINUTE })
     try {
       const { db, clock } = api.world
       const write = (daysAgo: number) =>

@@ -46,7 +46,8 @@ export function rehearsalContract(): void {
     let api: ApiUnderTest
     const { runner, begun } = steeredRunner()
     before(async () => {
-      api = await openApiUnderTest({ options: { runRehearsal: runner } })
+      const options = { runRehearsal: runner, maintenanceIntervalMs: 60_000 }
+      api = await openApiUnderTest({ options })
     })
     after(() => api.close())
 
