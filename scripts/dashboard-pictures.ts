@@ -64,7 +64,10 @@ const SCREENS: readonly [name: string, view: string][] = [
   ['runbooks', '/runbooks'],
   ['runbook', '/runbooks/contoso-mailboxes'],
   ['editor', '/runbooks/contoso-mailboxes/edit'],
+  ['actions', '/actions'],
   ['rehearse', '/rehearse'],
+  ['holds', '/holds'],
+  ['wallboard', '/wallboard'],
   ['sources', '/sources'],
   ['workers', '/workers'],
   ['dead-letters', '/dead-letters'],
@@ -99,7 +102,7 @@ try {
       if (wanted.length > 0 && !wanted.includes(name)) continue
       const { page } = await dashboard.open(view, { viewport: SIZE, colorScheme: theme })
       await page.getByRole('heading', { level: 1 }).first().waitFor()
-      await page.waitForLoadState('networkidle', { timeout: 5_000 }).catch(() => {})
+      await page.waitForFunction('!document.querySelector(".loading")')
       await page.screenshot({ path: join(folder, `dashboard-${name}-${theme}.png`) })
       await page.context().close()
       console.log(`dashboard-${name}-${theme}.png`)
