@@ -107,7 +107,7 @@ export const isCode = (path: string): boolean => /\.(ts|tsx|mjs)$/.test(path)
 export const lineOf = (text: string, index: number): number =>
   text.slice(0, index).split('\n').length
 
-/** Everything that is ours and text. */
+/** Everything that is ours and text, and pictures by name. */
 export function projectFiles(root: string): SourceFile[] {
   const foreign = new Set(['node_modules', '.git', '.matoolkit', 'dist', 'coverage'])
   const found = globSync('{**/*,.*}', {
@@ -119,7 +119,7 @@ export function projectFiles(root: string): SourceFile[] {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) =>
-      /\.(ts|tsx|mjs|md|sql|json|ya?ml|csv|sh|svg|ps1|psm1|psd1)$|(^|\/)(\.env\.example|LICENSE|matoolkit)$/.test(
+      /\.(ts|tsx|mjs|md|sql|json|ya?ml|csv|sh|svg|png|ps1|psm1|psd1)$|(^|\/)(\.env\.example|LICENSE|matoolkit)$/.test(
         path,
       ),
     )
@@ -128,6 +128,7 @@ export function projectFiles(root: string): SourceFile[] {
         .slice(root.length + 1)
         .split(sep)
         .join('/'),
-      text: readFileSync(path, 'utf8'),
+      // Documents link to pictures; there is nothing to read in them.
+      text: path.endsWith('.png') ? '' : readFileSync(path, 'utf8'),
     }))
 }
