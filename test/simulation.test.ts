@@ -7,7 +7,7 @@ import { runSeed } from './simulation/run.ts'
 import { missing, report, sweep } from './simulation/sweep.ts'
 
 /** `npm test -- quick` sets fewer. */
-const SEEDS = Number(process.env.TEST_SEEDS ?? 25)
+const SEEDS = Number(process.env.TEST_SEEDS ?? 15)
 /** A smaller sweep need not see everything. */
 const SEEDS_THAT_SEE_ALL = 150
 const THREADS = 2

@@ -8,7 +8,7 @@ import { ask, fillWithBatches, randomRequests } from './random-requests.ts'
 import { type ApiUnderTest, openApiUnderTest, ROUTES } from './under-test.ts'
 
 const SEEDS = [1, 2, 3]
-const ROUNDS = 8
+const ROUNDS = 4
 
 describe('random requests', () => {
   let api: ApiUnderTest
