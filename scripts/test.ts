@@ -21,8 +21,8 @@ npm test -- --test-name-pattern=hold test/scenarios
 
 /** A sweep as small as this needs 10 s. */
 const QUICK_SEEDS = 15
-/** Two more than there are cores: tests of processes and pages wait for most of their time. */
-const PROCESSES = availableParallelism() + 2
+/** One more than there are cores: tests of processes wait for most of their time. Two more gained nothing. */
+const PROCESSES = availableParallelism() + 1
 
 const args = process.argv.slice(2)
 if (args.includes('--help')) {

@@ -1,4 +1,4 @@
-// Every mistake of the bug bank still has its one place in the program, and the simulation still finds a third of them. Each is tried with the
+// Every mistake of the bug bank still has its one place in the program, and the simulation still finds some of them. Each is tried with the
 // seed that found it last; if that one no longer does, with the seeds from 1 on.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -62,8 +62,8 @@ it('has the right types: a mistake that cannot run would be found by its crash',
   }
 })
 
-/** The suite hunts every third: a minute of processor time for all. `TEST_MUTANTS=all` hunts them all. */
-const HUNTED = MUTANTS.filter((_, index) => process.env.TEST_MUTANTS === 'all' || index % 3 === 0)
+/** The suite hunts every sixth: a minute of processor time for all. `TEST_MUTANTS=all` hunts them all. */
+const HUNTED = MUTANTS.filter((_, index) => process.env.TEST_MUTANTS === 'all' || index % 6 === 0)
 
 it('finds the hunted mistakes that have a known seed', async (test) => {
   const others = Array.from({ length: OTHER_SEEDS }, (_, index) => index + 1)
