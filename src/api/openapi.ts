@@ -146,6 +146,9 @@ function responsesOf(route: Route, components: Record<string, Json>): JsonObject
       content: {
         [type]: { schema: schemaOf(schema, 'output', components) },
         ...(status === '200' && csvListOf(route) && { 'text/csv': { schema: { type: 'string' } } }),
+        ...Object.fromEntries(
+          (route.alsoGives ?? []).map((other) => [other, { schema: { type: 'string' } }]),
+        ),
       },
     }
   }

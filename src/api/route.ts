@@ -77,6 +77,8 @@ export interface RouteRequest<P, Q, B> {
   readonly now: Date
   /** The ETag in `If-Match`: the state the caller saw. */
   readonly ifMatch: string | null
+  /** The header `Accept`; empty without one. */
+  readonly accept: string
   /** The id in `Last-Event-ID`: the listener's last event. */
   readonly lastEventId: number | null
   /** Aborts when the caller disconnects or the server stops. */
@@ -128,6 +130,8 @@ interface Described {
   readonly takes?: 'json' | 'upload'
   /** A content type other than JSON. */
   readonly gives?: string
+  /** Further ones, between which the caller chooses; an answer then names its own in its headers. */
+  readonly alsoGives?: readonly string[]
 }
 
 interface Schemas<P, Q, B, A> {

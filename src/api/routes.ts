@@ -23,6 +23,7 @@ import { NOTIFICATION_ROUTES } from './routes/notifications.ts'
 import { nowRoutes } from './routes/now.ts'
 import { PLAN_ROUTES } from './routes/plan.ts'
 import { REHEARSAL_ROUTES } from './routes/rehearsals.ts'
+import { REPORT_ROUTES } from './routes/reports.ts'
 import { RESTORE_ROUTES } from './routes/restores.ts'
 import { REVIEW_ROUTES } from './routes/reviews.ts'
 import { RUNBOOK_ROUTES } from './routes/runbooks.ts'
@@ -44,6 +45,7 @@ const ROUTES = [
   ...PLAN_ROUTES,
   ...REHEARSAL_ROUTES,
   ...BATCH_ROUTES,
+  ...REPORT_ROUTES,
   ...MEMBER_ROUTES,
   ...MEMBER_FIND_ROUTES,
   ...MEMBER_FILE_ROUTES,

@@ -51,6 +51,7 @@ const PAUSE_MAX_MS = 30_000
 const READ_TIMEOUT_MS = 60_000
 const CHANGE_TIMEOUT_MS = 15 * 60_000
 const QUIET_MS = 1_000
+const MB = 1_000_000
 
 interface Payload {
   readonly headers: Record<string, string>
@@ -92,15 +93,41 @@ export class AdminApiClient {
     if (token === null) await this.#refusal()
     const url = urlOf(this.apiUrl, path, query)
     this.#options.debug?.(`> GET ${url}, as a stream`)
-    const response = await fetch(url, {
-      headers: { ...(token !== null && { authorization: `Bearer ${token}` }) },
-      redirect: 'error',
-      signal,
-    })
+    const open = (bearer: string | null) =>
+      fetch(url, {
+        headers: { ...(bearer !== null && { authorization: `Bearer ${bearer}` }) },
+        redirect: 'error',
+        signal,
+      })
+    let response = await open(token)
+    if (response.status === 401) {
+      // The token may have expired on the way.
+      await response.body?.cancel()
+      response = await open(await this.#options.token(true))
+    }
     if (!response.ok || response.body === null) {
       this.#answerOf({ response, text: await response.text() }, {})
     }
     return response.body as ReadableStream<Uint8Array>
+  }
+
+  /** A file, read as it arrives. Throws API_UNREACHABLE when the connection breaks: nobody takes a part for the whole. */
+  async *download(path: string, query: Query): AsyncGenerator<Uint8Array> {
+    const { progress } = this.#options
+    let received = 0
+    try {
+      for await (const bytes of await this.stream(path, query, new AbortController().signal)) {
+        received += bytes.length
+        if (received > MB) progress?.(`Received ${Math.floor(received / MB)} MB …`)
+        yield bytes
+      }
+    } catch (error) {
+      if (error instanceof ApiRefusal || error instanceof MatoolkitError) throw error
+      const details = { url: this.apiUrl, reason: reasonOf(error) }
+      throw new MatoolkitError('API_UNREACHABLE', details, { cause: error })
+    } finally {
+      progress?.('')
+    }
   }
 
   async #request<Body>(

@@ -63,14 +63,14 @@ export function requireReplaceable(file: string, mayReplace: boolean): void {
  */
 export async function writeNewFile(
   file: string,
-  text: string | AsyncIterable<string>,
+  content: string | AsyncIterable<string | Uint8Array>,
   mayReplace: boolean,
 ): Promise<void> {
   requireReplaceable(file, mayReplace)
   const draft = draftOf(file)
   try {
     const target = createWriteStream(draft, { mode: OWNER_ONLY, flags: 'wx' })
-    await pipeline(typeof text === 'string' ? [text] : text, target)
+    await pipeline(typeof content === 'string' ? [content] : content, target)
     await rename(draft, file)
   } catch (error) {
     await rm(draft, { force: true })

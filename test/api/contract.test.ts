@@ -11,6 +11,7 @@ import { insightContract } from './contract/insight.ts'
 import { memberFileContract } from './contract/member-files.ts'
 import { notificationContract } from './contract/notifications.ts'
 import { rehearsalContract } from './contract/rehearsals.ts'
+import { reportContract } from './contract/reports.ts'
 import { restoreContract } from './contract/restores.ts'
 import { reviewContract } from './contract/reviews.ts'
 import { runbookContract } from './contract/runbooks.ts'
@@ -26,6 +27,7 @@ actionContract()
 holdContract()
 bulkActionContract()
 rehearsalContract()
+reportContract()
 restoreContract()
 insightContract()
 wallContract()

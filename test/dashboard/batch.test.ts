@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { openPage, type TestPage } from '../browser.ts'
+import { accessibilityProblems, openPage, type TestPage } from '../browser.ts'
 import { batchOf, runbook, step } from '../scenarios/looking.ts'
 import { assertSound, type DashboardUnderTest, openDashboard } from './under-test.ts'
 
@@ -70,6 +70,22 @@ describe('the screens of batches', () => {
     await section('Members').getByRole('link', { name: '10 Migrated' }).waitFor()
     await page.getByRole('gridcell', { name: 'switch succeeded' }).nth(9).waitFor()
     assert.equal(await page.evaluate('window.isSamePage'), true)
+  })
+
+  it('open the report, ready to print, under their own policy', async () => {
+    const context = page.context()
+    const [tab] = await Promise.all([
+      context.waitForEvent('page'),
+      section('Documents').getByRole('button', { name: 'Open report' }).click(),
+    ])
+    await tab.getByRole('heading', { name: 'Migrated (10)' }).waitFor()
+    const collapse = "getComputedStyle(document.querySelector('table')).borderCollapse"
+    assert.equal(await tab.evaluate(collapse), 'collapse', 'its style is allowed')
+    assert.deepEqual(await accessibilityProblems(tab), [])
+    await tab.close()
+    const saved = page.waitForEvent('download')
+    await section('Documents').getByRole('button', { name: 'Download report as CSV' }).click()
+    assert.equal((await saved).suggestedFilename(), 'batch-1-report.csv')
   })
 
   it('keep a filter in the address, so that a link or a reload shows the same', async () => {

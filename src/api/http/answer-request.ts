@@ -136,6 +136,7 @@ async function answerParsed(
     action: route.action,
     tokenEndsAt,
     now: caller.at,
+    accept: request.headers.accept ?? '',
     ifMatch: ifMatchOf(request),
     lastEventId: lastEventIdOf(request),
     signal: AbortSignal.any([disconnected.signal, context.stopping]),
@@ -144,7 +145,7 @@ async function answerParsed(
     const keyed = keyedCallOf(route, read, by, request)
     return send(route, await runChange(route, engine, routeRequest, caller, keyed), reply)
   }
-  const list = /\btext\/csv\b/i.test(request.headers.accept ?? '') ? csvListOf(route) : null
+  const list = /\btext\/csv\b/i.test(routeRequest.accept) ? csvListOf(route) : null
   const handled = { ...routeRequest, engine }
   const answered = await route.handle(list ? pageRequest(handled) : handled)
   // Committed before the answer leaves: data that was shown must be in the audit.
@@ -219,7 +220,7 @@ function sendStream(
 ): void {
   const stream = Readable.from(body)
   cut?.addEventListener('abort', () => stream.destroy())
-  reply.status(status).headers(headers).type(gives!).send(stream)
+  reply.status(status).type(gives!).headers(headers).send(stream)
 }
 
 function send({ gives }: Route, sent: SentAnswer, reply: FastifyReply): void {

@@ -6,6 +6,7 @@ import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { STYLE_SOURCE } from '../reports/page-style.ts'
 
 /** Seen from src/api/http in a clone and from lib/api/http in a package. */
 const FOLDER = fileURLToPath(new URL('../../../dashboard/dist', import.meta.url))
@@ -42,7 +43,8 @@ const policyOf = (issuer: string | null): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
-    "style-src 'self'",
+    // A report that the page opens from memory has the page's policy.
+    `style-src 'self' ${STYLE_SOURCE}`,
     "img-src 'self'",
     `connect-src 'self'${issuer === null ? '' : ` ${new URL(issuer).origin}`}`,
     "base-uri 'self'",

@@ -92,7 +92,7 @@ export const memberLine = z
   })
   .meta({ id: 'Member' })
 
-function shownMember(
+export function shownMember(
   line: MemberLine,
   { line: batch, phases }: BatchState,
   holds: HoldsOnBatch,

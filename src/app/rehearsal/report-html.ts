@@ -1,9 +1,10 @@
 // The report of a rehearsal as one HTML page: no scripts, no external resources, charts as inline SVG, all text escaped. A lead can mail
 // it. Accessible: captions and headings, every chart has its figures in a table, no meaning by colour alone.
-import { type Html, html, htmlText } from '../../cli/commands/batch/report-markup.ts'
+
 import { countText } from '../../domain/count-text.ts'
 import { durationText } from '../../domain/duration.ts'
 import { fullTimeText } from '../../domain/zoned-time.ts'
+import { type Html, html, htmlText } from '../../markup.ts'
 import { type RehearsalReport, resultText, type TimelinePhase, type Verdict } from './report.ts'
 
 const MOODS: Readonly<Record<Verdict, string>> = {

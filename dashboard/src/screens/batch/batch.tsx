@@ -8,6 +8,7 @@ import { Loaded } from '../../ui/feedback.tsx'
 import { Page, Section } from '../../ui/page.tsx'
 import { BatchActions } from './batch-actions.tsx'
 import { Counts } from './counts.tsx'
+import { Documents } from './documents.tsx'
 import { Events } from './events.tsx'
 import { FailureGroups } from './failure-groups.tsx'
 import { Headline } from './headline.tsx'
@@ -43,6 +44,7 @@ export default function BatchScreen() {
               Actions on people of this batch
             </Link>
           </p>
+          <Documents batchId={summary.batch.id} />
           <Events batchId={summary.batch.id} />
         </Page>
       )}

@@ -1,5 +1,5 @@
 // A template tag for HTML: every inserted value is escaped unless it is Html already, so that a name with a "<" is shown, not parsed.
-import { printable } from '../../../printable.ts'
+import { printable } from './printable.ts'
 
 export interface Html {
   readonly html: string

@@ -1,10 +1,12 @@
 // The report of a batch as one HTML page: no scripts, no external resources, all text escaped. Accessible: captions and headings for
 // screen readers, no meaning by colour alone, table headings repeated on every printed page.
 
-import { type Outcome, outcomeWord } from '../../../domain/outcome.ts'
-import { statusWord } from '../../../domain/words.ts'
-import { fullTimeText } from '../../../domain/zoned-time.ts'
-import { BATCH_ENDED } from './lists.ts'
+import { type Outcome, outcomeWord } from '../../domain/outcome.ts'
+import { isBatchEnded } from '../../domain/transitions.ts'
+import { statusWord } from '../../domain/words.ts'
+import { fullTimeText } from '../../domain/zoned-time.ts'
+import { type Html, html, htmlText } from '../../markup.ts'
+import { PAGE_STYLE, STYLE_SOURCE } from './page-style.ts'
 import type {
   CourseEvent,
   MemberPages,
@@ -15,7 +17,6 @@ import type {
   ReportPhase,
   ReportReader,
 } from './report-data.ts'
-import { type Html, html, htmlText } from './report-markup.ts'
 
 export async function* htmlReport(
   head: ReportHead,
@@ -43,9 +44,9 @@ async function* pageOf(
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ${STYLE_SOURCE}">
 <title>${title}</title>
-<style>${STYLE}</style>
+<style>${PAGE_STYLE}</style>
 </head>
 <body>
 <header>
@@ -53,7 +54,7 @@ async function* pageOf(
 <h1>${title}</h1>
 <p class="outcome ${moodOf(batch)}">${outcomeOf(batch)}</p>
 ${heldOf(batch, isInternal)}
-${BATCH_ENDED.includes(batch.status) ? null : html`<p>The batch was still running when this report was made; figures may differ slightly.</p>`}
+${isBatchEnded(batch.status) ? null : html`<p>The batch was still running when this report was made; figures may differ slightly.</p>`}
 </header>
 <main>
 `)
@@ -63,7 +64,7 @@ ${BATCH_ENDED.includes(batch.status) ? null : html`<p>The batch was still runnin
   yield* membersOf(batch, members, isInternal)
   yield htmlText(html`${isInternal ? courseOf(head) : null}
 </main>
-<footer><p>Created ${time(head.madeAt)} by ${head.madeBy}${isInternal ? ` from ${head.api}` : ''} with matoolkit. Times are in the zone ${zone}. This page names people: share it with care.</p></footer>
+<footer><p>Created ${time(head.madeAt)} by ${head.madeBy} with matoolkit. Times are in the zone ${zone}. This page names people: share it with care.</p></footer>
 </body>
 </html>
 `)
@@ -100,8 +101,8 @@ function moodOf({ status, members }: ReportBatch): string {
 
 const count = (number: number): string => number.toLocaleString('en')
 
-const time = (iso: string | null): Html | null =>
-  iso === null ? null : html`<time datetime="${iso}"></time>`
+const time = (at: Date | null): Html | null =>
+  at === null ? null : html`<time datetime="${at.toISOString()}"></time>`
 
 function factsOf({ batch }: ReportHead, isInternal: boolean): Html {
   const facts: readonly (readonly [string, Html | string | null])[] = [
@@ -166,7 +167,8 @@ const statusOf = ({ status, skippedBecause }: ReportPhase): string =>
 function bar({ passed, total }: ReportPhase['members']): Html | null {
   if (total === 0) return null
   const percent = Math.floor((passed / total) * 100)
-  return html`<span class="bar" aria-hidden="true"><span style="width:${percent}%"></span></span>`
+  // Attributes, no style: a dashboard that opens this page allows no style but the sheet below.
+  return html`<svg class="bar" aria-hidden="true" viewBox="0 0 100 4" preserveAspectRatio="none"><rect width="${percent}" height="4"></rect></svg>`
 }
 
 function failuresOf({ count: all, groupCount, groups }: ReportHead['failures']): Html {
@@ -274,43 +276,3 @@ function courseOf({ course, isCourseComplete }: ReportHead): Html {
   const heads = columns('When', 'What', 'Event', 'Who', 'Because')
   return section('course', 'History', table(caption, heads, course.map(row)))
 }
-
-const STYLE = html`
-:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d0d7de; --paper: #fff; --good: #116329; --bad: #a40e26; --wash: #f6f8fa }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9da7b3; --line: #3d444d; --paper: #0d1117; --good: #56d364; --bad: #ff7b72; --wash: #161b22 } }
-* { box-sizing: border-box }
-body { margin: 0 auto; max-width: 75rem; padding: 2rem 1.5rem; color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, sans-serif }
-h1 { margin: 0; font-size: 1.9rem; overflow-wrap: anywhere }
-h2 { margin: 2.5rem 0 .5rem; font-size: 1.25rem }
-.kicker { margin: 0; color: var(--soft) }
-.outcome { font-size: 1.2rem; font-weight: 600; border-left: .3rem solid var(--line); padding-left: .8rem }
-.outcome.good { border-color: var(--good) }
-.outcome.bad { border-color: var(--bad) }
-dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(14rem, 1fr)); gap: .8rem 1.5rem; margin: 0 }
-dt { color: var(--soft); font-size: .85rem }
-dd { margin: 0; overflow-wrap: anywhere }
-section { overflow-x: auto }
-section:focus-visible { outline: 2px solid var(--soft); outline-offset: .3rem }
-table { width: 100%; border-collapse: collapse; font-size: .9rem }
-caption { text-align: left; color: var(--soft); padding: .2rem 0 .5rem }
-th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid var(--line); overflow-wrap: break-word }
-thead th { background: var(--wash); white-space: nowrap }
-tbody th { font-weight: 500 }
-th.n, .n { text-align: right; font-variant-numeric: tabular-nums }
-time { white-space: nowrap; font-variant-numeric: tabular-nums }
-.key { overflow-wrap: anywhere; min-width: 12rem }
-.long { overflow-wrap: anywhere; min-width: 16rem }
-.bar { display: block; height: .3rem; margin-top: .2rem; min-width: 4rem; background: var(--line) }
-.bar span { display: block; height: 100%; background: var(--good) }
-footer { margin-top: 3rem; border-top: 1px solid var(--line); color: var(--soft); font-size: .85rem }
-@media print {
-  :root { color-scheme: light; --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --good: #116329; --bad: #a40e26; --wash: #eee }
-  @page { margin: 15mm }
-  body { max-width: none; padding: 0; font-size: 10pt }
-  section { overflow: visible }
-  thead { display: table-header-group }
-  tr { break-inside: avoid }
-  h2 { break-after: avoid }
-  .bar, thead th { print-color-adjust: exact; -webkit-print-color-adjust: exact }
-}
-`

@@ -1,0 +1,117 @@
+// The data of a batch report. Members are read page by page, so that 200,000 of them are never in memory at once. A running batch may
+// change while it is read; the report says so.
+import { z } from 'zod'
+import type { Queryable } from '../../db/db.ts'
+import { loadHolds } from '../../db/holds.ts'
+import { listEvents } from '../../db/views/events.ts'
+import { listMembers, type MemberAfter } from '../../db/views/members.ts'
+import { holdsOnBatch } from '../../domain/holds.ts'
+import { activeOutcome, type Outcome } from '../../domain/outcome.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { batch, phase, STEP_KINDS, shownBatch } from '../batch-shapes.ts'
+import { type BatchState, loadBatchState } from '../batch-state.ts'
+import { event } from '../events/event-shape.ts'
+import type { FailureCache } from '../failure-cache.ts'
+import { showPhases } from '../phase-waits.ts'
+import { memberLine, shownMember } from '../routes/members.ts'
+import { dateTime, nullableText, wholeCount } from '../shapes.ts'
+
+const failureGroup = z.object({
+  pattern: z.string(),
+  kind: z.enum(STEP_KINDS),
+  phaseName: nullableText,
+  stepName: z.string(),
+  count: wholeCount,
+  firstSeenAt: dateTime,
+  lastSeenAt: dateTime,
+})
+
+/** Everything but the members. */
+const reportHead = z.object({
+  madeAt: dateTime,
+  madeBy: z.string(),
+  batch,
+  phases: z.array(phase),
+  failures: z.object({ count: wholeCount, groupCount: wholeCount, groups: z.array(failureGroup) }),
+  /** Events of the batch and its phases. */
+  course: z.array(event),
+  isCourseComplete: z.boolean(),
+})
+
+export type ReportHead = z.output<typeof reportHead>
+export type ReportBatch = ReportHead['batch']
+export type ReportPhase = ReportHead['phases'][number]
+export type ReportFailureGroup = z.output<typeof failureGroup>
+export type CourseEvent = ReportHead['course'][number]
+export type ReportMember = z.output<typeof memberLine>
+
+/** The members page by page, optionally of one outcome. */
+export type MemberPages = (outcome?: Outcome) => AsyncIterable<readonly ReportMember[]>
+
+/** Who reads the report: the zone of its times, and whether it shows who did what inside. */
+export interface ReportReader {
+  readonly zone: string
+  readonly isInternal: boolean
+}
+
+export interface ReportOrder {
+  readonly batchId: number
+  readonly madeAt: Date
+  readonly madeBy: string
+}
+
+export interface LoadedReport {
+  readonly head: ReportHead
+  readonly members: MemberPages
+}
+
+const ROWS_PER_PAGE = 500
+const COURSE_MAX = 2_000
+
+/** Throws BATCH_NOT_FOUND. */
+export async function loadReport(
+  engine: Engine,
+  failureCache: FailureCache,
+  { batchId, madeAt, madeBy }: ReportOrder,
+): Promise<LoadedReport> {
+  const { db } = engine
+  const state = await loadBatchState(db, batchId)
+  const { isComplete: _, ...failures } = await failureCache.groups(db, state.line)
+  const course = await listEvents(
+    db,
+    { batchId, entities: ['batch', 'phase'] },
+    'oldest',
+    COURSE_MAX + 1,
+  )
+  const head = reportHead.parse({
+    madeAt,
+    madeBy,
+    batch: shownBatch(state.line),
+    phases: await showPhases(engine, state),
+    failures,
+    course: course.slice(0, COURSE_MAX),
+    isCourseComplete: course.length <= COURSE_MAX,
+  })
+  return { head, members: (outcome) => memberPages(db, state, outcome) }
+}
+
+/** Sorted by key. Failed and removed people are found by their status, along its index. */
+async function* memberPages(
+  db: Queryable,
+  state: BatchState,
+  outcome?: Outcome,
+): AsyncGenerator<readonly ReportMember[]> {
+  const { id } = state.line
+  const isStatus = outcome === 'failed' || outcome === 'removed'
+  const filter = outcome === undefined ? {} : { [isStatus ? 'status' : 'outcome']: [outcome] }
+  const holds = holdsOnBatch(await loadHolds(db, id))
+  const active = activeOutcome(state.line)
+  for (let after: MemberAfter | null = null; ; ) {
+    const page = { sort: 'key', after, limit: ROWS_PER_PAGE, active } as const
+    const rows = await listMembers(db, id, filter, page)
+    yield rows.map((row) => memberLine.parse(shownMember(row, state, holds)))
+    if (rows.length < ROWS_PER_PAGE) return
+    const last = rows.at(-1)!
+    after = { value: last.keyFolded, id: last.id }
+  }
+}

@@ -1,0 +1,59 @@
+// What people take away from a batch, over HTTP.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { people } from '../../scenarios/world.ts'
+import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
+import { plain } from './fixtures.ts'
+
+export function reportContract(): void {
+  describe('the report of a batch', () => {
+    let api: ApiUnderTest
+    before(async () => {
+      api = await openApiUnderTest()
+      await api.world.publish(plain())
+      const members = people(3).map(({ key }) => ({ key, data: { Upn: key } }))
+      await api.world.batch('plain', members, { startsInMin: 60 })
+    })
+    after(() => api.close())
+    const get = (query = '', accept = '*/*') =>
+      api.call('GET', `/api/batches/1/report${query}`, { headers: { accept } })
+
+    it('follows the format, or else what the caller accepts', async () => {
+      const types = async (...asked: Parameters<typeof get>) => {
+        const { headers } = await get(...asked)
+        return [headers.get('content-type'), headers.get('content-disposition')]
+      }
+      const json = 'application/json; charset=utf-8'
+      const [csv, html] = ['text/csv; charset=utf-8', 'text/html; charset=utf-8']
+      const named = (ending: string) => `attachment; filename="batch-1-report.${ending}"`
+      assert.deepEqual(await types(), [json, named('json')])
+      assert.deepEqual(await types('', 'text/csv'), [csv, named('csv')])
+      assert.deepEqual(await types('', 'text/html,application/json;q=0.9'), [html, named('html')])
+      assert.deepEqual(await types('?format=csv', 'text/html'), [csv, named('csv')])
+    })
+
+    it('has every member, times in the zone, and a policy of its own as a page', async () => {
+      const { text, headers } = await get('?format=html&zone=Europe/Berlin')
+      assert.equal(text.match(/<th scope="row" class="key">/g)?.length, 3)
+      assert.match(text, /Times are in the zone Europe\/Berlin\./)
+      const policy = headers.get('content-security-policy')!
+      assert.match(policy, /^default-src 'none'; style-src 'sha256-[^']+';/)
+      assert.doesNotMatch(text, /\sstyle="/)
+    })
+
+    it('is on record, a repeated read once', async () => {
+      const { body } = await api.call<{ entries: { action: string; subject: string }[] }>(
+        'GET',
+        '/api/audit?action=read%20getBatchReport',
+      )
+      assert.equal(body.entries.length, 3, 'five reads with three queries')
+      for (const { subject } of body.entries) assert.equal(subject, '/api/batches/1/report')
+    })
+
+    it('refuses what it does not know', async () => {
+      await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/9/report')
+      await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/batches/1/report?zone=Nowhere')
+      await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/batches/1/report?format=pdf')
+    })
+  })
+}
