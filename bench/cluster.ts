@@ -2,7 +2,7 @@
 // the SDK through the same broker; the time from a result to the next job at half load; small batches next to a giant. `soak` runs half load
 // for minutes and looks whether anything grows. `--members=n`, `--transport=name` and `--minutes=n` make a run smaller.
 import { realClock } from '../src/clock.ts'
-import { type Bench, perSec, round, timeMs } from './bench.ts'
+import { type Bench, given, perSec, round, timeMs } from './bench.ts'
 import {
   type Cluster,
   type ClusterCpuUs,
@@ -31,9 +31,6 @@ const P95 = 0.95
 const clock = realClock()
 
 type Say = (line: string) => void
-
-const given = (name: string): string | undefined =>
-  process.argv.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3)
 
 /** A smaller run is smaller in every part. */
 const scaled = (count: number): number =>

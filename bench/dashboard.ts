@@ -13,9 +13,10 @@ import { dashboardLink } from '../src/local-token.ts'
 import { openBrowser, openPage } from '../test/browser.ts'
 import { startPostgres } from '../test/postgres-server.ts'
 import { fillBatch } from './api.ts'
-import { type Bench, median, round } from './bench.ts'
+import { type Bench, given, median, round } from './bench.ts'
+import { canMeasureCpu, cpuOfProcessUs } from './cpu.ts'
 import { measureBatch } from './engine.ts'
-import { openProcesses } from './processes.ts'
+import { openProcesses, type Processes } from './processes.ts'
 
 const MEMBERS = 100_000
 const FIRST_LOAD_KB_MAX = 220
@@ -26,7 +27,7 @@ const WALL_SHARE_MAX = 0.05
 const SCROLLS = 60
 const SCROLL_PX = 4_000
 const FRAME_MS = 50
-const PAIRS = 3
+const PAIRS = 6
 const WALL_ASKS_EVERY_MS = 1_000
 const clock = realClock()
 
@@ -34,13 +35,14 @@ export const dashboardBench: Bench = {
   name: 'dashboard',
   about: `script sizes, a batch of ${MEMBERS} members in Chromium, what an open wall takes from the engine`,
   run: async (say) => {
-    const page = await measurePage(say)
-    const wall = await measureWall(say)
-    return { ...page, wall }
+    const isWallOnly = given('part') === 'wall'
+    const page = isWallOnly ? {} : await measurePage(say)
+    return { ...page, wall: await measureWall(say) }
   },
 }
 
 interface RunningApi {
+  readonly pid: number
   readonly url: string
   readonly token: string
   close(): Promise<void>
@@ -55,6 +57,7 @@ async function startApi(databaseUrl: string): Promise<RunningApi> {
   ])
   const [{ url }] = (await once(child, 'message')) as [{ url: string }]
   return {
+    pid: child.pid!,
     url,
     token: readFileSync(tokenFile, 'utf8'),
     close: async () => {
@@ -154,8 +157,8 @@ async function measureGrid(page: Page) {
  * Processes and API are warm: a wall is left open for hours.
  */
 async function measureWall(say: (line: string) => void) {
-  const without: number[] = []
-  const withWall: number[] = []
+  const without: Measured[] = []
+  const withWall: Measured[] = []
   const processes = await openProcesses()
   const api = await startApi(processes.url)
   try {
@@ -163,34 +166,60 @@ async function measureWall(say: (line: string) => void) {
     for (let pair = 1; pair <= PAIRS; pair += 1) {
       const isWallFirst = pair % 2 === 0
       if (isWallFirst) withWall.push(await measureWithWall(processes, api, `-with-${pair}`))
-      without.push((await measureBatch(processes, `-without-${pair}`)).rate)
+      without.push(await measureTimed(processes, api, `-without-${pair}`))
       if (!isWallFirst) withWall.push(await measureWithWall(processes, api, `-with-${pair}`))
-      say(`pair ${pair}: ${without.at(-1)} steps/s without a wall, ${withWall.at(-1)} with one`)
+      say(
+        `pair ${pair}: without a wall ${said(without.at(-1)!)}; with one ${said(withWall.at(-1)!)}`,
+      )
     }
   } finally {
     await api.close()
     await processes.close()
   }
-  const share = round(1 - median(withWall) / median(without))
-  return {
-    without: median(without),
-    withWall: median(withWall),
-    share,
-    isCheap: share <= WALL_SHARE_MAX,
-  }
+  const rates = { without: middleRate(without), withWall: middleRate(withWall) }
+  const share = round(1 - rates.withWall / rates.without)
+  return { ...rates, share, isCheap: share <= WALL_SHARE_MAX }
 }
 
+interface Measured {
+  readonly rate: number
+  /** Of all processes, per step; null where it cannot be read. */
+  readonly cpuUs: number | null
+  /** Of the API, per second. */
+  readonly apiMsPerSec: number | null
+}
+
+const middleRate = (runs: readonly Measured[]): number => median(runs.map(({ rate }) => rate))
+
+const said = ({ rate, cpuUs, apiMsPerSec }: Measured): string =>
+  `${rate} steps/s${cpuUs === null ? '' : ` (${cpuUs} µs a step; API ${apiMsPerSec} ms a second)`}`
+
+async function measureTimed(
+  processes: Processes,
+  { pid }: RunningApi,
+  suffix: string,
+): Promise<Measured> {
+  const [before, startedMs] = [cpuOfApi(pid), +clock.now()]
+  const { rate, cpu } = await measureBatch(processes, suffix)
+  const [after, endedMs] = [cpuOfApi(pid), +clock.now()]
+  if (!cpu || before === null || after === null) return { rate, cpuUs: null, apiMsPerSec: null }
+  const cpuUs = cpu.orchestrator + cpu.worker + cpu.postgres
+  return { rate, cpuUs, apiMsPerSec: Math.round((after - before) / (endedMs - startedMs)) }
+}
+
+const cpuOfApi = (pid: number): number | null => (canMeasureCpu() ? cpuOfProcessUs(pid) : null)
+
 async function measureWithWall(
-  processes: Awaited<ReturnType<typeof openProcesses>>,
+  processes: Processes,
   api: RunningApi,
   suffix: string,
-): Promise<number> {
+): Promise<Measured> {
   const left = new AbortController()
   const wall = keepWallOpen(api, left.signal)
-  const { rate } = await measureBatch(processes, suffix)
+  const measured = await measureTimed(processes, api, suffix)
   left.abort()
   await wall
-  return rate
+  return measured
 }
 
 /** Its stream, and its picture read again as often as a busy stream makes it. */
