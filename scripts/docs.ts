@@ -3,9 +3,8 @@
 // marker lines with hand-written text around it. To add one, add a row to GENERATED.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { createMeter } from '../src/api/metrics.ts'
 import { openApiDocument } from '../src/api/openapi.ts'
-import { allRoutes } from '../src/api/routes.ts'
+import { describedRoutes } from '../src/api/routes.ts'
 import { REHEARSAL_FAULTS } from '../src/app/rehearsal/faults.ts'
 import { SETTINGS } from '../src/config.ts'
 import { ERROR_TABLE } from '../src/domain/error-meanings/meaning-of.ts'
@@ -13,7 +12,6 @@ import { actorText, retryText } from '../src/domain/error-meanings/remedy.ts'
 import { CONDITION_KINDS, CONDITIONS } from '../src/domain/notifications/conditions.ts'
 import { type Entity, TRANSITIONS, type Transition } from '../src/domain/transitions.ts'
 import { ERRORS, EXIT } from '../src/errors.ts'
-import { Measures } from '../src/telemetry/measures.ts'
 import { CHAOS_MODES } from '../test/chaos/modes.ts'
 import { MUTANTS } from '../test/simulation/mutants.ts'
 import { renderPhaseOutcomes } from './docs-versions.ts'
@@ -153,15 +151,8 @@ function renderEnvExample(): string {
   return `# Every setting with its default; docs/configuration.md says more. Generated: npm run docs\n\n${settings.join('\n')}`
 }
 
-const routes = () =>
-  allRoutes({
-    meter: createMeter(new Measures()),
-    stopping: new AbortController().signal,
-    signIn: { mode: 'local', issuer: null, clientId: null, scope: null },
-    prove: async () => null,
-  })
-
-const renderOpenApi = (): string => `${JSON.stringify(openApiDocument(routes()), null, 2)}\n`
+const renderOpenApi = (): string =>
+  `${JSON.stringify(openApiDocument(describedRoutes()), null, 2)}\n`
 
 function renderEndpoints(): string {
   const who = {
@@ -171,7 +162,7 @@ function renderEndpoints(): string {
     admin: 'Admin',
     worker: 'worker',
   }
-  const rows = routes().map(({ method, path, rule, summary }) => [
+  const rows = describedRoutes().map(({ method, path, rule, summary }) => [
     method,
     `\`${path}\``,
     who[rule],

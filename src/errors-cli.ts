@@ -28,6 +28,18 @@ export const CLI_ERRORS = rows({
     sentence:
       'Nothing was changed, because it is not clear which matoolkit to change: {doubt}, or run the command in its folder.',
   },
+  MCP_PACKAGE_MISSING: {
+    http: 500,
+    exit: EXIT.failed,
+    sentence:
+      'The package @modelcontextprotocol/server cannot be loaded: {reason}. Run npm install without --omit=optional.',
+  },
+  MCP_TOKEN_TOO_STRONG: {
+    http: 403,
+    exit: EXIT.notAllowed,
+    sentence:
+      'The sign-in of {name} at {url} may change things (role {role}), and tools of an assistant only read. Sign in with the role Reader or HelpDesk, or add --allow-admin if the assistant may hold such a token.',
+  },
   INSTANCE_UNKNOWN: {
     http: 404,
     exit: EXIT.notFound,

@@ -103,7 +103,8 @@ const headerOf = (name: string, description: string): JsonObject => ({
   schema: { type: 'string' },
 })
 
-function parametersOf(
+/** Of a path or query, as they are declared to programs. */
+export function parametersOf(
   schema: z.ZodType,
   place: 'path' | 'query',
   components: Record<string, Json>,

@@ -1,4 +1,6 @@
 // All endpoints. To add one, write it with `read` or `change` in its noun's file under routes/ and list that file here.
+import { Measures } from '../telemetry/measures.ts'
+import { createMeter } from './metrics.ts'
 import type { Route } from './route.ts'
 import { ATTENTION_ROUTES } from './routes/attention.ts'
 import { AUDIT_ROUTES } from './routes/audit.ts'
@@ -85,3 +87,12 @@ export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Rou
   routes.push(...serviceRoutes({ ...context, routes: () => routes }))
   return routes
 }
+
+/** The same table without a server behind it: for documents, tools and tests, which read it and handle nothing. */
+export const describedRoutes = (): readonly Route[] =>
+  allRoutes({
+    meter: createMeter(new Measures()),
+    stopping: new AbortController().signal,
+    signIn: { mode: 'local', issuer: null, clientId: null, scope: null },
+    prove: async () => null,
+  })

@@ -35,6 +35,8 @@ export interface RequestBody {
   /** Statuses other than 2xx that are no refusals. */
   readonly accepts?: readonly number[]
   readonly signal?: AbortSignal
+  /** What asks on the caller's behalf, such as a tool of an assistant; the audit of a read names it. */
+  readonly via?: string
 }
 
 export interface ApiResponse<Body = Json> {
@@ -216,6 +218,7 @@ export class AdminApiClient {
           ...headers,
           ...(token !== null && { authorization: `Bearer ${token}` }),
           ...(send.ifMatch && { 'if-match': send.ifMatch }),
+          ...(send.via && { 'x-matoolkit-via': send.via }),
         },
         redirect: 'error',
         signal: send.signal ? AbortSignal.any([send.signal, timeout]) : timeout,

@@ -6,23 +6,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Api, type ApiConfig, type ApiOptions, openApi } from '../../src/api/api.ts'
 import type { HttpProblem } from '../../src/api/http/problem.ts'
-import { createMeter } from '../../src/api/metrics.ts'
 import { errorsOf } from '../../src/api/openapi.ts'
 import type { Route } from '../../src/api/route.ts'
-import { allRoutes } from '../../src/api/routes.ts'
+import { describedRoutes } from '../../src/api/routes.ts'
 import { createLog } from '../../src/log.ts'
-import { Measures } from '../../src/telemetry/measures.ts'
 import type { TestDatabase } from '../databases.ts'
 import { openWorld, type World } from '../scenarios/world.ts'
 
 const MAINTENANCE_INTERVAL_MS = 3_600_000
 
-export const ROUTES: readonly Route[] = allRoutes({
-  meter: createMeter(new Measures()),
-  stopping: new AbortController().signal,
-  signIn: { mode: 'local', issuer: null, clientId: null, scope: null },
-  prove: async () => null,
-})
+export const ROUTES: readonly Route[] = describedRoutes()
 
 export interface Answer<Body = Record<string, unknown>> {
   readonly status: number

@@ -150,9 +150,13 @@ async function answerParsed(
   const answered = await route.handle(list ? pageRequest(handled) : handled)
   // Committed before the answer leaves: data that was shown must be in the audit.
   if (route.isPersonal) {
-    const after = { query: read.query } as unknown as Json
+    const via = viaOf(request)
+    const after = { query: read.query, ...(via !== null && { via }) } as unknown as Json
     const entry = { ...caller, action: `read ${route.operation}`, subject: pathOf(request) }
-    await context.readAudit.record({ ...entry, reason: null, after }, whatIsRead(request, read))
+    await context.readAudit.record(
+      { ...entry, reason: null, after },
+      whatIsRead(request, read, via),
+    )
   }
   if (list) {
     const headers = { 'content-disposition': `attachment; filename="${list.rows}.csv"` }
@@ -166,9 +170,15 @@ async function answerParsed(
 /** Turning pages reads more of the same. */
 const PAGING = ['cursor', 'limit', 'from', 'ids', 'after']
 
-function whatIsRead(request: FastifyRequest, { query }: ParsedRequest): string {
+function whatIsRead(request: FastifyRequest, { query }: ParsedRequest, via: string | null): string {
   const selecting = Object.entries(query as object).filter(([name]) => !PAGING.includes(name))
-  return JSON.stringify([pathOf(request), selecting])
+  return JSON.stringify([pathOf(request), selecting, via])
+}
+
+/** What the caller says that it is: a tool of an assistant, for example. It grants nothing, and a text that is no such name is dropped. */
+function viaOf(request: FastifyRequest): string | null {
+  const header = request.headers['x-matoolkit-via']
+  return typeof header === 'string' && /^[\w./ -]{1,100}$/.test(header) ? header : null
 }
 
 /** One quoted ETag. A list or `*` does not say what the caller saw. */
