@@ -66,6 +66,11 @@ create table batches (
   held_at            timestamptz,
   held_by            text,
   held_reason        text,
+  window_closed_at   timestamptz,
+  window_opens_at    timestamptz,
+  window_override_until  timestamptz,
+  window_override_by     text,
+  window_override_reason text,
   outputs_json       jsonb not null default '{}',
   members_active     integer not null default 0 check (members_active >= 0),
   members_failed     integer not null default 0 check (members_failed >= 0),
@@ -84,7 +89,10 @@ create table batches (
   check (not failed_in_init or status = 'failed'),
   check (erased_at is null or ended_at is not null),
   check (purged_at is null or erased_at is not null),
-  check ((held_at is null) = (held_by is null) and (held_at is null) = (held_reason is null))
+  check ((held_at is null) = (held_by is null) and (held_at is null) = (held_reason is null)),
+  check (window_closed_at is not null or window_opens_at is null),
+  check ((window_override_until is null) = (window_override_by is null)
+     and (window_override_until is null) = (window_override_reason is null))
 );
 create unique index batches_by_source on batches (runbook_name, source_time) where source_time is not null;
 create index batches_unfinished on batches (runbook_name, id)
@@ -279,6 +287,7 @@ create table waits (
   since           timestamptz not null,
   wake_at         timestamptz,
   job_id          text,
+  changes_tenant  boolean not null default true,
   check ((kind = 'job') = (job_id is not null)),
   check (kind = 'slot' or wake_at is not null)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
@@ -290,6 +299,8 @@ create unique index waits_one_job_per_batch on waits (batch_id) where kind = 'jo
 -- Only slots are handed out in order. This index also lists the workers and batches that wait for slots; an index on worker_id
 -- alone made that read thousands of dead entries.
 create index waits_for_slots on waits (worker_id, batch_id, priority, since, step_id) where kind = 'slot';
+-- Outside a change window only these are sent: in a large batch they are found without a look at those that wait.
+create index waits_for_slots_reading on waits (worker_id, batch_id, priority, since, step_id) where kind = 'slot' and not changes_tenant;
 -- Counts jobs, retries and polls by worker and batch. Rows sent together are equal here and share an entry.
 create index waits_outstanding on waits (worker_id, kind, batch_id, since) where kind <> 'slot';
 create index waits_timers on waits (wake_at) where wake_at is not null;

@@ -292,6 +292,12 @@ export const SETTINGS = {
     description:
       'YAML file with the channels and rules of notifications, the same for every orchestrator and API. See docs/notifications.md.',
   }),
+  windowsFile: setting<string | null>('MATOOLKIT_WINDOWS_FILE', aPath, {
+    default: null,
+    defaultShown: 'none: only the windows of runbooks count',
+    description:
+      'YAML file with the change windows of the system, the same for every orchestrator and API. See docs/change-windows.md.',
+  }),
   ...TELEMETRY_SETTINGS,
   ...WORKER_SETTINGS,
   ...CLIENT_SETTINGS,

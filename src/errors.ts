@@ -74,6 +74,12 @@ export const ERRORS = table({
     sentence:
       'The file of notifications has problems. {problems} Correct them and start again; docs/notifications.md explains every key.',
   },
+  WINDOWS_FILE_INVALID: {
+    http: 500,
+    exit: EXIT.usage,
+    sentence:
+      'The file of change windows has problems. {problems} Correct them and start again; docs/change-windows.md explains every key.',
+  },
   CONFIG_INVALID: {
     http: 500,
     exit: EXIT.usage,

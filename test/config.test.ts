@@ -77,6 +77,7 @@ const DEFAULTS: Config = {
   batchesKeptDays: null,
   personsKeptDays: null,
   notificationsFile: null,
+  windowsFile: null,
   auditKeptDays: null,
   workerId: null,
   maxParallelism: 4,

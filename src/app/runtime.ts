@@ -21,6 +21,7 @@ import { readJobKeys } from '../job-keys.ts'
 import { databaseAccess } from './database-sign-in.ts'
 import { requireSchema } from './schema.ts'
 import { openTransport } from './transports.ts'
+import { readWindowsFile } from './windows-file.ts'
 
 export interface RuntimeOptions {
   readonly config: Config
@@ -50,6 +51,7 @@ export interface Runtime {
 
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { config, clock } = options
+  const windows = readWindowsFile(config.windowsFile)
   const db = await openDatabase(options)
   try {
     const clockReport = await followDatabaseTime(db, clock, config.maxClockSkewSec * 1_000)
@@ -67,6 +69,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       seen: { event: null },
       bus,
       jobKeys: readJobKeys(config),
+      windows,
     }
     const close = async () => {
       try {

@@ -2,6 +2,7 @@
 // update is guarded by the status loaded under the lock: a mismatch means that somebody wrote without the lock, and nothing at all is written.
 import type { AttemptRecord, Draft } from '../domain/decide/draft.ts'
 import { priorityOf } from '../domain/decide/send.ts'
+import { changesTenant } from '../domain/decide/tenant-effect.ts'
 import type { EventRecord } from '../domain/event-record.ts'
 import type { Member, Phase, Step } from '../domain/facts.ts'
 import {
@@ -86,9 +87,9 @@ function insertWaits(tx: Tx, waiting: readonly WaitingStep[], real: RealId): Pro
     kind: '$5::int[]',
   })
   return tx.query(
-    `insert into waits (step_id, batch_id, batch_member_id, worker_id, kind, priority, since, wake_at, job_id)
+    `insert into waits (step_id, batch_id, batch_member_id, worker_id, kind, priority, since, wake_at, changes_tenant, job_id)
      select id, batch, member, ($6::text[])[kind], ($7::text[])[kind], ($8::int[])[kind], ($9::timestamptz[])[kind],
-            ($10::timestamptz[])[kind], job_id
+            ($10::timestamptz[])[kind], ($11::bool[])[kind], job_id
        from ${rows} as w`,
     [
       ...arrayParams(
@@ -105,6 +106,7 @@ function insertWaits(tx: Tx, waiting: readonly WaitingStep[], real: RealId): Pro
         ({ step }) => priorityOf(step),
         ({ step }) => step.wait!.since,
         ({ step }) => step.wait!.wakeAt,
+        ({ draft, step }) => changesTenant(draft, step),
       ),
     ],
   )

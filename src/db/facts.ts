@@ -12,7 +12,8 @@ const BATCH = `
   runbook_version as "runbookVersion", ${epochUnless('$2', '$3')} as epoch, is_manual as "isManual",
   batch_start_time as "startTime", status, failed_in_init as "failedInInit", current_phase as "currentPhase",
   init_dispatched_at as "initDispatchedAt", activated_at as "activatedAt", ended_at as "endedAt", erased_at as "erasedAt",
-  held_at as "heldAt", held_by as "heldBy", held_reason as "heldReason", outputs_json as "outputs",
+  held_at as "heldAt", held_by as "heldBy", held_reason as "heldReason", window_closed_at as "windowClosedAt",
+  window_override_until as "windowOverrideUntil", outputs_json as "outputs",
   ${batchCounters.map(([property, column]) => `${column} as "${property}"`).join(', ')}`
 
 /** Without an epoch the database was restored, and nothing may be decided yet. */

@@ -65,13 +65,15 @@ export interface OutstandingJob extends DueWait {
 export interface JobFilter {
   readonly memberIds?: readonly number[]
   readonly workerId?: string
+  /** Only jobs that may change a tenant. */
+  readonly mayChange?: true
 }
 
 /** Unsettled jobs of the batch, or of some members, or for one worker. Each half uses one of the unique indexes on jobs. */
 export async function listOutstandingJobs(
   db: Queryable,
   batchId: number,
-  { memberIds, workerId }: JobFilter = {},
+  { memberIds, workerId, mayChange }: JobFilter = {},
 ): Promise<OutstandingJob[]> {
   const job =
     'step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId", job_id as "jobId", worker_id as "workerId"'
@@ -79,12 +81,13 @@ export async function listOutstandingJobs(
     `select ${job} from waits
       where batch_id = $1 and kind = 'job' and batch_member_id is not null
         and ($2::bigint[] is null or batch_member_id = any($2::bigint[])) and ($3::text is null or worker_id = $3)
+        and ($4::bool is null or changes_tenant)
      union all
      select ${job} from waits
       where batch_id = $1 and kind = 'job' and batch_member_id is null and $2::bigint[] is null
-        and ($3::text is null or worker_id = $3)
+        and ($3::text is null or worker_id = $3) and ($4::bool is null or changes_tenant)
      order by "stepId"`,
-    [batchId, memberIds ?? null, workerId ?? null],
+    [batchId, memberIds ?? null, workerId ?? null, mayChange ?? null],
   )
 }
 
@@ -116,7 +119,10 @@ export async function listWorkersWithQueue(db: Queryable): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
-/** Batches with steps that may be sent once the worker has a free slot. None for a held worker. */
+/**
+ * Batches with steps that may be sent once the worker has a free slot. None for a held worker; of a batch outside its change windows
+ * only if a step waits that changes nothing.
+ */
 export async function listBatchesWaiting(db: Queryable, workerId: string): Promise<number[]> {
   const rows = await db.query<{ id: number }>(
     `with recursive waiting (id) as (
@@ -130,6 +136,9 @@ export async function listBatchesWaiting(db: Queryable, workerId: string): Promi
         and (not exists (select from holds h where h.scope = 'member' and h.batch_id = b.id)
              or exists (select from waits w
                          where w.worker_id = $1 and w.kind = 'slot' and w.batch_id = b.id and ${MEMBER_IS_FREE}))
+        and (b.window_closed_at is null
+             or exists (select from waits w
+                         where w.worker_id = $1 and w.kind = 'slot' and w.batch_id = b.id and not w.changes_tenant))
       order by b.id`,
     [workerId],
   )
@@ -154,7 +163,7 @@ export async function listRivals(
      earlier (id) as (
        (${next('0')}) union all select (${next('earlier.id')}) from earlier where earlier.id < $2)
      select id from (select id from later union all select id from earlier where id <= $2) as rival
-      where exists (select from batches b where b.id = rival.id and ${BATCH_IS_FREE}) limit $3`,
+      where exists (select from batches b where b.id = rival.id and b.window_closed_at is null and ${BATCH_IS_FREE}) limit $3`,
     [workerId, batchId, most],
   )
   return rows.map(({ id }) => id)
@@ -177,6 +186,8 @@ export interface SlotsToFill {
   readonly workerId: string
   readonly batchId: number
   readonly slots: number
+  /** False outside the change windows: only steps that change no tenant. */
+  readonly mayChange: boolean
 }
 
 /**
@@ -189,12 +200,31 @@ export async function listQueued(
   lock: 'none' | 'take',
   heldMembers: Iterable<number>,
 ): Promise<DueWait[]> {
+  const [open, closed] = [true, false].map((mayChange) =>
+    wanted.filter((one) => one.mayChange === mayChange),
+  ) as [SlotsToFill[], SlotsToFill[]]
+  // Mostly all are open: a statement of its own for the others keeps the usual one as it was.
+  const found = await Promise.all([
+    open.length > 0 ? listNext(db, open, lock, heldMembers, 'all') : [],
+    closed.length > 0 ? listNext(db, closed, lock, heldMembers, 'reading') : [],
+  ])
+  return found.flat()
+}
+
+function listNext(
+  db: Queryable,
+  wanted: readonly SlotsToFill[],
+  lock: 'none' | 'take',
+  heldMembers: Iterable<number>,
+  which: 'all' | 'reading',
+): Promise<DueWait[]> {
   return db.query<DueWait>(
     `select q.step_id as "stepId", q.batch_id as "batchId", q.batch_member_id as "memberId"
        from unnest($1::text[], $2::bigint[], $3::int[]) as want (worker, batch, slots),
             lateral (select step_id, batch_id, batch_member_id from waits
                       where worker_id = want.worker and kind = 'slot' and batch_id = want.batch
                         and (batch_member_id is null or batch_member_id <> all($4::bigint[]))
+                        ${which === 'reading' ? 'and not changes_tenant' : ''}
                       order by priority, since, step_id limit want.slots
                       ${lock === 'take' ? 'for update skip locked' : ''}) as q`,
     [

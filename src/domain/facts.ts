@@ -36,6 +36,10 @@ export interface Batch {
   heldAt: Date | null
   heldBy: string | null
   heldReason: string | null
+  /** Since when steps wait for a change window, as far as people were told. */
+  windowClosedAt: Date | null
+  /** Until then steps are sent outside the change windows. */
+  windowOverrideUntil: Date | null
   /** Outputs of init steps: the batch's variables. */
   outputs: Variables
   membersActive: number

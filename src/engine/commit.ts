@@ -120,7 +120,7 @@ const jobMessages = (draft: Draft, { watch }: Engine): OutgoingMessage[] =>
 
 function jobMessage(
   batch: Batch,
-  { jobId, step, functionName, params, timeoutSec, notAfter }: JobRecord,
+  { jobId, step, functionName, params, timeoutSec, notAfter, expiresAt }: JobRecord,
   traceparent: string | null,
 ): OutgoingMessage {
   const owner = step.kind === 'init' ? { initExecutionId: step.id } : { stepExecutionId: step.id }
@@ -129,7 +129,7 @@ function jobMessage(
     messageId: jobId,
     type: 'worker-job',
     workerId: step.definition.workerId,
-    expiresAt: notAfter,
+    expiresAt,
     body: {
       ...(traceparent !== null && { traceparent }),
       jobId,

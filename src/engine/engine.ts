@@ -5,6 +5,7 @@ import type { PhaseCounters } from '../db/counters.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { LastSeen } from '../db/epochs.ts'
 import type { Draft } from '../domain/decide/draft.ts'
+import type { ChangeWindows } from '../domain/windows/change-windows.ts'
 import type { JobKeys } from '../job-keys.ts'
 import type { CommitWatch } from './commit-watch.ts'
 import type { RunbookCache } from './runbook-cache.ts'
@@ -36,6 +37,8 @@ export interface Engine {
   /** If it is gone from the database, an older copy took its place: nothing is decided until a new epoch begins. */
   readonly seen: LastSeen
   readonly bus: EngineBus
+  /** The change windows of the system, besides each runbook's; without them only the runbooks' count. */
+  readonly windows?: ChangeWindows | null
   /** Sign jobs; without them workers that have keys refuse every job. */
   readonly jobKeys?: JobKeys | null
   /** Learns what was committed; without it nothing is measured or traced. */

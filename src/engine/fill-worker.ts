@@ -104,7 +104,11 @@ async function fillFromBatches(
     )
     const lock = isExclusive ? 'none' : 'take'
     const held = begun.flatMap(({ draft }) => [...draft.holds.members.keys()])
-    const toFill = wanted.map((share) => ({ workerId, ...share }))
+    const open = new Set(begun.flatMap(({ draft }) => (draft.window.isOpen ? draft.batch.id : [])))
+    const toFill = wanted.map((share) => ({
+      ...{ workerId, ...share },
+      mayChange: open.has(share.batchId),
+    }))
     const queued = await listQueued(tx, toFill, lock, held)
     await loadQueued(workerId, begun, queued)
     const served = begun.findLast(({ freeSlots }) => freeSlots.get(workerId)! > 0)

@@ -28,6 +28,7 @@ import { holdsAmong } from '../domain/holds.ts'
 import type { Runbook } from '../domain/runbook/read.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
+import { windowStateOf } from './window-state.ts'
 
 /** The batches that `locking` is about to lock, their phases and their versions of the runbook, in the order of `batchIds`. */
 export async function loadBatches(
@@ -51,10 +52,17 @@ export async function loadBatches(
     if (!batch) throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
     const draft = await draftOf(engine, tx, batch, phases.get(batchId)!, actor, now)
     draft.holds = holdsAmong(holds, draft.batch)
+    setWindow(engine, draft)
     const countsLoaded = new Map(draft.phases.map((phase) => [phase.id, copyCounters(phase)]))
     batchTxs.push({ tx, draft, engine, freeSlots: new Map(), isExclusive, countsLoaded })
   }
   return batchTxs
+}
+
+/** By the batch's version: call it again after an upgrade. */
+export function setWindow(engine: Engine, draft: Draft): void {
+  const { batch, runbooks, now } = draft
+  draft.window = windowStateOf(engine, runbooks.get(batch.runbookVersion)!, batch, now)
 }
 
 async function draftOf(

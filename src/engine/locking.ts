@@ -14,7 +14,7 @@ import type { Batch } from '../domain/facts.ts'
 import { MatoolkitError } from '../errors.ts'
 import { commit, commitShared, commitTogether } from './commit.ts'
 import { type BatchTransaction, type Engine, NeedsExclusiveLock } from './engine.ts'
-import { loadBatches } from './loading.ts'
+import { loadBatches, setWindow } from './loading.ts'
 import { isOutdated, upgradeBatch } from './version-upgrade.ts'
 
 /** Runs one change of one batch under its exclusive lock. Returns the result of `work` once everything is committed. */
@@ -103,7 +103,11 @@ export async function beginTogether(
     loadBatches(engine, tx, lockAndRead(tx, batchIds, engine.seen), batchIds, actor, true),
   ])
   for (const { draft } of batchTxs) requireData(draft.batch)
-  for (const batchTx of batchTxs) if (isOutdated(batchTx.draft.batch)) await upgradeBatch(batchTx)
+  for (const batchTx of batchTxs) {
+    if (!isOutdated(batchTx.draft.batch)) continue
+    await upgradeBatch(batchTx)
+    setWindow(engine, batchTx.draft)
+  }
   return batchTxs
 }
 

@@ -138,9 +138,9 @@ async function useRemainingSlots(batchTxs: readonly BatchTransaction[]): Promise
 }
 
 function remainingSlots({ draft, freeSlots }: BatchTransaction): SlotsToFill[] {
-  const { batch, holds } = draft
+  const { batch, holds, window } = draft
   if (holdOnAll(batch, holds)) return []
   return [...freeSlots]
     .filter(([workerId, slots]) => slots > 0 && !holds.workers.has(workerId))
-    .map(([workerId, slots]) => ({ workerId, batchId: batch.id, slots }))
+    .map(([workerId, slots]) => ({ workerId, batchId: batch.id, slots, mayChange: window.isOpen }))
 }

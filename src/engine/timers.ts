@@ -20,6 +20,7 @@ import { onWake } from '../domain/decide/wake.ts'
 import type { Blocks } from '../domain/decide/window.ts'
 import { parseJobId } from '../domain/messages.ts'
 import { SIGNATURE_FAULTS } from '../job-keys.ts'
+import { reviewWindows } from './change-windows.ts'
 import { concurrently } from './concurrently.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
 import { EXPANDED_TOGETHER, expandLarge, expandSmall, isSmall } from './expand.ts'
@@ -53,7 +54,8 @@ export async function settleHolds(engine: Engine): Promise<number> {
   return (
     (await settleEarlierJobs(engine)) +
     (await finishHolds(engine)) +
-    (await upgradeVersions(engine))
+    (await upgradeVersions(engine)) +
+    (await reviewWindows(engine, ACTOR))
   )
 }
 

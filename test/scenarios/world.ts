@@ -13,6 +13,7 @@ import type { Db } from '../../src/db/db.ts'
 import { recordWorker } from '../../src/db/workers.ts'
 import type { Json } from '../../src/domain/json.ts'
 import { GIVEN_BACK, type Message, messageIdOf, readMessage } from '../../src/domain/messages.ts'
+import type { ChangeWindows } from '../../src/domain/windows/change-windows.ts'
 import { createBatch, type GivenMember } from '../../src/engine/create.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import {
@@ -86,6 +87,7 @@ export async function openWorld(
     random?: () => number
     jobKeys?: JobKeys
     wire?: OpenWire
+    windows?: ChangeWindows
   } = {},
 ): Promise<World> {
   const test = options.database ?? (await openTestPglite())
@@ -102,6 +104,7 @@ export async function openWorld(
     seen: { event: null },
     bus: wire.bus,
     jobKeys: options.jobKeys ?? null,
+    windows: options.windows ?? null,
   }
   const world = makeWorld(test, clock, wire, engine)
   // Most stories are not about slots: their worker has enough for everybody.

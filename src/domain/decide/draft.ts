@@ -18,6 +18,7 @@ import {
   type StepStatus,
   statusAfter,
 } from '../transitions.ts'
+import { ALWAYS_OPEN, type WindowState } from '../windows/change-windows.ts'
 
 export interface AttemptRecord {
   readonly stepId: number
@@ -55,6 +56,8 @@ export interface JobRecord {
   readonly timeoutSec: number
   /** No worker starts it later. */
   readonly notAfter: Date
+  /** The bus keeps it until then. */
+  readonly expiresAt: Date
 }
 
 export interface DraftFacts {
@@ -111,6 +114,8 @@ export class Draft {
   failureChanges = 0
   /** Holds besides the batch's own. Read again under their lock before anything is sent. */
   holds: HoldsOnBatch = NO_HOLDS
+  /** Of the change windows, at `now`. */
+  window: WindowState = ALWAYS_OPEN
   /** Set by a hold: this transaction withdraws the jobs that no worker has taken. */
   wantsWithdrawal = false
 

@@ -11,6 +11,7 @@ import { isStepHeld } from './held.ts'
 import { waitAfterSign } from './lost-job.ts'
 import { isRerun, queueNextAfter } from './next.ts'
 import { timeOut } from './settle.ts'
+import { changesTenant, isOutsideWindow } from './tenant-effect.ts'
 
 /** A message holds 256 KB on every transport, envelope and signature included. */
 const PARAMS_BYTES_MAX = 200_000
@@ -35,10 +36,10 @@ export function sendQueued(draft: Draft, freeSlots: Map<string, number>): void {
 /** Compensation before phase steps. */
 export const priorityOf = (step: Step): number => (step.kind === 'phase' ? 1 : 0)
 
-/** A hold stops everything it covers. Compensation that has begun runs to its end in every status of the batch. */
+/** A hold stops everything it covers, a closed change window everything that changes a tenant. Compensation that has begun runs to its end in every status of the batch. */
 function maySend(draft: Draft, step: Step): boolean {
   const { batch } = draft
-  if (isStepHeld(draft, step)) return false
+  if (isStepHeld(draft, step) || isOutsideWindow(draft, step)) return false
   if (step.kind === 'phase') return batch.status === 'active'
   if (step.kind === 'init') return batch.status === 'init_dispatched' || batch.status === 'active'
   return true
@@ -112,9 +113,12 @@ function repoll(draft: Draft, step: Step): boolean {
 const nameOf = ({ batch }: Draft, { kind, id: stepId, attempt }: Step) =>
   ({ kind, stepId, attempt, epoch: batch.epoch }) as const
 
-/** A worker starts the job by then or not at all. Its timeout counts from its start. */
-const latestStart = (draft: Draft, { definition }: Step): Date =>
-  draft.later(draft.queueLimitSec + definition.timeoutSec)
+/** A worker starts the job by then or not at all, and never after its change window has closed. Its timeout counts from its start. */
+function latestStart(draft: Draft, step: Step): Date {
+  const latest = draft.later(draft.queueLimitSec + step.definition.timeoutSec)
+  const { until } = draft.window
+  return until !== null && until < latest && changesTenant(draft, step) ? until : latest
+}
 
 function recordJob(draft: Draft, step: Step, jobId: string): void {
   const { timeoutSec } = step.definition
@@ -125,8 +129,14 @@ function recordJob(draft: Draft, step: Step, jobId: string): void {
     ...{ jobId, step, params, timeoutSec },
     functionName: functionName!,
     notAfter: deadlineAt!,
+    expiresAt: deadlineAt === draft.window.until ? afterGrace(deadlineAt!) : deadlineAt!,
   })
 }
+
+const EXPIRY_GRACE_MS = 60_000
+
+/** When a change window closes, timers take the job back. An expired one would be a dead letter, which waits for a person. */
+const afterGrace = (closesAt: Date): Date => new Date(+closesAt + EXPIRY_GRACE_MS)
 
 function resolve(
   draft: Draft,

@@ -1,6 +1,8 @@
 // Builds a Runbook from a document without errors. Trusts the checks before it: a missing value is a bug of ours and throws.
 import { parseDurationSec, parseOffsetMinutes } from '../duration.ts'
 import type { Json } from '../json.ts'
+import { WEEKDAYS } from '../notifications/quiet-hours.ts'
+import type { ChangeWindows } from '../windows/change-windows.ts'
 import type {
   DataSource,
   RetryPolicyDefinition,
@@ -18,6 +20,7 @@ import {
   MULTI_VALUED_FORMAT,
   REMOVALS,
   SOURCE_TYPE,
+  WEEKDAY,
 } from './shape.ts'
 import type { MapNode, Node } from './tree.ts'
 
@@ -37,6 +40,7 @@ export function buildRunbook(root: MapNode): Runbook {
       ),
       channels: listOf(at(rule, 'channels')).map(textValue),
     })),
+    windows: optionally(root, 'windows', (node) => windowsOf(mapOf(node))),
     init: stepsAt('init'),
     phases: itemsOf(at(root, 'phases')).map((node) => phaseOf(node, steps)),
     onMemberRemoved: stepsAt('on_member_removed'),
@@ -75,6 +79,24 @@ function safeguardsOf(root: MapNode): Safeguards {
     maxFailedPercent: value<number>('max_failed_percent', DEFAULTS.maxFailedPercent),
   }
 }
+
+export const windowsOf = (map: MapNode): ChangeWindows => ({
+  timeZone: text(map, 'time_zone'),
+  hours: (optionally(map, 'hours', itemsOf) ?? []).map((hours) => ({
+    days: optionally(hours, 'days', (days) =>
+      listOf(days).map((day) => chosen(WEEKDAY, textValue(day))!),
+    ) ?? [...WEEKDAYS],
+    fromMin: clockMinutes(text(hours, 'from')),
+    toMin: clockMinutes(text(hours, 'to')),
+  })),
+  freezes: (optionally(map, 'freezes', itemsOf) ?? []).map((freeze) => ({
+    from: text(freeze, 'from'),
+    to: text(freeze, 'to'),
+    reason: text(freeze, 'reason'),
+  })),
+})
+
+const clockMinutes = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
 
 const phaseOf = (map: MapNode, steps: (node: Node) => RunbookStep[]): RunbookPhase => ({
   name: text(map, 'name'),

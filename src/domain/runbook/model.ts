@@ -2,6 +2,7 @@
 // retry resolved. Only build.ts creates these, from documents without errors.
 import type { Json } from '../json.ts'
 import type { ConditionKind } from '../notifications/conditions.ts'
+import type { ChangeWindows } from '../windows/change-windows.ts'
 import type { BACKOFFS, MULTI_VALUED_FORMATS, REMOVALS_AFTER_START, SOURCE_TYPES } from './shape.ts'
 
 export interface RetryPolicyDefinition {
@@ -77,6 +78,8 @@ export interface Runbook {
   readonly retry: RetryPolicyDefinition | null
   readonly safeguards: Safeguards
   readonly notifications: readonly RunbookNotification[]
+  /** Null: at any time. */
+  readonly windows: ChangeWindows | null
   readonly init: readonly RunbookStep[]
   /** In file order. */
   readonly phases: readonly RunbookPhase[]

@@ -98,7 +98,17 @@ export const PROBLEMS = table({
   BAD_TIME_ZONE: error(
     '"{value}" is not an IANA time zone. Use a name such as Europe/Berlin or UTC.',
   ),
+  BAD_CLOCK_TIME: error(
+    '"{value}" is not a time of day. Write hours and minutes with two digits: "06:00", "22:30". {hint}',
+  ),
+  BAD_DATE: error('"{value}" is not a date. Write year, month and day: 2026-12-19.'),
   // Rules between values.
+  FREEZE_BACKWARDS: error(
+    'The freeze ends on {to}, before it begins on {from}. Correct one of the dates.',
+  ),
+  WINDOWS_EMPTY: error(
+    '"windows" has neither hours nor freezes, so nothing would wait. Add one of them, or remove the key.',
+  ),
   DUPLICATE_NAME: error(
     'The {kind} "{name}" already exists in line {first}; names ignore case. Rename one.',
   ),

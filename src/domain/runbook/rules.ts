@@ -30,6 +30,7 @@ export function checkRules(
   checkNames(outline, findings)
   checkRollbackUse(outline, findings)
   checkRetry(root, '', findings)
+  checkWindows(mapAt(root, 'windows'), 'windows', findings)
   for (const step of allSteps(outline)) {
     checkRetry(step.node, step.path, findings)
     checkPoll(step, findings)
@@ -209,4 +210,22 @@ function checkPoll({ node, path }: StepOutline, findings: Findings): void {
 function isShorter(a: string, b: string): boolean {
   const [secondsA, secondsB] = [parseDurationSec(a), parseDurationSec(b)]
   return secondsA !== null && secondsB !== null && secondsA < secondsB
+}
+
+// --- Change windows --------------------------------------------------------------------------------
+
+export function checkWindows(windows: MapNode | null, path: string, findings: Findings): void {
+  if (!windows) return
+  if (!windows.entries.has('hours') && !windows.entries.has('freezes'))
+    findings.add('WINDOWS_EMPTY', windows, path)
+  const under = path === '' ? 'freezes' : `${path}.freezes`
+  for (const freeze of mapsOf(nodeAt(windows, 'freezes'), under)) {
+    const [from, to] = [textAt(freeze.node, 'from'), textAt(freeze.node, 'to')]
+    // Dates in this form sort as texts.
+    if (from !== null && to !== null && to < from)
+      findings.add('FREEZE_BACKWARDS', scalarAt(freeze.node, 'to')!, `${freeze.path}.to`, {
+        from,
+        to,
+      })
+  }
 }

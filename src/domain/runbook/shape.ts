@@ -7,6 +7,7 @@ import {
   parseOffsetMinutes,
 } from '../duration.ts'
 import { CONDITION_KINDS } from '../notifications/conditions.ts'
+import { WEEKDAYS } from '../notifications/quiet-hours.ts'
 import { WORKER_ID_PATTERN } from '../worker-id.ts'
 import type { ProblemCode, ProblemDetails } from './problems.ts'
 
@@ -208,6 +209,30 @@ function isTimeZone(text: string): boolean {
   }
 }
 
+const CLOCK_PATTERN = '^([01]\\d|2[0-3]):[0-5]\\d$'
+const clockRegexp = new RegExp(CLOCK_PATTERN)
+const CLOCK_TIME: TextFormat = {
+  expected: 'a time of day such as 22:00',
+  pattern: CLOCK_PATTERN,
+  check: (text) =>
+    clockRegexp.test(text)
+      ? null
+      : { code: 'BAD_CLOCK_TIME', details: meant(`0${unspaced(text)}`, clockRegexp) },
+}
+
+const DATE_PATTERN = '^\\d{4}-\\d\\d-\\d\\d$'
+const DATE: TextFormat = {
+  expected: 'a date such as 2026-12-19',
+  pattern: DATE_PATTERN,
+  check: (text) => (isDate(text) ? null : { code: 'BAD_DATE' }),
+}
+
+/** Date.parse turns 30 February into 2 March. */
+function isDate(text: string): boolean {
+  const ms = new RegExp(DATE_PATTERN).test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
+}
+
 // --- The table -----------------------------------------------------------------------------------
 
 const text = (format: TextFormat): Shape => ({ is: 'text', format })
@@ -371,6 +396,37 @@ const NOTIFICATION_RULE = map('a notification rule', {
   ),
 })
 
+export const WEEKDAY = choice(WEEKDAYS)
+
+export const WINDOWS = map('windows', {
+  time_zone: required(text(TIME_ZONE), 'Time zone of hours and freezes, such as Europe/Berlin.'),
+  hours: optional(
+    list(
+      map('hours of a window', {
+        days: optional(list(WEEKDAY, 1), 'Days on which they begin. Default: all.'),
+        from: required(text(CLOCK_TIME), 'Time of day at which the window opens.'),
+        to: required(
+          text(CLOCK_TIME),
+          'Time of day at which it closes; the same or an earlier one is that of the next day.',
+        ),
+      }),
+      1,
+    ),
+    'Hours in which tenants may be changed. Default: always, apart from freezes.',
+  ),
+  freezes: optional(
+    list(
+      map('a freeze', {
+        from: required(text(DATE), 'First day without changes.'),
+        to: required(text(DATE), 'Last day without changes.'),
+        reason: required(text(FREE), 'Why; people who wait are told.'),
+      }),
+      1,
+    ),
+    'Days without changes.',
+  ),
+})
+
 export const RUNBOOK_SHAPE = map('a runbook', {
   name: required(text(NAME), 'Name of the runbook.'),
   description: optional(text(FREE), 'Purpose of the runbook.'),
@@ -381,6 +437,7 @@ export const RUNBOOK_SHAPE = map('a runbook', {
     list(NOTIFICATION_RULE),
     'Who is told when something is wrong or has ended, besides the rules of the settings.',
   ),
+  windows: optional(WINDOWS, 'When steps that change a tenant may be sent.'),
   init: optional(list(STEP), 'Steps that run once per batch, before its phases.'),
   phases: required(
     list(PHASE, 1),

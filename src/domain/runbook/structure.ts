@@ -18,8 +18,8 @@ interface Place {
   readonly keySpan: Span
 }
 
-export function checkStructure(root: Node, findings: Findings): void {
-  new StructureCheck(findings).check(root, RUNBOOK_SHAPE, { path: '', key: '', keySpan: root })
+export function checkStructure(root: Node, findings: Findings, shape = RUNBOOK_SHAPE): void {
+  new StructureCheck(findings).check(root, shape, { path: '', key: '', keySpan: root })
 }
 
 class StructureCheck {

@@ -131,6 +131,8 @@ function batchOf(given: BatchStatus | Partial<Batch>): Batch {
     heldAt: null,
     heldBy: null,
     heldReason: null,
+    windowClosedAt: null,
+    windowOverrideUntil: null,
     outputs: {},
     membersActive: 0,
     membersFailed: 0,

@@ -38,6 +38,8 @@ const END = 'params: {A: "{{Upn}}"}\n'
 const withStepKey = (key: string): [string, string] => [END, `${END}        ${key}\n`]
 const withRoot = (text: string): [string, string] => ['phases:\n', `${text}\nphases:\n`]
 
+const withWindows = (text: string): [string, string] => withRoot(`windows:\n  ${text}`)
+
 /** Announcements of workers. */
 const catalogues: readonly FunctionCatalogue[] = [
   {
@@ -247,7 +249,53 @@ export const CASES: readonly Case[] = [
     edit: ['  query: select\n', '  query: select\n  time_zone: «"+02:00"»\n'],
     says: /IANA/,
   },
+  {
+    code: 'BAD_TIME_ZONE',
+    edit: withWindows('time_zone: «Mars/Olympus»\n  hours: [{ from: "22:00", to: "06:00" }]'),
+    says: /IANA/,
+  },
+  {
+    code: 'BAD_CLOCK_TIME',
+    edit: withWindows('time_zone: UTC\n  hours: [{ from: «"9:30"», to: "12:00" }]'),
+    says: /Write 09:30/,
+  },
+  {
+    code: 'BAD_CLOCK_TIME',
+    edit: withWindows('time_zone: UTC\n  hours: [{ from: "22:00", to: «"24:00"» }]'),
+    says: /two digits/,
+  },
+  {
+    code: 'UNKNOWN_VALUE',
+    edit: withWindows(
+      'time_zone: UTC\n  hours: [{ days: [«saturday»], from: "22:00", to: "06:00" }]',
+    ),
+    says: /sat/,
+  },
+  {
+    code: 'BAD_DATE',
+    edit: withWindows(
+      'time_zone: UTC\n  freezes: [{ from: «2026-02-30», to: 2026-03-01, reason: x }]',
+    ),
+    says: /2026-12-19/,
+  },
+  {
+    code: 'MISSING_KEY',
+    edit: withWindows('time_zone: UTC\n  freezes: [«{ from: 2026-02-20, to: 2026-03-01 }»]'),
+    says: /reason/,
+  },
   // Rules between values.
+  {
+    code: 'FREEZE_BACKWARDS',
+    edit: withWindows(
+      'time_zone: UTC\n  freezes: [{ from: 2026-12-19, to: «2026-12-01», reason: x }]',
+    ),
+    says: /before it begins/,
+  },
+  {
+    code: 'WINDOWS_EMPTY',
+    edit: withWindows('«time_zone: UTC»'),
+    says: /neither hours nor freezes/,
+  },
   {
     code: 'DUPLICATE_NAME',
     edit: withStepKey(`\n  - name: «Cutover»\n    offset: T-0\n    steps: [${step('a')}]`),

@@ -17,6 +17,10 @@ data_source:
     - {name: Mails, format: comma_delimited}
 retry: {max_retries: 2, interval: 1m, backoff: exponential, max_interval: 1h}
 safeguards: {max_removal_percent: 0, removals_after_start: run, max_failed_percent: 100}
+windows:
+  time_zone: Europe/Berlin
+  hours: [{days: [Sat, sun], from: "22:00", to: "06:00"}]
+  freezes: [{from: 2026-12-19, to: 2027-01-06, reason: year end}]
 notifications: [{conditions: [failure_limit, Phase_Ended], channels: [night]}, {channels: [leads]}]
 init:
   - name: open
@@ -88,6 +92,11 @@ describe('a runbook', () => {
       },
       retry: GLOBAL_RETRY,
       safeguards: { maxRemovalPercent: 0, removalsAfterStart: 'run', maxFailedPercent: 100 },
+      windows: {
+        timeZone: 'Europe/Berlin',
+        hours: [{ days: ['sat', 'sun'], fromMin: 1_320, toMin: 360 }],
+        freezes: [{ from: '2026-12-19', to: '2027-01-06', reason: 'year end' }],
+      },
       notifications: [
         { conditions: ['failure_limit', 'phase_ended'], channels: ['night'] },
         { conditions: [], channels: ['leads'] },

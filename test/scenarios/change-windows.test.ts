@@ -1,0 +1,211 @@
+// Change windows: nothing that changes a tenant is sent outside them, reads are sent, and people hear once of each closing and opening.
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { ChangeWindows } from '../../src/domain/windows/change-windows.ts'
+import { overrideWindow } from '../../src/engine/change-windows.ts'
+import { removeMembers } from '../../src/engine/member-actions.ts'
+import { attemptsOf, batchOf, because, calls, memberId, runbook, step, waitsOf } from './looking.ts'
+import { beginWave, START, story, type World } from './world.ts'
+
+/** The story begins at 08:00 UTC on a Monday. Open from 10:00 to 12:00. */
+const MORNING = 'windows: { time_zone: UTC, hours: [{ from: "10:00", to: "12:00" }] }'
+const READ =
+  '{ name: look, worker_id: w1, function: Test-EntraLicense, params: { Upn: "{{UserPrincipalName}}" } }'
+const HOUR = 3_600
+
+const at = (world: World) => world.clock.now().toISOString().slice(11, 16)
+const override = (world: World, batchId: number, untilHour: number | null) =>
+  overrideWindow(world.engine, {
+    ...{ batchId, actor: 'operator', reason: 'the bank agreed' },
+    until: untilHour === null ? null : new Date(+START + untilHour * HOUR * 1_000),
+  })
+
+it('lets reads go, and sends changes when the window opens, with one event each', () =>
+  story({}, async (world) => {
+    const yaml = runbook('wave', { 'prepare T-1h': [READ, step('create')] }, MORNING)
+    const batchId = await beginWave(world, yaml, 3)
+    await world.settle()
+    assert.deepEqual(calls(world), [
+      'Test-EntraLicense user1',
+      'Test-EntraLicense user2',
+      'Test-EntraLicense user3',
+    ])
+    for (let minutes = 0; minutes < 119; minutes += 17) await world.pass(17 * 60)
+    assert.equal(at(world), '09:59')
+    assert.equal(world.jobs.length, 3)
+    assert.deepEqual(await because(world, 'window_closed'), [
+      '3 steps wait for the change window, which opens Mon 02 Mar 2026 10:00 UTC (UTC)',
+    ])
+    await world.pass(60)
+    assert.deepEqual(calls(world, 3), ['create user1', 'create user2', 'create user3'])
+    assert.equal((await because(world, 'window_opened')).length, 1)
+    assert.equal((await because(world, 'window_closed')).length, 1)
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
+  }))
+
+it('takes untaken jobs back when the window closes, without a retry, and lets no worker start one later', () =>
+  story({ slots: 2 }, async (world) => {
+    const closing = 'windows: { time_zone: UTC, hours: [{ from: "08:00", to: "08:30" }] }'
+    await beginWave(world, runbook('wave', { 'prepare T-1h': [step('create')] }, closing), 8)
+    world.answer = () => 'silent'
+    await world.work(1)
+    const [running] = world.jobs
+    // The bus would not hand it out after the window's end either.
+    assert.equal(running!.notAfter, '2026-03-02T08:30:00.000Z')
+    await world.pass(30 * 60)
+    assert.equal(world.jobs.length, 1)
+    const withdrawn = (await attemptsOf(world)).filter((line) => line.endsWith('withdrawn'))
+    assert.ok(withdrawn.length > 0)
+    const [told] = await because(world, 'window_closed')
+    assert.match(told!, /^7 steps wait for the change window.*; 1 job has begun and ends$/)
+    // What had begun ends, and its result counts.
+    world.answer = () => ({ ok: true })
+    await world.result(running!, { ok: true })
+    await world.pass(HOUR)
+    assert.equal(world.jobs.length, 1)
+    await world.pass(22.5 * HOUR)
+    assert.equal(world.jobs.length, 8)
+    assert.deepEqual(
+      await world.db.query(
+        'select max(retry_count) as used, bool_or(error_message is not null) as failed from step_executions',
+      ),
+      [{ used: 0, failed: false }],
+    )
+  }))
+
+it('keeps retries, rollbacks and cleanup waiting', () =>
+  story({}, async (world) => {
+    const steps = [step('create', 'on_failure: undo, retry: { max_retries: 1, interval: 30m }')]
+    const more = `${MORNING}\nrollbacks: { undo: [${step('uncreate')}] }\non_member_removed: [${step('clean')}]`
+    const batchId = await beginWave(world, runbook('wave', { 'prepare T-1h': steps }, more), 2)
+    world.answer = ({ functionName }) => (functionName === 'create' ? { fail: 'no' } : { ok: true })
+    await world.pass(2 * HOUR)
+    assert.deepEqual(calls(world), ['create user1', 'create user2'])
+    // The second attempts begin at 10:30 and answer after the window has closed.
+    world.answer = () => 'silent'
+    await world.pass(HOUR / 2)
+    assert.equal(world.jobs.length, 4)
+    await world.pass(1.6 * HOUR)
+    assert.equal(at(world), '12:06')
+    for (const job of world.jobs.slice(2)) await world.result(job, { fail: 'no' })
+    await removeMembers(world.engine, {
+      ...{ batchId, actor: 'operator', reason: 'left' },
+      memberIds: [await memberId(world, batchId, 2)],
+    })
+    await world.pass(4 * HOUR)
+    assert.equal(world.jobs.length, 4)
+    assert.deepEqual(await waitsOf(world), ['uncreate slot', 'uncreate slot'])
+    world.answer = () => ({ ok: true })
+    await world.pass(18 * HOUR)
+    assert.deepEqual(calls(world, 4).sort(), ['clean user2', 'uncreate user1', 'uncreate user2'])
+  }))
+
+it('does not time a poll out whose repetition waits for the window', () =>
+  story({}, async (world) => {
+    const opening = 'windows: { time_zone: UTC, hours: [{ from: "08:00", to: "09:00" }] }'
+    const polled = step('sync', 'poll: { interval: 40m, timeout: 2h }')
+    const batchId = await beginWave(
+      world,
+      runbook('wave', { 'prepare T-1h': [polled] }, opening),
+      1,
+    )
+    world.answer = () => ({ ok: { complete: false } })
+    await world.settle()
+    await world.pass(40 * 60)
+    // 08:00, 08:40; 09:20 waits until 08:00 of the next day.
+    for (let hours = 0; hours < 20; hours += 1) await world.pass(HOUR)
+    assert.equal(world.jobs.length, 2)
+    assert.equal((await batchOf(world, batchId)).failed, 0)
+    world.answer = () => ({ ok: { complete: true } })
+    await world.pass(HOUR * 3.5)
+    assert.equal(world.jobs.length, 3)
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
+    assert.deepEqual(await because(world, 'time_out'), [])
+  }))
+
+it('needs the window of the system and of the runbook', () => {
+  const windows: ChangeWindows = {
+    timeZone: 'UTC',
+    hours: [{ days: ['mon', 'tue', 'wed'], fromMin: 11 * 60, toMin: 13 * 60 }],
+    freezes: [{ from: '2026-03-03', to: '2026-03-03', reason: 'quarter end' }],
+  }
+  return story({ windows }, async (world) => {
+    const steps = [step('create'), step('tag')]
+    await beginWave(world, runbook('wave', { 'prepare T-1h': steps }, MORNING), 1)
+    await world.pass(3 * HOUR - 1)
+    assert.equal(world.jobs.length, 0)
+    world.answer = () => 'silent'
+    await world.pass(1)
+    assert.deepEqual(calls(world), ['create user1'])
+    await world.pass(HOUR)
+    world.answer = () => ({ ok: true })
+    await world.result(world.jobs[0]!, { ok: true })
+    await world.pass(23 * HOUR)
+    assert.equal(world.jobs.length, 1, 'Tuesday is frozen')
+    assert.match((await because(world, 'window_closed')).at(-1)!, /opens Wed 04 Mar 2026 11:00 UTC/)
+    await world.pass(24 * HOUR)
+    assert.deepEqual(calls(world, 1), ['tag user1'])
+  })
+})
+
+it('is overridden until an end, by one batch only, and closes again', () =>
+  story({ slots: 1 }, async (world) => {
+    const steps = [step('create'), step('tag')]
+    const batchId = await beginWave(world, runbook('wave', { 'prepare T-1h': steps }, MORNING), 1)
+    await world.publish(runbook('other', { 'prepare T-1h': [step('move')] }, MORNING))
+    await world.batch('other', 1, { startsInMin: 60 })
+    await world.settle()
+    assert.equal(world.jobs.length, 0)
+    await assert.rejects(override(world, batchId, 0), /has passed/)
+    await assert.rejects(override(world, batchId, null), /has no override/)
+    world.answer = () => 'silent'
+    await override(world, batchId, 1)
+    await world.settle()
+    assert.deepEqual(calls(world), ['create user1'])
+    assert.equal(world.jobs[0]!.notAfter, '2026-03-02T09:00:00.000Z')
+    await world.pass(HOUR)
+    world.answer = () => ({ ok: true })
+    await world.result(world.jobs[0]!, { ok: true })
+    await world.settle()
+    assert.equal(world.jobs.length, 1)
+    assert.deepEqual(await because(world, 'window_overridden'), [
+      'until 2026-03-02T09:00:00.000Z: the bank agreed',
+    ])
+    await override(world, batchId, 1.5)
+    await override(world, batchId, null)
+    await world.settle()
+    // A commit sends what the slots that it has freed allow, and an override frees none.
+    assert.deepEqual(calls(world), ['create user1'])
+    await override(world, batchId, 1.5)
+    await world.settle()
+    assert.deepEqual(calls(world), ['create user1', 'tag user1'])
+    assert.deepEqual(await because(world, 'window_override_ended'), ['the bank agreed'])
+  }))
+
+it('does not keep another batch from the worker', () =>
+  story({ slots: 2 }, async (world) => {
+    await beginWave(world, runbook('wave', { 'prepare T-1h': [step('create')] }, MORNING), 600)
+    await world.publish(runbook('other', { 'prepare T-1h': [step('move')] }))
+    await world.batch('other', 40, { startsInMin: 60 })
+    await world.settle()
+    assert.equal(world.jobs.length, 40)
+    assert.equal(
+      world.jobs.every(({ functionName }) => functionName === 'move'),
+      true,
+    )
+  }))
+
+it('follows a new version whose windows are open', () =>
+  story({}, async (world) => {
+    const batchId = await beginWave(
+      world,
+      runbook('wave', { 'prepare T-1h': [step('create')] }, MORNING),
+      2,
+    )
+    await world.settle()
+    assert.equal(world.jobs.length, 0)
+    await world.publish(runbook('wave', { 'prepare T-1h': [step('create')] }))
+    await world.settle()
+    assert.equal(world.jobs.length, 2)
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
+  }))
