@@ -31,7 +31,8 @@ function outcomeOf(
   overdueBehavior: 'ignore' | 'rerun',
 ): string {
   const dueAt = new Date(+PUBLISHED_AT + (isPast ? -HOUR_MS : HOUR_MS))
-  const row = { name: 'prepare', index: 0, offsetMinutes: 0, runbookVersion: 1, dueAt }
+  const guards = { gate: null, rampPercents: null, dispatchedAt: null }
+  const row = { name: 'prepare', index: 0, offsetMinutes: 0, runbookVersion: 1, dueAt, ...guards }
   const batch = { status: 'active', isManual: false, startTime: dueAt } as const
   const { phases } = planUpgrade(
     batch,

@@ -41,6 +41,7 @@ export const TRANSITION_REASONS: {
     create_overdue: 'a version was published after its time, with `ignore`',
     empty: 'there is no active member',
     reopen: 'a member joined late, or was retried',
+    await: 'it has a gate or a ramp, was empty at its time, and has members again',
     supersede: 'a newer version replaced it before it started',
     cancel: '`batch cancel`, or init failed',
     restart: '`batch restart`',

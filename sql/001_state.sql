@@ -148,6 +148,9 @@ create table member_addresses (
 
 -- due_at is null for manual batches. offset_minutes is positive before the start (T-5d = 7200) and negative after it.
 -- expanded_at means that every member's steps are written; members_* count the members who have steps here.
+-- gate_approvals and gate_ready_percent are what must be true before it starts; gate_look_at is set while it is due and that is not true.
+-- ramp_percents are the shares of its members that start one after the other. ramp_share counts from 0; steps are written for members up
+-- to ramp_through, in the last share for all (null). soak_ends_at is set between the end of a share and the start of the next.
 create table phase_executions (
   id                 bigint generated always as identity primary key,
   batch_id           bigint not null references batches,
@@ -173,6 +176,14 @@ create table phase_executions (
   steps_cancelled    integer not null default 0 check (steps_cancelled >= 0),
   steps_skipped      integer not null default 0 check (steps_skipped >= 0),
   fuse_acknowledged  integer not null default 0 check (fuse_acknowledged >= 0),
+  gate_approvals     integer check (gate_approvals >= 0),
+  gate_ready_percent integer check (gate_ready_percent between 1 and 100),
+  gate_passed_at     timestamptz,
+  gate_look_at       timestamptz,
+  ramp_percents      integer[],
+  ramp_share         integer check (ramp_share >= 0),
+  ramp_through       bigint,
+  soak_ends_at       timestamptz,
   members_total      integer not null default 0 check (members_total >= 0),
   members_passed     integer not null default 0 check (members_passed >= 0),
   members_failed     integer not null default 0 check (members_failed >= 0),
@@ -183,12 +194,48 @@ create table phase_executions (
   check (status not in ('dispatched', 'completed', 'failed') or dispatched_at is not null),
   check (status not in ('completed', 'failed') or expanded_at is not null),
   check (expanded_at is null or dispatched_at is not null),
-  check (members_passed + members_failed + members_stopped + members_removed <= members_total)
+  check (members_passed + members_failed + members_stopped + members_removed <= members_total),
+  -- Nothing of a gated phase is sent before its gate has passed.
+  check (gate_approvals is null or gate_passed_at is not null or status not in ('dispatched', 'completed', 'failed')),
+  check (gate_approvals is not null or (gate_ready_percent is null and gate_passed_at is null and gate_look_at is null)),
+  check (ramp_percents is null or ramp_share is not null or status not in ('dispatched', 'completed', 'failed')),
+  check (ramp_percents is not null or ramp_share is null),
+  check (ramp_through is null or (ramp_share is not null and expanded_at is null)),
+  check (soak_ends_at is null or ramp_through is not null)
 ) with (fillfactor = 50);
 create unique index phase_executions_one_per_version on phase_executions (batch_id, lower(phase_name), runbook_version);
 create index phase_executions_due on phase_executions (due_at) where status = 'pending';
+create index phase_executions_soaking on phase_executions (soak_ends_at) where soak_ends_at is not null;
 create index phase_executions_unexpanded on phase_executions (id)
   where status = 'dispatched' and expanded_at is null;
+
+-- What people decided about the gate of a phase: an approval of its start, or a waiver of its readiness until ends_at. It was made about
+-- this version, these members (a hash of their ids) and this time; when one of them changes, it is void. members_present and
+-- members_removed let a timer notice most changes without reading the members.
+create table gate_decisions (
+  id              bigint generated always as identity primary key,
+  batch_id        bigint not null references batches,
+  phase_name      text not null check (phase_name = lower(phase_name)),
+  kind            text not null check (kind in ('approval', 'waiver')),
+  decided_by      text not null,
+  decided_at      timestamptz not null,
+  reason          text not null,
+  ends_at         timestamptz,
+  runbook_version integer not null,
+  members_hash    text not null,
+  members_present integer not null,
+  members_removed integer not null,
+  due_at          timestamptz,
+  ended_at        timestamptz,
+  ended_because   text,
+  check ((kind = 'waiver') = (ends_at is not null)),
+  check ((ended_at is null) = (ended_because is null))
+);
+create index gate_decisions_of_batch on gate_decisions (batch_id, id);
+-- A person approves once, and one waiver is in force.
+create unique index gate_decisions_approval on gate_decisions (batch_id, phase_name, decided_by)
+  where kind = 'approval' and ended_at is null;
+create unique index gate_decisions_waiver on gate_decisions (batch_id, phase_name) where kind = 'waiver' and ended_at is null;
 
 -- attempt numbers every job of this step and never resets (it is part of the job id); retry_count resets when an operator
 -- retries. job_id is the last job sent; a row in waits tells whether it is still unsettled.

@@ -196,6 +196,12 @@ export const ERRORS = table({
     sentence:
       'Runbook "{name}" already has a batch that starts at {time}. Add members to that batch, or create a manual one.',
   },
+  GATE_NOT_FOUND: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence:
+      'Batch {batchId} has no phase "{phaseName}" with a gate. List its gates with "matoolkit batch gates {batchId}".',
+  },
   MEMBER_NOT_FOUND: {
     http: 404,
     exit: EXIT.notFound,

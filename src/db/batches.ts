@@ -250,23 +250,30 @@ export async function copyMemberData(
   await addAddresses(tx, copied.map(textsOf))
 }
 
-/** Active members after a mark of each batch, up to `limit` each, in the order of their ids. */
+/** Active members after a mark of each batch and up to another, at most `limit` each, in the order of their ids. */
 export async function listActiveAfter(
   db: Queryable,
-  marks: readonly { readonly batchId: number; readonly after: number }[],
+  marks: readonly {
+    readonly batchId: number
+    readonly after: number
+    /** Null: to the end. */
+    readonly through: number | null
+  }[],
   limit: number,
 ): Promise<ReadonlyMap<number, number[]>> {
   const rows = await db.query<{ batchId: number; id: number }>(
     `select mark.batch as "batchId", m.id
-       from unnest($1::bigint[], $2::bigint[]) as mark (batch, after),
+       from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as mark (batch, after, through),
             lateral (select id from batch_members
-                      where batch_id = mark.batch and status = 'active' and id > mark.after order by id limit $3) as m
+                      where batch_id = mark.batch and status = 'active' and id > mark.after
+                        and (mark.through is null or id <= mark.through) order by id limit $4) as m
       order by m.id`,
     [
       ...arrayParams(
         marks,
         ({ batchId }) => batchId,
         ({ after }) => after,
+        ({ through }) => through,
       ),
       limit,
     ],
@@ -283,13 +290,20 @@ export async function findPhaseBatch(db: Queryable, phaseIds: readonly number[])
   )
 }
 
-/** Due phases of active batches that no hold stops, oldest first. */
+/**
+ * Due phases of active batches that no hold stops, oldest first: those to start, and those whose share of a ramp has soaked. One that
+ * waits at its gate comes when that is looked at again.
+ */
 export async function listDuePhases(db: Queryable, now: Date, limit: number) {
   return db.query<{ id: number; batchId: number }>(
     `select p.id, p.batch_id as "batchId"
-       from phase_executions p join batches b on b.id = p.batch_id
-      where p.status = 'pending' and p.due_at <= $1 and b.status = 'active' and ${BATCH_IS_FREE}
-      order by p.due_at, p.id limit $2`,
+       from (select id, batch_id, due_at as at from phase_executions
+              where status = 'pending' and due_at <= $1 and (gate_look_at is null or gate_look_at <= $1)
+             union all
+             select id, batch_id, soak_ends_at from phase_executions where status = 'dispatched' and soak_ends_at <= $1) as p
+       join batches b on b.id = p.batch_id
+      where b.status = 'active' and ${BATCH_IS_FREE}
+      order by p.at, p.id limit $2`,
     [now, limit],
   )
 }
@@ -310,6 +324,7 @@ export async function listUnexpandedPhases(db: Queryable, limit: number) {
     `select p.id, p.batch_id as "batchId", b.members_active as "membersActive"
        from phase_executions p join batches b on b.id = p.batch_id
       where p.status = 'dispatched' and p.expanded_at is null and ${BATCH_IS_FREE}
+        and (p.ramp_through is null or p.expanded_through < p.ramp_through)
       order by p.id limit $1`,
     [limit],
   )

@@ -237,11 +237,14 @@ const UPDATE_PHASES = `
   update phase_executions p
      set status = c.status, skipped_because = c.skipped_because, due_at = c.due_at, dispatched_at = c.dispatched_at,
          expanded_through = c.expanded_through, expanded_at = c.expanded_at, completed_at = c.completed_at,
-         fuse_acknowledged = c.fuse, ${PHASE_COUNTERS.map((name, i) => `${name} = c.n${i}`).join(', ')}
+         fuse_acknowledged = c.fuse, gate_passed_at = c.gate_passed_at, gate_look_at = c.gate_look_at, ramp_share = c.share,
+         ramp_through = c.ramp_through, soak_ends_at = c.soak_ends_at,
+         ${PHASE_COUNTERS.map((name, i) => `${name} = c.n${i}`).join(', ')}
     from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::bigint[],
-                $8::timestamptz[], $9::timestamptz[], $10::int[], ${PHASE_COUNTERS.map((_, i) => `$${i + 11}::int[]`).join(', ')})
+                $8::timestamptz[], $9::timestamptz[], $10::int[], $11::timestamptz[], $12::timestamptz[], $13::int[], $14::bigint[],
+                $15::timestamptz[], ${PHASE_COUNTERS.map((_, i) => `$${i + 16}::int[]`).join(', ')})
          as c (id, from_status, status, skipped_because, due_at, dispatched_at, expanded_through, expanded_at, completed_at,
-               fuse, ${PHASE_COUNTERS.map((_, i) => `n${i}`).join(', ')})
+               fuse, gate_passed_at, gate_look_at, share, ramp_through, soak_ends_at, ${PHASE_COUNTERS.map((_, i) => `n${i}`).join(', ')})
    where p.id = c.id and p.status = c.from_status`
 
 async function updatePhases(tx: Tx, drafts: Drafts): Promise<void> {
@@ -269,6 +272,11 @@ async function updatePhases(tx: Tx, drafts: Drafts): Promise<void> {
       (p) => timeParam(p.expandedAt),
       (p) => timeParam(p.completedAt),
       (p) => p.fuseAcknowledged,
+      (p) => timeParam(p.gatePassedAt),
+      (p) => timeParam(p.gateLookAt),
+      (p) => p.rampShare,
+      (p) => p.rampThrough,
+      (p) => timeParam(p.soakEndsAt),
       ...PHASE_COUNTERS.map((_, i) => (p: Phase) => counters.get(p)![i]!),
     ),
   ])

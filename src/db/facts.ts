@@ -79,7 +79,11 @@ export async function lockBatches(tx: Tx, batchIds: readonly number[]): Promise<
 /** Batches have small negative keys. Other locks have positive keys (migrate.ts) or 64-bit hashes, which do not come near. */
 const IN_ORDER = '(select id from unnest($1::bigint[]) as b (id) order by id) as b'
 
-type PhaseRow = Omit<Phase, 'steps' | 'members'> & CounterRow & { readonly batchId: number }
+interface PhaseRow extends Omit<Phase, 'steps' | 'members' | 'gate'>, CounterRow {
+  readonly batchId: number
+  readonly gateApprovals: number | null
+  readonly gateReadyPercent: number | null
+}
 
 export async function loadPhases(db: Queryable, batchId: number): Promise<Phase[]> {
   return (await loadPhasesOf(db, [batchId])).get(batchId) ?? []
@@ -95,6 +99,9 @@ export async function loadPhasesOf(
             runbook_version as "runbookVersion", due_at as "dueAt", status, skipped_because as "skippedBecause",
             dispatched_at as "dispatchedAt", expanded_through as "expandedThrough", expanded_at as "expandedAt",
             completed_at as "completedAt", fuse_acknowledged as "fuseAcknowledged",
+            gate_approvals as "gateApprovals", gate_ready_percent as "gateReadyPercent", gate_passed_at as "gatePassedAt",
+            gate_look_at as "gateLookAt", to_json(ramp_percents) as "rampPercents", ramp_share as "rampShare",
+            ramp_through as "rampThrough", soak_ends_at as "soakEndsAt",
             ${PHASE_COUNTERS.join(', ')}
        from phase_executions where batch_id = any($1::bigint[])`,
     [idsParam(batchIds)],
@@ -121,6 +128,16 @@ function phaseIn(row: PhaseRow): Phase {
     expandedAt: row.expandedAt,
     completedAt: row.completedAt,
     fuseAcknowledged: row.fuseAcknowledged,
+    gate:
+      row.gateApprovals === null
+        ? null
+        : { approvals: row.gateApprovals, readyPercent: row.gateReadyPercent },
+    gatePassedAt: row.gatePassedAt,
+    gateLookAt: row.gateLookAt,
+    rampPercents: row.rampPercents,
+    rampShare: row.rampShare,
+    rampThrough: row.rampThrough,
+    soakEndsAt: row.soakEndsAt,
     ...phaseCounts(row),
   }
 }

@@ -55,7 +55,10 @@ export async function listPhasesOf(
 ): Promise<PhaseOfBatch[]> {
   return db.query<PhaseOfBatch>(
     `select batch_id as "batchId", phase_name as name, phase_index as index, offset_minutes as "offsetMinutes",
-            runbook_version as "runbookVersion", due_at as "dueAt", status, skipped_because as "skippedBecause"
+            runbook_version as "runbookVersion", due_at as "dueAt", status, skipped_because as "skippedBecause",
+            dispatched_at as "dispatchedAt", to_json(ramp_percents) as "rampPercents",
+            case when gate_approvals is not null
+                 then json_build_object('approvals', gate_approvals, 'readyPercent', gate_ready_percent) end as gate
        from phase_executions where batch_id = any($1::bigint[]) order by id`,
     [idsParam(batchIds)],
   )

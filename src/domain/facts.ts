@@ -1,5 +1,6 @@
 // The rows that decisions read, as stored in the database. Decisions change these objects in memory; src/db/changes.ts writes them.
 import type { Json } from './json.ts'
+import type { Gate } from './runbook/model.ts'
 import {
   type BatchStatus,
   type MemberStatus,
@@ -64,6 +65,17 @@ export const openSteps = ({ steps }: Phase): number => sumSteps(steps, OPEN_STEP
 export const noStepCounts = (): StepCounts => zeros(STEP_STATUSES)
 export const noMemberCounts = (): MemberCounts => zeros(MEMBER_COUNTS)
 
+/** A phase that starts at its time, for everybody at once. */
+export const UNGUARDED = {
+  gate: null,
+  gatePassedAt: null,
+  gateLookAt: null,
+  rampPercents: null,
+  rampShare: null,
+  rampThrough: null,
+  soakEndsAt: null,
+} as const
+
 export interface Phase {
   readonly id: number
   readonly name: string
@@ -79,6 +91,19 @@ export interface Phase {
   completedAt: Date | null
   /** Failures that an operator acknowledged by resuming; the fuse counts those beyond. */
   fuseAcknowledged: number
+  /** What must be true before it starts; null: nothing. */
+  readonly gate: Gate | null
+  gatePassedAt: Date | null
+  /** When its gate is looked at again: it is due, and the gate has not passed. */
+  gateLookAt: Date | null
+  /** The shares of its members that start one after the other; null: all at once. */
+  readonly rampPercents: readonly number[] | null
+  /** The share that has started, from 0. */
+  rampShare: number | null
+  /** Steps are written for members up to this id; null: for all. */
+  rampThrough: number | null
+  /** The share has ended, and the next one waits until then. */
+  soakEndsAt: Date | null
   steps: StepCounts
   members: MemberCounts
 }
@@ -165,3 +190,16 @@ export const mayHaveRun = (step: Step): boolean => step.mayHaveEffect || isUnset
 /** Its members' steps are still being written, in chunks. */
 export const isBeingExpanded = ({ status, expandedAt }: Phase): boolean =>
   status === 'dispatched' && expandedAt === null
+
+/** A transaction has steps to write now: not between two shares of a ramp. */
+export const hasStepsToWrite = (phase: Phase): boolean =>
+  isBeingExpanded(phase) &&
+  (phase.rampThrough === null || phase.expandedThrough < phase.rampThrough)
+
+/** Every member of the share has its steps, and a further share follows. */
+export const isShareWritten = (phase: Phase): boolean =>
+  isBeingExpanded(phase) && phase.rampThrough !== null && !hasStepsToWrite(phase)
+
+/** The member's share of the ramp has not started. */
+export const isBeyondRamp = ({ rampThrough }: Phase, memberId: number): boolean =>
+  rampThrough !== null && memberId > rampThrough

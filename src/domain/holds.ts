@@ -19,6 +19,11 @@ export interface Hold extends HoldTarget {
   readonly reason: string
 }
 
+/** Holds a batch whose phase is due while its gate has not passed. */
+export const HELD_BY_GATE = 'gate'
+/** Holds a batch when more of a ramp's share failed than allowed. */
+export const HELD_BY_RAMP = 'ramp'
+
 export const SYSTEM: HoldTarget = { scope: 'system', target: '' }
 
 /** The reason of a hold until somebody gives one: a hold never waits for it. */

@@ -1,5 +1,6 @@
 // Whether somebody is needed, and for what. A hold that a person set and a manual batch that waits to be advanced are as planned.
 import { countText } from './count-text.ts'
+import { HELD_BY_GATE, HELD_BY_RAMP } from './holds.ts'
 import type { StuckKind } from './stuck.ts'
 
 export const NEED_KINDS = ['decision', 'failure', 'stuck', 'hold'] as const
@@ -29,6 +30,8 @@ export const RESTORE = 'restore'
 /** Set by the program itself, because something is wrong. */
 const PROGRAMS: readonly string[] = [
   'fuse',
+  HELD_BY_GATE,
+  HELD_BY_RAMP,
   'source',
   'orchestrator',
   'scheduler',

@@ -55,6 +55,8 @@ export const PHASE_TRANSITIONS = define({
   empty: { from: ['pending', 'dispatched'], to: 'skipped' },
   // Of the skipped phases only the empty ones; the decision checks that half of the rule.
   reopen: { from: ['completed', 'failed', 'skipped'], to: 'dispatched' },
+  // Skipped as empty before it started, with a gate or a ramp: it starts in the usual way once it has members.
+  await: { from: ['skipped'], to: 'pending' },
   supersede: { from: ['pending'], to: 'superseded' },
   cancel: { from: ['pending', 'dispatched'], to: 'cancelled' },
   restart: { from: ['cancelled'], to: 'pending' },

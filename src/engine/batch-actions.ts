@@ -24,6 +24,7 @@ import { commit } from './commit.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
 import { loadBatchSteps } from './loading.ts'
 import { begin, changeBatch } from './locking.ts'
+import { loadStartFacts } from './phase-starts.ts'
 import { isOutdated, upgradeBatch } from './version-upgrade.ts'
 import { withdrawJobs } from './withdraw.ts'
 
@@ -118,6 +119,10 @@ export function advanceBatch(
 ): Promise<void> {
   return changeBatch(engine, order.batchId, order.actor, async (batchTx) => {
     await loadBatchSteps(batchTx)
+    await loadStartFacts(
+      batchTx,
+      batchTx.draft.phases.filter(({ status }) => status === 'pending'),
+    )
     requireAccepted(advanceManual(batchTx.draft, order))
   })
 }

@@ -10,7 +10,7 @@ import { addToCounters } from '../db/counters.ts'
 import { countText } from '../domain/count-text.ts'
 import type { Draft, JobRecord } from '../domain/decide/draft.ts'
 import { checkFuse, closeFinished, updateCounters } from '../domain/decide/finish.ts'
-import { type Batch, isBeingExpanded } from '../domain/facts.ts'
+import { type Batch, hasStepsToWrite } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import { isBatchEnded } from '../domain/transitions.ts'
 import { MatoolkitError } from '../errors.ts'
@@ -111,8 +111,12 @@ const hasWorkForTimers = ({ batch, phases, changedPhases, isBatchChanged, now }:
   batch.status === 'active' &&
   phases.some(
     (phase) =>
-      isBeingExpanded(phase) ||
-      (phase.status === 'pending' && phase.dueAt !== null && phase.dueAt <= now),
+      hasStepsToWrite(phase) ||
+      (phase.status === 'pending' &&
+        phase.dueAt !== null &&
+        phase.dueAt <= now &&
+        (phase.gateLookAt === null || phase.gateLookAt <= now)) ||
+      (phase.soakEndsAt !== null && phase.soakEndsAt <= now),
   )
 
 const jobMessages = (draft: Draft, { watch }: Engine): OutgoingMessage[] =>

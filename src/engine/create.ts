@@ -141,12 +141,14 @@ async function startBatch(
 }
 
 const phasesOf = (runbook: Runbook, startTime: Date | null): PhaseToCreate[] =>
-  runbook.phases.map(({ name, offsetMinutes }, index) => ({
+  runbook.phases.map(({ name, offsetMinutes, gate, ramp }, index) => ({
     name,
     index,
     offsetMinutes,
     dueAt: startTime && dueAt(startTime, offsetMinutes),
     isOverdue: false,
+    gate,
+    rampPercents: ramp?.percents ?? null,
   }))
 
 function refuseRepeatedKeys(members: readonly GivenMember[], seen: Set<string>): void {

@@ -5,7 +5,14 @@ import { lockExpansion } from '../db/phases.ts'
 import { insertPhaseSteps, listWithoutSteps } from '../db/steps.ts'
 import { definitionsOfPhase, pendingStep } from '../domain/decide/definitions.ts'
 import { hasBegun, isEffective, queueNextOfMember } from '../domain/decide/next.ts'
-import { isBeingExpanded, type Phase, type StepDefinition } from '../domain/facts.ts'
+import { shareText } from '../domain/decide/ramp.ts'
+import {
+  hasStepsToWrite,
+  isBeingExpanded,
+  isBeyondRamp,
+  type Phase,
+  type StepDefinition,
+} from '../domain/facts.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
 import { requireExclusive } from './engine.ts'
 import { loadMembersTogether, loadMembersWithSteps, refreshExpansionMarks } from './loading.ts'
@@ -28,10 +35,13 @@ export async function ensureSteps(
   for (const phase of draft.phases) {
     if (!isEffective(draft, phase)) continue
     const definitions = definitionsOfPhase(draft, phase)
-    const toWrite = hasBegun(phase)
-      ? definitions
-      : definitions.filter((definition) => early(phase, definition))
-    if (toWrite.length > 0) await writeSteps(batchTx, phase, memberIds, toWrite, newIds)
+    const ahead = definitions.filter((definition) => early(phase, definition))
+    const isTheirTurn = (id: number) => hasBegun(phase) && !isBeyondRamp(phase, id)
+    const started = memberIds.filter(isTheirTurn)
+    const others = memberIds.filter((id) => !isTheirTurn(id))
+    if (started.length > 0) await writeSteps(batchTx, phase, started, definitions, newIds)
+    if (ahead.length > 0 && others.length > 0)
+      await writeSteps(batchTx, phase, others, ahead, newIds)
   }
   await loadMembersWithSteps(batchTx, memberIds, { all: true, newIds })
 }
@@ -48,8 +58,9 @@ export async function ensureStepsOfJoiners(
   const newIds = new Set<number>()
   for (const phase of draft.phases) {
     if (!isEffective(draft, phase) || !hasBegun(phase)) continue
-    const phases = [{ batchId: draft.batch.id, phaseId: phase.id, memberIds }]
-    const without = await listWithoutSteps(tx, phases)
+    const started = memberIds.filter((id) => !isBeyondRamp(phase, id))
+    const phases = [{ batchId: draft.batch.id, phaseId: phase.id, memberIds: started }]
+    const without = started.length === 0 ? [] : await listWithoutSteps(tx, phases)
     if (without.length > 0)
       await writeSteps(batchTx, phase, without, definitionsOfPhase(draft, phase), newIds)
   }
@@ -166,11 +177,12 @@ async function writeChunks(
 ): Promise<void> {
   const open = phases
     .map(({ batchTx, phaseId }) => ({ batchTx, phase: batchTx.draft.phase(phaseId) }))
-    .filter(({ phase }) => isBeingExpanded(phase))
+    .filter(({ phase }) => hasStepsToWrite(phase))
   if (open.length === 0) return
   const marks = open.map(({ batchTx: { draft }, phase }) => ({
     batchId: draft.batch.id,
     after: phase.expandedThrough,
+    through: phase.rampThrough,
   }))
   const active = await listActiveAfter(open[0]!.batchTx.tx, marks, MEMBERS_PER_CHUNK)
   const chunks = open.map((one) => ({ ...one, memberIds: active.get(one.batchTx.draft.batch.id)! }))
@@ -187,11 +199,15 @@ async function writeChunks(
 const isLast = (memberIds: readonly number[]): boolean => memberIds.length < MEMBERS_PER_CHUNK
 
 function endChunk({ batchTx: { draft }, phase, memberIds }: Chunk): void {
+  const isEnd = isLast(memberIds)
+  const isShare = phase.rampThrough !== null
   draft.changePhase(phase, {
-    expandedThrough: memberIds.at(-1) ?? phase.expandedThrough,
-    ...(isLast(memberIds) && { expandedAt: draft.now }),
+    expandedThrough:
+      isEnd && isShare ? phase.rampThrough! : (memberIds.at(-1) ?? phase.expandedThrough),
+    ...(isEnd && !isShare && { expandedAt: draft.now }),
   })
   // After the mark: a member who passed this phase before (a joiner, a rejoiner) may wait for it in a later one.
   for (const id of memberIds) queueNextOfMember(draft, draft.member(id))
-  if (isLast(memberIds)) draft.note('expanded', 'every member has its steps', { phaseId: phase.id })
+  const whose = isShare ? `every member of ${shareText(phase)}` : 'every member'
+  if (isEnd) draft.note('expanded', `${whose} has its steps`, { phaseId: phase.id })
 }

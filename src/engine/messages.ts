@@ -22,6 +22,7 @@ import { loadBatchSteps, loadMembersTogether, loadMembersWithSteps } from './loa
 import { beginSharedTogether, beginTogether } from './locking.ts'
 import { type MessageVerdict, type RoutedMessage, routeMessages } from './message-routing.ts'
 import { admitLeavers } from './outside-leavers.ts'
+import { loadStartFacts } from './phase-starts.ts'
 import { BATCHES_TOGETHER, mayBeOneBatch } from './together.ts'
 import { withdrawJobs } from './withdraw.ts'
 
@@ -172,6 +173,10 @@ function loadResults(groups: readonly GroupInTransaction[]): Promise<void> {
 /** Loads what else the group is about. Returns the members who may leave. */
 async function loadOthers({ batchTx, messages }: GroupInTransaction): Promise<ReadonlySet<number>> {
   if (messages.some(({ step }) => step?.memberId === null)) await loadBatchSteps(batchTx)
+  const due = messages.flatMap(({ message }) =>
+    message.messageType === 'phase-due' ? [batchTx.draft.phase(message.phaseExecutionId)] : [],
+  )
+  await loadStartFacts(batchTx, due)
   const added = membersIn(messages, 'member-added')
   await loadMembersWithSteps(batchTx, added)
   // A member who has failed or left meanwhile, or whose batch was cancelled, gets no steps: nobody would run them, and the phase

@@ -6,6 +6,7 @@ import { chunksOf } from '../chunks.ts'
 import { listDuePhases, listUnexpandedPhases } from '../db/batches.ts'
 import { findUnsettledEpoch, listEarlierJobs, markEpochsSettled } from '../db/epochs.ts'
 import { loadOwners, type StepOwner } from '../db/facts.ts'
+import { listBatchesWithStaleDecisions } from '../db/gates.ts'
 import { listOutdatedBatches } from '../db/version-upgrades.ts'
 import {
   type DueWait,
@@ -14,7 +15,7 @@ import {
   listDueWaits,
   listWorkersWithQueue,
 } from '../db/waits.ts'
-import { onPhaseDue } from '../domain/decide/lifecycle.ts'
+import { onPhaseDue, onSoakEnded } from '../domain/decide/lifecycle.ts'
 import { type HasRun, onDeadLetter, onLost, onRestored } from '../domain/decide/settle.ts'
 import { onWake } from '../domain/decide/wake.ts'
 import type { Blocks } from '../domain/decide/window.ts'
@@ -30,6 +31,7 @@ import { finishHolds } from './holds.ts'
 import { loadBatchSteps, loadMembersTogether } from './loading.ts'
 import { changeBatch, changeBatches } from './locking.ts'
 import { judgeJobs, withdrawLapsed } from './lost-jobs.ts'
+import { endStaleDecisions, loadStartFacts } from './phase-starts.ts'
 import { BATCHES_TOGETHER, portionsOf, togetherElseAlone } from './together.ts'
 
 const BATCHES_PER_LOOK = 100
@@ -55,7 +57,8 @@ export async function settleHolds(engine: Engine): Promise<number> {
     (await settleEarlierJobs(engine)) +
     (await finishHolds(engine)) +
     (await upgradeVersions(engine)) +
-    (await reviewWindows(engine, ACTOR))
+    (await reviewWindows(engine, ACTOR)) +
+    (await endStaleGateDecisions(engine))
   )
 }
 
@@ -84,6 +87,21 @@ export async function upgradeVersions(engine: Engine): Promise<number> {
   return upgraded
 }
 
+/** Decisions about gates whose version, members or time have changed become void, and an event says so. */
+async function endStaleGateDecisions(engine: Engine): Promise<number> {
+  const now = engine.clock.now()
+  const batchIds = await listBatchesWithStaleDecisions(engine.db, now, BATCHES_PER_LOOK)
+  let ended = 0
+  for (const batchId of batchIds) {
+    const end = () =>
+      changeBatch(engine, batchId, ACTOR, async (batchTx) => {
+        await endStaleDecisions(batchTx)
+      })
+    if (await orHoldBatch(engine, batchId, ACTOR, end)) ended += 1
+  }
+  return ended
+}
+
 export async function startDuePhases(engine: Engine): Promise<number> {
   let started = 0
   const due = await listDuePhases(engine.db, engine.clock.now(), PHASES_PER_LOOK)
@@ -91,8 +109,15 @@ export async function startDuePhases(engine: Engine): Promise<number> {
   const start = async (some: readonly (typeof groups)[number][]) => {
     const batchIds = some.map(([batchId]) => batchId)
     await changeBatches(engine, batchIds, ACTOR, async (batchTxs) => {
-      for (const [at, { draft }] of batchTxs.entries())
-        for (const { id } of some[at]![1]) onPhaseDue(draft, draft.phase(id))
+      for (const [at, batchTx] of batchTxs.entries()) {
+        const { draft } = batchTx
+        const phases = some[at]![1].map(({ id }) => draft.phase(id))
+        await loadStartFacts(batchTx, phases)
+        for (const phase of phases) {
+          if (phase.status === 'dispatched') onSoakEnded(draft, phase)
+          else onPhaseDue(draft, phase)
+        }
+      }
     })
     for (const [, phases] of some) started += phases.length
   }

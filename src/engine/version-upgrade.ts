@@ -14,7 +14,14 @@ import {
   planUpgrade,
   type VersionUpgrade,
 } from '../domain/decide/version-upgrade.ts'
-import { type Batch, noMemberCounts, noStepCounts, openSteps, type Phase } from '../domain/facts.ts'
+import {
+  type Batch,
+  noMemberCounts,
+  noStepCounts,
+  openSteps,
+  type Phase,
+  UNGUARDED,
+} from '../domain/facts.ts'
 import { isBatchEnded, isOpen } from '../domain/transitions.ts'
 import type { BatchTransaction } from './engine.ts'
 import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
@@ -93,6 +100,7 @@ function phaseOf(
   now: Date,
 ): Phase {
   return {
+    ...UNGUARDED,
     ...schedule,
     id,
     runbookVersion: version,

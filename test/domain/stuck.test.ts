@@ -1,7 +1,7 @@
 // Why a batch is blocked, and when it will end: one case per reason.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Phase } from '../../src/domain/facts.ts'
+import { type Phase, UNGUARDED } from '../../src/domain/facts.ts'
 import { type ForecastFacts, forecastEnd, phaseEnds } from '../../src/domain/forecast.ts'
 import { type Hold, holdsOnBatch, NO_HOLDS } from '../../src/domain/holds.ts'
 import { type BatchPace, throughputOf } from '../../src/domain/pace.ts'
@@ -31,6 +31,7 @@ const phase = (name: string, status: Phase['status'], more: Partial<Phase> = {})
   expandedAt: null,
   completedAt: null,
   fuseAcknowledged: 0,
+  ...UNGUARDED,
   steps: { ...none, poll_timeout: 0, rolled_back: 0, cancelled: 0, skipped: 0 },
   members: { total: 0, passed: 0, failed: 0, stopped: 0, removed: 0 },
   ...more,

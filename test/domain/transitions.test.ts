@@ -85,7 +85,7 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
     dispatched: { complete: 'completed', fail: 'failed', empty: 'skipped', cancel: 'cancelled' },
     completed: { reopen: 'dispatched' },
     failed: { reopen: 'dispatched' },
-    skipped: { reopen: 'dispatched' },
+    skipped: { reopen: 'dispatched', await: 'pending' },
     cancelled: { restart: 'pending' },
     superseded: {},
   },

@@ -126,15 +126,16 @@ const source = (more: string) =>
 export const step = (name: string, more = ''): string =>
   `{ name: ${name}, worker_id: w1, function: ${name}, params: { Upn: "{{UserPrincipalName}}" }${more && `, ${more}`} }`
 
-/** A runbook of phases: `{ 'prepare T-1h': [steps] }`, and its other parts. */
+/** A runbook of phases: `{ 'prepare T-1h': [steps], 'cutover T-0 soak: 1h': [steps] }`, and its other parts. */
 export function runbook(
   name: string,
   phases: Readonly<Record<string, readonly string[]>>,
   more = '',
 ): string {
   const lines = Object.entries(phases).map(([head, steps]) => {
-    const [phase, offset] = head.split(' ')
-    return `  - { name: ${phase}, offset: ${offset}, steps: [${steps.join(', ')}] }`
+    const [phase, offset, ...keys] = head.split(' ')
+    const others = keys.length === 0 ? '' : `, ${keys.join(' ')}`
+    return `  - { name: ${phase}, offset: ${offset}${others}, steps: [${steps.join(', ')}] }`
   })
   return `name: ${name}\n${source(more)}\nphases:\n${lines.join('\n')}\n`
 }

@@ -287,6 +287,28 @@ const VERSIONS: Invariant[] = [
   },
 ]
 
+const STARTS: Invariant[] = [
+  {
+    id: 'I36',
+    sentence: 'No job of a phase with a gate is sent before its gate has passed',
+    sql: `
+      select p.batch_id, format('step %s was sent, the gate of phase %s %s', s.id, p.id,
+                                coalesce('passed at ' || p.gate_passed_at, 'has not passed')) as found
+        from phase_executions p join step_executions s on s.batch_id = p.batch_id and s.phase_execution_id = p.id and s.kind = 'phase'
+       where p.gate_approvals is not null and s.job_id is not null
+         and (p.gate_passed_at is null or s.dispatched_at < p.gate_passed_at - $3::interval)`,
+  },
+  {
+    id: 'I37',
+    sentence: 'No job is sent for a member whose share of a ramp has not started',
+    sql: `
+      select p.batch_id, format('step %s was sent for member %s, phase %s has started up to member %s', s.id, s.batch_member_id, p.id,
+                                p.ramp_through) as found
+        from phase_executions p join step_executions s on s.batch_id = p.batch_id and s.phase_execution_id = p.id and s.kind = 'phase'
+       where p.ramp_through is not null and s.job_id is not null and s.batch_member_id > p.ramp_through`,
+  },
+]
+
 const ADDRESSES: Invariant[] = [
   {
     id: 'I35',
@@ -308,5 +330,6 @@ export const ORDER_INVARIANTS: readonly Invariant[] = [
   ...ROWS,
   ...ENDINGS,
   ...VERSIONS,
+  ...STARTS,
   ...ADDRESSES,
 ]

@@ -19,6 +19,7 @@ import {
   statusAfter,
 } from '../transitions.ts'
 import { ALWAYS_OPEN, type WindowState } from '../windows/change-windows.ts'
+import type { GateFacts } from './gate.ts'
 
 export interface AttemptRecord {
   readonly stepId: number
@@ -73,6 +74,14 @@ export interface DraftFacts {
   readonly queueLimitSec: number
 }
 
+/** Of a phase with a gate or a ramp. */
+export interface StartFacts {
+  /** Null without a gate. */
+  readonly gate: GateFacts | null
+  /** The share that starts next, and the id of its last member; null without a ramp. */
+  readonly share: { readonly share: number; readonly through: number | null } | null
+}
+
 /** A step before this transaction changed it. */
 interface Trace {
   /** Null for a row that this transaction inserts. */
@@ -116,6 +125,8 @@ export class Draft {
   holds: HoldsOnBatch = NO_HOLDS
   /** Of the change windows, at `now`. */
   window: WindowState = ALWAYS_OPEN
+  /** What a phase with a gate or a ramp needs to know to start, by its id. Loaded only by transactions that may start one. */
+  readonly starts = new Map<number, StartFacts>()
   /** Set by a hold: this transaction withdraws the jobs that no worker has taken. */
   wantsWithdrawal = false
 

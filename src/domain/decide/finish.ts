@@ -1,7 +1,8 @@
 // The end of every decision: the counters follow the rows, phases and the batch open and close by the counters, the fuse is checked.
 // All of it derives from what was loaded and what is there now, so that no decision can forget to count.
 import { countText } from '../count-text.ts'
-import { type Member, openSteps, type Phase, type Step } from '../facts.ts'
+import { isShareWritten, type Member, openSteps, type Phase, type Step } from '../facts.ts'
+import { HELD_BY_RAMP } from '../holds.ts'
 import {
   isFailed,
   isOpen,
@@ -11,7 +12,8 @@ import {
   type StepStatus,
 } from '../transitions.ts'
 import type { Draft } from './draft.ts'
-import { isEffective, isEmptied } from './next.ts'
+import { isEffective, isEmptied, isEmptiedUnstarted } from './next.ts'
+import { endShare, rampFailure, reopenShare } from './ramp.ts'
 
 /** The fuse never blows for fewer failures than this, however small the phase. */
 const FUSE_MIN_FAILED = 10
@@ -112,6 +114,10 @@ function countInPhase(draft: Draft, member: Member, phaseId: number): void {
 /** Reopens phases that gained an open step, closes those that have none left, then the batch. Call after `updateCounters`. */
 export function closeFinished(draft: Draft): void {
   for (const phase of draft.phases) {
+    if (isEmptiedUnstarted(phase)) {
+      awaitMembers(draft, phase)
+      continue
+    }
     if (openSteps(phase) > 0)
       reopenPhase(draft, phase, `it has ${openSteps(phase)} open steps again`)
     else if ((phase.status === 'failed' || isEmptied(phase)) && phase.members.passed > 0) {
@@ -125,8 +131,23 @@ export function closeFinished(draft: Draft): void {
       reopenPhase(draft, phase, 'nobody has passed it any more')
     if (openSteps(phase) === 0 && phase.status === 'dispatched' && phase.expandedAt !== null)
       closePhase(draft, phase)
+    if (isShareWritten(phase)) {
+      if (openSteps(phase) === 0 && phase.soakEndsAt === null) endShare(draft, phase)
+      else if (openSteps(phase) > 0 && phase.soakEndsAt !== null) reopenShare(draft, phase)
+    }
   }
   closeBatch(draft)
+}
+
+/** Nobody passes a gate or a ramp because the phase was empty at its time: with members again, it starts in the usual way. */
+function awaitMembers(draft: Draft, phase: Phase): void {
+  const { status, failedInInit, membersActive } = draft.batch
+  if (membersActive === 0 || status === 'cancelled' || failedInInit) return
+  if (!isEffective(draft, phase)) return
+  draft.transitionPhase(phase, 'await', 'it has members again', {
+    completedAt: null,
+    skippedBecause: null,
+  })
 }
 
 function reopenPhase(draft: Draft, phase: Phase, why: string): void {
@@ -183,11 +204,12 @@ export function checkFuse(draft: Draft): void {
   const limit = draft.runbooks.get(draft.batch.runbookVersion)?.safeguards.maxFailedPercent ?? 100
   // All phases, not only changed ones: steps whose templates do not resolve fail while sending, after the last check.
   for (const phase of draft.phases) {
+    const ramp = isShareWritten(phase) ? rampFailure(draft, phase) : null
+    if (ramp) return setHold(draft, HELD_BY_RAMP, ramp)
     const failed = phase.members.failed - phase.fuseAcknowledged
     if (failed <= FUSE_MIN_FAILED || failed * 100 <= limit * phase.members.total) continue
     const reason = `${phase.members.failed} of ${phase.members.total} members failed in phase ${phase.name}: more than ${limit} %`
-    setHold(draft, 'fuse', reason)
-    return
+    return setHold(draft, 'fuse', reason)
   }
 }
 

@@ -1,13 +1,15 @@
 // A batch's lifecycle: init, phases that fall due, manual advance, hold and resume, restart, reschedule.
-import type { Phase, Step } from '../facts.ts'
-import { tellHold } from '../holds.ts'
+import { openSteps, type Phase, type Step } from '../facts.ts'
+import { HELD_BY_GATE, HELD_BY_RAMP, tellHold } from '../holds.ts'
 import { isPassed, isPhaseEnded } from '../transitions.ts'
 import { definitionOf, pendingStep } from './definitions.ts'
-import type { Draft } from './draft.ts'
+import type { Draft, StartFacts } from './draft.ts'
 import { setHold } from './finish.ts'
+import { gatePassedText, missingAtGate } from './gate.ts'
 import { holdOnAll } from './held.ts'
 import type { Refusal } from './membership.ts'
 import { isRerun, phaseOrder, queueNextOfBatch } from './next.ts'
+import { rampFailure, reopenShare, startShare } from './ramp.ts'
 import { reopenStep } from './reopen-step.ts'
 
 /** Starts a new batch with its init steps, or activates it when it has none. A repeat does nothing. */
@@ -61,21 +63,82 @@ export function startPhase(draft: Draft, phase: Phase, why: string): Refusal {
     draft.transitionPhase(phase, 'empty', 'no active members', {
       completedAt: draft.now,
       skippedBecause: 'empty',
+      gateLookAt: null,
     })
   } else {
+    const closed = closedGate(draft, phase)
+    if (closed) return closed
+    passGate(draft, phase)
     const again = isRerun(draft, phase) ? `, run again by version ${phase.runbookVersion}` : ''
     draft.transitionPhase(phase, 'start', `${why}${again}`, { dispatchedAt: draft.now })
+    const { share } = startFactsOf(draft, phase)
+    if (share) startShare(draft, phase, share)
   }
   return null
 }
 
-/** Starts a phase that is due. Never before its time. */
+/** Nothing starts without them: a caller that did not load them must not open a gate. */
+function startFactsOf(draft: Draft, phase: Phase): StartFacts {
+  if (phase.gate === null && phase.rampPercents === null) return { gate: null, share: null }
+  const facts = draft.starts.get(phase.id)
+  if (!facts) throw new Error(`what phase ${phase.id} needs to start is not loaded`)
+  return facts
+}
+
+/** Why the gate does not let the phase start; null when there is none, or it does. */
+function closedGate(draft: Draft, phase: Phase): Refusal {
+  const facts = startFactsOf(draft, phase).gate
+  if (!phase.gate || !facts) return null
+  const missing = missingAtGate(phase.gate, facts, draft.now)
+  if (missing.length === 0) return null
+  return `phase ${phase.name} waits at its gate: ${missing.join('; ')}`
+}
+
+function passGate(draft: Draft, phase: Phase): void {
+  const facts = startFactsOf(draft, phase).gate
+  if (!phase.gate || !facts) return
+  draft.changePhase(phase, { gatePassedAt: draft.now, gateLookAt: null })
+  draft.note('gate_passed', gatePassedText(phase.gate, facts), { phaseId: phase.id })
+}
+
+/** A gate that keeps a phase waiting is looked at again so often. */
+const GATE_LOOK_SEC = 30
+
+/** Starts a phase that is due. Never before its time. One that its gate stops holds the batch, once. */
 export function onPhaseDue(draft: Draft, phase: Phase): Refusal {
   if (phase.dueAt === null) return `phase ${phase.name} has no due time: it is advanced by hand`
   if (phase.dueAt > draft.now) {
     return `phase ${phase.name} is not due before ${phase.dueAt.toISOString()}`
   }
-  return startPhase(draft, phase, `due at ${phase.dueAt.toISOString()}`)
+  const isWaiting = phase.gateLookAt !== null
+  const refusal = startPhase(draft, phase, `due at ${phase.dueAt.toISOString()}`)
+  if (refusal && phase.status === 'pending' && draft.starts.has(phase.id)) {
+    if (holdOnAll(draft.batch, draft.holds) !== null || closedGate(draft, phase) === null)
+      return refusal
+    draft.changePhase(phase, { gateLookAt: draft.later(GATE_LOOK_SEC) })
+    // A resume lets the batch work on what is missing; the phase still waits.
+    if (!isWaiting) setHold(draft, HELD_BY_GATE, refusal)
+  }
+  return refusal
+}
+
+/** The next share of a ramp, once the soak of the former is over. */
+export function onSoakEnded(draft: Draft, phase: Phase): Refusal {
+  if (phase.soakEndsAt === null || phase.soakEndsAt > draft.now || phase.status !== 'dispatched')
+    return `no share of phase ${phase.name} has soaked`
+  const held = holdOnAll(draft.batch, draft.holds)
+  if (held) return tellHold(held)
+  if (openSteps(phase) > 0) {
+    reopenShare(draft, phase)
+    return `a share of phase ${phase.name} has open steps`
+  }
+  const failure = rampFailure(draft, phase)
+  if (failure) {
+    setHold(draft, HELD_BY_RAMP, failure)
+    return failure
+  }
+  startShare(draft, phase, startFactsOf(draft, phase).share!)
+  return null
 }
 
 export interface Advance {
@@ -196,7 +259,7 @@ export function reschedule(draft: Draft, startTime: Date, reason: string): Refus
   draft.changeBatch({ startTime })
   for (const phase of draft.phases) {
     if (phase.status === 'pending')
-      draft.changePhase(phase, { dueAt: dueAt(startTime, phase.offsetMinutes) })
+      draft.changePhase(phase, { dueAt: dueAt(startTime, phase.offsetMinutes), gateLookAt: null })
   }
   draft.note(
     'rescheduled',

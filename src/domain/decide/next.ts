@@ -49,9 +49,17 @@ export function isEffective(draft: Draft, phase: Phase): boolean {
   return !isLeftOut && rankOf(draft.phases).has(phase.id)
 }
 
+/** Skipped as empty before its gate was asked or its ramp began. It goes back to pending once there are members: see finish.ts. */
+export const isEmptiedUnstarted = (
+  phase: Pick<Phase, 'status' | 'skippedBecause' | 'dispatchedAt' | 'gate' | 'rampPercents'>,
+): boolean =>
+  isEmptied(phase) &&
+  phase.dispatchedAt === null &&
+  (phase.gate !== null || phase.rampPercents !== null)
+
 /** Its time has come: members have steps in it, and joiners catch up on it. */
-export const hasBegun = (phase: Pick<Phase, 'status' | 'skippedBecause'>): boolean =>
-  isPhaseStarted(phase.status) || isEmptied(phase)
+export const hasBegun = (phase: Parameters<typeof isEmptiedUnstarted>[0]): boolean =>
+  isPhaseStarted(phase.status) || (isEmptied(phase) && !isEmptiedUnstarted(phase))
 
 /** An older version's run of the phase has begun, so this one runs it again. */
 export const isRerun = (draft: Draft, phase: Phase): boolean =>
@@ -117,6 +125,7 @@ const mayRunPhases = ({ status, failedInInit }: Batch): boolean =>
 /** The phase will give this member steps: it has not started, or is still being expanded. */
 const isAwaited = (phase: Phase, member: Member): boolean =>
   phase.status === 'pending' ||
+  isEmptiedUnstarted(phase) ||
   (phase.status === 'dispatched' && phase.expandedAt === null && member.id > phase.expandedThrough)
 
 /**

@@ -2,7 +2,7 @@
 // Decided by phase names and as of the time of publishing, so that the publisher's answer is what happens later. Nothing that has begun
 // is taken away.
 import type { Batch, Phase } from '../facts.ts'
-import type { Runbook } from '../runbook/read.ts'
+import type { Gate, Runbook } from '../runbook/read.ts'
 import type { PhaseStatus } from '../transitions.ts'
 import { dueAt } from './lifecycle.ts'
 import { hasBegun } from './next.ts'
@@ -35,11 +35,22 @@ export interface PhaseToCreate {
   readonly offsetMinutes: number
   readonly dueAt: Date | null
   readonly isOverdue: boolean
+  readonly gate: Gate | null
+  readonly rampPercents: readonly number[] | null
 }
 
 export type PhaseSummary = Pick<
   Phase,
-  'name' | 'index' | 'offsetMinutes' | 'runbookVersion' | 'dueAt' | 'status' | 'skippedBecause'
+  | 'name'
+  | 'index'
+  | 'offsetMinutes'
+  | 'runbookVersion'
+  | 'dueAt'
+  | 'status'
+  | 'skippedBecause'
+  | 'gate'
+  | 'rampPercents'
+  | 'dispatchedAt'
 >
 
 export interface PhaseUpgrade<P extends PhaseSummary = Phase> {
@@ -75,10 +86,11 @@ export function planUpgrade<P extends PhaseSummary>(
     phases.filter(({ status }) => status !== 'superseded'),
     ({ name }) => name.toLowerCase(),
   )
-  const named = runbook.phases.map(({ name, offsetMinutes }, index) => {
+  const named = runbook.phases.map(({ name, offsetMinutes, gate, ramp }, index) => {
     const due =
       batch.isManual || batch.startTime === null ? null : dueAt(batch.startTime, offsetMinutes)
-    const planned = { name, index, offsetMinutes, dueAt: due, isOverdue: false }
+    const guards = { gate, rampPercents: ramp?.percents ?? null }
+    const planned = { name, index, offsetMinutes, dueAt: due, isOverdue: false, ...guards }
     const isPast = due ? isOverdue(due, publication) : isBehindOthers(offsetMinutes, phases)
     return outcomeOf(rows.get(name.toLowerCase()) ?? [], planned, isPast, publication)
   })

@@ -5,6 +5,7 @@ import { WEEKDAYS } from '../notifications/quiet-hours.ts'
 import type { ChangeWindows } from '../windows/change-windows.ts'
 import type {
   DataSource,
+  Gate,
   RetryPolicyDefinition,
   Runbook,
   RunbookPhase,
@@ -101,7 +102,18 @@ const clockMinutes = (time: string): number => Number(time.slice(0, 2)) * 60 + N
 const phaseOf = (map: MapNode, steps: (node: Node) => RunbookStep[]): RunbookPhase => ({
   name: text(map, 'name'),
   offsetMinutes: parseOffsetMinutes(text(map, 'offset'))!,
+  gate: optionally(map, 'gate', (node) => gateOf(mapOf(node))),
+  ramp: optionally(map, 'ramp', (node) => ({
+    percents: listOf(node).map((share) => parseInt(textValue(share), 10)),
+    soakSec: durationSec(map, 'soak') ?? 0,
+    maxFailedPercent: optionally(map, 'max_failed_percent', scalarValue) as number | null,
+  })),
   steps: steps(at(map, 'steps')),
+})
+
+const gateOf = (map: MapNode): Gate => ({
+  approvals: (optionally(map, 'approvals', scalarValue) as number | null) ?? DEFAULTS.approvals,
+  readyPercent: optionally(map, 'ready', (node) => parseInt(textValue(node), 10)),
 })
 
 function stepOf(map: MapNode, globalRetry: RetryPolicyDefinition | null): RunbookStep {

@@ -31,10 +31,28 @@ export interface RunbookStep {
   readonly timeoutSec: number
 }
 
+/** What must be true before a phase starts. */
+export interface Gate {
+  readonly approvals: number
+  /** Of the members who are not removed; null: not asked. */
+  readonly readyPercent: number | null
+}
+
+/** A phase starts for one share of its members after the other. */
+export interface Ramp {
+  /** Rising, each with those before it; the last is 100. */
+  readonly percents: readonly number[]
+  readonly soakSec: number
+  /** Null: that of the safeguards. */
+  readonly maxFailedPercent: number | null
+}
+
 export interface RunbookPhase {
   readonly name: string
   /** Before the batch's start time: T-5d = 7200, T+7d = -10080. */
   readonly offsetMinutes: number
+  readonly gate: Gate | null
+  readonly ramp: Ramp | null
   readonly steps: readonly RunbookStep[]
 }
 

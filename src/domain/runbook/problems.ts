@@ -87,6 +87,9 @@ export const PROBLEMS = table({
   BAD_OFFSET: error(
     '"{value}" is not an offset. Write T-0, or T with a whole number and a unit: T-5d, T-4h, T-30m, T+7d, at most 365d. {hint}',
   ),
+  BAD_PERCENT: error(
+    '"{value}" is not a percentage from 1% to 100%. Write a whole number and "%": 95%. {hint}',
+  ),
   BAD_NUMBER: error('{value} is out of range. Use a whole number from {min} to {max}.'),
   NUMBER_NOT_EXACT: error('{value} is too precise for a number. Put it in quotes.'),
   BAD_CONNECTION: error(
@@ -119,6 +122,12 @@ export const PROBLEMS = table({
   ),
   RETRY_INTERVAL_SHORT: error(
     'The max_interval {max} is shorter than the interval {interval}. Increase it.',
+  ),
+  RAMP_NOT_RISING: error(
+    'The share {value} follows {former}, so it would add nobody. Use a larger share, or remove it.',
+  ),
+  RAMP_INCOMPLETE: error(
+    'The ramp ends at {value}, so the other members would never start. Add 100% as its last share.',
   ),
   // Templates and variables.
   TEMPLATE_NOT_QUOTED: error(

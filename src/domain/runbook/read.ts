@@ -14,6 +14,8 @@ import { checkVariables } from './variables.ts'
 export type { FunctionCatalogue } from './catalogues.ts'
 export type {
   DataSource,
+  Gate,
+  Ramp,
   RetryPolicyDefinition,
   Runbook,
   RunbookPhase,

@@ -8,6 +8,7 @@ import {
   mapsOf,
   nodeAt,
   type Outline,
+  type PhaseOutline,
   type StepOutline,
   scalarAt,
   textAt,
@@ -31,6 +32,7 @@ export function checkRules(
   checkRollbackUse(outline, findings)
   checkRetry(root, '', findings)
   checkWindows(mapAt(root, 'windows'), 'windows', findings)
+  for (const phase of outline.phases) checkRamp(phase, findings)
   for (const step of allSteps(outline)) {
     checkRetry(step.node, step.path, findings)
     checkPoll(step, findings)
@@ -205,6 +207,36 @@ function checkPoll({ node, path }: StepOutline, findings: Findings): void {
   const timeout = textAt(poll, 'timeout') ?? ''
   if (!timeoutNode || !isShorter(timeout, interval)) return
   findings.add('POLL_TIMEOUT_SHORT', timeoutNode, `${path}.poll.timeout`, { timeout, interval })
+}
+
+// --- Ramp ----------------------------------------------------------------------------------------
+
+function checkRamp({ node, path }: PhaseOutline, findings: Findings): void {
+  if (!node.entries.has('ramp')) {
+    for (const key of ['soak', 'max_failed_percent']) {
+      const entry = node.entries.get(key)
+      if (entry)
+        findings.add('NO_EFFECT', entry.keySpan, `${path}.${key}`, {
+          key,
+          condition: 'without "ramp"',
+        })
+    }
+    return
+  }
+  const shares = textsAt(node, 'ramp').map((share) => ({
+    ...share,
+    percent: parseInt(share.text, 10),
+  }))
+  for (const [at, share] of shares.entries()) {
+    const former = shares[at - 1]
+    if (former && !(share.percent > former.percent)) {
+      const details = { value: share.text, former: former.text }
+      findings.add('RAMP_NOT_RISING', share.node, `${path}.${share.path}`, details)
+    }
+  }
+  const last = shares.at(-1)
+  if (last && last.percent < 100)
+    findings.add('RAMP_INCOMPLETE', last.node, `${path}.${last.path}`, { value: last.text })
 }
 
 function isShorter(a: string, b: string): boolean {

@@ -75,6 +75,7 @@ export const DEFAULTS = {
   timeoutSec: 3_600,
   maxRemovalPercent: 20,
   maxFailedPercent: 30,
+  approvals: 1,
   format: 'semicolon_delimited',
   removalsAfterStart: 'hold',
   backoff: 'fixed',
@@ -167,6 +168,12 @@ function meantTime(text: string, parse: (text: string) => number | null): { hint
   const guess = /^T[-+]0[smhd]$/.test(tight) ? 'T-0' : tight
   return { hint: guess !== text && parse(guess) !== null ? `Write ${guess}.` : '' }
 }
+
+const PERCENT_PATTERN = '^([1-9][0-9]?|100)%$'
+const PERCENT = matching('a percentage such as 95%', 'BAD_PERCENT', PERCENT_PATTERN, (text) => {
+  const tight = unspaced(text)
+  return tight.endsWith('%') ? tight : `${tight}%`
+})
 
 const CONNECTION_PATTERN = `^(${CONNECTION_PREFIXES.join('|')})[A-Z0-9_]{1,100}$`
 const connectionRegexp = new RegExp(CONNECTION_PATTERN)
@@ -319,11 +326,38 @@ const { on_failure: _, ...COMPENSATION_STEP_KEYS } = STEP_KEYS
 const STEP = map('a step', STEP_KEYS)
 const COMPENSATION_STEP = map('a rollback or removal step', COMPENSATION_STEP_KEYS)
 
+const MAX_APPROVALS = 10
+
+const GATE = map('a gate', {
+  approvals: optional(
+    integer(0, MAX_APPROVALS),
+    'People who must approve the start of the phase; the publisher of the version does not count.',
+    DEFAULTS.approvals,
+  ),
+  ready: optional(
+    text(PERCENT),
+    'Share of the members who must have passed every earlier phase, such as `95%`. Default: not asked.',
+  ),
+})
+
 const PHASE = map('a phase', {
   name: required(text(NAME), 'Name of the phase, unique in the runbook.'),
   offset: required(
     text(OFFSET),
     "When the phase is due, relative to the batch's start time: `T-5d`, `T-4h`, `T-30m`, `T-0`, `T+7d`.",
+  ),
+  gate: optional(GATE, 'What must be true before the phase starts; else the batch is held.'),
+  ramp: optional(
+    list(text(PERCENT), 1),
+    'Shares of the members that start one after the other, such as `[5%, 25%, 100%]`.',
+  ),
+  soak: optional(
+    text(duration('30d')),
+    'Wait between the end of a share and the start of the next one. Default: none.',
+  ),
+  max_failed_percent: optional(
+    integer(0, 100),
+    'If more of the members that a ramp has started fail, the batch is held before the next share. Default: that of safeguards.',
   ),
   steps: required(list(STEP, 1), 'Steps for each member, in order.'),
 })

@@ -1,5 +1,5 @@
 // Phases and progress as literals, for the tests of the demonstration.
-import type { Phase } from '../../../src/domain/facts.ts'
+import { type Phase, UNGUARDED } from '../../../src/domain/facts.ts'
 import type { Progress } from '../../../src/domain/progress.ts'
 
 export const T0 = new Date('2030-03-01T20:00:00Z')
@@ -39,6 +39,7 @@ export function phase({ steps, members, ...rest }: PhaseWords = {}): Phase {
     expandedAt: started,
     completedAt: null,
     fuseAcknowledged: 0,
+    ...UNGUARDED,
     ...rest,
     steps: { ...NO_STEPS, ...steps },
     members: { ...NO_MEMBERS, ...members },

@@ -470,4 +470,22 @@ export const VIOLATIONS: readonly Violation[] = [
     what: 'an address of nobody',
     sql: `insert into member_addresses (address, member_id) values ('who@x.example', 999)`,
   },
+  {
+    id: 'I36',
+    what: 'a job of a phase whose gate has not passed',
+    sql: `update phase_executions set gate_approvals = 1 where id = ${phaseOf(1, 'cutover')}`,
+    preventedBy: { check: 'gate_passed_at IS NOT NULL', table: 'phase_executions' },
+  },
+  {
+    id: 'I36',
+    what: 'a job from before the gate passed',
+    sql: `update phase_executions set gate_approvals = 1, gate_passed_at = dispatched_at + interval '1 hour'
+           where id = ${phaseOf(1, 'cutover')}`,
+  },
+  {
+    id: 'I37',
+    what: 'a job of a later share',
+    sql: `update phase_executions set ramp_percents = '{5,100}', ramp_share = 0, ramp_through = ${idOf('eve')}, expanded_at = null
+           where id = ${phaseOf(2, 'prepare')}`,
+  },
 ]

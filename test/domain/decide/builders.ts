@@ -15,6 +15,7 @@ import {
   type Phase,
   type Step,
   type StepCounts,
+  UNGUARDED,
   type Wait,
 } from '../../../src/domain/facts.ts'
 import { jobIdOf } from '../../../src/domain/messages.ts'
@@ -163,6 +164,7 @@ function phaseOf(name: string, given: PhaseStatus | Partial<Phase>): Phase {
     expandedAt: isBegun ? at(-60) : null,
     completedAt: status === 'pending' || status === 'dispatched' ? null : at(-5),
     fuseAcknowledged: 0,
+    ...UNGUARDED,
     steps: noStepCounts(),
     members: noMemberCounts(),
     ...change,

@@ -3,6 +3,7 @@
 
 import type { ProblemCode } from '../../../src/domain/runbook/problems.ts'
 import type { FunctionCatalogue } from '../../../src/domain/runbook/read.ts'
+import { START_CASES } from './start-cases.ts'
 
 export const VALID = `name: wave
 data_source:
@@ -59,6 +60,7 @@ const catalogues: readonly FunctionCatalogue[] = [
 ]
 
 export const CASES: readonly Case[] = [
+  ...START_CASES,
   // The file.
   { code: 'TOO_LARGE', edit: `«»# ${'x'.repeat(1_048_577)}`, says: /1048576 bytes/ },
   { code: 'NOT_UTF8', edit: '«»name: \ud800', says: /half a surrogate/ },

@@ -196,6 +196,11 @@ const MISTAKES: readonly Mistake[] = [
     says: /cannot be undone.*at least 1h/,
   },
   {
+    id: 'GATE_ASKS_NOBODY',
+    edit: ['offset: T-0', 'offset: T-0\n    gate: {approvals: «0», ready: 95%}'],
+    says: /Set "approvals" to 1 or more/,
+  },
+  {
     id: 'UNKNOWN_FUNCTION',
     edit: ['function: Test-MigrationUser', 'function: «Test-MigrationUsr»'],
     says: /^No known worker has the function .* Did you mean "Test-MigrationUser"\?$/,
@@ -290,6 +295,18 @@ describe('migration rules', () => {
       })
     })
   }
+
+  it('accept a gate with approvals before what cannot be undone, in its first change', () => {
+    const gated = HASTY.map((marked) =>
+      marked
+        .replaceAll(/[«»]/g, '')
+        .replace('offset: T-0', 'offset: T-0\n    gate: {approvals: 1}'),
+    )
+    assert.deepEqual(
+      gated.map((source) => lint(source).problems.map(({ code }) => code)),
+      [['IRREVERSIBLE_WITHOUT_HOLD'], []],
+    )
+  })
 
   it('each has a mistake here', () => {
     const shown = new Set<string>(['IRREVERSIBLE_WITHOUT_HOLD', ...MISTAKES.map(({ id }) => id)])

@@ -35,6 +35,10 @@ phases:
       - {name: check, worker_id: w, function: Check, retry: {max_retries: 0}}
   - name: Before
     offset: T-90s
+    gate: {approvals: 2, ready: 95%}
+    ramp: [5%, 25%, 100%]
+    soak: 30m
+    max_failed_percent: 3
     steps:
       - name: create
         worker_id: w
@@ -113,6 +117,8 @@ describe('a runbook', () => {
         {
           name: 'after',
           offsetMinutes: -1_440,
+          gate: null,
+          ramp: null,
           steps: [
             {
               ...step('check', 'Check'),
@@ -123,6 +129,8 @@ describe('a runbook', () => {
         {
           name: 'Before',
           offsetMinutes: 2,
+          gate: { approvals: 2, readyPercent: 95 },
+          ramp: { percents: [5, 25, 100], soakSec: 1_800, maxFailedPercent: 3 },
           steps: [
             {
               ...step('create', 'New-{{Id}}'),

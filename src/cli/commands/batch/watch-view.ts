@@ -1,7 +1,7 @@
 // The screen of `matoolkit batch watch` as text: pure functions from the API's answers to lines that fit the width.
 
 import { countText } from '../../../domain/count-text.ts'
-import type { Phase } from '../../../domain/facts.ts'
+import { type Phase, UNGUARDED } from '../../../domain/facts.ts'
 import { type OutcomeCounts, outcomeText } from '../../../domain/outcome.ts'
 import type { ProgressEvent } from '../../../domain/progress.ts'
 import { statusWord } from '../../../domain/words.ts'
@@ -46,7 +46,13 @@ export interface Summary {
 type Times = 'dueAt' | 'dispatchedAt' | 'completedAt'
 export type ShownPhase = Omit<
   Phase,
-  Times | 'name' | 'index' | 'expandedThrough' | 'expandedAt' | 'fuseAcknowledged'
+  | Times
+  | 'name'
+  | 'index'
+  | 'expandedThrough'
+  | 'expandedAt'
+  | 'fuseAcknowledged'
+  | keyof typeof UNGUARDED
 > & { readonly phaseName: string } & Readonly<Record<Times, string | null>>
 
 /** The parts of an event that are shown. */
@@ -92,6 +98,7 @@ const phaseOf = ({ phaseName, ...phase }: ShownPhase, index: number): Phase => {
     expandedThrough: 0,
     expandedAt: dispatchedAt,
     fuseAcknowledged: 0,
+    ...UNGUARDED,
   }
 }
 

@@ -68,10 +68,17 @@ export const LINT_RULES = table({
   },
   IRREVERSIBLE_WITHOUT_HOLD: {
     sentence:
-      '{function} cannot be undone, and nothing before it gives people time to hold. Start a phase of its own with it, at least {gap} after the phase before.',
+      '{function} cannot be undone, and nothing before it gives people time to hold. Start a phase of its own with it, at least {gap} after the phase before or behind a gate.',
     why: 'Between phases people look at what failed, and hold the batch or a member. In the middle of a phase the steps follow within seconds.',
     better:
-      'Make it the first change of its phase, with an earlier phase that checks everything. Then `matoolkit batch hold` stops it in time.',
+      'Make it the first change of its phase, with an earlier phase that checks everything. Then `matoolkit batch hold` stops it in time. Or give the phase a `gate` with approvals: then it starts only after people have said so.',
+  },
+  GATE_ASKS_NOBODY: {
+    sentence:
+      'Nobody has to approve this gate. Set "approvals" to 1 or more, so that a person decides.',
+    why: 'A gate without approvals opens by itself. With a share under `ready` it still stops a wave that is not ready; without one it stops nothing.',
+    better:
+      'Ask for two approvals before what cannot be undone: `gate: { approvals: 2, ready: 95% }`.',
   },
   UNKNOWN_FUNCTION: {
     sentence: '{worker} {has} function "{function}". {hint}',

@@ -2,8 +2,8 @@
 // warnings at line and column. What the catalogue does not know is not judged.
 import { durationText } from '../../duration.ts'
 import type { Json } from '../../json.ts'
-import type { Runbook, RunbookStep } from '../model.ts'
-import { mapAt, type Outline, type StepOutline, scalarAt } from '../outline.ts'
+import type { Gate, Runbook, RunbookStep } from '../model.ts'
+import { mapAt, type Outline, type PhaseOutline, type StepOutline, scalarAt } from '../outline.ts'
 import type { Findings } from '../problems.ts'
 import { DEFAULTS } from '../shape.ts'
 import type { MapNode } from '../tree.ts'
@@ -24,6 +24,8 @@ interface LintedStep {
 interface LintedPhase {
   readonly name: string
   readonly offsetMinutes: number
+  readonly gate: Gate | null
+  readonly outline: PhaseOutline
   readonly steps: readonly LintedStep[]
 }
 
@@ -59,9 +61,11 @@ export function lintRunbook(
 function lintedOf(root: MapNode, outline: Outline, runbook: Runbook): Linted {
   const pair = (steps: readonly RunbookStep[], outlines: readonly StepOutline[]): LintedStep[] =>
     steps.map((step, at) => ({ step, outline: outlines[at]!, facts: functionFacts(step.function) }))
-  const phases = runbook.phases.map(({ name, offsetMinutes, steps }, at) => ({
+  const phases = runbook.phases.map(({ name, offsetMinutes, gate, steps }, at) => ({
     name,
     offsetMinutes,
+    gate,
+    outline: outline.phases[at]!,
     steps: pair(steps, outline.phases[at]!.steps),
   }))
   const rollbacks = outline.rollbacks.map(({ entry, steps }) => {
@@ -246,14 +250,24 @@ function irreversibleWithoutHold({ init, phases }: Linted, findings: Findings): 
   for (const one of init)
     if (one.facts?.isIrreversible)
       warnAtFunction(findings, 'IRREVERSIBLE_WITHOUT_HOLD', one, { gap })
-  for (const [at, { offsetMinutes, steps }] of phases.entries()) {
+  for (const [at, { offsetMinutes, gate, steps }] of phases.entries()) {
     const before = phases[at - 1]
-    const hasGap = before !== undefined && before.offsetMinutes - offsetMinutes >= HOLD_GAP_MINUTES
+    const hasGap =
+      (before !== undefined && before.offsetMinutes - offsetMinutes >= HOLD_GAP_MINUTES) ||
+      (gate !== null && gate.approvals > 0)
     const firstChange = steps.findIndex(({ facts }) => facts === null || facts.isChange)
     for (const [position, one] of steps.entries()) {
       if (!one.facts?.isIrreversible || (hasGap && position <= firstChange)) continue
       warnAtFunction(findings, 'IRREVERSIBLE_WITHOUT_HOLD', one, { gap })
     }
+  }
+}
+
+function gateAsksNobody({ phases }: Linted, findings: Findings): void {
+  for (const { gate, outline } of phases) {
+    if (gate?.approvals !== 0) continue
+    const at = scalarAt(mapAt(outline.node, 'gate'), 'approvals')!
+    findings.add('GATE_ASKS_NOBODY', at, `${outline.path}.gate.approvals`)
   }
 }
 
@@ -267,6 +281,7 @@ const RULES = [
   removalDeletes,
   safeguardOff,
   irreversibleWithoutHold,
+  gateAsksNobody,
 ]
 
 /** Names of parameters ignore case. */
