@@ -4,6 +4,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { openApiDocument } from '../src/api/openapi.ts'
+import type { Route } from '../src/api/route.ts'
 import { describedRoutes } from '../src/api/routes.ts'
 import { REHEARSAL_FAULTS } from '../src/app/rehearsal/faults.ts'
 import { SETTINGS } from '../src/config.ts'
@@ -14,6 +15,7 @@ import { type Entity, TRANSITIONS, type Transition } from '../src/domain/transit
 import { ERRORS, EXIT } from '../src/errors.ts'
 import { CHAOS_MODES } from '../test/chaos/modes.ts'
 import { MUTANTS } from '../test/simulation/mutants.ts'
+import { clientTable } from './client-table.ts'
 import { renderPhaseOutcomes } from './docs-versions.ts'
 import { TRANSITION_REASONS } from './transition-reasons.ts'
 
@@ -42,6 +44,8 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: '.env.example', render: renderEnvExample },
   { file: 'docs/openapi.json', render: () => renderOpenApi() },
   { file: 'docs/api.md', section: 'endpoints', render: renderEndpoints },
+  { file: 'src/client/repeatable.ts', render: renderRepeatable },
+  { file: 'docs/client-table.d.mts', render: clientTable },
 ]
 
 function renderConditions(): string {
@@ -153,6 +157,28 @@ function renderEnvExample(): string {
 
 const renderOpenApi = (): string =>
   `${JSON.stringify(openApiDocument(describedRoutes()), null, 2)}\n`
+
+/** What a client must know of endpoints to send a request again: not their types. */
+function renderRepeatable(): string {
+  const named = (which: (route: Route) => boolean) =>
+    describedRoutes()
+      .filter(({ rule }) => rule !== 'worker')
+      .filter(which)
+      .map(({ method, path }) => `  '${method} ${path}',\n`)
+      .join('')
+  const creating = named(({ creates }) => creates === true)
+  const reading = named(({ method, action }) => method !== 'GET' && action === null)
+  return `// Which requests a client may send again. Generated from the table of routes by \`npm run docs\`.
+
+/** They create something, and take a key that lets the server do it once. */
+export const CREATING: ReadonlySet<string> = new Set([
+${creating}])
+
+/** They change nothing, although they are no GET. */
+export const READING: ReadonlySet<string> = new Set([
+${reading}])
+`
+}
 
 function renderEndpoints(): string {
   const who = {

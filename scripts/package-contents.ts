@@ -12,6 +12,11 @@ const PUBLISHED_FIELDS = [
 /** A clone brings its own Node for people with Node 20. A package would bring a second one to everybody. */
 const OWN_NODE = /^node-(?:linux|darwin|win)-/
 const PUBLISHED_FOR_NODE = '>=24'
+/** The program is no library, but its client is. */
+const PUBLISHED_EXPORTS = {
+  './client': { types: './lib/client/client.d.ts', default: './lib/client/client.js' },
+  './package.json': './package.json',
+}
 
 export function manifestOf(manifest: PackageManifest): Readonly<Record<string, unknown>> {
   const optional = Object.entries(manifest.optionalDependencies).filter(
@@ -19,6 +24,7 @@ export function manifestOf(manifest: PackageManifest): Readonly<Record<string, u
   )
   return {
     ...Object.fromEntries(PUBLISHED_FIELDS.map((field) => [field, manifest[field]])),
+    exports: PUBLISHED_EXPORTS,
     engines: { node: PUBLISHED_FOR_NODE },
     ...(optional.length > 0 && { optionalDependencies: Object.fromEntries(optional) }),
   }

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { writeClientDeclarations } from './client-declarations.ts'
 import { assemblePackage } from './package-tree.ts'
 
 const USAGE = `npm run package -- [options]
@@ -19,6 +20,8 @@ const destination = resolve(values.to)
 const to = join(destination, 'package')
 rmSync(destination, { recursive: true, force: true })
 assemblePackage(to)
+// Only here: they take the compiler, which the build of an image does not have.
+writeClientDeclarations(join(import.meta.dirname, '..'), join(to, 'lib', 'client'))
 const npm = spawnSync('npm', ['pack', to, '--pack-destination', destination, '--loglevel=error'], {
   encoding: 'utf8',
   shell: process.platform === 'win32',

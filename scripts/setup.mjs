@@ -61,10 +61,11 @@ export function runtime() {
 const dashboard = join(root, 'dashboard')
 const built = join(dashboard, 'dist', '.built-from')
 
-/** Its own files, the runbook validator that it runs in the browser, and the packages. */
+/** Its own files, what of the program runs in the browser, and the packages. */
 function dashboardHash() {
   const hash = createHash('sha256').update(lockHash())
-  for (const folder of [dashboard, join(root, 'src', 'domain')]) {
+  const folders = [dashboard, join(root, 'src', 'domain'), join(root, 'src', 'client')]
+  for (const folder of folders) {
     const names = readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath ?? entry.path, entry.name))

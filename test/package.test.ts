@@ -1,7 +1,15 @@
 // What npm publishes, installed into an empty folder as a user does it: the program starts there, complete and without a clone.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -29,6 +37,15 @@ const run = (nodeOptions: readonly string[], ...args: readonly string[]) =>
     { cwd: home, env, encoding: 'utf8' },
   )
 
+/** Each line from the third on must not compile. */
+const WRONG_USES = `import { matoolkit } from 'matoolkit/client'
+const api = matoolkit({ url: '', token: '' })
+void api.call('GET /api/nothing')
+void api.call('GET /api/batches/{batchId}')
+void api.call('GET /api/batches', { query: { status: ['running'] } })
+void api.each('GET /api/status')
+`
+
 describe('the published package', { skip: process.platform === 'win32' }, () => {
   before(() => {
     const to = join(folder, 'dist')
@@ -49,7 +66,11 @@ describe('the published package', { skip: process.platform === 'win32' }, () => 
       Object.keys(optionalDependencies ?? {}).filter((name) => name.startsWith('node-')),
       [],
     )
-    assert.deepEqual(globSync('{lib/**/*.ts,test,scripts,src}', { cwd: published }), [])
+    const typed = globSync('{lib/**/*.ts,test,scripts,src}', { cwd: published })
+    assert.deepEqual(
+      typed.filter((path) => !/^lib\/client\/[\w-]+\.d\.ts$/.test(path.replaceAll('\\', '/'))),
+      [],
+    )
     assert.deepEqual(globSync('node-*/bin', { cwd: join(home, 'node_modules') }), [])
   })
 
@@ -72,6 +93,33 @@ describe('the published package', { skip: process.platform === 'win32' }, () => 
     assert.deepEqual([valid.status, valid.stderr], [EXIT.ok, ''])
   })
 
+  it('has a client whose types a strict consumer compiles, with or without a browser’s', () => {
+    const [, example] = /```ts\n(.*?)```/s.exec(readFileSync(join(ROOT, 'docs/client.md'), 'utf8'))!
+    writeFileSync(join(home, 'example.mts'), example!)
+    writeFileSync(join(home, 'wrong.mts'), WRONG_USES)
+    const tsc = (files: readonly string[], ...libraries: readonly string[]) =>
+      spawnSync(
+        process.execPath,
+        [
+          join(ROOT, 'node_modules/typescript/bin/tsc'),
+          ...['--ignoreConfig', '--strict', '--exactOptionalPropertyTypes', '--module', 'nodenext'],
+          ...['--target', 'es2022', '--typeRoots', join(ROOT, 'node_modules/@types')],
+          ...[...libraries, ...files],
+        ],
+        { cwd: home, encoding: 'utf8' },
+      )
+    const node = tsc(['example.mts'], '--lib', 'es2022', '--types', 'node')
+    assert.deepEqual([node.stdout, node.status], ['', 0])
+    assert.ok(existsSync(join(home, 'example.mjs')))
+    const wrong = tsc(['wrong.mts', '--noEmit'], '--lib', 'es2022,dom,dom.asynciterable')
+    const lines = wrong.stdout.match(/^wrong\.mts\((\d+),/gm)
+    assert.deepEqual(
+      lines,
+      [3, 4, 5, 6].map((line) => `wrong.mts(${line},`),
+      wrong.stdout,
+    )
+  })
+
   it('starts everything with a sandbox, answers, and stops on Ctrl-C', async () => {
     const command = [join(home, 'node_modules', '.bin', 'matoolkit'), 'up', '--sandbox']
     const up = spawn(process.execPath, command, { cwd: home, env })
@@ -90,6 +138,14 @@ describe('the published package', { skip: process.platform === 'win32' }, () => 
       assert.equal(status.status, EXIT.ok, status.stderr)
       assert.equal(typeof JSON.parse(status.stdout), 'object')
       const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(said)!
+      const token = readFileSync(join(home, '.matoolkit', 'api-token'), 'utf8')
+      const example = spawnSync(process.execPath, ['example.mjs'], {
+        cwd: home,
+        env: { ...env, MATOOLKIT_API_URL: address, MATOOLKIT_TOKEN: token },
+        encoding: 'utf8',
+      })
+      assert.deepEqual([example.status, example.stderr], [0, ''])
+      assert.match(example.stdout, /^Nobody is needed/)
       const page = await (await fetch(address, { headers: { accept: 'text/html' } })).text()
       assert.match(page, /<script type="module" crossorigin src="\.\/assets\/index-/)
       const ended = new Promise((resolve) => up.once('close', resolve))

@@ -57,6 +57,11 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     /takes more than types from src\/api\/api\.ts/,
   ],
   [
+    'the client needs Node',
+    { 'src/client/a.ts': "import { randomUUID } from 'node:crypto'" },
+    /a\.ts takes more than types from node:crypto/,
+  ],
+  [
     'a dynamic import counts',
     { 'src/cli/a.ts': "await import('../api/server.ts')" },
     /imports from api; cli/,

@@ -1,6 +1,8 @@
 // The client of the admin API. Reads are retried when the server is busy or the connection breaks; a change is sent once, unless an
 // idempotency key makes a retry safe. Every refusal is thrown as an ApiRefusal. `--debug` logs the traffic without secrets.
 import { randomUUID } from 'node:crypto'
+import { pathAndQuery } from '../client/address.ts'
+import { CHANGE_TIMEOUT_MS, READ_TIMEOUT_MS, repeated } from '../client/repeat.ts'
 import type { Clock } from '../clock.ts'
 import type { Json } from '../domain/json.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
@@ -46,12 +48,6 @@ export interface ApiResponse<Body = Json> {
   readonly etag: string | null
 }
 
-const ATTEMPTS = 3
-const BUSY = new Set([429, 502, 503, 504])
-const PAUSE_MS = 500
-const PAUSE_MAX_MS = 30_000
-const READ_TIMEOUT_MS = 60_000
-const CHANGE_TIMEOUT_MS = 15 * 60_000
 const QUIET_MS = 1_000
 const MB = 1_000_000
 
@@ -156,32 +152,24 @@ export class AdminApiClient {
   }
 
   async #repeat<Body>(method: Method, path: string, send: RequestBody): Promise<ApiResponse<Body>> {
-    const { clock, token: tokenOf } = this.#options
-    const isRepeatable = method === 'GET' || send.isKeyed === true
+    const { clock, token } = this.#options
     const key = send.isKeyed ? { 'idempotency-key': randomUUID() } : {}
-    let token = await tokenOf(false)
-    if (token === null && !isAnonymous(path)) return this.#refusal<Body>()
-    let isRenewed = false
-    for (let attempt = 1; ; attempt += 1) {
-      const isLast = attempt >= ATTEMPTS || !isRepeatable
-      const found = await this.#once(method, path, send, key, token).catch((error: unknown) => {
-        if (isLast || send.signal?.aborted || isRefusedConnection(error)) throw error
-        return null
-      })
-      if (found?.response.status === 401 && !isRenewed) {
-        // The token may have expired on the way. A 401 has no effect, so any request may be sent again.
-        isRenewed = true
-        const renewed = await tokenOf(true)
-        const isNew = renewed !== null && renewed !== token
-        token = renewed
-        if (isNew) continue
-      }
-      const isAccepted = found && send.accepts?.includes(found.response.status)
-      if (found && (isLast || isAccepted || !BUSY.has(found.response.status))) {
-        return this.#answerOf<Body>(found, send)
-      }
-      await clock.wait(pauseMs(found?.response, attempt), send.signal)
-    }
+    const first = await token(false)
+    if (first === null && !isAnonymous(path)) return this.#refusal<Body>()
+    const found = await repeated(
+      {
+        isRepeatable: method === 'GET' || send.isKeyed === true,
+        signal: send.signal,
+        accepts: send.accepts,
+        token,
+        once: (bearer) => this.#once(method, path, send, key, bearer),
+        responseOf: ({ response }) => response,
+        wait: (ms, signal) => clock.wait(ms, signal),
+        isFinal: isRefusedConnection,
+      },
+      first,
+    )
+    return this.#answerOf<Body>(found, send)
   }
 
   /**
@@ -278,13 +266,8 @@ export class AdminApiClient {
 const isAnonymous = (path: string): boolean =>
   /^\/api\/(?:health|ready|sign-in|openapi\.json)$/.test(path)
 
-function urlOf(apiUrl: string, path: string, query: Query = {}): string {
-  const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== null) search.set(name, String(value))
-  }
-  return `${apiUrl}${path}${search.size === 0 ? '' : `?${search}`}`
-}
+const urlOf = (apiUrl: string, path: string, query: Query = {}): string =>
+  `${apiUrl}${pathAndQuery(path, { query })}`
 
 const bytesIn = (form: FormData): number =>
   [...form.values()].reduce((sum, part) => sum + (typeof part === 'string' ? 0 : part.size), 0)
@@ -304,13 +287,6 @@ function parsed(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-function pauseMs(response: Response | undefined, attempt: number): number {
-  const retryAfterSec = Number(response?.headers.get('retry-after'))
-  return retryAfterSec > 0
-    ? Math.min(retryAfterSec * 1_000, PAUSE_MAX_MS)
-    : PAUSE_MS * 2 ** (attempt - 1)
 }
 
 const BODY_SHOWN_MAX = 2_000

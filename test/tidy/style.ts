@@ -137,7 +137,7 @@ const unchecked: Rule = {
 
 /** Started by name, not imported. */
 const ENTRIES =
-  /^src\/main\.ts$|^dashboard\/(?:vite\.config\.ts|src\/main\.tsx)$|^src\/db\/snapshot-check\.ts$|^bench\/(?:main|broker-process|raw-loop)\.ts$|^(?:infra\/)?scripts\/|^bin\/|\.test\.ts$|^test\/global-setup\.ts$|\/fixtures\//
+  /^src\/main\.ts$|^dashboard\/(?:vite\.config\.ts|src\/main\.tsx)$|^src\/db\/snapshot-check\.ts$|^bench\/(?:main|broker-process|raw-loop)\.ts$|^(?:infra\/)?scripts\/|^bin\/|\.test\.ts$|^test\/global-setup\.ts$|^test\/client\/same-table\.ts$|\/fixtures\//
 
 const deadFiles: Rule = {
   name: 'no dead files',

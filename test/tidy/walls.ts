@@ -25,7 +25,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   api: ['root', 'domain', 'db', 'bus', 'engine', 'telemetry'],
   worker: ['root', 'domain', 'bus', 'sign-in', 'telemetry'],
   sandbox: ['root', 'domain/json'],
-  cli: ['root', 'domain'],
+  client: ['root', 'api/routes'],
+  cli: ['root', 'domain', 'client'],
   app: [
     'root',
     'domain',
@@ -40,6 +41,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'sandbox',
     'sign-in',
     'telemetry',
+    'client',
     'cli',
   ],
 }
@@ -73,14 +75,28 @@ const rooms: Rule = {
 }
 
 const dashboardWall: Rule = {
-  name: 'the dashboard sees the API only: of the program it takes types, and the domain that runs in a browser',
+  name: 'the dashboard sees the API only: of the program it takes types, the client and the domain, which run in a browser',
   check: (files) =>
     files
       .filter(({ path }) => path.startsWith('dashboard/') && isCode(path))
       .flatMap((file) =>
         importsOf(file)
           .filter(({ isOurs, target }) => isOurs && !target.startsWith('dashboard/'))
-          .filter(({ isType, target }) => !isType && roomOf(target) !== 'domain')
+          .filter(({ isType, target }) => !isType && !['domain', 'client'].includes(roomOf(target)))
+          .map(({ target }) => `${file.path} takes more than types from ${target}`),
+      ),
+}
+
+const clientAlone: Rule = {
+  name: 'the client runs by itself: of the program it takes types, and nothing of Node',
+  check: (files) =>
+    sourcesOf(files)
+      .filter(({ path }) => roomOf(path) === 'client')
+      .flatMap((file) =>
+        importsOf(file)
+          .filter(({ isOurs, isType, target }) =>
+            isOurs ? !isType && roomOf(target) !== 'client' : true,
+          )
           .map(({ target }) => `${file.path} takes more than types from ${target}`),
       ),
 }
@@ -267,7 +283,7 @@ const busTablesAtHome: Rule = {
 }
 
 export const WALLS: readonly Rule[] = [
-  ...[rooms, dashboardWall, pureDomain, workerWithoutDatabase, noCycles],
+  ...[rooms, dashboardWall, clientAlone, pureDomain, workerWithoutDatabase, noCycles],
   ...[transportsBehindContract, busTablesAtHome],
   ...[privileges, replayableSql, sqlAtHome],
 ]

@@ -1,29 +1,12 @@
 // One request to the API. A refusal becomes an ApiError with the API's own code and sentence; an API that does not answer one with the
 // code UNREACHABLE.
-import type { HttpProblem, RequestFault } from '../../../src/api/http/problem.ts'
+import { pathAndQuery } from '../../../src/client/address.ts'
+import { AdminApiError as ApiError, problemIn } from '../../../src/client/api-error.ts'
 import { accessToken, forgetSession } from '../sign-in/session.ts'
 import type { Answer, Endpoint, Given } from './routes.ts'
 import { followServerClock } from './server-clock.ts'
 
-export class ApiError extends Error {
-  override readonly name = 'ApiError'
-  readonly status: number
-  readonly code: string
-  readonly requestId: string | null
-  /** What is wrong with which part of the request. */
-  readonly faults: readonly RequestFault[]
-  /** All of them; `faults` has the first. */
-  readonly faultCount: number
-
-  constructor(status: number, problem: Partial<HttpProblem>) {
-    super(problem.detail ?? problem.title ?? `The API answers with status ${status}.`)
-    this.status = status
-    this.code = problem.code ?? 'UNKNOWN'
-    this.requestId = problem.requestId ?? null
-    this.faults = problem.faults ?? []
-    this.faultCount = problem.faultCount ?? this.faults.length
-  }
-}
+export { AdminApiError as ApiError } from '../../../src/client/api-error.ts'
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
@@ -88,23 +71,9 @@ async function fetchOrExplain(address: string, init: RequestInit): Promise<Respo
   }
 }
 
-/** Relative: the page may be shown under a path of a proxy. */
-export function addressOf(path: string, { params = {}, query = {} }: Parts): string {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String(params[name])),
-  )
-  const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== null && value !== '') search.set(name, String(value))
-  }
-  const text = search.toString()
-  return new URL(`.${filled}${text && `?${text}`}`, document.baseURI).href
-}
-
-async function problemIn(answer: Response): Promise<Partial<HttpProblem>> {
-  try {
-    return (await answer.json()) as Partial<HttpProblem>
-  } catch {
-    return {}
-  }
+/** Relative: the page may be shown under a path of a proxy. An empty filter is none. */
+export function addressOf(path: string, { params, query = {} }: Parts): string {
+  const chosen = Object.entries(query).filter(([, value]) => value !== '')
+  const found = pathAndQuery(path, { params, query: Object.fromEntries(chosen) })
+  return new URL(`.${found}`, document.baseURI).href
 }

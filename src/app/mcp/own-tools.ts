@@ -1,5 +1,6 @@
 // Tools that compute here instead of asking an endpoint: they check and plan a runbook and explain an error, with at most GET requests.
 
+import type { ApiRole } from '../../api/sign-in/sign-in.ts'
 import { meaningOf } from '../../domain/error-meanings/meaning-of.ts'
 import { remedyText } from '../../domain/error-meanings/remedy.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
@@ -113,4 +114,6 @@ const explain: Tool = {
   },
 }
 
-export const ownTools = (now: () => Date): readonly Tool[] => [validate, planFor(now), explain]
+/** The help desk reads no runbooks. */
+export const ownTools = (now: () => Date, roles: readonly ApiRole[]): readonly Tool[] =>
+  roles.some((role) => role !== 'HelpDesk') ? [validate, planFor(now), explain] : [explain]

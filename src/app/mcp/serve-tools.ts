@@ -36,7 +36,10 @@ export async function serveTools(context: CommandContext): Promise<void> {
     io.err(printable(`warning: the sign-in of ${me.name} may change things; tools only read.`))
   }
   const sdk = await loadSdk()
-  const tools = [...routeTools(describedRoutes(), me.roles), ...ownTools(() => clock.now())]
+  const tools = [
+    ...routeTools(describedRoutes(), me.roles),
+    ...ownTools(() => clock.now(), me.roles),
+  ]
   const reader: Reader = { get: client.get }
   await interruptible(async (interrupted) => {
     const ended = Promise.withResolvers<void>()

@@ -1,0 +1,16 @@
+// Which requests a client may send again. Generated from the table of routes by `npm run docs`.
+
+/** They create something, and take a key that lets the server do it once. */
+export const CREATING: ReadonlySet<string> = new Set([
+  'POST /api/runbooks',
+  'POST /api/rehearsals',
+  'POST /api/batches',
+  'POST /api/batches/{batchId}/members',
+  'POST /api/batches/{batchId}/clone',
+])
+
+/** They change nothing, although they are no GET. */
+export const READING: ReadonlySet<string> = new Set([
+  'POST /api/runbooks/{name}/query/preview',
+  'POST /api/runbooks/{name}/plan',
+])
