@@ -4,7 +4,7 @@
 --                   └──────< phase_executions ──<┘      └── waits: what an unfinished step waits for
 --
 -- A runbook is published in versions. A batch is one wave of members. Each phase of the runbook has one row per batch, each
--- step of a phase one row per member. Init, rollback and removal steps are rows of the same table (kind).
+-- step of a phase one row per member. Init, rollback, removal and undo steps are rows of the same table (kind).
 -- Statuses change only through src/engine, by the table in src/domain/transitions.ts; tests compare the CHECKs and the partial
 -- indexes below with it. No statement reads the clock: every time is a parameter.
 
@@ -78,6 +78,7 @@ create table batches (
   init_open          integer not null default 0 check (init_open >= 0),
   rollback_open      integer not null default 0 check (rollback_open >= 0),
   removal_open       integer not null default 0 check (removal_open >= 0),
+  undo_open          integer not null default 0 check (undo_open >= 0),
   failure_revision   bigint not null default 0 check (failure_revision >= 0),
   erased_at          timestamptz,
   purged_at          timestamptz,
@@ -248,7 +249,7 @@ create unique index gate_decisions_waiver on gate_decisions (batch_id, phase_nam
 create table step_executions (
   id                     bigint generated always as identity primary key,
   batch_id               bigint not null,
-  kind                   text not null check (kind in ('init', 'phase', 'rollback', 'removal')),
+  kind                   text not null check (kind in ('init', 'phase', 'rollback', 'removal', 'undo')),
   phase_execution_id     bigint,
   batch_member_id        bigint,
   origin_step_id         bigint,
@@ -292,6 +293,8 @@ create table step_executions (
     when 'init'     then phase_execution_id is null and batch_member_id is null and origin_step_id is null and removal_number is null
     when 'phase'    then phase_execution_id is not null and batch_member_id is not null and origin_step_id is null and removal_number is null
     when 'rollback' then phase_execution_id is null and origin_step_id is not null and origin_attempt is not null and removal_number is null
+    when 'undo'     then phase_execution_id is null and origin_step_id is not null and origin_attempt is not null and removal_number is null
+                         and function_name is not null
     else                 phase_execution_id is null and batch_member_id is not null and origin_step_id is null and removal_number is not null
   end),
   check (is_poll_step = (poll_interval_sec is not null) and is_poll_step = (poll_timeout_sec is not null)),
@@ -311,7 +314,10 @@ create unique index step_executions_of_rollback on step_executions (origin_step_
   where kind = 'rollback';
 create unique index step_executions_of_removal on step_executions (batch_member_id, removal_number, step_index)
   where kind = 'removal';
-create index step_executions_compensation on step_executions (batch_member_id) where kind in ('rollback', 'removal');
+-- An effect is an attempt's (attempts in 004_history): it is undone once. function_name and params_json hold the inverse from the start.
+create unique index step_executions_of_undo on step_executions (origin_step_id, origin_attempt)
+  where kind = 'undo';
+create index step_executions_compensation on step_executions (batch_member_id) where kind in ('rollback', 'removal', 'undo');
 create index step_executions_of_batch on step_executions (batch_id, id);
 -- Finds failed steps among a million. The column stays null on the hot path, so those updates stay HOT; with the status in an
 -- index no step's update would.

@@ -15,7 +15,8 @@ create table attempts (
     ('succeeded', 'incomplete', 'failed', 'lost', 'dead_lettered', 'withdrawn', 'refused', 'undelivered')),
   result_json   jsonb,
   error_message text,
-  duration_ms   integer
+  duration_ms   integer,
+  effect_json   jsonb check (jsonb_typeof(effect_json -> 'changed') = 'boolean')
 );
 -- A job's id consists of these three, so one index keeps attempts unique and finds those of a step.
 create unique index attempts_once on attempts (step_id, attempt, poll);
@@ -229,7 +230,7 @@ begin
     raise exception 'batch % is not marked as erased', erased;
   end if;
   ids := array(select id from batch_members where batch_id = erased and key_folded not like 'erased:%' order by id limit most);
-  update attempts a set result_json = null, error_message = case when a.error_message is not null then 'erased' end
+  update attempts a set result_json = null, effect_json = null, error_message = case when a.error_message is not null then 'erased' end
     from step_executions s where s.batch_id = erased and s.batch_member_id = any (ids) and a.step_id = s.id;
   update step_executions s
      set params_json = null, result_json = null, late_result_json = null, poll_said = null,
@@ -238,7 +239,7 @@ begin
   update events e set because = 'erased', details = null where e.batch_id = erased and e.batch_member_id = any (ids);
   delete from dead_letters d
    where (d.replayed_at is not null or d.discarded_at is not null)
-     and substring(d.original_message_id from '^(?:result-)?(?:step|rollback|removal)-([0-9]+)')::bigint in
+     and substring(d.original_message_id from '^(?:result-)?(?:step|rollback|removal|undo)-([0-9]+)')::bigint in
          (select id from step_executions where batch_id = erased and batch_member_id = any (ids));
   delete from member_addresses where member_id = any (ids);
   delete from reviews where batch_member_id = any (ids);
@@ -263,7 +264,7 @@ begin
   update batches set outputs_json = '{}', held_reason = regexp_replace(held_reason, '\S+@\S+', '[address]', 'g') where id = erased;
   update events set because = regexp_replace(because, '\S+@\S+', '[address]', 'g'), details = null
    where batch_id = erased and batch_member_id is null and (details is not null or because like '%@%');
-  update attempts a set result_json = null, error_message = case when a.error_message is not null then 'erased' end
+  update attempts a set result_json = null, effect_json = null, error_message = case when a.error_message is not null then 'erased' end
     from step_executions s where s.batch_id = erased and s.batch_member_id is null and a.step_id = s.id;
   update step_executions
      set params_json = null, result_json = null, late_result_json = null, poll_said = null,

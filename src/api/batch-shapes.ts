@@ -18,7 +18,7 @@ import {
 import { etagOf } from './http/etag.ts'
 import { dateTime, nullableDateTime, nullableText, wholeCount } from './shapes.ts'
 
-export const STEP_KINDS = ['phase', 'init', 'rollback', 'removal'] as const
+export const STEP_KINDS = ['phase', 'init', 'rollback', 'removal', 'undo'] as const
 
 export const held = z
   .strictObject({ at: dateTime, by: z.string(), reason: z.string() })

@@ -131,12 +131,13 @@ async function insertAttempts(tx: Tx, drafts: Drafts): Promise<void> {
     duration_ms: '$6::int[]',
     result: `string_to_array($7, E'\\n', '')`,
     kind: '$8::int[]',
+    effect: `string_to_array($14, E'\\n', '')`,
   })
   await tx.query(
     `insert into attempts (step_id, batch_id, job_id, attempt, poll, worker_id, sent_at, settled_at, outcome, result_json,
-                           error_message, duration_ms)
+                           error_message, duration_ms, effect_json)
      select step_id, batch_id, job_id, ($9::int[])[kind], ($10::int[])[kind], ($11::text[])[kind], ($12::timestamptz[])[kind], $2,
-            ($13::text[])[kind], result::jsonb, error, duration_ms
+            ($13::text[])[kind], result::jsonb, error, duration_ms, effect::jsonb
        from ${rows} as a`,
     [
       idsParam(batchIds),
@@ -157,6 +158,7 @@ async function insertAttempts(tx: Tx, drafts: Drafts): Promise<void> {
         (a) => a.sentAt,
         (a) => a.outcome,
       ),
+      lineParam(attempts, (a) => (a.effect ? JSON.stringify(a.effect) : null)),
     ],
   )
 }

@@ -28,6 +28,7 @@ const BATCH_COUNTERS = {
   initOpen: 'init_open',
   rollbackOpen: 'rollback_open',
   removalOpen: 'removal_open',
+  undoOpen: 'undo_open',
 } as const satisfies { readonly [Property in keyof Batch]?: string }
 export const batchCounters = Object.entries(BATCH_COUNTERS) as [
   keyof typeof BATCH_COUNTERS,

@@ -8,7 +8,7 @@ import type { Json } from '../domain/json.ts'
 import { arrayParams, idsParam } from './arrays.ts'
 import type { Queryable, Tx } from './db.ts'
 import { addAddresses } from './member-addresses.ts'
-import { OPEN_STEPS, UNFINISHED_BATCHES } from './status-lists.ts'
+import { COMPENSATION, OPEN_STEPS, UNFINISHED_BATCHES } from './status-lists.ts'
 
 const MEMBERS_PER_PAGE = 10_000
 const KEYS_PER_LOOKUP = 10_000
@@ -94,7 +94,7 @@ export async function findStarted(
   )
 }
 
-/** Members with an open rollback or removal step, or an unsettled job. */
+/** Members with an open compensation step, or an unsettled job. */
 export async function findCompensating(
   db: Queryable,
   memberIds: readonly number[],
@@ -102,7 +102,7 @@ export async function findCompensating(
   return idsOf(
     await db.query<{ id: number }>(
       `select batch_member_id as id from step_executions
-        where kind in ('rollback', 'removal') and batch_member_id = any($1::bigint[])
+        where kind in ${COMPENSATION} and batch_member_id = any($1::bigint[])
           and status in ${OPEN_STEPS}
        union
        select s.batch_member_id from step_executions s join waits w on w.step_id = s.id

@@ -15,14 +15,15 @@ export async function insertSteps(
   const rows = await tx.query<{ id: number }>(
     `insert into step_executions (batch_id, kind, batch_member_id, origin_step_id, origin_attempt, removal_number,
        status, completed_at, runbook_version, step_name, step_index, worker_id, on_failure, is_poll_step, poll_interval_sec, poll_timeout_sec,
-       max_retries, retry_interval_sec, retry_backoff, retry_max_interval_sec, timeout_sec)
+       max_retries, retry_interval_sec, retry_backoff, retry_max_interval_sec, timeout_sec, function_name, params_json)
      select $1, kind, member, origin, origin_attempt, removal, status, completed_at, version, name, index, worker, on_failure,
-            poll_interval is not null, poll_interval, poll_timeout, retries, retry_interval, backoff, retry_cap, timeout
+            poll_interval is not null, poll_interval, poll_timeout, retries, retry_interval, backoff, retry_cap, timeout, function, params::jsonb
        from unnest($2::text[], $3::bigint[], $4::bigint[], $5::int[], $6::int[], $7::text[], $8::timestamptz[], $9::int[],
                    $10::text[], $11::int[], $12::text[], $13::text[], $14::int[], $15::int[], $16::int[], $17::int[],
-                   $18::text[], $19::int[], $20::int[])
+                   $18::text[], $19::int[], $20::int[], $21::text[], $22::text[])
             with ordinality as s (kind, member, origin, origin_attempt, removal, status, completed_at, version, name, index,
-                   worker, on_failure, poll_interval, poll_timeout, retries, retry_interval, backoff, retry_cap, timeout, n)
+                   worker, on_failure, poll_interval, poll_timeout, retries, retry_interval, backoff, retry_cap, timeout, function,
+                   params, n)
       order by n
      returning id`,
     [
@@ -37,6 +38,9 @@ export async function insertSteps(
         (s) => s.status,
         (s) => timeParam(s.completedAt),
         ...definitionValues.map((pick) => (s: Step) => pick(s)),
+        // Others are resolved when they are sent.
+        (s) => (s.kind === 'undo' ? s.functionName : null),
+        (s) => (s.kind === 'undo' ? JSON.stringify(s.params) : null),
       ),
     ],
   )

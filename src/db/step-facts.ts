@@ -4,15 +4,15 @@ import type { Step, StepDefinition, Wait } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import { epochMs, idsParam, integerArray } from './arrays.ts'
 import type { Queryable } from './db.ts'
-import { PASSED_STEPS } from './status-lists.ts'
+import { COMPENSATION, PASSED_STEPS } from './status-lists.ts'
 
 // Parameters and results can be large; only a re-poll needs the parameters, and only an operator the late result.
 // A phase step's definition is not read: it is looked up in its runbook version, which never changes. That left 26 of 41 columns,
 // where reading rows was a third of a result's time. Other kinds read theirs: a rollback's depends on its origin, which may not be loaded.
 const STATE = `
   s.id, s.step_name as "stepName", s.runbook_version as "runbookVersion", s.status, s.attempt, s.retry_count as "retryCount",
-  s.retry_after as "retryAfter", case when s.status = 'polling' then s.function_name end as "functionName",
-  case when s.status = 'polling' then s.params_json end as params, s.job_id as "jobId", s.may_have_effect as "mayHaveEffect", s.deadline_at as "deadlineAt",
+  s.retry_after as "retryAfter", case when s.status = 'polling' or s.kind = 'undo' then s.function_name end as "functionName",
+  case when s.status = 'polling' or s.kind = 'undo' then s.params_json end as params, s.job_id as "jobId", s.may_have_effect as "mayHaveEffect", s.deadline_at as "deadlineAt",
   s.completed_at as "completedAt", s.error_message as error, s.poll_started_at as "pollStartedAt",
   s.last_polled_at as "lastPolledAt", s.poll_count as "pollCount", s.poll_timeout_at as "pollTimeoutAt",
   s.poll_said as "pollSaid", s.poll_changes as "pollChanges",
@@ -224,13 +224,13 @@ async function loadStepColumns(db: Queryable, members: string, all: boolean): Pr
 
 const WAIT_KINDS = ['slot', 'job', 'retry', 'poll'] as const
 
-/** The members' waits, and whether they have any rollback or removal step (nearly always none). */
+/** The members' waits, and whether they have any compensation (nearly always none). */
 async function loadWaits(db: Queryable, batches: string, members: string): Promise<WaitColumns> {
   const [columns] = await db.query<WaitColumns>(
     `select ${integerArray('step_id', 'stepIds')}, ${integerArray(`array_position('{${WAIT_KINDS}}'::text[], kind)`, 'waitKinds')},
             ${integerArray(epochMs('since'), 'sinces')}, ${integerArray(`coalesce(${epochMs('wake_at')}, 0)`, 'wakes')},
             exists (select from step_executions
-                     where kind in ('rollback', 'removal') and batch_member_id = any($2::bigint[])) as "hasCompensation"
+                     where kind in ${COMPENSATION} and batch_member_id = any($2::bigint[])) as "hasCompensation"
        from waits where batch_id = any($1::bigint[]) and batch_member_id = any($2::bigint[])`,
     [batches, members],
   )
@@ -348,19 +348,19 @@ function loadPhaseSteps(db: Queryable, members: string, stepIds: string): Promis
 function loadCompensation(db: Queryable, members: string): Promise<StepRow[]> {
   return db.query<StepRow>(
     `select ${OWNERS}, ${STATE}, ${DEFINITION} from step_executions s left join waits w on w.step_id = s.id
-      where s.kind in ('rollback', 'removal') and s.batch_member_id = any($1::bigint[])`,
+      where s.kind in ${COMPENSATION} and s.batch_member_id = any($1::bigint[])`,
     [members],
   )
 }
 
-/** Steps of the batch itself: init and the rollback of init. */
+/** Steps of the batch itself: init, the rollback and the undo of init. */
 export async function loadStepsOfBatch(db: Queryable, batchId: number): Promise<StepRow[]> {
   return db.query<StepRow>(
     `select ${OWNERS}, ${STATE}, ${DEFINITION} from step_executions s left join waits w on w.step_id = s.id
       where s.kind = 'init' and s.batch_id = $1
      union all
      select ${OWNERS}, ${STATE}, ${DEFINITION} from step_executions o
-       join step_executions s on s.kind = 'rollback' and s.origin_step_id = o.id
+       join step_executions s on s.kind in ('rollback', 'undo') and s.origin_step_id = o.id
        left join waits w on w.step_id = s.id
       where o.kind = 'init' and o.batch_id = $1
       order by id`,

@@ -10,7 +10,11 @@ import {
   type StepStatus,
 } from './transitions.ts'
 
-export type StepKind = 'init' | 'phase' | 'rollback' | 'removal'
+export type StepKind = 'init' | 'phase' | 'rollback' | 'removal' | 'undo'
+/** Steps that take something back: the rollback of a failure, the cleanup of a removal, the undo of an effect. */
+export const COMPENSATION_KINDS: readonly StepKind[] = ['rollback', 'removal', 'undo']
+export const isCompensation = ({ kind }: Pick<Step, 'kind'>): boolean =>
+  COMPENSATION_KINDS.includes(kind)
 export type Variables = Readonly<Record<string, Json>>
 
 export interface Batch {
@@ -49,6 +53,7 @@ export interface Batch {
   initOpen: number
   rollbackOpen: number
   removalOpen: number
+  undoOpen: number
 }
 
 export type StepCounts = Record<StepStatus, number>

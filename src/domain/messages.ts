@@ -180,6 +180,8 @@ export const MESSAGE_FORMATS = {
       correlationData: jsonObject.nullable(),
       /** The job was done together with others, in a call that takes so many: the worker's window may be that wide. */
       togetherMax: togetherMax.optional(),
+      /** What it changed and how to take that back (src/domain/effects.ts). Without one nobody knows. */
+      effect: jsonObject.optional(),
     }),
     read: z.object({
       ...informing(resultOthers),
@@ -193,7 +195,7 @@ export const MESSAGE_FORMATS = {
         .catch(null),
       /** The job id identifies the job; garbled correlation data does not undo its result. */
       correlationData: readCorrelation.catch(null),
-      ...informing({ togetherMax, traceparent }),
+      ...informing({ togetherMax, traceparent, effect: jsonObject }),
     }),
   },
   /** Sent by a worker at start and every minute: its id and functions. Schemas are JSON Schema. */
@@ -347,7 +349,13 @@ function kindOf(value: unknown): string {
 }
 
 /** Kinds of jobs, and the first word of their ids. */
-const JOB_WORDS = { phase: 'step', init: 'init', rollback: 'rollback', removal: 'removal' } as const
+const JOB_WORDS = {
+  phase: 'step',
+  init: 'init',
+  rollback: 'rollback',
+  removal: 'removal',
+  undo: 'undo',
+} as const
 export type JobKind = keyof typeof JOB_WORDS
 
 export interface JobName {
@@ -391,7 +399,7 @@ export const newEpoch = (random: () => number): string =>
 
 const KIND_OF_WORD = new Map(Object.entries(JOB_WORDS).map(([kind, word]) => [word, kind]))
 const JOB_ID =
-  /^(step|init|rollback|removal)-([1-9]\d{0,15})(?:-retry-([1-9]\d{0,8}))?(?:-poll-([1-9]\d{0,8}))?(?:~([a-z2-7]{6}))?$/
+  /^(step|init|rollback|removal|undo)-([1-9]\d{0,15})(?:-retry-([1-9]\d{0,8}))?(?:-poll-([1-9]\d{0,8}))?(?:~([a-z2-7]{6}))?$/
 
 /** Parses a job id; null when it is not ours. Each has one spelling, so ids compare as text. */
 export function parseJobId(jobId: string): JobName | null {

@@ -60,7 +60,7 @@ export function outcomeCounts(batch: OutcomeFacts): OutcomeCounts {
 /** What a member's step waits for; see the table `waits`. */
 export interface CurrentStep {
   readonly stepId: number
-  readonly stepKind: 'init' | 'phase' | 'rollback' | 'removal'
+  readonly stepKind: 'init' | 'phase' | 'rollback' | 'removal' | 'undo'
   readonly phaseName: string | null
   readonly stepName: string
   readonly workerId: string

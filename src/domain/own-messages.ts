@@ -26,7 +26,10 @@ export function isOwnJob(body: Fields): boolean {
 export function isOwnSuccess(body: Fields): boolean {
   return (
     countFields(body) ===
-      RESULT_FIELDS + countGiven(body.togetherMax) + countGiven(body.traceparent) &&
+      RESULT_FIELDS +
+        countGiven(body.togetherMax) +
+        countGiven(body.traceparent) +
+        countGiven(body.effect) &&
     isTraceparent(body.traceparent) &&
     body.status === 'Success' &&
     body.error === null &&
@@ -39,6 +42,7 @@ export function isOwnSuccess(body: Fields): boolean {
     isDuration(body.durationMs) &&
     isInstant(body.timestamp) &&
     (body.togetherMax === undefined || isId(body.togetherMax)) &&
+    (body.effect === undefined || isObject(body.effect)) &&
     isOwnCorrelation(body.correlationData)
   )
 }

@@ -17,6 +17,7 @@ import {
 } from '../domain/decide/lifecycle.ts'
 import type { Refusal } from '../domain/decide/membership.ts'
 import { HELD_BY_SOURCE } from '../domain/detection/scheduled.ts'
+import { isCompensation } from '../domain/facts.ts'
 import { NO_REASON_YET } from '../domain/holds.ts'
 import { isBatchEnded, isOpen, isPhaseEnded } from '../domain/transitions.ts'
 import { MatoolkitError } from '../errors.ts'
@@ -161,8 +162,7 @@ export async function cancelBatch(
 /** The draft holds the steps whose jobs were withdrawn; one statement cancels the rest of the batch. */
 function cancelLoaded({ draft }: BatchTransaction, reason: string): void {
   for (const step of draft.steps.values()) {
-    const isCompensation = step.kind === 'rollback' || step.kind === 'removal'
-    if (!isCompensation && isOpen(step.status)) cancelStep(draft, step, reason)
+    if (!isCompensation(step) && isOpen(step.status)) cancelStep(draft, step, reason)
   }
 }
 

@@ -162,7 +162,13 @@ const phaseSpan = (traces: TraceOptions, draft: Draft, phase: Phase, endedAt: Da
   attributes: { ...ofBatch(draft), PhaseExecutionId: phase.id, PhaseName: phase.name },
 })
 
-const ROOT_NAMES = { init: 'init', phase: 'phase', rollback: 'rollback', removal: 'cleanup' }
+const ROOT_NAMES = {
+  init: 'init',
+  phase: 'phase',
+  rollback: 'rollback',
+  removal: 'cleanup',
+  undo: 'undo',
+}
 
 function memberSpan(traces: TraceOptions, draft: Draft, step: Step, endedAt: Date): TraceSpan {
   const phase = draft.phaseOf(step)

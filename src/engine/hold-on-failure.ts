@@ -46,7 +46,8 @@ export async function holdAfterFailure(
   try {
     await changeBatch(engine, batchId, actor, async ({ draft }) => {
       const { batch } = draft
-      const isOver = isBatchEnded(batch.status) && batch.rollbackOpen + batch.removalOpen === 0
+      const isOver =
+        isBatchEnded(batch.status) && batch.rollbackOpen + batch.removalOpen + batch.undoOpen === 0
       if (batch.heldAt === null && !isOver) setHold(draft, actor, reason)
     })
   } catch (again) {

@@ -60,7 +60,7 @@ class SomeRefused extends Error {
 }
 
 /** Runs a decision for each member, in chunks. */
-async function eachMember(
+export async function eachMember(
   engine: Engine,
   order: MembersOrder,
   prepare: Prepare,

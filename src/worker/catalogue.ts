@@ -3,6 +3,7 @@
 // unless `isIdempotent` is false. It stops soon after its signal aborts and waits only on the clock it is given.
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
+import type { LedgerEffect } from '../domain/effects.ts'
 import type { Json } from '../domain/json.ts'
 import type { Tenant } from './m365/api.ts'
 
@@ -41,6 +42,11 @@ export interface FunctionDefinition<Params, Result extends Json> {
   readonly actsOnlyOnTenant?: true
   /** How to reverse it, naming the function to use; null when there is nothing to reverse. */
   readonly undo: string | null
+  /**
+   * What a success has changed and the call that takes it back, for the undo ledger. Without it the effect is unknown, unless `undo` is
+   * null: then there is nothing to take back.
+   */
+  readonly effectOf?: (params: Params, result: Result) => LedgerEffect
   /** Uses a call that Microsoft offers as beta: it may change, and production use is not supported. */
   readonly isBeta?: true
   /** What it does is lost for good: `runbook validate` wants a hold point before it. */

@@ -6,7 +6,8 @@ import type { ReceivedMessage } from '../bus/bus.ts'
 import { EXPIRED, NOT_STARTED } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
 import { durationText } from '../domain/duration.ts'
-import type { Json } from '../domain/json.ts'
+import type { LedgerEffect } from '../domain/effects.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
 import { GIVEN_BACK, type Message, readMessage } from '../domain/messages.ts'
 import { hintFor } from '../domain/spelling.ts'
 import { holdsMark } from '../domain/template.ts'
@@ -16,9 +17,11 @@ import type { JobKeys, SignatureFault } from '../job-keys.ts'
 import { type Telemetry, traceparentOf } from '../telemetry/telemetry.ts'
 import { abortingClock } from './aborting-clock.ts'
 import type { Catalogue, WorkerFunction } from './catalogue.ts'
+import { effectIn, withoutSecrets } from './effect-report.ts'
 import { type Changes, watchEffects } from './effects.ts'
 import { fitParameters } from './fit-parameters.ts'
 import { fitResult } from './fit-result.ts'
+import { ChangedSince } from './functions/if-still.ts'
 import { JobTrace } from './job-trace.ts'
 import type { JointSeat } from './joint-call.ts'
 import { ApiError, type Secrets, type Tenant } from './m365/api.ts'
@@ -132,7 +135,7 @@ export interface JobContext {
 }
 
 type Failed = { readonly failure: NonNullable<JobResult['error']> }
-type Outcome = { readonly result: Json } | Failed
+type Outcome = { readonly result: Json; readonly effect?: LedgerEffect | null } | Failed
 
 /** Runs the job's function. Null when the worker stopped meanwhile: the job must be abandoned. */
 export async function runJob(job: Job, context: JobContext): Promise<JobResult | null> {
@@ -162,6 +165,7 @@ export async function runJob(job: Job, context: JobContext): Promise<JobResult |
     durationMs: Math.round(+endedAt - +startedAt),
     timestamp: endedAt.toISOString(),
     correlationData: job.correlation,
+    ...(isSuccess && outcome.effect ? { effect: outcome.effect as unknown as JsonObject } : {}),
     ...(context.joint?.togetherMax ? { togetherMax: context.joint.togetherMax } : {}),
   }
 }
@@ -286,18 +290,21 @@ async function fitResolved(
 
 async function runFunction(
   definition: WorkerFunction,
-  { jobId, isPolled = false }: Job,
+  job: Job,
   params: unknown,
   { clock, tenant, joint }: JobContext,
   signal: AbortSignal,
   changes: Changes,
 ): Promise<Outcome> {
   // A function that ignores its signal and succeeds has succeeded: its effect counts, not the deadline.
+  const { jobId, isPolled = false } = job
   const call = { params, tenant, signal, jobId, isPolled, clock: abortingClock(clock, signal) }
   const result: unknown = await (joint
     ? untilTimedOut(joint.join(call, changes), signal)
     : definition.run(call))
-  return asJson(result, definition.name)
+  const outcome = asJson(result, definition.name)
+  if (!('result' in outcome)) return outcome
+  return { ...outcome, effect: effectIn(definition, params, outcome.result, job) }
 }
 
 /** The call continues for the others, and may still act for this one. */
@@ -332,7 +339,10 @@ function asJson(result: unknown, name: string): Outcome {
 
 /** Secrets are hidden before anything is cut: half a secret would not be found. */
 function settled(outcome: Outcome, seen: HiddenSecrets): Outcome {
-  if ('result' in outcome) return { result: fitResult(seen.hideIn(outcome.result)) }
+  if ('result' in outcome) {
+    const effect = outcome.effect ? withoutSecrets(outcome.effect, seen) : null
+    return { result: fitResult(seen.hideIn(outcome.result)), effect }
+  }
   const { message, type } = outcome.failure
   const texts = {
     message: seen.hideIn(message).slice(0, MESSAGE_CHARS_MAX),
@@ -350,10 +360,14 @@ function failureBy(abortReason: unknown, error: unknown): Failed {
 
 function failureOf(error: unknown): Failed {
   if (!(error instanceof ApiError))
-    return fail(error instanceof Error ? error.name : 'Error', messageOf(error))
+    return { failure: { ...fail(nameOf(error), messageOf(error)).failure, ...finality(error) } }
   const { message, code, isThrottled, attempts } = error
   return { failure: { ...POSSIBLE, message, type: code, isThrottled, attempts } }
 }
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'Error')
+const finality = (error: unknown): { isFinal?: true } =>
+  error instanceof ChangedSince ? { isFinal: true } : {}
 
 /** A function that ignores the abort may continue for so long: if it succeeds, its success counts. */
 const STOPS_WITHIN_MS = 60_000

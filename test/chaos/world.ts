@@ -272,7 +272,7 @@ export async function heal(
 export async function settle(fleet: Fleet, db: Db): Promise<string[]> {
   const findings: string[] = []
   if (fleet.has('operators-1')) fleet.retire('operators-1')
-  const open = `select count(*) as open from batches where ended_at is null or rollback_open + removal_open > 0`
+  const open = `select count(*) as open from batches where ended_at is null or rollback_open + removal_open + undo_open > 0`
   const giveUp = AbortSignal.timeout(HEAL_MAX_MS)
   for (;;) {
     const [row] = await db.query<{ open: number }>(open)

@@ -11,7 +11,7 @@ import {
 import { type VirtualClock, virtualClock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
 import { recordWorker } from '../../src/db/workers.ts'
-import type { Json } from '../../src/domain/json.ts'
+import type { Json, JsonObject } from '../../src/domain/json.ts'
 import { GIVEN_BACK, type Message, messageIdOf, readMessage } from '../../src/domain/messages.ts'
 import type { ChangeWindows } from '../../src/domain/windows/change-windows.ts'
 import { createBatch, type GivenMember } from '../../src/engine/create.ts'
@@ -36,7 +36,9 @@ export const WORKER = 'w1'
 
 export type Job = Message<'worker-job'>
 /** A worker's answer: a result, a failure, or nothing; `refuse` dead-letters the job. */
-export type Result = { ok: Json } | { fail: string; effect?: 'none'; isFinal?: true }
+export type Result =
+  | { ok: Json; effect?: JsonObject }
+  | { fail: string; effect?: 'none'; isFinal?: true }
 export type Answer = Result | { refuse: string } | 'silent'
 export type Worker = (job: Job) => Answer | Promise<Answer>
 
@@ -270,6 +272,7 @@ export async function publishResult(
         status: isOk ? 'Success' : 'Failure',
         resultType: 'Object',
         result: isOk ? answer.ok : null,
+        ...(isOk && answer.effect && { effect: answer.effect }),
         error: isOk
           ? null
           : {

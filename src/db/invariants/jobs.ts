@@ -2,7 +2,7 @@
 // and a member never has two unsettled jobs.
 
 import { WAIT_IS_FREE } from '../holds.ts'
-import { OPEN_STEPS, PASSED_STEPS } from '../status-lists.ts'
+import { COMPENSATION, OPEN_STEPS, PASSED_STEPS } from '../status-lists.ts'
 import type { Invariant } from './invariants.ts'
 import { EFFECTIVE } from './order.ts'
 
@@ -65,7 +65,7 @@ const WAITS: Invariant[] = [
        where n.phase_status <> 'pending'
          and not exists (select from waits w where w.batch_id = n.batch_id and w.batch_member_id = n.batch_member_id)
          and not exists (select from step_executions u
-                          where u.kind in ('rollback', 'removal') and u.batch_member_id = n.batch_member_id
+                          where u.kind in ${COMPENSATION} and u.batch_member_id = n.batch_member_id
                             and u.status in ${OPEN_STEPS})
          and not exists (select from ${EFFECTIVE} as earlier
                           where earlier.batch_id = n.batch_id
@@ -77,7 +77,7 @@ const WAITS: Invariant[] = [
       select s.batch_id, format('%s step %s and those after it wait for nothing', s.kind, min(s.id))
         from step_executions s join batches b on b.id = s.batch_id
        where s.status in ${OPEN_STEPS}
-         and (s.kind in ('rollback', 'removal') or (s.kind = 'init' and b.status in ('init_dispatched', 'active')))
+         and (s.kind in ${COMPENSATION} or (s.kind = 'init' and b.status in ('init_dispatched', 'active')))
          and not exists (select from waits w
                           where w.batch_id = s.batch_id and w.batch_member_id is not distinct from s.batch_member_id)
        group by s.batch_id, s.kind, s.batch_member_id`,

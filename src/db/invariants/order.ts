@@ -1,5 +1,6 @@
 // Order and completeness: steps run one after the other, every member has its steps, and ended phases and batches are closed.
 import {
+  COMPENSATION,
   FAILED_STEPS,
   OPEN_PHASES,
   OPEN_STEPS,
@@ -238,14 +239,14 @@ const ENDINGS: Invariant[] = [
     sentence: 'A batch is open while any part of it is, and ends when none is',
     sql: `
       select batch_id,
-             format('the batch is %s with %s open phases and open steps: %s init, %s phase, %s rollback or removal', status,
+             format('the batch is %s with %s open phases and open steps: %s init, %s phase, %s compensation', status,
                               open_phases, init, phase, compensation) as found
         from (select b.id as batch_id, b.status, b.failed_in_init,
                      (select count(*) from phase_executions p
                        where p.batch_id = b.id and p.status in ${OPEN_PHASES}) as open_phases,
                      count(s.id) filter (where s.kind = 'init') as init,
                      count(s.id) filter (where s.kind = 'phase') as phase,
-                     count(s.id) filter (where s.kind in ('rollback', 'removal')) as compensation
+                     count(s.id) filter (where s.kind in ${COMPENSATION}) as compensation
                 from batches b
                 left join step_executions s on s.batch_id = b.id and s.status in ${OPEN_STEPS}
                group by b.id) as counted

@@ -110,7 +110,7 @@ const COUNTS: Invariant[] = [
          select array[${countsBy('status', MEMBER_STATUSES)}]::int[] as counted
            from batch_members where batch_id = b.id) as m
        cross join lateral (
-         select array[${countsBy('kind', ['init', 'rollback', 'removal'])}]::int[] as counted
+         select array[${countsBy('kind', ['init', 'rollback', 'removal', 'undo'])}]::int[] as counted
            from step_executions where batch_id = b.id and status in ${OPEN_STEPS}) as s
        where b.stored <> m.counted || s.counted
       union all

@@ -82,7 +82,7 @@ export const listRehearsedPhases = (db: Queryable): Promise<RehearsedPhase[]> =>
   )
 
 export interface RehearsedStep {
-  readonly kind: 'init' | 'phase' | 'rollback' | 'removal'
+  readonly kind: 'init' | 'phase' | 'rollback' | 'removal' | 'undo'
   /** Of a rollback step: the phase of the step that it undoes. */
   readonly phaseName: string | null
   readonly stepName: string

@@ -11,6 +11,7 @@ import {
 import { idsParam } from '../arrays.ts'
 import { Conditions, contains, LOWER_ERROR } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
+import { COMPENSATION } from '../status-lists.ts'
 
 export interface StepLine {
   readonly id: number
@@ -88,7 +89,7 @@ function addMember(where: Conditions, { memberId, memberKey }: StepFilter): void
   if (memberId === undefined && memberKey === undefined) return
   const own = 'select id from batch_members where batch_id = $1'
   const isTheirs = (member: string) =>
-    `(s.kind = 'phase' and s.batch_member_id = (${member})) or (s.kind in ('rollback', 'removal') and s.batch_member_id = (${member}))`
+    `(s.kind = 'phase' and s.batch_member_id = (${member})) or (s.kind in ${COMPENSATION} and s.batch_member_id = (${member}))`
   if (memberId !== undefined) where.and(isTheirs(`${own} and id = ?`), memberId, memberId)
   if (memberKey !== undefined) {
     const folded = foldKey(memberKey)

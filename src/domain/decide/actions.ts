@@ -1,6 +1,6 @@
 // The ways out of a dead end: for a member in its state, what an operator may do, each with the exact command. An action is possible
 // exactly when the decision behind it does not refuse, so a shown command works at that moment.
-import type { Member, Step } from '../facts.ts'
+import { isCompensation, type Member, type Step } from '../facts.ts'
 import { type Hold, nameOfHeld } from '../holds.ts'
 import { isFailed, isPassed } from '../transitions.ts'
 import type { Draft } from './draft.ts'
@@ -132,9 +132,7 @@ export const candidatesForInit = (draft: Draft): Candidate[] => [
 
 function compensationCandidates(draft: Draft, member: Member): Candidate[] {
   const steps = draft.stepsOfMember.get(member.id) ?? []
-  const failed = steps.filter(
-    ({ kind, status }) => (kind === 'rollback' || kind === 'removal') && isFailed(status),
-  )
+  const failed = steps.filter((step) => isCompensation(step) && isFailed(step.status))
   return failed.flatMap((step) => {
     const refusal = refuseCompensation(draft, step)
     // A step of an earlier rollback or removal is history: nothing could help it.

@@ -6,6 +6,7 @@ import { isOpen, isPassed } from '../transitions.ts'
 import { definitionOf, pendingStep } from './definitions.ts'
 import type { Draft } from './draft.ts'
 import { effectiveSteps } from './next.ts'
+import { onUndoEnd } from './undo.ts'
 
 /** Creates the failed step's rollback. It is sent once the member has no unsettled job. */
 export function beginRollback(draft: Draft, origin: Step): void {
@@ -50,6 +51,7 @@ export function beginCleanup(draft: Draft, member: Member): void {
 
 /** After a rollback's last step: marks the origin rolled back if every step succeeded, else reports those that failed. */
 export function onCompensationEnd(draft: Draft, step: Step): void {
+  if (step.kind === 'undo') return onUndoEnd(draft, step)
   if (step.kind !== 'rollback') return
   const sequence = draft
     .siblings(step.memberId, 'rollback')

@@ -76,6 +76,8 @@ export function runbookStepsFor(
       return runbookPhaseOf(runbook, draft.phase(owner.phaseId!).name)?.steps
     case 'removal':
       return runbook?.onMemberRemoved
+    case 'undo':
+      return undefined
     case 'rollback': {
       const name = draft.steps.get(owner.originStepId!)?.definition.onFailure
       return name ? runbook?.rollbacks.get(name.toLowerCase()) : undefined

@@ -1,6 +1,7 @@
 // The working set of one transaction: loaded facts, changed in memory by decisions, and the record of what changed. No I/O.
 // Every status changes through `transition*`, which consults the table of transitions and records the event with its reason. The
 // counters follow from the difference between what was loaded and what is there at the end (finish.ts).
+import type { LedgerEffect } from '../effects.ts'
 import { type EventRecord, type EventSubject, eventRecord } from '../event-record.ts'
 import type { Batch, Member, Phase, Step, StepKind, Variables, Wait } from '../facts.ts'
 import { type HoldsOnBatch, NO_HOLDS } from '../holds.ts'
@@ -40,6 +41,8 @@ export interface AttemptRecord {
   readonly result: Json | undefined
   readonly error: string | null
   readonly durationMs: number | null
+  /** What it changed; null when nobody knows. */
+  readonly effect?: LedgerEffect | null
   /** Its call was for several jobs, and takes so many. Not stored. */
   readonly togetherMax?: number
   /** A poll that changed nothing: the step counts it, and it leaves no row. */

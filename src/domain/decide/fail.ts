@@ -23,6 +23,7 @@ export function failStep(
       break
     case 'rollback':
     case 'removal':
+    case 'undo':
       onCompensationEnd(draft, step)
   }
 }

@@ -50,6 +50,7 @@ function countStep(draft: Draft, step: Step): void {
   if (step.kind === 'init') draft.changeBatch({ initOpen: batch.initOpen + change })
   if (step.kind === 'rollback') draft.changeBatch({ rollbackOpen: batch.rollbackOpen + change })
   if (step.kind === 'removal') draft.changeBatch({ removalOpen: batch.removalOpen + change })
+  if (step.kind === 'undo') draft.changeBatch({ undoOpen: batch.undoOpen + change })
 }
 
 function countMember(draft: Draft, member: Member): void {
@@ -180,7 +181,7 @@ function closeBatch(draft: Draft): void {
   }
   const isOver =
     phases.every(({ status }) => isPhaseEnded(status)) &&
-    batch.initOpen + batch.rollbackOpen + batch.removalOpen === 0
+    batch.initOpen + batch.rollbackOpen + batch.removalOpen + batch.undoOpen === 0
   const has = (status: Phase['status']) =>
     phases.some((phase) => phase.status === status && isEffective(draft, phase))
   const isFailedBatch = has('failed') && !has('completed')

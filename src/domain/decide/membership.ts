@@ -1,5 +1,5 @@
 // Members leave, come back, and move to another batch.
-import { isUnsettled, type Member, mayHaveRun } from '../facts.ts'
+import { isCompensation, isUnsettled, type Member, mayHaveRun } from '../facts.ts'
 import { isOpen, isPassed } from '../transitions.ts'
 import { beginCleanup } from './compensation.ts'
 import type { Draft } from './draft.ts'
@@ -58,14 +58,15 @@ export function refuseMoveOut(draft: Draft, member: Member): Refusal {
     : null
 }
 
-/** True while a rollback or cleanup of the member is open. */
+/** True while a rollback, cleanup or undo of the member is open. */
 export const isCompensationOpen = (draft: Draft, member: Member): boolean =>
   (draft.stepsOfMember.get(member.id) ?? []).some(
-    (step) => (step.kind === 'rollback' || step.kind === 'removal') && isOpen(step.status),
+    (step) => isCompensation(step) && isOpen(step.status),
   )
 
-/** True when a cleanup step of the last removal was sent: the effects of passed steps may be gone. */
+/** True when an undo or a cleanup step of the last removal was sent: the effects of passed steps may be gone. */
 export const isCleanedUp = (draft: Draft, member: Member): boolean =>
+  draft.siblings(member.id, 'undo').some(mayHaveRun) ||
   draft
     .siblings(member.id, 'removal')
     .some((step) => step.removalNumber === member.removalNumber && mayHaveRun(step))

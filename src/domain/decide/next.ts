@@ -106,6 +106,8 @@ function firstOpenCompensation(steps: readonly Step[], kind: StepKind): Step | n
 }
 
 function comesFirst(a: Step, b: Step): boolean {
+  // An undo gives its steps their order when it begins.
+  if (a.kind === 'undo') return a.definition.stepIndex < b.definition.stepIndex
   const order =
     a.originStepId === b.originStepId
       ? (a.removalNumber ?? 0) - (b.removalNumber ?? 0) ||
@@ -146,6 +148,7 @@ export function nextOfMember(draft: Draft, member: Member): Step | null {
   if (steps.some(isUnsettled)) return null
   const compensation =
     firstOpenCompensation(steps, 'rollback') ??
+    firstOpenCompensation(steps, 'undo') ??
     (member.status === 'removed' ? firstOpenCompensation(steps, 'removal') : null)
   if (compensation) return compensation
   if (member.status !== 'active' || !mayRunPhases(draft.batch)) return null
@@ -157,11 +160,12 @@ export function nextOfMember(draft: Draft, member: Member): Step | null {
   return isOvertaking(draft, member, step) ? null : step
 }
 
-/** The same for steps without a member: init and its rollback. */
+/** The same for steps without a member: init, its rollback and its undo. */
 export function nextOfBatch(draft: Draft): Step | null {
   const steps = draft.stepsOfMember.get(null) ?? []
   if (steps.some(isUnsettled)) return null
-  const compensation = firstOpenCompensation(steps, 'rollback')
+  const compensation =
+    firstOpenCompensation(steps, 'rollback') ?? firstOpenCompensation(steps, 'undo')
   if (compensation) return compensation
   if (draft.batch.status !== 'init_dispatched' && draft.batch.status !== 'active') return null
   // A newer version's init runs after the one that still runs.

@@ -1,5 +1,5 @@
 // Reopening a step: an operator's retry or redo, a member who comes back, a restarted init.
-import type { Step } from '../facts.ts'
+import { isCompensation, type Step } from '../facts.ts'
 import { isPassed } from '../transitions.ts'
 import { definitionNamed, runbookPhaseOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
@@ -34,8 +34,8 @@ export function reopenStep(draft: Draft, step: Step, why: string): void {
 
 /** The active version's definition of the step, by name; the step's own if that version dropped it. */
 function currentDefinition(draft: Draft, step: Step): Step['definition'] {
-  // A rollback or cleanup belongs to the version that it reverses.
-  if (step.kind === 'rollback' || step.kind === 'removal') return step.definition
+  // Compensation belongs to the version that it reverses.
+  if (isCompensation(step)) return step.definition
   const version = draft.batch.activeVersion
   if (step.definition.runbookVersion === version) return step.definition
   const runbook = draft.runbooks.get(version)

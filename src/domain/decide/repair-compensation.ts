@@ -20,6 +20,7 @@ export function refuseCompensation(draft: Draft, step: Step): Refusal {
     const isCurrent = member.status === 'removed' && member.removalNumber === step.removalNumber
     return isCurrent ? null : `member ${member.id} is back, so step ${stepName} is no longer needed`
   }
+  if (step.kind === 'undo') return null
   if (member.status === 'removed') return `member ${member.id} is removed; its cleanup counts`
   const origin = draft.steps.get(step.originStepId!)
   const isCurrent = origin?.attempt === step.originAttempt && isFailed(origin!.status)
@@ -28,9 +29,13 @@ export function refuseCompensation(draft: Draft, step: Step): Refusal {
     : `step ${origin?.definition.stepName ?? step.originStepId} has started again, so its rollback no longer counts`
 }
 
+/** An undo that failed took the later ones with it: they go on together. */
+const refuseAlone = ({ batch }: Draft, { kind, memberId }: Step): Refusal =>
+  kind === 'undo' ? `undo the member again instead: batch undo ${batch.id} id:${memberId}` : null
+
 /** Sends the failed step again. */
 export function retryCompensation(draft: Draft, step: Step, why: string): Refusal {
-  const no = refuseCompensation(draft, step)
+  const no = refuseCompensation(draft, step) ?? refuseAlone(draft, step)
   if (no) return no
   reopenStep(draft, step, why)
   queueNextOfMember(draft, draft.member(step.memberId!))

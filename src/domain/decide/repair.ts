@@ -1,7 +1,7 @@
 // An operator's repairs of one member: retry, redo, skip, mark done, set a variable, accept a late result.
 // Each refuses, with a reason, while a compensation or a job of the member is open. Phases and batch reopen as needed (finish.ts).
 // Every refusal is a function of its own: the actions shown to people (actions.ts) are those that it lets through.
-import { isUnsettled, type Member, mayHaveRun, type Step } from '../facts.ts'
+import { isCompensation, isUnsettled, type Member, mayHaveRun, type Step } from '../facts.ts'
 import type { Json } from '../json.ts'
 import { isFailed, isPassed } from '../transitions.ts'
 import type { Draft } from './draft.ts'
@@ -22,7 +22,7 @@ export function refuseRepair(draft: Draft, member: Member): Refusal {
     return `batch ${draft.batch.id} is cancelled; clone it instead`
   if (member.status === 'removed') return `member ${member.id} is removed; add it again instead`
   if (isCompensationOpen(draft, member))
-    return `member ${member.id} has an unfinished rollback or cleanup`
+    return `member ${member.id} has an unfinished rollback, cleanup or undo`
   if ((draft.stepsOfMember.get(member.id) ?? []).some(isUnsettled)) {
     return `member ${member.id} has an unsettled job`
   }
@@ -86,7 +86,8 @@ export function rolledBackNames(draft: Draft, member: Member): ReadonlySet<strin
       ({ id, attempt, status }) =>
         status === 'rolled_back' || (isFailed(status) && sent.has(`${id} ${attempt}`)),
     )
-    .map(({ definition }) => definition.onFailure!.toLowerCase())
+    // What was undone by hand need not have a rollback.
+    .flatMap(({ definition }) => definition.onFailure?.toLowerCase() ?? [])
   return new Set(names)
 }
 
@@ -202,7 +203,7 @@ export function refuseLateResult(draft: Draft, step: Step): Refusal {
 
 /** Why the step cannot be skipped or marked done. */
 export function refusePass(draft: Draft, step: Step): Refusal {
-  if (step.kind === 'rollback' || step.kind === 'removal') return refuseCompensation(draft, step)
+  if (isCompensation(step)) return refuseCompensation(draft, step)
   if (step.kind !== 'phase')
     return `step ${step.id} is an ${step.kind} step; only steps of members can be passed by hand`
   const member = draft.member(step.memberId!)

@@ -90,7 +90,7 @@ function undo(draft: Draft, step: Step, because: string, error: string): void {
 }
 
 /** A person's rollback is no failure that the fuse should hold the batch for. */
-function acknowledge(draft: Draft, member: Member, steps: readonly Step[]): void {
+export function acknowledge(draft: Draft, member: Member, steps: readonly Step[]): void {
   for (const phaseId of new Set(steps.map((step) => step.phaseId!))) {
     const hasFailed = draft
       .siblings(member.id, 'phase')

@@ -87,6 +87,8 @@ function placeOf(draft: Draft, step: Step): string {
       return `the next step of the rollback of version ${step.definition.runbookVersion}`
     case 'removal':
       return `the next cleanup step of version ${step.definition.runbookVersion}`
+    case 'undo':
+      return `the undo of step ${step.definition.stepName}`
   }
 }
 
@@ -143,6 +145,8 @@ function resolve(
   step: Step,
   ofBatch: Variables,
 ): { functionName: string; params: Json } | { error: string } {
+  // The inverse is stored with the step: data, in which nothing is looked up.
+  if (step.kind === 'undo') return { functionName: step.functionName!, params: step.params }
   const definition = runbookStepOf(draft, step)
   if (!definition) {
     return {

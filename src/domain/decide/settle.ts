@@ -1,8 +1,9 @@
 // A job's end settles its step: by a result, a passed deadline, a dead letter or a withdrawal.
 // An unexpected result (late, duplicate or foreign) is recorded and changes nothing.
 import { durationText } from '../duration.ts'
+import { readEffect } from '../effects.ts'
 import type { Step } from '../facts.ts'
-import { isObject, type Json } from '../json.ts'
+import { isObject, type Json, type JsonObject } from '../json.ts'
 import { epochOf, GIVEN_BACK } from '../messages.ts'
 import { beforeRestore, detailsOfLost } from '../restores.ts'
 import { onCompensationEnd } from './compensation.ts'
@@ -38,6 +39,8 @@ export interface WorkerResult {
     | null
     | undefined
   readonly durationMs?: number | null | undefined
+  /** What it changed and how to take that back; missing when the worker does not know. */
+  readonly effect?: JsonObject | null | undefined
   /** It was done together with others, in a call that takes so many jobs. */
   readonly togetherMax?: number | null | undefined
   /** For telemetry only. */
@@ -136,12 +139,12 @@ function settle(
     result,
     error,
     isFolded = false,
-    pace: { durationMs, togetherMax, traceparent } = {},
+    pace: { durationMs, togetherMax, traceparent, effect } = {},
   }: {
     result?: Json | undefined
     error?: string
     isFolded?: boolean
-    pace?: Pick<WorkerResult, 'durationMs' | 'togetherMax' | 'traceparent'>
+    pace?: Pick<WorkerResult, 'durationMs' | 'togetherMax' | 'traceparent' | 'effect'>
   } = {},
 ): void {
   draft.attempts.push({
@@ -156,6 +159,7 @@ function settle(
     error: error ?? null,
     // Foreign workers send fractions, and huge numbers when their clock jumped.
     durationMs: durationMs == null ? null : Math.min(Math.round(durationMs), DURATION_MS_MAX),
+    ...(effect ? { effect: readEffect(effect) } : {}),
     ...(togetherMax ? { togetherMax } : {}),
     ...(isFolded ? { isFolded } : {}),
     ...(traceparent ? { traceparent } : {}),
@@ -204,7 +208,8 @@ function keepPolling(draft: Draft, step: Step, answer: WorkerResult): void {
   const { result } = answer
   const reason = reasonIn(result)
   const pollSaid = saidIn(payloadOf(result), reason)
-  const isFolded = isUnchanged(step, pollSaid)
+  // A poll that changed something is on record, whatever it said.
+  const isFolded = isUnchanged(step, pollSaid) && answer.effect?.changed !== true
   settle(draft, step, 'incomplete', { result, isFolded, pace: answer })
   const change = {
     pollStartedAt: step.pollStartedAt ?? draft.now,

@@ -9,6 +9,7 @@ import { isNotFound } from '../m365/not-found.ts'
 import { isAsExpected, isMatch, matchParameters, matchResult, valueAt } from './attribute-match.ts'
 import { changeUser, findUser, objectIdOf, readUser, textOf } from './entra-directory.ts'
 import { FunctionRefused, noUser, orNotFound } from './failure.ts'
+import { ifStill, requireStill } from './if-still.ts'
 import { isSameText, nameParameter, orNothing, userId } from './parameters.ts'
 import { onceIfPolled, type ReplicationContext, retryUntilFound } from './replication.ts'
 
@@ -76,6 +77,7 @@ export const setEntraUserAttribute = defineFunction({
     Value: attributeValue.describe(
       'Null or empty clears the attribute. businessPhones and otherMails take one value or a list.',
     ),
+    IfStill: ifStill,
   }),
   result: set,
   permissions: { graph: ['User.ReadWrite.All'] },
@@ -91,6 +93,8 @@ export const setEntraUserAttribute = defineFunction({
     const before = valueAt(user, path)
     const isChange = !isSameAttribute(AttributeName, before, Value)
     if (isChange) {
+      const isSame = (one: Json, other: Json) => isSameAttribute(AttributeName, other, one)
+      requireStill(call.params.IfStill, { Value: before }, id, isSame)
       const change: JsonObject = path[1]
         ? { [path[0]!]: { [path[1]]: Value } }
         : { [path[0]!]: Value }
@@ -135,6 +139,7 @@ const managed = z.object({
   UserId: z.string(),
   ManagerId: z.string().nullable(),
   PreviousManagerId: z.string().nullable(),
+  PreviousIsKnown: z.boolean().describe('False where apps may not read the manager.'),
   Changed: z.boolean(),
 })
 
@@ -146,6 +151,7 @@ export const setManagerOfEntraUser = defineFunction({
     ManagerId: orNothing(userId).describe(
       'Object id or user principal name. Null or empty removes the manager.',
     ),
+    IfStill: ifStill,
   }),
   result: managed,
   permissions: { graph: ['User.ReadWrite.All'] },
@@ -157,6 +163,7 @@ export const setManagerOfEntraUser = defineFunction({
     const managerId = ManagerId === null ? null : await objectIdOf(call, ManagerId)
     const before = await managerOf(call, id)
     const isChange = before === undefined || !isSameText(before ?? '', managerId ?? '')
+    if (isChange) requireStill(call.params.IfStill, { ManagerId: before ?? null }, id)
     if (isChange && managerId === null) await deleteManagerRef(call, id)
     else if (isChange)
       await orNotFound(() => putManagerRef(call, id, managerId!), noUser(ManagerId!))
@@ -164,6 +171,7 @@ export const setManagerOfEntraUser = defineFunction({
       UserId: id,
       ManagerId: managerId,
       PreviousManagerId: before ?? null,
+      PreviousIsKnown: before !== undefined,
       Changed: isChange,
     }
   },

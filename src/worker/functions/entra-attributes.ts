@@ -5,6 +5,7 @@ import { defineFunction } from '../catalogue.ts'
 import { valueAt } from './attribute-match.ts'
 import { attributeName, attributeValue, isSameAttribute, valueFor } from './entra-attribute.ts'
 import { changeUser, readUser, textOf } from './entra-directory.ts'
+import { ifStill, requireStill } from './if-still.ts'
 import { userId } from './parameters.ts'
 
 const set = z.object({
@@ -27,6 +28,7 @@ export const setEntraUserAttributes = defineFunction({
       .describe(
         'Names and values, such as department, businessPhones (a list) or onPremisesExtensionAttributes.extensionAttribute1. Null or empty clears.',
       ),
+    IfStill: ifStill,
   }),
   result: set,
   permissions: { graph: ['User.ReadWrite.All'] },
@@ -51,6 +53,12 @@ export const setEntraUserAttributes = defineFunction({
       change = { ...change, ...changeOf(change, path, value) }
     }
     const isChange = Object.keys(change).length > 0
+    for (const [name, before] of Object.entries(previous)) {
+      const still = call.params.IfStill
+      if (still === undefined || !(name in still)) continue
+      const isSame = (one: Json, other: Json) => isSameAttribute(name, other, one)
+      requireStill({ [name]: still[name]! }, { [name]: before }, id, isSame)
+    }
     if (isChange) await changeUser(call, id, change)
     return { UserId: id, Previous: previous, Changed: isChange }
   },

@@ -29,9 +29,14 @@ const LICENSING = ['LicenseAssignment.ReadWrite.All', 'LicenseAssignment.Read.Al
 const licensed = z.object({
   UserId: z.string(),
   SkuId: z.array(z.string()).describe('The licences that were given or taken away.'),
+  Previous: z
+    .array(z.object({ SkuId: z.string(), DisabledPlans: z.array(z.string()) }))
+    .describe('Licences of before whose plans were changed or that were taken away.'),
+  UsageLocationSet: z.boolean().describe('The user had no usage location before.'),
   Changed: z.boolean(),
 })
 type Licensed = z.infer<typeof licensed>
+const UNCHANGED = { SkuId: [], Previous: [], UsageLocationSet: false, Changed: false }
 
 const newLicences = z
   .strictObject({
@@ -69,12 +74,19 @@ export const addEntraUserLicense = defineFunction({
       const known = assigned.find(({ skuId }) => isSameText(skuId, sku))
       return !(known && isSameSet(known.disabledPlans, plans))
     })
-    if (due.length === 0) return { UserId: id, SkuId: [], Changed: false }
-    if (!user.usageLocation) await locate(call, id)
+    if (due.length === 0) return { ...UNCHANGED, UserId: id }
+    const isUnlocated = !user.usageLocation
+    if (isUnlocated) await locate(call, id)
     await assign(call, id, { addLicenses: due.map((skuId) => ({ skuId, disabledPlans: plans })) })
     // One that was there with other plans is not new: an undo must not take it away.
     const isNew = (sku: string) => !assigned.some(({ skuId }) => isSameText(skuId, sku))
-    return { UserId: id, SkuId: due.filter(isNew), Changed: true }
+    return {
+      UserId: id,
+      SkuId: due.filter(isNew),
+      Previous: previousOf(assigned, due),
+      UsageLocationSet: isUnlocated,
+      Changed: true,
+    }
   },
 })
 
@@ -110,7 +122,8 @@ export const removeEntraUserLicense = defineFunction({
         )
     }
     if (due.length > 0) await removeLicences(call, id, due)
-    return { UserId: id, SkuId: due, Changed: due.length > 0 }
+    const Previous = previousOf(assigned, due)
+    return { ...UNCHANGED, UserId: id, SkuId: due, Previous, Changed: due.length > 0 }
   },
 })
 
@@ -188,6 +201,11 @@ function licencesOf(user: JsonObject): Licence[] {
     disabledPlans: Array.isArray(disabledPlans) ? disabledPlans.map(textOf) : [],
   }))
 }
+
+const previousOf = (assigned: readonly Licence[], due: readonly string[]) =>
+  assigned
+    .filter(({ skuId }) => due.some((one) => isSameText(one, skuId)))
+    .map(({ skuId, disabledPlans }) => ({ SkuId: skuId, DisabledPlans: [...disabledPlans] }))
 
 const isSameSet = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((id) => other.some((each) => isSameText(each, id)))

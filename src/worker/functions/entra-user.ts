@@ -10,6 +10,7 @@ import { isNotFound } from '../m365/not-found.ts'
 import { createOnce } from './create-once.ts'
 import { changeUser, findUser, readUser, textOf, textOrNull } from './entra-directory.ts'
 import { FunctionRefused, NotFound, noUser } from './failure.ts'
+import { ifStill, requireStill } from './if-still.ts'
 import {
   address,
   isGuid,
@@ -162,6 +163,7 @@ export const setEntraUserUpn = defineFunction({
     OnPremisesImmutableId: immutableId.describe(
       'Required for a name in a federated domain, unless the user has one. Unconfirmed: whether Entra takes both in one write.',
     ),
+    IfStill: ifStill,
   }),
   result: renamed,
   permissions: { graph: ['User.ReadWrite.All'] },
@@ -181,7 +183,10 @@ export const setEntraUserUpn = defineFunction({
       userPrincipalName: NewUserPrincipalName,
       ...(anchor === null ? {} : { onPremisesImmutableId: anchor }),
     }
-    if (isChange) await changeUser(call, id, change)
+    if (isChange) {
+      requireStill(call.params.IfStill, { UserPrincipalName: before }, id)
+      await changeUser(call, id, change)
+    }
     return {
       UserId: id,
       UserPrincipalName: NewUserPrincipalName,

@@ -2,6 +2,7 @@
 // the whole list with one `SMTP:` entry, the documented form, and is then read back: Exchange has other ways to choose a
 // primary address, and a wrong one loses mail.
 import { z } from 'zod'
+import type { JsonObject } from '../../domain/json.ts'
 import { defineFunction, type FunctionCall } from '../catalogue.ts'
 import { changeOfList } from '../m365/api.ts'
 import {
@@ -11,6 +12,7 @@ import {
   readRecipient,
 } from './exchange-recipient.ts'
 import { FunctionRefused } from './failure.ts'
+import { ifStill, requireStill } from './if-still.ts'
 import {
   anyList,
   isSameText,
@@ -109,13 +111,22 @@ const withPrimary = z.object({
   Identity: z.string(),
   PrimaryEmail: z.string(),
   PreviousPrimaryEmail: z.string(),
+  Added: z.boolean().describe('The new primary address was no address of the recipient before.'),
   Changed: z.boolean(),
 })
 
 export const setExchangePrimaryEmail = defineFunction({
   name: 'Set-ExchangePrimaryEmail',
   description: 'Sets the primary address. The former one becomes a secondary address.',
-  parameters: z.strictObject({ Identity: recipientId, NewPrimaryEmail: smtpAddress }),
+  parameters: z.strictObject({
+    Identity: recipientId,
+    NewPrimaryEmail: smtpAddress,
+    DropFormer: z
+      .boolean()
+      .default(false)
+      .describe('Remove the former primary address instead of keeping it as a secondary one.'),
+    IfStill: ifStill,
+  }),
   result: withPrimary,
   permissions,
   isIdempotent: true,
@@ -125,11 +136,16 @@ export const setExchangePrimaryEmail = defineFunction({
     const recipient = await readRecipient(call, Identity)
     const before = recipient.primary
     const isChange = !isSameText(before, NewPrimaryEmail)
-    if (isChange) await makePrimary(call, recipient, NewPrimaryEmail)
+    if (isChange) {
+      requireStill(call.params.IfStill, { PrimaryEmail: before }, Identity)
+      const former = call.params.DropFormer ? before : null
+      await makePrimary(call, recipient, NewPrimaryEmail, former)
+    }
     return {
       Identity,
       PrimaryEmail: NewPrimaryEmail,
       PreviousPrimaryEmail: before,
+      Added: isChange && !hasAddress(recipient.addresses, NewPrimaryEmail),
       Changed: isChange,
     }
   },
@@ -145,8 +161,10 @@ async function makePrimary(
   caller: ReplicationContext,
   recipient: ExchangeRecipient,
   primary: string,
+  dropped: string | null = null,
 ): Promise<void> {
-  const EmailAddresses = withPrimaryFirst(recipient.addresses, primary)
+  const kept = recipient.addresses.filter((one) => !isSameText(one, `smtp:${dropped}`))
+  const EmailAddresses = withPrimaryFirst(kept, primary)
   await changeRecipient(caller, recipient, { EmailAddresses })
   const shown = await retryUntilFound(caller, async () => {
     const now = await readRecipient(caller, recipient.guid)
@@ -169,18 +187,27 @@ const withExternal = z.object({
 export const setExchangeExternalAddress = defineFunction({
   name: 'Set-ExchangeExternalAddress',
   description: 'Sets the external address of a mail user. Keeps its primary address.',
-  parameters: z.strictObject({ Identity: recipientId, ExternalEmailAddress: smtpAddress }),
+  parameters: z.strictObject({
+    Identity: recipientId,
+    ExternalEmailAddress: smtpAddress,
+    IfStill: ifStill,
+  }),
   result: withExternal,
   permissions,
   isIdempotent: true,
   undo: 'Set-ExchangeExternalAddress with the PreviousExternalEmailAddress.',
   run: async (
-    call: FunctionCall<{ Identity: string; ExternalEmailAddress: string }>,
+    call: FunctionCall<{
+      Identity: string
+      ExternalEmailAddress: string
+      IfStill?: JsonObject | undefined
+    }>,
   ): Promise<z.infer<typeof withExternal>> => {
     const { Identity, ExternalEmailAddress } = call.params
     const before = await readMailUser(call, Identity, 'Use Set-ExchangeForwarding instead.')
     const isChange = !isSameText(before.external, ExternalEmailAddress)
     if (isChange) {
+      requireStill(call.params.IfStill, { ExternalEmailAddress: before.external }, Identity)
       // In one write: Exchange would make the external address the primary one, and a failure in between would leave it so.
       const former = `smtp:${before.external}`
       const kept = before.addresses.filter(

@@ -1,9 +1,10 @@
 // Automatic replies of a mailbox. Exchange wraps a text in HTML (Set-MailboxAutoReplyConfiguration), so texts are compared without that.
 import { z } from 'zod'
-import type { JsonObject } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import { defineFunction, type FunctionCall } from '../catalogue.ts'
 import { textOf } from './entra-directory.ts'
 import { readMailbox } from './exchange-mailbox.ts'
+import { ifStill, requireStill } from './if-still.ts'
 import { isSameText, optional, recipientId } from './parameters.ts'
 
 const MESSAGE_CHARS_MAX = 30_000
@@ -21,6 +22,7 @@ const parameters = z
     ExternalAudience: z.enum(['All', 'Known', 'None']).default('All'),
     StartTime: optional(instant).describe('For Scheduled, such as 2030-03-01T18:00:00Z.'),
     EndTime: optional(instant),
+    IfStill: ifStill,
   })
   .refine(({ State, InternalMessage }) => State === 'Disabled' || InternalMessage !== null, {
     error: 'needs a text unless State is Disabled',
@@ -39,6 +41,8 @@ const replied = z.object({
   PreviousInternalMessage: z.string(),
   PreviousExternalMessage: z.string(),
   PreviousExternalAudience: z.string(),
+  PreviousStartTime: z.string().nullable().describe('Of a schedule, in UTC.'),
+  PreviousEndTime: z.string().nullable(),
   Changed: z.boolean(),
 })
 
@@ -50,8 +54,13 @@ const CONFIGURATION = [
 /** What is to be, by the names of the cmdlet. */
 function wantedOf({ params }: FunctionCall<AutoReply>): JsonObject {
   const { State, InternalMessage, ExternalAudience, StartTime, EndTime } = params
-  if (State === 'Disabled') return { AutoReplyState: State }
   const ExternalMessage = params.ExternalMessage ?? InternalMessage
+  // Switched off, it keeps its texts unless others are given.
+  if (State === 'Disabled')
+    return {
+      AutoReplyState: State,
+      ...(InternalMessage === null ? {} : { InternalMessage, ExternalMessage }),
+    }
   const times = State === 'Scheduled' ? { StartTime, EndTime } : {}
   return { AutoReplyState: State, InternalMessage, ExternalMessage, ExternalAudience, ...times }
 }
@@ -61,6 +70,18 @@ const plain = (text: string): string => text.replaceAll(/<\/?(?:html|head|body)[
 /** A time without a zone is UTC. */
 const timeOf = (text: string): number =>
   Date.parse(/(?:Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`)
+
+function instantOf(shown: Json | undefined): string | null {
+  const at = timeOf(textOf(shown))
+  return Number.isNaN(at) ? null : new Date(at).toISOString()
+}
+
+const nowOf = (shown: JsonObject): JsonObject => ({
+  State: textOf(shown.AutoReplyState),
+  InternalMessage: textOf(shown.InternalMessage),
+})
+const isSameReply = (one: Json, other: Json): boolean =>
+  isSameText(plain(textOf(one)), plain(textOf(other)))
 
 function isSet(name: string, wanted: string, shown: string): boolean {
   if (name.endsWith('Message')) return plain(wanted) === plain(shown)
@@ -91,6 +112,7 @@ export const setExchangeAutoReply = defineFunction({
       ([name, value]) => !isSet(name, textOf(value), textOf(shown[name])),
     )
     const change = { Identity: guid, ...wanted }
+    if (isChange) requireStill(call.params.IfStill, nowOf(shown), Identity, isSameReply)
     if (isChange) await tenant.exchange.run('Set-MailboxAutoReplyConfiguration', change, { signal })
     return {
       Identity,
@@ -99,6 +121,8 @@ export const setExchangeAutoReply = defineFunction({
       PreviousInternalMessage: plain(textOf(shown.InternalMessage)),
       PreviousExternalMessage: plain(textOf(shown.ExternalMessage)),
       PreviousExternalAudience: textOf(shown.ExternalAudience),
+      PreviousStartTime: instantOf(shown.StartTime),
+      PreviousEndTime: instantOf(shown.EndTime),
       Changed: isChange,
     }
   },

@@ -7,6 +7,7 @@ import { textOf } from './entra-directory.ts'
 import { readMailbox } from './exchange-mailbox.ts'
 import { accessRightsOf, readTrustees, type Trustee } from './exchange-trustee.ts'
 import { FunctionRefused } from './failure.ts'
+import { ifStill, requireStill } from './if-still.ts'
 import { anyList, isSameText, recipientId } from './parameters.ts'
 
 /** Roles of Add-MailboxFolderPermission that make sense on a calendar. */
@@ -20,6 +21,7 @@ const taking = z.strictObject({
   User: anyList(recipientId).describe(
     'Whose right it is: one or several; an empty list does nothing.',
   ),
+  IfStill: ifStill,
 })
 const granting = taking.extend({ AccessRight: z.enum(ROLES).default('Reviewer') })
 type Taking = z.infer<typeof taking>
@@ -114,6 +116,7 @@ export const setExchangeCalendarPermission = defineFunction({
     for (const one of people) {
       const before = await rightOn(call, folder, one)
       if (isSameText(before ?? '', AccessRight)) continue
+      requireStill(call.params.IfStill, { AccessRight: before }, one.name)
       await grant(call, folder, one, before)
       done.push({ User: one.name, AccessRight: before })
     }
@@ -144,6 +147,7 @@ export const removeExchangeCalendarPermission = defineFunction({
     for (const one of people) {
       const before = await rightOn(call, folder, one)
       if (before === null) continue
+      requireStill(call.params.IfStill, { AccessRight: before }, one.name)
       const given = { Identity: folder, User: one.guid, Confirm: false }
       try {
         const options = { signal, isIdempotent: true }

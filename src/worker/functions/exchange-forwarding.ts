@@ -8,6 +8,7 @@ import { ApiError, type Tenant } from '../m365/api.ts'
 import { textOf, textOrNull } from './entra-directory.ts'
 import { readMailbox } from './exchange-mailbox.ts'
 import { FunctionRefused } from './failure.ts'
+import { ifStill, requireStill } from './if-still.ts'
 import { isSameText, orNothing, recipientId, smtpAddress, withoutSmtp } from './parameters.ts'
 
 const forwarding = z.object({
@@ -15,6 +16,7 @@ const forwarding = z.object({
   ForwardingSmtpAddress: z.string().nullable(),
   DeliverToMailboxAndForward: z.boolean(),
   PreviousForwardingSmtpAddress: z.string().nullable(),
+  PreviousDeliverToMailboxAndForward: z.boolean(),
   PreviousForwardingAddress: z
     .string()
     .nullable()
@@ -37,6 +39,7 @@ export const setExchangeForwarding = defineFunction({
     Identity: recipientId,
     ForwardingSmtpAddress: orNothing(smtpAddress).describe('Null or empty stops forwarding.'),
     DeliverToMailboxAndForward: z.boolean().default(false).describe('Keep a copy in the mailbox.'),
+    IfStill: ifStill,
   }),
   result: forwarding,
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] },
@@ -56,6 +59,7 @@ export const setExchangeForwarding = defineFunction({
     const mustAsk = isChange && ForwardingSmtpAddress !== null
     const External = mustAsk ? await mayLeave(call, ForwardingSmtpAddress) : 'NotChecked'
     if (isChange) {
+      requireStill(call.params.IfStill, { ForwardingSmtpAddress: before }, Identity)
       const change = {
         ForwardingSmtpAddress,
         DeliverToMailboxAndForward: isKeeping,
@@ -69,6 +73,7 @@ export const setExchangeForwarding = defineFunction({
       ForwardingSmtpAddress,
       DeliverToMailboxAndForward: isKeeping,
       PreviousForwardingSmtpAddress: before,
+      PreviousDeliverToMailboxAndForward: mailbox.DeliverToMailboxAndForward === true,
       PreviousForwardingAddress: inside,
       External,
       Changed: isChange,

@@ -118,7 +118,14 @@ export const enableExchangeArchive = defineFunction({
   },
 })
 
-const held = z.object({ Identity: z.string(), Enabled: z.boolean(), Changed: z.boolean() })
+const held = z.object({
+  Identity: z.string(),
+  Enabled: z.boolean(),
+  IsMailUser: z
+    .boolean()
+    .describe('Then it is the hold for migration, which cannot be ended here.'),
+  Changed: z.boolean(),
+})
 
 export const setExchangeLitigationHold = defineFunction({
   name: 'Set-ExchangeLitigationHold',
@@ -156,6 +163,6 @@ export const setExchangeLitigationHold = defineFunction({
           ? { EnableLitigationHoldForMigration: true }
           : { LitigationHoldEnabled: Enabled },
       )
-    return { Identity, Enabled, Changed: isChange }
+    return { Identity, Enabled, IsMailUser: isMailUser, Changed: isChange }
   },
 })

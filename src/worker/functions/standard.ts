@@ -64,6 +64,7 @@ import {
   setExchangeHiddenFromAddressLists,
   setExchangeLitigationHold,
 } from './exchange-settings.ts'
+import { effectOfStandard } from './inverses.ts'
 import { addMigrationUser } from './migration-addition.ts'
 import { newMigrationBatch, removeMigrationBatch } from './migration-batch.ts'
 import { testMigrationUser } from './migration-progress.ts'
@@ -159,6 +160,11 @@ const FUNCTIONS: readonly WorkerFunction[] = [
 /** A test changes nothing by nature: the rollback of its step reverses the steps before it, so it must run when the test fails. */
 const isTest = ({ name }: WorkerFunction): boolean => name.startsWith('Test-')
 
-export const STANDARD_FUNCTIONS: readonly WorkerFunction[] = FUNCTIONS.map((one) =>
+function withEffect(one: WorkerFunction): WorkerFunction {
+  const effectOf = effectOfStandard(one.name)
+  return effectOf ? { ...one, effectOf } : one
+}
+
+export const STANDARD_FUNCTIONS: readonly WorkerFunction[] = FUNCTIONS.map(withEffect).map((one) =>
   isTest(one) ? one : { ...one, actsOnlyOnTenant: true },
 )

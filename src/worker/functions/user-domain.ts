@@ -13,6 +13,7 @@ import {
   textsOf,
 } from './exchange-recipient.ts'
 import { FunctionRefused } from './failure.ts'
+import { ifStill, requireStill } from './if-still.ts'
 import {
   address,
   anyList,
@@ -56,6 +57,7 @@ const stripped = z.object({
     .nullable()
     .describe('Of an account that is no recipient; null when it was not changed.'),
   Removed: z.array(z.string()).describe('The addresses that were removed.'),
+  Added: z.boolean().describe('The primary address was no address of the person before.'),
   Left: z
     .array(z.string())
     .describe('Names in the domain that no app can remove, such as sip: addresses.'),
@@ -99,6 +101,7 @@ export const removeUserDomain = defineFunction({
       PreviousPrimarySmtpAddress: inExchange?.previousPrimary ?? null,
       PreviousMail: inGraph.previousMail,
       Removed: inExchange?.removed ?? [],
+      Added: inExchange?.isAdded ?? false,
       // Exchange writes to the directory with a delay: what it just removed is gone.
       Left: recipient ? left.filter((one) => !isSmtp(one)) : left,
       Changed: inGraph.isChange || (inExchange?.isChange ?? false),
@@ -141,7 +144,7 @@ async function stripInGraph(
 /** One write of the whole list: a person never has no primary address. Reads it again, because a new sign-in name may be an address too. */
 async function stripInExchange(
   call: FunctionCall<Strip>,
-  { guid, primary: before }: ExchangeRecipient,
+  { guid, primary: before, addresses: had }: ExchangeRecipient,
   target: string,
 ) {
   const { Domain } = call.params
@@ -154,7 +157,8 @@ async function stripInExchange(
     await writeAddresses(call, recipient, kept, primary)
   }
   const previousPrimary = isChange && !isSameText(primary, before) ? before : null
-  return { primary, previousPrimary, removed: removed.map(withoutSmtp), isChange }
+  const isAdded = isChange && !had.some((one) => isSameText(one, `smtp:${primary}`))
+  return { primary, previousPrimary, removed: removed.map(withoutSmtp), isChange, isAdded }
 }
 
 async function writeAddresses(
@@ -187,6 +191,11 @@ const restoreParameters = z.strictObject({
   ),
   Mail: optional(address).describe('PreviousMail of Remove-UserDomain.'),
   EmailAddresses: anyList(proxyAddress).describe('Removed of Remove-UserDomain; may be empty.'),
+  DropFormer: z
+    .boolean()
+    .default(false)
+    .describe('Remove the present primary address instead of keeping it as a secondary one.'),
+  IfStill: ifStill,
 })
 type Restore = z.infer<typeof restoreParameters>
 
@@ -222,7 +231,16 @@ async function restoreInGraph(call: FunctionCall<Restore>): Promise<boolean> {
     ...(differs(Mail, 'mail') ? { mail: Mail } : {}),
   }
   const isChange = Object.keys(change).length > 0
-  if (isChange) await changeUser(call, UserId, change)
+  if (isChange) {
+    const { UserPrincipalName: name, Mail: mail } = call.params.IfStill ?? {}
+    const now = { UserPrincipalName: textOf(user.userPrincipalName), Mail: textOf(user.mail) }
+    const still = {
+      ...(change.userPrincipalName && name !== undefined ? { UserPrincipalName: name } : {}),
+      ...(change.mail && mail !== undefined ? { Mail: mail } : {}),
+    }
+    requireStill(still, now, UserId)
+    await changeUser(call, UserId, change)
+  }
   return isChange
 }
 
@@ -234,6 +252,14 @@ async function restoreInExchange(call: FunctionCall<Restore>): Promise<boolean> 
   const missing = wanted.filter((one) => !recipient.addresses.some((has) => isSameText(has, one)))
   const primary = PrimarySmtpAddress ?? recipient.primary
   const isChange = missing.length > 0 || !isSameText(primary, recipient.primary)
-  if (isChange) await writeAddresses(call, recipient, [...recipient.addresses, ...missing], primary)
+  if (isChange) {
+    const { PrimarySmtpAddress: still } = call.params.IfStill ?? {}
+    const isOther = !isSameText(primary, recipient.primary)
+    if (isOther && still !== undefined)
+      requireStill({ PrimarySmtpAddress: still }, { PrimarySmtpAddress: recipient.primary }, UserId)
+    const former = isOther && call.params.DropFormer ? `smtp:${recipient.primary}` : ''
+    const kept = recipient.addresses.filter((one) => !isSameText(one, former))
+    await writeAddresses(call, recipient, [...kept, ...missing], primary)
+  }
   return isChange
 }

@@ -141,6 +141,7 @@ function batchOf(given: BatchStatus | Partial<Batch>): Batch {
     initOpen: 0,
     rollbackOpen: 0,
     removalOpen: 0,
+    undoOpen: 0,
     ...change,
   }
 }
@@ -260,7 +261,7 @@ function withWait(step: Step, text: string | undefined): Step {
 
 export interface Counters {
   readonly members: readonly [active: number, failed: number, removed: number]
-  readonly open: readonly [init: number, rollback: number, removal: number]
+  readonly open: readonly [init: number, rollback: number, removal: number, undo: number]
   readonly phases: Readonly<Record<string, { steps: StepCounts; members: MemberCounts }>>
 }
 
@@ -288,7 +289,7 @@ export function recount(draft: Draft): Counters {
   })
   return {
     members: [countMembers('active'), countMembers('failed'), countMembers('removed')],
-    open: [countOpen('init'), countOpen('rollback'), countOpen('removal')],
+    open: [countOpen('init'), countOpen('rollback'), countOpen('removal'), countOpen('undo')],
     phases: Object.fromEntries(phases),
   }
 }
@@ -304,7 +305,7 @@ function outcomeHere(steps: readonly Step[], member: Member) {
 /** The counters in the draft. */
 export const countersOf = ({ batch, phases }: Draft): Counters => ({
   members: [batch.membersActive, batch.membersFailed, batch.membersRemoved],
-  open: [batch.initOpen, batch.rollbackOpen, batch.removalOpen],
+  open: [batch.initOpen, batch.rollbackOpen, batch.removalOpen, batch.undoOpen],
   phases: Object.fromEntries(
     phases.map(({ name, steps, members }) => [
       name,
@@ -324,6 +325,7 @@ function setCounters(draft: Draft, facts: Facts): void {
   batch.initOpen = given.initOpen ?? open[0]
   batch.rollbackOpen = given.rollbackOpen ?? open[1]
   batch.removalOpen = given.removalOpen ?? open[2]
+  batch.undoOpen = given.undoOpen ?? open[3]
   for (const phase of draft.phases) {
     const own = facts.phases![phase.name]
     const isGiven = typeof own === 'object' && own.members !== undefined

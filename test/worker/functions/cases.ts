@@ -151,7 +151,7 @@ export const CASES: Readonly<Record<string, Case>> = {
       UsageLocation: 'US',
     },
     gives: { Changed: true },
-    again: { SkuId: [], Changed: false },
+    again: { UsageLocationSet: false, SkuId: [], Changed: false },
     effects: ['user changed', 'licences changed'],
     wrong: { UsageLocation: 'USA' },
     missing: {
@@ -162,7 +162,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   'Remove-EntraUserLicense': {
     params: { UserId: BOX, SkuId: ENTERPRISEPACK },
     gives: { SkuId: [ENTERPRISEPACK], Changed: true },
-    again: { SkuId: [], Changed: false },
+    again: { Previous: [], SkuId: [], Changed: false },
     effects: ['licences changed', 'mailbox disconnected'],
     wrong: { SkuId: [''] },
     missing: { params: noUser, says: NO_USER },
@@ -359,7 +359,7 @@ export const CASES: Readonly<Record<string, Case>> = {
     },
     again: {
       ...{ PreviousForwardingSmtpAddress: "kim.o'brien@fabrikam.example", Changed: false },
-      External: 'NotChecked',
+      ...{ PreviousDeliverToMailboxAndForward: true, External: 'NotChecked' },
     },
     effects: ['mailbox changed'],
     wrong: { DeliverToMailboxAndForward: 'both' },

@@ -86,6 +86,7 @@ export const ENTRA_CASES: Readonly<Record<string, Case>> = {
       Changed: true,
     },
     again: {
+      Added: false,
       PreviousUserPrincipalName: null,
       PreviousPrimarySmtpAddress: null,
       Removed: [],

@@ -95,6 +95,8 @@ export const EXCHANGE_CASES: Readonly<Record<string, Case>> = {
     },
     gives: { PreviousState: 'Disabled', PreviousInternalMessage: '', Changed: true },
     again: {
+      PreviousStartTime: '2030-03-01T19:00:00.000Z',
+      PreviousEndTime: '2030-04-01T00:00:00.000Z',
       PreviousState: 'Scheduled',
       PreviousInternalMessage: 'I have moved.',
       PreviousExternalMessage: 'I have moved.',

@@ -141,7 +141,13 @@ export function chaptersOf({ steps }: Person): Chapter[] {
     steps: own,
   }))
 }
-const TITLES = { init: 'Init', rollback: 'Rollback', removal: 'Removal', phase: 'Phase' } as const
+const TITLES = {
+  init: 'Init',
+  rollback: 'Rollback',
+  removal: 'Removal',
+  undo: 'Undo',
+  phase: 'Phase',
+} as const
 
 /** What is to come, phase by phase, with the time it starts. */
 export interface Coming {

@@ -1,0 +1,64 @@
+// The parts of an inverse: what a function changed, and the call that takes it back.
+import { type LedgerEffect, NOTHING_CHANGED } from '../../domain/effects.ts'
+import type { JsonObject } from '../../domain/json.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: parameters and results have been checked by the function's schemas
+export type Fields = any
+export type EffectOf = (params: Fields, result: Fields) => LedgerEffect
+
+interface Inverse {
+  readonly target: string
+  readonly before: JsonObject
+  readonly run: string
+  readonly with: JsonObject
+  readonly keeps?: string | false
+  readonly creates?: readonly string[]
+}
+
+export const by = ({
+  target,
+  before,
+  run,
+  with: parameters,
+  keeps,
+  creates,
+}: Inverse): LedgerEffect => ({
+  changed: true,
+  target,
+  before,
+  undo: { functionName: run, parameters },
+  ...(keeps ? { keeps } : {}),
+  ...(creates ? { creates } : {}),
+})
+
+export const never = (target: string, irreversible: string): LedgerEffect => ({
+  changed: true,
+  target,
+  irreversible,
+})
+export const noReturn = (target: string, irreversible: string): LedgerEffect => ({
+  changed: true,
+  target,
+  irreversible,
+  isPointOfNoReturn: true,
+})
+
+/** Only if the result says so. */
+export const whenChanged =
+  (inverse: EffectOf): EffectOf =>
+  (params, result) =>
+    result.Changed ? inverse(params, result) : NOTHING_CHANGED
+export const whenCreated =
+  (inverse: EffectOf): EffectOf =>
+  (params, result) =>
+    result.Created ? inverse(params, result) : NOTHING_CHANGED
+
+export const listChange = (run: string, list: string, who: string): EffectOf =>
+  whenChanged((_, result) =>
+    by({
+      target: result[who],
+      before: {},
+      run,
+      with: { [who]: result[who], [list]: result[list] },
+    }),
+  )

@@ -1,0 +1,264 @@
+// A person undoes what jobs have changed: the inverse of each effect, the last one first, as tracked steps. Never what nothing changed,
+// never twice, never past the point of no return, and a failure leaves the rest as it is.
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { JsonObject } from '../../src/domain/json.ts'
+import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
+import { retryMembers, skip } from '../../src/engine/member-actions.ts'
+import { readMemberLedger, undoInitOf, undoMembers } from '../../src/engine/undo.ts'
+import {
+  batchOf,
+  calls,
+  memberId,
+  order,
+  phasesOf,
+  runbook,
+  step,
+  stepId,
+  stepsOf,
+} from './looking.ts'
+import { type Job, story, type World } from './world.ts'
+
+const YAML = runbook(
+  'wave',
+  {
+    'prepare T-1h': [step('create'), step('group'), step('check')],
+    'cutover T-0': [step('switch', 'on_failure: back'), step('notify')],
+  },
+  `rollbacks: { back: [${step('switch-back')}] }`,
+)
+
+/** The effect of a function: its inverse is named after it. */
+const inverse = ({ functionName, parameters }: Job, more: JsonObject = {}): JsonObject => ({
+  changed: true,
+  target: String(parameters.Upn),
+  before: { value: 'old' },
+  undo: {
+    functionName: `un-${functionName}`,
+    parameters: { Upn: parameters.Upn!, IfStill: { value: 'new' } },
+  },
+  ...more,
+})
+const NOTHING = { changed: false }
+const NEVER = { changed: true, target: 'x', irreversible: 'It cannot be taken back.' }
+
+/** `group` found nothing to change, `check` changes nothing by nature, `notify` cannot be undone. */
+const EFFECTS: Readonly<Record<string, (job: Job) => JsonObject>> = {
+  create: inverse,
+  group: () => NOTHING,
+  check: () => NOTHING,
+  switch: inverse,
+  notify: () => NEVER,
+}
+const answering =
+  (more: Readonly<Record<string, (job: Job) => JsonObject>> = {}): World['answer'] =>
+  (job) => {
+    const effectOf = { ...EFFECTS, ...more }[job.functionName]
+    return { ok: true, ...(effectOf && { effect: effectOf(job) }) }
+  }
+
+async function migrated(world: World, members = 2, answer = answering()) {
+  world.answer = answer
+  await world.publish(YAML)
+  const batchId = await world.batch('wave', members, { startsInMin: 60 })
+  await world.settle()
+  await world.pass(3600)
+  const ids = await Promise.all(
+    Array.from({ length: members }, (_, index) => memberId(world, batchId, index + 1)),
+  )
+  return {
+    batchId,
+    ids,
+    before: world.jobs.length,
+    who: { ...order(batchId), memberIds: [ids[0]!] },
+  }
+}
+
+const ledgerOf = async ({ engine }: World, batchId: number, id: number) =>
+  (await readMemberLedger(engine, batchId, id)).map(({ step: name, state }) => `${name} ${state}`)
+
+it('takes back each change of one member, the last first, and leaves everybody else and no-ops alone', () =>
+  story({}, async (world) => {
+    const { batchId, ids, before, who } = await migrated(world)
+    assert.deepEqual(await ledgerOf(world, batchId, ids[0]!), [
+      ...['cutover/notify irreversible', 'cutover/switch to_undo', 'prepare/create to_undo'],
+    ])
+    assert.equal(world.jobs.length, before, 'a look sends nothing')
+    assert.deepEqual(await undoMembers(world.engine, who), { done: [ids[0]], refused: [] })
+    await world.settle()
+    assert.deepEqual(calls(world, before), ['un-switch user1', 'un-create user1'])
+    assert.deepEqual(world.jobs[before]!.parameters.IfStill, { value: 'new' })
+    assert.deepEqual(await stepsOf(world, ids[0]!), [
+      ...['create rolled_back', 'group succeeded', 'check succeeded', 'switch rolled_back'],
+      ...['notify succeeded', 'undo switch succeeded', 'undo create succeeded'],
+    ])
+    assert.deepEqual(await phasesOf(world, batchId), [
+      'prepare completed 2: 1 passed, 1 failed',
+      'cutover completed 2: 1 passed, 1 failed',
+    ])
+    const { status, active, failed, held } = await batchOf(world, batchId)
+    assert.deepEqual([status, active, failed, held], ['completed', 1, 1, null])
+    // A second undo finds nothing to do.
+    const { done, refused } = await undoMembers(world.engine, who)
+    assert.deepEqual(done, [])
+    assert.match(refused[0]!.reason, /has nothing left to undo: notify \(irreversible\)/)
+    await world.settle()
+    assert.equal(world.jobs.length, before + 2)
+    assert.deepEqual(await ledgerOf(world, batchId, ids[0]!), [
+      ...['cutover/notify irreversible', 'cutover/switch undone', 'prepare/create undone'],
+    ])
+  }))
+
+it('records a duplicate or late result once, and an unknown effect as unknown', () =>
+  story({}, async (world) => {
+    const { batchId, ids, before } = await migrated(world, 1, (job) =>
+      job.functionName === 'group' ? { ok: true } : answering()(job),
+    )
+    for (const job of world.jobs.slice(0, before))
+      await world.result(job, { ok: true, effect: inverse(job) })
+    await world.settle()
+    assert.deepEqual(await ledgerOf(world, batchId, ids[0]!), [
+      ...['cutover/notify irreversible', 'cutover/switch to_undo'],
+      ...['prepare/group unknown', 'prepare/create to_undo'],
+    ])
+    const [{ entries } = { entries: 0 }] = await world.db.query<{ entries: number }>(
+      `select count(*)::int as entries from attempts where (effect_json -> 'changed')::boolean`,
+    )
+    assert.equal(entries, 3)
+  }))
+
+it('stops at a failure, leaves what came before, and goes on there when it is undone again', () =>
+  story({}, async (world) => {
+    const { batchId, ids, before, who } = await migrated(world)
+    world.answer = ({ functionName }) =>
+      functionName === 'un-switch'
+        ? { fail: 'value of "x" is "later" now, not "new"', effect: 'none', isFinal: true }
+        : { ok: true, effect: NOTHING }
+    await undoMembers(world.engine, who)
+    await world.settle()
+    assert.deepEqual(calls(world, before), ['un-switch user1'])
+    assert.deepEqual((await stepsOf(world, ids[0]!)).slice(0, 4), [
+      ...['create failed', 'group succeeded', 'check succeeded', 'switch failed'],
+    ])
+    assert.equal((await batchOf(world, batchId)).status, 'completed', 'everything ends')
+    const ledger = await readMemberLedger(world.engine, batchId, ids[0]!)
+    assert.deepEqual(
+      ledger.map(({ state }) => state),
+      ['irreversible', 'to_undo', 'to_undo'],
+    )
+    assert.match(ledger[1]!.undoError!, /is "later" now/)
+    // A person looked at it and passes it; the rest goes on.
+    await skip(world.engine, {
+      stepId: await stepId(world, ids[0]!, 'switch'),
+      actor: 'o',
+      reason: 'kept',
+    })
+    await undoMembers(world.engine, who)
+    await world.settle()
+    assert.deepEqual(calls(world, before), ['un-switch user1', 'un-create user1'])
+    assert.deepEqual(await ledgerOf(world, batchId, ids[0]!), [
+      ...['cutover/notify irreversible', 'cutover/switch skipped', 'prepare/create undone'],
+    ])
+  }))
+
+it('stops at the point of no return unless a person asks for more', () =>
+  story({}, async (world) => {
+    const { batchId, ids, before, who } = await migrated(
+      world,
+      1,
+      answering({
+        switch: () => ({ ...NEVER, isPointOfNoReturn: true }),
+        notify: inverse,
+      }),
+    )
+    assert.deepEqual(await ledgerOf(world, batchId, ids[0]!), [
+      ...['cutover/notify to_undo', 'cutover/switch irreversible', 'prepare/create beyond'],
+    ])
+    await undoMembers(world.engine, who)
+    await world.settle()
+    assert.deepEqual(calls(world, before), ['un-notify user1'])
+    await undoMembers(world.engine, { ...who, isPastNoReturn: true })
+    await world.settle()
+    assert.deepEqual(calls(world, before + 1), ['un-create user1'])
+  }))
+
+it('of a whole batch in flight wants a hold, sends nothing while it is held, and refuses unsettled jobs', () =>
+  story({}, async (world) => {
+    world.answer = answering()
+    await world.publish(YAML)
+    const batchId = await world.batch('wave', 2, { startsInMin: 60 })
+    await world.settle()
+    const ids = [await memberId(world, batchId, 1), await memberId(world, batchId, 2)]
+    const all = { ...order(batchId), memberIds: ids, isWholeBatch: true }
+    await assert.rejects(undoMembers(world.engine, all), /hold it first/)
+    await holdBatch(world.engine, order(batchId))
+    const before = world.jobs.length
+    assert.deepEqual((await undoMembers(world.engine, all)).done, ids)
+    await world.settle()
+    assert.equal(world.jobs.length, before, 'a hold holds an undo too')
+    const again = await undoMembers(world.engine, all)
+    assert.match(again.refused[0]!.reason, /unfinished rollback, cleanup or undo/)
+    await resumeBatch(world.engine, order(batchId))
+    await world.settle()
+    assert.deepEqual(calls(world, before).sort(), ['un-create user1', 'un-create user2'])
+    await world.pass(3600)
+    assert.equal(world.jobs.length, before + 2, 'no later phase runs for people who were undone')
+    assert.equal((await batchOf(world, batchId)).status, 'failed')
+  }))
+
+it('a retry after an undo does everything again, and that can be undone again', () =>
+  story({}, async (world) => {
+    const { batchId, ids, before, who } = await migrated(world, 1)
+    await undoMembers(world.engine, who)
+    await world.settle()
+    const { refused } = await retryMembers(world.engine, { ...who, fromStepName: 'create' })
+    assert.deepEqual(refused, [])
+    await world.settle()
+    assert.deepEqual(calls(world, before + 2), [
+      ...['create user1', 'group user1', 'check user1', 'switch user1', 'notify user1'],
+    ])
+    await undoMembers(world.engine, who)
+    await world.settle()
+    assert.deepEqual(calls(world, before + 7), ['un-switch user1', 'un-create user1'])
+    assert.deepEqual((await ledgerOf(world, batchId, ids[0]!)).length, 6)
+  }))
+
+it('does not undo what a rollback has taken back', () =>
+  story({}, async (world) => {
+    const { batchId, ids, before, who } = await migrated(world, 1, (job) =>
+      job.functionName === 'notify' ? { fail: 'no' } : answering({ 'switch-back': inverse })(job),
+    )
+    assert.equal(calls(world).at(-1), 'notify user1')
+    await retryMembers(world.engine, who)
+    world.answer = answering()
+    await world.settle()
+    assert.deepEqual(await ledgerOf(world, batchId, ids[0]!), [
+      ...['cutover/notify irreversible', 'cutover/notify unknown', 'cutover/switch to_undo'],
+      'prepare/create to_undo',
+    ])
+    assert.ok(world.jobs.length > before)
+  }))
+
+it('takes back what init did once the members are done', () =>
+  story({}, async (world) => {
+    world.answer = answering({ prepare: inverse })
+    await world.publish(
+      runbook(
+        'wave',
+        { 'go T-0': [step('create')] },
+        'init: [{ name: prepare, worker_id: w1, function: prepare, params: { Upn: batch } }]',
+      ),
+    )
+    const batchId = await world.batch('wave', 1, { startsInMin: 0 })
+    await world.settle()
+    await world.pass(60)
+    const before = world.jobs.length
+    const who = { ...order(batchId), memberIds: [await memberId(world, batchId, 1)] }
+    await undoMembers(world.engine, who)
+    await assert.rejects(undoInitOf(world.engine, order(batchId)), /still undoes/)
+    await world.settle()
+    await undoInitOf(world.engine, order(batchId))
+    await world.settle()
+    assert.deepEqual(calls(world, before), ['un-create user1', 'un-prepare batch'])
+    await assert.rejects(undoInitOf(world.engine, order(batchId)), /nothing left to undo/)
+  }))

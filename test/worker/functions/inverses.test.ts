@@ -1,0 +1,131 @@
+// Every function's effect against the sandbox: what it reports, that its inverse restores the tenant object by object, that a second run
+// reports nothing to undo, and that a later change by somebody else is left alone.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { isReversible, type LedgerEffect, readEffect } from '../../../src/domain/effects.ts'
+import type { JsonObject } from '../../../src/domain/json.ts'
+import type { State } from '../../../src/sandbox/state.ts'
+import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
+import { CASES, type Params } from './cases.ts'
+import { type Setting, within } from './setting.ts'
+import { OBRIEN } from './tenants.ts'
+
+/** What time alone changes, and what an account leaves behind when it is deleted. */
+const VOLATILE =
+  /^(?:signInSessionsValidFromDateTime|visibleAt|.*Since|.*changedAt|.*At|passwordProfile)$/i
+
+/** Null, empty and missing are the same to Microsoft 365. */
+function essential(value: unknown): unknown {
+  if (Array.isArray(value))
+    return value.every((one) => typeof one === 'string') ? value.toSorted() : value.map(essential)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value)
+    .filter(([key]) => !VOLATILE.test(key))
+    .map(([key, inner]) => [key, essential(inner)] as const)
+    .filter(
+      ([, inner]) =>
+        inner !== null && Object.keys(Object(inner)).length + Number(typeof inner !== 'object') > 0,
+    )
+  return Object.fromEntries(entries)
+}
+
+const tenantsOf = (state: State): unknown =>
+  state.tenants.map((tenant) =>
+    essential({
+      ...tenant,
+      users: tenant.users.filter(({ deletedDateTime }) => deletedDateTime === null),
+    }),
+  )
+
+const effectOf = (answer: { readonly effect?: JsonObject | undefined }): LedgerEffect =>
+  readEffect(answer.effect)!
+
+async function runWell(setting: Setting, name: string, params: Params) {
+  const answer = await setting.run(name, params)
+  assert.equal(answer.status, 'Success', `${name}: ${answer.error?.message}`)
+  return answer
+}
+
+const isChanging = (name: string) => !/^(?:Test|Get)-/.test(name)
+
+describe('the inverse of every function', () => {
+  for (const { name } of STANDARD_FUNCTIONS) {
+    const { params, again, isRepeated } = CASES[name]!
+
+    it(`${name} reports what it changed, its inverse restores it, and a second run reports nothing`, () =>
+      within({}, async (setting) => {
+        const before = tenantsOf(setting.sandbox.state())
+        const first = effectOf(await runWell(setting, name, params))
+        assert.ok(first, 'the effect of a standard function is never unknown')
+        assert.equal(first.changed, isChanging(name))
+        if (!first.changed) return
+        if (!isReversible(first)) {
+          assert.match(first.irreversible, /\.$/)
+        } else {
+          await runWell(setting, first.undo.functionName, first.undo.parameters)
+          if (!first.keeps) assert.deepEqual(tenantsOf(setting.sandbox.state()), before)
+          if (name === 'Stop-MigrationUser') return // A started move fails in this tenant, and is started again.
+          const undone = setting.effects().length
+          const twice = await runWell(setting, first.undo.functionName, first.undo.parameters)
+          assert.deepEqual(effectOf(twice), { changed: false })
+          assert.equal(setting.effects().length, undone, 'undone twice, it changes nothing')
+        }
+      }))
+
+    if (isChanging(name) && !isRepeated && ('Changed' in again || 'Created' in again))
+      it(`${name} that found nothing to change has nothing to undo`, () =>
+        within({}, async (setting) => {
+          await runWell(setting, name, params)
+          assert.deepEqual(effectOf(await runWell(setting, name, params)), { changed: false })
+        }))
+  }
+})
+
+/** Somebody else's change after ours, by function. */
+const LATER: Readonly<Record<string, Params>> = {
+  'Set-EntraUserUPN': { NewUserPrincipalName: 'ada.king@contoso.example' },
+  'Set-EntraUserAttribute': { Value: 'Marketing' },
+  'Set-EntraUserAttributes': { Attributes: { department: 'Marketing' } },
+  'Set-EntraUserManager': { ManagerId: OBRIEN },
+  'Set-ExchangePrimaryEmail': { NewPrimaryEmail: 'later@contoso.example' },
+  'Set-ExchangeExternalAddress': { ExternalEmailAddress: 'later@fabrikam.example' },
+  'Set-ExchangeForwarding': { ForwardingSmtpAddress: 'later@contoso.example' },
+  'Set-ExchangeAutoReply': {
+    ...{ State: 'Scheduled', InternalMessage: 'Later' },
+    ...{ StartTime: '2030-03-01T18:00:00Z', EndTime: '2030-03-02T18:00:00Z' },
+  },
+  'Set-ExchangeCalendarPermission': { AccessRight: 'Owner' },
+}
+
+/** One person has one right before. */
+const ONE: Readonly<Record<string, Params>> = {
+  'Set-ExchangeCalendarPermission': { User: "kim.o'brien@contoso.example" },
+}
+
+describe('a later change by somebody else', () => {
+  for (const [name, change] of Object.entries(LATER))
+    it(`${name} leaves it alone and says what is there`, () =>
+      within({}, async (setting) => {
+        const params = { ...CASES[name]!.params, ...ONE[name] }
+        const effect = effectOf(await runWell(setting, name, params))
+        assert.ok(isReversible(effect))
+        const target = Object.fromEntries(
+          ['UserId', 'Identity'].flatMap((key) =>
+            effect.undo.parameters[key] === undefined ? [] : [[key, effect.undo.parameters[key]]],
+          ),
+        )
+        await runWell(setting, name, { ...params, ...target, ...change })
+        const after = tenantsOf(setting.sandbox.state())
+        const { status, error } = await setting.run(
+          effect.undo.functionName,
+          effect.undo.parameters,
+        )
+        assert.equal(status, 'Failure')
+        assert.deepEqual(
+          [error?.type, error?.effect, error?.isFinal],
+          ['ChangedSince', 'none', true],
+        )
+        assert.match(error!.message, / now, not .*somebody changed it since/)
+        assert.deepEqual(tenantsOf(setting.sandbox.state()), after)
+      }))
+})
