@@ -1,6 +1,7 @@
 -- What happened, who asked for it, and the answers of API calls that create something. Rows are never changed.
 
--- One row per settled job: by its result, its deadline, its withdrawal or its dead letter.
+-- One row per settled job: by its result, its deadline, its withdrawal or its dead letter. effect_json is the undo ledger: what the job changed
+-- and the call that takes it back; null when nobody knows (docs/undo.md).
 create table attempts (
   id            bigint generated always as identity,
   step_id       bigint not null,

@@ -269,7 +269,9 @@ function recordedOf<Body>({ action, body, by }: MembersRequest<Body>) {
   }
 }
 
-const OPTIONS_KEPT = ['fromStep', 'fromPhase', 'step', 'toBatchId', 'name'] as const
+const OPTIONS_KEPT = [
+  ...(['fromStep', 'fromPhase', 'step', 'toBatchId', 'name', 'pastNoReturn'] as const),
+] as const
 
 /** The chunk and its record commit together; the first one begins the record. */
 function runRecorded(

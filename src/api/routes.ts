@@ -35,6 +35,7 @@ import { STATUS_ROUTES } from './routes/status.ts'
 import { STEP_ACTION_ROUTES } from './routes/step-actions.ts'
 import { STEP_ROUTES } from './routes/steps.ts'
 import { TICK_ROUTES } from './routes/ticks.ts'
+import { UNDO_ROUTES } from './routes/undo.ts'
 import { WORKER_CALL_ROUTES } from './routes/worker-calls.ts'
 import { WORKER_CREDENTIAL_ROUTES } from './routes/worker-credentials.ts'
 import { WORKER_ROUTES } from './routes/workers.ts'
@@ -56,6 +57,7 @@ const ROUTES = [
   ...HOLD_ROUTES,
   ...RESTORE_ROUTES,
   ...MEMBER_ACTION_ROUTES,
+  ...UNDO_ROUTES,
   ...MEMBER_HOLD_ROUTES,
   ...BULK_ACTION_ROUTES,
   ...STEP_ACTION_ROUTES,

@@ -3,8 +3,8 @@ import type { Tx } from '../db/db.ts'
 import { countJobsIn, postponeWaits } from '../db/holds.ts'
 import { hasUndecidedMoves } from '../db/reviews.ts'
 import { cancelSteps, recountBatch } from '../db/steps.ts'
+import { cancelStep } from '../domain/decide/cancel.ts'
 import type { Draft } from '../domain/decide/draft.ts'
-import { cancelStep } from '../domain/decide/fail.ts'
 import {
   type Advance,
   advanceManual,

@@ -106,12 +106,17 @@ export function readMemberLedger(
   })
 }
 
-export function readInitLedger(engine: Engine, batchId: number): Promise<ShownEffect[]> {
+/** The ledger of init, the last change first; changes nothing. */
+export function readInitLedger(
+  engine: Engine,
+  batchId: number,
+  scope: UndoScope,
+): Promise<ShownEffect[]> {
   return looking(engine, batchId, async (batchTx) => {
     const { tx, draft } = batchTx
     await loadBatchSteps(batchTx)
     const ledger = await loadLedgerOfInit(tx, batchId)
-    return planUndo(draft, null, ledger).map((item) => shownEffect(draft, item))
+    return planUndo(draft, null, ledger, scope).map((item) => shownEffect(draft, item))
   })
 }
 

@@ -2,8 +2,8 @@
 // publishing, before anything else is decided. So nothing acts on a batch that is behind.
 import { insertPhases, listMembersIdle, listMembersOpenIn, rehomeSteps } from '../db/phases.ts'
 import { findRunbookVersion } from '../db/runbooks.ts'
+import { cancelStep } from '../domain/decide/cancel.ts'
 import type { Draft } from '../domain/decide/draft.ts'
-import { cancelStep } from '../domain/decide/fail.ts'
 import { rerunInit } from '../domain/decide/lifecycle.ts'
 import { phaseOrder, queueNextOfMember } from '../domain/decide/next.ts'
 import {

@@ -294,7 +294,7 @@ it('a rolled-back step needs the step to start from, and nothing runs while the 
     await world.settle()
     const member = await memberId(world, batchId, 1)
     const again = { ...order(batchId), memberIds: [member] }
-    const open = `member ${member} has an unfinished rollback or cleanup`
+    const open = `member ${member} has an unfinished rollback, cleanup or undo`
     assert.equal((await retryMembers(world.engine, again)).refused[0]?.reason, open)
     for (const repair of [skip, markStepDone]) {
       const tag = await stepOrder(world, member, 'tag')

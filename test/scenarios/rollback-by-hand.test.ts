@@ -128,7 +128,7 @@ it('that fails in part stays open for a repair, and no result counts twice', () 
     const who = { ...order(batchId), memberIds: [ids[0]!] }
     await rollBackMembers(world.engine, who)
     const again = await rollBackMembers(world.engine, who)
-    assert.match(again.refused[0]!.reason, /unfinished rollback or cleanup/)
+    assert.match(again.refused[0]!.reason, /unfinished rollback, cleanup or undo/)
     await world.settle()
     const jobs = world.jobs.length
     for (const job of world.jobs.slice(-3)) await world.result(job, { ok: true })

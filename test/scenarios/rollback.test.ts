@@ -144,7 +144,7 @@ it('refuses a retry while it runs', () =>
     const { batchId, member } = await begin(world)
     const { refused } = await retryMembers(world.engine, { ...order(batchId), memberIds: [member] })
     assert.deepEqual(refused, [
-      { memberId: 1, reason: 'member 1 has an unfinished rollback or cleanup' },
+      { memberId: 1, reason: 'member 1 has an unfinished rollback, cleanup or undo' },
     ])
   }))
 

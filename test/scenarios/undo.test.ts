@@ -127,7 +127,7 @@ it('records a duplicate or late result once, and an unknown effect as unknown', 
     assert.equal(entries, 3)
   }))
 
-it('stops at a failure, leaves what came before, and goes on there when it is undone again', () =>
+it('stops at a failure, leaves what came before, and continues there when it is undone again', () =>
   story({}, async (world) => {
     const { batchId, ids, before, who } = await migrated(world)
     world.answer = ({ functionName }) =>
@@ -147,7 +147,7 @@ it('stops at a failure, leaves what came before, and goes on there when it is un
       ['irreversible', 'to_undo', 'to_undo'],
     )
     assert.match(ledger[1]!.undoError!, /is "later" now/)
-    // A person looked at it and passes it; the rest goes on.
+    // A person looked at it and passes it; the rest continues.
     await skip(world.engine, {
       stepId: await stepId(world, ids[0]!, 'switch'),
       actor: 'o',

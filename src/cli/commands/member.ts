@@ -9,9 +9,10 @@ import type { CommandContext } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
 import { outcomeCell } from './batch/lists.ts'
-import { runHoldMembers, runResumeMembers } from './batch/member-actions.ts'
+import { runHoldMembers, runResumeMembers, runUndo } from './batch/member-actions.ts'
 import { batchPath, memberPath } from './batch/paths.ts'
 import { MEMBERS_ARG, NAMED_SELECTION } from './batch/select-people.ts'
+import { runShowEffects } from './batch/undo.ts'
 import { EVENT_COLUMNS } from './events.ts'
 import { ATTEMPT_COLUMN, NOW_COLUMN, polledText } from './step-texts.ts'
 import { addVerb, BATCH_ARG, CHANGE, DRY_RUN, MEMBER_ARG } from './verb.ts'
@@ -76,6 +77,28 @@ export function addMemberCommands(program: Command, io: Io): void {
     args: [BATCH_ARG, MEMBER_ARG],
     examples: ['member show 7 ada@contoso.com', 'member show 7 4711 --output json'],
     run: runShowMember,
+  })
+  addVerb(noun, io, {
+    name: 'effects',
+    about: 'list what was changed for a member',
+    args: [BATCH_ARG, MEMBER_ARG],
+    more: 'The last change first, with the inverse of each and whether it was undone.',
+    examples: ['member effects 7 ada@contoso.com'],
+    run: runShowEffects,
+  })
+  addVerb(noun, io, {
+    name: 'undo',
+    about: 'undo what was changed for members',
+    args: [BATCH_ARG, MEMBERS_ARG],
+    options: [
+      ['--past-no-return', 'also what came before the point of no return'],
+      ...NAMED_SELECTION,
+      ...CHANGE,
+      DRY_RUN,
+    ],
+    more: 'As "batch undo": the inverse of each change runs, the last change first.',
+    examples: ['member undo 7 ada@contoso.com --reason "wrong person" --dry-run'],
+    run: runUndo,
   })
   addVerb(noun, io, {
     name: 'hold',

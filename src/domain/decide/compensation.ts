@@ -6,7 +6,7 @@ import { isOpen, isPassed } from '../transitions.ts'
 import { definitionOf, pendingStep } from './definitions.ts'
 import type { Draft } from './draft.ts'
 import { effectiveSteps } from './next.ts'
-import { onUndoEnd } from './undo.ts'
+import { onUndoEnd } from './undo-end.ts'
 
 /** Creates the failed step's rollback. It is sent once the member has no unsettled job. */
 export function beginRollback(draft: Draft, origin: Step): void {

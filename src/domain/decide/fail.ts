@@ -1,6 +1,7 @@
 // A step that failed for good, and what that means for its member or its batch.
 import { mayHaveRun, type Step } from '../facts.ts'
 import { isOpen } from '../transitions.ts'
+import { cancelOpenSteps, cancelStep } from './cancel.ts'
 import { beginRollback, onCompensationEnd } from './compensation.ts'
 import type { Draft } from './draft.ts'
 
@@ -52,18 +53,6 @@ function failMember(draft: Draft, step: Step): void {
     )
   }
   cancelOpenSteps(draft, member.id, `the member failed at step ${step.definition.stepName}`)
-}
-
-/** Cancels the member's open steps in all phases. A job that was sent stays unsettled until it ends. */
-export function cancelOpenSteps(draft: Draft, memberId: number, why: string): void {
-  for (const step of draft.siblings(memberId, 'phase')) {
-    if (isOpen(step.status)) cancelStep(draft, step, why)
-  }
-}
-
-export function cancelStep(draft: Draft, step: Step, why: string): void {
-  draft.transitionStep(step, 'cancel', why, { completedAt: draft.now, retryAfter: null })
-  if (step.wait?.kind !== 'job') draft.setWait(step, null)
 }
 
 function failInit(draft: Draft, step: Step): void {

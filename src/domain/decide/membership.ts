@@ -1,9 +1,9 @@
 // Members leave, come back, and move to another batch.
 import { isCompensation, isUnsettled, type Member, mayHaveRun } from '../facts.ts'
 import { isOpen, isPassed } from '../transitions.ts'
+import { cancelOpenSteps } from './cancel.ts'
 import { beginCleanup } from './compensation.ts'
 import type { Draft } from './draft.ts'
-import { cancelOpenSteps } from './fail.ts'
 import { effectiveSteps, queueNextOfMember } from './next.ts'
 import { reopenStep } from './reopen-step.ts'
 

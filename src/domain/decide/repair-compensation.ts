@@ -29,7 +29,7 @@ export function refuseCompensation(draft: Draft, step: Step): Refusal {
     : `step ${origin?.definition.stepName ?? step.originStepId} has started again, so its rollback no longer counts`
 }
 
-/** An undo that failed took the later ones with it: they go on together. */
+/** An undo that failed ended the ones after it: they continue together. */
 const refuseAlone = ({ batch }: Draft, { kind, memberId }: Step): Refusal =>
   kind === 'undo' ? `undo the member again instead: batch undo ${batch.id} id:${memberId}` : null
 

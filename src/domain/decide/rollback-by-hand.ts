@@ -2,9 +2,9 @@
 // and a rollback that several steps share runs once, where the first of them is due. The member ends as failed, with a retry open.
 import { type Member, mayHaveRun, type Step } from '../facts.ts'
 import { isFailed, UNDOABLE_STEP_STATUSES } from '../transitions.ts'
+import { cancelOpenSteps } from './cancel.ts'
 import { beginRollback } from './compensation.ts'
 import type { Draft } from './draft.ts'
-import { cancelOpenSteps } from './fail.ts'
 import type { Refusal } from './membership.ts'
 import { queueNextOfMember } from './next.ts'
 import { refuseRepair, rolledBackNames, stepsInOrder } from './repair.ts'

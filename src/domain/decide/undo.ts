@@ -6,9 +6,9 @@ import { isReversible, type LedgerEffect, type ReversibleEffect } from '../effec
 import { isUnsettled, type Member, type Step, type StepDefinition } from '../facts.ts'
 import type { Json } from '../json.ts'
 import { isOpen, isPassed, UNDOABLE_STEP_STATUSES } from '../transitions.ts'
+import { cancelOpenSteps } from './cancel.ts'
 import { pendingStep } from './definitions.ts'
 import type { AttemptRecord, Draft } from './draft.ts'
-import { cancelOpenSteps, cancelStep } from './fail.ts'
 import { isCompensationOpen, type Refusal } from './membership.ts'
 import { queueNextOfBatch, queueNextOfMember } from './next.ts'
 import { reopenStep } from './reopen-step.ts'
@@ -162,7 +162,7 @@ function unknownBecause({ outcome, workerId }: LedgerEntry): string {
   return `The job ended as ${outcome.replace('_', '-')}; nobody knows what it changed. Check the tenant.`
 }
 
-export function refuseUndo(draft: Draft, member: Member, items: readonly UndoItem[]): Refusal {
+function refuseUndo(draft: Draft, member: Member, items: readonly UndoItem[]): Refusal {
   if (isCompensationOpen(draft, member))
     return `member ${member.id} has an unfinished rollback, cleanup or undo`
   if ((draft.stepsOfMember.get(member.id) ?? []).some(isUnsettled))
@@ -211,7 +211,7 @@ export function undoInit(draft: Draft, items: readonly UndoItem[], why: string):
   return null
 }
 
-/** Nothing of the member goes on: what its steps rest on goes away. */
+/** The member stops: what its steps rest on is taken away. */
 function stopMember(
   draft: Draft,
   member: Member,
@@ -280,29 +280,3 @@ const undoDefinition = (
   retryBackoff: 'exponential',
   timeoutSec: definition.timeoutSec,
 })
-
-/** After an undo step: its origin counts as rolled back once everything that it changed is taken back. A failure ends the undo. */
-export function onUndoEnd(draft: Draft, step: Step): void {
-  const rows = draft.siblings(step.memberId, 'undo')
-  if (!isPassed(step.status)) return stopUndo(draft, step, rows)
-  const origin = draft.steps.get(step.originStepId!)
-  const own = rows.filter(({ originStepId }) => originStepId === step.originStepId)
-  if (origin?.status === 'failed' && own.every(({ status }) => isPassed(status))) {
-    draft.changeStep(origin, { mayHaveEffect: false })
-    draft.transitionStep(origin, 'roll_back', 'what it changed was undone', {
-      completedAt: draft.now,
-    })
-  }
-  if (rows.some(({ status }) => isOpen(status))) return
-  draft.note('undone', 'everything that was to be undone is undone', subjectOf(step))
-}
-
-function stopUndo(draft: Draft, step: Step, rows: readonly Step[]): void {
-  const why = `the undo of step ${step.definition.stepName} failed before`
-  const left = rows.filter(({ status }) => isOpen(status))
-  for (const row of left) cancelStep(draft, row, why)
-  const rest = left.length > 0 ? `; ${countText(left.length, 'change')} before it stay` : ''
-  draft.note('undo_incomplete', `${why.replace(' before', '')}${rest}`, subjectOf(step))
-}
-
-const subjectOf = ({ memberId }: Step) => (memberId === null ? {} : { memberId })

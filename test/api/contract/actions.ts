@@ -18,7 +18,7 @@ interface Outcome {
   selected: { memberKey: string }[]
   triedCount: number
   doneCount: number
-  done: { memberKey: string }[]
+  done: { memberId: number; memberKey: string }[]
   refusedCount: number
   refused: { memberId: number; reason: string }[]
 }
@@ -199,6 +199,7 @@ function memberActions(): void {
           remove: {},
           readd: {},
           rollback: {},
+          undo: {},
           move: { toBatchId: 1 },
         },
         variable: { name: 'V', value: 1 },
@@ -338,6 +339,60 @@ function memberActions(): void {
         body: { ...body, fromPhase: 'cutover' },
       })
       assert.match(none.body.refused[0]!.reason, /no step in a phase named cutover/)
+    })
+
+    it('undo what was changed, after a plan; init last; a batch in flight wants a hold', async () => {
+      const was = api.world.answer
+      api.world.answer = ({ functionName }) => {
+        const undo = { functionName: `Undo-${functionName}`, parameters: { Id: 7 } }
+        const effect = { changed: true, target: 'ada', before: { exists: false }, undo }
+        return { ok: {}, effect: functionName.startsWith('Undo-') ? { changed: false } : effect }
+      }
+      const init = 'init: [{ name: begin, worker_id: w1, function: Begin-Thing }]'
+      await api.world.publish(`${plain('takenback')}${init}\n`)
+      const who = members(42).slice(40)
+      const batchId = await api.world.batch('takenback', who, { startsInMin: 1600 })
+      await api.world.pass(161 * 60)
+      const path = `/api/batches/${batchId}/members/undo`
+      const all = { reason, select: { all: true } }
+      await api.refused(409, 'REFUSED', 'POST', path, { body: all })
+      const one = { reason, select: { keys: ['user41@contoso.example'] } }
+      const dry = await api.call<Outcome & { effects: object[] }>('POST', path, {
+        body: { ...one, dryRun: true },
+      })
+      const plan = { step: 'prepare/create', functionName: 'Undo-New-Thing', state: 'to_undo' }
+      assert.deepEqual(dry.body.effects, [{ ...plan, note: null, memberCount: 1 }])
+      const before = api.world.jobs.length
+      const done = await api.call<Outcome>('POST', path, { body: one })
+      assert.equal(done.body.doneCount, 1)
+      await api.world.settle()
+      assert.deepEqual(
+        api.world.jobs.slice(before).map(({ functionName }) => functionName),
+        ['Undo-New-Thing'],
+      )
+      const memberId = done.body.done[0]!.memberId
+      const effects = `/api/batches/${batchId}/members/${memberId}/effects`
+      const ledger = await api.call<{ items: { state: string; before: object }[] }>('GET', effects)
+      const [entry] = ledger.body.items
+      assert.deepEqual([entry!.state, entry!.before], ['undone', { exists: false }])
+      const nobody = `/api/batches/${batchId}/members/999/effects`
+      await api.refused(404, 'MEMBER_NOT_FOUND', 'GET', nobody)
+      await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/99/members/1/effects')
+      const ofInit = `/api/batches/${batchId}/undo-init`
+      const listed = await api.call<{ items: object[] }>('POST', ofInit, {
+        body: { reason, dryRun: true },
+      })
+      assert.equal(listed.body.items.length, 1)
+      await api.refused(409, 'REFUSED', 'POST', ofInit, { body: { reason } })
+      await api.refused(412, 'STATE_CHANGED', 'POST', ofInit, { body: { reason }, headers: WRONG })
+      const elsewhere = '/api/batches/99/undo-init'
+      await api.refused(404, 'BATCH_NOT_FOUND', 'POST', elsewhere, { body: { reason } })
+      await api.call('POST', `/api/batches/${batchId}/hold`, { body: { reason } })
+      await api.call('POST', ofInit, { body: { reason } })
+      await api.call('POST', `/api/batches/${batchId}/resume`, { body: { reason } })
+      await api.world.settle()
+      assert.equal(api.world.jobs.at(-1)!.functionName, 'Undo-Begin-Thing')
+      api.world.answer = was
     })
 
     it('write two audit rows for a change made in chunks', async () => {

@@ -146,7 +146,7 @@ describe('invariants', () => {
         id: 'I14',
         sentence: 'Stored counters equal the counted rows',
         batchId: 1,
-        found: 'stored for the batch: {9,1,1,0,0,0}; counted: {2,1,1,0,0,0}',
+        found: 'stored for the batch: {9,1,1,0,0,0,0}; counted: {2,1,1,0,0,0,0}',
       },
     ])
   })

@@ -1,8 +1,9 @@
 // Final failures and compensation: rollback and cleanup, step by step to the end.
 import assert from 'node:assert/strict'
+import { cancelOpenSteps } from '../../../src/domain/decide/cancel.ts'
 import { beginCleanup, beginRollback } from '../../../src/domain/decide/compensation.ts'
 import type { Draft } from '../../../src/domain/decide/draft.ts'
-import { cancelOpenSteps, failStep } from '../../../src/domain/decide/fail.ts'
+import { failStep } from '../../../src/domain/decide/fail.ts'
 import { onResult } from '../../../src/domain/decide/settle.ts'
 import { at, DEMO_YAML, type Facts, runbookOf } from './builders.ts'
 import { stepOf, table } from './table.ts'

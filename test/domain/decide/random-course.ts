@@ -1,9 +1,9 @@
 // A batch whose rows live in memory, and random decisions on it: each in its own draft, like a transaction, and ended as the engine
 // ends it (count, fuse, withdrawal, send, count, close). New rows get their real ids afterwards.
 
+import { cancelStep } from '../../../src/domain/decide/cancel.ts'
 import { definitionsOfPhase, pendingStep } from '../../../src/domain/decide/definitions.ts'
 import { Draft } from '../../../src/domain/decide/draft.ts'
-import { cancelStep } from '../../../src/domain/decide/fail.ts'
 import { checkFuse, closeFinished, updateCounters } from '../../../src/domain/decide/finish.ts'
 import { hold, onPhaseDue, resume } from '../../../src/domain/decide/lifecycle.ts'
 import {

@@ -128,7 +128,7 @@ table('retrying a failed member', [
     name: 'is refused while a rollback runs',
     facts: withSteps({ 11: '1 prepare/create failed', 31: '1 rollback/undo-a pending slot' }),
     decide: retry(),
-    refuses: 'member 1 has an unfinished rollback or cleanup',
+    refuses: 'member 1 has an unfinished rollback, cleanup or undo',
   },
   {
     name: 'is refused with an unsettled job',
@@ -222,7 +222,7 @@ table('redoing steps', [
     name: 'is refused while a cleanup runs',
     facts: withSteps({ 11: '1 prepare/create succeeded', 51: '1 removal/clean pending' }),
     decide: redo(11),
-    refuses: 'member 1 has an unfinished rollback or cleanup',
+    refuses: 'member 1 has an unfinished rollback, cleanup or undo',
   },
   {
     name: 'is refused for a step in a replaced phase',

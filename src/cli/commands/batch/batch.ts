@@ -41,10 +41,12 @@ import {
   runRollback,
   runSetVariable,
   runSkipMembers,
+  runUndo,
 } from './member-actions.ts'
 import { MEMBERS_ARG, NAMED_SELECTION, SELECTION } from './select-people.ts'
 import { runReschedule, runResume } from './starting.ts'
 import { stepAction, stepOrMembers } from './step-actions.ts'
+import { runUndoInit } from './undo.ts'
 
 const ID = ['<id>', 'id of the batch'] as const
 const STEP = ['<step-id>', 'id of the step, from batch steps or failures'] as const
@@ -120,7 +122,7 @@ const READ_VERBS: readonly Verb[] = [
     about: 'list steps',
     args: [ID],
     options: [
-      ['--kind <list>', 'phase, init, rollback, removal (default: phase)'],
+      ['--kind <list>', 'phase, init, rollback, removal, undo (default: phase)'],
       ['--phase <name>', 'only of this phase'],
       ['--step <name>', 'only steps with this name'],
       ['--member <member>', 'only of this member, by id or key'],
@@ -334,6 +336,39 @@ Steps that did nothing are left out. The members end as failed and can be retrie
       'batch rollback 7 --members ada@contoso.com,ben@contoso.com --from-phase cutover --reason "too early"',
     ],
     run: runRollback,
+  },
+  {
+    name: 'undo',
+    about: 'undo what was changed for members',
+    args: [BATCH_ARG, MEMBERS_ARG],
+    options: [
+      ['--past-no-return', 'also what came before the point of no return'],
+      ...NAMED_SELECTION,
+      ...CHANGE,
+      DRY_RUN,
+      ...WAITING,
+    ],
+    more: `The inverse of each change runs, the last change first; you see them before you confirm.
+What no job changed, and what somebody changed since, is left alone.
+For all members of a batch that runs, hold it first; the undo begins when you resume it.`,
+    examples: [
+      'batch undo 7 --all --reason "the wave is off" --dry-run',
+      'batch undo 7 ada@contoso.com --reason "wrong person"',
+    ],
+    run: runUndo,
+  },
+  {
+    name: 'undo-init',
+    about: 'undo what init of a batch changed',
+    args: [BATCH_ARG],
+    options: [
+      ['--past-no-return', 'also what came before the point of no return'],
+      ...CHANGE,
+      DRY_RUN,
+    ],
+    more: 'Undo its members first.',
+    examples: ['batch undo-init 7 --reason "the wave is off" --dry-run'],
+    run: runUndoInit,
   },
   {
     name: 'readd-member',

@@ -229,6 +229,36 @@ function rollbackLines(answer: Row): string[] {
   return steps
 }
 
+export const runUndo = memberAction({
+  verb: 'undo',
+  words: are('undone'),
+  more: 'They end as failed; a retry can start them again.',
+  fields: (flags) => (flags.pastNoReturn ? { pastNoReturn: true } : {}),
+  plan: undoLines,
+})
+
+const UNDO_WORDS: Readonly<Record<string, string>> = {
+  to_undo: 'is undone',
+  undoing: 'is being undone already',
+  undone: 'was undone before',
+  skipped: 'stays: somebody skipped its undo',
+  rolled_back: 'was rolled back before',
+  goes_with: 'goes with its object',
+  beyond: 'stays',
+  irreversible: 'cannot be undone',
+  unknown: 'is unknown',
+}
+
+/** The changes in the order in which they are undone, and what stays and why. */
+function undoLines(answer: Row): string[] {
+  return rowsIn(answer, 'effects').map(({ step, functionName, state, note, memberCount }) => {
+    const who = countText(Number(memberCount), 'person', 'people')
+    const by = state === 'to_undo' && functionName ? ` by ${String(functionName)}` : ''
+    const why = note ? `: ${String(note)}` : ''
+    return `  ${String(step)} ${UNDO_WORDS[String(state)] ?? String(state)}${by} (${who})${why}`
+  })
+}
+
 export const runRemove = memberAction({
   verb: 'remove',
   words: are('removed'),
