@@ -17,6 +17,7 @@ import { CHAOS_MODES } from '../test/chaos/modes.ts'
 import { MUTANTS } from '../test/simulation/mutants.ts'
 import { clientTable } from './client-table.ts'
 import { renderPhaseOutcomes } from './docs-versions.ts'
+import { powerShellManifest, powerShellModule } from './powershell/module.ts'
 import { TRANSITION_REASONS } from './transition-reasons.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -46,6 +47,8 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/api.md', section: 'endpoints', render: renderEndpoints },
   { file: 'src/client/repeatable.ts', render: renderRepeatable },
   { file: 'docs/client-table.d.mts', render: clientTable },
+  { file: 'powershell/Matoolkit/Matoolkit.psm1', render: powerShellModule },
+  { file: 'powershell/Matoolkit/Matoolkit.psd1', render: powerShellManifest },
 ]
 
 function renderConditions(): string {

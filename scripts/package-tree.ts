@@ -22,7 +22,16 @@ import {
 
 /** Copied as they are, besides the program. */
 const COPIED = [
-  ...['bin', 'sql', 'examples', 'dashboard/dist', 'README.md', 'CHANGELOG.md', 'LICENSE'],
+  ...[
+    'bin',
+    'sql',
+    'examples',
+    'dashboard/dist',
+    'powershell',
+    'README.md',
+    'CHANGELOG.md',
+    'LICENSE',
+  ],
 ]
 /** Where the program is; bin/matoolkit looks for it there. */
 const PROGRAM = 'lib'

@@ -1,0 +1,79 @@
+// Names of cmdlets: an approved verb for each verb of the API, and the noun with the prefix Mat, in the singular.
+
+/** By the first word of an operation. */
+const VERBS: Readonly<Record<string, string>> = {
+  list: 'Get',
+  get: 'Get',
+  find: 'Find',
+  create: 'New',
+  add: 'Add',
+  publish: 'Publish',
+  deactivate: 'Disable',
+  set: 'Set',
+  give: 'Set',
+  preview: 'Test',
+  test: 'Test',
+  verify: 'Test',
+  begin: 'Start',
+  delete: 'Remove',
+  remove: 'Remove',
+  discard: 'Clear',
+  advance: 'Step',
+  cancel: 'Stop',
+  hold: 'Suspend',
+  resume: 'Resume',
+  restart: 'Restart',
+  retry: 'Restart',
+  redo: 'Redo',
+  skip: 'Skip',
+  readd: 'Restore',
+  move: 'Move',
+  roll: 'Undo',
+  undo: 'Undo',
+  clone: 'Copy',
+  reschedule: 'Update',
+  rotate: 'Update',
+  revoke: 'Revoke',
+  withdraw: 'Revoke',
+  replay: 'Send',
+  mark: 'Complete',
+  accept: 'Approve',
+  approve: 'Approve',
+  dismiss: 'Deny',
+  note: 'Register',
+}
+
+/** Where the words of the operation would mislead. */
+const NAMES: Readonly<Record<string, string>> = {
+  planRunbook: 'Get-MatRunbookPlan',
+  tickNow: 'Invoke-MatSourceTick',
+  rollBackMembers: 'Undo-MatMemberStep',
+  markMembersDone: 'Complete-MatMemberStep',
+  markStepDone: 'Complete-MatStep',
+  skipMembers: 'Skip-MatMemberStep',
+  redoMembers: 'Redo-MatMemberStep',
+  listRanAfterBackup: 'Get-MatJobAfterBackup',
+  previewQuery: 'Test-MatRunbookQuery',
+  getMe: 'Get-MatIdentity',
+  listStuck: 'Get-MatStuckWork',
+}
+
+const singular = (noun: string): string =>
+  noun
+    .replace(/(ch|sh|x)es$/, '$1')
+    .replace(/ies$/, 'y')
+    .replace(/(?<![su])s$/, '')
+
+/** An unknown verb of the API is one of Invoke, so that a new endpoint is never left out. */
+export const ownName = (operation: string): string =>
+  `Invoke-Mat${operation.charAt(0).toUpperCase()}${operation.slice(1)}`
+
+export function cmdletName(operation: string): string {
+  const given = NAMES[operation]
+  if (given !== undefined) return given
+  const [verb, ...words] = operation.split(/(?=[A-Z])/)
+  const approved = VERBS[verb!]
+  if (approved === undefined) return ownName(operation)
+  const noun = (verb === 'give' ? [...words.slice(2), 'Reason'] : words).join('')
+  return `${approved}-Mat${singular(noun)}`
+}
