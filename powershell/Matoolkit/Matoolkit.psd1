@@ -58,6 +58,7 @@
         'Get-MatTick'
         'Get-MatWorker'
         'Get-MatWorkerCredential'
+        'Invoke-MatOverrideWindow'
         'Invoke-MatSourceTick'
         'Move-MatMember'
         'New-MatBatch'

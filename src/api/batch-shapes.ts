@@ -24,6 +24,20 @@ export const held = z
   .strictObject({ at: dateTime, by: z.string(), reason: z.string() })
   .meta({ id: 'Hold', description: 'Nothing new is sent for what is on hold.' })
 
+const changeWindow = z
+  .strictObject({
+    closedAt: nullableDateTime.meta({ description: 'Since when steps wait for a window.' }),
+    opensAt: nullableDateTime.meta({ description: 'Null when none opens within a year.' }),
+    override: z
+      .strictObject({ until: dateTime, by: z.string(), reason: z.string() })
+      .nullable()
+      .meta({ description: 'The last one; steps are sent outside the windows until then.' }),
+  })
+  .meta({
+    id: 'BatchChangeWindow',
+    description: 'Steps wait for a change window, or it was overridden.',
+  })
+
 export const batch = z
   .strictObject({
     id: z.int(),
@@ -40,6 +54,7 @@ export const batch = z
     createdBy: z.string(),
     currentPhase: nullableText,
     held: held.nullable(),
+    changeWindow: changeWindow.nullable(),
     heldMemberCount: wholeCount.meta({ description: 'Members with a hold of their own.' }),
     memberCount: wholeCount.meta({ description: 'Active members.' }),
     members: z.strictObject({
@@ -61,9 +76,19 @@ export const batch = z
 export function shownBatch(line: BatchLine): z.input<typeof batch> {
   const { membersActive, membersFailed, membersRemoved, failureRevision: _, ...others } = line
   const { heldAt, heldBy, heldReason, hasPhaseToCome: __, isExpanding: ___, ...more } = others
-  const { membersOpen: ____, membersThrough: _____, ...rest } = more
+  const { membersOpen: ____, membersThrough: _____, windowClosedAt, windowOpensAt, ...most } = more
+  const { windowOverrideUntil, windowOverrideBy, windowOverrideReason, ...rest } = most
+  const override = windowOverrideUntil && {
+    until: windowOverrideUntil,
+    by: windowOverrideBy!,
+    reason: windowOverrideReason!,
+  }
   return {
     ...rest,
+    changeWindow:
+      windowClosedAt || override
+        ? { closedAt: windowClosedAt, opensAt: windowOpensAt, override }
+        : null,
     held: heldAt && { at: heldAt, by: heldBy!, reason: heldReason! },
     memberCount: membersActive,
     members: {
@@ -99,7 +124,7 @@ export const phase = z
     }),
     waitsFor: nullableText.meta({
       description:
-        'Why nothing of it is sent: a hold, or a worker that is unknown or silent. Times in UTC.',
+        'Why nothing of it is sent: a hold, a closed change window, or a worker that is unknown or silent. Times in UTC.',
     }),
   })
   .meta({ id: 'Phase' })
@@ -190,7 +215,7 @@ export const step = z
     errorMessage: nullableText,
     meaning: errorMeaning.nullable(),
     hasLateResult: z.boolean(),
-    waitsFor: z.enum(['slot', 'job', 'retry', 'poll']).nullable(),
+    waitsFor: z.enum(['slot', 'window', 'job', 'retry', 'poll']).nullable(),
     wakeAt: nullableDateTime,
   })
   .meta({ id: 'Step' })

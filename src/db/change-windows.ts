@@ -3,6 +3,11 @@ import { idsParam } from './arrays.ts'
 import type { Queryable, Tx } from './db.ts'
 import { UNFINISHED_BATCHES } from './status-lists.ts'
 
+const WAITS_FOR_WINDOW = `w.kind = 'slot' and w.changes_tenant and b.window_closed_at is not null`
+/** What the wait `w` of batch `b` waits for, as people see it, and until when. */
+export const WAITS_FOR = `case when ${WAITS_FOR_WINDOW} then 'window' else w.kind end`
+export const WAITS_UNTIL = `case when ${WAITS_FOR_WINDOW} then b.window_opens_at else w.wake_at end`
+
 export interface BatchWindow {
   readonly id: number
   readonly runbookName: string

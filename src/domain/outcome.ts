@@ -65,7 +65,7 @@ export interface CurrentStep {
   readonly stepName: string
   readonly workerId: string
   readonly attempt: number
-  readonly waitsFor: 'slot' | 'job' | 'retry' | 'poll'
+  readonly waitsFor: 'slot' | 'window' | 'job' | 'retry' | 'poll'
   readonly since: Date
   readonly wakeAt: Date | null
 }
@@ -121,6 +121,8 @@ function stepText(step: CurrentStep, { hold }: WhereFacts): string {
   if (waitsFor === 'job')
     return `${what}running on worker ${workerId}, attempt ${attempt + 1}, since ${iso(since)}`
   if (hold !== null) return heldText(hold)
+  if (waitsFor === 'window')
+    return `${what}waits for the change window${wakeAt ? `, which opens at ${iso(wakeAt)}` : ''}`
   if (waitsFor === 'slot') return `${what}waits for a free slot of worker ${workerId}`
   if (waitsFor === 'retry') return `${what}attempt ${attempt + 1} at ${iso(wakeAt!)}`
   return `${what}next poll at ${iso(wakeAt!)}`

@@ -19,7 +19,13 @@ export interface Need {
 }
 
 /** Waits as planned, or told elsewhere in the status. */
-const NOT_NEEDED: readonly StuckKind[] = ['held', 'not_advanced', 'reviews_open', 'window_full']
+const NOT_NEEDED: readonly StuckKind[] = [
+  'held',
+  'not_advanced',
+  'reviews_open',
+  'window_full',
+  'window_closed',
+]
 export const isBlocking = (kind: StuckKind): boolean => !NOT_NEEDED.includes(kind)
 
 /** Holds the whole system when the disk of the embedded database is nearly full. */

@@ -41,6 +41,7 @@ export type StuckKind =
   | 'worker_unknown'
   | 'worker_silent'
   | 'window_full'
+  | 'window_closed'
   | 'result_overdue'
   | 'retry_overdue'
   | 'poll_overdue'
@@ -61,8 +62,16 @@ export interface Stuck {
 export interface StuckFacts {
   readonly batch: Pick<
     Batch,
-    'id' | 'status' | 'isManual' | 'heldAt' | 'heldBy' | 'heldReason' | 'endedAt' | 'membersActive'
-  >
+    | 'id'
+    | 'status'
+    | 'isManual'
+    | 'heldAt'
+    | 'heldBy'
+    | 'heldReason'
+    | 'endedAt'
+    | 'membersActive'
+    | 'windowClosedAt'
+  > & { readonly windowOpensAt: Date | null }
   readonly holds: HoldsOnBatch
   readonly phases: readonly Phase[]
   readonly waits: readonly WaitGroup[]
@@ -115,6 +124,7 @@ function ofBatch({ batch, holds, phases, openReviews }: StuckFacts): Stuck[] {
     const actions = [resumeAction(hold)]
     found.push({ ...common, ...counted, kind: 'held', because: tellHold(hold), actions })
   }
+  if (batch.windowClosedAt !== null) found.push(ofWindow(batch, batch.windowClosedAt))
   found.push(...ofHeldMembers(holds))
   const next = phases.find(({ status }) => status === 'pending')
   const isBusy = phases.some(({ status }) => status === 'dispatched')
@@ -146,6 +156,28 @@ function ofBatch({ batch, holds, phases, openReviews }: StuckFacts): Stuck[] {
   }
   return found
 }
+
+/** As planned: nothing is sent until then, and nobody need do anything. */
+function ofWindow({ id, membersActive, windowOpensAt }: StuckFacts['batch'], since: Date): Stuck {
+  const because = `steps that change a tenant wait for ${windowText(windowOpensAt)}`
+  const override = `batch override-window ${id} --until +1h`
+  const actions: Action[] = [inspect('send them anyway, with a reason', override)]
+  const counted = { count: membersActive, isCountExact: true }
+  return {
+    kind: 'window_closed',
+    because,
+    ...counted,
+    since,
+    workerId: null,
+    stepId: null,
+    actions,
+  }
+}
+
+const windowText = (opensAt: Date | null): string =>
+  opensAt === null
+    ? 'a change window, and none opens within a year'
+    : `the change window, which opens at ${opensAt.toISOString()}`
 
 const inspect = (about: string, command: string): Action => ({ action: 'inspect', about, command })
 const SEE_ROLES = inspect('see whether the roles are running', 'doctor')
@@ -260,11 +292,21 @@ export function waitsOfPhases(facts: PhaseWaitFacts): ReadonlyMap<number, string
   if (batch.endedAt !== null) return found
   const hold = holdOnAll(batch, holds)
   for (const phase of phases.filter((one) => isPhaseDue(one, facts.now))) {
-    const reasons = hold ? [tellHold(hold)] : whyWaiting(facts, phase)
+    const reasons = hold
+      ? [tellHold(hold)]
+      : [...whyWindow(batch, phase), ...whyWaiting(facts, phase)]
     if (reasons.length > 0) found.set(phase.id, reasons.join('; '))
   }
   return found
 }
+
+const whyWindow = (
+  { windowClosedAt, windowOpensAt }: StuckFacts['batch'],
+  { status, steps }: Phase,
+): string[] =>
+  windowClosedAt !== null && status === 'dispatched' && steps.pending > 0
+    ? [windowText(windowOpensAt)]
+    : []
 
 /** It runs, or its time has come. */
 export const isPhaseDue = ({ status, dueAt }: Phase, now: Date): boolean =>

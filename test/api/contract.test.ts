@@ -5,6 +5,7 @@ import { actionContract } from './contract/actions.ts'
 import { auditContract } from './contract/audit.ts'
 import { batchContract } from './contract/batches.ts'
 import { bulkActionContract } from './contract/bulk-actions.ts'
+import { changeWindowContract } from './contract/change-windows.ts'
 import { eventContract } from './contract/events.ts'
 import { holdContract } from './contract/holds.ts'
 import { insightContract } from './contract/insight.ts'
@@ -24,6 +25,7 @@ runbookContract()
 batchContract()
 memberFileContract()
 actionContract()
+changeWindowContract()
 holdContract()
 bulkActionContract()
 rehearsalContract()

@@ -143,6 +143,7 @@ const ASKED: Readonly<Record<string, Args>> = {
   'batch cancel': () => ['1', ...TRIED],
   'batch add-members': () => ['2', file('others.csv'), '--dry-run'],
   'batch hold': () => ['1', ...TRIED],
+  'batch override-window': () => ['1', '--until', '+2h', ...TRIED],
   'batch reschedule': () => ['1', '2026-04-01T08:00:00Z', ...TRIED],
   'batch clone': () => ['2', '--members', 'failed', ...TRIED],
   'batch retry': () => ['2', '--all', ...TRIED],

@@ -46,6 +46,8 @@ const batch: StuckFacts['batch'] = {
   heldReason: null,
   endedAt: null,
   membersActive: 10,
+  windowClosedAt: null,
+  windowOpensAt: null,
 }
 const wait = (kind: WaitGroup['kind'], more: Partial<WaitGroup> = {}): WaitGroup => ({
   workerId: 'w1',
@@ -98,6 +100,11 @@ describe('what is stuck', () => {
     ...kinds: string[],
   ])[] = [
     ['nothing', {}],
+    [
+      'a batch that waits for its change window',
+      { batch: { ...batch, windowClosedAt: ago(60) }, waits: [wait('slot')] },
+      'window_closed',
+    ],
     ['a batch that is held', { batch: held }, 'held'],
     [
       'a held batch whose retries wait with it',

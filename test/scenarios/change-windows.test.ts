@@ -1,6 +1,7 @@
 // Change windows: nothing that changes a tenant is sent outside them, reads are sent, and people hear once of each closing and opening.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { listMembers } from '../../src/db/views/members.ts'
 import type { ChangeWindows } from '../../src/domain/windows/change-windows.ts'
 import { overrideWindow } from '../../src/engine/change-windows.ts'
 import { removeMembers } from '../../src/engine/member-actions.ts'
@@ -32,6 +33,10 @@ it('lets reads go, and sends changes when the window opens, with one event each'
     ])
     for (let minutes = 0; minutes < 119; minutes += 17) await world.pass(17 * 60)
     assert.equal(at(world), '09:59')
+    const page = { sort: 'id', after: null, limit: 1, active: 'in_progress' } as const
+    const [member] = await listMembers(world.db, batchId, {}, page)
+    const { waitsFor, wakeAt } = member!.step!
+    assert.deepEqual([waitsFor, new Date(wakeAt!)], ['window', new Date('2026-03-02T10:00:00Z')])
     assert.equal(world.jobs.length, 3)
     assert.deepEqual(await because(world, 'window_closed'), [
       '3 steps wait for the change window, which opens Mon 02 Mar 2026 10:00 UTC (UTC)',

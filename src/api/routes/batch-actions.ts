@@ -15,6 +15,7 @@ import {
   restartBatch,
   resumeBatch,
 } from '../../engine/batch-actions.ts'
+import { overrideWindow } from '../../engine/change-windows.ts'
 import { createBatch } from '../../engine/create.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { withStarts } from '../../engine/starts-at-once.ts'
@@ -265,6 +266,27 @@ const rescheduleRoute = change({
   },
 })
 
+const overrideWindowRoute = change({
+  ...described,
+  path: '/api/batches/{batchId}/override-window',
+  operation: 'overrideWindow',
+  summary: 'Send steps of a batch outside its change windows',
+  about:
+    'Until then the batch ignores the change windows of its runbook and of the system, freezes included. Null ends an override.',
+  action: 'batch.override_window',
+  errors: ['BATCH_NOT_FOUND', 'REFUSED'],
+  body: z.strictObject({ until: instant.nullable(), reason, dryRun }),
+  answers: { 200: decidedBatch },
+  handle: (request) => {
+    const { until, reason: why } = request.body
+    return decide(
+      request,
+      (engine, base) => overrideWindow(engine, { ...base, until, reason: why }),
+      ({ line }) => ({ overriddenUntil: line.windowOverrideUntil?.toISOString() ?? null }),
+    )
+  },
+})
+
 const cloned = z
   .strictObject({
     batchId: z.int().nullable(),
@@ -333,5 +355,6 @@ export const BATCH_ACTION_ROUTES = [
   resumeRoute,
   restartRoute,
   rescheduleRoute,
+  overrideWindowRoute,
   cloneRoute,
 ]

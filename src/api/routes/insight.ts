@@ -187,6 +187,7 @@ const stuck = z
           'worker_unknown',
           'worker_silent',
           'window_full',
+          'window_closed',
           'result_overdue',
           'retry_overdue',
           'poll_overdue',

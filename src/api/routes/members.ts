@@ -51,7 +51,7 @@ const currentStep = z
     stepName: z.string(),
     workerId: z.string(),
     attempt: z.int().meta({ description: 'From 0.' }),
-    waitsFor: z.enum(['slot', 'job', 'retry', 'poll']),
+    waitsFor: z.enum(['slot', 'window', 'job', 'retry', 'poll']),
     since: dateTime,
     wakeAt: nullableDateTime.meta({ description: 'The next attempt or poll; a job’s deadline.' }),
   })

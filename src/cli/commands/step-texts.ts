@@ -19,6 +19,8 @@ export function stepNow({ waitsFor, workerId, attempt, wakeAt }: Row): string | 
       return `running on worker ${String(workerId)}`
     case 'slot':
       return `waits for a free slot of worker ${String(workerId)}`
+    case 'window':
+      return `waits for the change window${wakeAt === null ? '' : `, which opens at ${String(wakeAt)}`}`
     case 'retry':
       return `attempt ${Number(attempt) + 1} at ${String(wakeAt)}`
     case 'poll':

@@ -24,7 +24,12 @@ export interface BatchLine
       | 'heldAt'
       | 'heldBy'
       | 'heldReason'
+      | 'windowClosedAt'
+      | 'windowOverrideUntil'
     > {
+  readonly windowOpensAt: Date | null
+  readonly windowOverrideBy: string | null
+  readonly windowOverrideReason: string | null
   readonly runbookId: number
   readonly sourceTime: Date | null
   readonly batchStartTime: Date | null
@@ -55,6 +60,8 @@ const LINE = `b.id, b.runbook_id as "runbookId", b.runbook_name as "runbookName"
   b.is_manual as "isManual", b.created_by as "createdBy", b.current_phase as "currentPhase", b.detected_at as "detectedAt",
   b.init_dispatched_at as "initDispatchedAt", b.activated_at as "activatedAt", b.ended_at as "endedAt",
   b.held_at as "heldAt", b.held_by as "heldBy", b.held_reason as "heldReason",
+  b.window_closed_at as "windowClosedAt", b.window_opens_at as "windowOpensAt", b.window_override_until as "windowOverrideUntil",
+  b.window_override_by as "windowOverrideBy", b.window_override_reason as "windowOverrideReason",
   b.failure_revision as "failureRevision",
   (select count(*)::int from holds h where h.scope = 'member' and h.batch_id = b.id) as "heldMemberCount", ${OUTCOME_FACTS}`
 

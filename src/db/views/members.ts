@@ -1,10 +1,12 @@
 // Members of a batch for lists, page by page along an index. Failed members come with the step that failed; lists carry no data.
+
 import type { Json } from '../../domain/json.ts'
 import { foldKey, foldKeyPart } from '../../domain/member-key.ts'
 import type { ActiveOutcome, CurrentStep, Outcome } from '../../domain/outcome.ts'
 import type { SampleMember } from '../../domain/run-plan.ts'
 import type { MemberStatus } from '../../domain/transitions.ts'
 import { idsParam } from '../arrays.ts'
+import { WAITS_FOR, WAITS_UNTIL } from '../change-windows.ts'
 import { Conditions, contains, LOWER_ERROR, startsWith } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
 import { FAILED_STEPS } from '../status-lists.ts'
@@ -192,9 +194,9 @@ const linesOf = (members: string, { sort, active }: MemberPage): string =>
             where ${IS_FAILED} and s.batch_member_id = m.id and m.status <> 'active'
             order by s.completed_at desc, s.id desc limit 1) as f on true
      left join lateral (select json_build_object('stepId', s.id, 'stepKind', s.kind, 'phaseName', p.phase_name,
-              'stepName', s.step_name, 'workerId', s.worker_id, 'attempt', s.attempt, 'waitsFor', w.kind,
-              'since', w.since, 'wakeAt', w.wake_at) as step
-             from waits w join step_executions s on s.id = w.step_id
+              'stepName', s.step_name, 'workerId', s.worker_id, 'attempt', s.attempt, 'waitsFor', ${WAITS_FOR},
+              'since', w.since, 'wakeAt', ${WAITS_UNTIL}) as step
+             from waits w join batches b on b.id = w.batch_id join step_executions s on s.id = w.step_id
              left join phase_executions p on p.id = s.phase_execution_id
             where w.batch_id = m.batch_id and w.batch_member_id = m.id order by w.priority, w.step_id limit 1) as w on true
     order by ${orderOf(sort)}`

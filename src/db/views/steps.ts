@@ -1,5 +1,6 @@
 // Steps of a batch for lists, with their phase, member and wait. A batch of 100,000 members has a million steps, so filters use an
 // index where one exists: sent steps by waits, failed steps by their error, a member's steps by the member.
+
 import type { StepKind } from '../../domain/facts.ts'
 import type { Json } from '../../domain/json.ts'
 import { foldKey } from '../../domain/member-key.ts'
@@ -9,6 +10,7 @@ import {
   type StepStatus,
 } from '../../domain/transitions.ts'
 import { idsParam } from '../arrays.ts'
+import { WAITS_FOR, WAITS_UNTIL } from '../change-windows.ts'
 import { Conditions, contains, LOWER_ERROR } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
 import { COMPENSATION } from '../status-lists.ts'
@@ -42,7 +44,7 @@ export interface StepLine {
   readonly completedAt: Date | null
   readonly errorMessage: string | null
   readonly hasLateResult: boolean
-  readonly waitsFor: 'slot' | 'job' | 'retry' | 'poll' | null
+  readonly waitsFor: 'slot' | 'window' | 'job' | 'retry' | 'poll' | null
   readonly wakeAt: Date | null
 }
 
@@ -105,7 +107,7 @@ const LINE = `s.id, s.kind, s.phase_execution_id as "phaseExecutionId", p.phase_
   s.last_polled_at as "lastPolledAt", s.poll_said as "pollSaid",
   s.dispatched_at as "dispatchedAt", s.deadline_at as "deadlineAt", s.completed_at as "completedAt",
   s.error_message as "errorMessage", s.late_result_json is not null as "hasLateResult",
-  w.kind as "waitsFor", w.wake_at as "wakeAt"`
+  ${WAITS_FOR} as "waitsFor", ${WAITS_UNTIL} as "wakeAt"`
 
 export const STEP_SORTS = ['id', 'id_latest'] as const
 export type StepSort = (typeof STEP_SORTS)[number]
@@ -126,7 +128,7 @@ export function listSteps(
        from (select * from step_executions s where ${where.text} order by ${order} limit ${where.add(limit)}) as s
        left join phase_executions p on p.id = s.phase_execution_id
        left join batch_members m on m.id = s.batch_member_id
-       left join waits w on w.step_id = s.id
+       left join waits w on w.step_id = s.id left join batches b on b.id = w.batch_id
       order by ${order}`,
     where.values,
   )
@@ -153,7 +155,7 @@ export function listInitSteps(db: Queryable, batchId: number, most: number): Pro
        from step_executions s
        left join phase_executions p on p.id = s.phase_execution_id
        left join batch_members m on m.id = s.batch_member_id
-       left join waits w on w.step_id = s.id
+       left join waits w on w.step_id = s.id left join batches b on b.id = w.batch_id
       where s.batch_id = $1 and s.kind = 'init' order by s.runbook_version, s.step_index, s.id limit $2`,
     [batchId, most],
   )
@@ -174,7 +176,7 @@ export async function findStep(db: Queryable, stepId: number): Promise<StepDetai
        from step_executions s
        left join phase_executions p on p.id = s.phase_execution_id
        left join batch_members m on m.id = s.batch_member_id
-       left join waits w on w.step_id = s.id
+       left join waits w on w.step_id = s.id left join batches b on b.id = w.batch_id
       where s.id = $1`,
     [stepId],
   )

@@ -252,11 +252,6 @@ export const CASES: readonly Case[] = [
     says: /IANA/,
   },
   {
-    code: 'BAD_TIME_ZONE',
-    edit: withWindows('time_zone: «Mars/Olympus»\n  hours: [{ from: "22:00", to: "06:00" }]'),
-    says: /IANA/,
-  },
-  {
     code: 'BAD_CLOCK_TIME',
     edit: withWindows('time_zone: UTC\n  hours: [{ from: «"9:30"», to: "12:00" }]'),
     says: /Write 09:30/,

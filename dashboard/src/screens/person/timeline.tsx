@@ -110,6 +110,12 @@ function Step({ step, person }: StepProps) {
 function When({ step }: { readonly step: PersonStep }) {
   const { waitsFor, wakeAt, completedAt, dispatchedAt } = step
   if (waitsFor === 'slot') return <>waits for a free slot</>
+  if (waitsFor === 'window')
+    return (
+      <>
+        waits for the change window, which opens <Time at={wakeAt} />
+      </>
+    )
   if (waitsFor === 'retry')
     return (
       <>

@@ -5,10 +5,17 @@ import { countText } from '../../../domain/count-text.ts'
 import type { Json } from '../../../domain/json.ts'
 import { MatoolkitError } from '../../../errors.ts'
 import { printable } from '../../../printable.ts'
-import { type CommandContext, type Flags, sayRest, textFlag } from '../../command-context.ts'
+import {
+  type CommandContext,
+  type Flags,
+  sayRest,
+  textFlag,
+  usageError,
+} from '../../command-context.ts'
 import { readBytes } from '../../files.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../../terminal/show.ts'
+import { readTime } from '../../typed-time.ts'
 import { heldBatch, holdThenAsk } from '../hold-first.ts'
 import { capital } from '../holds-in-force.ts'
 import { batchPath } from './paths.ts'
@@ -154,6 +161,28 @@ export async function runHold(
   const reason = textFlag(flags, 'reason')
   const body: Json = { dryRun: true, ...(reason !== undefined && { reason }) }
   const done = await context.client.post<Row>(`${batchPath(id)}/hold`, { body })
+  await showResult(context, done.body)
+}
+
+/** Sends steps outside the change windows until a time that the person names. */
+export async function runOverrideWindow(
+  context: CommandContext,
+  [id]: readonly string[],
+  flags: Flags,
+): Promise<void> {
+  const typed = textFlag(flags, 'until')
+  if ((typed === undefined) === (flags.end !== true))
+    throw usageError('Give either --until with a time such as +2h or 06:00, or --end.')
+  const until = typed === undefined ? null : readTime(context, typed)
+  const path = batchPath(id)
+  const seen = await context.client.get<Row>(path)
+  const batch = seen.body.batch as Row
+  const dryRun = flags.dryRun === true
+  const what = `Steps of ${nameOf(batch)} change tenants outside the change windows until ${until}.`
+  if (until !== null && !dryRun) await confirm(context, { what, members: activeMembersOf(batch) })
+  const body: Json = { until, reason: await askReason(context), dryRun }
+  const ifMatch = flags.yes || dryRun ? null : seen.etag
+  const done = await context.client.post<Row>(`${path}/override-window`, { body, ifMatch })
   await showResult(context, done.body)
 }
 

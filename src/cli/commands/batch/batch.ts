@@ -22,6 +22,7 @@ import {
   runClone,
   runCreate,
   runHold,
+  runOverrideWindow,
   runRestart,
 } from './actions.ts'
 import {
@@ -251,6 +252,20 @@ time. A time without a zone is in yours; --zone takes another, or "runbook". Tim
       'batch reschedule 7 "2030-03-08 20:00" --zone Europe/Berlin --reason "week of the audit" --dry-run',
     ],
     run: runReschedule,
+  },
+  {
+    name: 'override-window',
+    about: 'send steps outside the change windows',
+    args: [ID],
+    options: [
+      ['--until <time>', 'end of the override: +2h, 06:00'],
+      ['--end', 'end an override now'],
+      ...CHANGE,
+      DRY_RUN,
+    ],
+    more: `Until then the batch ignores the change windows of its runbook and of the system, freezes included. Other batches keep theirs.`,
+    examples: ['batch override-window 7 --until +2h --reason "the bank agreed" --dry-run'],
+    run: runOverrideWindow,
   },
   {
     name: 'clone',

@@ -156,6 +156,7 @@ const BATCH_FIELDS: readonly Column[] = [
   ['status', statusIn('batch', 'batch.status')],
   ['failed in init', ({ initSteps }) => initFailure(initSteps as Row[] | undefined)],
   ['held', ({ batch }) => heldText(batch as Row)],
+  ['change window', ({ batch }) => windowText(batch as Row)],
   ['start', 'batch.batchStartTime'],
   ['manual', 'batch.isManual'],
   ['created by', 'batch.createdBy'],
@@ -184,6 +185,18 @@ function estimateText({ endedAt }: Row, estimate: Row | undefined): string | nul
 function initFailure(steps: readonly Row[] = []): string | null {
   const failed = steps.find(({ status }) => ['failed', 'poll_timeout'].includes(String(status)))
   return failed ? `${String(failed.stepName)}: ${String(failed.errorMessage)}` : null
+}
+
+/** Null for a batch whose steps wait for no window. */
+function windowText({ changeWindow }: Row): string | null {
+  if (!changeWindow) return null
+  const { closedAt, opensAt, override } = changeWindow as Row
+  const { until, by, reason } = (override ?? {}) as Row
+  const overridden = override ? `overridden by ${by} until ${until}: ${reason}` : null
+  const opening = opensAt === null ? 'none opens within a year' : `opens at ${opensAt}`
+  return [closedAt === null ? null : `closed, ${opening}`, overridden]
+    .filter((part) => part !== null)
+    .join('; ')
 }
 
 function heldText({ held }: Row): string | null {
