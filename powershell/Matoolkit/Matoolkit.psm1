@@ -187,6 +187,45 @@ function Add-MatMember {
     }
 }
 
+function Approve-MatGate {
+    <#
+    .SYNOPSIS
+    Approve the start of a phase.
+    .DESCRIPTION
+    POST /api/batches/{batchId}/gates/{phaseName}/approve. Counts once for each person, and not for the publisher of the batch's version. It is void when the version, the members or the phase's time change.
+    .PARAMETER BatchId
+    The batch id.
+    .PARAMETER PhaseName
+    The phase name.
+    .PARAMETER Reason
+    The reason.
+    .PARAMETER DryRun
+    Return the same answer and change nothing.
+    .EXAMPLE
+    Approve-MatGate -BatchId <long> -PhaseName <string> -Reason <string>
+    #>
+    [CmdletBinding(DefaultParameterSetName = 'approveGate', SupportsShouldProcess = $true)]
+    param(
+        [Parameter(ParameterSetName = 'approveGate', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [long] $BatchId,
+        [Parameter(ParameterSetName = 'approveGate', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [string] $PhaseName,
+        [Parameter(ParameterSetName = 'approveGate', Mandatory = $true)]
+        [string] $Reason,
+        [Parameter(ParameterSetName = 'approveGate')]
+        [bool] $DryRun
+    )
+    process {
+        switch ($PSCmdlet.ParameterSetName) {
+            'approveGate' {
+                if ($PSCmdlet.ShouldProcess("$BatchId $PhaseName", 'Approve the start of a phase')) {
+                    Invoke-MatRequest -Method 'POST' -Path '/api/batches/{batchId}/gates/{phaseName}/approve' -Bound $PSBoundParameters -InPath @('BatchId', 'PhaseName') -InQuery @() -InBody @('Reason', 'DryRun')
+                }
+            }
+        }
+    }
+}
+
 function Approve-MatLateResult {
     <#
     .SYNOPSIS
@@ -1051,6 +1090,29 @@ function Get-MatFailureGroup {
     }
 }
 
+function Get-MatGate {
+    <#
+    .SYNOPSIS
+    List the gates of a batch: readiness, failures, reviews, holds, decisions.
+    .DESCRIPTION
+    GET /api/batches/{batchId}/gates. A member is ready when it is active and has passed every step of every earlier phase.
+    .PARAMETER BatchId
+    The batch id.
+    .EXAMPLE
+    Get-MatGate -BatchId <long>
+    #>
+    [CmdletBinding(DefaultParameterSetName = 'listGates')]
+    param(
+        [Parameter(ParameterSetName = 'listGates', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [long] $BatchId
+    )
+    process {
+        switch ($PSCmdlet.ParameterSetName) {
+            'listGates' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/gates' -Bound $PSBoundParameters -InPath @('BatchId') -InQuery @() -InBody @() -Paged }
+        }
+    }
+}
+
 function Get-MatHold {
     <#
     .SYNOPSIS
@@ -1810,6 +1872,49 @@ function Invoke-MatSourceTick {
     }
 }
 
+function Invoke-MatWaiveReadiness {
+    <#
+    .SYNOPSIS
+    Let a phase start with fewer ready members than its gate asks for.
+    .DESCRIPTION
+    POST /api/batches/{batchId}/gates/{phaseName}/waive. It ends at `until`, and is void when the version, the members or the phase’s time change.
+    .PARAMETER BatchId
+    The batch id.
+    .PARAMETER PhaseName
+    The phase name.
+    .PARAMETER Reason
+    The reason.
+    .PARAMETER Until
+    The until.
+    .PARAMETER DryRun
+    Return the same answer and change nothing.
+    .EXAMPLE
+    Invoke-MatWaiveReadiness -BatchId <long> -PhaseName <string> -Reason <string> -Until <string>
+    #>
+    [CmdletBinding(DefaultParameterSetName = 'waiveReadiness', SupportsShouldProcess = $true)]
+    param(
+        [Parameter(ParameterSetName = 'waiveReadiness', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [long] $BatchId,
+        [Parameter(ParameterSetName = 'waiveReadiness', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [string] $PhaseName,
+        [Parameter(ParameterSetName = 'waiveReadiness', Mandatory = $true)]
+        [string] $Reason,
+        [Parameter(ParameterSetName = 'waiveReadiness', Mandatory = $true)]
+        [string] $Until,
+        [Parameter(ParameterSetName = 'waiveReadiness')]
+        [bool] $DryRun
+    )
+    process {
+        switch ($PSCmdlet.ParameterSetName) {
+            'waiveReadiness' {
+                if ($PSCmdlet.ShouldProcess("$BatchId $PhaseName", 'Let a phase start with fewer ready members than its gate asks for')) {
+                    Invoke-MatRequest -Method 'POST' -Path '/api/batches/{batchId}/gates/{phaseName}/waive' -Bound $PSBoundParameters -InPath @('BatchId', 'PhaseName') -InQuery @() -InBody @('Reason', 'Until', 'DryRun')
+                }
+            }
+        }
+    }
+}
+
 function Move-MatMember {
     <#
     .SYNOPSIS
@@ -2516,6 +2621,49 @@ function Resume-MatWorker {
             'resumeWorker' {
                 if ($PSCmdlet.ShouldProcess("$WorkerId", 'Resume everything for a worker; time on hold does not count for retries and polls')) {
                     Invoke-MatRequest -Method 'POST' -Path '/api/workers/{workerId}/resume' -Bound $PSBoundParameters -InPath @('WorkerId') -InQuery @() -InBody @('Reason', 'DryRun')
+                }
+            }
+        }
+    }
+}
+
+function Revoke-MatGateDecision {
+    <#
+    .SYNOPSIS
+    Withdraw the caller's approval, or the waiver.
+    .DESCRIPTION
+    POST /api/batches/{batchId}/gates/{phaseName}/withdraw. Possible until the phase has started.
+    .PARAMETER BatchId
+    The batch id.
+    .PARAMETER PhaseName
+    The phase name.
+    .PARAMETER Kind
+    The kind.
+    .PARAMETER Reason
+    The reason.
+    .PARAMETER DryRun
+    Return the same answer and change nothing.
+    .EXAMPLE
+    Revoke-MatGateDecision -BatchId <long> -PhaseName <string> -Reason <string>
+    #>
+    [CmdletBinding(DefaultParameterSetName = 'withdrawGateDecision', SupportsShouldProcess = $true, ConfirmImpact = 'High')]
+    param(
+        [Parameter(ParameterSetName = 'withdrawGateDecision', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [long] $BatchId,
+        [Parameter(ParameterSetName = 'withdrawGateDecision', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [string] $PhaseName,
+        [Parameter(ParameterSetName = 'withdrawGateDecision')]
+        [ValidateSet('approval', 'waiver')] [string] $Kind,
+        [Parameter(ParameterSetName = 'withdrawGateDecision', Mandatory = $true)]
+        [string] $Reason,
+        [Parameter(ParameterSetName = 'withdrawGateDecision')]
+        [bool] $DryRun
+    )
+    process {
+        switch ($PSCmdlet.ParameterSetName) {
+            'withdrawGateDecision' {
+                if ($PSCmdlet.ShouldProcess("$BatchId $PhaseName", 'Withdraw the caller''s approval, or the waiver')) {
+                    Invoke-MatRequest -Method 'POST' -Path '/api/batches/{batchId}/gates/{phaseName}/withdraw' -Bound $PSBoundParameters -InPath @('BatchId', 'PhaseName') -InQuery @() -InBody @('Kind', 'Reason', 'DryRun')
                 }
             }
         }
@@ -3551,4 +3699,4 @@ function Update-MatWorkerCredential {
     }
 }
 
-Export-ModuleMember -Function @('Connect-Matoolkit', 'Disconnect-Matoolkit', 'Add-MatMember', 'Approve-MatLateResult', 'Approve-MatReview', 'Clear-MatDeadLetter', 'Complete-MatMemberStep', 'Complete-MatStep', 'Copy-MatBatch', 'Deny-MatReview', 'Disable-MatRunbookVersion', 'Find-MatMember', 'Get-MatAction', 'Get-MatActionMember', 'Get-MatAttention', 'Get-MatAudit', 'Get-MatAutomation', 'Get-MatBatch', 'Get-MatBatchReport', 'Get-MatBatchSummary', 'Get-MatCatalogue', 'Get-MatChannel', 'Get-MatCondition', 'Get-MatDatabaseRole', 'Get-MatDeadLetter', 'Get-MatEffect', 'Get-MatEvent', 'Get-MatFailure', 'Get-MatFailureGroup', 'Get-MatHold', 'Get-MatIdentity', 'Get-MatJobAfterBackup', 'Get-MatMember', 'Get-MatNotification', 'Get-MatNow', 'Get-MatPhase', 'Get-MatRehearsal', 'Get-MatReview', 'Get-MatRunbook', 'Get-MatRunbookPlan', 'Get-MatRunbookVersion', 'Get-MatSource', 'Get-MatSourceIssue', 'Get-MatStatus', 'Get-MatStep', 'Get-MatStuckWork', 'Get-MatTemplate', 'Get-MatTick', 'Get-MatWorker', 'Get-MatWorkerCredential', 'Invoke-MatOverrideWindow', 'Invoke-MatSourceTick', 'Move-MatMember', 'New-MatBatch', 'New-MatWorkerCredential', 'Publish-MatRunbook', 'Redo-MatMemberStep', 'Register-MatRestore', 'Remove-MatMember', 'Remove-MatRehearsal', 'Restart-MatBatch', 'Restart-MatMember', 'Restart-MatStep', 'Restore-MatMember', 'Resume-MatBatch', 'Resume-MatMember', 'Resume-MatRunbook', 'Resume-MatSystem', 'Resume-MatWorker', 'Revoke-MatWorkerCredential', 'Send-MatDeadLetter', 'Set-MatAutomation', 'Set-MatBatchHoldReason', 'Set-MatMemberHoldReason', 'Set-MatMemberVariable', 'Set-MatRunbookHoldReason', 'Set-MatSystemHoldReason', 'Set-MatWorkerHoldReason', 'Skip-MatMemberStep', 'Skip-MatStep', 'Start-MatRehearsal', 'Step-MatBatch', 'Stop-MatBatch', 'Suspend-MatBatch', 'Suspend-MatMember', 'Suspend-MatRunbook', 'Suspend-MatSystem', 'Suspend-MatWorker', 'Test-MatAudit', 'Test-MatChannel', 'Test-MatRunbookQuery', 'Undo-MatInit', 'Undo-MatMember', 'Undo-MatMemberStep', 'Update-MatBatch', 'Update-MatWorkerCredential')
+Export-ModuleMember -Function @('Connect-Matoolkit', 'Disconnect-Matoolkit', 'Add-MatMember', 'Approve-MatGate', 'Approve-MatLateResult', 'Approve-MatReview', 'Clear-MatDeadLetter', 'Complete-MatMemberStep', 'Complete-MatStep', 'Copy-MatBatch', 'Deny-MatReview', 'Disable-MatRunbookVersion', 'Find-MatMember', 'Get-MatAction', 'Get-MatActionMember', 'Get-MatAttention', 'Get-MatAudit', 'Get-MatAutomation', 'Get-MatBatch', 'Get-MatBatchReport', 'Get-MatBatchSummary', 'Get-MatCatalogue', 'Get-MatChannel', 'Get-MatCondition', 'Get-MatDatabaseRole', 'Get-MatDeadLetter', 'Get-MatEffect', 'Get-MatEvent', 'Get-MatFailure', 'Get-MatFailureGroup', 'Get-MatGate', 'Get-MatHold', 'Get-MatIdentity', 'Get-MatJobAfterBackup', 'Get-MatMember', 'Get-MatNotification', 'Get-MatNow', 'Get-MatPhase', 'Get-MatRehearsal', 'Get-MatReview', 'Get-MatRunbook', 'Get-MatRunbookPlan', 'Get-MatRunbookVersion', 'Get-MatSource', 'Get-MatSourceIssue', 'Get-MatStatus', 'Get-MatStep', 'Get-MatStuckWork', 'Get-MatTemplate', 'Get-MatTick', 'Get-MatWorker', 'Get-MatWorkerCredential', 'Invoke-MatOverrideWindow', 'Invoke-MatSourceTick', 'Invoke-MatWaiveReadiness', 'Move-MatMember', 'New-MatBatch', 'New-MatWorkerCredential', 'Publish-MatRunbook', 'Redo-MatMemberStep', 'Register-MatRestore', 'Remove-MatMember', 'Remove-MatRehearsal', 'Restart-MatBatch', 'Restart-MatMember', 'Restart-MatStep', 'Restore-MatMember', 'Resume-MatBatch', 'Resume-MatMember', 'Resume-MatRunbook', 'Resume-MatSystem', 'Resume-MatWorker', 'Revoke-MatGateDecision', 'Revoke-MatWorkerCredential', 'Send-MatDeadLetter', 'Set-MatAutomation', 'Set-MatBatchHoldReason', 'Set-MatMemberHoldReason', 'Set-MatMemberVariable', 'Set-MatRunbookHoldReason', 'Set-MatSystemHoldReason', 'Set-MatWorkerHoldReason', 'Skip-MatMemberStep', 'Skip-MatStep', 'Start-MatRehearsal', 'Step-MatBatch', 'Stop-MatBatch', 'Suspend-MatBatch', 'Suspend-MatMember', 'Suspend-MatRunbook', 'Suspend-MatSystem', 'Suspend-MatWorker', 'Test-MatAudit', 'Test-MatChannel', 'Test-MatRunbookQuery', 'Undo-MatInit', 'Undo-MatMember', 'Undo-MatMemberStep', 'Update-MatBatch', 'Update-MatWorkerCredential')

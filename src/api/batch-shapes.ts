@@ -122,16 +122,34 @@ export const phase = z
       stopped: wholeCount.meta({ description: 'Failed in an earlier phase.' }),
       removed: wholeCount,
     }),
+    gate: z
+      .strictObject({
+        approvals: wholeCount,
+        readyPercent: wholeCount.nullable(),
+        passedAt: nullableDateTime,
+      })
+      .nullable()
+      .meta({
+        description: 'What must be true before it starts; see /api/batches/{batchId}/gates.',
+      }),
+    ramp: z
+      .strictObject({
+        percents: z.array(wholeCount),
+        share: wholeCount.nullable().meta({ description: 'The share that has started, from 0.' }),
+        soakEndsAt: nullableDateTime.meta({ description: 'The share has ended.' }),
+      })
+      .nullable()
+      .meta({ description: 'The shares of its members that start one after the other.' }),
     waitsFor: nullableText.meta({
       description:
-        'Why nothing of it is sent: a hold, a closed change window, or a worker that is unknown or silent. Times in UTC.',
+        'Why nothing of it is sent: a hold, a closed change window, a gate, a soak, or a worker that is unknown or silent. Times in UTC.',
     }),
   })
   .meta({ id: 'Phase' })
 
 export function shownPhase(facts: Phase, waitsFor: string | null): z.input<typeof phase> {
   const { id, name, offsetMinutes, dueAt, runbookVersion, status, skippedBecause } = facts
-  const { dispatchedAt, completedAt, steps, members } = facts
+  const { dispatchedAt, completedAt, steps, members, gate, rampPercents } = facts
   return {
     id,
     phaseName: name,
@@ -144,6 +162,12 @@ export function shownPhase(facts: Phase, waitsFor: string | null): z.input<typeo
     completedAt,
     steps,
     members,
+    gate: gate && { ...gate, passedAt: facts.gatePassedAt },
+    ramp: rampPercents && {
+      percents: [...rampPercents],
+      share: facts.rampShare,
+      soakEndsAt: facts.soakEndsAt,
+    },
     waitsFor,
   }
 }

@@ -12,6 +12,7 @@ import { DATABASE_ROLE_ROUTES } from './routes/database-roles.ts'
 import { DEAD_LETTER_ROUTES } from './routes/dead-letters.ts'
 import { EVENT_ROUTES } from './routes/events.ts'
 import { FAILURE_ROUTES } from './routes/failures.ts'
+import { GATE_ROUTES } from './routes/gates.ts'
 import { gridRoutes } from './routes/grid.ts'
 import { HOLD_ROUTES } from './routes/holds.ts'
 import { INSIGHT_ROUTES } from './routes/insight.ts'
@@ -54,6 +55,7 @@ const ROUTES = [
   ...MEMBER_FILE_ROUTES,
   ...STEP_ROUTES,
   ...BATCH_ACTION_ROUTES,
+  ...GATE_ROUTES,
   ...HOLD_ROUTES,
   ...RESTORE_ROUTES,
   ...MEMBER_ACTION_ROUTES,

@@ -2,6 +2,7 @@
 // steps run at the pace of the last minutes of work. Where that would be a guess, or a hold stops the work, it gives the reason instead.
 import { countText } from './count-text.ts'
 import { holdsOnAll } from './decide/held.ts'
+import { shareText } from './decide/ramp.ts'
 import { type Batch, openSteps, type Phase } from './facts.ts'
 import { type Hold, type HoldsOnBatch, nameOfHeld } from './holds.ts'
 import { stepsIn } from './progress.ts'
@@ -122,6 +123,8 @@ function endsOfRunning(phases: readonly Phase[], stepsPerMin: number, now: Date)
 function whyNoEnd(phase: Phase, isTail: boolean, stepsPerMin: number): string | null {
   const { total, ended } = stepsIn(phase)
   const open = total - ended
+  if (phase.rampThrough !== null)
+    return `phase ${phase.name} has started for ${shareText(phase)} of its members`
   if (phase.expandedAt === null) return `phase ${phase.name} has just started`
   if (open === 0) return null
   if (isTail)

@@ -2,7 +2,7 @@
 // known yet and appear as `<name from step>`; variables that nothing provides are listed as missing. Inserted values are cut: one long
 // value in many templates would make hundreds of megabytes.
 import type { Json } from './json.ts'
-import type { Runbook, RunbookPhase, RunbookStep } from './runbook/model.ts'
+import type { Gate, Ramp, Runbook, RunbookPhase, RunbookStep } from './runbook/model.ts'
 import { resolveTemplates, type Scope, scopeOf } from './template.ts'
 
 const VALUE_CHARS_MAX = 2_000
@@ -54,6 +54,8 @@ export interface PlannedPhase {
   readonly dueAt: Date | null
   /** Its time has passed: it would start at once. */
   readonly isOverdue: boolean
+  readonly gate: Gate | null
+  readonly ramp: Ramp | null
   readonly steps: readonly PlannedStep[]
 }
 
@@ -75,7 +77,7 @@ export function planRun(facts: PlanFacts): RunPlan {
   const plan = (step: RunbookStep, members: readonly SampleMember[]) =>
     planStep({ ...facts, inserted }, step, members, promised)
   const init = runbook.init.map((step) => plan(step, []))
-  const phases = inOrder(runbook.phases).map(({ name, offsetMinutes, steps }) => {
+  const phases = inOrder(runbook.phases).map(({ name, offsetMinutes, gate, ramp, steps }) => {
     const dueAt = startTime && new Date(+startTime - offsetMinutes * 60_000)
     const isOverdue = dueAt !== null && dueAt <= now
     return {
@@ -83,6 +85,8 @@ export function planRun(facts: PlanFacts): RunPlan {
       offsetMinutes,
       dueAt,
       isOverdue,
+      gate,
+      ramp,
       steps: steps.map((step) => plan(step, facts.members)),
     }
   })

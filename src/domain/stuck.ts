@@ -3,6 +3,7 @@
 import { countText } from './count-text.ts'
 import { type Action, resumeAction } from './decide/actions.ts'
 import { holdOnAll, holdsOnAll } from './decide/held.ts'
+import { shareText } from './decide/ramp.ts'
 import type { Batch, Phase } from './facts.ts'
 import { type HoldsOnBatch, tellHold } from './holds.ts'
 
@@ -199,13 +200,18 @@ function ofHeldMembers({ members }: HoldsOnBatch): Stuck[] {
 
 function ofPhases({ batch, holds, phases, now }: StuckFacts): Stuck[] {
   if (batch.endedAt !== null || holdsOnAll(batch, holds).length > 0) return []
-  return phases.flatMap(({ status, dueAt, name }) => {
+  return phases.flatMap(({ status, dueAt, name, gateLookAt }) => {
     if (status !== 'pending' || dueAt === null || +now - +dueAt <= LATE_AFTER_MS) return []
-    const why =
-      batch.status === 'active' ? 'no orchestrator has started it' : `the batch is ${batch.status}`
+    const isAtGate = gateLookAt !== null && batch.status === 'active'
+    const why = isAtGate
+      ? 'its gate has not passed'
+      : batch.status === 'active'
+        ? 'no orchestrator has started it'
+        : `the batch is ${batch.status}`
     const because = `phase ${name} was due at ${dueAt.toISOString()}, but ${why}`
     const counted = { count: batch.membersActive, isCountExact: true }
-    const where = { workerId: null, stepId: null, actions: [SEE_ROLES] }
+    const seeGates = inspect('see what the gate needs', `batch gates ${batch.id}`)
+    const where = { workerId: null, stepId: null, actions: [isAtGate ? seeGates : SEE_ROLES] }
     return [{ kind: 'phase_overdue', because, ...counted, since: dueAt, ...where }]
   })
 }
@@ -294,7 +300,7 @@ export function waitsOfPhases(facts: PhaseWaitFacts): ReadonlyMap<number, string
   for (const phase of phases.filter((one) => isPhaseDue(one, facts.now))) {
     const reasons = hold
       ? [tellHold(hold)]
-      : [...whyWindow(batch, phase), ...whyWaiting(facts, phase)]
+      : [...ofStart(phase), ...whyWindow(batch, phase), ...whyWaiting(facts, phase)]
     if (reasons.length > 0) found.set(phase.id, reasons.join('; '))
   }
   return found
@@ -307,6 +313,13 @@ const whyWindow = (
   windowClosedAt !== null && status === 'dispatched' && steps.pending > 0
     ? [windowText(windowOpensAt)]
     : []
+
+/** A gate that has not passed, and a share of a ramp that soaks. */
+function ofStart(phase: Phase): string[] {
+  if (phase.status === 'pending' && phase.gateLookAt !== null) return ['its gate has not passed']
+  if (phase.soakEndsAt === null) return []
+  return [`${shareText(phase)} has ended and soaks until ${phase.soakEndsAt.toISOString()}`]
+}
 
 /** It runs, or its time has come. */
 export const isPhaseDue = ({ status, dueAt }: Phase, now: Date): boolean =>

@@ -12,6 +12,7 @@ import {
   insertNotification,
   listEndings,
   listOpenConditions,
+  listUnapprovedGates,
   type NewCondition,
   type OpenCondition,
   readWatchState,
@@ -30,6 +31,7 @@ import {
   type Condition,
   type ConditionKind,
   endingCondition,
+  gateCondition,
   holdCondition,
   stuckConditions,
 } from '../domain/notifications/conditions.ts'
@@ -49,6 +51,9 @@ const ACTOR = 'orchestrator'
 const HOLDS_MAX = 500
 const LATE_BATCHES_MAX = 100
 const ENDINGS_MAX = 500
+const GATES_MAX = 500
+/** People hear of missing approvals so long before the phase. */
+const GATES_AHEAD_MS = 24 * 3_600_000
 const OPEN_MAX = 5_000
 /** Transactions that began before the last look and committed after it. */
 const ENDINGS_OVERLAP_MS = 5 * 60_000
@@ -123,6 +128,8 @@ async function findConditions(
     ? new Date(Math.max(+state.endedUntil - ENDINGS_OVERLAP_MS, +state.beganAt))
     : now
   const endings = await listEndings(tx, since, ENDINGS_MAX)
+  const gates = await listUnapprovedGates(tx, now, new Date(+now + GATES_AHEAD_MS), GATES_MAX + 1)
+  if (gates.length > GATES_MAX) incomplete.add('gate_waiting')
   const conditions = [
     ...holds.flatMap(
       (hold) => holdCondition(hold, lines.get(+hold.target)?.runbookName ?? null) ?? [],
@@ -130,6 +137,7 @@ async function findConditions(
     ...attention
       .slice(0, ATTENTION_LISTED_MAX)
       .flatMap((item) => attentionCondition(item, now) ?? []),
+    ...gates.slice(0, GATES_MAX).map(gateCondition),
     ...stuckConditions(stuck.batches, now),
     ...endings.map(endingCondition),
   ]

@@ -7,6 +7,7 @@ import { batchContract } from './contract/batches.ts'
 import { bulkActionContract } from './contract/bulk-actions.ts'
 import { changeWindowContract } from './contract/change-windows.ts'
 import { eventContract } from './contract/events.ts'
+import { gateContract } from './contract/gates.ts'
 import { holdContract } from './contract/holds.ts'
 import { insightContract } from './contract/insight.ts'
 import { memberFileContract } from './contract/member-files.ts'
@@ -26,6 +27,7 @@ batchContract()
 memberFileContract()
 actionContract()
 changeWindowContract()
+gateContract()
 holdContract()
 bulkActionContract()
 rehearsalContract()

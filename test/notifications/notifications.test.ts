@@ -10,6 +10,7 @@ import { listFailingChannels, listNotifications } from '../../src/db/notificatio
 import { readNotificationSettings } from '../../src/domain/notifications/read-settings.ts'
 import type { NotificationSettings } from '../../src/domain/notifications/rules.ts'
 import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
+import { approveGate, withdrawDecision } from '../../src/engine/gates.ts'
 import { lookForConditions } from '../../src/engine/notifications.ts'
 import { pruneOld, type SenderOptions, sendDue } from '../../src/notifications/sender.ts'
 import { openTestPostgres } from '../databases.ts'
@@ -119,6 +120,33 @@ it('tells of a blown failure limit with one card, and of its end with one', () =
       events.map(({ event }) => event),
       ['condition_opened', 'condition_cleared'],
     )
+  }))
+
+it('tells a day before that a gate lacks approvals, and at its time that it holds the batch', () =>
+  story({}, async (world) => {
+    receiver.arrived.length = 0
+    const settings = settingsOf(
+      `{ channels: [${HOOK}], rules: [{ conditions: [gate_waiting, batch_held], channels: [pager] }] }`,
+    )
+    const one = orchestrator(world, settings)
+    await world.publish(runbook('wave', { 'cutover T-0 gate: { approvals: 1 }': [step('switch')] }))
+    const batchId = await world.batch('wave', 2, { startsInMin: 25 * 60 })
+    await world.settle()
+    assert.deepEqual(await one.run(), [{ opened: 0, cleared: 0 }, 0])
+    await world.pass(2 * 3_600)
+    assert.deepEqual(await one.run(), [{ opened: 1, cleared: 0 }, 1])
+    assert.match(receiver.arrived[0]!.body, /0 of 1 approvals for the start.*needs approval/)
+    const approval = { ...order(batchId), actor: 'ben', phaseName: 'cutover' }
+    await approveGate(world.engine, approval)
+    await world.pass(10)
+    assert.deepEqual(await one.run(), [{ opened: 0, cleared: 1 }, 1])
+    await withdrawDecision(world.engine, { ...approval, kind: 'approval' })
+    await world.pass(24 * 3_600)
+    await one.run()
+    const last = receiver.arrived.at(-1)!.body
+    assert.match(last, /Held by gate: phase cutover waits at its gate: 0 of 1 approvals/)
+    assert.match(last, new RegExp(`matoolkit batch gates ${batchId}`))
+    assert.deepEqual(world.jobs, [])
   }))
 
 it('sends one message id although two orchestrators die at the fuse', () =>

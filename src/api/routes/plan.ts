@@ -50,6 +50,16 @@ const plan = z
         offsetMinutes: z.int(),
         dueAt: nullableDateTime,
         isOverdue: z.boolean().meta({ description: 'The phase would start at once.' }),
+        gate: z
+          .strictObject({ approvals: wholeCount, readyPercent: wholeCount.nullable() })
+          .nullable(),
+        ramp: z
+          .strictObject({
+            percents: z.array(wholeCount),
+            soakSec: wholeCount,
+            maxFailedPercent: wholeCount.nullable(),
+          })
+          .nullable(),
         steps: z.array(step),
       }),
     ),

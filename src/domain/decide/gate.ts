@@ -2,7 +2,8 @@
 // from decisions that were made about this version, these members and this time.
 import type { Gate } from '../runbook/model.ts'
 
-export type GateDecisionKind = 'approval' | 'waiver'
+export const GATE_DECISIONS = ['approval', 'waiver'] as const
+export type GateDecisionKind = (typeof GATE_DECISIONS)[number]
 
 /** What a decision is about. When one of them changes, the decision is void. */
 export interface GateSubject {
@@ -28,7 +29,7 @@ export interface GateFacts {
 }
 
 /** Whole percent, rounded down: 94.9 % are not 95 %. */
-const readyPercentOf = ({ ready, members }: Pick<GateFacts, 'ready' | 'members'>): number =>
+export const readyPercentOf = ({ ready, members }: Pick<GateFacts, 'ready' | 'members'>): number =>
   members === 0 ? 100 : Math.floor((ready * 100) / members)
 
 /** What is missing, each as a few words; empty when the gate is passed. */

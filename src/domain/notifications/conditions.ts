@@ -2,13 +2,14 @@
 // that looking again opens nothing twice. Texts name batches, runbooks and workers, never a member: channels lead out of the house.
 import { type Attention, attentionText, describeAttention } from '../attention.ts'
 import { countText } from '../count-text.ts'
-import { type Hold, nameOfHeld, resumeCommand } from '../holds.ts'
+import { HELD_BY_GATE, HELD_BY_RAMP, type Hold, nameOfHeld, resumeCommand } from '../holds.ts'
 import { isBlocking } from '../status.ts'
 import type { Stuck } from '../stuck.ts'
 
 export const CONDITIONS = {
-  failure_limit: 'More people failed than `safeguards` allow, and the batch is held.',
+  failure_limit: 'More people failed than `safeguards` or a ramp allow, and the batch is held.',
   batch_held: 'A batch, a runbook, a worker or everything is held.',
+  gate_waiting: 'A phase is due within a day and its gate lacks approvals.',
   review_waiting: 'A change of the source waits for a decision.',
   stuck: 'Steps of a batch are overdue, or wait for a worker that nobody knows.',
   worker_silent: 'Work waits for a worker that has not been seen for three minutes.',
@@ -70,7 +71,8 @@ const capital = (text: string): string => text.charAt(0).toUpperCase() + text.sl
 export function holdCondition(hold: Hold, runbookName: string | null): Condition | null {
   const { scope, target, heldAt, heldBy, reason } = hold
   if (scope === 'member') return null
-  const isFuse = heldBy === 'fuse'
+  const isFuse = heldBy === 'fuse' || heldBy === HELD_BY_RAMP
+  const isGate = heldBy === HELD_BY_GATE
   const runbooks = { system: null, worker: null, runbook: [target], batch: [runbookName ?? ''] }
   return conditionOf(
     {
@@ -79,7 +81,11 @@ export function holdCondition(hold: Hold, runbookName: string | null): Condition
       batchId: scope === 'batch' ? Number(target) : null,
       title: `${capital(nameOfHeld(hold))} is held${isFuse ? ': too many failures' : ''}`,
       text: isFuse ? reason : `Held by ${heldBy}: ${reason}`,
-      command: isFuse ? `matoolkit failures ${target}` : resumeCommand(hold),
+      command: isFuse
+        ? `matoolkit failures ${target}`
+        : isGate
+          ? `matoolkit batch gates ${target}`
+          : resumeCommand(hold),
       since: heldAt,
     },
     scope,
@@ -87,6 +93,33 @@ export function holdCondition(hold: Hold, runbookName: string | null): Condition
     +heldAt,
   )
 }
+
+/** A phase whose gate lacks approvals, less than a day before its time. */
+export interface UnapprovedGate {
+  readonly phaseId: number
+  readonly phaseName: string
+  readonly batchId: number
+  readonly runbookName: string
+  readonly dueAt: Date
+  readonly needed: number
+  readonly given: number
+  readonly since: Date
+}
+
+export const gateCondition = (gate: UnapprovedGate): Condition =>
+  conditionOf(
+    {
+      kind: 'gate_waiting',
+      runbookNames: [gate.runbookName],
+      batchId: gate.batchId,
+      title: `Phase ${gate.phaseName} of batch ${gate.batchId} needs approval`,
+      text: `${gate.given} of ${gate.needed} approvals for the start at ${gate.dueAt.toISOString()}; without them the batch is held then`,
+      command: `matoolkit batch gates ${gate.batchId}`,
+      since: gate.since,
+    },
+    gate.phaseId,
+    +gate.dueAt,
+  )
 
 const ATTENTION = {
   removals: 'review_waiting',

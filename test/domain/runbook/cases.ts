@@ -208,8 +208,6 @@ export const CASES: readonly Case[] = [
     edit: withStepKey('poll: {interval: «0s», timeout: 1h}'),
     says: /"0s"/,
   },
-  { code: 'BAD_OFFSET', edit: ['T-0', '«T-5»'], says: /T-5d/ },
-  { code: 'BAD_OFFSET', edit: ['T-0', '«0»'], says: /Write T-0/ },
   {
     code: 'BAD_NUMBER',
     edit: withStepKey('retry: {max_retries: «-1», interval: 1m}'),

@@ -1,7 +1,9 @@
-// Problems of gates and ramps, which guard the start of a phase. See cases.ts.
+// Problems of offsets, gates and ramps: what decides about the start of a phase. See cases.ts.
 import type { Case } from './cases.ts'
 
 export const START_CASES: readonly Case[] = [
+  { code: 'BAD_OFFSET', edit: ['T-0', '«T-5»'], says: /T-5d/ },
+  { code: 'BAD_OFFSET', edit: ['T-0', '«0»'], says: /Write T-0/ },
   {
     code: 'BAD_PERCENT',
     edit: ['offset: T-0', 'offset: T-0\n    gate: {approvals: 2, ready: «95 %»}'],

@@ -11,6 +11,7 @@ import { Counts } from './counts.tsx'
 import { Documents } from './documents.tsx'
 import { Events } from './events.tsx'
 import { FailureGroups } from './failure-groups.tsx'
+import { Gates } from './gates.tsx'
 import { Headline } from './headline.tsx'
 import { People } from './people.tsx'
 import { Timeline } from './timeline.tsx'
@@ -34,6 +35,7 @@ export default function BatchScreen() {
           <Section title="Phases">
             <Timeline summary={summary} />
           </Section>
+          <Gates summary={summary} />
           <Section title="Members">
             <Counts batch={summary.batch} />
           </Section>

@@ -90,11 +90,27 @@ function LaneWords({
           {members.stopped > 0 && `, ${countText(members.stopped)} failed before`}.
         </>
       )}{' '}
+      <Ramp phase={phase} />{' '}
       {waitsFor !== null && (
         <strong>
           <Sentence text={waitsFor} />.
         </strong>
       )}
+    </>
+  )
+}
+
+/** `Share 1 of 3 (5 %).` */
+function Ramp({ phase: { ramp, status } }: { readonly phase: Phase }) {
+  if (ramp === null) return null
+  const { percents, share } = ramp
+  if (share === null || status === 'pending') {
+    const shares = percents.map((percent) => `${percent} %`).join(', ')
+    return <>Starts in shares: {shares}.</>
+  }
+  return (
+    <>
+      Share {share + 1} of {percents.length} ({percents[share]} %).
     </>
   )
 }

@@ -1,5 +1,6 @@
 // The plan of a run: phases with their times, steps with examples. Of the active version or of an unpublished text; changes nothing.
 import { useId, useState } from 'react'
+import { guardTexts } from '../../../../src/domain/guard-text.ts'
 import { useChange, useReading } from '../../api/hooks.ts'
 import type { Answer } from '../../api/routes.ts'
 import { Button } from '../../ui/button.tsx'
@@ -103,6 +104,9 @@ function Planned({ plan }: { readonly plan: Plan }) {
               {phase.isOverdue && <strong className="bad-text"> Overdue: starts at once.</strong>}
             </p>
           )}
+          {guardTexts(phase).map((guard) => (
+            <p key={guard}>{guard}</p>
+          ))}
           <Steps steps={phase.steps} />
         </li>
       ))}

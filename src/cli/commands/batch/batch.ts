@@ -25,6 +25,7 @@ import {
   runOverrideWindow,
   runRestart,
 } from './actions.ts'
+import { GATE_VERBS } from './gates.ts'
 import {
   runGetBatch,
   runListBatches,
@@ -469,6 +470,7 @@ const STEP_VERBS: readonly Verb[] = [
 const GROUPS: Readonly<Record<string, readonly Verb[]>> = {
   'Look:': READ_VERBS,
   'Act on a batch:': BATCH_VERBS,
+  'Decide at a gate:': GATE_VERBS,
   'Repair members:': MEMBER_VERBS,
   'Repair steps:': STEP_VERBS,
 }

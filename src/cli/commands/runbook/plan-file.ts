@@ -3,6 +3,7 @@
 import { type BatchesPlan, planBatches } from '../../../domain/batches-plan.ts'
 import { countText } from '../../../domain/count-text.ts'
 import { columnsProblem } from '../../../domain/detection/row-reader.ts'
+import { guardTexts } from '../../../domain/guard-text.ts'
 import type { Json } from '../../../domain/json.ts'
 import { planRun, type RunPlan } from '../../../domain/run-plan.ts'
 import type { Runbook, RunbookProblem } from '../../../domain/runbook/read.ts'
@@ -134,11 +135,13 @@ const batchRow = ({ startTime, memberCount, held }: BatchesPlan['batches'][numbe
 
 const phaseRows = ({ batches, sample }: FilePlan): Row[] =>
   [...batches, ...(sample ? [sample] : [])].flatMap(({ startTime, phases }) =>
-    phases.map(({ name: phase, dueAt, isOverdue, steps }) => ({
+    phases.map(({ name: phase, dueAt, isOverdue, gate, ramp, steps }) => ({
       startTime: startTime === null ? null : new Date(startTime).toISOString(),
       phase,
       dueAt: dueAt?.toISOString() ?? null,
       steps: steps.length,
-      note: isOverdue ? 'would start at once' : null,
+      note:
+        [...(isOverdue ? ['would start at once'] : []), ...guardTexts({ gate, ramp })].join('; ') ||
+        null,
     })),
   )

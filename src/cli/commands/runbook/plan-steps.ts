@@ -1,5 +1,6 @@
 // The steps of a plan as a table: a line per step, with the parameters of the first example.
 import type { Json } from '../../../domain/json.ts'
+import type { Gate, Ramp } from '../../../domain/runbook/model.ts'
 import type { Column, Row } from '../../terminal/show.ts'
 
 interface PlannedStep {
@@ -19,6 +20,8 @@ export interface PlannedSteps {
     readonly name: string
     readonly dueAt: string | null
     readonly isOverdue: boolean
+    readonly gate: Gate | null
+    readonly ramp: Ramp | null
     readonly steps: readonly PlannedStep[]
   }[]
   readonly onRemoval: readonly PlannedStep[]

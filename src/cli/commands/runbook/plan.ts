@@ -1,5 +1,6 @@
 // `matoolkit runbook plan`: the steps of a runbook with their due times and parameters, before anything runs.
 
+import { guardTexts } from '../../../domain/guard-text.ts'
 import type { Json } from '../../../domain/json.ts'
 import {
   type CommandContext,
@@ -44,7 +45,8 @@ export async function runPlan(
     empty: 'The runbook has no steps.',
   })
   for (const warning of plan.warnings) io.err(`warning: ${warning}`)
-  for (const { name: phase, isOverdue } of plan.phases) {
+  for (const { name: phase, isOverdue, gate, ramp } of plan.phases) {
+    for (const guard of guardTexts({ gate, ramp })) show.say(`Phase ${phase}: ${guard}.`)
     if (isOverdue) io.err(`warning: phase ${phase} would start at once`)
   }
 }

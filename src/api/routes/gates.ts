@@ -1,0 +1,288 @@
+// The gates of a batch's phases: one list of what is known before a phase starts, and people's decisions about it. A decision takes a
+// reason and is audited; nothing here starts a phase.
+import { z } from 'zod'
+import { loadHolds } from '../../db/holds.ts'
+import { countReviews } from '../../db/reviews.ts'
+import { GATE_DECISIONS, readyPercentOf } from '../../domain/decide/gate.ts'
+import { holdsOnAll } from '../../domain/decide/held.ts'
+import { type Batch, type Phase, sumSteps } from '../../domain/facts.ts'
+import { holdsOnBatch } from '../../domain/holds.ts'
+import type { Json } from '../../domain/json.ts'
+import { OPEN_STEP_STATUSES, PHASE_STATUSES } from '../../domain/transitions.ts'
+import type { Engine } from '../../engine/engine.ts'
+import {
+  approveGate,
+  type GateLook,
+  type GateOrder,
+  lookAtGates,
+  waiveReadiness,
+  withdrawDecision,
+} from '../../engine/gates.ts'
+import { MatoolkitError } from '../../errors.ts'
+import { runOrDryRun } from '../http/dry-run.ts'
+import { change, type RouteRequest, read } from '../route.ts'
+import {
+  dateTime,
+  id,
+  instant,
+  nameText,
+  nullableDateTime,
+  nullableText,
+  reason,
+  wholeCount,
+} from '../shapes.ts'
+import { openReviews } from './reviews.ts'
+
+const HOLDS_LISTED_MAX = 100
+
+const decision = z
+  .strictObject({
+    id: z.int(),
+    kind: z.enum(GATE_DECISIONS),
+    by: z.string(),
+    at: dateTime,
+    reason: z.string(),
+    endsAt: nullableDateTime.meta({ description: 'Of a waiver.' }),
+    isCounted: z.boolean().meta({ description: 'Neither withdrawn, over nor void.' }),
+    endedBecause: nullableText.meta({ description: 'Why it was withdrawn or became void.' }),
+  })
+  .meta({ id: 'GateDecision' })
+
+const earlierPhase = z.strictObject({
+  phaseName: z.string(),
+  status: z.enum(PHASE_STATUSES),
+  members: wholeCount,
+  passed: wholeCount,
+  failed: wholeCount,
+  openSteps: wholeCount,
+})
+
+const gate = z
+  .strictObject({
+    phaseName: z.string(),
+    phaseStatus: z.enum(PHASE_STATUSES),
+    dueAt: nullableDateTime,
+    state: z.enum(['open', 'closed', 'waiting', 'passed']).meta({
+      description:
+        'open: the phase may start at its time. closed: something is missing. waiting: closed, and its time has come. passed: it has started.',
+    }),
+    passedAt: nullableDateTime,
+    missing: z.array(z.string()).meta({ description: 'What it still needs.' }),
+    approvals: z.strictObject({ needed: wholeCount, given: wholeCount }),
+    readiness: z.strictObject({
+      neededPercent: wholeCount.nullable(),
+      percent: wholeCount,
+      ready: wholeCount.meta({ description: 'Active members who passed every earlier phase.' }),
+      members: wholeCount.meta({ description: 'Members who are not removed.' }),
+      isWaived: z.boolean(),
+    }),
+    earlierPhases: z.array(earlierPhase),
+    decisions: z.array(decision).meta({ description: 'Newest first.' }),
+  })
+  .meta({ id: 'Gate' })
+
+const gates = z
+  .strictObject({
+    batchId: z.int(),
+    publishedBy: nullableText.meta({
+      description: "Published the batch's version, and cannot approve.",
+    }),
+    failedMembers: wholeCount,
+    openReviews,
+    holds: z.array(
+      z.strictObject({
+        scope: z.string(),
+        target: z.string(),
+        heldBy: z.string(),
+        reason: z.string(),
+      }),
+    ),
+    gates: z.array(gate).meta({ description: 'In the order of time.' }),
+  })
+  .meta({ id: 'Gates' })
+
+function stateOf({ phase, missing }: GateLook): z.input<typeof gate>['state'] {
+  if (phase.gatePassedAt !== null) return 'passed'
+  if (missing.length === 0) return 'open'
+  return phase.gateLookAt === null ? 'closed' : 'waiting'
+}
+
+const shownEarlier = ({ name, status, members, steps }: Phase): z.input<typeof earlierPhase> => ({
+  phaseName: name,
+  status,
+  members: members.total,
+  passed: members.passed,
+  failed: members.failed,
+  openSteps: sumSteps(steps, OPEN_STEP_STATUSES),
+})
+
+function shownGate(look: GateLook): z.input<typeof gate> {
+  const { phase, facts, missing, earlier, decisions } = look
+  return {
+    phaseName: phase.name,
+    phaseStatus: phase.status,
+    dueAt: phase.dueAt,
+    state: stateOf(look),
+    passedAt: phase.gatePassedAt,
+    missing: [...missing],
+    approvals: { needed: phase.gate!.approvals, given: facts.approvedBy.length },
+    readiness: {
+      neededPercent: phase.gate!.readyPercent,
+      percent: readyPercentOf(facts),
+      ready: facts.ready,
+      members: facts.members,
+      isWaived: facts.waiver !== null,
+    },
+    earlierPhases: earlier.map(shownEarlier),
+    decisions: decisions.map((one) => ({
+      id: one.id,
+      kind: one.kind,
+      by: one.decidedBy,
+      at: one.decidedAt,
+      reason: one.reason,
+      endsAt: one.endsAt,
+      isCounted: one.isCounted,
+      endedBecause: one.endedBecause,
+    })),
+  }
+}
+
+async function holdsOf({ db }: Engine, batch: Batch) {
+  const own = holdsOnAll(batch, holdsOnBatch([]))
+  const others = await loadHolds(db, batch.id)
+  return [...own, ...others]
+    .slice(0, HOLDS_LISTED_MAX)
+    .map(({ scope, target, heldBy, reason }) => ({
+      scope,
+      target,
+      heldBy,
+      reason,
+    }))
+}
+
+async function showGates(engine: Engine, batchId: number): Promise<z.input<typeof gates>> {
+  const { batch, gates: looked, publishedBy } = await lookAtGates(engine, batchId)
+  return {
+    batchId,
+    publishedBy,
+    failedMembers: batch.membersFailed,
+    openReviews: await countReviews(engine.db, { batchId }),
+    holds: await holdsOf(engine, batch),
+    gates: looked.map(shownGate),
+  }
+}
+
+const listRoute = read({
+  method: 'GET',
+  path: '/api/batches/{batchId}/gates',
+  operation: 'listGates',
+  tag: 'batches',
+  summary: 'List the gates of a batch: readiness, failures, reviews, holds, decisions',
+  about: 'A member is ready when it is active and has passed every step of every earlier phase.',
+  rule: 'reader',
+  errors: ['BATCH_NOT_FOUND'],
+  params: z.strictObject({ batchId: id }),
+  answers: { 200: gates },
+  handle: async ({ engine, params }) => ({
+    status: 200,
+    body: await showGates(engine, params.batchId),
+  }),
+})
+
+const dryRun = z
+  .boolean()
+  .default(false)
+  .meta({ description: 'Return the same answer and change nothing.' })
+
+const params = z.strictObject({ batchId: id, phaseName: nameText })
+const decided = z.strictObject({ isDryRun: z.boolean(), gate }).meta({ id: 'DecidedGate' })
+
+type GateRequest = RouteRequest<
+  z.output<typeof params>,
+  unknown,
+  { readonly reason: string; readonly dryRun: boolean }
+>
+
+/** Runs the decision and answers with the gate as it then stands. */
+async function decide(
+  { engine: outer, params: { batchId, phaseName }, body, by }: GateRequest,
+  run: (engine: Engine, order: GateOrder) => Promise<void>,
+  noted: Readonly<Record<string, Json>> = {},
+) {
+  const order = { batchId, phaseName, actor: by.name, reason: body.reason }
+  const after = await runOrDryRun(outer, body.dryRun, async (engine) => {
+    await run(engine, order)
+    const { gates: all } = await lookAtGates(engine, batchId)
+    return all.find(({ phase }) => phase.name.toLowerCase() === phaseName.toLowerCase())
+  })
+  if (!after) throw new MatoolkitError('GATE_NOT_FOUND', { batchId, phaseName })
+  const shown = shownGate(after)
+  const auditNote = {
+    subject: `batch ${batchId} phase ${after.phase.name}`,
+    reason: body.reason,
+    before: null,
+    after: { state: shown.state, approvals: after.facts.approvedBy.length, ...noted },
+  }
+  return {
+    status: 200 as const,
+    body: { isDryRun: body.dryRun, gate: shown },
+    auditNote: body.dryRun ? null : auditNote,
+  }
+}
+
+const described = {
+  method: 'POST',
+  tag: 'batches',
+  rule: 'admin',
+  takes: 'json',
+  params,
+  errors: ['BATCH_NOT_FOUND', 'GATE_NOT_FOUND', 'REFUSED'],
+  answers: { 200: decided },
+} as const
+
+const approveRoute = change({
+  ...described,
+  path: '/api/batches/{batchId}/gates/{phaseName}/approve',
+  operation: 'approveGate',
+  summary: 'Approve the start of a phase',
+  about:
+    "Counts once for each person, and not for the publisher of the batch's version. It is void when the version, the members or the phase's time change.",
+  action: 'gate.approve',
+  body: z.strictObject({ reason, dryRun }),
+  handle: (request) => decide(request, approveGate),
+})
+
+const waiveRoute = change({
+  ...described,
+  path: '/api/batches/{batchId}/gates/{phaseName}/waive',
+  operation: 'waiveReadiness',
+  summary: 'Let a phase start with fewer ready members than its gate asks for',
+  about:
+    'It ends at `until`, and is void when the version, the members or the phase’s time change.',
+  action: 'gate.waive',
+  body: z.strictObject({ reason, until: instant, dryRun }),
+  handle: (request) => {
+    const endsAt = request.body.until
+    return decide(request, (engine, order) => waiveReadiness(engine, { ...order, endsAt }), {
+      until: endsAt.toISOString(),
+    })
+  },
+})
+
+const withdrawRoute = change({
+  ...described,
+  path: '/api/batches/{batchId}/gates/{phaseName}/withdraw',
+  operation: 'withdrawGateDecision',
+  summary: "Withdraw the caller's approval, or the waiver",
+  about: 'Possible until the phase has started.',
+  action: 'gate.withdraw',
+  body: z.strictObject({ kind: z.enum(GATE_DECISIONS).default('approval'), reason, dryRun }),
+  handle: (request) => {
+    const { kind } = request.body
+    return decide(request, (engine, order) => withdrawDecision(engine, { ...order, kind }), {
+      withdrawn: kind,
+    })
+  },
+})
+
+export const GATE_ROUTES = [listRoute, approveRoute, waiveRoute, withdrawRoute]

@@ -1,0 +1,77 @@
+// Gates and ramps as pure decisions: what is missing, what makes a decision void, which members start.
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { type GateFacts, missingAtGate, voidedBecause } from '../../../src/domain/decide/gate.ts'
+import { shareAfter } from '../../../src/domain/decide/ramp.ts'
+import { guardTexts } from '../../../src/domain/guard-text.ts'
+
+const NOW = new Date('2026-03-02T08:00:00Z')
+const later = (minutes: number) => new Date(+NOW + minutes * 60_000)
+const GATE = { approvals: 2, readyPercent: 95 }
+const facts = (change: Partial<GateFacts> = {}): GateFacts => ({
+  approvedBy: ['ben', 'cleo'],
+  waiver: null,
+  ready: 95,
+  members: 100,
+  ...change,
+})
+
+it('a gate needs its approvals and its share, to the last member', () => {
+  assert.deepEqual(missingAtGate(GATE, facts(), NOW), [])
+  assert.deepEqual(missingAtGate(GATE, facts({ approvedBy: ['ben'] }), NOW), ['1 of 2 approvals'])
+  const few = facts({ ready: 949, members: 1_000 })
+  assert.deepEqual(missingAtGate(GATE, few, NOW), ['949 of 1000 members ready (94 %), 95 % needed'])
+  assert.deepEqual(missingAtGate({ ...GATE, readyPercent: null }, few, NOW), [])
+})
+
+it('a waiver replaces the readiness until its end, and no approval', () => {
+  const waived = (minutes: number) =>
+    facts({ ready: 0, approvedBy: [], waiver: { by: 'dora', endsAt: later(minutes) } })
+  assert.deepEqual(missingAtGate(GATE, waived(1), NOW), ['0 of 2 approvals'])
+  assert.equal(missingAtGate(GATE, waived(0), NOW).length, 2)
+})
+
+it('a decision is void after another version, time or set of members, and only then', () => {
+  const decided = {
+    runbookVersion: 1,
+    membersHash: 'a',
+    membersPresent: 3,
+    membersRemoved: 0,
+    dueAt: NOW,
+  }
+  const because = (change: object) => voidedBecause(decided, { ...decided, ...change })
+  assert.equal(because({}), null)
+  assert.equal(because({ dueAt: new Date(+NOW) }), null)
+  assert.equal(because({ runbookVersion: 2 }), 'version 2 replaced version 1')
+  assert.match(because({ dueAt: later(1) })!, /^the phase moved from 2026-03-02T08:00:00.000Z to /)
+  assert.match(because({ dueAt: null })!, /to no time$/)
+  for (const change of [{ membersHash: 'b' }, { membersPresent: 4 }, { membersRemoved: 1 }])
+    assert.equal(because(change), 'the members changed')
+})
+
+it('shares are rounded up, add somebody, and end with everybody', () => {
+  const shares = (percents: number[], members: number) => {
+    const found = []
+    let share: number | null = null
+    do {
+      const next = shareAfter(percents, share, members)
+      found.push(next.members ?? 'all')
+      share = next.share
+    } while (share < percents.length - 1)
+    return found
+  }
+  assert.deepEqual(shares([5, 25, 100], 1_000), [50, 250, 'all'])
+  assert.deepEqual(shares([5, 25, 100], 3), [1, 'all'])
+  assert.deepEqual(shares([5, 25, 100], 1), ['all'])
+  assert.deepEqual(shares([1, 99, 100], 100_000), [1_000, 99_000, 'all'])
+  assert.deepEqual(shares([1, 99, 100], 50), [1, 'all'], '99 % of 50 is everybody')
+})
+
+it('a plan says both in words', () => {
+  const ramp = { percents: [5, 100], soakSec: 1_800, maxFailedPercent: 2 }
+  assert.deepEqual(guardTexts({ gate: GATE, ramp }), [
+    'gate: 2 approvals, 95 % ready',
+    'ramp: 5 %, 100 %; soak 30m; at most 2 % failed',
+  ])
+  assert.deepEqual(guardTexts({ gate: null, ramp: null }), [])
+})
