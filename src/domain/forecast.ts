@@ -6,12 +6,21 @@ import { shareText } from './decide/ramp.ts'
 import { type Batch, openSteps, type Phase } from './facts.ts'
 import { type Hold, type HoldsOnBatch, nameOfHeld } from './holds.ts'
 import { stepsIn } from './progress.ts'
+import { windowText } from './windows/window-text.ts'
 
 export interface ForecastFacts {
   readonly batch: Pick<
     Batch,
-    'endedAt' | 'heldAt' | 'heldBy' | 'heldReason' | 'id' | 'isManual' | 'membersActive' | 'status'
-  >
+    | 'endedAt'
+    | 'heldAt'
+    | 'heldBy'
+    | 'heldReason'
+    | 'id'
+    | 'isManual'
+    | 'membersActive'
+    | 'status'
+    | 'windowClosedAt'
+  > & { readonly windowOpensAt: Date | null }
   readonly holds: HoldsOnBatch
   /** Workers of the batch's steps that are not done. */
   readonly workerIds: ReadonlySet<string>
@@ -58,6 +67,9 @@ export function forecastEnd(facts: ForecastFacts): Forecast {
     const because = `${what}held since ${held.heldAt.toISOString()}`
     return { ...guess(because), heldSince: held.heldAt }
   }
+  // The pace says nothing about the time until the window opens.
+  if (batch.windowClosedAt !== null)
+    return guess(`steps wait for ${windowText(batch.windowOpensAt)}`)
   const running = endsOfRunning(phases, stepsPerMin, now)
   const known = running.flatMap(({ phaseId, endsAt }) => (endsAt ? [{ phaseId, endsAt }] : []))
   const toCome = phases.filter(({ status }) => status === 'pending')

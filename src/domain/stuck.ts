@@ -6,6 +6,7 @@ import { holdOnAll, holdsOnAll } from './decide/held.ts'
 import { shareText } from './decide/ramp.ts'
 import type { Batch, Phase } from './facts.ts'
 import { type HoldsOnBatch, tellHold } from './holds.ts'
+import { windowText } from './windows/window-text.ts'
 
 export interface WaitGroup {
   readonly workerId: string
@@ -174,11 +175,6 @@ function ofWindow({ id, membersActive, windowOpensAt }: StuckFacts['batch'], sin
     actions,
   }
 }
-
-const windowText = (opensAt: Date | null): string =>
-  opensAt === null
-    ? 'a change window, and none opens within a year'
-    : `the change window, which opens at ${opensAt.toISOString()}`
 
 const inspect = (about: string, command: string): Action => ({ action: 'inspect', about, command })
 const SEE_ROLES = inspect('see whether the roles are running', 'doctor')

@@ -263,6 +263,14 @@ describe('the forecast of a batch', () => {
       ago(3),
     ],
     [
+      'a batch that waits for its change window',
+      {
+        phases: [underWay],
+        batch: { ...batch, windowClosedAt: ago(3), windowOpensAt: ago(-60) },
+      },
+      'steps wait for the change window, which opens at 2026-03-02T09:00:00.000Z',
+    ],
+    [
       'a phase of which little is done',
       { phases: [phase('a', 'dispatched', steps(98, 2))] },
       'phase a has just started',

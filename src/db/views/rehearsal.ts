@@ -1,6 +1,8 @@
 // What a rehearsal reads: when something is due next, and at its end phases, people, steps and rollbacks. Only for throw-away databases:
 // the statements count rows.
+
 import type { OutcomeFacts } from '../../domain/outcome.ts'
+import { WAITS_FOR } from '../change-windows.ts'
 import type { Queryable } from '../db.ts'
 import { BATCH_IS_FREE, WAIT_IS_FREE } from '../holds.ts'
 import { FAILED_STEPS, PASSED_STEPS } from '../status-lists.ts'
@@ -25,9 +27,10 @@ export async function findNextMoment(db: Queryable, isInPast: boolean): Promise<
   const rows = await db.query<NextMoment>(
     `with due as (select min(p.due_at) as at from phase_executions p join batches b on b.id = p.batch_id
                    where p.status = 'pending' and b.status = 'active' and ${BATCH_IS_FREE})
-     select least((select min(w.wake_at) from ${FREE_WAITS} and not ($1 and w.kind = 'job')), (select at from due)) as at,
+     select least((select min(w.wake_at) from ${FREE_WAITS} and not ($1 and w.kind = 'job')), (select at from due),
+                  (select min(b.window_opens_at) from batches b where b.window_closed_at is not null and ${BATCH_IS_FREE})) as at,
             (select at from due) as "phaseAt",
-            (select count(*)::int from ${FREE_WAITS} and w.kind in ('slot', 'job')) as unsent,
+            (select count(*)::int from ${FREE_WAITS} and ${WAITS_FOR} in ('slot', 'job')) as unsent,
             (select count(*)::int from batches where ended_at is null) as "openBatches"`,
     [isInPast],
   )
