@@ -14,6 +14,7 @@ import { WORKER_ID } from './engine-process.ts'
 export type Transport = 'postgres' | 'servicebus'
 
 export interface Cluster {
+  readonly url: string
   readonly db: Db
   /** Of all orchestrators together, of one worker, and of the broker, since the last look. */
   look(): Promise<ClusterLook>
@@ -64,6 +65,7 @@ export async function openCluster(
   const leaders = await start('orchestrator', orchestrators)
   const helpers = await start('worker', workers)
   return {
+    url: server.url,
     db,
     look: async () => {
       const asked = await Promise.all([...leaders, ...helpers].map(ask))

@@ -10,16 +10,14 @@ import {
   openCluster,
   type Transport,
 } from './cluster-processes.ts'
-import { WORKER_ID } from './engine-process.ts'
-import { createDue, startDue, untilCompleted } from './scale.ts'
+import { startDue, untilCompleted } from './scale.ts'
+import { dueIn, STEPS, startWaves, WAVE_MEMBERS } from './waves.ts'
 
 const BATCHES = 8
 const MEMBERS = 50_000
-const STEPS = 5
 const WORKERS = 2
 const RAW_ROUND_TRIPS = 40_000
 /** Half load: as many batches a second as give half of the measured rate. */
-const WAVE_MEMBERS = 200
 const WAVES_SEC = 20
 const SMALL_BATCHES = 300
 const SMALL_MEMBERS = 50
@@ -71,27 +69,6 @@ async function measure(transport: Transport, say: Say) {
   return { one, two, beside, ...(raw !== null && { raw, ratio: round(best / raw) }) }
 }
 
-const yamlOf = (name: string): string => `
-name: ${name}
-data_source: { type: csv, path: members.csv, primary_key: Upn, batch_time_column: When }
-phases:
-  - name: all
-    offset: T-0
-    steps:
-${Array.from(
-  { length: STEPS },
-  (_, i) => `
-      - name: s${i}
-        worker_id: ${WORKER_ID}
-        function: Noop
-        params: { A: "{{Upn}}", B: "x {{Upn}} y", C: "{{_batch_id}}" }
-        output_params: { out${i}: value }`,
-).join('')}
-`
-
-const dueIn = (db: Cluster['db'], name: string, sizes: readonly number[]) =>
-  createDue(db, name, sizes, yamlOf(name))
-
 async function measureWaves(transport: Transport, orchestrators: number, say: Say) {
   const cluster = await openCluster(transport, { orchestrators, workers: WORKERS })
   try {
@@ -134,23 +111,6 @@ function perStep(before: ClusterCpuUs | null, after: ClusterCpuUs | null, steps:
     ...{ orchestrators: of('orchestrators'), workers: of('workers') },
     ...{ postgres: of('postgres'), broker: of('broker') },
   }
-}
-
-/** Batches that become due one after another, so that `stepsPerSec` are asked for. */
-async function startWaves(db: Cluster['db'], name: string, stepsPerSec: number, seconds: number) {
-  const everyMs = (WAVE_MEMBERS * STEPS * 1_000) / stepsPerSec
-  const count = Math.max(2, Math.round((seconds * 1_000) / everyMs))
-  const ids = await dueIn(
-    db,
-    name,
-    Array.from({ length: count }, () => WAVE_MEMBERS),
-  )
-  await db.query(
-    `update phase_executions p set due_at = $1::timestamptz + (array_position($2::bigint[], p.batch_id) - 1) * $3::float8 * interval '1 millisecond'
-      where p.batch_id = any($2::bigint[])`,
-    [clock.now(), ids, everyMs],
-  )
-  return ids
 }
 
 async function halfLoad(cluster: Cluster, stepsPerSec: number) {

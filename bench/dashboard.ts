@@ -1,11 +1,6 @@
 // What the dashboard weighs and costs: script of the first load and of the editor, in a real Chromium; how soon a batch of 100,000
 // members stands after its data and how long the longest task is while it is scrolled; what a wall left open takes from the engine. The
 // wall of that part is its requests without a browser: people's browsers run on their own machines.
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { realClock } from '../src/clock.ts'
 import { openPostgres } from '../src/db/postgres.ts'
@@ -17,6 +12,7 @@ import { type Bench, given, median, round } from './bench.ts'
 import { canMeasureCpu, cpuOfProcessUs } from './cpu.ts'
 import { measureBatch } from './engine.ts'
 import { openProcesses, type Processes } from './processes.ts'
+import { type RunningApi, startApi } from './running-api.ts'
 
 const MEMBERS = 100_000
 const FIRST_LOAD_KB_MAX = 220
@@ -39,33 +35,6 @@ export const dashboardBench: Bench = {
     const page = isWallOnly ? {} : await measurePage(say)
     return { ...page, wall: await measureWall(say) }
   },
-}
-
-interface RunningApi {
-  readonly pid: number
-  readonly url: string
-  readonly token: string
-  close(): Promise<void>
-}
-
-async function startApi(databaseUrl: string): Promise<RunningApi> {
-  const folder = mkdtempSync(join(tmpdir(), 'matoolkit-bench-'))
-  const tokenFile = join(folder, 'private', 'token')
-  const child: ChildProcess = fork(new URL('api-process.ts', import.meta.url), [
-    databaseUrl,
-    tokenFile,
-  ])
-  const [{ url }] = (await once(child, 'message')) as [{ url: string }]
-  return {
-    pid: child.pid!,
-    url,
-    token: readFileSync(tokenFile, 'utf8'),
-    close: async () => {
-      child.kill('SIGTERM')
-      await once(child, 'exit')
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
 }
 
 async function measurePage(say: (line: string) => void) {

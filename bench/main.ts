@@ -11,6 +11,7 @@ import { dashboardBench } from './dashboard.ts'
 import { engineBench } from './engine.ts'
 import { growthBench } from './growth.ts'
 import { memoryBench } from './memory.ts'
+import { overloadBench } from './overload.ts'
 import { pollsBench } from './polls.ts'
 import { rehearsalBench } from './rehearsal.ts'
 import { giantBench, manyBatchesBench } from './scale.ts'
@@ -35,6 +36,7 @@ const BENCHES: readonly Bench[] = [
   dashboardBench,
   clusterBench,
   soakBench,
+  overloadBench,
 ]
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'))
