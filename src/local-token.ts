@@ -27,4 +27,9 @@ export const isLoopback = (host: string): boolean =>
   /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(host)
 
 /** The token stands in the fragment, which browsers send to nobody; the page removes it at once. */
-export const dashboardLink = (url: string, token: string): string => `${url}/#token=${token}`
+export function dashboardLink(url: string, token: string): string {
+  const link = new URL(url)
+  if (!link.pathname.endsWith('/')) link.pathname += '/'
+  link.hash = `token=${token}`
+  return link.href
+}

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { localSignIn } from '../../src/api/sign-in/local.ts'
-import { localProof, randomText } from '../../src/local-token.ts'
+import { dashboardLink, localProof, randomText } from '../../src/local-token.ts'
 import { isPrivateFile } from '../../src/private-files.ts'
 import { rawStatus } from './raw-status.ts'
 import { openApiUnderTest } from './under-test.ts'
@@ -137,5 +137,11 @@ describe('local sign-in', () => {
     } finally {
       await api.close()
     }
+  })
+
+  it('is in the fragment of the link to the dashboard, behind path and query', () => {
+    assert.equal(dashboardLink('http://127.0.0.1:1', 't'), 'http://127.0.0.1:1/#token=t')
+    assert.equal(dashboardLink('https://a.example/x', 't'), 'https://a.example/x/#token=t')
+    assert.equal(dashboardLink('https://a.example/x?a=1', 't'), 'https://a.example/x/?a=1#token=t')
   })
 })

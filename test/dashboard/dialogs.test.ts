@@ -1,0 +1,160 @@
+// The dialogs of changes that no other story clicks: each is opened, cancelled without an effect, opened again, given a reason and
+// confirmed. A Reader, signed in as one, is offered none of them; and a page prints without what is only for clicking.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { batchOf, memberId, runbook, step } from '../scenarios/looking.ts'
+import { type DashboardWithRoles, openDashboardWithRoles } from './roles.ts'
+import { assertSound } from './under-test.ts'
+
+const PHASES = {
+  'prepare T-5m': [step('create'), step('licence')],
+  'cutover T-0': [step('switch')],
+}
+const DAY_MIN = 24 * 60
+
+describe('the dialogs of changes', () => {
+  let dashboard: DashboardWithRoles
+  let page: Page
+  before(async () => {
+    dashboard = await openDashboardWithRoles()
+    const { world } = dashboard
+    world.answer = ({ functionName, parameters }) =>
+      functionName === 'licence' && /user[3-5]@/.test(String(parameters.Upn))
+        ? { fail: `no licence for ${parameters.Upn}` }
+        : { ok: true }
+    await world.publish(runbook('wave', PHASES))
+    await world.batch('wave', 8, { startsInMin: 5 })
+    await world.batch('wave', [{ key: 'zoe@x.example', data: { Upn: 'zoe@x.example' } }], {
+      startsInMin: 2 * DAY_MIN,
+    })
+    await world.batch('wave', [{ key: 'yan@x.example', data: { Upn: 'yan@x.example' } }], {
+      manual: true,
+    })
+    await world.settle()
+    page = (await dashboard.openAs('Admin', '/batches/1')).page
+  })
+  after(() => dashboard.close())
+
+  const dialog = () => page.getByRole('alertdialog')
+  /** Everything that a change could touch. */
+  const state = () =>
+    dashboard.world.db.query(
+      `select b.id, b.status, b.batch_start_time, b.held_reason, m.id as member, m.status as member_status,
+              (select count(*) from holds) as holds, (select count(*) from step_executions) as steps,
+              (select count(*) from phase_executions where status <> 'pending') as phases
+         from batches b join batch_members m on m.batch_id = b.id order by b.id, m.id`,
+    )
+
+  interface Asked {
+    readonly button: string
+    /** Of the confirming button, if it says more. */
+    readonly verb?: string
+    /** What the preview says. */
+    readonly says: RegExp
+    readonly fill?: () => Promise<unknown>
+  }
+
+  /** Cancelled first, which changes nothing; then confirmed with a reason. */
+  async function decide({ button, verb = button, says, fill }: Asked): Promise<void> {
+    const earlier = await state()
+    for (const isConfirmed of [false, true]) {
+      await page.getByRole('button', { name: button, exact: true }).first().click()
+      await fill?.()
+      await dialog().getByText(says).first().waitFor()
+      await dialog().getByLabel('Reason').fill(`because of ${button}`)
+      const name = isConfirmed ? verb : 'Cancel'
+      assert.deepEqual(await state(), earlier, `${button}: nothing before it is confirmed`)
+      await dialog().getByRole('button', { name, exact: true }).click()
+      await dialog().waitFor({ state: 'detached' })
+    }
+  }
+
+  /** The reason stands in the audit once, so the change was made once. */
+  async function assertAudited(button: string, action: string): Promise<void> {
+    const rows = await dashboard.world.db.query<{ action: string }>(
+      `select distinct action from audit where reason = $1 and action not like '%begun'`,
+      [`because of ${button}`],
+    )
+    assert.deepEqual(rows, [{ action }])
+  }
+
+  async function select(...numbers: readonly number[]): Promise<void> {
+    for (const number of numbers)
+      await page.getByRole('checkbox', { name: `user${number}@contoso.example` }).click()
+    await page.getByText(`${numbers.length} selected.`).waitFor()
+  }
+
+  it('reschedule and cancel a batch', async () => {
+    await page.goto(`${dashboard.url}/batches/2`)
+    const fill = () => dialog().getByLabel('Start (T-0)').fill('2026-03-20T20:00')
+    await decide({ button: 'Reschedule', says: /cutover/, fill })
+    await assertAudited('Reschedule', 'batch.reschedule')
+    await decide({
+      button: 'Cancel batch',
+      verb: 'Cancel this batch',
+      says: /cannot be taken back/,
+    })
+    assert.equal((await batchOf(dashboard.world, 2)).status, 'cancelled')
+    await assertAudited('Cancel batch', 'batch.cancel')
+    assert.equal((await batchOf(dashboard.world, 1)).status, 'active', 'no other batch')
+  })
+
+  it('advance a batch by hand', async () => {
+    await page.goto(`${dashboard.url}/batches/3`)
+    await decide({
+      button: 'Advance',
+      verb: 'Start prepare',
+      says: /prepare starts now for 1 people/,
+    })
+    await assertAudited('Advance', 'batch.advance')
+  })
+
+  it('skip, hold and remove several people at once', async () => {
+    await page.goto(`${dashboard.url}/batches/1`)
+    await select(3, 4)
+    await decide({ button: 'Skip the step', says: /Applies to 2 people/ })
+    await page.getByText('Skip the step: done for 2 people.').waitFor()
+    await page.goto(`${dashboard.url}/batches/1`)
+    await select(6, 7)
+    await decide({ button: 'Hold', says: /Applies to 2 people/ })
+    await page.getByText('Hold: done for 2 people.').waitFor()
+    await page.goto(`${dashboard.url}/batches/1`)
+    await select(7, 8)
+    await decide({ button: 'Remove', says: /Applies to 2 people/ })
+    await page.getByText('Remove: done for 2 people.').waitFor()
+    assert.equal((await batchOf(dashboard.world, 1)).removed, 2)
+  })
+
+  it('add a person again', async () => {
+    const { world } = dashboard
+    await page.goto(`${dashboard.url}/batches/1/members/${await memberId(world, 1, 8)}`)
+    await decide({ button: 'Add again', says: /takes part again/ })
+    assert.equal((await batchOf(world, 1)).removed, 1)
+    await assertAudited('Add again', 'members.readd')
+  })
+
+  it('are not offered to a Reader, and a page prints without buttons', async () => {
+    const reader = await dashboard.openAs('Reader', '/batches/1')
+    await reader.page.getByRole('gridcell').first().waitFor()
+    const offered = await reader.page.getByRole('button').allInnerTexts()
+    for (const verb of [
+      'Hold batch',
+      'Reschedule',
+      'Cancel batch',
+      'Retry',
+      'Remove',
+      'Skip the step',
+    ])
+      assert.ok(!offered.includes(verb), `a Reader sees ${verb}`)
+    assert.equal(await reader.page.getByRole('checkbox').count(), 0)
+    await assertSound(reader)
+    await page.goto(`${dashboard.url}/batches/1`)
+    await page.getByRole('button', { name: 'Hold batch' }).waitFor()
+    await page.emulateMedia({ media: 'print' })
+    assert.equal(await page.getByRole('button', { name: 'Hold batch' }).isVisible(), false)
+    assert.equal(await page.getByRole('navigation').first().isVisible(), false, 'navigation')
+    assert.equal((await page.pdf()).subarray(0, 5).toString(), '%PDF-')
+    await page.emulateMedia({ media: 'screen' })
+  })
+})
