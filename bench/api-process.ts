@@ -39,6 +39,8 @@ if (import.meta.main) {
       auditKeptDays: null,
       auditHeadsFile: null,
       auditHeadsUrl: null,
+      evidenceKey: null,
+      evidenceKeyFile: null,
     },
     engine: benchDoor(db),
     bus: openPostgresBus({ db, clock, newToken: randomUUID }),

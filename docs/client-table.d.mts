@@ -74,6 +74,8 @@ export type ErrorMeaning = { readonly id: string; readonly means: string; /** Wh
 
 export type Event = { readonly id: number; readonly at: string; readonly batchId: number | null; readonly entity: 'system' | 'runbook' | 'batch' | 'phase' | 'member' | 'step' | 'worker'; readonly event: string; readonly fromStatus: string | null; readonly toStatus: string | null; readonly memberId: number | null; readonly memberKey: string | null; readonly phaseName: string | null; readonly stepId: number | null; readonly stepName: string | null; readonly attempt: number | null; readonly jobId: string | null; readonly actor: string; readonly because: string; }
 
+export type EvidenceKey = { /** SHA-256 of the public key (SPKI, DER), in hex. */ readonly fingerprint: string; /** As PEM. */ readonly publicKey: string; }
+
 export type FailureGroupOfBatches = { /** The message without ids, times, numbers and addresses; selects the members. */ readonly pattern: string; readonly kind: 'phase' | 'init' | 'rollback' | 'removal' | 'undo'; readonly runbookName: string; readonly phaseName: string | null; readonly stepName: string; readonly count: number; readonly batches: readonly ({ readonly batchId: number; readonly count: number; })[]; readonly firstSeenAt: string; readonly lastSeenAt: string; /** The trend: the latest hours that had any. */ readonly perHour: readonly ({ readonly from: string; readonly count: number; })[]; readonly sample: { readonly batchId: number; readonly stepId: number; readonly memberId: number | null; readonly message: string; }; readonly meaning: ErrorMeaning | null; }
 
 export type Failures = { /** Steps that failed and are not retried. */ readonly count: number; /** False when there are more than 200000; the rest is not read. */ readonly isComplete: boolean; readonly groupCount: number; /** The largest 100, largest first. */ readonly groups: readonly ({ /** The message without ids, times, numbers and addresses. */ readonly pattern: string; readonly kind: 'phase' | 'init' | 'rollback' | 'removal' | 'undo'; readonly phaseName: string | null; readonly stepName: string; readonly count: number; /** Keys of the first 3 members it hit. */ readonly people: readonly (string)[]; readonly firstSeenAt: string; readonly lastSeenAt: string; readonly sample: { readonly stepId: number; readonly memberId: number | null; readonly message: string; }; readonly meaning: ErrorMeaning | null; /** The command that lists everybody, without the program’s name. */ readonly list: string; /** What an operator may do about all of them now, most useful first; of the largest 10 groups. */ readonly actions: readonly (Action)[]; })[]; }
@@ -370,6 +372,18 @@ export interface Endpoints {
     readonly query: { readonly format?: 'json' | 'csv' | 'html' | undefined; /** The zone of the times that people read. */ readonly zone?: string | undefined; /** Also history, and who did what: not for a customer. */ readonly internal?: boolean | 'true' | 'false' | undefined; }
     readonly body: Record<string, never>
     readonly answer: Json
+  }
+  /** Get everything about a batch as one signed archive. */
+  readonly 'GET /api/batches/{batchId}/evidence': {
+    readonly query: { }
+    readonly body: Record<string, never>
+    readonly answer: Json
+  }
+  /** Show the public key that signs evidence packs. */
+  readonly 'GET /api/evidence/key': {
+    readonly query: { }
+    readonly body: Record<string, never>
+    readonly answer: EvidenceKey
   }
   /** List the members of a batch by status, key or failure. */
   readonly 'GET /api/batches/{batchId}/members': {
@@ -1078,6 +1092,8 @@ export type ApiCode =
   | 'REHEARSAL_NOT_FOUND'
   | 'REHEARSAL_RUNNING'
   | 'REHEARSAL_UNAVAILABLE'
+  | 'EVIDENCE_KEY_MISSING'
+  | 'EVIDENCE_KEY_UNUSABLE'
   | 'NOT_SIGNED_IN'
   | 'TOKEN_REFUSED'
   | 'NOT_ALLOWED'

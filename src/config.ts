@@ -7,6 +7,7 @@ import { NOTIFY_PREFIX } from './domain/notifications/read-settings.ts'
 import { CONNECTION_PREFIXES } from './domain/runbook/shape.ts'
 import { nearest } from './domain/spelling.ts'
 import { MatoolkitError, messageOf } from './errors.ts'
+import { EVIDENCE_SETTINGS } from './evidence-settings.ts'
 import {
   aGuid,
   aHost,
@@ -298,6 +299,7 @@ export const SETTINGS = {
     description:
       'YAML file with the change windows of the system, the same for every orchestrator and API. See docs/change-windows.md.',
   }),
+  ...EVIDENCE_SETTINGS,
   ...TELEMETRY_SETTINGS,
   ...WORKER_SETTINGS,
   ...CLIENT_SETTINGS,

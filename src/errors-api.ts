@@ -33,6 +33,18 @@ export const API_ERRORS = rows({
     exit: EXIT.unavailable,
     sentence: 'This process runs no rehearsals. Use "matoolkit runbook rehearse" instead.',
   },
+  EVIDENCE_KEY_MISSING: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'This API has no key to sign evidence with. Create one with "openssl genpkey -algorithm ed25519" and set MATOOLKIT_EVIDENCE_KEY to it, for every API the same.',
+  },
+  EVIDENCE_KEY_UNUSABLE: {
+    http: 500,
+    exit: EXIT.usage,
+    sentence:
+      'Cannot use the evidence key in {place}: {reason}. It must be an Ed25519 key as PEM, for its owner only; create one with "openssl genpkey -algorithm ed25519".',
+  },
   NOT_SIGNED_IN: {
     http: 401,
     exit: EXIT.notSignedIn,

@@ -1,6 +1,7 @@
 // Keeps personal data and secrets out of the log. Errors of databases quote the value they refuse, often a name: those go too. `redact` turns any value into plain JSON without them: it drops fields by name at
 // any depth, and masks whatever looks like a secret or an e-mail address in every text, key and error. Limits keep one huge value from
 // flooding the log.
+import type { Json } from './domain/json.ts'
 import { MatoolkitError, messageOf } from './errors.ts'
 
 const REDACTED = '[redacted]'
@@ -30,15 +31,24 @@ const HIDDEN_NAMES = new Set([...PERSONAL, ...SECRET])
 const HIDDEN_ENDINGS =
   /(?:password|passwd|passphrase|pwd|secret|token|apikey|accesskey|accountkey|privatekey|connectionstring)$/
 
+const foldedName = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
+
 const isHidden = (name: string): boolean => {
-  const folded = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
+  const folded = foldedName(name)
   return HIDDEN_NAMES.has(folded) || HIDDEN_ENDINGS.test(folded)
+}
+
+const isSecretName = (name: string): boolean => {
+  const folded = foldedName(name)
+  return SECRET.includes(folded) || HIDDEN_ENDINGS.test(folded)
 }
 
 const LAST_WORD = /[^\s,;"'<>()]*$/
 
+type Masks = readonly (readonly [RegExp, string])[]
+
 /** Patterns run on at most MAX_TEXT_CHARS, start at a boundary and do not backtrack. */
-const MASKS: readonly (readonly [RegExp, string])[] = [
+const SECRET_MASKS: Masks = [
   [/-----BEGIN [^-]{1,60}-----[^-]*(?:-----END [^-]{1,60}-----)?/g, REDACTED],
   [/(?<![\w-])eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)*/g, REDACTED],
   [/\b(bearer|basic|negotiate)\s+[\w.~+/-]{8,}=*/gi, `$1 ${REDACTED}`],
@@ -53,6 +63,9 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
     `$1${REDACTED}`,
   ],
   [/(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{200,}={0,2}/g, REDACTED],
+]
+const MASKS: Masks = [
+  ...SECRET_MASKS,
   [
     /(?<![\p{L}\p{N}._%+#'-])[\p{L}\p{N}._%+#'-]+(?:@|%40)(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24}/giu,
     '[address]',
@@ -96,6 +109,29 @@ export function redactText(text: string): string {
   if (!isLong) return kept
   // The last word may be half of an address or token that no pattern recognises, so it goes too.
   return `${kept.replace(LAST_WORD, '')}… (${text.length} characters in all)`
+}
+
+/** A copy without secrets, for people who may read personal data: people keep their names, and nothing is cut. */
+export function maskSecrets(value: Json): Json {
+  if (typeof value === 'string') return secretsMaskedIn(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(maskSecrets)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      inner === null || !isSecretName(name) ? maskSecrets(inner) : REDACTED,
+    ]),
+  )
+}
+
+/** Line by line, but a key of several lines as a whole: the patterns are for short texts. */
+function secretsMaskedIn(text: string): string {
+  const [key, ...lines] = SECRET_MASKS
+  const whole = text.replaceAll(...key!)
+  return whole
+    .split('\n')
+    .map((line) => lines.reduce((kept, [pattern, mask]) => kept.replaceAll(pattern, mask), line))
+    .join('\n')
 }
 
 /** A redacted copy for a log line. */

@@ -48,6 +48,8 @@ const DEFAULTS: Config = {
   jobKeyFile: null,
   auditHeadsFile: null,
   auditHeadsUrl: null,
+  evidenceKey: null,
+  evidenceKeyFile: null,
   jobKeys: [],
   sourceFolder: null,
   sourceTimeoutSec: 300,

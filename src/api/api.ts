@@ -1,6 +1,7 @@
 // The admin API as a service: an HTTP server in front of the engine, and a loop that seals the audit each minute, prunes it and
 // deletes old idempotency keys. Without a token issuer it serves the loopback only and refuses to listen elsewhere. Stopping lets
 // running requests finish.
+import { dirname, join } from 'node:path'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { pruneAudit } from '../db/audit-pruning.ts'
@@ -13,6 +14,7 @@ import type { PreviewQuery } from '../domain/detection/preview.ts'
 import type { TickNow } from '../domain/detection/tick-report.ts'
 import type { Engine } from '../engine/engine.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
+import { openSigningKey } from '../evidence/signing-key.ts'
 import { isLoopback } from '../local-token.ts'
 import type { Log } from '../log.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
@@ -57,6 +59,8 @@ export type ApiConfig = Pick<
   | 'auditKeptDays'
   | 'auditHeadsFile'
   | 'auditHeadsUrl'
+  | 'evidenceKey'
+  | 'evidenceKeyFile'
 >
 
 type ScopeConfig = Pick<ApiConfig, 'oidcIssuers' | 'oidcAudiences' | 'oidcScope'>
@@ -118,7 +122,7 @@ export function openApi(options: ApiOptions): Api {
       memberSearch: new MemberSearch(),
       rehearsals,
       failureCache: new FailureCache(),
-      auditKeptDays: config.auditKeptDays,
+      ...{ auditKeptDays: config.auditKeptDays, signingKey: signingKeyOf(config, signIn) },
       ...processReports(options),
     },
     signIn,
@@ -170,6 +174,19 @@ const limitsOf = (config: ApiConfig) => ({
   writesPerMin: config.apiWritesPerMin,
   workerCallsPerMin: config.apiWorkerCallsPerMin,
 })
+
+/**
+ * A key that a setting names is read at once, so that a mistake shows at the start. Without one, an API of one machine creates its own
+ * when the first pack is asked for.
+ */
+function signingKeyOf(config: ApiConfig, { mode }: SignInMethod): Services['signingKey'] {
+  const { evidenceKey, evidenceKeyFile, apiTokenFile } = config
+  const file = evidenceKeyFile ?? join(dirname(apiTokenFile), 'evidence-key.pem')
+  const open = () => openSigningKey({ evidenceKey, evidenceKeyFile: file }, mode === 'local')
+  if (evidenceKey === null && evidenceKeyFile === null) return open
+  const key = open()
+  return () => key
+}
 
 const feedOf = ({ engine: { db }, clock, log, listenersMax }: ApiOptions) =>
   openEventFeed({ db, clock, log, ...(listenersMax !== undefined && { listenersMax }) })

@@ -12,6 +12,7 @@ import type { Json } from '../domain/json.ts'
 import type { Channel } from '../domain/notifications/rules.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { ErrorCode } from '../errors.ts'
+import type { SigningKey } from '../evidence/signing-key.ts'
 import type { EventFeed } from './events/event-feed.ts'
 import type { FailureCache } from './failure-cache.ts'
 import type { MemberSearch } from './member-search.ts'
@@ -52,6 +53,8 @@ export interface Services {
   readonly channels: readonly Pick<Channel, 'name' | 'type'>[]
   readonly memberSearch: MemberSearch
   readonly failureCache: FailureCache
+  /** Signs evidence packs. Throws EVIDENCE_KEY_MISSING. */
+  signingKey(): SigningKey
   /** How long the audit is kept; null: forever. */
   readonly auditKeptDays: number | null
   /** Why the orchestrator of this process waits for the database; null while it works, or without one. */

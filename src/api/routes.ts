@@ -11,6 +11,7 @@ import { BULK_ACTION_ROUTES } from './routes/bulk-actions.ts'
 import { DATABASE_ROLE_ROUTES } from './routes/database-roles.ts'
 import { DEAD_LETTER_ROUTES } from './routes/dead-letters.ts'
 import { EVENT_ROUTES } from './routes/events.ts'
+import { EVIDENCE_ROUTES } from './routes/evidence.ts'
 import { FAILURE_ROUTES } from './routes/failures.ts'
 import { GATE_ROUTES } from './routes/gates.ts'
 import { gridRoutes } from './routes/grid.ts'
@@ -50,6 +51,7 @@ const ROUTES = [
   ...REHEARSAL_ROUTES,
   ...BATCH_ROUTES,
   ...REPORT_ROUTES,
+  ...EVIDENCE_ROUTES,
   ...MEMBER_ROUTES,
   ...MEMBER_FIND_ROUTES,
   ...MEMBER_FILE_ROUTES,

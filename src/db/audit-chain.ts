@@ -2,14 +2,15 @@
 // inserted later breaks the chain from there on. The chain alone cannot show that its newest rows were cut off; an earlier head can
 // (each sealing logs it). After pruning (audit-pruning.ts) the chain starts with the first row kept.
 
+import { chainHashOf, NO_HASH } from '../audit-hash.ts'
 import type { ChainRow } from './audit.ts'
 import { findPruning, type Pruning, whyUnconfigured } from './audit-pruning.ts'
-import { type ChainHead, chainHashOf, NO_HASH, ROW } from './audit-sealing.ts'
+import { type ChainHead, ROW } from './audit-sealing.ts'
 import type { Queryable } from './db.ts'
 
 const ROWS_PER_CHUNK = 1_000
 
-interface SealedRow extends ChainRow {
+export interface SealedRow extends ChainRow {
   readonly sealNumber: number
   readonly previousHash: string
   readonly hash: string
@@ -83,6 +84,19 @@ async function findHeadAndUnsealed(
   return { head: { sealed: sealed ?? 0, hash: hash ?? NO_HASH }, unsealed }
 }
 
+/** Along the chain, after `from` and up to `through`. */
+export const listSealedRows = (
+  db: Queryable,
+  from: number,
+  through: number,
+  limit: number,
+): Promise<SealedRow[]> =>
+  db.query<SealedRow>(
+    `select ${ROW}, seal_number as "sealNumber", previous_hash as "previousHash", hash
+       from audit where seal_number > $1 and seal_number <= $2 order by seal_number limit $3`,
+    [from, through, limit],
+  )
+
 async function walkChain(
   db: Queryable,
   { head, pruned }: ChainEnds,
@@ -93,11 +107,7 @@ async function walkChain(
   if (known?.sealed === last && known.hash !== hash)
     return { sealNumber: last, id: null, why: 'another row was seen in this place' }
   for (let from = 0; ; from = last) {
-    const rows = await db.query<SealedRow>(
-      `select ${ROW}, seal_number as "sealNumber", previous_hash as "previousHash", hash
-         from audit where seal_number > $1 and seal_number <= $2 order by seal_number limit $3`,
-      [from, head.sealed, ROWS_PER_CHUNK],
-    )
+    const rows = await listSealedRows(db, from, head.sealed, ROWS_PER_CHUNK)
     for (const row of rows) {
       const why = whyBroken(row, last, hash, known)
       if (why) return { sealNumber: last + 1, id: row.id, why }

@@ -1,6 +1,5 @@
 // Sealing: rows of the audit get a number and a hash that covers the row and the previous hash, in the order in which they are found.
-import { createHash } from 'node:crypto'
-import type { Json } from '../domain/json.ts'
+import { chainHashOf, NO_HASH } from '../audit-hash.ts'
 import { arrayParams } from './arrays.ts'
 import type { ChainRow } from './audit.ts'
 import type { Db, Queryable, Tx } from './db.ts'
@@ -8,8 +7,6 @@ import type { Db, Queryable, Tx } from './db.ts'
 /** Sealing and pruning exclude each other. Any number that nothing else uses for advisory locks in this database. */
 export const CHAIN_LOCK = 7_263_406
 const ROWS_PER_SEAL = 1_000
-/** The previous hash of the first row. */
-export const NO_HASH = '0'.repeat(64)
 
 export interface ChainHead {
   /** The number of sealed rows. */
@@ -19,22 +16,6 @@ export interface ChainHead {
 
 export const ROW = `id, at, actor, actor_name as "actorName", action, subject, reason, source, client_app as "clientApp",
   request_id as "requestId", before_json as before, after_json as after`
-
-export function chainHashOf(row: ChainRow, previousHash: string): string {
-  const { id, at, actor, actorName, action, subject } = row
-  const { reason, source, clientApp, requestId, before, after } = row
-  const what = [id, at.toISOString(), actor, actorName, action, subject, reason, source, clientApp]
-  const text = JSON.stringify([...what, requestId, inOrder(before), inOrder(after), previousHash])
-  return createHash('sha256').update(text).digest('hex')
-}
-
-/** Sorts keys, so that a dump and restore in another key order keeps every hash. */
-function inOrder(value: Json): Json {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(inOrder)
-  const sorted = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(sorted.map(([key, inner]) => [key, inOrder(inner)]))
-}
 
 export async function findChainHead(db: Queryable): Promise<ChainHead> {
   const [row] = await db.query<ChainHead>(

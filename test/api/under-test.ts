@@ -71,6 +71,8 @@ export const LOCAL: Omit<ApiConfig, 'apiTokenFile'> = {
   auditKeptDays: null,
   auditHeadsFile: null,
   auditHeadsUrl: null,
+  evidenceKey: null,
+  evidenceKeyFile: null,
 }
 
 export interface UnderTestOptions {

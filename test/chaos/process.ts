@@ -234,6 +234,7 @@ function apiOf({ folder, name, apiPort }: Part, engine: Engine, bus: Bus, clock:
       },
       ...{ oidcScope: '', oidcClientId: null, oidcApps: [], readPolicy: 'reader' },
       ...{ auditKeptDays: null, auditHeadsFile: null, auditHeadsUrl: null },
+      ...{ evidenceKey: null, evidenceKeyFile: null },
     },
     ...{ engine, bus, clock },
     log: createLog({ level: 'warn', format: 'json', clock, destination: process.stderr }),

@@ -16,7 +16,10 @@ type Both = keyof Routes & keyof Written
 type Every = keyof Routes | keyof Written
 
 /** Files and streams are texts there, and something to read here. */
-type Streamed = 'GET /api/events' | 'GET /api/batches/{batchId}/report'
+type Streamed =
+  | 'GET /api/events'
+  | 'GET /api/batches/{batchId}/report'
+  | 'GET /api/batches/{batchId}/evidence'
 
 type Missing<E> = E extends Both ? never : ['missing', E]
 type Answers<E> = E extends Both

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
+import { verifyPack } from '../../src/evidence/verify-pack.ts'
 import { accessibilityProblems, openPage, type TestPage } from '../browser.ts'
 import { batchOf, runbook, step } from '../scenarios/looking.ts'
 import { assertSound, type DashboardUnderTest, openDashboard } from './under-test.ts'
@@ -86,6 +87,10 @@ describe('the screens of batches', () => {
     const saved = page.waitForEvent('download')
     await section('Documents').getByRole('button', { name: 'Download report as CSV' }).click()
     assert.equal((await saved).suggestedFilename(), 'batch-1-report.csv')
+    const proof = page.waitForEvent('download')
+    await section('Documents').getByRole('button', { name: 'Download evidence pack' }).click()
+    const { findings } = await verifyPack(await (await proof).createReadStream(), null)
+    assert.deepEqual(findings, [])
   })
 
   it('keep a filter in the address, so that a link or a reload shows the same', async () => {

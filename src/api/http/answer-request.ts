@@ -219,13 +219,13 @@ function badHeader(name: string, message: string): FaultyRequest {
   return new FaultyRequest('REQUEST_INVALID', details, [{ path: `header.${name}`, message }])
 }
 
-const isStream = (body: unknown): body is AsyncIterable<string> =>
+const isStream = (body: unknown): body is AsyncIterable<string | Uint8Array> =>
   typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 
 function sendStream(
   { gives }: Pick<Route, 'gives'>,
   { status, headers = {}, cut }: UncheckedAnswer,
-  body: AsyncIterable<string>,
+  body: AsyncIterable<string | Uint8Array>,
   reply: FastifyReply,
 ): void {
   const stream = Readable.from(body)

@@ -189,6 +189,11 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'system',
     load: async () => (await import('../../cli/commands/audit.ts')).addAuditCommands,
   },
+  evidence: {
+    about: 'check evidence packs and their key',
+    group: 'system',
+    load: async () => (await import('../../cli/commands/evidence.ts')).addEvidenceCommands,
+  },
   config: {
     about: 'manage profiles and client settings',
     group: 'client',

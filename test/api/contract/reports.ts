@@ -1,7 +1,9 @@
 // What people take away from a batch, over HTTP.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { verifyPack } from '../../../src/evidence/verify-pack.ts'
 import { people } from '../../scenarios/world.ts'
+import { AUDIENCE, claimsOf, newKey, signed, TestIssuer } from '../issuer.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { plain } from './fixtures.ts'
 
@@ -55,5 +57,33 @@ export function reportContract(): void {
       await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/batches/1/report?zone=Nowhere')
       await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/batches/1/report?format=pdf')
     })
+
+    it('is also an evidence pack, signed by a key that is shown', async () => {
+      const { body: key } = await api.call<{ fingerprint: string }>('GET', '/api/evidence/key')
+      const { status, headers } = await api.call('GET', '/api/batches/1/evidence')
+      assert.deepEqual([status, headers.get('content-type')], [200, 'application/gzip'])
+      assert.match(headers.get('content-disposition')!, /filename="batch-1-evidence\.tar\.gz"/)
+      const answer = await fetch(`${api.url}/api/batches/1/evidence`, {
+        headers: { authorization: `Bearer ${api.token}` },
+      })
+      const { findings, manifest } = await verifyPack(answer.body!, key.fingerprint)
+      assert.deepEqual(findings, [])
+      assert.deepEqual([manifest?.batch.id, manifest?.tables.members], [1, 3])
+      await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/9/evidence')
+    })
+  })
+
+  it('an API with an issuer and no key signs no evidence', async () => {
+    const issuer = await new TestIssuer().open()
+    issuer.keys = [await newKey('one')]
+    const config = { oidcIssuers: [issuer.v2], oidcAudiences: [AUDIENCE] }
+    const api = await openApiUnderTest({ config })
+    const token = await signed(claimsOf(issuer.v2, api.world.clock.now()), issuer.keys[0]!)
+    await api.world.publish(plain())
+    await api.world.batch('plain', 1, { startsInMin: 60 })
+    for (const path of ['/api/batches/1/evidence', '/api/evidence/key'])
+      await api.refused(503, 'EVIDENCE_KEY_MISSING', 'GET', path, { token })
+    await api.close()
+    await issuer.close()
   })
 }

@@ -3,6 +3,7 @@
 import { useState } from 'react'
 import { request } from '../../api/call.ts'
 import type { Given, Reading } from '../../api/routes.ts'
+import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'
 import { saveFile } from '../../ui/csv-button.tsx'
 import { ErrorNote } from '../../ui/feedback.tsx'
@@ -11,6 +12,7 @@ import { Section } from '../../ui/page.tsx'
 const { timeZone: zone } = new Intl.DateTimeFormat().resolvedOptions()
 
 export function Documents({ batchId }: { readonly batchId: number }) {
+  const { mayChange } = useSession()
   const [busy, setBusy] = useState<string | null>(null)
   const [error, setError] = useState<Error | null>(null)
   const take = async (name: string, load: () => Promise<void>) => {
@@ -40,6 +42,14 @@ export function Documents({ batchId }: { readonly batchId: number }) {
         {button('Download report as JSON', () =>
           download(endpoint, report('json'), `batch-${batchId}-report.json`),
         )}
+        {mayChange &&
+          button('Download evidence pack', () =>
+            download(
+              'GET /api/batches/{batchId}/evidence',
+              { params: { batchId } },
+              `batch-${batchId}-evidence.tar.gz`,
+            ),
+          )}
       </div>
       {error && <ErrorNote error={error} />}
     </Section>

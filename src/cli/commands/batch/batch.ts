@@ -168,6 +168,22 @@ The report names people: the file is readable by you only.`,
     examples: ['batch report 7 --file wave-7.html --force', 'batch report 7 --format csv --file -'],
     run: async (...given) => (await import('./report.ts')).runReport(...given),
   },
+  {
+    name: 'evidence',
+    about: 'write everything about a batch, signed',
+    args: [ID],
+    options: [
+      ['--out <path>', 'file to write (default: batch-{id}-evidence.tar.gz)'],
+      ['--force', 'replace an existing file'],
+    ],
+    more: `Members, steps, attempts, decisions, messages, runbook versions, the last rehearsal and the audit, in one archive that
+"matoolkit evidence verify" checks without a network. It is checked once when it is written.
+It names people: the file is readable by you only.
+
+Exit code: 0 written and intact, 1 damaged on the way.`,
+    examples: ['batch evidence 7', 'batch evidence 7 --out wave-7.tar.gz --force'],
+    run: async (...given) => (await import('./evidence.ts')).runEvidence(...given),
+  },
 ]
 
 const BATCH_VERBS: readonly Verb[] = [
