@@ -20,6 +20,9 @@ export const TRANSITION_REASONS: {
     cancel: 'the batch was cancelled, or the member failed, was removed or moved away',
     reactivate: '`batch retry`, `batch restart`, or the member came back',
     redo: '`batch redo`, or the member came back after its cleanup',
+    correct:
+      'the member was told a start time that is no longer true; the step sends its correction',
+    need_no_correction: 'the start is again the one that the member was told',
     skip: '`batch skip`',
     mark_done: '`batch mark-done`, or passed in the batch that the member came from',
   },

@@ -22,6 +22,32 @@ create table attempts (
 -- A job's id consists of these three, so one index keeps attempts unique and finds those of a step.
 create unique index attempts_once on attempts (step_id, attempt, poll);
 
+-- What people were told: one row for each message that a worker reports as sent. is_current marks the last one that told a member its
+-- start time; a member has at most one. While its start_time differs from the batch's, that member is owed a correction. A member who moves
+-- takes its current row along as a copy, with the step of the same name.
+create table told_messages (
+  id              bigint generated always as identity primary key,
+  batch_id        bigint not null,
+  batch_member_id bigint not null,
+  step_id         bigint not null,
+  attempt         integer not null,
+  message         text not null,
+  language        text not null,
+  recipient       text not null,
+  start_time      timestamptz,
+  corrects_time   timestamptz,
+  is_current      boolean not null,
+  from_batch_id   bigint,
+  told_at         timestamptz not null,
+  check (not is_current or start_time is not null)
+);
+create unique index told_messages_once on told_messages (step_id, attempt);
+create index told_messages_of_batch on told_messages (batch_id, id);
+create index told_messages_of_member on told_messages (batch_member_id, id);
+create unique index told_messages_current on told_messages (batch_member_id) where is_current;
+-- Finds those who are owed a correction without reading those who are not.
+create index told_messages_by_time on told_messages (batch_id, start_time) where is_current;
+
 -- Timelines, live streams and reports read events. An event belongs to the transaction of its change.
 create table events (
   id              bigint generated always as identity primary key,
@@ -242,6 +268,7 @@ begin
    where (d.replayed_at is not null or d.discarded_at is not null)
      and substring(d.original_message_id from '^(?:result-)?(?:step|rollback|removal|undo)-([0-9]+)')::bigint in
          (select id from step_executions where batch_id = erased and batch_member_id = any (ids));
+  update told_messages set recipient = 'erased' where batch_member_id = any (ids);
   delete from member_addresses where member_id = any (ids);
   delete from reviews where batch_member_id = any (ids);
   delete from source_absences where batch_member_id = any (ids);
@@ -296,8 +323,9 @@ begin
   with gone as (
       delete from step_executions where id = any (array(
         select id from step_executions where batch_id = purged order by id limit most)) returning id),
-    tried as (delete from attempts where step_id in (select id from gone) returning 1)
-  select (select count(*) from gone) + (select count(*) from tried) into total;
+    tried as (delete from attempts where step_id in (select id from gone) returning 1),
+    told as (delete from told_messages where step_id in (select id from gone) returning 1)
+  select (select count(*) from gone) + (select count(*) from tried) + (select count(*) from told) into total;
   if total > 0 then
     return total;
   end if;

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { CLIENT_SETTINGS, type ClientEnv } from './client-settings.ts'
 import { NOTIFY_PREFIX } from './domain/notifications/read-settings.ts'
-import { CONNECTION_PREFIXES } from './domain/runbook/shape.ts'
+import { CONNECTION_PREFIXES } from './domain/runbook/text-formats.ts'
 import { nearest } from './domain/spelling.ts'
 import { MatoolkitError, messageOf } from './errors.ts'
 import { EVIDENCE_SETTINGS } from './evidence-settings.ts'

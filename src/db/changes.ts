@@ -19,6 +19,7 @@ import type { Tx } from './db.ts'
 import { updateGuarded } from './guard.ts'
 import { addAddresses } from './member-addresses.ts'
 import { insertSteps, updateDefinitions, updateSteps } from './step-changes.ts'
+import { writeTold } from './told.ts'
 
 /** The draft of one transaction on one batch; several when one transaction changes several batches, at the same moment. */
 export type Drafts = readonly [Draft, ...Draft[]]
@@ -44,6 +45,8 @@ export async function writeRows(tx: Tx, drafts: Drafts): Promise<void> {
     updateMembers(tx, drafts),
     insertAllEvents(tx, drafts, real),
   ])
+  if (drafts.some(({ told, changedCorrections }) => told.length + changedCorrections.size > 0))
+    await writeTold(tx, drafts)
 }
 
 /** The id that a row got, from the one that its draft gave it. */

@@ -16,7 +16,7 @@ const STATE = `
   s.completed_at as "completedAt", s.error_message as error, s.poll_started_at as "pollStartedAt",
   s.last_polled_at as "lastPolledAt", s.poll_count as "pollCount", s.poll_timeout_at as "pollTimeoutAt",
   s.poll_said as "pollSaid", s.poll_changes as "pollChanges",
-  s.late_result_json is not null as "hasLate", s.late_result_json as late, w.kind as "waitKind", w.since, w.wake_at as "wakeAt"`
+  s.late_result_json is not null as "hasLate", s.late_result_json as late, s.corrects_time as "correctsTime", w.kind as "waitKind", w.since, w.wake_at as "wakeAt"`
 const OWNERS = `
   s.kind, s.phase_execution_id as "phaseId", s.batch_member_id as "memberId", s.origin_step_id as "originStepId",
   s.origin_attempt as "originAttempt", s.removal_number as "removalNumber"`
@@ -67,6 +67,7 @@ export function stepOf(row: StepRow, definition: StepDefinition): Step {
     pollSaid: row.pollSaid,
     pollChanges: row.pollChanges,
     lateResult: row.hasLate ? row.late : undefined,
+    correctsTime: row.correctsTime,
     wait: row.waitKind === null ? null : waitOf(row),
   }
 }
@@ -130,7 +131,8 @@ export interface LoadedSteps {
 
 const NEVER_POLLED = `
   s.retry_after is null and s.error_message is null and s.poll_count = 0 and s.poll_started_at is null
-  and s.last_polled_at is null and s.poll_timeout_at is null and s.late_result_json is null`
+  and s.last_polled_at is null and s.poll_timeout_at is null and s.late_result_json is null
+  and s.corrects_time is null`
 const IS_SENT = "s.status = 'dispatched'"
 
 // States of steps, as numbers.

@@ -177,6 +177,8 @@ export interface Step {
   /** How often the polls of this attempt said something else. Each time is recorded, the polls between are only counted. */
   pollChanges: number
   lateResult: Json | undefined
+  /** The start time that this step told its member and that is no longer true: its next message corrects it. */
+  correctsTime: Date | null
   wait: Wait | null
 }
 

@@ -26,10 +26,10 @@ export function memberColumns(runbook: Runbook): MemberColumns {
 }
 
 /** Variables that steps use and no step sets. */
-function variablesOf({ init, phases, onMemberRemoved, rollbacks }: Runbook): Set<string> {
+function variablesOf({ init, phases, onMemberRemoved, rollbacks, messages }: Runbook): Set<string> {
   const phaseSteps = phases.flatMap(({ steps }) => steps)
   const compensationSteps = [...onMemberRemoved, ...[...rollbacks.values()].flat()]
-  const used = [...phaseSteps, ...compensationSteps].flatMap((step) => [...namesIn(step)])
+  const used = [...phaseSteps, ...compensationSteps].flatMap((step) => [...namesIn(step, messages)])
   const outputs = [...init, ...phaseSteps, ...compensationSteps].flatMap((step) =>
     Object.keys(step.outputParams),
   )

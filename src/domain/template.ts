@@ -137,7 +137,7 @@ function resolveText(text: string, scope: Scope, missing: string[]): Json {
   if (parts.length === 1 && typeof only === 'object') return lookUp(only.name, scope, missing)
   let out = ''
   for (const part of parts)
-    out += typeof part === 'string' ? part : textOf(lookUp(part.name, scope, missing))
+    out += typeof part === 'string' ? part : insertedText(lookUp(part.name, scope, missing))
   return out
 }
 
@@ -158,10 +158,11 @@ export function holdsMark(value: Json): boolean {
 function secretPart(part: Template['parts'][number], scope: Scope, missing: string[]): Json {
   if (typeof part === 'string') return part
   if (isSecretName(part.name)) return { ref: part.name.slice(SECRET_PREFIX.length).trim() }
-  return textOf(lookUp(part.name, scope, missing))
+  return insertedText(lookUp(part.name, scope, missing))
 }
 
-function textOf(value: Json): string {
+/** A value inside a text. */
+export function insertedText(value: Json): string {
   if (typeof value === 'string') return value
   if (value === null) return ''
   return typeof value === 'object' ? JSON.stringify(value) : String(value)

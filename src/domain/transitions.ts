@@ -27,6 +27,9 @@ const STEP_TRANSITIONS = define({
   cancel: { from: ['pending', 'dispatched', 'polling'], to: 'cancelled' },
   reactivate: { from: ['failed', 'poll_timeout', 'rolled_back', 'cancelled'], to: 'pending' },
   redo: { from: ['succeeded', 'skipped'], to: 'pending' },
+  // What it told its member is no longer true, or is true again before the correction was sent.
+  correct: { from: ['succeeded', 'skipped'], to: 'pending' },
+  need_no_correction: { from: ['pending'], to: 'succeeded' },
   skip: { from: ['pending', 'failed', 'poll_timeout', 'rolled_back', 'cancelled'], to: 'skipped' },
   mark_done: {
     from: ['pending', 'failed', 'poll_timeout', 'rolled_back', 'cancelled'],

@@ -34,6 +34,8 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   'step cancel': 'cancelled',
   'step reactivate': 'runs again',
   'step redo': 'runs again',
+  'step correct': 'corrects what it told',
+  'step need_no_correction': 'needs no correction',
   'step undo': 'to be rolled back',
   'step roll_back': 'rolled back',
   'step rollback_begun': 'rollback started',

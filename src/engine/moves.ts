@@ -12,6 +12,7 @@ import { insertEvents } from '../db/changes.ts'
 import type { Tx } from '../db/db.ts'
 import { moveHolds } from '../db/holds.ts'
 import { findBatchByTime } from '../db/membership.ts'
+import { carryTold } from '../db/told.ts'
 import {
   isCleanedUp,
   isCompensationOpen,
@@ -100,8 +101,9 @@ async function moveChunk(
     else outcome.refused.push({ memberId, reason })
   }
   await commit(from)
-  await moveIn(from, to, outcome.done, rows, isByHand(order))
+  const pairs = await moveIn(from, to, outcome.done, rows, isByHand(order))
   await commit(to)
+  await carryTold(to.tx, pairs)
   return outcome
 }
 
@@ -213,7 +215,7 @@ async function moveIn(
   memberIds: readonly number[],
   rows: ReadonlyMap<string, RowThere>,
   byHand: boolean,
-): Promise<void> {
+): Promise<readonly { readonly from: number; readonly to: number }[]> {
   const members = memberIds.map((id) => from.draft.member(id))
   const isNew = (member: Member) => !rows.has(foldKey(member.key))
   const ids = new Map(
@@ -244,6 +246,7 @@ async function moveIn(
     for (const member of group)
       arrive(from, to, member, ids.get(foldKey(member.key))!, isNew(member), byHand)
   }
+  return members.map(({ id, key }) => ({ from: id, to: ids.get(foldKey(key))! }))
 }
 
 /** A held member stays held in its new batch. */

@@ -23,6 +23,7 @@ import { parseJobId } from '../domain/messages.ts'
 import { SIGNATURE_FAULTS } from '../job-keys.ts'
 import { reviewWindows } from './change-windows.ts'
 import { concurrently } from './concurrently.ts'
+import { correctTold } from './corrections.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
 import { EXPANDED_TOGETHER, expandLarge, expandSmall, isSmall } from './expand.ts'
 import { fillWorker } from './fill-worker.ts'
@@ -66,6 +67,7 @@ export async function settleHolds(engine: Engine): Promise<number> {
 export async function continueWork(engine: Engine): Promise<number> {
   return (
     (await expandPhases(engine)) +
+    (await correctTold(engine)) +
     (await settleDeadJobs(engine)) +
     (await settleLostJobs(engine)) +
     (await wakeWaits(engine))

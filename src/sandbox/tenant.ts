@@ -1,6 +1,7 @@
 // One tenant in memory: users and groups, indexed by all their names. A name belongs to one object and its domain to the
 // tenant. Every change of a user goes through `change`, which maintains the index; reads see an object only after the
 // replication lag.
+import type { Json } from '../domain/json.ts'
 import { domainOf, isSameAddress } from './addresses.ts'
 import { guidOf } from './identity.ts'
 import { badRequest, objectConflict } from './refusal.ts'
@@ -22,8 +23,22 @@ export const recipientGuidOf = (user: User): string => guidOf('recipient', user.
 const isPending = (user: User): boolean =>
   user.externalUserState === 'PendingAcceptance' || user.deletedDateTime !== null
 
+/** A copy in Sent Items. Not part of the state: mail is no configuration of a tenant. */
+export interface SentMail {
+  readonly id: string
+  readonly userId: string
+  readonly sentDateTime: string
+  readonly to: readonly string[]
+  readonly subject: Json
+  readonly body: Json
+  readonly properties: readonly { readonly id: string; readonly value: string }[]
+}
+
+const SENT_ITEMS_MAX = 50_000
+
 export class SandboxTenant {
   readonly state: TenantState
+  readonly sentItems: SentMail[] = []
   readonly #users = new Map<string, User>()
   readonly #groups = new Map<string, Group>()
   /** Owner's id by UPN or address. */
@@ -39,6 +54,12 @@ export class SandboxTenant {
       this.#requireNamesFree(user, user.userPrincipalName, user.proxyAddresses)
       this.#index(user)
     }
+  }
+
+  /** Keeps only the latest. */
+  keepSent(mail: SentMail): void {
+    this.sentItems.push(mail)
+    if (this.sentItems.length > SENT_ITEMS_MAX) this.sentItems.splice(0, SENT_ITEMS_MAX / 10)
   }
 
   #index(user: User): void {

@@ -31,6 +31,7 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
       cancel: 'cancelled',
       skip: 'skipped',
       mark_done: 'succeeded',
+      need_no_correction: 'succeeded',
     },
     dispatched: {
       succeed: 'succeeded',
@@ -65,8 +66,8 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
     },
     rolled_back: { reactivate: 'pending', skip: 'skipped', mark_done: 'succeeded' },
     cancelled: { reactivate: 'pending', skip: 'skipped', mark_done: 'succeeded' },
-    succeeded: { redo: 'pending', undo: 'failed' },
-    skipped: { redo: 'pending' },
+    succeeded: { redo: 'pending', undo: 'failed', correct: 'pending' },
+    skipped: { redo: 'pending', correct: 'pending' },
   },
   member: {
     none: { join: 'active', move_in: 'active' },

@@ -82,7 +82,7 @@ const LOG: Invariant[] = [
         left join (select batch_id, step_id, count(*) filter (where event = 'retry' and id > coalesce(reactivated, 0)) as retries
                      from (select batch_id, step_id, id, event,
                                   max(id) filter (where event <> 'retry') over (partition by batch_id, step_id) as reactivated
-                             from events where entity = 'step' and event in ('retry', 'reactivate', 'redo')) as e
+                             from events where entity = 'step' and event in ('retry', 'reactivate', 'redo', 'correct')) as e
                     group by batch_id, step_id) as r on r.batch_id = s.batch_id and r.step_id = s.id
        where s.retry_count > s.max_retries or s.retry_count > coalesce(r.retries, 0)`,
   },

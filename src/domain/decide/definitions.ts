@@ -128,6 +128,7 @@ export function pendingStep(
     pollSaid: null,
     pollChanges: 0,
     lateResult: undefined,
+    correctsTime: null,
     wait: null,
   }
 }

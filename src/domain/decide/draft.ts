@@ -119,6 +119,10 @@ export class Draft {
   readonly changedPhases = new Set<Phase>()
   /** Steps whose row in `waits` is replaced by `step.wait`. */
   readonly changedWaits = new Set<Step>()
+  /** Steps whose member was told something by the job that ended. */
+  readonly told: Step[] = []
+  /** Steps whose `correctsTime` changed. */
+  readonly changedCorrections = new Set<Step>()
   /** Steps that took their definition from another version. */
   readonly changedDefinitions = new Set<Step>()
   isBatchChanged = false
@@ -379,6 +383,13 @@ export class Draft {
   changeStep(step: Step, change: Partial<Step>): void {
     this.#touch(step)
     Object.assign(step, change)
+  }
+
+  /** Its next message corrects this start time; null: it is a first one. */
+  setCorrection(step: Step, correctsTime: Date | null): void {
+    if (step.correctsTime === correctsTime) return
+    step.correctsTime = correctsTime
+    this.changedCorrections.add(step)
   }
 
   #touch(step: Step): void {

@@ -152,6 +152,9 @@ export function nextOfMember(draft: Draft, member: Member): Step | null {
     (member.status === 'removed' ? firstOpenCompensation(steps, 'removal') : null)
   if (compensation) return compensation
   if (member.status !== 'active' || !mayRunPhases(draft.batch)) return null
+  // A correction goes at once, between two polls and before its phase begins in a new batch: people must know.
+  const correction = steps.find((step) => step.status === 'pending' && step.correctsTime !== null)
+  if (correction) return correction
   // Polling continues to its end, even when a version upgrade has put a phase before it.
   const polling = steps.find((step) => step.status === 'polling')
   if (polling) return polling

@@ -1,12 +1,18 @@
-// Reopening a step: an operator's retry or redo, a member who comes back, a restarted init.
+// Reopening a step: an operator's retry or redo, a member who comes back, a restarted init, a correction of what a member was told.
 import { isCompensation, type Step } from '../facts.ts'
 import { isPassed } from '../transitions.ts'
 import { definitionNamed, runbookPhaseOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
 
 /** Back to pending, with no retries used and the active version's definition. */
-export function reopenStep(draft: Draft, step: Step, why: string): void {
+export function reopenStep(
+  draft: Draft,
+  step: Step,
+  why: string,
+  passed: 'redo' | 'correct' = 'redo',
+): void {
   const definition = currentDefinition(draft, step)
+  if (isPassed(step.status)) draft.setCorrection(step, null)
   if (definition !== step.definition) draft.changedDefinitions.add(step)
   const fresh = {
     retryCount: 0,
@@ -28,7 +34,7 @@ export function reopenStep(draft: Draft, step: Step, why: string): void {
     if (definition !== step.definition || step.retryCount > 0) draft.changeStep(step, fresh)
     return
   }
-  const event = isPassed(step.status) ? 'redo' : 'reactivate'
+  const event = isPassed(step.status) ? passed : 'reactivate'
   draft.transitionStep(step, event, why, { ...fresh, attempt: step.attempt + 1 })
 }
 

@@ -3,7 +3,10 @@
 import type { Batch, Phase, Step, Variables } from '../facts.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { jobIdOf } from '../messages.ts'
-import { resolveTemplates, type Scope, scopeOf } from '../template.ts'
+import { messageParams, SEND_MESSAGE } from '../people/message-text.ts'
+import type { Notify } from '../runbook/model.ts'
+import { type MissingName, resolveTemplates, type Scope, scopeOf } from '../template.ts'
+import { isNeedless } from './corrections.ts'
 import { runbookStepOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
 import { failStep } from './fail.ts'
@@ -48,6 +51,7 @@ function maySend(draft: Draft, step: Step): boolean {
 /** True when a job was sent. */
 function send(draft: Draft, step: Step, ofBatch: Variables): boolean {
   if (step.status === 'polling') return repoll(draft, step)
+  if (isNeedless(draft, step)) return leaveOut(draft, step)
   const call = resolve(draft, step, ofBatch)
   if ('error' in call) {
     draft.setWait(step, null)
@@ -70,6 +74,16 @@ function send(draft: Draft, step: Step, ofBatch: Variables): boolean {
   })
   recordJob(draft, step, jobId)
   return true
+}
+
+/** A correction whose time is true again passes without a job. */
+function leaveOut(draft: Draft, step: Step): false {
+  draft.setWait(step, null)
+  draft.setCorrection(step, null)
+  const why = 'the start is again the one that the member was told'
+  draft.transitionStep(step, 'need_no_correction', why, { completedAt: draft.now })
+  queueNextAfter(draft, step)
+  return false
 }
 
 function becauseSent(draft: Draft, step: Step): string {
@@ -154,11 +168,11 @@ function resolve(
     }
   }
   const scope = scopeFor(draft, step, ofBatch)
+  if (definition.notify) return resolveMessage(draft, step, definition.notify, scope)
   const name = resolveTemplates(definition.function, scope)
   const params = resolveTemplates(definition.params, scope)
   if (!name.ok || !params.ok) {
-    const missing = [...(name.ok ? [] : name.missing), ...(params.ok ? [] : params.missing)]
-    return { error: `unresolved: ${[...new Set(missing.map(sayMissing))].join(', ')}` }
+    return unresolved([...(name.ok ? [] : name.missing), ...(params.ok ? [] : params.missing)])
   }
   if (typeof name.value !== 'string' || name.value.trim() === '') {
     return { error: `the function resolves to ${JSON.stringify(name.value)}, which is not a name` }
@@ -167,6 +181,42 @@ function resolve(
   if (tooLarge !== null) return { error: tooLarge }
   return { functionName: name.value, params: params.value }
 }
+
+/** A correction of a time that the member was told, or the message itself. */
+function resolveMessage(
+  draft: Draft,
+  step: Step,
+  notify: Notify,
+  scope: Scope,
+): { functionName: string; params: Json } | { error: string } {
+  const { messages } = draft.runbooks.get(step.definition.runbookVersion)!
+  const params = messageParams(messages!, notify, {
+    scope,
+    startTime: draft.batch.startTime,
+    correctsTime: step.correctsTime,
+    messageId: messageIdOf(draft, step),
+  })
+  if (!params.ok) return unresolved(params.missing)
+  const tooLarge = sayTooLarge(params.value)
+  return tooLarge === null
+    ? { functionName: SEND_MESSAGE, params: params.value }
+    : { error: tooLarge }
+}
+
+/**
+ * The same for every retry, so that a mailbox tells whether it was sent; another for each time told. The member's key keeps two systems apart
+ * that count the same and send from one mailbox.
+ */
+function messageIdOf(draft: Draft, { id, memberId, correctsTime }: Step): string {
+  const { batch } = draft
+  const person = memberId === null ? '' : draft.member(memberId).key
+  const times = [batch.startTime, correctsTime].map((time) => time?.toISOString() ?? '')
+  return [batch.runbookName, batch.id, person, id, batch.epoch, ...times].join('/')
+}
+
+const unresolved = (missing: readonly MissingName[]): { error: string } => ({
+  error: `unresolved: ${[...new Set(missing.map(sayMissing))].join(', ')}`,
+})
 
 const sayMissing = ({ name, nearest }: { name: string; nearest: string | null }) =>
   nearest === null ? `{{${name}}}` : `{{${name}}} (did you mean {{${nearest}}}?)`

@@ -7,6 +7,7 @@ import { isObject, type Json, type JsonObject } from '../json.ts'
 import { epochOf, GIVEN_BACK } from '../messages.ts'
 import { beforeRestore, detailsOfLost } from '../restores.ts'
 import { onCompensationEnd } from './compensation.ts'
+import { noteTold } from './corrections.ts'
 import { runbookStepOf } from './definitions.ts'
 import type { AttemptRecord, Draft } from './draft.ts'
 import { failStep } from './fail.ts'
@@ -175,6 +176,7 @@ function succeed(draft: Draft, step: Step, payload: Json | undefined): void {
     error: null,
   })
   takeOutputs(draft, step, payload)
+  noteTold(draft, step)
   onCompensationEnd(draft, step)
   queueNextAfter(draft, step)
 }

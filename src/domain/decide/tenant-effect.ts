@@ -12,7 +12,9 @@ const NAMES_KEPT_MAX = 1_000
 function mayChangeTenant(functionName: string): boolean {
   const found = known.get(functionName)
   if (found !== undefined) return found
-  const mayChange = functionFacts(functionName)?.isCheck !== true
+  const facts = functionFacts(functionName)
+  // A mail to a person changes no tenant.
+  const mayChange = facts === null || !(facts.isCheck || facts.isNotice)
   if (known.size < NAMES_KEPT_MAX) known.set(functionName, mayChange)
   return mayChange
 }

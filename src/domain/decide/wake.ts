@@ -1,6 +1,7 @@
 // A wait ends by the clock: a retry or a poll is due, or polling took too long. Whether a job is lost, the bus must be asked first
 // (engine/lost-jobs.ts).
 import type { Step } from '../facts.ts'
+import { isOpen } from '../transitions.ts'
 import type { Draft } from './draft.ts'
 import { isStepHeld } from './held.ts'
 import { nextOfBatch, nextOfMember, queueNextAfter } from './next.ts'
@@ -17,6 +18,8 @@ export function onWake(draft: Draft, step: Step): void {
   if (step.status === 'polling' && isOutsideWindow(draft, step)) postponePolling(draft, step)
   if (step.status === 'polling' && step.pollTimeoutAt! <= draft.now) return timeOut(draft, step)
   if (wait.kind === 'slot') return
+  if (step.status === 'polling' && hasCorrection(draft, step))
+    return draft.setWait(step, { ...wait, wakeAt: draft.later(POLL_AFTER_CORRECTION_SEC) })
   // Only a polling step can time out while it waits for a slot. A retry with a wake time here would be due forever.
   const wakeAt = step.status === 'polling' ? step.pollTimeoutAt : null
   draft.setWait(step, { kind: 'slot', since: draft.now, wakeAt })
@@ -35,6 +38,13 @@ function postponePolling(draft: Draft, step: Step): void {
 
 /** Looked at again after so long. */
 const NEVER_OPENS_SEC = 86_400
+/** A message to the member is queued or out. A member has one job at a time, so the poll waits a little. */
+const POLL_AFTER_CORRECTION_SEC = 30
+
+const hasCorrection = (draft: Draft, { memberId }: Step): boolean =>
+  (draft.stepsOfMember.get(memberId) ?? []).some(
+    (other) => other.correctsTime !== null && isOpen(other.status) && other.wait !== null,
+  )
 
 /**
  * A due retry may no longer be next: a compensation has begun, or a version upgrade put a phase before it. Then it leaves the queue

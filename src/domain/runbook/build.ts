@@ -2,12 +2,16 @@
 import { parseDurationSec, parseOffsetMinutes } from '../duration.ts'
 import type { Json } from '../json.ts'
 import { WEEKDAYS } from '../notifications/quiet-hours.ts'
+import { SEND_MESSAGE } from '../people/message-text.ts'
 import type { ChangeWindows } from '../windows/change-windows.ts'
 import type {
   DataSource,
   Gate,
+  Notify,
   RetryPolicyDefinition,
   Runbook,
+  RunbookMessage,
+  RunbookMessages,
   RunbookPhase,
   RunbookStep,
   Safeguards,
@@ -18,6 +22,7 @@ import {
   CONDITION,
   chosen,
   DEFAULTS,
+  MESSAGE_FORMAT,
   MULTI_VALUED_FORMAT,
   REMOVALS,
   SOURCE_TYPE,
@@ -42,6 +47,7 @@ export function buildRunbook(root: MapNode): Runbook {
       channels: listOf(at(rule, 'channels')).map(textValue),
     })),
     windows: optionally(root, 'windows', (node) => windowsOf(mapOf(node))),
+    messages: messagesOf(root),
     init: stepsAt('init'),
     phases: itemsOf(at(root, 'phases')).map((node) => phaseOf(node, steps)),
     onMemberRemoved: stepsAt('on_member_removed'),
@@ -68,6 +74,35 @@ function dataSourceOf(map: MapNode): DataSource {
     })),
   }
 }
+
+function messagesOf(root: MapNode): RunbookMessages | null {
+  const map = optionally(root, 'messages', mapOf)
+  if (!map) return null
+  const source = mapAt(root, 'data_source')
+  return {
+    from: text(map, 'from'),
+    defaultLanguage: text(map, 'default_language').toLowerCase(),
+    timeZone: optionalText(map, 'time_zone') ?? optionalText(source, 'time_zone') ?? 'UTC',
+    templates: new Map(
+      entriesAt(map, 'templates').map(([name, node]) => [
+        name.toLowerCase(),
+        messageOf(name, mapOf(node)),
+      ]),
+    ),
+  }
+}
+
+const messageOf = (name: string, map: MapNode): RunbookMessage => ({
+  name,
+  isHtml: choice(map, 'format', MESSAGE_FORMAT) === 'html',
+  correction: optionalText(map, 'correction')?.toLowerCase() ?? null,
+  texts: new Map(
+    entriesAt(map, 'texts').map(([language, node]) => [
+      language.toLowerCase(),
+      { subject: text(mapOf(node), 'subject'), body: text(mapOf(node), 'body') },
+    ]),
+  ),
+})
 
 function safeguardsOf(root: MapNode): Safeguards {
   const map = optionally(root, 'safeguards', mapOf)
@@ -120,7 +155,8 @@ function stepOf(map: MapNode, globalRetry: RetryPolicyDefinition | null): Runboo
   return {
     name: text(map, 'name'),
     workerId: text(map, 'worker_id'),
-    function: text(map, 'function'),
+    notify: optionally(map, 'notify', (node) => notifyOf(mapOf(node))),
+    function: optionalText(map, 'function') ?? SEND_MESSAGE,
     params: Object.fromEntries(entriesAt(map, 'params').map(([key, node]) => [key, jsonOf(node)])),
     outputParams: Object.fromEntries(
       entriesAt(map, 'output_params').map(([variable, field]) => [variable, textValue(field)]),
@@ -134,6 +170,12 @@ function stepOf(map: MapNode, globalRetry: RetryPolicyDefinition | null): Runboo
     timeoutSec: durationSec(map, 'timeout') ?? DEFAULTS.timeoutSec,
   }
 }
+
+const notifyOf = (map: MapNode): Notify => ({
+  message: text(map, 'message').toLowerCase(),
+  to: text(map, 'to'),
+  language: optionalText(map, 'language'),
+})
 
 /** A step's retry replaces the global one entirely, so `max_retries: 0` turns retries off for it. */
 function retryOf(parent: MapNode): RetryPolicyDefinition | null {

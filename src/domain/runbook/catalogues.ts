@@ -2,6 +2,7 @@
 // announce theirs with the schemas of the parameters. An unknown function or parameter is a warning: its worker may not have
 // started yet. A missing required parameter is an error: the job would be refused for every member.
 import { z } from 'zod'
+import { SEND_MESSAGE } from '../people/message-text.ts'
 import { didYouMean, hintFor } from '../spelling.ts'
 import { nodeAt, type Outline, type StepOutline, scalarAt, textAt } from './outline.ts'
 import type { Findings } from './problems.ts'
@@ -60,7 +61,8 @@ function checkStep(
   findings: Findings,
   { catalogues, allowMissingParameters = false }: CatalogueOptions,
 ): void {
-  const functionName = textAt(node, 'function')
+  const notify = node.entries.get('notify')
+  const functionName = notify ? SEND_MESSAGE : textAt(node, 'function')
   const workerId = textAt(node, 'worker_id')
   if (functionName === null || workerId === null || functionName.includes('{{')) return
   const own = catalogues.find((catalogue) => isSameName(catalogue.workerId, workerId))
@@ -72,7 +74,8 @@ function checkStep(
   ]
   const found = known.filter(({ name }) => isSameName(name, functionName))
   if (found.length === 0) {
-    findings.add('UNKNOWN_FUNCTION', scalarAt(node, 'function')!, `${path}.function`, () => ({
+    const at = notify?.keySpan ?? scalarAt(node, 'function')!
+    findings.add('UNKNOWN_FUNCTION', at, `${path}.${notify ? 'notify' : 'function'}`, () => ({
       worker: own ? `Worker "${own.workerId}"` : 'No known worker',
       has: own ? 'has no' : 'has the',
       function: functionName,
@@ -83,6 +86,8 @@ function checkStep(
     }))
     return
   }
+  // Its parameters come from the message.
+  if (notify) return
   // If several workers have it, one that takes these parameters is enough.
   const misfits = found.map(({ parameters }) => misfitsOf(node, parameters))
   if (misfits.some((list) => list.length === 0)) return

@@ -13,9 +13,43 @@ export interface RetryPolicyDefinition {
   readonly maxIntervalSec: number | null
 }
 
+/** Tells the member something, by a message of the runbook. */
+export interface Notify {
+  /** A key of the messages' `templates`, in lower case. */
+  readonly message: string
+  /** Templates. */
+  readonly to: string
+  readonly language: string | null
+}
+
+export interface MessageText {
+  readonly subject: string
+  readonly body: string
+}
+
+export interface RunbookMessage {
+  readonly name: string
+  readonly isHtml: boolean
+  /** Sent to those who got this message once its start time is no longer true: a key of `templates`. Null: it tells no time. */
+  readonly correction: string | null
+  /** By language, in lower case. All have the default language. */
+  readonly texts: ReadonlyMap<string, MessageText>
+}
+
+export interface RunbookMessages {
+  /** The mailbox that sends. */
+  readonly from: string
+  readonly defaultLanguage: string
+  readonly timeZone: string
+  /** By lower-case name. */
+  readonly templates: ReadonlyMap<string, RunbookMessage>
+}
+
 export interface RunbookStep {
   readonly name: string
   readonly workerId: string
+  /** Set: `function` is the one that sends messages, and the parameters come from the message. */
+  readonly notify: Notify | null
   /** A template. */
   readonly function: string
   /** Texts inside are templates. */
@@ -98,6 +132,8 @@ export interface Runbook {
   readonly notifications: readonly RunbookNotification[]
   /** Null: at any time. */
   readonly windows: ChangeWindows | null
+  /** Null: it tells its members nothing. */
+  readonly messages: RunbookMessages | null
   readonly init: readonly RunbookStep[]
   /** In file order. */
   readonly phases: readonly RunbookPhase[]

@@ -2,8 +2,9 @@
 // knows whether a member has a variable.
 import type { Json } from '../json.ts'
 import { foldKey } from '../member-key.ts'
+import { START_VARIABLES, TOLD_VARIABLES } from '../people/message-text.ts'
 import { scanTemplate } from '../template.ts'
-import type { Runbook, RunbookStep } from './model.ts'
+import type { Notify, Runbook, RunbookStep } from './model.ts'
 import { BATCH_VARIABLES } from './variables.ts'
 
 function* textsIn(value: Json): Generator<string> {
@@ -13,20 +14,38 @@ function* textsIn(value: Json): Generator<string> {
     for (const item of Object.values(value)) yield* textsIn(item)
 }
 
-/** The variables in a step's function and parameters. */
-export function* namesIn(step: RunbookStep): Generator<string> {
-  for (const text of [step.function, ...textsIn(step.params)]) {
-    for (const part of scanTemplate(text).parts) if (typeof part === 'object') yield part.name
+/** The variables in a step's function, parameters and messages. */
+export function* namesIn(
+  step: RunbookStep,
+  messages: Runbook['messages'] = null,
+): Generator<string> {
+  const { notify } = step
+  const own = [step.function, ...textsIn(step.params)]
+  const sent = notify ? [notify.to, notify.language ?? '', ...textsSent(notify, messages)] : []
+  for (const text of [...own, ...sent]) {
+    for (const part of scanTemplate(text).parts)
+      if (typeof part === 'object' && !MESSAGE_VARIABLES.has(foldKey(part.name))) yield part.name
   }
 }
 
+const MESSAGE_VARIABLES: ReadonlySet<string> = new Set([...START_VARIABLES, ...TOLD_VARIABLES])
+
+/** The texts of a message and of its correction. */
+function textsSent({ message }: Notify, messages: Runbook['messages']): string[] {
+  const first = messages?.templates.get(message)
+  const correction = first?.correction ? messages?.templates.get(first.correction) : undefined
+  return [first, correction].flatMap((one) =>
+    one ? [...one.texts.values()].flatMap(({ subject, body }) => [subject, body]) : [],
+  )
+}
+
 /** Every variable in a phase step. */
-export const variablesUsed = ({ phases }: Runbook): Set<string> =>
-  new Set(phases.flatMap(({ steps }) => steps.flatMap((step) => [...namesIn(step)])))
+export const variablesUsed = ({ phases, messages }: Runbook): Set<string> =>
+  new Set(phases.flatMap(({ steps }) => steps.flatMap((step) => [...namesIn(step, messages)])))
 
 /** Variables that these phases use and nothing still to run sets: a member without one will fail. */
 export function variablesNeeded(
-  { phases, init }: Runbook,
+  { phases, init, messages }: Runbook,
   toRun: { readonly phaseNames: ReadonlySet<string>; readonly isInit: boolean },
 ): Set<string> {
   const steps = phases
@@ -36,7 +55,7 @@ export function variablesNeeded(
     Object.keys(outputParams),
   )
   return namesWithout(
-    steps.flatMap((step) => [...namesIn(step)]),
+    steps.flatMap((step) => [...namesIn(step, messages)]),
     [...BATCH_VARIABLES, ...setBySteps],
   )
 }

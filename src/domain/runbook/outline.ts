@@ -7,6 +7,16 @@ export interface StepOutline {
   readonly node: MapNode
   readonly path: string
   readonly name: string
+  /** What a step with `notify` may send. */
+  readonly texts: readonly MessageTextOutline[]
+}
+
+/** A subject or a body. */
+export interface MessageTextOutline {
+  readonly node: ScalarNode
+  readonly text: string
+  readonly path: string
+  readonly isCorrection: boolean
 }
 
 export interface PhaseOutline {
@@ -25,6 +35,7 @@ export interface RollbackOutline {
 
 export interface Outline {
   readonly dataSource: MapNode | null
+  readonly messages: MapNode | null
   readonly init: readonly StepOutline[]
   readonly phases: readonly PhaseOutline[]
   readonly removal: readonly StepOutline[]
@@ -32,8 +43,16 @@ export interface Outline {
 }
 
 export function outlineOf(root: MapNode): Outline {
+  const messages = mapAt(root, 'messages')
+  const stepsOf = (node: Node | null, path: string): StepOutline[] =>
+    mapsOf(node, path).map((step) => ({
+      ...step,
+      name: textAt(step.node, 'name') ?? '',
+      texts: textsSentBy(step.node, messages),
+    }))
   return {
     dataSource: mapAt(root, 'data_source'),
+    messages,
     init: stepsOf(nodeAt(root, 'init'), 'init'),
     phases: mapsOf(nodeAt(root, 'phases'), 'phases').map(({ node, path }) => ({
       node,
@@ -50,8 +69,51 @@ export function outlineOf(root: MapNode): Outline {
   }
 }
 
-const stepsOf = (node: Node | null, path: string): StepOutline[] =>
-  mapsOf(node, path).map((step) => ({ ...step, name: textAt(step.node, 'name') ?? '' }))
+function textsSentBy(step: MapNode, messages: MapNode | null): MessageTextOutline[] {
+  const message = messageNamed(messages, textAt(mapAt(step, 'notify'), 'message'))
+  if (!message) return []
+  const correction = messageNamed(messages, textAt(message.node, 'correction'))
+  return [
+    ...textsOfMessage(message, false),
+    ...(correction ? textsOfMessage(correction, true) : []),
+  ]
+}
+
+export interface MessageOutline {
+  readonly name: string
+  readonly node: MapNode
+  readonly path: string
+}
+
+export function messageNamed(messages: MapNode | null, name: string | null): MessageOutline | null {
+  if (name === null) return null
+  return messagesIn(messages).find((one) => one.name.toLowerCase() === name.toLowerCase()) ?? null
+}
+
+export const messagesIn = (messages: MapNode | null): MessageOutline[] =>
+  entriesAt(messages, 'templates').flatMap(({ key, value }) =>
+    value.kind === 'map' ? [{ name: key, node: value, path: `messages.templates.${key}` }] : [],
+  )
+
+export const textsOfMessage = (
+  { node, path }: MessageOutline,
+  isCorrection: boolean,
+): MessageTextOutline[] =>
+  entriesAt(node, 'texts').flatMap(({ key: language, value }) =>
+    ['subject', 'body'].flatMap((part) => {
+      const text = value.kind === 'map' ? scalarAt(value, part) : null
+      return typeof text?.value === 'string'
+        ? [
+            {
+              node: text,
+              text: text.value,
+              path: `${path}.texts.${language}.${part}`,
+              isCorrection,
+            },
+          ]
+        : []
+    }),
+  )
 
 export function mapsOf(node: Node | null, path: string): { node: MapNode; path: string }[] {
   if (node?.kind !== 'list') return []

@@ -105,6 +105,7 @@ export const PROBLEMS = table({
     '"{value}" is not a time of day. Write hours and minutes with two digits: "06:00", "22:30". {hint}',
   ),
   BAD_DATE: error('"{value}" is not a date. Write year, month and day: 2026-12-19.'),
+  BAD_LANGUAGE: error('"{value}" is not a language. Write a code such as en, de or pt-BR.'),
   // Rules between values.
   FREEZE_BACKWARDS: error(
     'The freeze ends on {to}, before it begins on {from}. Correct one of the dates.',
@@ -116,6 +117,9 @@ export const PROBLEMS = table({
     'The {kind} "{name}" already exists in line {first}; names ignore case. Rename one.',
   ),
   UNKNOWN_ROLLBACK: error('There is no rollback "{name}". {hint}'),
+  UNKNOWN_MESSAGE: error('There is no message "{name}". {hint}'),
+  UNKNOWN_LANGUAGE: error('The message "{message}" has no text in "{language}". {hint}'),
+  SECRET_IN_MESSAGE: error('A message cannot contain a secret. Remove {{{name}}}.'),
   UNKNOWN_COLUMN: error('{source} no column "{name}". {hint}'),
   POLL_TIMEOUT_SHORT: error(
     'The poll timeout {timeout} is shorter than the interval {interval}. Increase it.',
@@ -150,6 +154,7 @@ export const PROBLEMS = table({
   STRAY_BRACES: warning(
     '"}}" closes no template and is sent as text. Remove it, or open with "{{".',
   ),
+  UNUSED_MESSAGE: warning('No step and no correction uses this message. Remove it, or use it.'),
   UNUSED_ROLLBACK: warning('No on_failure uses this rollback. Remove it, or use it.'),
   NO_EFFECT: warning('"{key}" has no effect {condition}. Remove it.'),
   NOT_A_BOOLEAN: warning(

@@ -3,6 +3,7 @@
 import { parseDurationSec } from '../duration.ts'
 import { foldKey } from '../member-key.ts'
 import { hintFor } from '../spelling.ts'
+import { checkMessages } from './message-rules.ts'
 import {
   mapAt,
   mapsOf,
@@ -30,6 +31,7 @@ export function checkRules(
   }
   checkNames(outline, findings)
   checkRollbackUse(outline, findings)
+  checkMessages(outline, allSteps(outline), findings)
   checkRetry(root, '', findings)
   checkWindows(mapAt(root, 'windows'), 'windows', findings)
   for (const phase of outline.phases) checkRamp(phase, findings)

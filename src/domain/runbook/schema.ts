@@ -2,7 +2,8 @@
 // `matoolkit runbook validate` also checks rules between values and variables.
 import type { Json } from '../json.ts'
 import { STANDARD_CATALOGUE } from './catalogues.ts'
-import { RUNBOOK_SHAPE, type RunbookField, type Shape, type TextFormat } from './shape.ts'
+import { RUNBOOK_SHAPE, type RunbookField, type Shape } from './shape.ts'
+import type { TextFormat } from './text-formats.ts'
 
 type Schema = { [key: string]: Json }
 
@@ -64,10 +65,17 @@ function mapSchema(keys: Readonly<Record<string, RunbookField>>): Schema {
     type: 'object',
     properties: 'function' in keys ? withStandardFunctions(properties) : properties,
     required: fields.filter(([, { required }]) => required).map(([key]) => key),
+    ...('notify' in keys && { oneOf: [having('function', 'string'), having('notify', 'object')] }),
     patternProperties: { '^x-': {} },
     additionalProperties: false,
   }
 }
+
+const having = (key: string, type: string): Schema => ({
+  type: 'object',
+  properties: { [key]: { type } },
+  required: [key],
+})
 
 /** Editors offer the standard functions and all of their parameters; other names are left to `runbook validate`. */
 function withStandardFunctions(properties: Record<string, Schema>): Record<string, Schema> {

@@ -1,15 +1,26 @@
 // The keys of a runbook with type, default and description. The structural check (structure.ts), the JSON Schema (schema.ts)
 // and docs/runbook.md come from this table. It checks single values; rules between values are in rules.ts and variables.ts.
-import {
-  DURATION_PATTERN,
-  OFFSET_PATTERN,
-  parseDurationSec,
-  parseOffsetMinutes,
-} from '../duration.ts'
 import { CONDITION_KINDS } from '../notifications/conditions.ts'
 import { WEEKDAYS } from '../notifications/quiet-hours.ts'
-import { WORKER_ID_PATTERN } from '../worker-id.ts'
-import type { ProblemCode, ProblemDetails } from './problems.ts'
+import {
+  CLOCK_TIME,
+  CONNECTION,
+  CONNECTION_PREFIXES,
+  DATE,
+  duration,
+  FIELD,
+  FREE,
+  FUNCTION,
+  LANGUAGE,
+  NAME,
+  OFFSET,
+  PATH,
+  PERCENT,
+  type TextFormat,
+  TIME_ZONE,
+  VARIABLE,
+  WORKER,
+} from './text-formats.ts'
 
 export type Shape =
   | { readonly is: 'text'; readonly format: TextFormat }
@@ -46,19 +57,6 @@ export interface RunbookField {
   readonly default?: string | number
 }
 
-export interface TextFormat {
-  /** For messages: "a duration such as 15m". */
-  readonly expected: string
-  readonly pattern?: string
-  readonly maxLength?: number
-  check(text: string): ShapeFault | null
-}
-
-export interface ShapeFault {
-  readonly code: ProblemCode
-  readonly details?: ProblemDetails
-}
-
 export const SOURCE_TYPES = ['dataverse', 'databricks', 'postgres', 'sqlserver', 'csv'] as const
 export const MULTI_VALUED_FORMATS = [
   'semicolon_delimited',
@@ -67,9 +65,7 @@ export const MULTI_VALUED_FORMATS = [
 ] as const
 export const BACKOFFS = ['fixed', 'exponential'] as const
 export const REMOVALS_AFTER_START = ['hold', 'run'] as const
-
-/** Keeps the program's own secrets, such as DATABASE_URL, out of reach of runbooks. */
-export const CONNECTION_PREFIXES = ['DATAVERSE_', 'DATABRICKS_', 'MATOOLKIT_SOURCE_'] as const
+const BODY_FORMATS = ['text', 'html'] as const
 
 export const DEFAULTS = {
   timeoutSec: 3_600,
@@ -79,166 +75,12 @@ export const DEFAULTS = {
   format: 'semicolon_delimited',
   removalsAfterStart: 'hold',
   backoff: 'fixed',
+  messageFormat: 'text',
 } as const
 
 const MAX_RETRIES = 100
 /** A job's deadline is its message's time to live; the bus keeps messages for seven days. */
 const MAX_TIMEOUT_SEC = 7 * 86_400
-
-// --- Formats of texts ----------------------------------------------------------------------------
-
-/** `mend` guesses what was meant; a guess that fits is offered. */
-function matching(
-  expected: string,
-  code: ProblemCode,
-  pattern: string,
-  mend: (text: string) => string,
-): TextFormat {
-  const regexp = new RegExp(pattern)
-  return {
-    expected,
-    pattern,
-    check: (text) => (regexp.test(text) ? null : { code, details: meant(mend(text), regexp) }),
-  }
-}
-
-const meant = (guess: string, pattern: RegExp): { hint: string } => ({
-  hint: pattern.test(guess) ? `Write ${guess}.` : '',
-})
-
-/** "Create user (new)" becomes "Create-user-new". */
-const asName = (text: string): string =>
-  text
-    .normalize('NFD')
-    .replaceAll(/[^a-zA-Z0-9_]+/g, '-')
-    .replaceAll(/^[-_]+|-+$/g, '')
-const unspaced = (text: string): string => text.replaceAll(/\s/g, '')
-
-const FREE: TextFormat = { expected: 'text', check: () => null }
-
-const NAME = matching('a name', 'BAD_NAME', '^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$', asName)
-const WORKER = matching('a worker id', 'BAD_WORKER_ID', WORKER_ID_PATTERN, asName)
-
-const FUNCTION: TextFormat = {
-  expected: 'the name of a function',
-  check: (text) =>
-    text.includes('{{') || /^[a-zA-Z][a-zA-Z0-9_.-]{0,127}$/.test(text)
-      ? null
-      : { code: 'BAD_FUNCTION' },
-}
-
-const VARIABLE: TextFormat = {
-  expected: 'the name of a variable or column',
-  pattern: '^[^\\s{}]([^{}]*[^\\s{}])?$',
-  maxLength: 128,
-  check: (text) =>
-    text.length > 128 || text !== text.trim() || /[{}]/.test(text)
-      ? { code: 'BAD_VARIABLE' }
-      : null,
-}
-
-const FIELD: TextFormat = { expected: 'the name of a result field', check: () => null }
-
-function duration(max: string): TextFormat {
-  const maxSec = parseDurationSec(max)!
-  return {
-    expected: 'a duration such as 30s, 15m, 4h or 7d',
-    pattern: DURATION_PATTERN,
-    check(text) {
-      const seconds = parseDurationSec(text)
-      return seconds === null || seconds > maxSec
-        ? { code: 'BAD_DURATION', details: { max, ...meantTime(text, parseDurationSec) } }
-        : null
-    },
-  }
-}
-
-const OFFSET: TextFormat = {
-  expected: 'an offset such as T-5d, T-0 or T+7d',
-  pattern: OFFSET_PATTERN,
-  check: (text) =>
-    parseOffsetMinutes(text) === null
-      ? { code: 'BAD_OFFSET', details: meantTime(text, parseOffsetMinutes) }
-      : null,
-}
-
-/** Blanks and case are the usual slips: "T- 5D". */
-function meantTime(text: string, parse: (text: string) => number | null): { hint: string } {
-  const tight = unspaced(text).toLowerCase().replace(/^t/, 'T')
-  const guess = /^T[-+]0[smhd]$/.test(tight) ? 'T-0' : tight
-  return { hint: guess !== text && parse(guess) !== null ? `Write ${guess}.` : '' }
-}
-
-const PERCENT_PATTERN = '^([1-9][0-9]?|100)%$'
-const PERCENT = matching('a percentage such as 95%', 'BAD_PERCENT', PERCENT_PATTERN, (text) => {
-  const tight = unspaced(text)
-  return tight.endsWith('%') ? tight : `${tight}%`
-})
-
-const CONNECTION_PATTERN = `^(${CONNECTION_PREFIXES.join('|')})[A-Z0-9_]{1,100}$`
-const connectionRegexp = new RegExp(CONNECTION_PATTERN)
-const CONNECTION: TextFormat = {
-  expected: 'the name of an environment variable',
-  pattern: CONNECTION_PATTERN,
-  check: (text) =>
-    connectionRegexp.test(text)
-      ? null
-      : {
-          code: 'BAD_CONNECTION',
-          details: {
-            prefixes: CONNECTION_PREFIXES.join(', '),
-            ...meant(`MATOOLKIT_SOURCE_${text.toUpperCase()}`, connectionRegexp),
-          },
-        },
-}
-
-// Files are below a configured folder; a runbook cannot leave it.
-const PATH: TextFormat = {
-  expected: 'a relative path',
-  check: (text) =>
-    /^[/~]|\\|^[a-zA-Z]:/.test(text) || text.split('/').includes('..')
-      ? { code: 'BAD_PATH' }
-      : null,
-}
-
-const TIME_ZONE: TextFormat = {
-  expected: 'an IANA time zone such as Europe/Berlin',
-  check: (text) => (isTimeZone(text) ? null : { code: 'BAD_TIME_ZONE' }),
-}
-
-function isTimeZone(text: string): boolean {
-  // Intl also accepts "+02:00", which has no daylight saving time.
-  if (!/^[a-zA-Z]/.test(text)) return false
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: text }) !== null
-  } catch {
-    return false
-  }
-}
-
-const CLOCK_PATTERN = '^([01]\\d|2[0-3]):[0-5]\\d$'
-const clockRegexp = new RegExp(CLOCK_PATTERN)
-const CLOCK_TIME: TextFormat = {
-  expected: 'a time of day such as 22:00',
-  pattern: CLOCK_PATTERN,
-  check: (text) =>
-    clockRegexp.test(text)
-      ? null
-      : { code: 'BAD_CLOCK_TIME', details: meant(`0${unspaced(text)}`, clockRegexp) },
-}
-
-const DATE_PATTERN = '^\\d{4}-\\d\\d-\\d\\d$'
-const DATE: TextFormat = {
-  expected: 'a date such as 2026-12-19',
-  pattern: DATE_PATTERN,
-  check: (text) => (isDate(text) ? null : { code: 'BAD_DATE' }),
-}
-
-/** Date.parse turns 30 February into 2 March. */
-function isDate(text: string): boolean {
-  const ms = new RegExp(DATE_PATTERN).test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
-}
 
 // --- The table -----------------------------------------------------------------------------------
 
@@ -297,10 +139,23 @@ const POLL = map('poll', {
   ),
 })
 
+const NOTIFY = map('notify', {
+  message: required(text(NAME), 'Message to send, a name under `messages.templates`.'),
+  to: required(text(FREE), 'Address of the person; a template such as `{{Mail}}`.'),
+  language: optional(
+    text(FREE),
+    'Language to choose; a template such as `{{PreferredLanguage}}`. Default: the default language.',
+  ),
+})
+
 const STEP_KEYS = {
   name: required(text(NAME), 'Name of the step, unique in its list.'),
   worker_id: required(text(WORKER), 'Worker that runs the function.'),
-  function: required(text(FUNCTION), 'Function to run; may be a template.'),
+  function: optional(text(FUNCTION), 'Function to run; may be a template. Set this or notify.'),
+  notify: optional(
+    NOTIFY,
+    'Sends the member a message of the runbook, through the worker. Set this or function.',
+  ),
   params: optional(
     named(FREE, { is: 'json' }),
     'Parameters of the function: any YAML values; texts are templates.',
@@ -461,6 +316,43 @@ export const WINDOWS = map('windows', {
   ),
 })
 
+export const MESSAGE_FORMAT = choice(BODY_FORMATS)
+
+const MESSAGE = map('a message', {
+  correction: optional(
+    text(NAME),
+    'Message that goes to those who got this one, once the start time it told has changed. Without it, this message tells no time.',
+  ),
+  format: optional(
+    MESSAGE_FORMAT,
+    'Format of the bodies; in `html`, inserted values are escaped.',
+    DEFAULTS.messageFormat,
+  ),
+  texts: required(
+    named(
+      LANGUAGE,
+      map('a text', {
+        subject: required(text(FREE), 'Subject of the mail, a template.'),
+        body: required(text(FREE), 'Body of the mail, a template.'),
+      }),
+    ),
+    'Texts by language, the default language among them.',
+  ),
+})
+
+const MESSAGES = map('messages', {
+  from: required(text(FREE), 'Mailbox that sends.'),
+  default_language: required(
+    text(LANGUAGE),
+    'Language for people without one, or with one that a message does not have.',
+  ),
+  time_zone: optional(
+    text(TIME_ZONE),
+    'Time zone of the times in messages. Default: that of the data source, else UTC.',
+  ),
+  templates: required(named(NAME, MESSAGE), 'Messages by name.'),
+})
+
 export const RUNBOOK_SHAPE = map('a runbook', {
   name: required(text(NAME), 'Name of the runbook.'),
   description: optional(text(FREE), 'Purpose of the runbook.'),
@@ -472,6 +364,7 @@ export const RUNBOOK_SHAPE = map('a runbook', {
     'Who is told when something is wrong or has ended, besides the rules of the settings.',
   ),
   windows: optional(WINDOWS, 'When steps that change a tenant may be sent.'),
+  messages: optional(MESSAGES, 'Messages to members, sent by steps with notify.'),
   init: optional(list(STEP), 'Steps that run once per batch, before its phases.'),
   phases: required(
     list(PHASE, 1),

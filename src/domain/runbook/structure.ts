@@ -3,7 +3,8 @@
 
 import { hintFor } from '../spelling.ts'
 import type { Findings, Span } from './problems.ts'
-import { chosen, RUNBOOK_SHAPE, type Shape, type ShapeFault, type TextFormat } from './shape.ts'
+import { chosen, RUNBOOK_SHAPE, type Shape } from './shape.ts'
+import type { ShapeFault, TextFormat } from './text-formats.ts'
 import type { Entry, ListNode, MapNode, Node, ScalarNode } from './tree.ts'
 
 type Of<Is extends Shape['is']> = Extract<Shape, { is: Is }>

@@ -4,6 +4,7 @@
 
 import { RESERVED_NAMES } from '../json.ts'
 import { foldKey } from '../member-key.ts'
+import { START_VARIABLES, TOLD_VARIABLES } from '../people/message-text.ts'
 import { hintFor } from '../spelling.ts'
 import { isSecretName, scanTemplate, type TemplateFault } from '../template.ts'
 import {
@@ -56,6 +57,8 @@ interface VariableCheck {
   readonly columns: ReadonlyMap<string, string> | null
   readonly init: Outputs
   readonly phases: Outputs
+  /** Uses in messages that were reported: several steps may send the same one. */
+  readonly reported: Set<string>
 }
 
 export function checkVariables(
@@ -71,6 +74,7 @@ export function checkVariables(
     columns: columns && new Map(columns.map((name) => [foldKey(name), name])),
     init: outputsOf(outline.init, () => 'init'),
     phases: outputsOf(phaseSteps, ({ phase }) => `phase "${phase}"`),
+    reported: new Set(),
   }
   checkOutputs(outline, check)
   for (const [index, step] of outline.init.entries()) {
@@ -113,15 +117,9 @@ function outputsOf<S extends StepOutline>(
 
 // --- Templates of a step -------------------------------------------------------------------------
 
-const REASONS: Record<TemplateFault, string> = {
-  unclosed: 'is not closed with }}',
-  empty: 'has no name',
-  'brace-in-name': 'has a brace in its name or is not closed with }}',
-}
-
 /** The variables that a step uses, each use on its own; faults of the templates are reported on the way. */
-function usesOf({ node, path }: StepOutline, findings: Findings): Use[] {
-  const uses: Use[] = []
+function usesOf({ node, path, texts }: StepOutline, findings: Findings): Use[] {
+  const uses: Use[] = usesInMessages(texts)
 
   function read(value: Node, valuePath: string): void {
     if (value.kind === 'list') {
@@ -147,7 +145,7 @@ function usesOf({ node, path }: StepOutline, findings: Findings): Use[] {
     }
   }
 
-  for (const key of ['function', 'params']) {
+  for (const key of ['function', 'params', 'notify']) {
     const value = nodeAt(node, key)
     if (value) read(value, `${path}.${key}`)
   }
@@ -155,6 +153,25 @@ function usesOf({ node, path }: StepOutline, findings: Findings): Use[] {
     findings.add('TOO_MANY_VARIABLES', node, path, { max: VARIABLES_PER_STEP_MAX })
   }
   return uses
+}
+
+/** Those of the messages; their faults are reported once, and not for each step that sends them (message-rules.ts). */
+const usesInMessages = (texts: StepOutline['texts']): Use[] =>
+  texts.flatMap(({ node, text, path, isCorrection }) => {
+    const known: readonly string[] = isCorrection
+      ? [...START_VARIABLES, ...TOLD_VARIABLES]
+      : START_VARIABLES
+    return scanTemplate(text).parts.flatMap((part) =>
+      typeof part !== 'object' || isSecretName(part.name) || known.includes(foldKey(part.name))
+        ? []
+        : [{ name: part.name, node, path }],
+    )
+  })
+
+export const REASONS: Record<TemplateFault, string> = {
+  unclosed: 'is not closed with }}',
+  empty: 'has no name',
+  'brace-in-name': 'has a brace in its name or is not closed with }}',
 }
 
 /** True when a `}}` closes nothing: `{Name}}`. JSON text with balanced braces is fine. */
@@ -208,7 +225,7 @@ function checkPhaseUses(
   if (!columns) return
   for (const { name, node, path } of uses) {
     if (isBatchVariable(name) || columns.has(foldKey(name)) || init.has(foldKey(name))) continue
-    if (isBefore(phases, name, index)) continue
+    if (isBefore(phases, name, index) || isKnownProblem(check, path, name)) continue
     findings.add('UNKNOWN_VARIABLE', node, path, () => {
       const provider = phases.get(foldKey(name))
       if (provider)
@@ -222,6 +239,13 @@ function checkPhaseUses(
       return { name, place, hint: hintFor(name, known, 'Known here') }
     })
   }
+}
+
+function isKnownProblem({ reported }: VariableCheck, path: string, name: string): boolean {
+  const use = `${path} ${name}`
+  if (path.startsWith('messages.') && reported.has(use)) return true
+  reported.add(use)
+  return false
 }
 
 const AFTER_ALL = Number.POSITIVE_INFINITY

@@ -6,6 +6,7 @@ import * as domains from './domains.ts'
 import * as external from './external.ts'
 import * as groups from './groups.ts'
 import * as licences from './licences.ts'
+import * as mail from './mail.ts'
 import { MIGRATION_ROUTES } from './migration-routes.ts'
 import { READ_GROUP, READ_USER } from './permissions.ts'
 import { makeAccessPass } from './sign-in-methods.ts'
@@ -136,8 +137,17 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     method: 'POST',
     path: '/users/{user}/sendMail',
     permissions: ['Mail.Send'],
-    about: '202. Records recipients and subject in the journal. 404 without a mailbox.',
-    handle: users.sendMail,
+    about:
+      '202. Records recipients and subject in the journal and keeps a copy in Sent Items. 404 without a mailbox.',
+    handle: mail.sendMail,
+  },
+  {
+    method: 'GET',
+    path: '/users/{user}/mailFolders/{folder}/messages',
+    permissions: ['Mail.Read', 'Mail.ReadWrite'],
+    about:
+      'Sent Items only; `$filter` on the value of an extended property. 404 without a mailbox.',
+    handle: mail.listSentItems,
   },
   {
     method: 'POST',

@@ -1,12 +1,11 @@
-// Users: create, read, change, delete, restore; manager, sessions, and mail sent from their mailbox.
+// Users: create, read, change, delete, restore; manager and sessions.
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../../domain/json.ts'
-import { isAddress, withAddress } from '../addresses.ts'
+import { withAddress } from '../addresses.ts'
 import {
   created,
   NO_CONTENT,
   ok,
-  recordEffect,
   recordUserEffect,
   type SandboxCall,
   type SandboxResponse,
@@ -204,34 +203,4 @@ export function revokeSessions(call: SandboxCall): SandboxResponse {
   call.tenant.change(user, { signInSessionsValidFromDateTime: call.now.toISOString() })
   recordUserEffect(call, 'sessions revoked', user)
   return ok({ value: true })
-}
-
-const RECIPIENTS_MAX = 500
-
-export function sendMail(call: SandboxCall): SandboxResponse {
-  const user = userOf(call)
-  const message = call.body.message as JsonObject | undefined
-  const lists = [message?.toRecipients, message?.ccRecipients, message?.bccRecipients]
-  const addresses = lists
-    .flatMap((list) => (Array.isArray(list) ? (list as (JsonObject | null)[]) : []))
-    .map((recipient) => (recipient?.emailAddress as JsonObject | null | undefined)?.address ?? null)
-  if (!message || addresses.length === 0 || addresses.length > RECIPIENTS_MAX)
-    throw badRequest('At least one recipient is not valid.')
-  if (!addresses.every(isAddress)) throw badRequest('At least one recipient is not valid.')
-  if (user.recipient?.kind !== 'mailbox')
-    throw new GraphRefusal(
-      404,
-      'MailboxNotEnabledForRESTAPI',
-      'The mailbox is either inactive, soft-deleted, or is hosted on-premise.',
-    )
-  recordEffect(
-    call,
-    'mail sent',
-    { id: user.id, name: user.userPrincipalName },
-    {
-      to: addresses,
-      subject: message.subject ?? null,
-    },
-  )
-  return { status: 202 }
 }

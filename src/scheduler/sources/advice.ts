@@ -1,6 +1,6 @@
 // What to check when a source fails, by its type: a person with a CSV file needs no advice about connections.
 import type { DataSource } from '../../domain/runbook/model.ts'
-import { CONNECTION_PREFIXES } from '../../domain/runbook/shape.ts'
+import { CONNECTION_PREFIXES } from '../../domain/runbook/text-formats.ts'
 
 /** Each completes a sentence of the error table. */
 export interface SourceAdvice {

@@ -298,6 +298,7 @@ const MOVES: Readonly<Record<string, EffectOf>> = {
   ),
   'Send-Notification': (params) =>
     never(String(params.WebhookUrl ?? params.To), 'What was sent cannot be recalled.'),
+  'Send-Message': (params) => never(String(params.To), 'What was sent cannot be recalled.'),
 }
 
 const INVERSES: Readonly<Record<string, EffectOf>> = {

@@ -65,6 +65,7 @@ import {
   setExchangeLitigationHold,
 } from './exchange-settings.ts'
 import { effectOfStandard } from './inverses.ts'
+import { sendMessage } from './message.ts'
 import { addMigrationUser } from './migration-addition.ts'
 import { newMigrationBatch, removeMigrationBatch } from './migration-batch.ts'
 import { testMigrationUser } from './migration-progress.ts'
@@ -155,6 +156,7 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   stopCrossTenantMigrationJob,
   testCrossTenantMigrationJob,
   sendNotification,
+  sendMessage,
 ]
 
 /** A test changes nothing by nature: the rollback of its step reverses the steps before it, so it must run when the test fails. */

@@ -1,27 +1,11 @@
-// A valid runbook and its possible problems: at least one case per code. «…» marks the offending text: its start is the
+// The possible problems of a runbook: at least one case per code. «…» marks the offending text: its start is the
 // expected line and column, its content the expected text.
 
 import type { ProblemCode } from '../../../src/domain/runbook/problems.ts'
 import type { FunctionCatalogue } from '../../../src/domain/runbook/read.ts'
+import { MESSAGE_CASES } from './message-cases.ts'
 import { START_CASES } from './start-cases.ts'
-
-export const VALID = `name: wave
-data_source:
-  type: postgres
-  connection: MATOOLKIT_SOURCE_PEOPLE
-  query: select
-  primary_key: Upn
-  batch_time: immediate
-  columns: [Upn, Name]
-phases:
-  - name: cutover
-    offset: T-0
-    steps:
-      - name: first
-        worker_id: worker-1
-        function: Do-It
-        params: {A: "{{Upn}}"}
-`
+import { VALID } from './valid-runbook.ts'
 
 export interface Case {
   readonly code: ProblemCode
@@ -61,6 +45,7 @@ const catalogues: readonly FunctionCatalogue[] = [
 
 export const CASES: readonly Case[] = [
   ...START_CASES,
+  ...MESSAGE_CASES,
   // The file.
   { code: 'TOO_LARGE', edit: `«»# ${'x'.repeat(1_048_577)}`, says: /1048576 bytes/ },
   { code: 'NOT_UTF8', edit: '«»name: \ud800', says: /half a surrogate/ },

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type FunctionCatalogue, readRunbook } from '../../../src/domain/runbook/read.ts'
-import { VALID } from './cases.ts'
+import { VALID } from './valid-runbook.ts'
 
 const closed = (...names: string[]) => ({
   properties: Object.fromEntries(names.map((name) => [name, {}])),

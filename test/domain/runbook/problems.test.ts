@@ -4,7 +4,8 @@ import { describe, it } from 'node:test'
 import { isLintRule } from '../../../src/domain/runbook/lint/lint-rules.ts'
 import { PROBLEMS } from '../../../src/domain/runbook/problems.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
-import { CASES, type Case, VALID } from './cases.ts'
+import { CASES, type Case } from './cases.ts'
+import { VALID } from './valid-runbook.ts'
 
 const ADVICE =
   /\b(Add|Choose|Correct|Flatten|Keep|Move|Name|Put|Quote|Increase|Remove|Rename|Save|Set|Split|Start|Use|Write|use)\b|\{hint\}/

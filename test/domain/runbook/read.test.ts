@@ -65,6 +65,7 @@ const GLOBAL_RETRY = {
 const step = (name: string, functionName: string) => ({
   name,
   workerId: 'w',
+  notify: null,
   function: functionName,
   params: {},
   outputParams: {},
@@ -81,7 +82,7 @@ describe('a runbook', () => {
     assert.deepEqual(problems, [])
     assert.deepEqual(runbook, {
       name: 'Full',
-      description: 'Everything once.',
+      ...{ description: 'Everything once.', messages: null },
       dataSource: {
         type: 'databricks',
         connection: 'DATABRICKS_HOST',

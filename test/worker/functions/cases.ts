@@ -4,6 +4,7 @@ import type { Json } from '../../../src/domain/json.ts'
 import { ENTRA_CASES } from './entra-cases.ts'
 import { EXCHANGE_CASES } from './exchange-cases.ts'
 import { FILE_CASES } from './file-cases.ts'
+import { MAIL_CASES } from './mail-cases.ts'
 import {
   ADA,
   ARCHIVE_GUID,
@@ -50,6 +51,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   ...EXCHANGE_CASES,
   ...ENTRA_CASES,
   ...FILE_CASES,
+  ...MAIL_CASES,
   'New-EntraUser': {
     params: {
       DisplayName: "Nora O'Hara",
@@ -482,19 +484,5 @@ export const CASES: Readonly<Record<string, Case>> = {
       params: { GroupIdentity: 'nobody@contoso.example' },
       says: /no distribution group "nobody@contoso\.example"/,
     },
-  },
-  'Send-Notification': {
-    params: {
-      From: 'box@contoso.example',
-      To: [KIM, 'desk@contoso.example'],
-      Subject: 'It begins',
-      Body: 'Tomorrow at eight.',
-    },
-    gives: { Channel: 'mail', Recipients: 2, Status: 202 },
-    again: {},
-    effects: ['mail sent'],
-    isRepeated: true,
-    wrong: { From: '' },
-    missing: { params: { From: 'nobody@contoso.example' }, says: /404/ },
   },
 }

@@ -254,6 +254,37 @@ describe('Send-Notification by mail', () => {
     })
 })
 
+describe('Send-Message', () => {
+  const { params } = CASES['Send-Message']!
+
+  for (const status of [429, 503] as const)
+    story(`finds a mail that was answered ${status} after it was sent`, async (s) => {
+      const fault = { kind: 'error-after', status } as const
+      s.sandbox.setFaults({ script: [{ on: 'POST /v1.0/users/*/sendMail', fault }] })
+      assert.equal((await succeeds(s, 'Send-Message', params)).Sent, true)
+      assert.equal((await succeeds(s, 'Send-Message', params)).Sent, false)
+      assert.deepEqual(s.effects(), ['mail sent'])
+    })
+
+  story('fails while nobody knows whether it was sent, and the retry sends it', async (s) => {
+    s.sandbox.setFaults({ script: [{ on: 'POST /v1.0/users/*/sendMail', fault: 'error' }] })
+    const { error } = await s.run('Send-Message', params)
+    assert.match(error!.message, /may have been done all the same/)
+    assert.deepEqual(s.effects(), [])
+    assert.equal((await succeeds(s, 'Send-Message', params)).Sent, true)
+    assert.deepEqual(s.effects(), ['mail sent'])
+  })
+
+  story('sends nothing that it could not find again', async (s) => {
+    s.sandbox.setFaults({
+      script: [{ on: 'GET /v1.0/users/*/mailFolders/*/messages', times: 99, fault: 'error' }],
+    })
+    const { error } = await s.run('Send-Message', params)
+    assert.equal(error!.effect, 'none')
+    assert.deepEqual(s.effects(), [])
+  })
+})
+
 describe('a creation answered 503', () => {
   story(
     'before anything was made is sent again, once the tenant has no such account',

@@ -233,6 +233,13 @@ export const GRAPH_SOURCES: Readonly<Record<string, CallSource>> = {
     page: 'user-sendmail',
     fields: ['message', 'saveToSentItems'],
     permission: 'Mail.Send',
+    open: '`singleValueExtendedProperties` of the message: the page shows it for other ways to create a mail',
+  },
+  'GET /v1.0/users/{id}/mailFolders/sentitems/messages': {
+    page: 'singlevaluelegacyextendedproperty-get',
+    fields: ['$filter', '$select', '$top'],
+    permission: 'Mail.Read',
+    open: 'how soon a sent mail is in Sent Items; no page says it',
   },
 }
 

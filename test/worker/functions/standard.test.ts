@@ -9,6 +9,7 @@ import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
 
 /** For mailboxes and people of any runbook; no example uses them. */
 const LIBRARY = [
+  'Send-Message',
   ...['Set-EntraUserAttributes', 'Reset-EntraPassword', 'New-EntraTemporaryAccessPass'],
   ...['Test-EntraLicense', 'Test-EntraInvitationRedeemed', 'New-EntraGuest'],
   ...['Test-OneDriveMoveReadiness', 'Start-OneDriveMove', 'Stop-OneDriveMove'],

@@ -90,8 +90,10 @@ function warnAtFunction(
   { outline, step }: LintedStep,
   details: Record<string, string | number> = {},
 ): void {
-  const at = scalarAt(outline.node, 'function')!
-  findings.add(code, at, `${outline.path}.function`, { function: step.function, ...details })
+  const key = step.notify ? 'notify' : 'function'
+  const { keySpan, value } = outline.node.entries.get(key)!
+  const at = step.notify ? keySpan : value
+  findings.add(code, at, `${outline.path}.${key}`, { function: step.function, ...details })
 }
 
 /** The licence of the move has no mailbox. */
@@ -215,7 +217,8 @@ function noticeAfterCutover({ phases }: Linted, findings: Findings): void {
     if (offsetMinutes < 0) hasBegun = true
     for (const one of steps) {
       if (offsetMinutes === 0 && one.facts?.isChange) hasBegun = true
-      if (!one.facts?.isNotice || !textOf(paramOf(one.step, 'To')).includes('{{')) continue
+      const to = one.step.notify?.to ?? textOf(paramOf(one.step, 'To'))
+      if (!one.facts?.isNotice || !to.includes('{{')) continue
       if (hasBegun) warnAtFunction(findings, 'NOTICE_AFTER_CUTOVER', one)
       return
     }

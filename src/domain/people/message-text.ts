@@ -1,0 +1,212 @@
+// A message to a person: chooses the language, fills in the texts, and names the parameters of the function that sends it. Values are
+// inserted as text; in an HTML body they are escaped, and in a subject line breaks become blanks: a person's data adds no markup, no
+// header and no template. The times of the batch are written as the language writes them.
+import type { Json } from '../json.ts'
+import type { Notify, RunbookMessage, RunbookMessages } from '../runbook/model.ts'
+import { nearest } from '../spelling.ts'
+import {
+  holdsMark,
+  insertedText,
+  type MissingName,
+  resolveTemplates,
+  type Scope,
+  scanTemplate,
+} from '../template.ts'
+
+/** The function that sends; workers have it among their standard ones. */
+export const SEND_MESSAGE = 'Send-Message'
+
+/** Known in messages besides the step's variables. The last two only in a correction. */
+export const START_VARIABLES = ['_start_date', '_start_time'] as const
+export const TOLD_VARIABLES = ['_told_date', '_told_time'] as const
+
+const SUBJECT_CHARS_MAX = 255
+
+/** What a message is about besides the member's variables. */
+export interface MessageFacts {
+  readonly scope: Scope
+  readonly startTime: Date | null
+  /** The start time that the person was told and that is no longer true: the message is its correction. */
+  readonly correctsTime: Date | null
+  /** Names this message, whatever the attempt. */
+  readonly messageId: string
+}
+
+export interface RenderedMessage {
+  readonly message: string
+  readonly language: string
+  readonly subject: string
+  readonly body: string
+  readonly isHtml: boolean
+}
+
+export type Rendered<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly missing: readonly MissingName[] }
+
+/** The text's language: as asked, `de` for `de-AT`, else the default of the runbook. */
+function languageFor(
+  { texts }: RunbookMessage,
+  asked: string | null,
+  defaultLanguage: string,
+): string {
+  const wanted = (asked ?? '').trim().toLowerCase().replaceAll('_', '-')
+  const primary = wanted.split('-', 1)[0]!
+  return [wanted, primary].find((language) => texts.has(language)) ?? defaultLanguage
+}
+
+/** The message in one language, filled in. */
+function renderMessage(
+  messages: RunbookMessages,
+  message: RunbookMessage,
+  language: string,
+  facts: Pick<MessageFacts, 'scope' | 'startTime' | 'correctsTime'>,
+): Rendered<RenderedMessage> {
+  const text = message.texts.get(language)!
+  const scope = withTimes(facts, language, messages.timeZone)
+  const missing: MissingName[] = []
+  const fill = (template: string, shown: (value: string) => string) =>
+    filled(template, scope, shown, missing)
+  const subject = fill(text.subject, plain).replaceAll(/\s+/g, ' ').trim()
+  const body = fill(text.body, message.isHtml ? escaped : plain)
+  if (missing.length > 0) return { ok: false, missing }
+  const { name, isHtml } = message
+  return {
+    ok: true,
+    value: { message: name, language, subject: subject.slice(0, SUBJECT_CHARS_MAX), body, isHtml },
+  }
+}
+
+/** The parameters of `Send-Message` for a step; its correction when the person was told another time. */
+export function messageParams(
+  messages: RunbookMessages,
+  notify: Notify,
+  facts: MessageFacts,
+): Rendered<{ [name: string]: Json }> {
+  const asked = resolveTemplates({ to: notify.to, language: notify.language }, facts.scope)
+  if (!asked.ok) return asked
+  const { to, language: wanted } = asked.value as { to: Json; language: Json }
+  const message = messageToSend(messages, notify, facts.correctsTime !== null)
+  const language = languageFor(
+    message,
+    typeof wanted === 'string' ? wanted : null,
+    messages.defaultLanguage,
+  )
+  const rendered = renderMessage(messages, message, language, facts)
+  if (!rendered.ok) return rendered
+  const { subject, body, isHtml } = rendered.value
+  return {
+    ok: true,
+    value: {
+      MessageId: facts.messageId,
+      Message: message.name,
+      Language: language,
+      From: messages.from,
+      To: to,
+      Subject: subject,
+      Body: body,
+      ContentType: isHtml ? 'HTML' : 'Text',
+      StartTime: facts.startTime?.toISOString() ?? null,
+      CorrectsTime: facts.correctsTime?.toISOString() ?? null,
+      // A correction tells the time as much as the message that it corrects.
+      TellsTime: messages.templates.get(notify.message)!.correction !== null,
+    },
+  }
+}
+
+function messageToSend(
+  { templates }: RunbookMessages,
+  notify: Notify,
+  isCorrection: boolean,
+): RunbookMessage {
+  const first = templates.get(notify.message)!
+  return isCorrection && first.correction !== null ? templates.get(first.correction)! : first
+}
+
+function filled(
+  template: string,
+  scope: Scope,
+  shown: (value: string) => string,
+  missing: MissingName[],
+): string {
+  let out = ''
+  const { parts, faults } = scanTemplate(template)
+  for (const { text } of faults) missing.push({ name: text, nearest: null })
+  for (const part of parts) {
+    if (typeof part === 'string') out += part
+    else {
+      const value = scope.lookup(part.name)
+      if (value !== undefined && !holdsMark(value)) out += shown(insertedText(value))
+      else missing.push({ name: part.name, nearest: nearest(part.name, scope.names()) })
+    }
+  }
+  return out
+}
+
+const plain = (value: string): string => value
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+const escaped = (value: string): string => value.replaceAll(/[&<>"']/g, (sign) => ENTITIES[sign]!)
+
+function withTimes(
+  { scope, startTime, correctsTime }: Pick<MessageFacts, 'scope' | 'startTime' | 'correctsTime'>,
+  language: string,
+  timeZone: string,
+): Scope {
+  const times: Readonly<Record<string, Json>> = {
+    _start_date: startTime && dateIn(startTime, language, timeZone),
+    _start_time: startTime && timeIn(startTime, language, timeZone),
+    ...(correctsTime && {
+      _told_date: dateIn(correctsTime, language, timeZone),
+      _told_time: timeIn(correctsTime, language, timeZone),
+    }),
+  }
+  return {
+    lookup: (name) => {
+      const known = name.trim().toLowerCase()
+      return Object.hasOwn(times, known) ? times[known] : scope.lookup(name)
+    },
+    *names() {
+      yield* Object.keys(times)
+      yield* scope.names()
+    },
+  }
+}
+
+/** "Friday, 1 March 2030", "Freitag, 1. März 2030". */
+const dateIn = (at: Date, language: string, timeZone: string): string =>
+  formatOf(language, timeZone, 'date').format(at)
+
+/** "23:00 CET", "23:00 MEZ". */
+const timeIn = (at: Date, language: string, timeZone: string): string =>
+  formatOf(language, timeZone, 'time').format(at)
+
+const FORMATS = {
+  date: { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
+  time: { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
+} as const
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** Making a format takes a hundred times as long as using it. There are as many as runbooks have languages and zones. */
+function formatOf(
+  language: string,
+  timeZone: string,
+  kind: keyof typeof FORMATS,
+): Intl.DateTimeFormat {
+  const key = `${language} ${timeZone} ${kind}`
+  const known = formats.get(key)
+  if (known) return known
+  if (formats.size >= FORMATS_MAX) formats.clear()
+  // English without a country: British order and 24 hours; nobody mistakes 11:00 for the night.
+  const locale = language === 'en' ? 'en-GB' : language
+  const made = new Intl.DateTimeFormat(locale, { timeZone, ...FORMATS[kind] })
+  formats.set(key, made)
+  return made
+}
+const FORMATS_MAX = 1_000
