@@ -177,9 +177,7 @@ The report names people: the file is readable by you only.`,
       ['--force', 'replace an existing file'],
     ],
     more: `Members, steps, attempts, decisions, messages, runbook versions, the last rehearsal and the audit, in one archive that
-"matoolkit evidence verify" checks without a network. It is checked once when it is written.
-It names people: the file is readable by you only.
-
+"matoolkit evidence verify" checks without a network. It names people: the file is readable by you only.
 Exit code: 0 written and intact, 1 damaged on the way.`,
     examples: ['batch evidence 7', 'batch evidence 7 --out wave-7.tar.gz --force'],
     run: async (...given) => (await import('./evidence.ts')).runEvidence(...given),
