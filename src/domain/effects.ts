@@ -31,7 +31,13 @@ export interface IrreversibleEffect {
   readonly isPointOfNoReturn?: true
 }
 
-export type LedgerEffect = { readonly changed: false } | ReversibleEffect | IrreversibleEffect
+/** Nothing changed now. `ifEarlier` is the effect of an earlier attempt that ended without an answer: what it created was found. */
+interface NoEffect {
+  readonly changed: false
+  readonly ifEarlier?: ReversibleEffect
+}
+
+export type LedgerEffect = NoEffect | ReversibleEffect | IrreversibleEffect
 
 export const NOTHING_CHANGED: LedgerEffect = { changed: false }
 
@@ -55,14 +61,19 @@ const isUndoCall = (value: Json | undefined): boolean =>
 /** Null when it is none: the effect is then unknown. */
 export function readEffect(value: unknown): LedgerEffect | null {
   if (!isObject(value)) return null
-  if (value.changed === false) return NOTHING_CHANGED
+  if (value.changed === false) {
+    const earlier = value.ifEarlier === undefined ? null : readEffect(value.ifEarlier)
+    return earlier && isReversible(earlier)
+      ? { changed: false, ifEarlier: earlier }
+      : NOTHING_CHANGED
+  }
   if (value.changed !== true || typeof value.target !== 'string') return null
-  const isReversible =
+  const hasInverse =
     isObject(value.before) &&
     isUndoCall(value.undo) &&
     (value.keeps === undefined || typeof value.keeps === 'string') &&
     (value.creates === undefined || isTexts(value.creates))
-  const isFit = isReversible || typeof value.irreversible === 'string'
+  const isFit = hasInverse || typeof value.irreversible === 'string'
   return isFit ? (value as unknown as LedgerEffect) : null
 }
 

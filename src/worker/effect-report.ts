@@ -19,8 +19,10 @@ export function effectIn(
   { isRepeated }: { readonly isRepeated: boolean },
 ): LedgerEffect | null {
   const effect = reported(definition, params, result)
-  if (effect === null || !effect.changed)
-    return isRepeated && definition.undo !== null ? null : effect
+  if (effect === null) return null
+  // Its earlier delivery may have changed it.
+  if (!effect.changed && isRepeated && definition.undo !== null) return effect.ifEarlier ?? null
+  if (!effect.changed) return effect
   if (Buffer.byteLength(JSON.stringify(effect)) <= EFFECT_BYTES_MAX) return effect
   const irreversible = `What was there before is too large to keep: more than ${EFFECT_BYTES_MAX} bytes.`
   return { changed: true, target: effect.target.slice(0, TARGET_CHARS_MAX), irreversible }

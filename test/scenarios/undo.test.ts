@@ -262,3 +262,25 @@ it('takes back what init did once the members are done', () =>
     assert.deepEqual(calls(world, before), ['un-create user1', 'un-prepare batch'])
     await assert.rejects(undoInitOf(world.engine, order(batchId)), /nothing left to undo/)
   }))
+
+it('takes back what an attempt created before it failed, once the next attempt has found it', () =>
+  story({}, async (world) => {
+    const created = new Set<string>()
+    world.answer = (job) => {
+      if (job.functionName !== 'create') return answering()(job)
+      const isThere = created.has('it') || !created.add('it')
+      return isThere
+        ? { ok: true, effect: { changed: false, ifEarlier: inverse(job) } }
+        : { fail: 'made it, but it does not show yet' }
+    }
+    await world.publish(
+      runbook('wave', { 'go T-0': [step('create', 'retry: { max_retries: 1, interval: 60s }')] }),
+    )
+    const batchId = await world.batch('wave', 2, { startsInMin: 0 })
+    await world.settle()
+    await world.pass(600)
+    const states = async (number: number) =>
+      ledgerOf(world, batchId, await memberId(world, batchId, number))
+    // The first to try made it. The other only found it, and has nothing to undo.
+    assert.deepEqual([await states(1), await states(2)].flat(), ['go/create to_undo'])
+  }))

@@ -73,13 +73,26 @@ function linesOf(draft: Draft, ledger: readonly LedgerEntry[]): LedgerLine[] {
   for (const [place, entry] of ledger.entries()) {
     const step = draft.steps.get(entry.stepId)
     if (!step || step.kind === 'undo' || !MAY_HAVE_ACTED.has(entry.outcome)) continue
-    if (entry.effect?.changed === false) continue
+    if (entry.effect?.changed === false) {
+      explain(lines, entry)
+      continue
+    }
     const key = keyOf(entry.stepId, entry.attempt)
     const known = lines.get(key)
     if (!known || (known.entry.effect === null && entry.effect !== null))
       lines.set(key, { step, entry, place })
   }
   return [...lines.values()].sort((a, b) => a.place - b.place)
+}
+
+/** What this attempt found is what an earlier one of the step created before it failed. */
+function explain(lines: Map<string, LedgerLine>, { stepId, effect }: LedgerEntry): void {
+  if (effect === null || effect.changed || !effect.ifEarlier) return
+  for (const [key, line] of lines) {
+    if (line.step.id !== stepId || line.entry.effect !== null) continue
+    lines.set(key, { ...line, entry: { ...line.entry, effect: effect.ifEarlier } })
+    return
+  }
 }
 
 /** By step: the place in the ledger before which a finished rollback took everything back, and the rollback's own steps. */

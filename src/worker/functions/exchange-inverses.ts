@@ -8,7 +8,7 @@ import {
   never,
   noReturn,
   whenChanged,
-  whenCreated,
+  whenOwn,
 } from './inverse.ts'
 
 const GUIDS_STAY =
@@ -68,7 +68,7 @@ function autoReply({ InternalMessage }: Fields, result: Fields): LedgerEffect {
 }
 
 export const EXCHANGE_INVERSES: Readonly<Record<string, EffectOf>> = {
-  'New-ExchangeMailUser': whenCreated((_, { Id, UserPrincipalName, PrimarySmtpAddress }) =>
+  'New-ExchangeMailUser': whenOwn((_, { Id, UserPrincipalName, PrimarySmtpAddress }) =>
     by({
       target: UserPrincipalName,
       before: { exists: false },

@@ -1,5 +1,5 @@
 // The parts of an inverse: what a function changed, and the call that takes it back.
-import { type LedgerEffect, NOTHING_CHANGED } from '../../domain/effects.ts'
+import { type LedgerEffect, NOTHING_CHANGED, type ReversibleEffect } from '../../domain/effects.ts'
 import type { JsonObject } from '../../domain/json.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: parameters and results have been checked by the function's schemas
@@ -52,6 +52,14 @@ export const whenCreated =
   (inverse: EffectOf): EffectOf =>
   (params, result) =>
     result.Created ? inverse(params, result) : NOTHING_CHANGED
+/** The same; one that the vault knows was created by an earlier attempt, if that ended without an answer. */
+export const whenOwn =
+  (inverse: EffectOf): EffectOf =>
+  (params, result) => {
+    const effect = inverse(params, result) as ReversibleEffect
+    if (result.Created) return effect
+    return result.PasswordSecret === null ? NOTHING_CHANGED : { changed: false, ifEarlier: effect }
+  }
 
 export const listChange = (run: string, list: string, who: string): EffectOf =>
   whenChanged((_, result) =>

@@ -13,10 +13,11 @@ import {
   noReturn,
   whenChanged,
   whenCreated,
+  whenOwn,
 } from './inverse.ts'
 
 const ENTRA_USERS: Readonly<Record<string, EffectOf>> = {
-  'New-EntraUser': whenCreated((_, { Id, UserPrincipalName }) =>
+  'New-EntraUser': whenOwn((_, { Id, UserPrincipalName }) =>
     by({
       target: UserPrincipalName,
       before: { exists: false },
