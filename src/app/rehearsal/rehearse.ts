@@ -6,6 +6,7 @@ import type { Db } from '../../db/db.ts'
 import { listFailures } from '../../db/views/insight.ts'
 import {
   countLostAttempts,
+  listNotUndoable,
   listRehearsedBatches,
   listRehearsedNames,
   listRehearsedPhases,
@@ -127,6 +128,7 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
       rolledBack: rolledBack.length,
       failedUndos: rolledBack.filter(({ hasFailedUndo }) => hasFailedUndo).length,
       notRestored: restoration.compare(rolledBack, tenants!.state()),
+      staysAfterUndo: await listNotUndoable(system.db),
       services: meter.services(),
       operations: meter.operations(),
       tenants: tenantsIn(before),

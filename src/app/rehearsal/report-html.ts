@@ -48,6 +48,7 @@ ${listOf(
 ${timelineOf(report.timeline, zone)}
 ${failuresOf(report)}
 ${rollbacksOf(report)}
+${undoOf(report)}
 ${callsOf(report, zone)}
 ${tableOf(
   'Steps that never ran',
@@ -181,6 +182,18 @@ function rollbacksOf({ rollbacks: { ran, notRestored } }: RehearsalReport): Html
     ])
   const header = ['Member', 'After', 'What differs from before']
   return html`<section><h2>Rollbacks</h2><p>${text}</p></section>${tableOf('Rollbacks that did not restore the tenant', header, rows)}`
+}
+
+function undoOf({ staysAfterUndo }: RehearsalReport): Html {
+  return tableOf(
+    'What an undo would leave',
+    ['Where', 'Times', 'Why'],
+    staysAfterUndo.map(({ phase, step, why, isPointOfNoReturn, count }) => [
+      phase === null ? `init step ${step}` : `${step} of phase ${phase}`,
+      count,
+      isPointOfNoReturn ? `${why} The point of no return.` : why,
+    ]),
+  )
 }
 
 function callsOf({ calls: { services, operations } }: RehearsalReport, zone: string): Html {

@@ -74,6 +74,7 @@ export async function showRehearsal(report: RehearsalReport, show: Show, io: Io)
   await table('Timeline', timeline, TIMELINE)
   sayFailures(report, io)
   sayRollbacks(report, io)
+  sayUndo(report, io)
   await table('Steps that never ran', report.neverRan, UNRUN)
   await table('Calls', report.calls.services, SERVICES)
   await table('Most frequent calls', report.calls.operations.slice(0, OPERATIONS_SHOWN), OPERATIONS)
@@ -124,6 +125,17 @@ function sayRollbacks({ rollbacks }: RehearsalReport, io: Io): void {
   }
   const more = notRestored.length - PEOPLE_SHOWN
   if (more > 0) io.out(`  ${countText(more, 'person', 'people')} more: --output json has all.`)
+}
+
+/** What an undo of the batch would leave: docs/undo.md. */
+function sayUndo({ staysAfterUndo }: RehearsalReport, io: Io): void {
+  if (staysAfterUndo.length === 0) return
+  io.out(`\n${io.paint('bold', 'What an undo would leave')}`)
+  for (const { phase, step, why, isPointOfNoReturn, count } of staysAfterUndo) {
+    const where = phase === null ? `init step ${step}` : `step ${step} of phase ${phase}`
+    const mark = isPointOfNoReturn ? ' The point of no return.' : ''
+    io.out(printable(`  ${where}, ${countText(count, 'time')}: ${why}${mark}`))
+  }
 }
 
 function sayTenants({ tenants, assumptions }: RehearsalReport, io: Io): void {

@@ -1,5 +1,6 @@
 // The report of a rehearsal: from what happened to a verdict with reasons. Pure: the same facts give the same report.
 import type {
+  NotUndoable,
   RehearsedBatch,
   RehearsedPhase,
   RehearsedStep,
@@ -47,6 +48,8 @@ export interface RehearsalFacts {
   readonly rolledBack: number
   readonly notRestored: readonly NotRestored[]
   readonly failedUndos: number
+  /** What an undo of the batch would leave. */
+  readonly staysAfterUndo: readonly NotUndoable[]
   /** Attempts without a result: lost, expired or dead-lettered. */
   readonly repeated: number
   readonly sourceTrouble: readonly SourceTrouble[]
@@ -105,6 +108,8 @@ export interface RehearsalReport {
   readonly timeline: readonly TimelinePhase[]
   readonly failures: readonly FailedGroup[]
   readonly neverRan: readonly { readonly where: string; readonly step: string }[]
+  /** What an undo of the batch would leave, and the point of no return. */
+  readonly staysAfterUndo: readonly NotUndoable[]
   readonly rollbacks: {
     readonly ran: number
     readonly failed: number
@@ -153,6 +158,7 @@ export function reportOf(facts: RehearsalFacts): RehearsalReport {
     timeline,
     failures: facts.failures,
     neverRan: neverRan.map(({ where, step }) => ({ where, step })),
+    staysAfterUndo: facts.staysAfterUndo,
     rollbacks: { ran: facts.rolledBack, failed: facts.failedUndos, notRestored: facts.notRestored },
     calls: {
       total: facts.services.reduce((sum, { calls }) => sum + calls, 0),

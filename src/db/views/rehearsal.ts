@@ -146,6 +146,31 @@ export const listRolledBackMembers = (db: Queryable): Promise<RolledBackMember[]
       group by m.id, o.id, p.id order by m.id, o.id`,
   )
 
+/** What an undo would leave as it is. */
+export interface NotUndoable {
+  readonly phase: string | null
+  readonly step: string
+  readonly why: string
+  readonly isPointOfNoReturn: boolean
+  readonly count: number
+}
+
+/** Changes without an inverse, what inverses leave, and unknown changes. What goes with an object that was created does not count. */
+export const listNotUndoable = (db: Queryable): Promise<NotUndoable[]> =>
+  db.query<NotUndoable>(
+    `select p.phase_name as phase, s.step_name as step,
+            coalesce(a.effect_json ->> 'irreversible', a.effect_json ->> 'keeps', 'The function does not tell what it changed.') as why,
+            coalesce((a.effect_json ->> 'isPointOfNoReturn')::boolean, false) as "isPointOfNoReturn", count(*)::int as count
+       from attempts a join step_executions s on s.id = a.step_id left join phase_executions p on p.id = s.phase_execution_id
+      where s.kind in ('init', 'phase') and a.outcome in ('succeeded', 'incomplete')
+        and (a.effect_json is null or a.effect_json ? 'irreversible' or a.effect_json ? 'keeps')
+        and not exists (select from step_executions cs join attempts c on c.step_id = cs.id
+                         where cs.kind = 'phase' and cs.batch_member_id = s.batch_member_id
+                           and coalesce(c.effect_json -> 'creates', c.effect_json #> '{ifEarlier,creates}')
+                               ? (a.effect_json ->> 'target'))
+      group by 1, 2, 3, 4 order by min(a.id) limit 50`,
+  )
+
 export interface RehearsedName {
   readonly memberId: number
   readonly memberKey: string

@@ -50,7 +50,15 @@ describe('rehearsals of the examples', () => {
 })
 
 /** Phases start to the second, and polls take their time. */
-function assertThreeWeeks({ timeline }: RehearsalReport): void {
+function assertThreeWeeks({ timeline, staysAfterUndo }: RehearsalReport): void {
+  assert.deepEqual(
+    staysAfterUndo.filter((one) => one.isPointOfNoReturn).map(({ step }) => step),
+    ['complete-the-move'],
+  )
+  assert.ok(
+    staysAfterUndo.every(({ step }) => step !== 'prepare-target'),
+    'it goes with the account',
+  )
   assert.deepEqual(
     timeline.map(({ phase, startedAt, gapSec }) => [phase, startedAt, gapSec]),
     [

@@ -13,6 +13,8 @@ const LATE_SHARE = 0.9
 
 export function Report({ report }: { readonly report: RehearsalReport }) {
   const { members, batches, calls, rollbacks, failures, neverRan } = report
+  // A report of an earlier release has none.
+  const staysAfterUndo = report.staysAfterUndo ?? []
   return (
     <>
       <Section title="Outcome">
@@ -57,6 +59,23 @@ export function Report({ report }: { readonly report: RehearsalReport }) {
           { name: 'Member', cell: ({ member }) => member },
           { name: 'After', cell: ({ failedStep, phase }) => `${failedStep} of phase ${phase}` },
           { name: 'What differs', cell: ({ differences }) => differences.join(' ') },
+        ]}
+      />
+      <Part
+        title="What an undo would leave"
+        rows={staysAfterUndo}
+        columns={[
+          {
+            name: 'Where',
+            cell: ({ step, phase }) =>
+              phase === null ? `init step ${step}` : `${step} of phase ${phase}`,
+          },
+          { name: 'Times', cell: ({ count }) => String(count) },
+          {
+            name: 'Why',
+            cell: ({ why, isPointOfNoReturn }) =>
+              isPointOfNoReturn ? `${why} The point of no return.` : why,
+          },
         ]}
       />
       <Part
