@@ -43,6 +43,7 @@ const REPORT: RehearsalReport = {
     },
   ],
   neverRan: [{ where: 'rollback back', step: 'undo' }],
+  staysAfterUndo: [],
   rollbacks: {
     ran: 1,
     failed: 0,

@@ -167,7 +167,12 @@ it('stops at the point of no return unless a person asks for more', () =>
       world,
       1,
       answering({
-        switch: () => ({ ...NEVER, isPointOfNoReturn: true }),
+        create: (job) => inverse(job, { creates: [String(job.parameters.Upn)] }),
+        // Of the account that was created: it does not go with it.
+        switch: ({ parameters }) => ({
+          ...{ ...NEVER, isPointOfNoReturn: true },
+          target: String(parameters.Upn).toUpperCase(),
+        }),
         notify: inverse,
       }),
     )

@@ -164,10 +164,11 @@ export const listNotUndoable = (db: Queryable): Promise<NotUndoable[]> =>
        from attempts a join step_executions s on s.id = a.step_id left join phase_executions p on p.id = s.phase_execution_id
       where s.kind in ('init', 'phase') and a.outcome in ('succeeded', 'incomplete')
         and (a.effect_json is null or a.effect_json ? 'irreversible' or a.effect_json ? 'keeps')
-        and not exists (select from step_executions cs join attempts c on c.step_id = cs.id
+        and not (a.effect_json ? 'irreversible' and not a.effect_json ? 'isPointOfNoReturn' and exists (
+                        select from step_executions cs join attempts c on c.step_id = cs.id
                          where cs.kind = 'phase' and cs.batch_member_id = s.batch_member_id
                            and coalesce(c.effect_json -> 'creates', c.effect_json #> '{ifEarlier,creates}')
-                               ? (a.effect_json ->> 'target'))
+                               ? (a.effect_json ->> 'target')))
       group by 1, 2, 3, 4 order by min(a.id) limit 50`,
   )
 

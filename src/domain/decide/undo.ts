@@ -153,7 +153,8 @@ export function planUndo(
     if (noReturn !== null) return item('beyond', noReturn)
     if (isReversible(effect)) return item('to_undo', row?.error ?? effect.keeps ?? null)
     const creator = lines.find((other) => other.place < place && creates(other, effect.target))
-    if (creator)
+    // A cut-over does not go with the account: its mailbox is in use.
+    if (creator && !effect.isPointOfNoReturn)
       return item(
         'goes_with',
         `It goes with what step ${creator.step.definition.stepName} created.`,
