@@ -61,9 +61,10 @@ const WATCHED: Pace = {
   strideMs: 8 * 60 * MINUTE_MS,
   limitMs: 600_000,
 }
+/** A faster clock makes idle loops spin: 10 and 100 ms took a fifth more processor time. */
 const FAST: Pace = {
-  clockFactor: 10,
-  frameMs: 100,
+  clockFactor: 4,
+  frameMs: 300,
   strideMs: 30 * DAY_MS,
   limitMs: 600_000,
 }

@@ -19,7 +19,7 @@ async function lookAt(link: string): Promise<{ status: number; batches: string }
   const page = await fetch(origin, { headers: { accept: 'text/html' } })
   const token = new URLSearchParams(hash.slice(1)).get('token')
   const now = await fetch(`${origin}/api/now`, { headers: { authorization: `Bearer ${token}` } })
-  assert.equal(now.headers.get('x-matoolkit-time-rate'), '10')
+  assert.equal(now.headers.get('x-matoolkit-time-rate'), '4')
   return { status: page.status, batches: await now.text() }
 }
 
