@@ -53,7 +53,7 @@ export async function runRehearsal(
   const ended = (stuckBecause: string | null): RunOutcome => ({
     endedAt: clock.now(),
     stuckBecause,
-    happened: story.happened,
+    happened: [...story.happened, ...system.waits].sort((a, b) => (a.at < b.at ? -1 : 1)),
   })
   for (;;) {
     signal?.throwIfAborted()

@@ -23,6 +23,7 @@ import type { Tenant } from '../../worker/m365/api.ts'
 import { Worker } from '../../worker/worker.ts'
 import { openTransport } from '../transports.ts'
 import type { RehearsalRow } from './expected-tenants.ts'
+import { openGates, type WaitAtGate } from './gates.ts'
 import { busWithPast, type RehearsalPast } from './past.ts'
 
 const ACTOR = 'rehearsal'
@@ -62,6 +63,8 @@ export class RehearsalSystem {
   readonly source: RehearsalSource
   readonly ticks: TickReport[] = []
   readonly errors: string[] = []
+  /** Where the night would have waited. */
+  readonly waits: WaitAtGate[] = []
   readonly tickMs = TICK_SEC * 1_000
   readonly #bus: Bus
   readonly #options: SystemOptions
@@ -186,8 +189,16 @@ export class RehearsalSystem {
       for (const worker of this.#workers.values()) await worker.sendResults()
       let done = (await this.#consume()) + (await runTimers(this.engine))
       for (const worker of this.#workers.values()) done += await worker.takeJobs()
-      if (done === 0) return
+      if (done === 0 && !(await this.#openGates())) return
     }
+  }
+
+  /** Whether one was closed. */
+  async #openGates(): Promise<boolean> {
+    if (this.#options.runbook.phases.every(({ gate }) => gate === null)) return false
+    const waits = await openGates(this.engine)
+    this.waits.push(...waits)
+    return waits.length > 0
   }
 
   async #consume(): Promise<number> {

@@ -25,8 +25,9 @@ const FREE_WAITS = `waits w join batches b on b.id = w.batch_id where (w.kind = 
 /** In the past of a running batch jobs are not checked: they wait for its end. */
 export async function findNextMoment(db: Queryable, isInPast: boolean): Promise<NextMoment> {
   const rows = await db.query<NextMoment>(
-    `with due as (select min(p.due_at) as at from phase_executions p join batches b on b.id = p.batch_id
-                   where p.status = 'pending' and b.status = 'active' and ${BATCH_IS_FREE})
+    `with due as (select min(case p.status when 'pending' then greatest(p.due_at, p.gate_look_at) else p.soak_ends_at end) as at
+                    from phase_executions p join batches b on b.id = p.batch_id
+                   where p.status in ('pending', 'dispatched') and b.status = 'active' and ${BATCH_IS_FREE})
      select least((select min(w.wake_at) from ${FREE_WAITS} and not ($1 and w.kind = 'job')), (select at from due),
                   (select min(b.window_opens_at) from batches b where b.window_closed_at is not null and ${BATCH_IS_FREE})) as at,
             (select at from due) as "phaseAt",

@@ -131,6 +131,21 @@ describe('a rehearsal', () => {
     assert.doesNotMatch(io.outText(), /migrated/)
   })
 
+  it('opens gates, and says where the night would have waited', async () => {
+    const gated = example('user-migration.yaml').replace(
+      /offset: T-0\n/,
+      'offset: T-0\n    gate: { approvals: 2 }\n    ramp: [50%, 100%]\n    soak: 10m\n',
+    )
+    const report = await rehearseText(gated, USER_ROWS)
+    assert.deepEqual([report.verdict, report.reasons, report.members.migrated], ['ready', [], 2])
+    assert.deepEqual(
+      report.events.map(({ what }) => what),
+      [
+        `Batch 1 waits at the gate of phase ${report.timeline.find(({ dueAt }) => dueAt === '2030-03-01T20:00:00.000Z')!.phase}: 0 of 2 approvals. The rehearsal opens it.`,
+      ],
+    )
+  })
+
   it('sees unusable rows', async () => {
     const csv = `${example('first-migration.csv').replace('@fabricam.', '@fabrikam.').trimEnd()}\nzoe@contoso.example,Zoe,zoe,zoe@fabrikam.example,soon\n`
     const report = await rehearseText(example('first-migration.yaml'), csv)
