@@ -176,7 +176,8 @@ const otherCase = (random: Random, key: string): string =>
 function replacement(random: Random, value: unknown): unknown {
   switch (random(5)) {
     case 0:
-      return oneOf(random, ODD_VALUES)
+      // A copy: the next mutation may change it.
+      return structuredClone(oneOf(random, ODD_VALUES))
     case 1:
       return repeated(random, oneOf(random, HOSTILE_TEXTS))
     case 2:

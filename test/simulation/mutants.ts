@@ -160,8 +160,8 @@ export const MUTANTS: readonly BankedMutant[] = [
     in: 'nextOfMember',
     edits: [
       replace(
-        `firstOpenCompensation($steps, 'rollback') ?? ($$removal)`,
-        `($$removal) ?? firstOpenCompensation($steps, 'rollback')`,
+        `firstOpenCompensation($steps, 'rollback') ?? firstOpenCompensation($steps, 'undo') ?? ($$removal)`,
+        `($$removal) ?? firstOpenCompensation($steps, 'rollback') ?? firstOpenCompensation($steps, 'undo')`,
       ),
     ],
     foundBy: 62,
@@ -206,8 +206,8 @@ export const MUTANTS: readonly BankedMutant[] = [
     in: 'hasBegun',
     edits: [
       replace(
-        'isPhaseStarted($phase.status) || isEmptied($phase)',
-        `$phase.status === 'dispatched' || (isEmptied($phase) && isPhaseStarted($phase.status))`,
+        'isPhaseStarted($phase.status) || ($$emptied)',
+        `$phase.status === 'dispatched' || ($$emptied && isPhaseStarted($phase.status))`,
       ),
     ],
     foundBy: null,

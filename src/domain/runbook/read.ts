@@ -51,9 +51,11 @@ export function readRunbook(
     const { catalogues, allowMissingParameters = false } = options
     if (catalogues) checkCatalogues(outline, findings, { catalogues, allowMissingParameters })
   }
-  const runbook = root?.kind === 'map' && !findings.hasErrors ? buildRunbook(root) : null
-  if (runbook && root?.kind === 'map' && options.isLinted)
-    lintRunbook(text, { root, outline: outlineOf(root), runbook }, findings)
+  const built = root?.kind === 'map' && !findings.hasErrors ? buildRunbook(root) : null
+  if (built && root?.kind === 'map' && options.isLinted)
+    lintRunbook(text, { root, outline: outlineOf(root), runbook: built }, findings)
+  // More warnings than are shown are an error, too.
+  const runbook = findings.hasErrors ? null : built
   const problems = findings.problems.toSorted((a, b) => a.line - b.line || a.column - b.column)
   return { runbook, problems, ignored: findings.ignored }
 }

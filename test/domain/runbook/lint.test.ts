@@ -382,6 +382,15 @@ describe('matoolkit-ignore', () => {
     assert.deepEqual([withApi.problems, withApi.ignored], [[], []])
   })
 
+  it('by the hundred makes an error, and then there is no runbook', () => {
+    const many = `${'# matoolkit-ignore CHANGE_WITHOUT_CHECK: x\n'.repeat(600)}${CAREFUL}`
+    const { runbook, problems } = lint(many)
+    assert.deepEqual(
+      [runbook, problems.filter(({ severity }) => severity === 'error').length],
+      [null, 1],
+    )
+  })
+
   it('is text inside a text', () => {
     const inText = CAREFUL.replace('name: wave', `name: wave\ndescription: |\n  a\n  ${comment}`)
     assert.deepEqual(lint(inText).problems, [])
