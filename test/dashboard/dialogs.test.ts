@@ -31,6 +31,16 @@ describe('the dialogs of changes', () => {
     await world.batch('wave', [{ key: 'yan@x.example', data: { Upn: 'yan@x.example' } }], {
       manual: true,
     })
+    for (const [place, key] of ['mia@x.example', 'tom@x.example'].entries())
+      await world.batch('wave', [{ key, data: { Upn: key } }], {
+        startsInMin: (3 + place) * DAY_MIN,
+      })
+    const steps = {
+      'prepare T-5m': [step('create', 'on_failure: back')],
+      'cutover T-0': [step('switch')],
+    }
+    await world.publish(`${runbook('undone', steps)}rollbacks:\n  back:\n    - ${step('delete')}\n`)
+    await world.batch('undone', 2, { startsInMin: 5 })
     await world.settle()
     page = (await dashboard.openAs('Admin', '/batches/1')).page
   })
@@ -132,6 +142,36 @@ describe('the dialogs of changes', () => {
     await decide({ button: 'Add again', says: /takes part again/ })
     assert.equal((await batchOf(world, 1)).removed, 1)
     await assertAudited('Add again', 'members.readd')
+  })
+
+  it('move a person to a later batch', async () => {
+    const { world } = dashboard
+    const of = (batchId: number) =>
+      world.db.query<{ id: number; key: string }>(
+        `select id, member_key as key from batch_members where batch_id = $1 and status = 'active' order by key`,
+        [batchId],
+      )
+    const [mia] = await of(4)
+    await page.goto(`${dashboard.url}/batches/4/members/${mia!.id}`)
+    const fill = () => dialog().getByLabel('To batch').fill('5')
+    await decide({ button: 'Move', says: /goes to the other batch/, fill })
+    await assertAudited('Move', 'members.move')
+    const keys = [...(await of(4)), ...(await of(5))].map(({ key }) => key)
+    assert.deepEqual(keys, ['mia@x.example', 'tom@x.example'])
+    assert.deepEqual(await of(4), [])
+  })
+
+  it('roll back what was done for a person, and for nobody else', async () => {
+    const { world } = dashboard
+    await page.goto(`${dashboard.url}/batches/6/members/${await memberId(world, 6, 1)}`)
+    await decide({ button: 'Roll back', says: /What was done is undone/ })
+    await assertAudited('Roll back', 'members.rollback')
+    await world.settle()
+    const undone = world.jobs.filter(({ functionName }) => functionName === 'delete')
+    assert.deepEqual(
+      undone.map(({ parameters }) => parameters.Upn),
+      ['user1@contoso.example'],
+    )
   })
 
   it('are not offered to a Reader, and a page prints without buttons', async () => {
