@@ -1,5 +1,5 @@
 // Times: in the viewer's zone, with UTC on hover; distances that go on by themselves.
-import { Fragment, useSyncExternalStore } from 'react'
+import { useSyncExternalStore } from 'react'
 import { serverNow, watchServerClock } from '../api/server-clock.ts'
 
 const SECOND_MS = 1_000
@@ -41,15 +41,6 @@ export function Time({ at, none = '–', isClockOnly = false }: TimeProps) {
     </time>
   )
 }
-
-const INSTANT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/
-
-/** A sentence of the API, with its instants in the viewer's zone. */
-export const Sentence = ({ text }: { readonly text: string }) =>
-  text.split(INSTANT).map((part, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text, in order
-    <Fragment key={index}>{INSTANT.test(part) ? <Time at={part} /> : part}</Fragment>
-  ))
 
 /** `in 2 h 5 min`, `3 min ago`. */
 export function Distance({ to }: { readonly to: string }) {

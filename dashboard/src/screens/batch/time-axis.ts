@@ -1,4 +1,5 @@
 // Where times lie on the axis of a batch, and what state its phases are in. Pure: all times are given.
+import { completedPhase } from '../../ui/phase-end.ts'
 import type { Summary } from './batch.tsx'
 
 export type Phase = Summary['phases'][number]
@@ -94,9 +95,7 @@ export function stateOf(phase: Phase, { batch, phases }: Summary, now: number): 
   if (batch.endedAt === null && batch.held && (status === 'pending' || status === 'dispatched'))
     return { name: 'held', status: 'held', look: 'warn' }
   if (status === 'dispatched') return { name: 'running', status: 'running', look: 'busy' }
-  if (status === 'completed' && phase.members.failed > 0)
-    return { name: 'done, some failed', status: 'partial', look: 'warn' }
-  if (status === 'completed') return { name: 'done', status: 'completed', look: 'good' }
+  if (status === 'completed') return completedPhase(phase.members.failed)
   if (status === 'skipped')
     return { name: `skipped: ${skippedBecause}`, status: 'skipped', look: 'off' }
   if (status !== 'pending') return { name: status, status, look: 'off' }

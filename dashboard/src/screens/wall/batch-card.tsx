@@ -2,8 +2,10 @@
 import { Link } from 'wouter'
 import { phaseOffsetText } from '../../../../src/domain/duration.ts'
 import { countText } from '../../ui/page.tsx'
+import { completedPhase } from '../../ui/phase-end.ts'
+import { TextWithTimes } from '../../ui/sentence.tsx'
 import { lookOf, Status } from '../../ui/status.tsx'
-import { Distance, Sentence, Time } from '../../ui/time.tsx'
+import { Distance, Time } from '../../ui/time.tsx'
 import type { WallBatch } from './use-wall.ts'
 
 type Phase = WallBatch['phases'][number]
@@ -46,13 +48,13 @@ export function BatchCard({ of: { batch, phases, throughput, endsAt, because } }
         <span className="batch-end">
           {endsAt === null ? (
             <span className="quiet">
-              No estimate: <Sentence text={because} />
+              No estimate: <TextWithTimes text={because} />
             </span>
           ) : (
             <>
               Ends about <Time at={endsAt} />{' '}
               <span className="quiet">
-                (<Sentence text={because} />)
+                (<TextWithTimes text={because} />)
               </span>
             </>
           )}
@@ -66,9 +68,12 @@ interface CardProps {
 }
 
 /** Words for people: `pending` is what comes next, or what is to come after that. */
-function stateOf(phase: Phase, next: Phase | undefined): string {
-  if (phase.status === 'pending') return phase === next ? 'next' : 'to come'
-  return { dispatched: 'running', completed: 'done' }[phase.status as string] ?? phase.status
+function stateOf(phase: Phase, next: Phase | undefined) {
+  const { status } = phase
+  if (status === 'completed') return completedPhase(phase.membersFailed)
+  const look = lookOf(status)
+  if (status === 'pending') return { name: phase === next ? 'next' : 'to come', status, look }
+  return { name: status === 'dispatched' ? 'running' : status, status, look }
 }
 
 function PhaseRail({ phases }: { readonly phases: readonly Phase[] }) {
@@ -81,15 +86,15 @@ function PhaseRail({ phases }: { readonly phases: readonly Phase[] }) {
           <li
             key={phase.id}
             className="rail-phase"
-            data-look={lookOf(phase.status)}
-            data-state={state}
-            aria-current={state === 'running' ? 'step' : undefined}
+            data-look={state.look}
+            data-state={state.name}
+            aria-current={phase.status === 'dispatched' ? 'step' : undefined}
           >
             <span className="rail-name">
               {phase.phaseName}{' '}
               <span className="quiet">{phaseOffsetText(phase.offsetMinutes)}</span>
             </span>
-            <Status status={phase.status} text={state} />
+            <Status status={state.status} text={state.name} />
             <span className="rail-when">
               <PhaseTime phase={phase} />
             </span>

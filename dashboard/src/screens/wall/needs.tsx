@@ -1,8 +1,8 @@
 // What waits for a person: the sentence, where to handle it here, and the command that does it too.
 import { Link } from 'wouter'
 import { Section } from '../../ui/page.tsx'
+import { TextWithTimes } from '../../ui/sentence.tsx'
 import { Sign } from '../../ui/sign.tsx'
-import { Sentence } from '../../ui/time.tsx'
 import type { WallAnswer } from './use-wall.ts'
 
 type Need = WallAnswer['needs'][number]
@@ -36,7 +36,7 @@ function NeedLine({ need }: { readonly need: Need }) {
         <Sign sign={sign} /> {word}
       </span>
       <span className="need-text">
-        <Sentence text={need.text} />.
+        <TextWithTimes text={need.text} />.
       </span>
       <Link href={place.href} className="need-link">
         {place.name}
