@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
+import type { TestPage } from '../browser.ts'
 import { batchOf, memberId, runbook, step } from '../scenarios/looking.ts'
 import { type DashboardWithRoles, openDashboardWithRoles } from './roles.ts'
 import { assertSound } from './under-test.ts'
@@ -15,6 +16,7 @@ const DAY_MIN = 24 * 60
 
 describe('the dialogs of changes', () => {
   let dashboard: DashboardWithRoles
+  let opened: TestPage
   let page: Page
   before(async () => {
     dashboard = await openDashboardWithRoles()
@@ -41,8 +43,15 @@ describe('the dialogs of changes', () => {
     }
     await world.publish(`${runbook('undone', steps)}rollbacks:\n  back:\n    - ${step('delete')}\n`)
     await world.batch('undone', 2, { startsInMin: 5 })
+    const gated = {
+      'prepare T-5m': [step('create')],
+      'cutover T-0 gate: { approvals: 1, ready: 95% }': [step('switch')],
+    }
+    await world.publish(runbook('asked', gated))
+    await world.batch('asked', 2, { startsInMin: 5 })
     await world.settle()
-    page = (await dashboard.openAs('Admin', '/batches/1')).page
+    opened = await dashboard.openAs('Admin', '/batches/1')
+    page = opened.page
   })
   after(() => dashboard.close())
 
@@ -172,6 +181,23 @@ describe('the dialogs of changes', () => {
       undone.map(({ parameters }) => parameters.Upn),
       ['user1@contoso.example'],
     )
+  })
+
+  it('approve a gate, and withdraw it again', async () => {
+    const { world } = dashboard
+    await page.goto(`${dashboard.url}/batches/7`)
+    const gate = page.getByRole('article', { name: 'Gate of cutover' })
+    await gate.getByText('0 of 1 approvals', { exact: true }).waitFor()
+    await gate.getByText('2 of 2 members ready (100 %, 95 % needed)').waitFor()
+    await decide({ button: 'Approve cutover', verb: 'Approve', says: /cutover/ })
+    await gate.getByText('1 of 1 approvals').waitFor()
+    await assertSound(opened)
+    await decide({ button: 'Withdraw my approval', verb: 'Withdraw', says: /cutover/ })
+    await gate.getByText('0 of 1 approvals', { exact: true }).waitFor()
+    const started = world.jobs.filter(
+      ({ functionName, batchId }) => functionName === 'switch' && batchId === 7,
+    )
+    assert.deepEqual(started, [])
   })
 
   it('are not offered to a Reader, and a page prints without buttons', async () => {
