@@ -43,6 +43,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   user: [id(1), id(2), 'nobody@contoso.example', '%00', '..%2f..'],
   group: [id(10), id(99), 'x'],
   member: [id(1), 'x'],
+  folder: ['sentitems', 'x', '%00'],
   item: [id(3), id(99)],
   task: [id(80), 'x', "getBySourceUserPrincipalName(sourcePrincipalName='x')", '%00'],
   job: [id(90), id(99), 'x'],
