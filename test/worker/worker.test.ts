@@ -158,6 +158,7 @@ for (const database of DATABASES) {
         resultType: 'Object',
         result: { A: [1, null] },
         error: null,
+        effect: { changed: false },
         durationMs: 0,
         timestamp: clock.now().toISOString(),
         correlationData: {
