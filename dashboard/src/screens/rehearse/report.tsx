@@ -11,31 +11,14 @@ const OPERATIONS_SHOWN = 15
 const TIGHT_SHARE = 0.5
 const LATE_SHARE = 0.9
 
-export function Report({ report }: { readonly report: RehearsalReport }) {
-  const { members, batches, calls, rollbacks, failures, neverRan } = report
-  // A report of an earlier release has none.
-  const staysAfterUndo = report.staysAfterUndo ?? []
+interface ReportProps {
+  readonly report: RehearsalReport
+}
+export function Report({ report }: ReportProps) {
+  const { calls, rollbacks, failures, neverRan } = report
   return (
     <>
-      <Section title="Outcome">
-        <div className="figures">
-          <Figure name="members" value={members.total} />
-          <Figure name="migrated" value={members.migrated} look="good" />
-          <Figure name="failed" value={members.failed} look={members.failed > 0 ? 'bad' : 'idle'} />
-          <Figure name="stopped" value={members.stopped} />
-          <Figure name="in progress" value={members.inProgress} />
-          <Figure name="removed" value={members.removed} />
-          <Figure name="batches" value={batches.length} />
-          <Figure name="calls" value={calls.total} />
-        </div>
-        <Sentences title="Why it is not ready" look="bad" sentences={report.reasons} />
-        <Sentences title="Warnings" look="warn" sentences={report.warnings} />
-        <p className="quiet rehearsed">
-          From <Time at={report.startedAt} /> to <Time at={report.endedAt} />, seed {report.seed},{' '}
-          {report.slots} slots per worker
-          {report.faults.length > 0 && `, with the faults ${report.faults.join(', ')}`}.
-        </p>
-      </Section>
+      <Outcome report={report} />
       <Timeline timeline={report.timeline} />
       <Part
         title="Who would have failed, and why"
@@ -61,23 +44,7 @@ export function Report({ report }: { readonly report: RehearsalReport }) {
           { name: 'What differs', cell: ({ differences }) => differences.join(' ') },
         ]}
       />
-      <Part
-        title="What an undo would leave"
-        rows={staysAfterUndo}
-        columns={[
-          {
-            name: 'Where',
-            cell: ({ step, phase }) =>
-              phase === null ? `init step ${step}` : `${step} of phase ${phase}`,
-          },
-          { name: 'Times', cell: ({ count }) => String(count) },
-          {
-            name: 'Why',
-            cell: ({ why, isPointOfNoReturn }) =>
-              isPointOfNoReturn ? `${why} The point of no return.` : why,
-          },
-        ]}
-      />
+      <StaysAfterUndo report={report} />
       <Part
         title="Steps that never ran"
         rows={neverRan}
@@ -90,6 +57,52 @@ export function Report({ report }: { readonly report: RehearsalReport }) {
     </>
   )
 }
+
+function Outcome({ report }: ReportProps) {
+  const { members, batches, calls } = report
+  return (
+    <Section title="Outcome">
+      <div className="figures">
+        <Figure name="members" value={members.total} />
+        <Figure name="migrated" value={members.migrated} look="good" />
+        <Figure name="failed" value={members.failed} look={members.failed > 0 ? 'bad' : 'idle'} />
+        <Figure name="stopped" value={members.stopped} />
+        <Figure name="in progress" value={members.inProgress} />
+        <Figure name="removed" value={members.removed} />
+        <Figure name="batches" value={batches.length} />
+        <Figure name="calls" value={calls.total} />
+      </div>
+      <Sentences title="Why it is not ready" look="bad" sentences={report.reasons} />
+      <Sentences title="Warnings" look="warn" sentences={report.warnings} />
+      <p className="quiet rehearsed">
+        From <Time at={report.startedAt} /> to <Time at={report.endedAt} />, seed {report.seed},{' '}
+        {report.slots} slots per worker
+        {report.faults.length > 0 && `, with the faults ${report.faults.join(', ')}`}.
+      </p>
+    </Section>
+  )
+}
+
+const StaysAfterUndo = ({ report }: ReportProps) => (
+  <Part
+    title="What an undo would leave"
+    // A report of an earlier release has none.
+    rows={report.staysAfterUndo ?? []}
+    columns={[
+      {
+        name: 'Where',
+        cell: ({ step, phase }) =>
+          phase === null ? `init step ${step}` : `${step} of phase ${phase}`,
+      },
+      { name: 'Times', cell: ({ count }) => String(count) },
+      {
+        name: 'Why',
+        cell: ({ why, isPointOfNoReturn }) =>
+          isPointOfNoReturn ? `${why} The point of no return.` : why,
+      },
+    ]}
+  />
+)
 
 interface SentencesProps {
   readonly title: string
