@@ -133,8 +133,8 @@ describe('chaos: asked to stop', () => {
 describe('chaos: the embedded database', () => {
   it('keeps everything it acknowledged, whenever it is killed', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'matoolkit-chaos-'))
-    const MEMBERS = 30
-    const KILLS = 3
+    const MEMBERS = 20
+    const KILLS = 2
     const part: Part = {
       ...{ roles: ['orchestrator', 'worker', 'operators'], name: 'embedded', folder, seed: 3 },
       ...{ leaseMs: 1_000, statementTimeoutMs: 30_000, workMs: 20, slots: 8 },

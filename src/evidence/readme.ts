@@ -32,10 +32,11 @@ Files
                      that back
   events/            every decision with its reason
   approvals/         who let a phase begin, or waived a condition, and why
+  told/              which message each person got, and the start that it told
   holds/ reviews/ bulk-actions/ bulk-action-members/ source-times/
                      holds in force, source changes that wait for a person, changes of many people, times in the data source
   conditions/ messages/
-                     what people were told, through which channel, and whether it arrived
+                     what operators were told, through which channel, and whether it arrived
   audit/             who asked for what: every row from the creation of the batch on. Rows about other batches are among them, because
                      the hash of each row covers the row before it. The last hash can be compared with a head that was kept elsewhere
                      (matoolkit audit verify).

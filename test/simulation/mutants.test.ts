@@ -62,8 +62,8 @@ it('has the right types: a mistake that cannot run would be found by its crash',
   }
 })
 
-/** The suite hunts every sixth: a minute of processor time for all. `TEST_MUTANTS=all` hunts them all. */
-const HUNTED = MUTANTS.filter((_, index) => process.env.TEST_MUTANTS === 'all' || index % 6 === 0)
+/** The suite hunts every eighth: all of them take minutes of processor time. `TEST_MUTANTS=all` hunts them all. */
+const HUNTED = MUTANTS.filter((_, index) => process.env.TEST_MUTANTS === 'all' || index % 8 === 0)
 
 it('finds the hunted mistakes that have a known seed', async (test) => {
   const others = Array.from({ length: OTHER_SEEDS }, (_, index) => index + 1)
