@@ -77,7 +77,7 @@ export const MUTANTS: readonly BankedMutant[] = [
         return done`,
       ),
     ],
-    foundBy: 13,
+    foundBy: 16,
   },
   {
     name: 'retry keeps the attempt number',
@@ -116,7 +116,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     edits: [
       replace('Number($before === $status)', `Number($before === $status && $status !== 'failed')`),
     ],
-    foundBy: 9,
+    foundBy: 16,
   },
   {
     name: 'hold does not stop sending',
@@ -239,7 +239,7 @@ export const MUTANTS: readonly BankedMutant[] = [
         `$step.status === 'cancelled' && failureOf($step, result)`,
       ),
     ],
-    foundBy: 45,
+    foundBy: 75,
   },
   {
     name: 'a repeated batch-init starts the batch again',
@@ -251,7 +251,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     name: 'a serialization failure counts as a poison message',
     in: 'TRANSIENT_CODES',
     edits: [remove(`'40001', '40P01'`)],
-    foundBy: 9,
+    foundBy: 22,
   },
   {
     name: 'operator retry reuses the old job id',
