@@ -15,6 +15,7 @@ import { publishRunbook } from '../src/engine/publish.ts'
 import { type Bench, median, perSec, round, timeMs } from './bench.ts'
 import { benchDoor, benchOrchestrator, benchWorker, outbox, WORKER_ID } from './engine-process.ts'
 import { measureFloor } from './floor.ts'
+import { noopRunbook } from './noop-runbook.ts'
 import { type CpuUs, openProcesses, type Processes } from './processes.ts'
 
 const RUNS = 3
@@ -52,23 +53,11 @@ export const engineBench: Bench = {
   },
 }
 
-const runbook = (name: string, steps: number): string => `
-name: ${name}
-data_source: { type: csv, path: members.csv, primary_key: Upn, batch_time_column: When }
-phases:
-  - name: all
-    offset: T-0
-    steps:
-${Array.from(
-  { length: steps },
-  (_, i) => `
-      - name: s${i}
-        worker_id: ${WORKER_ID}
-        function: Noop
-        params: { A: "{{Upn}}", B: "x {{Name}} y", C: "{{_batch_id}}" }
-        output_params: { out${i}: value }`,
-).join('')}
-`
+const runbook = (name: string, steps: number): string =>
+  noopRunbook(name, steps, (index) => [
+    'params: { A: "{{Upn}}", B: "x {{Name}} y", C: "{{_batch_id}}" }',
+    `output_params: { out${index}: value }`,
+  ])
 
 /** Runs one batch from creation to end and returns the milliseconds. */
 async function runBatch(db: Db, members: number, steps: number, suffix = ''): Promise<number> {

@@ -5,7 +5,8 @@ import type { Db } from '../src/db/db.ts'
 import { createBatch } from '../src/engine/create.ts'
 import { publishRunbook } from '../src/engine/publish.ts'
 import { type Bench, round, timeMs } from './bench.ts'
-import { benchDoor, WORKER_ID } from './engine-process.ts'
+import { benchDoor } from './engine-process.ts'
+import { noopRunbook } from './noop-runbook.ts'
 import { type CpuUs, openProcesses, type Processes } from './processes.ts'
 
 const MEMBERS = 15_000
@@ -64,22 +65,8 @@ function chosenBatches(): readonly number[] {
   return given ? given.slice('--batches='.length).split(',').map(Number) : BATCHES
 }
 
-const runbook = (name: string): string => `
-name: ${name}
-data_source: { type: csv, path: members.csv, primary_key: Upn, batch_time_column: When }
-phases:
-  - name: all
-    offset: T-0
-    steps:
-${Array.from(
-  { length: STEPS },
-  (_, i) => `
-      - name: s${i}
-        worker_id: ${WORKER_ID}
-        function: Noop
-        params: { A: "{{Upn}}", B: "{{_batch_id}}" }`,
-).join('')}
-`
+const runbook = (name: string): string =>
+  noopRunbook(name, STEPS, () => ['params: { A: "{{Upn}}", B: "{{_batch_id}}" }'])
 
 /** Batches of these sizes that are due in a day. */
 export async function createDue(

@@ -1,30 +1,18 @@
 // The batches of the cluster benchmarks: a phase of a few steps that do nothing, all due at once or one wave after another.
 import { realClock } from '../src/clock.ts'
 import type { Db } from '../src/db/db.ts'
-import { WORKER_ID } from './engine-process.ts'
+import { noopRunbook } from './noop-runbook.ts'
 import { createDue } from './scale.ts'
 
 export const STEPS = 5
 export const WAVE_MEMBERS = 200
 const clock = realClock()
 
-const yamlOf = (name: string): string => `
-name: ${name}
-data_source: { type: csv, path: members.csv, primary_key: Upn, batch_time_column: When }
-phases:
-  - name: all
-    offset: T-0
-    steps:
-${Array.from(
-  { length: STEPS },
-  (_, i) => `
-      - name: s${i}
-        worker_id: ${WORKER_ID}
-        function: Noop
-        params: { A: "{{Upn}}", B: "x {{Upn}} y", C: "{{_batch_id}}" }
-        output_params: { out${i}: value }`,
-).join('')}
-`
+const yamlOf = (name: string): string =>
+  noopRunbook(name, STEPS, (index) => [
+    'params: { A: "{{Upn}}", B: "x {{Upn}} y", C: "{{_batch_id}}" }',
+    `output_params: { out${index}: value }`,
+  ])
 
 export const dueIn = (db: Db, name: string, sizes: readonly number[]) =>
   createDue(db, name, sizes, yamlOf(name))

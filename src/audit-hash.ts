@@ -9,11 +9,14 @@ export const NO_HASH = '0'.repeat(64)
 export interface HashedRow {
   readonly id: number
   readonly at: Date
+  /** Never reassigned: tenant and object id, or the local user. */
   readonly actor: string
+  /** The actor's display name at that time. */
   readonly actorName: string
   readonly action: string
   readonly subject: string
   readonly reason: string | null
+  /** The address the request came from. */
   readonly source: string | null
   readonly clientApp: string | null
   readonly requestId: string | null

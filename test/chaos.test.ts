@@ -73,7 +73,7 @@ describe('chaos: a network that misbehaves', () => {
     const batchId = await createLarge(db, 150)
     for (const mode of DISTURBANCES) {
       const before = effectsEnded(folder)
-      await until(`work goes on before ${mode}`, () => effectsEnded(folder) > before + 20)
+      await until(`20 more jobs end before ${mode}`, () => effectsEnded(folder) > before + 20)
       proxy.become(mode)
       await clock.wait(DISTURBED_MS)
       proxy.become('pass')

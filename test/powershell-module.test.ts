@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import { Language, Parser, type Tree } from 'web-tree-sitter'
 import { cmdletRoutes, cmdlets } from '../scripts/powershell/module.ts'
 import { ROOT } from './cli/processes.ts'
@@ -71,8 +72,8 @@ describe('the PowerShell module', () => {
   before(async () => {
     await Parser.init()
     parser = new Parser()
-    const grammar = join(ROOT, 'test/fixtures/powershell/tree-sitter-powershell.wasm')
-    parser.setLanguage(await Language.load(grammar))
+    const grammar = join(ROOT, 'test/fixtures/powershell/tree-sitter-powershell.wasm.gz')
+    parser.setLanguage(await Language.load(gunzipSync(readFileSync(grammar))))
   })
 
   const faultsIn = (source: string): string[] => {

@@ -2,15 +2,14 @@
 // inserted later breaks the chain from there on. The chain alone cannot show that its newest rows were cut off; an earlier head can
 // (each sealing logs it). After pruning (audit-pruning.ts) the chain starts with the first row kept.
 
-import { chainHashOf, NO_HASH } from '../audit-hash.ts'
-import type { ChainRow } from './audit.ts'
+import { chainHashOf, type HashedRow, NO_HASH } from '../audit-hash.ts'
 import { findPruning, type Pruning, whyUnconfigured } from './audit-pruning.ts'
 import { type ChainHead, ROW } from './audit-sealing.ts'
 import type { Queryable } from './db.ts'
 
 const ROWS_PER_CHUNK = 1_000
 
-export interface SealedRow extends ChainRow {
+export interface SealedRow extends HashedRow {
   readonly sealNumber: number
   readonly previousHash: string
   readonly hash: string

@@ -1,7 +1,6 @@
 // Sealing: rows of the audit get a number and a hash that covers the row and the previous hash, in the order in which they are found.
-import { chainHashOf, NO_HASH } from '../audit-hash.ts'
+import { chainHashOf, type HashedRow, NO_HASH } from '../audit-hash.ts'
 import { arrayParams } from './arrays.ts'
-import type { ChainRow } from './audit.ts'
 import type { Db, Queryable, Tx } from './db.ts'
 
 /** Sealing and pruning exclude each other. Any number that nothing else uses for advisory locks in this database. */
@@ -37,7 +36,7 @@ export function sealAudit(db: Db): Promise<ChainHead & { readonly count: number 
 
 /** The caller has the lock of the chain. */
 export async function sealRows(tx: Tx): Promise<ChainHead & { readonly count: number }> {
-  const rows = await tx.query<ChainRow>(
+  const rows = await tx.query<HashedRow>(
     `select ${ROW} from audit where hash is null order by id limit $1`,
     [ROWS_PER_SEAL],
   )

@@ -1,34 +1,17 @@
 // The audit: who did what, from where and why, with the state before and after. `insertAudit` runs in the transaction of its change.
 // audit-chain.ts seals and verifies the chain of hashes.
+import type { HashedRow } from '../audit-hash.ts'
 import type { Json } from '../domain/json.ts'
 import { arrayParams, jsonText, lineParam } from './arrays.ts'
 import type { Queryable } from './db.ts'
 
-export interface AuditEntry {
-  readonly at: Date
-  /** Never reassigned: tenant and object id, or the local user. */
-  readonly actor: string
-  /** The actor's display name today. */
-  readonly actorName: string
-  readonly action: string
-  readonly subject: string
-  readonly reason: string | null
-  /** The address the request came from. */
-  readonly source: string | null
-  readonly clientApp: string | null
-  readonly requestId: string | null
+/** What its change knows of a row: the database numbers it. */
+export interface AuditEntry extends Omit<HashedRow, 'id' | 'before' | 'after'> {
   readonly before?: Json | undefined
   readonly after?: Json | undefined
 }
 
-/** What a seal covers. */
-export interface ChainRow extends AuditEntry {
-  readonly id: number
-  readonly before: Json
-  readonly after: Json
-}
-
-export interface AuditRow extends ChainRow {
+export interface AuditRow extends HashedRow {
   readonly isSealed: boolean
 }
 
