@@ -20,6 +20,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'Microsoft.Insights/components': '2020-02-02',
   'Microsoft.Insights/diagnosticSettings': '2021-05-01-preview',
   'Microsoft.KeyVault/vaults': '2024-11-01',
+  'Microsoft.KeyVault/vaults/secrets': '2024-11-01',
   'Microsoft.ManagedIdentity/userAssignedIdentities': '2024-11-30',
   'Microsoft.Network/privateDnsZones': '2024-06-01',
   'Microsoft.Network/privateDnsZones/virtualNetworkLinks': '2024-06-01',
@@ -108,7 +109,7 @@ describe('the infrastructure', () => {
     const settingsOf = (path: string) =>
       [
         ...file(path).text.matchAll(
-          /name: '((?:MATOOLKIT|DATABASE|APPLICATIONINSIGHTS|OTEL)_\w+)'/g,
+          /(?:name|setting): '((?:MATOOLKIT|DATABASE|APPLICATIONINSIGHTS|OTEL)_\w+)'/g,
         ),
       ].map(([, name]) => name!)
     for (const { path } of files)
@@ -131,6 +132,9 @@ describe('the infrastructure', () => {
       assert.ok(set.includes('APPLICATIONINSIGHTS_CONNECTION_STRING'), app)
       assert.ok(set.includes('APPLICATIONINSIGHTS_AUTHENTICATION_STRING'), app)
     }
+    const role = settingsOf('infra/automation/modules/role-app.bicep')
+    for (const name of ['NOTIFICATIONS_FILE', 'WINDOWS_FILE'])
+      assert.ok(role.includes(`MATOOLKIT_${name}`), name)
     // A worker reaches no database.
     assert.ok(!worker.includes('DATABASE_URL'))
   })

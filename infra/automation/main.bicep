@@ -37,8 +37,14 @@ param isPostgresRedundant bool = true
 @description('Who signs in to the API: issuer, audience and client id of the app registration.')
 param oidc { issuer: string, audience: string, clientId: string }
 
-@description('Settings of data sources for scheduler and API, such as connection variables. A secret has keyVaultUrl instead of value.')
-param sourceSettings { name: string, value: string?, keyVaultUrl: string? }[] = []
+@description('Settings of scheduler, orchestrator and API, such as connection variables. A secret has the name of a secret in the vault instead of a value. Without roles, all three get it.')
+param settings { name: string, value: string?, secretName: string?, roles: string[]? }[] = []
+
+@description('Channels and rules of notifications: the text of the file that docs/notifications.md describes. Empty: nobody is told.')
+param notifications string = ''
+
+@description('Change windows of the system: the text of the file that docs/change-windows.md describes. Empty: only those of runbooks count.')
+param windows string = ''
 
 @description('One worker per tenant: id as in the runbooks, the tenant and its app, and the name of the app certificate in the vault.')
 param workers { id: string, tenantId: string, organization: string, appId: string, certificate: string, slots: int?, maxReplicas: int? }[]
@@ -48,6 +54,8 @@ param tags object = {}
 
 var databaseName = 'matoolkit'
 var databaseRoles = ['scheduler', 'orchestrator', 'api']
+var roleSettings = toObject(databaseRoles, role => role, role => filter(settings, setting => contains(setting.?roles ?? databaseRoles, role)))
+var roleSecrets = flatten(map(databaseRoles, role => map(filter(roleSettings[role], setting => contains(setting, 'secretName')), setting => { role: role, name: setting.secretName })))
 
 module identities 'modules/identities.bicep' = {
   name: '${name}-identities'
@@ -109,6 +117,7 @@ module access 'modules/access.bicep' = {
     insightsName: insightsName
     principalIds: identities.outputs.principalIds
     workerIds: map(workers, worker => worker.id)
+    roleSecrets: roleSecrets
   }
 }
 
@@ -117,8 +126,7 @@ resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
   name: insightsName
 }
 
-// The one secret: it signs jobs. `infra/README.md` says how to make it.
-var jobKeyUrl = 'https://${keyVaultName}${az.environment().suffixes.keyvaultDns}/secrets/job-key'
+var secretsUrl = 'https://${keyVaultName}${az.environment().suffixes.keyvaultDns}/secrets'
 var serviceBusHost = '${serviceBusName}.servicebus.windows.net'
 
 module migrate 'modules/migrate-job.bicep' = {
@@ -154,9 +162,11 @@ module role 'modules/role-app.bicep' = [
       clientId: identities.outputs.clientIds[roleName]
       databaseUrl: 'postgres://${identities.outputs.names[roleName]}@${postgres.outputs.host}/${databaseName}'
       serviceBusHost: serviceBusHost
-      jobKeyUrl: jobKeyUrl
+      secretsUrl: secretsUrl
       insightsConnection: insights.properties.ConnectionString
-      sourceSettings: roleName == 'orchestrator' ? [] : sourceSettings
+      settings: roleSettings[roleName]
+      notifications: notifications
+      windows: windows
       oidc: oidc
       tags: tags
     }

@@ -4,6 +4,8 @@ param keyVaultName string
 param insightsName string
 param principalIds object
 param workerIds string[]
+@description('Secrets in the vault that are settings of a role.')
+param roleSecrets { role: string, name: string }[]
 
 var roleIds = {
   sender: '69a216fc-b8fb-44d8-bc22-1f3c2cd27a39'
@@ -112,6 +114,26 @@ resource readJobKey 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
     name: guid(vault::jobKey.id, role, roleIds.secretsUser)
     properties: {
       principalId: principalIds[role]
+      principalType: 'ServicePrincipal'
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds.secretsUser)
+    }
+  }
+]
+
+// Connections of data sources, keys of notification channels, the key of evidence packs: each role reads its own.
+resource settingSecrets 'Microsoft.KeyVault/vaults/secrets@2024-11-01' existing = [
+  for secret in roleSecrets: {
+    parent: vault
+    name: secret.name
+  }
+]
+
+resource readSettings 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for (secret, i) in roleSecrets: {
+    scope: settingSecrets[i]
+    name: guid(settingSecrets[i].id, secret.role, roleIds.secretsUser)
+    properties: {
+      principalId: principalIds[secret.role]
       principalType: 'ServicePrincipal'
       roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds.secretsUser)
     }

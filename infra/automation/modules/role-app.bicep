@@ -10,16 +10,32 @@ param identityId string
 param clientId string
 param databaseUrl string
 param serviceBusHost string
-param jobKeyUrl string
+@description('Of the vault.')
+param secretsUrl string
 param insightsConnection string
-param sourceSettings { name: string, value: string?, keyVaultUrl: string? }[]
+param settings { name: string, value: string?, secretName: string?, roles: string[]? }[]
+@description('Texts of files; empty: none.')
+param notifications string
+param windows string
 param oidc { issuer: string, audience: string, clientId: string }
 param tags object
 
 var isApi = role == 'api'
 // The API answers on its own port, the others on the health port.
 var port = isApi ? 7420 : 8080
-var sourceSecrets = filter(sourceSettings, setting => contains(setting, 'keyVaultUrl'))
+var secretSettings = filter(settings, setting => contains(setting, 'secretName'))
+
+// A changed secret alone starts no new revision; a changed path in a setting does.
+var files = role == 'scheduler'
+  ? []
+  : filter(
+      [
+        { name: 'notifications', setting: 'MATOOLKIT_NOTIFICATIONS_FILE', text: notifications, path: 'notifications-${uniqueString(notifications)}.yaml' }
+        { name: 'windows', setting: 'MATOOLKIT_WINDOWS_FILE', text: windows, path: 'windows-${uniqueString(windows)}.yaml' }
+      ],
+      file => !empty(file.text)
+    )
+var filesFolder = '/etc/matoolkit'
 
 resource app 'Microsoft.App/containerApps@2025-07-01' = {
   name: name
@@ -36,12 +52,13 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
       ingress: isApi ? { external: true, targetPort: port, transport: 'http', allowInsecure: false } : null
       registries: [{ server: registryServer, identity: identityId }]
       secrets: concat(
-        [{ name: 'job-key', keyVaultUrl: jobKeyUrl, identity: identityId }],
-        map(sourceSecrets, setting => {
+        [{ name: 'job-key', keyVaultUrl: '${secretsUrl}/job-key', identity: identityId }],
+        map(secretSettings, setting => {
           name: toLower(replace(setting.name, '_', '-'))
-          keyVaultUrl: setting.keyVaultUrl
+          keyVaultUrl: '${secretsUrl}/${setting.secretName}'
           identity: identityId
-        })
+        }),
+        map(files, file => { name: file.name, value: file.text })
       )
     }
     template: {
@@ -74,12 +91,14 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
                   { name: 'MATOOLKIT_OIDC_CLIENT_ID', value: oidc.clientId }
                 ]
               : [],
-            map(sourceSettings, setting =>
-              contains(setting, 'keyVaultUrl')
+            map(files, file => { name: file.setting, value: '${filesFolder}/${file.path}' }),
+            map(settings, setting =>
+              contains(setting, 'secretName')
                 ? { name: setting.name, secretRef: toLower(replace(setting.name, '_', '-')) }
-                : { name: setting.name, value: setting.value }
+                : { name: setting.name, value: setting.?value ?? '' }
             )
           )
+          volumeMounts: empty(files) ? [] : [{ volumeName: 'files', mountPath: filesFolder }]
           probes: [
             {
               type: 'Liveness'
@@ -94,6 +113,15 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
           ]
         }
       ]
+      volumes: empty(files)
+        ? []
+        : [
+            {
+              name: 'files'
+              storageType: 'Secret'
+              secrets: map(files, file => { secretRef: file.name, path: file.path })
+            }
+          ]
       scale: { minReplicas: 1, maxReplicas: 3 }
     }
   }
