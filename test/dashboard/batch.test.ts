@@ -98,7 +98,8 @@ describe('the screens of batches', () => {
     await page.getByText('2 of 12 match').waitFor()
     await page.reload()
     await page.getByText('2 of 12 match').waitFor()
-    await rows().nth(1).waitFor()
+    // The rows are drawn before their names have come.
+    await page.getByRole('rowheader', { name: 'user6@contoso.example' }).waitFor()
     assert.deepEqual(await page.getByRole('grid').getByRole('rowheader').allInnerTexts(), [
       'user3@contoso.example',
       'user6@contoso.example',
