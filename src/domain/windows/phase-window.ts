@@ -17,22 +17,18 @@ export interface PhaseWindow {
   readonly freezeReason: string | null
 }
 
-export interface PhaseWindowFacts {
+export interface WindowFacts {
   /** They must all be open: the system's and the runbook's. */
   readonly windows: readonly ChangeWindows[]
   /** Of an existing batch. */
   readonly overrideUntil?: Date | null
-  /** When the phase begins. */
+  /** Of a phase: when it begins. */
   readonly at: Date | null
 }
 
-/** Null without windows, without a time, and for a phase that only reads. */
-export function phaseWindow(
-  { steps }: Pick<RunbookPhase, 'steps'>,
-  { windows, overrideUntil = null, at }: PhaseWindowFacts,
-): PhaseWindow | null {
+/** Null without windows and without a time. */
+export function windowAt({ windows, overrideUntil = null, at }: WindowFacts): PhaseWindow | null {
   if (windows.length === 0 || at === null) return null
-  if (!steps.some((step) => mayChangeTenant(step.function))) return null
   const state = withOverride((then) => stateOfAll(windows, then), overrideUntil, at)
   const { until } = state
   const { timeZone } = windows.at(-1)!
@@ -46,3 +42,10 @@ export function phaseWindow(
         freezeReason: state.freezeReason,
       }
 }
+
+/** Null also for a phase that only reads. */
+export const phaseWindow = (
+  { steps }: Pick<RunbookPhase, 'steps'>,
+  facts: WindowFacts,
+): PhaseWindow | null =>
+  steps.some((step) => mayChangeTenant(step.function)) ? windowAt(facts) : null

@@ -8,6 +8,8 @@ import { plain } from './fixtures.ts'
 
 interface Decided {
   isDryRun: boolean
+  waitingSteps: number
+  outstandingJobs: number
   batch: { changeWindow: { override: { until: string; reason: string } | null } | null }
 }
 
@@ -32,6 +34,7 @@ export function changeWindowContract(): void {
       assert.equal(dry.status, 200, dry.text)
       const tried = dry.body.batch.changeWindow!.override!
       assert.deepEqual([tried.until, tried.reason], [until, reason])
+      assert.deepEqual([dry.body.waitingSteps, dry.body.outstandingJobs], [0, 0])
       await api.refused(409, 'REFUSED', 'POST', path, { body: { reason, until: null } })
       await override({ reason, until })
       const ended = await override({ reason, until: null })
@@ -110,8 +113,17 @@ function planContract(): void {
         ['prepare', false, '2026-03-04T22:00:00.000Z'],
         ['cutover', false, '2026-03-05T22:00:00.000Z'],
       ])
+      const summary = `/api/batches/${batchId}/summary`
+      const windowNow = async () =>
+        (await api.call<{ window: Window | null }>('GET', summary)).body.window
+      assert.equal((await windowNow())!.opensAt, '2026-03-02T22:00:00.000Z')
       const order = { until: '2026-03-05T00:00:00Z', reason: 'the bank agreed' }
       await api.call('POST', `/api/batches/${batchId}/override-window`, { body: order })
+      assert.equal(
+        (await windowNow())!.closesAt,
+        '2026-03-05T02:00:00.000Z',
+        'an open window follows',
+      )
       assert.deepEqual(windowsIn(await tried()), [
         ['prepare', true, null],
         ['cutover', false, '2026-03-05T22:00:00.000Z'],
