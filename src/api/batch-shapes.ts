@@ -6,6 +6,8 @@ import { ERROR_ACTORS, RETRY_ADVICE } from '../domain/error-meanings/entry.ts'
 import { meaningOf } from '../domain/error-meanings/meaning-of.ts'
 import { type Phase, sumSteps } from '../domain/facts.ts'
 import { outcomeCounts } from '../domain/outcome.ts'
+import { rampShares, SHARE_STATES } from '../domain/ramp-shares.ts'
+import type { Ramp } from '../domain/runbook/model.ts'
 import {
   BATCH_STATUSES,
   FAILED_STEP_STATUSES,
@@ -136,10 +138,22 @@ export const phase = z
       .strictObject({
         percents: z.array(wholeCount),
         share: wholeCount.nullable().meta({ description: 'The share that has started, from 0.' }),
+        shares: z.array(
+          z
+            .strictObject({ percent: wholeCount, state: z.enum(SHARE_STATES) })
+            .meta({ description: 'Each includes those before it.' }),
+        ),
+        soakSec: wholeCount,
         soakEndsAt: nullableDateTime.meta({ description: 'The share has ended.' }),
+        maxFailedPercent: wholeCount.meta({
+          description: 'If more of those who have started fail, no further share starts.',
+        }),
       })
       .nullable()
       .meta({ description: 'The shares of its members that start one after the other.' }),
+    noReturnSteps: z.array(z.string()).meta({
+      description: 'Its steps after which nothing that came before can be taken back.',
+    }),
     waitsFor: nullableText.meta({
       description:
         'Why nothing of it is sent: a hold, a closed change window, a gate, a soak, or a worker that is unknown or silent. Times in UTC.',
@@ -147,7 +161,19 @@ export const phase = z
   })
   .meta({ id: 'Phase' })
 
-export function shownPhase(facts: Phase, waitsFor: string | null): z.input<typeof phase> {
+/** What its runbook says about a phase. */
+export interface PhaseDefinition {
+  readonly ramp: Ramp | null
+  /** Of the safeguards: for a ramp without a limit of its own. */
+  readonly maxFailedPercent: number
+  readonly noReturnSteps: readonly string[]
+}
+
+export function shownPhase(
+  facts: Phase,
+  definition: PhaseDefinition,
+  waitsFor: string | null,
+): z.input<typeof phase> {
   const { id, name, offsetMinutes, dueAt, runbookVersion, status, skippedBecause } = facts
   const { dispatchedAt, completedAt, steps, members, gate, rampPercents } = facts
   return {
@@ -166,8 +192,12 @@ export function shownPhase(facts: Phase, waitsFor: string | null): z.input<typeo
     ramp: rampPercents && {
       percents: [...rampPercents],
       share: facts.rampShare,
+      shares: rampShares(facts),
+      soakSec: definition.ramp?.soakSec ?? 0,
       soakEndsAt: facts.soakEndsAt,
+      maxFailedPercent: definition.ramp?.maxFailedPercent ?? definition.maxFailedPercent,
     },
+    noReturnSteps: [...definition.noReturnSteps],
     waitsFor,
   }
 }
@@ -249,7 +279,7 @@ export const shownStep = <Line extends { readonly errorMessage: string | null }>
   meaning: meaningOf(line.errorMessage),
 })
 
-/** Status, hold, start and version of the batch, and the status of each phase. */
+/** Status, hold, start, version and override of the batch, and the status of each phase. */
 export const batchEtag = (line: BatchLine, phases: readonly Phase[]): string =>
   etagOf(
     line.id,
@@ -257,6 +287,7 @@ export const batchEtag = (line: BatchLine, phases: readonly Phase[]): string =>
     line.heldAt,
     line.batchStartTime,
     line.runbookVersion,
+    line.windowOverrideUntil,
     ...phases.map(({ id, status }) => `${id} ${status}`),
   )
 

@@ -1,11 +1,16 @@
-// The phases of a batch with the reason why nothing of one is sent. Only phases that should be running are looked at.
+// The phases of a batch with what their version says about them, and the reason why nothing of one is sent. Only phases that should be
+// running are looked at.
 import type { z } from 'zod'
 import { loadHolds } from '../db/holds.ts'
 import { listPhaseWaiters, listWaitGroups, listWorkerFacts } from '../db/views/insight.ts'
+import { runbookPhaseOf } from '../domain/decide/definitions.ts'
+import type { Phase } from '../domain/facts.ts'
 import { holdsOnBatch } from '../domain/holds.ts'
+import { noReturnSteps } from '../domain/runbook/lint/function-facts.ts'
+import type { Runbook } from '../domain/runbook/read.ts'
 import { isPhaseDue, isSilent, waitsOfPhases } from '../domain/stuck.ts'
 import type { Engine } from '../engine/engine.ts'
-import { type phase, shownPhase } from './batch-shapes.ts'
+import { type PhaseDefinition, type phase, shownPhase } from './batch-shapes.ts'
 import type { BatchState } from './batch-state.ts'
 
 /** Held members looked at; more of them tell nothing new. */
@@ -13,11 +18,38 @@ const HELD_MEMBERS_MAX = 100
 
 export async function showPhases(
   engine: Engine,
-  { line, phases }: BatchState,
+  state: BatchState,
 ): Promise<z.input<typeof phase>[]> {
+  const waits = await waitsOf(engine, state)
+  const definitionOf = await definitionsOf(engine, state)
+  return state.phases.map((one) => shownPhase(one, definitionOf(one), waits.get(one.id) ?? null))
+}
+
+/** A phase is as the version says that it came from. */
+async function definitionsOf({ db, runbooks }: Engine, { line, phases }: BatchState) {
+  const versions = [...new Set(phases.map(({ runbookVersion }) => runbookVersion))]
+  const byVersion = new Map<number, Runbook>()
+  for (const version of versions)
+    byVersion.set(version, await runbooks.get(db, line.runbookName, version))
+  return ({ runbookVersion, name }: Phase): PhaseDefinition => {
+    const runbook = byVersion.get(runbookVersion)!
+    const found = runbookPhaseOf(runbook, name)
+    return {
+      ramp: found?.ramp ?? null,
+      maxFailedPercent: runbook.safeguards.maxFailedPercent,
+      noReturnSteps: noReturnSteps(found?.steps ?? []),
+    }
+  }
+}
+
+/** By the ids of the phases that wait. */
+async function waitsOf(
+  engine: Engine,
+  { line, phases }: BatchState,
+): Promise<ReadonlyMap<number, string>> {
   const now = engine.clock.now()
   const isIdle = !phases.some((one) => isPhaseDue(one, now))
-  if (line.endedAt !== null || isIdle) return phases.map((one) => shownPhase(one, null))
+  if (line.endedAt !== null || isIdle) return new Map()
   const { db } = engine
   const holds = holdsOnBatch(await loadHolds(db, line.id))
   const groups = await listWaitGroups(db, line.id, now)
@@ -35,6 +67,5 @@ export async function showPhases(
     workerIds.length + memberIds.length === 0
       ? []
       : await listPhaseWaiters(db, line.id, workerIds, memberIds)
-  const waits = waitsOfPhases({ batch: line, holds, phases, workers, waiters, now })
-  return phases.map((one) => shownPhase(one, waits.get(one.id) ?? null))
+  return waitsOfPhases({ batch: line, holds, phases, workers, waiters, now })
 }

@@ -27,7 +27,14 @@ export async function listOutdatedBatches(
 
 export type UnfinishedBatch = Pick<
   Batch,
-  'id' | 'status' | 'runbookVersion' | 'isManual' | 'startTime' | 'heldAt' | 'membersActive'
+  | 'id'
+  | 'status'
+  | 'runbookVersion'
+  | 'isManual'
+  | 'startTime'
+  | 'heldAt'
+  | 'membersActive'
+  | 'windowOverrideUntil'
 >
 
 /** Unfinished batches of the runbook, in id order. */
@@ -39,7 +46,8 @@ export async function listUnfinished(
 ): Promise<UnfinishedBatch[]> {
   return db.query<UnfinishedBatch>(
     `select id, status, runbook_version as "runbookVersion", is_manual as "isManual", batch_start_time as "startTime",
-            ${BATCH_HELD_AT} as "heldAt", members_active as "membersActive"
+            ${BATCH_HELD_AT} as "heldAt", members_active as "membersActive",
+            window_override_until as "windowOverrideUntil"
        from batches b
       where runbook_name = lower($1) and status in ${UNFINISHED_BATCHES} and id > $2
       order by id limit $3`,

@@ -59,7 +59,9 @@ export function planBatches({ runbook, columns, rows, now }: BatchesFacts): Batc
     .map(({ timeMs, rows: members, hold }) => {
       const startTime = new Date(timeMs)
       const samples = members.slice(0, EXAMPLES_MAX).map(sampleOf)
-      const facts = { runbook, startTime, batchId: null, batchOutputs: {}, members: samples, now }
+      const nothing = { batchId: null, batchOutputs: {} }
+      const windows = runbook.windows ? [runbook.windows] : []
+      const facts = { runbook, startTime, ...nothing, members: samples, windows, now }
       const held = hold?.reason ?? null
       return { startTime, memberCount: members.length, held, ...planRun(facts) }
     })

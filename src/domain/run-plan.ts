@@ -2,8 +2,11 @@
 // known yet and appear as `<name from step>`; variables that nothing provides are listed as missing. Inserted values are cut: one long
 // value in many templates would make hundreds of megabytes.
 import type { Json } from './json.ts'
+import { noReturnSteps } from './runbook/lint/function-facts.ts'
 import type { Gate, Ramp, Runbook, RunbookPhase, RunbookStep } from './runbook/model.ts'
 import { resolveTemplates, type Scope, scopeOf } from './template.ts'
+import type { ChangeWindows } from './windows/change-windows.ts'
+import { type PhaseWindow, phaseWindow } from './windows/phase-window.ts'
 
 const VALUE_CHARS_MAX = 2_000
 const INSERTED_CHARS_MAX = 1_000_000
@@ -26,6 +29,10 @@ export interface PlanFacts {
   /** Outputs of init so far. */
   readonly batchOutputs: Readonly<Record<string, Json>>
   readonly members: readonly SampleMember[]
+  /** They must all be open: the system's, where it is known, and the runbook's. */
+  readonly windows: readonly ChangeWindows[]
+  /** Of an existing batch. */
+  readonly windowOverrideUntil?: Date | null
   readonly now: Date
 }
 
@@ -56,6 +63,10 @@ export interface PlannedPhase {
   readonly isOverdue: boolean
   readonly gate: Gate | null
   readonly ramp: Ramp | null
+  /** Null without windows, without a time, and for a phase that only reads. */
+  readonly window: PhaseWindow | null
+  /** Names of its steps after which nothing can be taken back. */
+  readonly noReturnSteps: readonly string[]
   readonly steps: readonly PlannedStep[]
 }
 
@@ -71,27 +82,32 @@ export interface RunPlan {
 type Known = Readonly<Record<string, Json>>
 
 export function planRun(facts: PlanFacts): RunPlan {
-  const { runbook, startTime, now } = facts
+  const { runbook } = facts
   const promised: Record<string, Json> = {}
   const inserted = new InsertedText()
   const plan = (step: RunbookStep, members: readonly SampleMember[]) =>
     planStep({ ...facts, inserted }, step, members, promised)
   const init = runbook.init.map((step) => plan(step, []))
-  const phases = inOrder(runbook.phases).map(({ name, offsetMinutes, gate, ramp, steps }) => {
-    const dueAt = startTime && new Date(+startTime - offsetMinutes * 60_000)
-    const isOverdue = dueAt !== null && dueAt <= now
-    return {
-      name,
-      offsetMinutes,
-      dueAt,
-      isOverdue,
-      gate,
-      ramp,
-      steps: steps.map((step) => plan(step, facts.members)),
-    }
-  })
+  const phases = inOrder(runbook.phases).map((phase) => ({
+    ...planStart(facts, phase),
+    steps: phase.steps.map((step) => plan(step, facts.members)),
+  }))
   const onRemoval = runbook.onMemberRemoved.map((step) => plan(step, facts.members))
   return { init, phases, onRemoval, warnings: inserted.warnings() }
+}
+
+/** What is known of a phase before its steps. */
+function planStart(facts: PlanFacts, phase: RunbookPhase): Omit<PlannedPhase, 'steps'> {
+  const { startTime, now, windows, windowOverrideUntil = null } = facts
+  const { name, offsetMinutes, gate, ramp } = phase
+  const dueAt = startTime && new Date(+startTime - offsetMinutes * 60_000)
+  const isOverdue = dueAt !== null && dueAt <= now
+  const at = isOverdue ? now : dueAt
+  return {
+    ...{ name, offsetMinutes, dueAt, isOverdue, gate, ramp },
+    window: phaseWindow(phase, { windows, overrideUntil: windowOverrideUntil, at }),
+    noReturnSteps: noReturnSteps(phase.steps),
+  }
 }
 
 /** Cuts long values, and all values after the first million characters. */

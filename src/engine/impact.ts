@@ -27,6 +27,10 @@ import {
   type StartsAtOnce,
   stepNamesIn,
 } from '../domain/starts-at-once.ts'
+import type { ChangeWindows } from '../domain/windows/change-windows.ts'
+import { type PhaseWindow, phaseWindow } from '../domain/windows/phase-window.ts'
+import type { Engine } from './engine.ts'
+import { windowsFor } from './window-state.ts'
 
 const BATCHES_PER_PAGE = 200
 const BATCHES_LISTED = 100
@@ -34,6 +38,11 @@ const SKIPPED_LISTED = 1_000
 const STARTS_LISTED = 1_000
 /** Counting members without a variable reads every member once per name. */
 const VARIABLES_MAX = 20
+
+interface PhaseImpact extends Omit<PhaseUpgrade, 'supersedes' | 'creates'> {
+  /** Of a phase that will run. */
+  readonly window: PhaseWindow | null
+}
 
 export interface BatchImpact {
   readonly batchId: number
@@ -43,7 +52,7 @@ export interface BatchImpact {
   readonly isHeld: boolean
   readonly membersActive: number
   readonly init: InitOutcome
-  readonly phases: readonly Omit<PhaseUpgrade, 'supersedes' | 'creates'>[]
+  readonly phases: readonly PhaseImpact[]
   /** Variables that coming phases use and some members lack. */
   readonly lacking: readonly { readonly variable: string; readonly members: number }[]
 }
@@ -94,10 +103,12 @@ export const noImpact = (): Impact => emptyImpact()
 /** `former` is the active version; variables that it uses are not reported. */
 export async function impactOf(
   db: Queryable,
+  engine: Pick<Engine, 'windows'>,
   runbook: Runbook,
   publication: Publication,
   former: Runbook | null,
 ): Promise<Impact> {
+  const windows = windowsFor(engine, runbook)
   const impact = emptyImpact()
   const oldNames = former ? variablesUsed(former) : new Set<string>()
   let after = 0
@@ -108,7 +119,8 @@ export async function impactOf(
     const upgrades = await upgradesOf(db, batches, runbook, publication)
     const lacking = await lackingIn(db, upgrades, runbook, oldNames)
     for (const [batch, upgrade] of upgrades) {
-      add(impact, batch, upgrade, lacking)
+      const windowOf = windowsOf(runbook, windows, batch, publication.publishedAt)
+      add(impact, batch, upgrade, { lacking, windowOf })
       addStarts(impact, startsOf(batch, upgrade, runbook))
     }
   }
@@ -139,7 +151,7 @@ function add(
   impact: Counted,
   batch: UnfinishedBatch,
   { phases, init }: VersionUpgrade<PhaseOfBatch>,
-  lacking: Lacking,
+  more: MoreFacts,
 ): void {
   impact.batches += 1
   impact.membersActive += batch.membersActive
@@ -153,7 +165,7 @@ function add(
       impact.skipped.listed.push({ batchId: batch.id, phase: name, dueAt })
   }
   if (impact.listed.length < BATCHES_LISTED)
-    impact.listed.push(batchImpact(batch, phases, init, lacking))
+    impact.listed.push(batchImpact(batch, phases, init, more))
 }
 
 /** Phases that would be pending and due, and an init that runs again. */
@@ -174,11 +186,30 @@ function addStarts({ startsAtOnce }: Counted, starts: readonly PhaseStart[]): vo
   startsAtOnce.phases.push(...starts.slice(0, STARTS_LISTED - startsAtOnce.phases.length))
 }
 
+interface MoreFacts {
+  readonly lacking: Lacking
+  readonly windowOf: (phaseName: string, dueAt: Date | null) => PhaseWindow | null
+}
+
+/** A phase whose time has passed begins when the version is published. */
+function windowsOf(
+  { phases }: Runbook,
+  windows: readonly ChangeWindows[],
+  { windowOverrideUntil: overrideUntil }: UnfinishedBatch,
+  publishedAt: Date,
+): MoreFacts['windowOf'] {
+  const byName = new Map(phases.map((phase) => [phase.name.toLowerCase(), phase]))
+  return (phaseName, dueAt) => {
+    const at = dueAt && dueAt < publishedAt ? publishedAt : dueAt
+    return phaseWindow(byName.get(phaseName.toLowerCase())!, { windows, overrideUntil, at })
+  }
+}
+
 const batchImpact = (
   batch: UnfinishedBatch,
   phases: readonly PhaseUpgrade<PhaseOfBatch>[],
   init: InitOutcome,
-  lacking: Lacking,
+  { lacking, windowOf }: MoreFacts,
 ): BatchImpact => ({
   batchId: batch.id,
   status: batch.status,
@@ -193,6 +224,7 @@ const batchImpact = (
     from,
     dueAt,
     because,
+    window: outcome === 'pending' || outcome === 'rerun' ? windowOf(name, dueAt) : null,
   })),
   lacking: lacking.get(batch.id) ?? [],
 })

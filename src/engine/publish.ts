@@ -63,7 +63,7 @@ export async function publishRunbook(
       return { name, version, isNew: false, warnings, impact: noImpact() }
     }
     const former = active && (await engine.runbooks.get(tx, active.name, active.version))
-    const impact = await impactOf(tx, runbook, next, former)
+    const impact = await impactOf(tx, engine, runbook, next, former)
     if (!request.dryRun) {
       await insertVersion(tx, next, impact)
       engine.runbooks.expect(next.name, next.version, { yaml: next.yaml, runbook })

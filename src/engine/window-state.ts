@@ -22,7 +22,7 @@ const states = new WeakMap<Pick<Runbook, 'windows'>, KnownState>()
 type WithWindows = Pick<Engine, 'windows'>
 
 /** The windows that must all be open. */
-const windowsFor = (
+export const windowsFor = (
   { windows: system = null }: WithWindows,
   { windows }: Pick<Runbook, 'windows'>,
 ): ChangeWindows[] => [system, windows].filter((some) => some !== null)

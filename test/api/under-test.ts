@@ -9,6 +9,7 @@ import type { HttpProblem } from '../../src/api/http/problem.ts'
 import { errorsOf } from '../../src/api/openapi.ts'
 import type { Route } from '../../src/api/route.ts'
 import { describedRoutes } from '../../src/api/routes.ts'
+import type { ChangeWindows } from '../../src/domain/windows/change-windows.ts'
 import { createLog } from '../../src/log.ts'
 import type { TestDatabase } from '../databases.ts'
 import { openWorld, type World } from '../scenarios/world.ts'
@@ -79,6 +80,8 @@ export interface UnderTestOptions {
   readonly config?: Partial<ApiConfig>
   readonly database?: TestDatabase
   readonly options?: Partial<ApiOptions>
+  /** The system's. */
+  readonly windows?: ChangeWindows
 }
 
 let openDatabase: (() => Promise<TestDatabase>) | undefined
@@ -106,7 +109,8 @@ async function startApi(world: World, given: UnderTestOptions): Promise<ApiUnder
   const destination = { write: (line: string) => lines.push(line) }
   const { clock, bus } = world
   // Two restores must not get the same epoch.
-  const engine = { ...world.engine, random: Math.random }
+  const windows = given.windows ?? null
+  const engine = { ...world.engine, random: Math.random, windows }
   const api = openApi({
     config: { ...LOCAL, apiTokenFile, ...given.config },
     engine,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { plain } from '../api/contract/fixtures.ts'
+import { runbook } from '../scenarios/looking.ts'
 import { people } from '../scenarios/world.ts'
 import { type Cli, openCli } from './against-api.ts'
 
@@ -179,6 +180,52 @@ describe('a hold of each scope', () => {
     assert.equal(said.exit, 0, said.err)
     assert.match((await cli.cli('batch', 'get', '1')).out, /held +since .*mail loops/)
     assert.equal((await cli.cli('resume', '--batch', '1', ...WHY)).exit, 0)
+  })
+
+  it('batch get tells the window, the shares of a ramp and the point of no return', async () => {
+    const { world } = cli.api
+    const finish =
+      '{ name: finish, worker_id: w1, function: Complete-MigrationUser, params: { Identity: "{{Upn}}" } }'
+    const phases = { 'cutover T-0 ramp: [34%, 100%], soak: 30m': [finish] }
+    const nights = 'windows: { time_zone: UTC, hours: [{ from: "22:00", to: "06:00" }] }'
+    await world.publish(runbook('nightly', phases, nights))
+    const members = [1, 2, 3].map((n) => ({ key: `n${n}@x.example`, data: { Upn: `n${n}` } }))
+    const batchId = String(await world.batch('nightly', members, { startsInMin: 0 }))
+    await world.settle()
+    const get = async () => (await cli.cli('batch', 'get', batchId)).out
+    const waiting = await get()
+    assert.match(waiting, /change window +closed, opens at .*22:00 UTC/)
+    assert.match(
+      waiting,
+      /cutover starts in shares: 34 % runs, 100 % to come; 0 of 2 members failed so far, 30 % may/,
+    )
+    assert.match(waiting, /cutover has the point of no return: finish/)
+    const plan = await cli.cli('runbook', 'plan', 'nightly', '--batch', batchId)
+    assert.match(plan.out, /Phase cutover: changes wait for the change window, which opens .*22:00/)
+    assert.match(plan.out, /Phase cutover: point of no return: finish\./)
+    const order = [
+      'batch',
+      'override-window',
+      batchId,
+      '--until',
+      '2026-03-02T09:00:00Z',
+      ...WHY,
+      '--yes',
+    ]
+    const overridden = await cli.cli(...order)
+    assert.equal(overridden.exit, 0, overridden.err)
+    assert.match(overridden.out, /2 steps wait and may be sent now; 0 jobs are out\./)
+    assert.match(await get(), /change window +open, closes at .*09:00 UTC; overridden by /)
+    const end = ['batch', 'override-window', batchId, '--end', ...WHY, '--yes']
+    assert.match(
+      (await cli.cli(...end)).out,
+      /2 steps wait for the window; 0 jobs are out\. Outside/,
+    )
+    assert.doesNotMatch((await cli.cli('batch', 'get', '1')).out, /change window|shares|no return/)
+    assert.deepEqual(
+      world.jobs.filter((job) => job.batchId === Number(batchId)),
+      [],
+    )
   })
 
   it('does not ask in a pipe', async () => {

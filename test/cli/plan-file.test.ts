@@ -117,6 +117,30 @@ describe('runbook plan of a file', () => {
     )
   })
 
+  it('says when changes wait for a change window, and where the point of no return is', async () => {
+    const nights = 'windows: { time_zone: Europe/Berlin, hours: [{ from: "22:00", to: "06:00" }] }'
+    const complete =
+      '  - { name: finish, worker_id: w1, function: Complete-MigrationUser, params: { Identity: x } }'
+    const cutover = '  - name: cutover\n    offset: T-0\n    steps:\n'
+    const text = `${yaml.replace(cutover, `${cutover}    ${complete}\n`)}\n${nights}\n`
+    const open = await plan(file('nights.yaml', text), '--members', members)
+    const [, first] = JSON.parse(open.out).batches
+    assert.deepEqual(first.phases[0].window, {
+      ...{ isOpen: false, closesAt: null, opensAt: '2030-03-01T21:00:00.000Z' },
+      ...{ timeZone: 'Europe/Berlin', freezeReason: null },
+    })
+    assert.deepEqual(first.phases[1].noReturnSteps, ['finish'])
+    const shown = await plan(join(folder, 'nights.yaml'), '--members', members, '-o', 'table')
+    assert.match(
+      shown.out,
+      /changes wait 1h for the change window, which opens Fri 01 Mar 2030 22:00 CET \(Europe\/Berlin\); point of no return: finish/,
+    )
+    assert.doesNotMatch(
+      (await plan(wave, '--members', members, '-o', 'table')).out,
+      /window|no return/,
+    )
+  })
+
   it('refuses what does not fit', async () => {
     const wrong: [string[], RegExp][] = [
       [[wave, '--batch', '7'], /--batch is for a published runbook/],

@@ -12,6 +12,14 @@ const PHASES = {
   'prepare T-5m': [step('create'), step('licence')],
   'cutover T-0': [step('switch')],
 }
+/** The story begins at 08:00 UTC. */
+const WINDOW = 'windows: { time_zone: UTC, hours: [{ from: "10:00", to: "12:00" }] }'
+const NIGHTLY = {
+  'prepare T-5m ramp: [50%, 100%], soak: 30m, max_failed_percent: 2': [step('create')],
+  'cutover T-0': [
+    '{ name: finish, worker_id: w1, function: Complete-MigrationUser, params: { Identity: "{{Upn}}" } }',
+  ],
+}
 const DAY_MIN = 24 * 60
 
 describe('the dialogs of changes', () => {
@@ -49,6 +57,8 @@ describe('the dialogs of changes', () => {
     }
     await world.publish(runbook('asked', gated))
     await world.batch('asked', 2, { startsInMin: 5 })
+    await world.publish(runbook('nightly', NIGHTLY, WINDOW))
+    await world.batch('nightly', 2, { startsInMin: 5 })
     await world.settle()
     opened = await dashboard.openAs('Admin', '/batches/1')
     page = opened.page
@@ -59,7 +69,7 @@ describe('the dialogs of changes', () => {
   /** Everything that a change could touch. */
   const state = () =>
     dashboard.world.db.query(
-      `select b.id, b.status, b.batch_start_time, b.held_reason, m.id as member, m.status as member_status,
+      `select b.id, b.status, b.batch_start_time, b.held_reason, b.window_override_until, m.id as member, m.status as member_status,
               (select count(*) from holds) as holds, (select count(*) from step_executions) as steps,
               (select count(*) from phase_executions where status <> 'pending') as phases
          from batches b join batch_members m on m.batch_id = b.id order by b.id, m.id`,
@@ -198,6 +208,42 @@ describe('the dialogs of changes', () => {
       ({ functionName, batchId }) => functionName === 'switch' && batchId === 7,
     )
     assert.deepEqual(started, [])
+  })
+
+  it('override the change window, send what waited, and end the override', async () => {
+    const { world } = dashboard
+    const sent = () => world.jobs.filter(({ batchId }) => batchId === 8).length
+    await page.goto(`${dashboard.url}/`)
+    const card = page.getByRole('region', { name: 'Batch 8, nightly' })
+    await card.getByText(/^Waits for the change window, which opens/).waitFor()
+    await page.goto(`${dashboard.url}/batches/8`)
+    await page.getByText(/^Waits for the change window, which opens/).waitFor()
+    const shares = page.getByRole('list', { name: 'Shares of the ramp' }).getByRole('listitem')
+    assert.deepEqual(await shares.allInnerTexts(), ['50 % runs', '100 % to come'])
+    await page.getByText('Point of no return: finish').waitFor()
+    assert.equal(await page.locator('.mark-no-return').count(), 1, 'on the axis, in its lane only')
+    await assertSound(opened)
+    const button = 'Override change window'
+    const fill = () => dialog().getByLabel('Until').fill('2026-03-02T09:30')
+    const says = /1 step waits and changes a tenant/
+    await decide({ button, verb: 'Override the window', says, fill })
+    await assertAudited(button, 'batch.override_window')
+    await page.getByText(/overridden until .* by .*: because of Override change window\./).waitFor()
+    assert.equal(sent(), 0)
+    await world.settle()
+    assert.equal(sent(), 1, 'the first share')
+    await page.goto(`${dashboard.url}/batches/8`)
+    await shares.filter({ hasText: /^50 % soaks until/ }).waitFor()
+    await page.getByText('0 of 1 member failed so far, 2 % may.').waitFor()
+    const end = 'End window override'
+    await decide({ button: end, verb: 'End the override', says: /0 jobs are out/ })
+    await assertAudited(end, 'batch.override_window')
+    await page.getByRole('button', { name: button }).waitFor()
+    await world.pass(30 * 60)
+    assert.equal(sent(), 1, 'the second share waits for the window')
+    const reader = await dashboard.openAs('Reader', '/batches/8')
+    await reader.page.getByText(/^Waits for the change window/).waitFor()
+    assert.equal(await reader.page.getByRole('button', { name: /window/ }).count(), 0)
   })
 
   it('are not offered to a Reader, and a page prints without buttons', async () => {

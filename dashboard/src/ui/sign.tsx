@@ -12,6 +12,7 @@ const PATHS: Readonly<Record<string, string>> = {
   '↶': 'M5 2 2 5l3 3M2 5h5a3 3 0 0 1 0 5H5',
   '/': 'M3 9 9 3',
   '·': 'M6 6v.1',
+  '⚑': 'M3.5 10.5V2h5.5L7.5 4.2 9 6.5H3.5',
 }
 
 /** The drawing of a letter; a short line for one that has none. */

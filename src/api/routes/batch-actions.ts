@@ -1,6 +1,7 @@
 // Operator actions on a batch: advance, hold, resume, restart, reschedule, cancel, clone. Each takes a reason, compares `If-Match` and
 // has a dry run that answers as the change would.
 import { z } from 'zod'
+import { countChangesWaiting } from '../../db/change-windows.ts'
 import { listMemberData } from '../../db/views/members.ts'
 import type { Json } from '../../domain/json.ts'
 import { NOTHING_STARTS } from '../../domain/starts-at-once.ts'
@@ -266,6 +267,19 @@ const rescheduleRoute = change({
   },
 })
 
+const overriddenBatch = z
+  .strictObject({
+    ...decidedBatch.shape,
+    waitingSteps: wholeCount.meta({
+      description: 'Steps that change a tenant and wait: an override sends them as slots are free.',
+    }),
+    outstandingJobs: wholeCount.meta({
+      description:
+        'Their jobs that are out. When an override ends outside a window, those that no worker has begun are taken back.',
+    }),
+  })
+  .meta({ id: 'OverriddenBatch' })
+
 const overrideWindowRoute = change({
   ...described,
   path: '/api/batches/{batchId}/override-window',
@@ -276,14 +290,21 @@ const overrideWindowRoute = change({
   action: 'batch.override_window',
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
   body: z.strictObject({ until: instant.nullable(), reason, dryRun }),
-  answers: { 200: decidedBatch },
-  handle: (request) => {
+  answers: { 200: overriddenBatch },
+  handle: async (request) => {
     const { until, reason: why } = request.body
-    return decide(
+    let waiting = { steps: 0, jobs: 0 }
+    const decision = await decide(
       request,
-      (engine, base) => overrideWindow(engine, { ...base, until, reason: why }),
+      async (engine, base) => {
+        waiting =
+          (await countChangesWaiting(engine.db, [base.batchId])).get(base.batchId) ?? waiting
+        await overrideWindow(engine, { ...base, until, reason: why })
+      },
       ({ line }) => ({ overriddenUntil: line.windowOverrideUntil?.toISOString() ?? null }),
     )
+    const { steps: waitingSteps, jobs: outstandingJobs } = waiting
+    return { ...decision, body: { ...decision.body, waitingSteps, outstandingJobs } }
   },
 })
 

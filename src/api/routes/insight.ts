@@ -14,7 +14,10 @@ import {
 } from '../../domain/failures.ts'
 import { holdsOnBatch } from '../../domain/holds.ts'
 import { findStuck } from '../../domain/stuck.ts'
+import { windowAt } from '../../domain/windows/phase-window.ts'
 import { listGroupActions } from '../../engine/actions.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { windowsFor } from '../../engine/window-state.ts'
 import { estimateBatch } from '../batch-estimate.ts'
 import {
   action,
@@ -27,9 +30,10 @@ import {
   throughput,
   totalsOf,
 } from '../batch-shapes.ts'
-import { loadBatchLine, loadBatchState } from '../batch-state.ts'
+import { type BatchState, loadBatchLine, loadBatchState } from '../batch-state.ts'
 import { FAILURES_MAX, GROUPS_LISTED_MAX, type GroupedFailures } from '../failure-cache.ts'
 import { showPhases } from '../phase-waits.ts'
+import { windowNowShape } from '../phase-window-shape.ts'
 import { read } from '../route.ts'
 import { dateTime, id, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 import { openReviews } from './reviews.ts'
@@ -39,6 +43,7 @@ const params = z.strictObject({ batchId: id })
 const summary = z
   .strictObject({
     batch,
+    window: windowNowShape,
     phases: z.array(phase),
     steps: stepTotals,
     throughput,
@@ -71,6 +76,7 @@ const summaryRoute = read({
     const { throughput: pace, estimate } = await estimateBatch(engine, state, now)
     const body = {
       batch: shownBatch(state.line),
+      window: await windowNow(engine, state, now),
       phases: await showPhases(engine, state),
       steps: totalsOf(state.phases),
       throughput: pace,
@@ -80,6 +86,13 @@ const summaryRoute = read({
     return { status: 200, body, etag: state.etag }
   },
 })
+
+async function windowNow(engine: Engine, { line }: BatchState, now: Date) {
+  if (line.endedAt !== null) return null
+  const runbook = await engine.runbooks.get(engine.db, line.runbookName, line.runbookVersion)
+  const windows = windowsFor(engine, runbook)
+  return windowAt({ windows, overrideUntil: line.windowOverrideUntil, at: now })
+}
 
 /** The members of more are not looked at: dashboards poll this. */
 const GROUPS_LOOKED_AT = 10

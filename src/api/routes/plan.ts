@@ -7,8 +7,10 @@ import { planRun } from '../../domain/run-plan.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
 import { madeUpMember, sampleMemberOf } from '../../domain/sample-member.ts'
 import type { Engine } from '../../engine/engine.ts'
+import { windowsFor } from '../../engine/window-state.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { loadBatchLine } from '../batch-state.ts'
+import { phaseWindowShape } from '../phase-window-shape.ts'
 import { read } from '../route.ts'
 import { parseRunbook, YAML_CHARS_MAX } from '../runbook-text.ts'
 import { instant, json, nameText, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
@@ -60,6 +62,10 @@ const plan = z
             maxFailedPercent: wholeCount.nullable(),
           })
           .nullable(),
+        window: phaseWindowShape,
+        noReturnSteps: z
+          .array(z.string())
+          .meta({ description: 'Its steps after which nothing can be taken back.' }),
         steps: z.array(step),
       }),
     ),
@@ -106,7 +112,8 @@ const planRoute = read({
         : requireNamed(parseRunbook(body.yamlContent).runbook, params.name)
     const sample = await sampleMembers(engine, runbook, body)
     const startTime = body.startTime ?? sample.startTime
-    const planned = planRun({ runbook, now, ...sample, startTime })
+    const windows = windowsFor(engine, runbook)
+    const planned = planRun({ runbook, now, windows, ...sample, startTime })
     const about = { batchId: sample.batchId, memberCount: sample.memberCount }
     return {
       status: 200,
@@ -136,6 +143,7 @@ async function sampleMembers(
         : [madeUpMember(runbook, member)],
     batchId,
     startTime: line.batchStartTime,
+    windowOverrideUntil: line.windowOverrideUntil,
     memberCount: line.membersActive,
     batchOutputs: await findBatchOutputs(db, batchId),
   }

@@ -13,6 +13,7 @@ import { MatoolkitError } from '../../errors.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { etagOf, requireEtag } from '../http/etag.ts'
 import { faultSchema } from '../http/problem.ts'
+import { phaseWindowShape } from '../phase-window-shape.ts'
 import { change, read } from '../route.ts'
 import { faultOf, parseRunbook, YAML_CHARS_MAX } from '../runbook-text.ts'
 import {
@@ -181,6 +182,7 @@ const impact = z
             from: nullableText,
             dueAt: nullableDateTime,
             because: z.string(),
+            window: phaseWindowShape,
           }),
         ),
         lacking: z.array(z.strictObject({ variable: z.string(), members: wholeCount })),

@@ -79,7 +79,9 @@ const planFor = (now: () => Date): Tool => ({
       : sampleMemberOf(runbook)
     const start = startTime === undefined ? null : new Date(String(startTime))
     const nobody = { batchId: null, batchOutputs: {} }
-    const plan = planRun({ runbook, startTime: start, now: now(), members: [who], ...nobody })
+    const windows = runbook.windows ? [runbook.windows] : []
+    const facts = { runbook, startTime: start, now: now(), members: [who], windows }
+    const plan = planRun({ ...facts, ...nobody })
     return { runbookName: runbook.name, startTime: start, ...plan } as unknown as Json
   },
 })

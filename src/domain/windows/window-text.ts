@@ -1,6 +1,9 @@
 // A closed change window in words.
+
+import { durationText } from '../duration.ts'
 import { fullTimeText } from '../zoned-time.ts'
 import type { WindowState } from './change-windows.ts'
+import type { PhaseWindow } from './phase-window.ts'
 
 type Closed = Extract<WindowState, { isOpen: false }>
 
@@ -12,4 +15,28 @@ export const windowText = (opensAt: Date | null): string =>
 
 /** `opens Sat 07 Mar 2026 22:00 CET (Europe/Berlin)`: in the zone of the window. */
 export const openingText = ({ until, timeZone }: Pick<Closed, 'until' | 'timeZone'>): string =>
-  until === null ? 'never opens' : `opens ${fullTimeText(until, timeZone)} (${timeZone})`
+  until === null ? 'never opens' : `opens ${zoned(until, timeZone)}`
+
+/** A time as the program has it, or as JSON writes it. */
+export type Told<T> = {
+  readonly [K in keyof T]: T[K] extends Date | null ? Date | string | null : T[K]
+}
+
+/** `due inside the change window, which closes …` or `changes wait 8h for the change window, which opens …`; without a full stop. */
+export function phaseWindowText(
+  { isOpen, closesAt, opensAt, timeZone, freezeReason }: Told<PhaseWindow>,
+  /** Null when it would start at once. */
+  dueAt: Date | string | null,
+): string {
+  if (isOpen) {
+    const closing = closesAt === null ? '' : `, which closes ${zoned(closesAt, timeZone)}`
+    return `due inside the change window${closing}`
+  }
+  const freeze = freezeReason === null ? '' : ` (freeze: ${freezeReason})`
+  if (opensAt === null) return `changes wait for ${windowText(null)}${freeze}`
+  const wait = dueAt === null ? '' : ` ${durationText(+new Date(opensAt) - +new Date(dueAt))}`
+  return `changes wait${wait} for the change window, which opens ${zoned(opensAt, timeZone)}${freeze}`
+}
+
+const zoned = (at: Date | string, zone: string): string =>
+  `${fullTimeText(new Date(at), zone)} (${zone})`

@@ -100,6 +100,10 @@ const stepOf = (name: string, call: string) => `      - name: ${name}${STEP}${ca
 const LICENCE = 'SkuId: CROSS_TENANT_USER_DATA_MIGRATION}'
 const STAMP = `      - name: stamp${STEP}`
 
+const AT_PREPARE =
+  'phases:\n  - name: prepare\n    offset: T-5d\n    steps:\n      - name: create\n        worker_id: target\n'
+const NIGHTS = 'windows: {time_zone: UTC, hours: [{from: "22:00", to: "06:00"}]}\n'
+
 const MISTAKES: readonly Mistake[] = [
   {
     id: 'LICENCE_BEFORE_GUID',
@@ -201,6 +205,39 @@ const MISTAKES: readonly Mistake[] = [
     says: /Set "approvals" to 1 or more/,
   },
   {
+    id: 'STEP_PAST_WINDOW',
+    edit: [
+      `${AT_PREPARE}        function: New-EntraUser\n`,
+      `${NIGHTS}${AT_PREPARE}        function: New-EntraUser\n        timeout: «9h»\n`,
+    ],
+    says: /may run 9h, and no change window is longer than 8h/,
+  },
+  {
+    // Once for all steps without a timeout of their own.
+    id: 'STEP_PAST_WINDOW',
+    edit: [
+      `${AT_PREPARE}        function: New-EntraUser\n`,
+      `${NIGHTS.replace('06:00', '22:30')}${AT_PREPARE}        function: «New-EntraUser»\n`,
+    ],
+    says: /may run 1h, and no change window is longer than 30m/,
+  },
+  {
+    id: 'PHASE_OUTSIDE_WINDOW',
+    edit: [
+      'phases:\n  - name: prepare\n    offset: T-5d',
+      `${NIGHTS}phases:\n  - name: prepare\n    offset: «T-38h»`,
+    ],
+    says: /Starting Mon 22:00, it is due Sun 08:00, and its changes wait 14h, until Sun 22:00\./,
+  },
+  {
+    id: 'NO_WINDOW_BEFORE_NEXT_PHASE',
+    edit: [
+      'phases:\n  - name: prepare\n    offset: T-5d',
+      `${NIGHTS.replace('{from', '{days: [fri, sat], from')}phases:\n  - name: prepare\n    offset: «T-5d»`,
+    ],
+    says: /starts Fri 22:00, when a change window opens, this phase is due Sun 22:00, and no window opens before phase "cutover" is due: its changes wait 5d, until Fri 22:00\./,
+  },
+  {
     id: 'UNKNOWN_FUNCTION',
     edit: ['function: Test-MigrationUser', 'function: «Test-MigrationUsr»'],
     says: /^No known worker has the function .* Did you mean "Test-MigrationUser"\?$/,
@@ -291,10 +328,31 @@ describe('migration rules', () => {
     it(`IRREVERSIBLE_WITHOUT_HOLD, case ${index}`, () => {
       assertFound(marked, {
         id: 'IRREVERSIBLE_WITHOUT_HOLD',
-        says: /cannot be undone.*at least 1h/,
+        says: /cannot be undone.*give that phase a gate, .*at least 1h/,
       })
     })
   }
+
+  it('are silent about windows that fit, and count a window over the end of the week as one', () => {
+    const silent = [
+      NIGHTS,
+      'windows: {time_zone: UTC, freezes: [{from: 2026-12-19, to: 2027-01-06, reason: closing}]}\n',
+      'windows: {time_zone: UTC, hours: [{from: "00:00", to: "00:00"}]}\n',
+      // Together they last nine hours, longer than any job.
+      'windows: {time_zone: UTC, hours: [{days: [sun, tue], from: "23:30", to: "00:00"}, {days: [mon, wed], from: "00:00", to: "08:30"}]}\n',
+    ].map((windows) => CAREFUL.replace('phases:\n', `${windows}phases:\n`).replace('T-5d', 'T-7d'))
+    assert.deepEqual(
+      silent.map((source) => lint(source).problems),
+      [[], [], [], []],
+    )
+    const ignored = silent[0]!
+      .replace(
+        'phases:\n',
+        '# matoolkit-ignore STEP_PAST_WINDOW: it never needs as long\nphases:\n',
+      )
+      .replace('function: New-EntraUser\n', 'function: New-EntraUser\n        timeout: 9h\n')
+    assert.deepEqual(lint(ignored).problems, [])
+  })
 
   it('accept a gate with approvals before what cannot be undone, in its first change', () => {
     const gated = HASTY.map((marked) =>

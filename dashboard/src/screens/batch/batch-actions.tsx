@@ -1,4 +1,4 @@
-// Actions on the whole batch: hold, resume, advance, reschedule, cancel. Each is tried first, and confirmed for the state that was shown;
+// Actions on the whole batch: hold, resume, advance, reschedule, override the change window, cancel. Each is tried first, and confirmed for the state that was shown;
 // only a hold never waits for anything.
 import { type ReactNode, useState } from 'react'
 import { useChange, useReading } from '../../api/hooks.ts'
@@ -6,18 +6,21 @@ import { useTaggedPreview } from '../../api/preview.ts'
 import type { Answer, Change, Given } from '../../api/routes.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'
+import { overrideOf } from '../../ui/change-window.tsx'
 import { Decision } from '../../ui/decision.tsx'
 import { ErrorNote, Loading } from '../../ui/feedback.tsx'
 import { countText } from '../../ui/page.tsx'
 import { StartsAtOnce } from '../../ui/starts-at-once.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Time, useNow } from '../../ui/time.tsx'
 import type { Summary } from './batch.tsx'
+import { EndOverride, OverrideWindow } from './override-window.tsx'
 import { Reschedule } from './reschedule.tsx'
 
-type Asked = 'hold' | 'resume' | 'advance' | 'reschedule' | 'cancel'
+type Asked = 'hold' | 'resume' | 'advance' | 'reschedule' | 'override' | 'end-override' | 'cancel'
 
-export function BatchActions({ summary: { batch } }: { readonly summary: Summary }) {
+export function BatchActions({ summary: { batch, window } }: { readonly summary: Summary }) {
   const { mayChange } = useSession()
+  const isOverridden = overrideOf(batch.changeWindow, useNow()) !== null
   const [asked, setAsked] = useState<Asked | null>(null)
   const close = () => setAsked(null)
   if (!mayChange || batch.endedAt !== null) return null
@@ -35,11 +38,20 @@ export function BatchActions({ summary: { batch } }: { readonly summary: Summary
       ) : (
         <Button onClick={() => setAsked('reschedule')}>Reschedule</Button>
       )}
+      {isOverridden ? (
+        <Button onClick={() => setAsked('end-override')}>End window override</Button>
+      ) : (
+        window !== null && (
+          <Button onClick={() => setAsked('override')}>Override change window</Button>
+        )
+      )}
       <Button onClick={() => setAsked('cancel')}>Cancel batch</Button>
       {asked === 'hold' && <Hold batchId={batch.id} onClose={close} />}
       {asked === 'resume' && <Resume batchId={batch.id} onClose={close} />}
       {asked === 'advance' && <Advance batchId={batch.id} onClose={close} />}
       {asked === 'reschedule' && <Reschedule batch={batch} onClose={close} />}
+      {asked === 'override' && <OverrideWindow batch={batch} onClose={close} />}
+      {asked === 'end-override' && <EndOverride batch={batch} onClose={close} />}
       {asked === 'cancel' && <Cancel batch={batch} onClose={close} />}
     </>
   )
@@ -52,7 +64,7 @@ interface DialogProps {
 
 type BatchChange = Extract<
   Change,
-  `POST /api/batches/{batchId}/${'hold' | 'resume' | 'advance' | 'reschedule' | 'cancel'}`
+  `POST /api/batches/{batchId}/${'hold' | 'resume' | 'advance' | 'reschedule' | 'override-window' | 'cancel'}`
 >
 interface BatchDecisionProps<E extends BatchChange> {
   readonly endpoint: E

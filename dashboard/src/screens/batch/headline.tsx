@@ -1,14 +1,16 @@
 // Where the batch stands, as one or two sentences.
 import type { ReactNode } from 'react'
+import { overrideOf, WindowNote } from '../../ui/change-window.tsx'
 import { countText } from '../../ui/page.tsx'
 import { Status } from '../../ui/status.tsx'
-import { Distance, Time } from '../../ui/time.tsx'
+import { Distance, Time, useNow } from '../../ui/time.tsx'
 import type { Summary } from './batch.tsx'
 
 export const Headline = ({ summary }: { readonly summary: Summary }) => (
   <>
     <Status status={summary.batch.status} />{' '}
-    {summary.batch.held && <Status status="held" text="on hold" />} {sentence(summary)}
+    {summary.batch.held && <Status status="held" text="on hold" />} {sentence(summary)}{' '}
+    {summary.batch.endedAt === null && <Window summary={summary} />}
   </>
 )
 
@@ -35,6 +37,24 @@ function sentence(summary: Summary): ReactNode {
           Expected end: <Time at={estimate.endsAt} />.
         </>
       )}
+    </>
+  )
+}
+
+/** Waiting and overrides are for everybody to see; an open window only tells its end. */
+function Window({ summary: { batch, window } }: { readonly summary: Summary }) {
+  const now = useNow()
+  const { changeWindow } = batch
+  if (changeWindow?.closedAt || overrideOf(changeWindow, now))
+    return (
+      <strong className="window-note">
+        <WindowNote changeWindow={changeWindow} />
+      </strong>
+    )
+  if (!window?.isOpen || window.closesAt === null) return null
+  return (
+    <>
+      The change window closes <Time at={window.closesAt} />.
     </>
   )
 }

@@ -4,6 +4,7 @@ import { StartsAtOnce } from '../../ui/starts-at-once.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { Summary } from './batch.tsx'
 import { BatchDecision } from './batch-actions.tsx'
+import { localInput } from './local-input.ts'
 import { offsetText } from './time-axis.ts'
 
 interface RescheduleProps {
@@ -13,10 +14,10 @@ interface RescheduleProps {
 
 export function Reschedule({ batch, onClose }: RescheduleProps) {
   const former = batch.batchStartTime
-  const [text, setText] = useState(former === null ? '' : inputText(former))
+  const [text, setText] = useState(former === null ? '' : localInput(new Date(former)))
   const [allowOverdue, setAllow] = useState(false)
   const start = text === '' ? null : new Date(text)
-  const isAnother = start !== null && (former === null || text !== inputText(former))
+  const isAnother = start !== null && (former === null || text !== localInput(new Date(former)))
   return (
     <BatchDecision
       endpoint="POST /api/batches/{batchId}/reschedule"
@@ -69,11 +70,4 @@ export function Reschedule({ batch, onClose }: RescheduleProps) {
       )}
     </BatchDecision>
   )
-}
-
-/** As the field wants it: local time without a zone. */
-function inputText(at: string): string {
-  const time = new Date(at)
-  const local = new Date(time.getTime() - time.getTimezoneOffset() * 60_000)
-  return local.toISOString().slice(0, 16)
 }

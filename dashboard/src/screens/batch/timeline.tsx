@@ -2,9 +2,11 @@
 
 import { countText } from '../../ui/page.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
+import { Sign } from '../../ui/sign.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Distance, durationText, Time, useNow } from '../../ui/time.tsx'
 import type { Summary } from './batch.tsx'
+import { RampShares } from './ramp-shares.tsx'
 import { type Axis, axisOf, offsetText, type Phase, shownPhases, stateOf } from './time-axis.ts'
 
 export function Timeline({ summary }: { readonly summary: Summary }) {
@@ -36,6 +38,11 @@ function Lane({ phase, summary, axis, now }: LaneProps) {
     <li className="lane" data-state={state.name} data-look={state.look}>
       <div className="lane-name">
         <strong>{phase.phaseName}</strong> <span className="quiet">{offsetText(phase)}</span>
+        {phase.noReturnSteps.length > 0 && (
+          <span className="no-return">
+            <Sign sign="⚑" /> Point of no return: {phase.noReturnSteps.join(', ')}
+          </span>
+        )}
       </div>
       <div className="lane-status">
         <Status status={state.status} text={state.name} />
@@ -43,9 +50,12 @@ function Lane({ phase, summary, axis, now }: LaneProps) {
       <div className="lane-track" aria-hidden="true">
         {axis && <Bar phase={phase} summary={summary} axis={axis} now={now} />}
       </div>
-      <p className="lane-words quiet">
-        <LaneWords phase={phase} isManual={summary.batch.isManual} now={now} />
-      </p>
+      <div className="lane-words">
+        <p className="quiet">
+          <LaneWords phase={phase} isManual={summary.batch.isManual} now={now} />
+        </p>
+        {phase.ramp && <RampShares ramp={phase.ramp} members={phase.members} />}
+      </div>
     </li>
   )
 }
@@ -90,27 +100,11 @@ function LaneWords({
           {members.stopped > 0 && `, ${countText(members.stopped)} failed before`}.
         </>
       )}{' '}
-      <Ramp phase={phase} />{' '}
       {waitsFor !== null && (
         <strong>
           <Sentence text={waitsFor} />.
         </strong>
       )}
-    </>
-  )
-}
-
-/** `Share 1 of 3 (5 %).` */
-function Ramp({ phase: { ramp, status } }: { readonly phase: Phase }) {
-  if (ramp === null) return null
-  const { percents, share } = ramp
-  if (share === null || status === 'pending') {
-    const shares = percents.map((percent) => `${percent} %`).join(', ')
-    return <>Starts in shares: {shares}.</>
-  }
-  return (
-    <>
-      Share {share + 1} of {percents.length} ({percents[share]} %).
     </>
   )
 }
@@ -149,6 +143,11 @@ function Bar({ phase, summary, axis, now }: BarProps) {
         <span className="bar-expected" style={span(end, Date.parse(expected.endsAt))} />
       )}
       {due !== null && <span className="mark-due" style={{ left: `${axis.at(due)}%` }} />}
+      {phase.noReturnSteps.length > 0 && (start ?? due) !== null && (
+        <span className="mark-no-return" style={{ left: `${axis.at((start ?? due)!)}%` }}>
+          <Sign sign="⚑" />
+        </span>
+      )}
       {!isOver && <span className="mark-now" style={{ left: `${axis.at(now)}%` }} />}
     </>
   )

@@ -1,6 +1,6 @@
 // The plan of a run: phases with their times, steps with examples. Of the active version or of an unpublished text; changes nothing.
 import { useId, useState } from 'react'
-import { guardTexts } from '../../../../src/domain/guard-text.ts'
+import { planNotes } from '../../../../src/domain/plan-notes.ts'
 import { useChange, useReading } from '../../api/hooks.ts'
 import type { Answer } from '../../api/routes.ts'
 import { Button } from '../../ui/button.tsx'
@@ -104,8 +104,10 @@ function Planned({ plan }: { readonly plan: Plan }) {
               {phase.isOverdue && <strong className="bad-text"> Overdue: starts at once.</strong>}
             </p>
           )}
-          {guardTexts(phase).map((guard) => (
-            <p key={guard}>{guard}</p>
+          {planNotes(phase).map((note, at) => (
+            <p key={note} className={at === 0 && isLate(phase) ? 'warn-text' : ''}>
+              {note}
+            </p>
           ))}
           <Steps steps={phase.steps} />
         </li>
@@ -119,6 +121,9 @@ function Planned({ plan }: { readonly plan: Plan }) {
     </ol>
   )
 }
+
+/** Its changes wait for a window, and the first note says so. */
+const isLate = ({ window }: Plan['phases'][number]): boolean => window !== null && !window.isOpen
 
 /** `T-1 d`: the phase is due so long before the batch's time. */
 const offsetText = (minutes: number): string =>

@@ -1,6 +1,7 @@
 // Publishing: a dry run shows what the text changes for every unfinished batch; only the confirmation publishes.
 import { useEffect, useState } from 'react'
 import type { RunbookProblem } from '../../../../src/domain/runbook/read.ts'
+import { phaseWindowText } from '../../../../src/domain/windows/window-text.ts'
 import { useChange } from '../../api/hooks.ts'
 import type { Answer } from '../../api/routes.ts'
 import { Decision } from '../../ui/decision.tsx'
@@ -123,6 +124,11 @@ function ImpactOf({
                   <>
                     , due <Time at={phase.dueAt} />
                   </>
+                )}
+                {phase.window && (
+                  <span className={phase.window.isOpen ? 'quiet' : 'warn-text'}>
+                    ; {phaseWindowText(phase.window, null)}
+                  </span>
                 )}
                 {phase.dueAt === null && <span className="quiet"> {phase.because}</span>}
               </li>

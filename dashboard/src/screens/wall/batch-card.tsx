@@ -1,6 +1,7 @@
 // A batch on the wall: its phases in order of time, its members as counts that add up, its pace and its end.
 import { Link } from 'wouter'
 import { phaseOffsetText } from '../../../../src/domain/duration.ts'
+import { WindowNote } from '../../ui/change-window.tsx'
 import { countText } from '../../ui/page.tsx'
 import { completedPhase } from '../../ui/phase-end.ts'
 import { TextWithTimes } from '../../ui/sentence.tsx'
@@ -34,6 +35,11 @@ export function BatchCard({ of: { batch, phases, throughput, endsAt, because } }
       {batch.held && (
         <p className="batch-held">
           Held by {batch.held.by} since <Time at={batch.held.at} />: {batch.held.reason}
+        </p>
+      )}
+      {batch.changeWindow && (
+        <p className="batch-window">
+          <WindowNote changeWindow={batch.changeWindow} />
         </p>
       )}
       <PhaseRail phases={phases} />

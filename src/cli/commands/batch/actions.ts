@@ -184,6 +184,13 @@ export async function runOverrideWindow(
   const ifMatch = flags.yes || dryRun ? null : seen.etag
   const done = await context.client.post<Row>(`${path}/override-window`, { body, ifMatch })
   await showResult(context, done.body)
+  const steps = countText(Number(done.body.waitingSteps), 'step waits', 'steps wait')
+  const jobs = countText(Number(done.body.outstandingJobs), 'job is out', 'jobs are out')
+  context.show.say(
+    until === null
+      ? `${steps} for the window; ${jobs}. Outside a window, jobs that no worker has begun are taken back.`
+      : `${steps} and may be sent now; ${jobs}.`,
+  )
 }
 
 export const runRestart = batchAction({ verb: 'restart' })

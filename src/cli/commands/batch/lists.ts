@@ -9,6 +9,7 @@ import {
   outcomeText,
   outcomeWord,
 } from '../../../domain/outcome.ts'
+import { rampStateText, type ToldRamp } from '../../../domain/ramp-shares.ts'
 import { ENDED_BATCH_STATUSES } from '../../../domain/transitions.ts'
 import { printable } from '../../../printable.ts'
 import {
@@ -156,7 +157,7 @@ const BATCH_FIELDS: readonly Column[] = [
   ['status', statusIn('batch', 'batch.status')],
   ['failed in init', ({ initSteps }) => initFailure(initSteps as Row[] | undefined)],
   ['held', ({ batch }) => heldText(batch as Row)],
-  ['change window', ({ batch }) => windowText(batch as Row)],
+  ['change window', ({ batch, window }) => windowText(batch as Row, window as Row | undefined)],
   ['start', 'batch.batchStartTime'],
   ['manual', 'batch.isManual'],
   ['created by', 'batch.createdBy'],
@@ -187,16 +188,15 @@ function initFailure(steps: readonly Row[] = []): string | null {
   return failed ? `${String(failed.stepName)}: ${String(failed.errorMessage)}` : null
 }
 
-/** Null for a batch whose steps wait for no window. */
-function windowText({ changeWindow }: Row): string | null {
-  if (!changeWindow) return null
-  const { closedAt, opensAt, override } = changeWindow as Row
+/** Null for a batch without windows, and for one that has ended. `window` is its state now. */
+function windowText({ changeWindow }: Row, window: Row | null = null): string | null {
+  const { closedAt = null, opensAt = null, override = null } = (changeWindow ?? {}) as Row
+  const opening = opensAt === null ? 'none opens within a year' : `opens at ${opensAt}`
+  const closing = window?.isOpen && window.closesAt ? `open, closes at ${window.closesAt}` : null
   const { until, by, reason } = (override ?? {}) as Row
   const overridden = override ? `overridden by ${by} until ${until}: ${reason}` : null
-  const opening = opensAt === null ? 'none opens within a year' : `opens at ${opensAt}`
-  return [closedAt === null ? null : `closed, ${opening}`, overridden]
-    .filter((part) => part !== null)
-    .join('; ')
+  const parts = [closedAt === null ? closing : `closed, ${opening}`, overridden]
+  return parts.filter((part) => part !== null).join('; ') || null
 }
 
 function heldText({ held }: Row): string | null {
@@ -229,8 +229,24 @@ export async function showBatch({ show }: CommandContext, body: Row): Promise<vo
   show.say('')
   const rows = rowsIn(body, 'phases')
   await show.list({ whole: null, rows, columns: PHASES, empty: 'The batch has no phases.' })
+  sayGuards(show, rows)
   sayWaits(show, rows)
 }
+
+/** `cutover starts in shares: 5 % done, 25 % runs, …` and `cutover has the point of no return: complete-move`. */
+function sayGuards(show: Show, phases: readonly Row[]): void {
+  for (const { phaseName, status, ramp, members, noReturnSteps } of phases) {
+    if (status === 'superseded') continue
+    if (ramp) {
+      const told = rampStateText(ramp as unknown as ToldRamp, members as unknown as OutOf)
+      show.say(printable(`${phaseName} starts in shares: ${told}`))
+    }
+    const steps = noReturnSteps as string[]
+    if (steps.length > 0)
+      show.say(printable(`${phaseName} has the point of no return: ${steps.join(', ')}`))
+  }
+}
+type OutOf = Parameters<typeof rampStateText>[1]
 
 /** `cutover waits: worker w1 was last seen at 22:30`; phases that wait for the same are told together. */
 function sayWaits(show: Show, phases: readonly Row[]): void {

@@ -3,8 +3,8 @@
 import { type BatchesPlan, planBatches } from '../../../domain/batches-plan.ts'
 import { countText } from '../../../domain/count-text.ts'
 import { columnsProblem } from '../../../domain/detection/row-reader.ts'
-import { guardTexts } from '../../../domain/guard-text.ts'
 import type { Json } from '../../../domain/json.ts'
+import { planNotes } from '../../../domain/plan-notes.ts'
 import { planRun, type RunPlan } from '../../../domain/run-plan.ts'
 import type { Runbook, RunbookProblem } from '../../../domain/runbook/read.ts'
 import { sampleMemberOf } from '../../../domain/sample-member.ts'
@@ -91,6 +91,7 @@ function sampleOf(runbook: Runbook, startTime: string | null, now: Date): FilePl
     batchId: null,
     batchOutputs: {},
     members: [sampleMemberOf(runbook)],
+    windows: runbook.windows ? [runbook.windows] : [],
   }
   const at = startTime === null ? null : new Date(startTime)
   return { startTime, ...planRun({ ...facts, startTime: at }) }
@@ -135,13 +136,13 @@ const batchRow = ({ startTime, memberCount, held }: BatchesPlan['batches'][numbe
 
 const phaseRows = ({ batches, sample }: FilePlan): Row[] =>
   [...batches, ...(sample ? [sample] : [])].flatMap(({ startTime, phases }) =>
-    phases.map(({ name: phase, dueAt, isOverdue, gate, ramp, steps }) => ({
+    phases.map((phase) => ({
       startTime: startTime === null ? null : new Date(startTime).toISOString(),
-      phase,
-      dueAt: dueAt?.toISOString() ?? null,
-      steps: steps.length,
+      phase: phase.name,
+      dueAt: phase.dueAt?.toISOString() ?? null,
+      steps: phase.steps.length,
       note:
-        [...(isOverdue ? ['would start at once'] : []), ...guardTexts({ gate, ramp })].join('; ') ||
+        [...(phase.isOverdue ? ['would start at once'] : []), ...planNotes(phase)].join('; ') ||
         null,
     })),
   )

@@ -1,6 +1,6 @@
 // The steps of a plan as a table: a line per step, with the parameters of the first example.
 import type { Json } from '../../../domain/json.ts'
-import type { Gate, Ramp } from '../../../domain/runbook/model.ts'
+import type { NotedPhase } from '../../../domain/plan-notes.ts'
 import type { Column, Row } from '../../terminal/show.ts'
 
 interface PlannedStep {
@@ -16,14 +16,11 @@ interface PlannedStep {
 /** As the API answers it. */
 export interface PlannedSteps {
   readonly init: readonly PlannedStep[]
-  readonly phases: readonly {
+  readonly phases: readonly (NotedPhase & {
     readonly name: string
     readonly dueAt: string | null
-    readonly isOverdue: boolean
-    readonly gate: Gate | null
-    readonly ramp: Ramp | null
     readonly steps: readonly PlannedStep[]
-  }[]
+  })[]
   readonly onRemoval: readonly PlannedStep[]
 }
 

@@ -1,7 +1,7 @@
 // `matoolkit runbook plan`: the steps of a runbook with their due times and parameters, before anything runs.
 
-import { guardTexts } from '../../../domain/guard-text.ts'
 import type { Json } from '../../../domain/json.ts'
+import { planNotes } from '../../../domain/plan-notes.ts'
 import {
   type CommandContext,
   type Flags,
@@ -45,8 +45,8 @@ export async function runPlan(
     empty: 'The runbook has no steps.',
   })
   for (const warning of plan.warnings) io.err(`warning: ${warning}`)
-  for (const { name: phase, isOverdue, gate, ramp } of plan.phases) {
-    for (const guard of guardTexts({ gate, ramp })) show.say(`Phase ${phase}: ${guard}.`)
-    if (isOverdue) io.err(`warning: phase ${phase} would start at once`)
+  for (const phase of plan.phases) {
+    for (const note of planNotes(phase)) show.say(`Phase ${phase.name}: ${note}.`)
+    if (phase.isOverdue) io.err(`warning: phase ${phase.name} would start at once`)
   }
 }

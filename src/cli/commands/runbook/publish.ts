@@ -2,6 +2,8 @@
 
 import { countText } from '../../../domain/count-text.ts'
 import type { Json } from '../../../domain/json.ts'
+import type { PhaseWindow } from '../../../domain/windows/phase-window.ts'
+import { phaseWindowText, type Told } from '../../../domain/windows/window-text.ts'
 import { printable } from '../../../printable.ts'
 import { type CommandContext, type Flags, sayRest, textFlag } from '../../command-context.ts'
 import { readTextFile } from '../../files.ts'
@@ -95,6 +97,7 @@ interface PlannedPhase {
   readonly name: string
   readonly outcome: string
   readonly dueAt: string | null
+  readonly window: Told<PhaseWindow> | null
 }
 
 const OUTCOMES: Readonly<Record<string, string>> = {
@@ -113,8 +116,10 @@ const INITS: Readonly<Record<string, string>> = {
 function planOf({ batchId, isHeld, fromVersion, membersActive, init, phases }: Row): string[] {
   const held = isHeld ? ', held' : ''
   const people = countText(Number(membersActive), 'person', 'people')
-  const when = ({ outcome, dueAt }: PlannedPhase) =>
-    outcome === 'pending' || outcome === 'rerun' ? ` ${dueAt ?? 'when advanced'}` : ''
+  const when = ({ outcome, dueAt, window }: PlannedPhase) =>
+    outcome === 'pending' || outcome === 'rerun'
+      ? ` ${dueAt ?? 'when advanced'}${window ? `; ${phaseWindowText(window, null)}` : ''}`
+      : ''
   return [
     `Batch ${Number(batchId)} (${people}${held}), from version ${Number(fromVersion)}:`,
     ...(INITS[String(init)] ? [INITS[String(init)]!] : []),

@@ -48,3 +48,23 @@ export function functionFacts(functionName: string): FunctionFacts | null {
     service: name.includes('-Entra') ? 'entra' : 'exchange',
   }
 }
+
+const known = new Map<string, boolean>()
+const NAMES_KEPT_MAX = 1_000
+
+/** False for a function of the standard catalogue that only reads or tells a person something. A name that is a template counts as a change. */
+export function mayChangeTenant(functionName: string): boolean {
+  const found = known.get(functionName)
+  if (found !== undefined) return found
+  const facts = functionFacts(functionName)
+  // A mail to a person changes no tenant.
+  const mayChange = facts === null || !(facts.isCheck || facts.isNotice)
+  if (known.size < NAMES_KEPT_MAX) known.set(functionName, mayChange)
+  return mayChange
+}
+
+/** The steps after which nothing that came before can be taken back. What is not in the catalogue is not judged. */
+export const noReturnSteps = (
+  steps: readonly { readonly name: string; readonly function: string }[],
+): string[] =>
+  steps.filter((step) => functionFacts(step.function)?.isIrreversible).map(({ name }) => name)

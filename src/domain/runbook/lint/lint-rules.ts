@@ -68,10 +68,10 @@ export const LINT_RULES = table({
   },
   IRREVERSIBLE_WITHOUT_HOLD: {
     sentence:
-      '{function} cannot be undone, and nothing before it gives people time to hold. Start a phase of its own with it, at least {gap} after the phase before or behind a gate.',
-    why: 'Between phases people look at what failed, and hold the batch or a member. In the middle of a phase the steps follow within seconds.',
+      '{function} cannot be undone, and nothing before it asks people or gives them time. Make it the first change of a phase, and give that phase a gate, such as "gate: {approvals: 2}", or start it at least {gap} after the phase before.',
+    why: 'It is the point of no return. In the middle of a phase the steps follow within seconds; between phases people look at what failed, and hold the batch or a member.',
     better:
-      'Make it the first change of its phase, with an earlier phase that checks everything. Then `matoolkit batch hold` stops it in time. Or give the phase a `gate` with approvals: then it starts only after people have said so.',
+      'Give the phase a `gate` with approvals: it starts only after people have said so, and not over members who are not ready. Or let an earlier phase check everything an hour before; then `matoolkit batch hold` stops it in time. A gate is about the start of its phase, so the step must be its first change.',
   },
   GATE_ASKS_NOBODY: {
     sentence:
@@ -79,6 +79,27 @@ export const LINT_RULES = table({
     why: 'A gate without approvals opens by itself. With a share under `ready` it still stops a wave that is not ready; without one it stops nothing.',
     better:
       'Ask for two approvals before what cannot be undone: `gate: { approvals: 2, ready: 95% }`.',
+  },
+  STEP_PAST_WINDOW: {
+    sentence:
+      'A job of this step may run {timeout}, and no change window is longer than {window}. Use a shorter timeout, or a longer window.',
+    why: 'A job that has begun runs to its end, at most for the timeout. One that needs it changes the tenant after the window has closed, even if it began as the window opened.',
+    better:
+      'Keep the timeout well below the shortest window. Long work belongs into a poll: start it, then ask with a `Test-…` function, which may run at any time.',
+  },
+  PHASE_OUTSIDE_WINDOW: {
+    sentence:
+      'No batch that starts inside a change window has this phase inside one. Starting {start}, it is due {due}, and its changes wait {wait}, until {opens}. Choose another offset, or add hours.',
+    why: 'Its steps begin long after the time that the plan tells people, and closer to the next phase.',
+    better:
+      'Choose an offset that leads from a window into a window, such as `T-7d`, or give the day of the phase hours of its own. A plan shows when changes really begin: `matoolkit runbook plan`.',
+  },
+  NO_WINDOW_BEFORE_NEXT_PHASE: {
+    sentence:
+      'For a batch that starts {start}, when a change window opens, this phase is due {due}, and no window opens before phase "{next}" is due: its changes wait {wait}, until {opens}. Move the phases apart, or add hours.',
+    why: 'The changes of both phases then begin in the same minute. Nobody has time to look at what failed in the first, and people who wait for it start the second late.',
+    better:
+      'Let a window lie between the two phases. If batches never start then, say so in a comment that ignores the rule.',
   },
   UNKNOWN_FUNCTION: {
     sentence: '{worker} {has} function "{function}". {hint}',

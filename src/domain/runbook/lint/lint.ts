@@ -2,43 +2,18 @@
 // warnings at line and column. What the catalogue does not know is not judged.
 import { durationText } from '../../duration.ts'
 import type { Json } from '../../json.ts'
-import type { Gate, Runbook, RunbookStep } from '../model.ts'
-import { mapAt, type Outline, type PhaseOutline, type StepOutline, scalarAt } from '../outline.ts'
+import type { Runbook, RunbookStep } from '../model.ts'
+import { mapAt, type Outline, scalarAt } from '../outline.ts'
 import type { Findings } from '../problems.ts'
 import { DEFAULTS } from '../shape.ts'
 import type { MapNode } from '../tree.ts'
-import { type FunctionFacts, functionFacts } from './function-facts.ts'
 import { ignoreCommentsIn } from './ignore-comments.ts'
 import { isCatalogueRule } from './lint-rules.ts'
+import { inOrder, type Linted, type LintedStep, lintedOf, warnAtFunction } from './linted.ts'
+import { noWindowBeforeNextPhase, phaseOutsideWindow, stepPastWindow } from './window-rules.ts'
 
 /** Enough to look at what failed and to hold. */
 const HOLD_GAP_MINUTES = 60
-
-interface LintedStep {
-  readonly step: RunbookStep
-  readonly outline: StepOutline
-  /** Null for a custom function and for a template. */
-  readonly facts: FunctionFacts | null
-}
-
-interface LintedPhase {
-  readonly name: string
-  readonly offsetMinutes: number
-  readonly gate: Gate | null
-  readonly outline: PhaseOutline
-  readonly steps: readonly LintedStep[]
-}
-
-/** A runbook with its document; steps stand at the same places in both. */
-interface Linted {
-  readonly root: MapNode
-  readonly runbook: Runbook
-  readonly init: readonly LintedStep[]
-  /** In the order in which they are due. */
-  readonly phases: readonly LintedPhase[]
-  readonly removal: readonly LintedStep[]
-  readonly rollbacks: ReadonlyMap<string, readonly LintedStep[]>
-}
 
 /** Adds the warnings that no comment ignores. */
 export function lintRunbook(
@@ -56,44 +31,6 @@ export function lintRunbook(
     )
     if (!isIgnored && !isCatalogueRule(id)) findings.add('IGNORE_UNUSED', comment, '', { id })
   }
-}
-
-function lintedOf(root: MapNode, outline: Outline, runbook: Runbook): Linted {
-  const pair = (steps: readonly RunbookStep[], outlines: readonly StepOutline[]): LintedStep[] =>
-    steps.map((step, at) => ({ step, outline: outlines[at]!, facts: functionFacts(step.function) }))
-  const phases = runbook.phases.map(({ name, offsetMinutes, gate, steps }, at) => ({
-    name,
-    offsetMinutes,
-    gate,
-    outline: outline.phases[at]!,
-    steps: pair(steps, outline.phases[at]!.steps),
-  }))
-  const rollbacks = outline.rollbacks.map(({ entry, steps }) => {
-    const name = entry.key.toLowerCase()
-    return [name, pair(runbook.rollbacks.get(name)!, steps)] as const
-  })
-  return {
-    root,
-    runbook,
-    init: pair(runbook.init, outline.init),
-    phases: phases.toSorted((a, b) => b.offsetMinutes - a.offsetMinutes),
-    removal: pair(runbook.onMemberRemoved, outline.removal),
-    rollbacks: new Map(rollbacks),
-  }
-}
-
-const inOrder = ({ phases }: Linted): LintedStep[] => phases.flatMap(({ steps }) => steps)
-
-function warnAtFunction(
-  findings: Findings,
-  code: Parameters<Findings['add']>[0],
-  { outline, step }: LintedStep,
-  details: Record<string, string | number> = {},
-): void {
-  const key = step.notify ? 'notify' : 'function'
-  const { keySpan, value } = outline.node.entries.get(key)!
-  const at = step.notify ? keySpan : value
-  findings.add(code, at, `${outline.path}.${key}`, { function: step.function, ...details })
 }
 
 /** The licence of the move has no mailbox. */
@@ -285,6 +222,9 @@ const RULES = [
   safeguardOff,
   irreversibleWithoutHold,
   gateAsksNobody,
+  stepPastWindow,
+  phaseOutsideWindow,
+  noWindowBeforeNextPhase,
 ]
 
 /** Names of parameters ignore case. */

@@ -1,0 +1,70 @@
+// A runbook as the migration rules see it: steps in the order in which a member meets them, with their facts and their places in the text.
+import type { Gate, Runbook, RunbookStep } from '../model.ts'
+import type { Outline, PhaseOutline, StepOutline } from '../outline.ts'
+import type { Findings } from '../problems.ts'
+import type { MapNode } from '../tree.ts'
+import { type FunctionFacts, functionFacts } from './function-facts.ts'
+
+export interface LintedStep {
+  readonly step: RunbookStep
+  readonly outline: StepOutline
+  /** Null for a custom function and for a template. */
+  readonly facts: FunctionFacts | null
+}
+
+export interface LintedPhase {
+  readonly name: string
+  readonly offsetMinutes: number
+  readonly gate: Gate | null
+  readonly outline: PhaseOutline
+  readonly steps: readonly LintedStep[]
+}
+
+/** A runbook with its document; steps stand at the same places in both. */
+export interface Linted {
+  readonly root: MapNode
+  readonly runbook: Runbook
+  readonly init: readonly LintedStep[]
+  /** In the order in which they are due. */
+  readonly phases: readonly LintedPhase[]
+  readonly removal: readonly LintedStep[]
+  readonly rollbacks: ReadonlyMap<string, readonly LintedStep[]>
+}
+
+export function lintedOf(root: MapNode, outline: Outline, runbook: Runbook): Linted {
+  const pair = (steps: readonly RunbookStep[], outlines: readonly StepOutline[]): LintedStep[] =>
+    steps.map((step, at) => ({ step, outline: outlines[at]!, facts: functionFacts(step.function) }))
+  const phases = runbook.phases.map(({ name, offsetMinutes, gate, steps }, at) => ({
+    name,
+    offsetMinutes,
+    gate,
+    outline: outline.phases[at]!,
+    steps: pair(steps, outline.phases[at]!.steps),
+  }))
+  const rollbacks = outline.rollbacks.map(({ entry, steps }) => {
+    const name = entry.key.toLowerCase()
+    return [name, pair(runbook.rollbacks.get(name)!, steps)] as const
+  })
+  return {
+    root,
+    runbook,
+    init: pair(runbook.init, outline.init),
+    phases: phases.toSorted((a, b) => b.offsetMinutes - a.offsetMinutes),
+    removal: pair(runbook.onMemberRemoved, outline.removal),
+    rollbacks: new Map(rollbacks),
+  }
+}
+
+export const inOrder = ({ phases }: Linted): LintedStep[] => phases.flatMap(({ steps }) => steps)
+
+export function warnAtFunction(
+  findings: Findings,
+  code: Parameters<Findings['add']>[0],
+  { outline, step }: LintedStep,
+  details: Record<string, string | number> = {},
+): void {
+  const key = step.notify ? 'notify' : 'function'
+  const { keySpan, value } = outline.node.entries.get(key)!
+  const at = step.notify ? keySpan : value
+  findings.add(code, at, `${outline.path}.${key}`, { function: step.function, ...details })
+}
