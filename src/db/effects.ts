@@ -13,7 +13,7 @@ interface EffectRow extends Omit<LedgerEntry, 'effect'> {
 }
 
 const ENTRY = `
-  a.step_id as "stepId", a.attempt, a.worker_id as "workerId", a.outcome, a.effect_json as effect, a.settled_at as "settledAt"`
+  a.step_id as "stepId", s.function_name as "functionName", a.attempt, a.worker_id as "workerId", a.outcome, a.effect_json as effect, a.settled_at as "settledAt"`
 
 /** The ledger of each member, in the order in which the jobs ended. */
 export async function loadLedgers(

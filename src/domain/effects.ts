@@ -77,5 +77,11 @@ export function readEffect(value: unknown): LedgerEffect | null {
   return isFit ? (value as unknown as LedgerEffect) : null
 }
 
+/** What was set, as far as its inverse compares it; null when it does not. */
+export const setBy = ({ undo }: ReversibleEffect): JsonObject | null => {
+  const still = undo.parameters[IF_STILL]
+  return isObject(still) ? (still as JsonObject) : null
+}
+
 export const isReversible = (effect: LedgerEffect): effect is ReversibleEffect =>
   effect.changed && 'undo' in effect

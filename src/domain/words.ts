@@ -61,6 +61,9 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   'member variable_set': 'value set',
   'member removal_ignored': 'removal ignored',
   'member removal_review': 'removal to decide',
+  'member undo_begun': 'undo started',
+  'member undone': 'undone',
+  'member undo_incomplete': 'undo stopped',
   'phase create': 'phase planned',
   'phase start': 'phase started',
   'phase complete': 'phase completed',
@@ -97,6 +100,9 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   'batch version_changed': 'version changed',
   'batch review_opened': 'review opened',
   'batch review_dismissed': 'review dismissed',
+  'batch undo_begun': 'undo of init started',
+  'batch undone': 'init undone',
+  'batch undo_incomplete': 'undo of init stopped',
 }
 
 /** What happened, in the past tense. */

@@ -11,7 +11,7 @@ import {
   undoInit,
   undoMember,
 } from '../domain/decide/undo.ts'
-import { isReversible } from '../domain/effects.ts'
+import { isReversible, setBy } from '../domain/effects.ts'
 import type { Json } from '../domain/json.ts'
 import { isBatchEnded } from '../domain/transitions.ts'
 import { type BatchOrder, requireAccepted } from './batch-actions.ts'
@@ -26,6 +26,7 @@ export interface ShownEffect {
   readonly kind: string
   /** `phase/step`, or the step's name where it has no phase. */
   readonly step: string
+  readonly functionName: string | null
   readonly attempt: number
   readonly at: Date
   readonly state: UndoItem['state']
@@ -33,6 +34,10 @@ export interface ShownEffect {
   /** Null when it is unknown. */
   readonly target: string | null
   readonly before: Json
+  /** What was set, as far as it is known. */
+  readonly after: Json
+  /** What was done before it stays, unless a person asks for more. */
+  readonly isPointOfNoReturn: boolean
   readonly undo: { readonly functionName: string; readonly parameters: Json } | null
   readonly undoStepId: number | null
   readonly undoError: string | null
@@ -46,7 +51,11 @@ function shownEffect(draft: Draft, { step, entry, state, note, row }: UndoItem):
     ...{ stepId: step.id, kind: step.kind, attempt: entry.attempt, at: entry.settledAt },
     step: phase ? `${phase.name}/${step.definition.stepName}` : step.definition.stepName,
     ...{ state, note, target: effect?.target ?? null },
+    functionName: entry.functionName,
     before: (reversible?.before ?? null) as Json,
+    after: (reversible && setBy(reversible)) as Json,
+    isPointOfNoReturn:
+      effect !== null && !isReversible(effect) && effect.isPointOfNoReturn === true,
     undo: reversible && {
       functionName: reversible.undo.functionName,
       parameters: reversible.undo.parameters as Json,

@@ -2,9 +2,11 @@
 // confirmed. A Reader, signed in as one, is offered none of them; and a page prints without what is only for clicking.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
+import type { JsonObject } from '../../src/domain/json.ts'
 import type { TestPage } from '../browser.ts'
-import { batchOf, memberId, runbook, step } from '../scenarios/looking.ts'
+import { batchOf, calls, memberId, runbook, step } from '../scenarios/looking.ts'
+import type { Job } from '../scenarios/world.ts'
 import { type DashboardWithRoles, openDashboardWithRoles } from './roles.ts'
 import { assertSound } from './under-test.ts'
 
@@ -22,6 +24,25 @@ const NIGHTLY = {
 }
 const DAY_MIN = 24 * 60
 
+/** Each change can be taken back, except for the switch, which is the point of no return. */
+const LEDGER = {
+  'prepare T-5m': ['make', 'rename', 'switch-over', 'tell'].map((name) => step(name)),
+}
+function effectOf({ functionName, parameters }: Job): JsonObject | undefined {
+  const target = String(parameters.Upn)
+  const undo = { functionName: `un-${functionName}`, parameters: { Upn: target } }
+  const still = { ...undo.parameters, IfStill: { Value: 'new' } }
+  return {
+    make: { changed: true, target, before: { exists: false }, undo, creates: [target] },
+    rename: {
+      ...{ changed: true, target, before: { mail: null } },
+      undo: { ...undo, parameters: still },
+    },
+    'switch-over': { changed: true, target, irreversible: 'It is over.', isPointOfNoReturn: true },
+    tell: { changed: true, target, before: {}, undo, keeps: 'The mail was read.' },
+  }[functionName]
+}
+
 describe('the dialogs of changes', () => {
   let dashboard: DashboardWithRoles
   let opened: TestPage
@@ -29,10 +50,14 @@ describe('the dialogs of changes', () => {
   before(async () => {
     dashboard = await openDashboardWithRoles()
     const { world } = dashboard
-    world.answer = ({ functionName, parameters }) =>
-      functionName === 'licence' && /user[3-5]@/.test(String(parameters.Upn))
-        ? { fail: `no licence for ${parameters.Upn}` }
-        : { ok: true }
+    world.answer = (job) => {
+      const { functionName, parameters } = job
+      if (functionName === 'licence' && /user[3-5]@/.test(String(parameters.Upn)))
+        return { fail: `no licence for ${parameters.Upn}` }
+      if (functionName === 'tell' && /user2@/.test(String(parameters.Upn))) return 'silent'
+      const effect = effectOf(job)
+      return { ok: true, ...(effect && { effect }) }
+    }
     await world.publish(runbook('wave', PHASES))
     await world.batch('wave', 8, { startsInMin: 5 })
     await world.batch('wave', [{ key: 'zoe@x.example', data: { Upn: 'zoe@x.example' } }], {
@@ -59,6 +84,8 @@ describe('the dialogs of changes', () => {
     await world.batch('asked', 2, { startsInMin: 5 })
     await world.publish(runbook('nightly', NIGHTLY, WINDOW))
     await world.batch('nightly', 2, { startsInMin: 5 })
+    await world.publish(runbook('ledger', LEDGER))
+    await world.batch('ledger', 3, { startsInMin: 5 })
     await world.settle()
     opened = await dashboard.openAs('Admin', '/batches/1')
     page = opened.page
@@ -106,6 +133,12 @@ describe('the dialogs of changes', () => {
       [`because of ${button}`],
     )
     assert.deepEqual(rows, [{ action }])
+  }
+
+  async function shown(list: Locator, count: number): Promise<Locator> {
+    await list.nth(count - 1).waitFor()
+    assert.equal(await list.count(), count)
+    return list
   }
 
   async function select(...numbers: readonly number[]): Promise<void> {
@@ -193,6 +226,65 @@ describe('the dialogs of changes', () => {
     )
   })
 
+  it('show what was changed for a person, and take it back only as far as somebody asks', async () => {
+    const { world } = dashboard
+    const undoing = (from: number) => calls(world, from).filter((call) => call.startsWith('un-'))
+    const before = world.jobs.length
+    await page.goto(`${dashboard.url}/batches/9/members/${await memberId(world, 9, 1)}`)
+    const changed = page.getByRole('region', { name: 'What we changed' })
+    const lines = await (await shown(changed.getByRole('listitem'), 4)).allInnerTexts()
+    assert.match(lines[0]!, /prepare\/make.*make.*was created.*Taken back by un-make.*beyond/s)
+    assert.match(
+      lines[1]!,
+      /mail changed from empty to new.*before the point of no return, step switch-over/s,
+    )
+    assert.match(lines[2]!, /It is over\..*Point of no return: prepare\/switch-over/s)
+    assert.match(lines[3]!, /Taken back by un-tell.*to undo.*The mail was read\./s)
+    const done = page.getByRole('region', { name: 'What was done' })
+    await done.getByText('Point of no return:').waitFor()
+    await decide({ button: 'Undo this person…', verb: 'Undo', says: /tell is undone by un-tell/ })
+    await assertAudited('Undo this person…', 'members.undo')
+    await done.getByRole('heading', { name: 'Undo' }).waitFor()
+    await world.settle()
+    await world.pass(1)
+    await page.getByText('What was changed for this person is undone').waitFor()
+    assert.deepEqual(undoing(before), ['un-tell user1'], 'nothing behind the point of no return')
+
+    await page.getByRole('button', { name: 'Undo this person…' }).click()
+    await dialog()
+      .getByText(/nothing left to undo: switch-over \(irreversible\)/)
+      .waitFor()
+    await dialog().getByLabel('Reason').fill('the tenant is given up')
+    assert.ok(await dialog().getByRole('button', { name: 'Undo' }).isDisabled())
+    await assertSound(opened)
+    await dialog()
+      .getByRole('checkbox', { name: /before the point of no return/ })
+      .click()
+    await dialog()
+      .getByText(/prepare\/make is undone by un-make/)
+      .waitFor()
+    await dialog().getByRole('button', { name: 'Undo' }).click()
+    await dialog().waitFor({ state: 'detached' })
+    await world.settle()
+    await world.pass(1)
+    await changed.getByText('Nothing is left to undo.').waitFor()
+    assert.deepEqual(undoing(before), ['un-tell user1', 'un-rename user1', 'un-make user1'])
+    await assertSound(opened)
+  })
+
+  it('refuse the undo of a person whose job is under way', async () => {
+    const { world } = dashboard
+    await page.goto(`${dashboard.url}/batches/9/members/${await memberId(world, 9, 2)}`)
+    await page.getByRole('button', { name: 'Undo this person…' }).click()
+    await dialog().getByRole('checkbox').click()
+    await dialog()
+      .getByText(/has an unsettled job; undo it when the job has settled/)
+      .waitFor()
+    await dialog().getByLabel('Reason').fill('now')
+    assert.ok(await dialog().getByRole('button', { name: 'Undo' }).isDisabled())
+    await dialog().getByRole('button', { name: 'Cancel' }).click()
+  })
+
   it('approve a gate, and withdraw it again', async () => {
     const { world } = dashboard
     await page.goto(`${dashboard.url}/batches/7`)
@@ -261,6 +353,11 @@ describe('the dialogs of changes', () => {
       assert.ok(!offered.includes(verb), `a Reader sees ${verb}`)
     assert.equal(await reader.page.getByRole('checkbox').count(), 0)
     await assertSound(reader)
+    const id = await memberId(dashboard.world, 9, 3)
+    await reader.page.goto(`${dashboard.url}/batches/9/members/${id}`)
+    const changed = reader.page.getByRole('region', { name: 'What we changed' })
+    await changed.getByText('Taken back by un-tell').waitFor()
+    assert.equal(await changed.getByRole('button').count(), 0, 'a Reader sees no undo')
     await page.goto(`${dashboard.url}/batches/1`)
     await page.getByRole('button', { name: 'Hold batch' }).waitFor()
     await page.emulateMedia({ media: 'print' })

@@ -13,7 +13,7 @@ const DENIED =
   'Microsoft Graph returned 403 Authorization_RequestDenied: Insufficient privileges to complete the operation.'
 const YAML = runbook('wave', {
   'prepare T-2h': [step('create', 'output_params: { NewAddress: mail }'), step('license')],
-  'cutover T-0': [step('switch')],
+  'cutover T-0': [step('switch').replace(/function: \S+\b/, 'function: Complete-MigrationUser')],
 })
 
 /** Requests that change something. */
@@ -81,6 +81,8 @@ describe('a person in the dashboard', () => {
     assert.match(text, /All steps of phase prepare are done\./)
     assert.match(text, /user1@contoso\.example/)
     assert.match(text, /user1@fabrikam\.example NewAddress/)
+    const next = opened.page.getByRole('region', { name: 'What comes next' })
+    assert.match(await next.innerText(), /Point of no return: after switch an undo leaves/)
     const box = await head.boundingBox()
     assert.ok(box && box.y + box.height < 844, 'the answer is in the first viewport')
     await assertSound(opened)
@@ -216,7 +218,7 @@ describe('a person in the dashboard', () => {
       assert.equal(await page.getByRole('link', { name: 'Batch' }).count(), 0)
       await assertSound(opened)
       const api = asked.filter((path) => path.startsWith('/api/'))
-      const allowed = /^\/api\/(sign-in|me|members|batches\/\d+\/members\/\d+)$/
+      const allowed = /^\/api\/(sign-in|me|members|batches\/\d+\/members\/\d+(\/effects)?)$/
       assert.deepEqual(
         api.filter((path) => !allowed.test(path)),
         [],

@@ -7,6 +7,7 @@ import {
   headlineOf,
   type Person,
 } from '../../dashboard/src/screens/person/story.ts'
+import { changeWords } from '../../dashboard/src/undo/change-words.ts'
 
 const AT = '2026-03-02T10:00:00.000Z'
 const HELD = { at: AT, by: 'ada', reason: 'on leave' }
@@ -96,6 +97,43 @@ describe('the headline of a person', () => {
         ['Rollback', 1],
       ],
     )
+  })
+
+  it('tells an undo that is under way, has stopped or has ended, until something fails after it', () => {
+    const undo = (more: object) => step({ kind: 'undo', phaseName: null, completedAt: AT, ...more })
+    const failed = step({ status: 'failed', errorMessage: 'undone by hand', completedAt: AT })
+    const done = undo({ status: 'succeeded' })
+    const of = (...steps: object[]) =>
+      told({ outcome: 'failed', where: 'failed; undo step move runs', steps })
+    const [word, where, why] = of(failed, done, undo({ status: 'dispatched', waitsFor: 'job' }))
+    assert.deepEqual(
+      [word, where, why],
+      ['undoing', 'the undo is under way: 1 of 2 changes are taken back', 'undo step move runs'],
+    )
+    const stopped = of(
+      failed,
+      done,
+      undo({ status: 'failed', errorMessage: 'changed since\nat f' }),
+    )
+    assert.equal(stopped[1], 'the undo stopped at step move: 1 of 2 changes are taken back')
+    assert.equal(stopped[2], 'The error: changed since')
+    assert.equal(of(failed, done)[0], 'undone')
+    const later = step({ status: 'failed', errorMessage: 'no', completedAt: '2026-03-03T10:00Z' })
+    assert.equal(of(later, done)[2], 'The error: no')
+  })
+
+  it('says what a change was before and after, as far as the ledger knows', () => {
+    const words = (before: object | null, after: object | null) =>
+      changeWords({ before, after } as never)
+    assert.deepEqual(words({ exists: false }, null), ['was created'])
+    assert.deepEqual(words({ exists: true }, null), ['was removed'])
+    assert.deepEqual(words({ department: null }, { Value: 'IT' }), [
+      'department changed from empty to IT',
+    ])
+    assert.deepEqual(words({ a: true, b: ['x', 'y'] }, { a: false }), [
+      ...['a changed from yes to no', 'b was x, y'],
+    ])
+    assert.deepEqual([...words(null, null), ...words({}, { a: 1 })], [])
   })
 
   it('calls addresses of the source old, and those that steps returned new', () => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { JsonObject } from '../../src/domain/json.ts'
+import { listCandidates } from '../../src/engine/actions.ts'
 import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
 import { retryMembers, skip } from '../../src/engine/member-actions.ts'
 import { readMemberLedger, undoInitOf, undoMembers } from '../../src/engine/undo.ts'
@@ -147,6 +148,12 @@ it('stops at a failure, leaves what came before, and continues there when it is 
       ['irreversible', 'to_undo', 'to_undo'],
     )
     assert.match(ledger[1]!.undoError!, /is "later" now/)
+    const ways = (await listCandidates(world.engine, batchId, ids)).get(ids[0]!)!
+    assert.deepEqual(
+      ways.slice(0, 3).map(({ action, refusal }) => [action, refusal]),
+      [...['undo', 'skip', 'mark_done'].map((action) => [action, null])],
+    )
+    assert.match(ways[0]!.command, /^batch undo \d+ user1@contoso\.example$/)
     // A person looked at it and passes it; the rest continues.
     await skip(world.engine, {
       stepId: await stepId(world, ids[0]!, 'switch'),

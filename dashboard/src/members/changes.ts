@@ -10,6 +10,7 @@ export type MembersChange =
   | 'readd'
   | 'move'
   | 'rollback'
+  | 'undo'
 
 interface ChangeWords {
   /** On the button; the dialog adds whom. */
@@ -67,6 +68,13 @@ export const CHANGES: Readonly<Record<MembersChange, ChangeWords>> = {
     verb: 'Roll back',
     effect:
       'What was done is undone, the last step first. The member ends as failed and can be retried.',
+    isDanger: true,
+    reason: 'required',
+  },
+  undo: {
+    verb: 'Undo',
+    effect:
+      'What our jobs changed is taken back, the last change first. A value that somebody changed since is left alone, and the undo stops there. The member ends as failed and can be retried.',
     isDanger: true,
     reason: 'required',
   },

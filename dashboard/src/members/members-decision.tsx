@@ -3,13 +3,14 @@
 // another number is selected by then, the API refuses.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { type ComponentProps, type ReactNode, useState } from 'react'
 import { type ApiError, call } from '../api/call.ts'
 import { usePreviews } from '../api/hooks.ts'
 import type { Answer, Given } from '../api/routes.ts'
 import { Decision } from '../ui/decision.tsx'
 import { Loading } from '../ui/feedback.tsx'
 import { countText } from '../ui/page.tsx'
+import { UndoPlan } from '../undo/undo-plan.tsx'
 import { CHANGES, type MembersChange } from './changes.ts'
 import './members.css'
 
@@ -138,6 +139,7 @@ function Preview({ outcomes }: { readonly outcomes: readonly Outcome[] }) {
         </ul>
       )}
       <Undone outcomes={outcomes} />
+      <UndonePlan outcomes={outcomes} />
       <Refused outcomes={outcomes} />
     </div>
   )
@@ -169,6 +171,15 @@ function Undone({ outcomes }: { readonly outcomes: readonly (Outcome & RolledBac
       {kept.length > 0 && <p>Has no rollback and stays as it is: {kept.join(', ')}.</p>}
     </>
   )
+}
+
+interface Undone {
+  readonly effects?: ComponentProps<typeof UndoPlan>['effects']
+}
+/** What an undo takes back, in its order, and what stays. */
+function UndonePlan({ outcomes }: { readonly outcomes: readonly (Outcome & Undone)[] }) {
+  const effects = outcomes.flatMap((one) => one.effects ?? [])
+  return <UndoPlan effects={effects} isCounted={sum(outcomes, 'selectedCount') > 1} />
 }
 
 const REFUSALS_SHOWN = 5

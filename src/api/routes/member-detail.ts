@@ -5,6 +5,7 @@ import { findMemberDetail } from '../../db/views/members.ts'
 import { listAttempts, listStepsOfMember } from '../../db/views/steps.ts'
 import { type NextFacts, type NextStep, nextSteps } from '../../domain/next-steps.ts'
 import { OUTCOMES } from '../../domain/outcome.ts'
+import { functionFacts } from '../../domain/runbook/lint/function-facts.ts'
 import { MEMBER_STATUSES } from '../../domain/transitions.ts'
 import { listCandidates } from '../../engine/actions.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -51,6 +52,9 @@ const memberDetail = z
           stepName: z.string(),
           at: nullableDateTime.meta({
             description: 'When it starts or is tried again; null when it follows the one before.',
+          }),
+          isPointOfNoReturn: z.boolean().meta({
+            description: 'Its function cannot be undone, and what was done before it stays.',
           }),
         }),
       )
@@ -112,12 +116,19 @@ async function nextOf(
   engine: Engine,
   { line, phases }: BatchState,
   steps: NextFacts['steps'],
-): Promise<NextStep[]> {
+): Promise<(NextStep & { isPointOfNoReturn: boolean })[]> {
   const runbook = await engine.runbooks.get(engine.db, line.runbookName, line.runbookVersion)
   const byName = new Map(runbook.phases.map((phase) => [phase.name.toLowerCase(), phase.steps]))
   const stepsOf = (phaseName: string) =>
     (byName.get(phaseName.toLowerCase()) ?? []).map(({ name }) => name)
-  return nextSteps({ phases, stepsOf, steps }, NEXT_MAX)
+  const isLast = (phaseName: string, stepName: string): boolean => {
+    const found = byName.get(phaseName.toLowerCase())?.find(({ name }) => name === stepName)
+    return found !== undefined && functionFacts(found.function)?.isIrreversible === true
+  }
+  return nextSteps({ phases, stepsOf, steps }, NEXT_MAX).map((one) => ({
+    ...one,
+    isPointOfNoReturn: isLast(one.phaseName, one.stepName),
+  }))
 }
 
 export const MEMBER_DETAIL_ROUTES = [detailRoute]

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { findMemberDetail } from '../../db/views/members.ts'
 import type { Json } from '../../domain/json.ts'
+import { UNDO_STATES } from '../../domain/undo-states.ts'
 import {
   readInitLedger,
   readMemberLedger,
@@ -16,13 +17,13 @@ import { common, described, forMembers, outcome, params } from '../bulk-change.t
 import { change, read } from '../route.ts'
 import { dateTime, id, json, nullableText, reason, wholeCount } from '../shapes.ts'
 
-const STATES = [
-  ...(['to_undo', 'undoing', 'undone', 'skipped', 'rolled_back'] as const),
-  ...(['goes_with', 'beyond', 'irreversible', 'unknown'] as const),
-] as const
-const state = z.enum(STATES).meta({
+const state = z.enum(UNDO_STATES).meta({
   description:
     '`goes_with`: its object goes by another undo; `beyond`: done before the point of no return; `unknown`: the worker did not tell what it changed.',
+})
+
+const isPointOfNoReturn = z.boolean().meta({
+  description: 'What was done before it stays, unless a person asks for more.',
 })
 
 const effect = z
@@ -30,12 +31,15 @@ const effect = z
     stepId: z.int(),
     kind: z.enum(STEP_KINDS),
     step: z.string().meta({ description: '`phase/step`.' }),
+    functionName: nullableText.meta({ description: 'The function that changed it.' }),
     attempt: z.int(),
     at: dateTime,
     state,
     note: nullableText.meta({ description: 'Why it is not undone, or what an undo leaves.' }),
     target: nullableText,
     before: json.meta({ description: 'What was there before.' }),
+    after: json.meta({ description: 'What was set; null when the inverse does not compare it.' }),
+    isPointOfNoReturn,
     undo: z
       .strictObject({ functionName: z.string(), parameters: json })
       .nullable()
@@ -80,6 +84,7 @@ const plannedUndo = z.strictObject({
   functionName: nullableText.meta({ description: 'The inverse that runs.' }),
   state,
   note: nullableText,
+  isPointOfNoReturn,
   memberCount: wholeCount,
 })
 
@@ -97,11 +102,11 @@ const GROUPS_MAX = 500
 /** The members' plans as one: each kind of change once, with the number of people. */
 function togetherOf(plans: readonly (readonly ShownEffect[])[]): z.input<typeof plannedUndo>[] {
   const groups = new Map<string, z.input<typeof plannedUndo>>()
-  for (const { step, undo, state: now, note } of plans.flat()) {
+  for (const { step, undo, state: now, note, isPointOfNoReturn: isLast } of plans.flat()) {
     const functionName = undo?.functionName ?? null
-    const key = JSON.stringify([step, functionName, now, note])
-    const memberCount = (groups.get(key)?.memberCount ?? 0) + 1
-    groups.set(key, { step, functionName, state: now, note, memberCount })
+    const one = { step, functionName, state: now, note, isPointOfNoReturn: isLast }
+    const key = JSON.stringify(one)
+    groups.set(key, { ...one, memberCount: (groups.get(key)?.memberCount ?? 0) + 1 })
   }
   return [...groups.values()].slice(0, GROUPS_MAX)
 }

@@ -31,6 +31,7 @@ export const ACTION_NAMES = [
   'readd',
   'move',
   'roll_back',
+  'undo',
   'remove',
 ] as const
 export type ActionName = (typeof ACTION_NAMES)[number]
@@ -137,7 +138,7 @@ function compensationCandidates(draft: Draft, member: Member): Candidate[] {
     const refusal = refuseCompensation(draft, step)
     // A step of an earlier rollback or removal is history: nothing could help it.
     const isHistory = refusal !== null && !isCurrent(draft, member, step)
-    return isHistory ? [] : compensationStep(step, refusal)
+    return isHistory ? [] : compensationStep(draft, member, step, refusal)
   })
 }
 
@@ -147,16 +148,30 @@ const isCurrent = (draft: Draft, member: Member, step: Step): boolean =>
     : draft.steps.get(step.originStepId!)?.attempt === step.originAttempt &&
       member.status === 'failed'
 
-function compensationStep({ id, kind, definition }: Step, refusal: Refusal): Candidate[] {
+function compensationStep(
+  { batch }: Draft,
+  member: Member,
+  { id, kind, definition }: Step,
+  refusal: Refusal,
+): Candidate[] {
   const name = `${kind} step ${definition.stepName}`
   const common = { refusal, forPeople: null }
+  const again: Candidate =
+    kind === 'undo'
+      ? {
+          action: 'undo',
+          about: `undo the member again, from step ${definition.stepName} on`,
+          ...commandsOf(`batch undo ${batch.id}`, member),
+          refusal,
+        }
+      : {
+          action: 'retry_step',
+          about: `run the failed ${name} again`,
+          command: `batch retry-step ${id}`,
+          ...common,
+        }
   return [
-    {
-      action: 'retry_step',
-      about: `run the failed ${name} again`,
-      command: `batch retry-step ${id}`,
-      ...common,
-    },
+    again,
     { action: 'skip', about: `skip the ${name}`, command: `batch skip ${id}`, ...common },
     {
       action: 'mark_done',

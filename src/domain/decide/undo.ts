@@ -6,6 +6,7 @@ import { isReversible, type LedgerEffect, type ReversibleEffect } from '../effec
 import { isUnsettled, type Member, type Step, type StepDefinition } from '../facts.ts'
 import type { Json } from '../json.ts'
 import { isOpen, isPassed, UNDOABLE_STEP_STATUSES } from '../transitions.ts'
+import type { UndoState } from '../undo-states.ts'
 import { cancelOpenSteps } from './cancel.ts'
 import { pendingStep } from './definitions.ts'
 import type { AttemptRecord, Draft } from './draft.ts'
@@ -17,6 +18,8 @@ import { acknowledge } from './rollback-by-hand.ts'
 /** A settled job as the ledger has it, in the order of their ends. */
 export interface LedgerEntry {
   readonly stepId: number
+  /** What the step ran last. */
+  readonly functionName: string | null
   readonly attempt: number
   readonly workerId: string
   readonly outcome: AttemptRecord['outcome']
@@ -24,21 +27,6 @@ export interface LedgerEntry {
   readonly effect: LedgerEffect | null
   readonly settledAt: Date
 }
-
-/**
- * `beyond`: done before the point of no return. `goes_with`: its object goes by another undo. `rolled_back`: the runbook's rollback took
- * it back. `skipped`: a person passed its undo.
- */
-export type UndoState =
-  | 'to_undo'
-  | 'undoing'
-  | 'undone'
-  | 'skipped'
-  | 'rolled_back'
-  | 'goes_with'
-  | 'beyond'
-  | 'irreversible'
-  | 'unknown'
 
 export interface UndoItem {
   readonly step: Step

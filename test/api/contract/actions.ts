@@ -344,7 +344,7 @@ function memberActions(): void {
     it('undo what was changed, after a plan; init last; a batch in flight wants a hold', async () => {
       const was = api.world.answer
       api.world.answer = ({ functionName }) => {
-        const undo = { functionName: `Undo-${functionName}`, parameters: { Id: 7 } }
+        const undo = { functionName: `Undo-${functionName}`, parameters: { IfStill: { Id: 7 } } }
         const effect = { changed: true, target: 'ada', before: { exists: false }, undo }
         return { ok: {}, effect: functionName.startsWith('Undo-') ? { changed: false } : effect }
       }
@@ -360,8 +360,9 @@ function memberActions(): void {
       const dry = await api.call<Outcome & { effects: object[] }>('POST', path, {
         body: { ...one, dryRun: true },
       })
-      const plan = { step: 'prepare/create', functionName: 'Undo-New-Thing', state: 'to_undo' }
-      assert.deepEqual(dry.body.effects, [{ ...plan, note: null, memberCount: 1 }])
+      const planned = { step: 'prepare/create', functionName: 'Undo-New-Thing', state: 'to_undo' }
+      const plan = { ...planned, note: null, isPointOfNoReturn: false, memberCount: 1 }
+      assert.deepEqual(dry.body.effects, [plan])
       const before = api.world.jobs.length
       const done = await api.call<Outcome>('POST', path, { body: one })
       assert.equal(done.body.doneCount, 1)
@@ -372,9 +373,9 @@ function memberActions(): void {
       )
       const memberId = done.body.done[0]!.memberId
       const effects = `/api/batches/${batchId}/members/${memberId}/effects`
-      const ledger = await api.call<{ items: { state: string; before: object }[] }>('GET', effects)
-      const [entry] = ledger.body.items
-      assert.deepEqual([entry!.state, entry!.before], ['undone', { exists: false }])
+      const ledger = await api.call<{ items: Record<string, unknown>[] }>('GET', effects)
+      const { state, functionName, after } = ledger.body.items[0]!
+      assert.deepEqual([state, functionName, after], ['undone', 'New-Thing', { Id: 7 }])
       const nobody = `/api/batches/${batchId}/members/999/effects`
       await api.refused(404, 'MEMBER_NOT_FOUND', 'GET', nobody)
       await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/99/members/1/effects')

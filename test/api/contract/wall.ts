@@ -142,8 +142,9 @@ export function wallContract(): void {
         [through.outcome, through.where],
         ['in_progress', 'waits for phase cutover at 2026-03-02T09:00:00.000Z'],
       )
+      const at = '2026-03-02T09:00:00.000Z'
       assert.deepEqual(through.next, [
-        { phaseName: 'cutover', stepName: 'switch', at: '2026-03-02T09:00:00.000Z' },
+        { phaseName: 'cutover', stepName: 'switch', at, isPointOfNoReturn: false },
       ])
       const failed = (await get<Story>(`/members/${rows[0]!.memberId}`)).body
       assert.deepEqual([failed.outcome, failed.next], ['failed', []])

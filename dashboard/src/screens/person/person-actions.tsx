@@ -18,9 +18,9 @@ const CHANGE_OF: Readonly<Record<string, MembersChange>> = {
 }
 
 export function changesFor({ actions, held, outcome, member }: Person): MembersChange[] {
-  // A failed rollback or removal step has actions of the same names; its own are with the step.
+  // A failed rollback, removal or undo step has actions of the same names; its own are with the step.
   const names = actions.map(({ action }) => action)
-  const ofSteps = names.filter((name) => name === 'retry_step').length
+  const ofSteps = names.filter((name) => name === 'retry_step' || name === 'undo').length
   const isForMember = (name: string) =>
     !['skip', 'mark_done'].includes(name) || names.filter((one) => one === name).length > ofSteps
   const offered = names.filter(isForMember).flatMap((name) => CHANGE_OF[name] ?? [])

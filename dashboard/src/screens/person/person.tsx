@@ -6,10 +6,11 @@ import { useLive } from '../../api/live.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Loaded } from '../../ui/feedback.tsx'
 import { Page } from '../../ui/page.tsx'
+import { Changes } from './changes.tsx'
 import { Events, OtherBatches, Values } from './details.tsx'
 import { HeadlineCard } from './headline.tsx'
 import { PersonActions } from './person-actions.tsx'
-import type { Person as PersonStory } from './story.ts'
+import { noReturnIn, type Person as PersonStory } from './story.ts'
 import { Coming, Timeline } from './timeline.tsx'
 import './person.css'
 
@@ -34,7 +35,12 @@ export default function Person() {
 
 function PersonPage({ person }: { readonly person: PersonStory }) {
   const { mayList, mayChange } = useSession()
-  const { memberKey, batchId } = person.member
+  const { id: memberId, memberKey, batchId } = person.member
+  const effects = useReading(
+    'GET /api/batches/{batchId}/members/{memberId}/effects',
+    { params: { batchId, memberId } },
+    mayList ? {} : { everyMs: EVERY_MS },
+  )
   return (
     <Page
       title={memberKey}
@@ -49,7 +55,8 @@ function PersonPage({ person }: { readonly person: PersonStory }) {
       <HeadlineCard person={person} />
       {mayChange && <PersonActions person={person} />}
       <Coming person={person} />
-      <Timeline person={person} />
+      <Timeline person={person} noReturn={noReturnIn(effects.data?.items)} />
+      <Changes person={person} reading={effects} />
       <Values title="Data of the source" values={person.member.data} />
       <Values title="Outputs of steps" values={person.member.outputs} />
       <OtherBatches person={person} />

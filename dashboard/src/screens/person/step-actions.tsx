@@ -24,6 +24,8 @@ function changesOf(step: PersonStep, { actions }: Person): StepChange[] {
   const may = (name: string) => actions.some(({ action }) => action === name)
   const isUndoing = step.kind === 'rollback' || step.kind === 'removal'
   if (isUndoing && isFailedStep(step) && may('retry_step')) return ['retry', 'skip', 'done']
+  // Its sequence ended with it: the undo of the person is repeated instead.
+  if (step.kind === 'undo' && isFailedStep(step) && may('undo')) return ['skip', 'done']
   return step.hasLateResult && may('accept_late') ? ['accept-late'] : []
 }
 

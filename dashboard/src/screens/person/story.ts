@@ -4,6 +4,7 @@
 import type { Json } from '../../../../src/domain/json.ts'
 import { addressesIn } from '../../../../src/domain/member-addresses.ts'
 import type { Answer } from '../../api/routes.ts'
+import type { Effect } from '../../undo/change-words.ts'
 
 export type Person = Answer<'GET /api/batches/{batchId}/members/{memberId}'>
 export type PersonStep = Person['steps'][number]
@@ -64,6 +65,8 @@ export function headlineOf(person: Person): Headline {
 
 function failedHeadline(person: Person): Headline {
   const { member, where } = person
+  const undo = undoHeadline(person)
+  if (undo) return undo
   const step = failedStepOf(person)
   const at = member.failedAt === null ? '' : ` since ${member.failedAt}`
   return {
@@ -73,6 +76,44 @@ function failedHeadline(person: Person): Headline {
     next: 'Nothing more happens for this person until the migration team acts.',
   }
 }
+
+/** An undo that is under way, has stopped or has ended, unless something else failed since. */
+function undoHeadline(person: Person): Headline | null {
+  const undo = person.steps.filter(({ kind }) => kind === 'undo')
+  const current = undo.find(({ waitsFor }) => waitsFor !== null)
+  const failed = undo.findLast(isFailedStep)
+  const taken = undo.filter(({ status }) => status === 'succeeded').length
+  const sofar = `${taken} of ${undo.length} changes are taken back`
+  if (current)
+    return {
+      status: 'undoing',
+      where: `the undo is under way: ${sofar}`,
+      why: person.where.split('; ').at(-1) ?? null,
+      next: 'The changes before it follow, one after the other.',
+    }
+  if (undo.length === 0 || lastEnd(undo) < lastEnd(person.steps.filter(isFailedPhaseStep)))
+    return null
+  if (failed)
+    return {
+      status: 'failed',
+      where: `the undo stopped at step ${failed.stepName}: ${sofar}`,
+      why: failed.errorMessage && `The error: ${firstLine(failed.errorMessage)}`,
+      next: 'Look at the tenant. Then undo the rest again, or skip the failed step first.',
+    }
+  return {
+    status: 'undone',
+    where: 'what was changed for this person is undone',
+    why: null,
+    next: 'Nothing more happens for this person unless they are retried.',
+  }
+}
+
+const isFailedPhaseStep = (step: PersonStep): boolean => step.kind === 'phase' && isFailedStep(step)
+const lastEnd = (steps: readonly PersonStep[]): string =>
+  steps.reduce(
+    (last, { completedAt }) => (completedAt && completedAt > last ? completedAt : last),
+    '',
+  )
 
 function progressHeadline(person: Person): Headline {
   const { held, where } = person
@@ -123,6 +164,10 @@ function nextText(person: Person): string {
 const placeOf = ({ kind, phaseName, stepName }: PersonStep): string =>
   kind === 'phase' ? `phase ${phaseName}, step ${stepName}` : `${kind} step ${stepName}`
 
+/** The steps that were the point of no return. */
+export const noReturnIn = (effects: readonly Effect[] = []): ReadonlySet<number> =>
+  new Set(effects.filter((one) => one.isPointOfNoReturn).map(({ stepId }) => stepId))
+
 export const firstLine = (text: string): string => text.split('\n')[0]!
 
 /** Steps in the order of the runbook, phase by phase; cleaning up comes last. */
@@ -154,12 +199,15 @@ export interface Coming {
   readonly phaseName: string
   readonly at: string | null
   readonly stepNames: readonly string[]
+  /** The last step that cannot be undone. */
+  readonly noReturnStep: string | null
 }
 export const comingOf = ({ next }: Person): Coming[] =>
   [...Map.groupBy(next, ({ phaseName }) => phaseName)].map(([phaseName, own]) => ({
     phaseName,
     at: own[0]!.at,
     stepNames: own.map(({ stepName }) => stepName),
+    noReturnStep: own.findLast((one) => one.isPointOfNoReturn)?.stepName ?? null,
   }))
 
 export interface Address {

@@ -10,6 +10,7 @@ import { Sentence } from '../../ui/sentence.tsx'
 import { lookOf, Status } from '../../ui/status.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Distance, durationText, Time } from '../../ui/time.tsx'
+import { NoReturn } from '../../undo/no-return.tsx'
 import { ValueText } from './details.tsx'
 import { StepActions } from './step-actions.tsx'
 import {
@@ -28,7 +29,7 @@ export function Coming({ person }: { readonly person: Person }) {
   return (
     <Section title="What comes next">
       <ol className="coming">
-        {coming.map(({ phaseName, at, stepNames }) => (
+        {coming.map(({ phaseName, at, stepNames, noReturnStep }) => (
           <li key={phaseName}>
             <span className="coming-phase">{phaseName}</span>
             <span className="coming-at">
@@ -44,6 +45,12 @@ export function Coming({ person }: { readonly person: Person }) {
               )}
             </span>
             <span className="quiet">{stepNames.join(' → ')}</span>
+            {noReturnStep !== null && (
+              <span className="coming-no-return">
+                <strong>Point of no return:</strong> after {noReturnStep} an undo leaves what was
+                done before.
+              </span>
+            )}
           </li>
         ))}
       </ol>
@@ -51,7 +58,12 @@ export function Coming({ person }: { readonly person: Person }) {
   )
 }
 
-export function Timeline({ person }: { readonly person: Person }) {
+interface TimelineProps {
+  readonly person: Person
+  /** Steps that were the point of no return. */
+  readonly noReturn: ReadonlySet<number>
+}
+export function Timeline({ person, noReturn }: TimelineProps) {
   const chapters = chaptersOf(person)
   return (
     <Section title="What was done">
@@ -67,6 +79,11 @@ export function Timeline({ person }: { readonly person: Person }) {
               {steps.map((step) => (
                 <li key={step.id}>
                   <Step step={step} person={person} />
+                  {noReturn.has(step.id) && (
+                    <div className="no-return">
+                      <NoReturn step={step.stepName} stays="above" />
+                    </div>
+                  )}
                 </li>
               ))}
             </ol>

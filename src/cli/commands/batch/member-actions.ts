@@ -3,6 +3,7 @@
 
 import { countText } from '../../../domain/count-text.ts'
 import type { Json } from '../../../domain/json.ts'
+import { UNDO_WORDS, type UndoState } from '../../../domain/undo-states.ts'
 import { statusWord } from '../../../domain/words.ts'
 import { EXIT, MatoolkitError } from '../../../errors.ts'
 import { printable } from '../../../printable.ts'
@@ -237,25 +238,16 @@ export const runUndo = memberAction({
   plan: undoLines,
 })
 
-const UNDO_WORDS: Readonly<Record<string, string>> = {
-  to_undo: 'is undone',
-  undoing: 'is being undone already',
-  undone: 'was undone before',
-  skipped: 'stays: somebody skipped its undo',
-  rolled_back: 'was rolled back before',
-  goes_with: 'goes with its object',
-  beyond: 'stays',
-  irreversible: 'cannot be undone',
-  unknown: 'is unknown',
-}
-
 /** The changes in the order in which they are undone, and what stays and why. */
 function undoLines(answer: Row): string[] {
-  return rowsIn(answer, 'effects').map(({ step, functionName, state, note, memberCount }) => {
+  return rowsIn(answer, 'effects').map((effect) => {
+    const { step, functionName, note, memberCount } = effect
+    const state = String(effect.state) as UndoState
     const who = countText(Number(memberCount), 'person', 'people')
     const by = state === 'to_undo' && functionName ? ` by ${String(functionName)}` : ''
     const why = note ? `: ${String(note)}` : ''
-    return `  ${String(step)} ${UNDO_WORDS[String(state)] ?? String(state)}${by} (${who})${why}`
+    const mark = effect.isPointOfNoReturn ? ' The point of no return.' : ''
+    return `  ${String(step)} ${UNDO_WORDS[state]?.plan ?? state}${by} (${who})${why}${mark}`
   })
 }
 
