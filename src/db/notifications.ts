@@ -206,6 +206,8 @@ export interface DueNotification {
   readonly createdAt: Date
   /** Before this one. */
   readonly attempts: number
+  /** An earlier attempt had no answer, or its sender died. */
+  readonly mayHaveArrived: boolean
 }
 
 /**
@@ -228,17 +230,37 @@ export function leaseDue(
                 select from notifications e where e.channel = n.channel and e.id < n.id and e.status = 'waiting'
                    and e.items->0->>'state' <> 'test' and (e.attempts > 0 and e.due_at > $4 or e.leased_until > $4)))
         order by due_at, id limit $5 for update skip locked)
-     update notifications n set lease_token = $2, leased_until = $3, is_gathering = false
+     update notifications n set lease_token = $2, leased_until = $3, is_gathering = false,
+            may_have_arrived = n.may_have_arrived or n.lease_token is not null
        from due where n.id = due.id
-     returning n.id, n.message_id as "messageId", n.channel, n.items, n.left_out as "leftOut", n.created_at as "createdAt", n.attempts`,
+     returning n.id, n.message_id as "messageId", n.channel, n.items, n.left_out as "leftOut", n.created_at as "createdAt", n.attempts,
+            n.may_have_arrived as "mayHaveArrived"`,
     [channels, token, until, now, limit],
+  )
+}
+
+/** Gives back what was leased and not tried. */
+export async function releaseLeases(
+  db: Queryable,
+  ids: readonly number[],
+  token: string,
+): Promise<void> {
+  if (ids.length === 0) return
+  await db.query(
+    'update notifications set lease_token = null, leased_until = null where id = any($1::bigint[]) and lease_token = $2',
+    [ids, token],
   )
 }
 
 export type DeliveryEnd =
   | { readonly status: 'sent' }
   | { readonly status: 'failed'; readonly error: string }
-  | { readonly status: 'waiting'; readonly error: string; readonly dueAt: Date }
+  | {
+      readonly status: 'waiting'
+      readonly error: string
+      readonly dueAt: Date
+      readonly mayHaveArrived: boolean
+    }
 
 /** False when the lease is no longer ours: another orchestrator sends it. */
 export async function endDelivery(
@@ -251,11 +273,11 @@ export async function endDelivery(
   const changed = await tx.change(
     `update notifications
         set status = $3, error = $4, attempts = attempts + 1, due_at = coalesce($5, due_at), lease_token = null, leased_until = null,
-            ended_at = case when $3 <> 'waiting' then $6::timestamptz end
+            may_have_arrived = may_have_arrived or $7, ended_at = case when $3 <> 'waiting' then $6::timestamptz end
       where id = $1 and lease_token = $2 and status = 'waiting'`,
     [
       ...[id, token, end.status, 'error' in end ? end.error : null],
-      ...['dueAt' in end ? end.dueAt : null, now],
+      ...['dueAt' in end ? end.dueAt : null, now, 'mayHaveArrived' in end && end.mayHaveArrived],
     ],
   )
   return changed > 0

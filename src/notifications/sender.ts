@@ -9,6 +9,7 @@ import {
   endDelivery,
   leaseDue,
   pruneNotifications,
+  releaseLeases,
 } from '../db/notifications.ts'
 import { eventRecord } from '../domain/event-record.ts'
 import type { Channel } from '../domain/notifications/rules.ts'
@@ -50,12 +51,13 @@ export async function sendDue(options: SenderOptions, signal: AbortSignal): Prom
   await Promise.all(
     [...queues].map(async ([name, queue]) => {
       const channel = channels.find((one) => one.name === name)!
-      for (const message of queue) {
-        // What is left is leased again, here or elsewhere, when this lease ends.
-        const isLate = +clock.now() - +now > LEASE_MS - ATTEMPT_MS
-        if (isLate || signal.aborted) return
-        if (!(await sendOne(options, channel, message, token, signal))) return
-      }
+      const left = [...queue]
+      const isInTime = () => +clock.now() - +now <= LEASE_MS - ATTEMPT_MS && !signal.aborted
+      while (left.length > 0 && isInTime())
+        if (!(await sendOne(options, channel, left.shift()!, token, signal))) break
+      // A lease that lapses means that its message may have arrived: nobody tried these.
+      const ids = left.map(({ id }) => id)
+      await releaseLeases(db, ids, token)
     }),
   )
   return due.length
@@ -69,8 +71,8 @@ async function sendOne(
   token: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { id, messageId, items, leftOut } = message
-  const outgoing = { id: messageId, number: id, items, left: leftOut }
+  const { id, messageId, items, leftOut, mayHaveArrived } = message
+  const outgoing = { id: messageId, number: id, items, left: leftOut, mayHaveArrived }
   const context = { tokens, graph, now: clock.now(), signal }
   const end = endOf(message, await deliver(channel, outgoing, context), clock.now())
   await db.transaction(async (tx) => {
@@ -92,12 +94,13 @@ function endOf(
   now: Date,
 ): DeliveryEnd {
   if (delivery.isDelivered) return { status: 'sent' }
-  const { reason: error, isFinal, retryAfterMs } = delivery
+  const { reason: error, isFinal, retryAfterMs, mayHaveArrived } = delivery
   const isTest = items.every(({ state }) => state === 'test')
   // Who tests a channel wants the answer now.
   if (isFinal || isTest || +now - +createdAt >= GIVE_UP_AFTER_MS) return { status: 'failed', error }
   const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(attempts, 20), PAUSE_MAX_MS)
-  return { status: 'waiting', error, dueAt: new Date(+now + (retryAfterMs ?? pauseMs)) }
+  const dueAt = new Date(+now + (retryAfterMs ?? pauseMs))
+  return { status: 'waiting', error, dueAt, mayHaveArrived }
 }
 
 /** Returns how many rows are gone. */

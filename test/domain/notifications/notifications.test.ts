@@ -135,6 +135,11 @@ it('writes times in the zone, makes no links of a reason, and keeps below the li
   const message = { id: 'm', number: 3, items: [item], left: 0 }
   assert.match(plainText(message, 'Europe/Berlin'), /Since: 00:10 CET\nNext: matoolkit resume/)
   assert.match(JSON.stringify(teamsEnvelope(message, 'UTC')), /\\\\\[here\\\\\]\(https/)
+  assert.doesNotMatch(plainText(message, 'UTC'), /Sent again/)
+  assert.match(
+    plainText({ ...message, mayHaveArrived: true }, 'UTC'),
+    /\nMessage 3, id m\. Sent again: an earlier attempt had no answer, so you may have it twice$/,
+  )
   const many = { ...message, items: Array(50).fill({ ...item, text: 'ä'.repeat(600) }) }
   const text = JSON.stringify(teamsEnvelope(many, 'UTC'))
   assert.ok(Buffer.byteLength(text) < 28_000)
