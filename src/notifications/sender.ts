@@ -32,6 +32,7 @@ export interface SenderOptions {
   readonly clock: { now(): Date }
   readonly channels: readonly Channel[]
   readonly tokens: Tokens
+  readonly certificates: SendContext['certificates']
   readonly graph: SendContext['graph']
   readonly newToken: () => string
   readonly onFailed: (failure: { channel: string; number: number; error: string }) => void
@@ -65,7 +66,7 @@ export async function sendDue(options: SenderOptions, signal: AbortSignal): Prom
 
 /** False when it is tried again: those behind it wait. */
 async function sendOne(
-  { db, clock, tokens, graph, onFailed }: SenderOptions,
+  { db, clock, tokens, certificates, graph, onFailed }: SenderOptions,
   channel: Channel,
   message: DueNotification,
   token: string,
@@ -73,7 +74,7 @@ async function sendOne(
 ): Promise<boolean> {
   const { id, messageId, items, leftOut, mayHaveArrived } = message
   const outgoing = { id: messageId, number: id, items, left: leftOut, mayHaveArrived }
-  const context = { tokens, graph, now: clock.now(), signal }
+  const context = { tokens, certificates, graph, now: clock.now(), signal }
   const end = endOf(message, await deliver(channel, outgoing, context), clock.now())
   await db.transaction(async (tx) => {
     const now = clock.now()

@@ -241,6 +241,7 @@ function notificationsOf(
   return makeNotifications({
     ...{ engine: { ...engine, clock }, settings: read.settings, clock },
     tokens: { get: () => Promise.reject(new Error('there is no mail')) },
+    certificates: { of: () => Promise.reject(new Error('there is no mail')) },
     graph: { url: 'http://127.0.0.1:1', scope: '' },
     ...{ newId: randomUUID, newToken: randomUUID, onError },
     onFailed: ({ channel, error }) => onError(new Error(`${channel} was not told: ${error}`)),

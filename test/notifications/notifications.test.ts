@@ -12,6 +12,7 @@ import type { NotificationSettings } from '../../src/domain/notifications/rules.
 import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
 import { approveGate, withdrawDecision } from '../../src/engine/gates.ts'
 import { lookForConditions } from '../../src/engine/notifications.ts'
+import { openMailCertificates } from '../../src/notifications/mail-certificates.ts'
 import { pruneOld, type SenderOptions, sendDue } from '../../src/notifications/sender.ts'
 import { openTestPostgres } from '../databases.ts'
 import { order, runbook, step } from '../scenarios/looking.ts'
@@ -52,6 +53,11 @@ function orchestrator(world: World, settings: NotificationSettings) {
     clock: world.clock,
     channels: settings.channels,
     tokens: { get: async (_, refused) => (refused ? 'renewed' : 'token') },
+    certificates: openMailCertificates({
+      clock: world.clock,
+      log: { info: () => {}, warn: () => {} },
+      readVault: () => Promise.reject(new Error('there is no vault')),
+    }),
     graph: { url: receiver.url, scope: `${receiver.url}/.default` },
     newToken: randomUUID,
     onFailed: ({ error }) => failures.push(error),
