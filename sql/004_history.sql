@@ -361,6 +361,7 @@ create index notification_conditions_by_end on notification_conditions (cleared_
 
 -- A message to a channel. message_id is the same at every attempt, so that its receiver recognises a repetition. While is_gathering, what
 -- happens until due_at is added. A sender leases a due row, sends outside of a transaction, and marks the row if the lease is still its own.
+-- may_have_arrived: an earlier attempt had no answer, or its sender died; the next one says so.
 create table notifications (
   id           bigint generated always as identity primary key,
   message_id   text not null unique check (length(message_id) between 1 and 64),
@@ -372,6 +373,7 @@ create table notifications (
   created_at   timestamptz not null,
   due_at       timestamptz not null,
   attempts     integer not null default 0 check (attempts >= 0),
+  may_have_arrived boolean not null default false,
   lease_token  text,
   leased_until timestamptz,
   ended_at     timestamptz,

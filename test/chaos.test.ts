@@ -10,10 +10,12 @@ import { openPglite } from '../src/db/pglite.ts'
 import { missingAcknowledged, missingEffects, outOfOrder, repeatedJobs } from './chaos/checks.ts'
 import { Fleet } from './chaos/fleet.ts'
 import { readJournals } from './chaos/journal.ts'
+import { dieAtFuse } from './chaos/modes/notifications.ts'
 import type { Part } from './chaos/process.ts'
 import { MODES } from './chaos/proxy.ts'
 import { makeWatcher } from './chaos/watcher.ts'
 import { type ChaosSetup, createLarge, openSetup, prepare, runChaos } from './chaos/world.ts'
+import { openTestPostgres } from './databases.ts'
 import { brokenInvariants } from './invariants.ts'
 import { seeded } from './seeded.ts'
 
@@ -126,6 +128,21 @@ describe('chaos: asked to stop', () => {
     } finally {
       await fleet.killAll()
       await setup.close()
+    }
+  })
+})
+
+describe('chaos: both orchestrators die at a blown failure limit', () => {
+  it('tells of it once, and of its end once, whenever they die', async () => {
+    const database = await openTestPostgres()
+    try {
+      const rounds = [{ open: 'answered', cleared: 'written' }] as const
+      const world = { db: database.db, url: database.url! }
+      const { findings, fleet } = await dieAtFuse(world, rounds, { members: 12, seed: 1 })
+      assert.deepEqual(findings, [])
+      assert.equal(fleet.happened.filter(({ what }) => what === 'killed').length, 4)
+    } finally {
+      await database.close()
     }
   })
 })

@@ -4,13 +4,14 @@ import { readFileSync } from 'node:fs'
 import type { RealClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { readNotificationSettings } from '../domain/notifications/read-settings.ts'
-import type { NotificationSettings } from '../domain/notifications/rules.ts'
+import type { Channel, NotificationSettings } from '../domain/notifications/rules.ts'
 import type { Engine } from '../engine/engine.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { openMailCertificates } from '../notifications/mail-certificates.ts'
 import { makeNotifications } from '../notifications/notifications.ts'
 import type { Service } from '../service.ts'
-import { makeTokens } from '../sign-in/token.ts'
+import { makeTokens, type Tokens } from '../sign-in/token.ts'
 import { graphEndpointOf, tokenEndpointsOf } from '../worker/m365/connect.ts'
 
 /** Null without a file. Throws NOTIFICATIONS_FILE_INVALID with all problems. */
@@ -46,9 +47,15 @@ export function notificationsOf({
 }): Service[] {
   const settings = readNotificationsFile(config.notificationsFile)
   if (settings === null) return []
+  requireVault(settings.channels, config)
+  const tokens = makeTokens(clock, tokenEndpointsOf(config))
   const service = makeNotifications({
     ...{ engine, settings, clock },
-    tokens: makeTokens(clock, tokenEndpointsOf(config)),
+    tokens,
+    certificates: openMailCertificates({
+      ...{ clock, log },
+      readVault: (name) => readVault(name, config, clock, tokens),
+    }),
     graph: graphEndpointOf(config),
     newId: randomUUID,
     newToken: randomUUID,
@@ -56,4 +63,29 @@ export function notificationsOf({
     onError: (err) => log.error({ err }, 'Notification error; notifications keep running'),
   })
   return [service]
+}
+
+const vaultNameOf = (channel: Channel): string | null => {
+  if (channel.type !== 'mail' || !channel.app || !('certificate' in channel.app)) return null
+  const { at } = channel.app.certificate
+  return 'vaultName' in at ? at.vaultName : null
+}
+
+function requireVault(channels: readonly Channel[], { keyVaultUrl }: Config): void {
+  const asking = channels.find((channel) => vaultNameOf(channel) !== null)
+  if (keyVaultUrl !== null || !asking) return
+  const problems = `Channel ${asking.name} has certificate_name "${vaultNameOf(asking)}", and MATOOLKIT_KEY_VAULT_URL is not set.`
+  throw new MatoolkitError('NOTIFICATIONS_FILE_INVALID', { problems })
+}
+
+/** Loaded with the first message: most channels need no vault. */
+async function readVault(
+  name: string,
+  config: Config,
+  clock: RealClock,
+  tokens: Tokens,
+): Promise<Buffer> {
+  const { openKeyVault } = await import('../worker/open-worker.ts')
+  const { certificateIn } = await import('../worker/credential.ts')
+  return certificateIn(openKeyVault(config, clock, tokens)!, name)
 }

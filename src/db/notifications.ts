@@ -206,6 +206,8 @@ export interface DueNotification {
   readonly createdAt: Date
   /** Before this one. */
   readonly attempts: number
+  /** An earlier attempt had no answer, or its sender died. */
+  readonly mayHaveArrived: boolean
 }
 
 /**
@@ -228,17 +230,37 @@ export function leaseDue(
                 select from notifications e where e.channel = n.channel and e.id < n.id and e.status = 'waiting'
                    and e.items->0->>'state' <> 'test' and (e.attempts > 0 and e.due_at > $4 or e.leased_until > $4)))
         order by due_at, id limit $5 for update skip locked)
-     update notifications n set lease_token = $2, leased_until = $3, is_gathering = false
+     update notifications n set lease_token = $2, leased_until = $3, is_gathering = false,
+            may_have_arrived = n.may_have_arrived or n.lease_token is not null
        from due where n.id = due.id
-     returning n.id, n.message_id as "messageId", n.channel, n.items, n.left_out as "leftOut", n.created_at as "createdAt", n.attempts`,
+     returning n.id, n.message_id as "messageId", n.channel, n.items, n.left_out as "leftOut", n.created_at as "createdAt", n.attempts,
+            n.may_have_arrived as "mayHaveArrived"`,
     [channels, token, until, now, limit],
+  )
+}
+
+/** Gives back what was leased and not tried. */
+export async function releaseLeases(
+  db: Queryable,
+  ids: readonly number[],
+  token: string,
+): Promise<void> {
+  if (ids.length === 0) return
+  await db.query(
+    'update notifications set lease_token = null, leased_until = null where id = any($1::bigint[]) and lease_token = $2',
+    [ids, token],
   )
 }
 
 export type DeliveryEnd =
   | { readonly status: 'sent' }
   | { readonly status: 'failed'; readonly error: string }
-  | { readonly status: 'waiting'; readonly error: string; readonly dueAt: Date }
+  | {
+      readonly status: 'waiting'
+      readonly error: string
+      readonly dueAt: Date
+      readonly mayHaveArrived: boolean
+    }
 
 /** False when the lease is no longer ours: another orchestrator sends it. */
 export async function endDelivery(
@@ -251,11 +273,11 @@ export async function endDelivery(
   const changed = await tx.change(
     `update notifications
         set status = $3, error = $4, attempts = attempts + 1, due_at = coalesce($5, due_at), lease_token = null, leased_until = null,
-            ended_at = case when $3 <> 'waiting' then $6::timestamptz end
+            may_have_arrived = may_have_arrived or $7, ended_at = case when $3 <> 'waiting' then $6::timestamptz end
       where id = $1 and lease_token = $2 and status = 'waiting'`,
     [
       ...[id, token, end.status, 'error' in end ? end.error : null],
-      ...['dueAt' in end ? end.dueAt : null, now],
+      ...['dueAt' in end ? end.dueAt : null, now, 'mayHaveArrived' in end && end.mayHaveArrived],
     ],
   )
   return changed > 0
@@ -331,11 +353,69 @@ export interface FailingChannel {
   readonly error: string
 }
 
-/** Channels whose newest ended message failed. A message that arrives, such as a test, ends it. */
+/** A message that was tried so often, over a minute, is trouble that a person should see. */
+const FAILING_AFTER_ATTEMPTS = 3
+
+/** Channels whose newest ended message failed, or that do not take the one that waits. A message that arrives, such as a test, ends it. */
 export const listFailingChannels = (db: Queryable): Promise<FailingChannel[]> =>
   db.query<FailingChannel>(
-    `select channel, ended_at as since, error
-       from (select distinct on (channel) channel, status, ended_at, error from notifications
-              where ended_at is not null order by channel, ended_at desc, id desc) as n
-      where status = 'failed' order by channel limit 50`,
+    `select distinct on (channel) channel, since, error
+       from (select channel, ended_at as since, error
+               from (select distinct on (channel) channel, status, ended_at, error from notifications
+                      where ended_at is not null order by channel, ended_at desc, id desc) as n
+              where status = 'failed'
+             union all
+             select channel, created_at, error from notifications where status = 'waiting' and attempts >= $1 and error is not null) as f
+      order by channel, since limit 50`,
+    [FAILING_AFTER_ATTEMPTS],
   )
+
+/** The channel takes messages again: those that wait for another attempt need not. */
+export async function hastenRetries(tx: Tx, channel: string, now: Date): Promise<void> {
+  await tx.query(
+    `update notifications set due_at = $2 where channel = $1 and status = 'waiting' and attempts > 0 and due_at > $2`,
+    [channel, now],
+  )
+}
+
+export interface ChannelFigures {
+  readonly channel: string
+  readonly lastSentAt: Date | null
+  readonly waiting: number
+}
+
+/** Of the 30 days for which messages are kept. */
+export const listChannelFigures = (
+  db: Queryable,
+  channels: readonly string[],
+): Promise<ChannelFigures[]> =>
+  db.query<ChannelFigures>(
+    `select channel, max(ended_at) filter (where status = 'sent') as "lastSentAt",
+            count(*) filter (where status = 'waiting')::int as waiting
+       from notifications where channel = any($1::text[]) group by channel`,
+    [channels],
+  )
+
+export interface ConditionMessage {
+  readonly key: string
+  readonly id: number
+  readonly channel: string
+  readonly status: (typeof NOTIFICATION_STATUSES)[number]
+}
+
+/** The messages that tell of these open conditions. One that ended before the first of them opened holds none. */
+export const listConditionMessages = (
+  db: Queryable,
+  conditions: readonly Pick<OpenCondition, 'key' | 'openedAt'>[],
+): Promise<ConditionMessage[]> => {
+  const earliest = Math.min(...conditions.map(({ openedAt }) => +openedAt))
+  return conditions.length === 0
+    ? Promise.resolve([])
+    : db.query<ConditionMessage>(
+        `select i.value->>'key' as key, n.id, n.channel, n.status
+           from notifications n cross join lateral jsonb_array_elements(n.items) as i (value)
+          where (n.ended_at is null or n.ended_at >= $2) and i.value->>'key' = any($1::text[]) and i.value->>'state' = 'open'
+          order by n.id`,
+        [conditions.map(({ key }) => key), new Date(earliest)],
+      )
+}

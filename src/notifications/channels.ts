@@ -1,7 +1,5 @@
 // The ways out: a Teams workflow, a mail through Graph, a signed webhook. Where they lead is in the settings only, never in a runbook or in
 // member data. Secrets are read at each attempt, so a renewed one counts at once.
-import { readFile } from 'node:fs/promises'
-import { readNotifyVariable } from '../config.ts'
 import {
   type PeopleMessage,
   plainText,
@@ -9,32 +7,19 @@ import {
   teamsEnvelope,
 } from '../domain/notifications/message.ts'
 import type { Channel, SecretPlace } from '../domain/notifications/rules.ts'
-import { messageOf } from '../errors.ts'
 import { SignInFault, type TokenRequest, type Tokens } from '../sign-in/token.ts'
 import { type Delivery, post, undelivered } from './http-post.ts'
+import type { MailCertificates } from './mail-certificates.ts'
+import { BadSecret, secretAt } from './secret-place.ts'
 import { readKey, signedHeaders } from './signature.ts'
 
 export interface SendContext {
   readonly tokens: Tokens
+  readonly certificates: MailCertificates
   /** Where Graph is, without a path, and the scope of tokens for it. */
   readonly graph: { readonly url: string; readonly scope: string }
   readonly now: Date
   readonly signal: AbortSignal
-}
-
-class BadSecret extends Error {}
-
-async function secretAt(place: SecretPlace): Promise<string> {
-  if ('variable' in place) {
-    const value = readNotifyVariable(place.variable)?.trim()
-    if (!value) throw new BadSecret(`The variable ${place.variable} is not set`)
-    return value
-  }
-  try {
-    return (await readFile(place.file, 'utf8')).trim()
-  } catch (error) {
-    throw new BadSecret(`The file ${place.file} cannot be read: ${messageOf(error)}`)
-  }
 }
 
 const HTTP_UNAUTHORIZED = 401
@@ -98,9 +83,9 @@ async function toWebhook(
 async function toMail(
   channel: Of<'mail'>,
   message: PeopleMessage,
-  { tokens, graph, now, signal }: SendContext,
+  { tokens, certificates, graph, now, signal }: SendContext,
 ): Promise<Delivery> {
-  const request = await tokenRequestOf(channel, graph.scope)
+  const request = await tokenRequestOf(channel, certificates, graph.scope)
   const content = plainText(message, channel.timeZone)
   const body = JSON.stringify({
     message: {
@@ -122,8 +107,15 @@ async function toMail(
   return isRefused ? send(await tokens.get(request, token)) : sent
 }
 
-async function tokenRequestOf({ app }: Of<'mail'>, scope: string): Promise<TokenRequest> {
+async function tokenRequestOf(
+  { name, app }: Of<'mail'>,
+  certificates: MailCertificates,
+  scope: string,
+): Promise<TokenRequest> {
   if (app === null) return { from: 'machine', clientId: null, scope }
   const { tenantId, clientId } = app
-  return { from: 'entra', tenantId, clientId, secret: await secretAt(app.secret), scope }
+  const signIn = { from: 'entra', tenantId, clientId, scope } as const
+  return 'secret' in app
+    ? { ...signIn, secret: await secretAt(app.secret) }
+    : { ...signIn, certificate: await certificates.of(name, app.certificate) }
 }

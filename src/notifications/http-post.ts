@@ -19,16 +19,23 @@ export type Delivery =
       readonly isFinal: boolean
       /** What the receiver asked for. */
       readonly retryAfterMs: number | null
+      /** It was sent, and nobody said what became of it. */
+      readonly mayHaveArrived: boolean
     }
 
 const DELIVERED: Delivery = { isDelivered: true }
 
-export const undelivered = (reason: string, isFinal: boolean): Delivery => ({
+export const undelivered = (
+  reason: string,
+  isFinal: boolean,
+  mayHaveArrived = false,
+): Delivery => ({
   isDelivered: false,
   reason,
   status: null,
   isFinal,
   retryAfterMs: null,
+  mayHaveArrived,
 })
 
 export interface Post {
@@ -62,10 +69,20 @@ export async function post({ url, headers, body, now, signal }: Post): Promise<D
       status,
       isFinal: status < 500 && !PASSING.includes(status),
       retryAfterMs: retryAfterMs(response.headers.get('retry-after'), now),
+      mayHaveArrived: false,
     }
   } catch (error) {
-    return undelivered(`${host} could not be reached: ${causeOf(error)}`, false)
+    const reason = `${host} could not be reached: ${causeOf(error)}`
+    return undelivered(reason, false, !NOT_SENT.includes(codeOf(error)))
   }
+}
+
+/** There was no connection. After any other fault the request may have arrived. */
+const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']
+
+const codeOf = (error: unknown): string => {
+  const cause = error instanceof Error ? (error.cause as { code?: unknown } | undefined) : undefined
+  return String(cause?.code)
 }
 
 const causeOf = (error: unknown): string =>

@@ -7,8 +7,10 @@ import {
   type DeliveryEnd,
   type DueNotification,
   endDelivery,
+  hastenRetries,
   leaseDue,
   pruneNotifications,
+  releaseLeases,
 } from '../db/notifications.ts'
 import { eventRecord } from '../domain/event-record.ts'
 import type { Channel } from '../domain/notifications/rules.ts'
@@ -31,6 +33,7 @@ export interface SenderOptions {
   readonly clock: { now(): Date }
   readonly channels: readonly Channel[]
   readonly tokens: Tokens
+  readonly certificates: SendContext['certificates']
   readonly graph: SendContext['graph']
   readonly newToken: () => string
   readonly onFailed: (failure: { channel: string; number: number; error: string }) => void
@@ -50,12 +53,13 @@ export async function sendDue(options: SenderOptions, signal: AbortSignal): Prom
   await Promise.all(
     [...queues].map(async ([name, queue]) => {
       const channel = channels.find((one) => one.name === name)!
-      for (const message of queue) {
-        // What is left is leased again, here or elsewhere, when this lease ends.
-        const isLate = +clock.now() - +now > LEASE_MS - ATTEMPT_MS
-        if (isLate || signal.aborted) return
-        if (!(await sendOne(options, channel, message, token, signal))) return
-      }
+      const left = [...queue]
+      const isInTime = () => +clock.now() - +now <= LEASE_MS - ATTEMPT_MS && !signal.aborted
+      while (left.length > 0 && isInTime())
+        if (!(await sendOne(options, channel, left.shift()!, token, signal))) break
+      // A lease that lapses means that its message may have arrived: nobody tried these.
+      const ids = left.map(({ id }) => id)
+      await releaseLeases(db, ids, token)
     }),
   )
   return due.length
@@ -63,19 +67,21 @@ export async function sendDue(options: SenderOptions, signal: AbortSignal): Prom
 
 /** False when it is tried again: those behind it wait. */
 async function sendOne(
-  { db, clock, tokens, graph, onFailed }: SenderOptions,
+  { db, clock, tokens, certificates, graph, onFailed }: SenderOptions,
   channel: Channel,
   message: DueNotification,
   token: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { id, messageId, items, leftOut } = message
-  const outgoing = { id: messageId, number: id, items, left: leftOut }
-  const context = { tokens, graph, now: clock.now(), signal }
+  const { id, messageId, items, leftOut, mayHaveArrived } = message
+  const outgoing = { id: messageId, number: id, items, left: leftOut, mayHaveArrived }
+  const context = { tokens, certificates, graph, now: clock.now(), signal }
   const end = endOf(message, await deliver(channel, outgoing, context), clock.now())
   await db.transaction(async (tx) => {
     const now = clock.now()
     const isOurs = await endDelivery(tx, id, token, end, now)
+    if (isOurs && end.status === 'sent' && isTest(message))
+      await hastenRetries(tx, channel.name, now)
     if (!isOurs || end.status !== 'failed') return
     const because = `Channel ${channel.name} was not told: ${end.error}. Correct it, then run "matoolkit notification test ${channel.name}"`
     const details = { channel: channel.name, notification: id }
@@ -86,18 +92,18 @@ async function sendOne(
   return end.status !== 'waiting'
 }
 
-function endOf(
-  { attempts, createdAt, items }: DueNotification,
-  delivery: Delivery,
-  now: Date,
-): DeliveryEnd {
+const isTest = ({ items }: DueNotification): boolean => items.every(({ state }) => state === 'test')
+
+function endOf(message: DueNotification, delivery: Delivery, now: Date): DeliveryEnd {
+  const { attempts, createdAt } = message
   if (delivery.isDelivered) return { status: 'sent' }
-  const { reason: error, isFinal, retryAfterMs } = delivery
-  const isTest = items.every(({ state }) => state === 'test')
+  const { reason: error, isFinal, retryAfterMs, mayHaveArrived } = delivery
   // Who tests a channel wants the answer now.
-  if (isFinal || isTest || +now - +createdAt >= GIVE_UP_AFTER_MS) return { status: 'failed', error }
+  if (isFinal || isTest(message) || +now - +createdAt >= GIVE_UP_AFTER_MS)
+    return { status: 'failed', error }
   const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(attempts, 20), PAUSE_MAX_MS)
-  return { status: 'waiting', error, dueAt: new Date(+now + (retryAfterMs ?? pauseMs)) }
+  const dueAt = new Date(+now + (retryAfterMs ?? pauseMs))
+  return { status: 'waiting', error, dueAt, mayHaveArrived }
 }
 
 /** Returns how many rows are gone. */

@@ -5,12 +5,9 @@ import type { Config } from '../config.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { readCertificate, type SigningCertificate } from '../sign-in/certificate.ts'
-import { rotatingCertificate } from '../sign-in/rotating-certificate.ts'
+import { openRotatingCertificate } from '../sign-in/rotating-certificate.ts'
 import type { Credential } from './m365/connect.ts'
 import type { KeyVault } from './secrets/key-vault.ts'
-
-/** Warn about a certificate that expires within this time. */
-const CERTIFICATE_WARNING_MS = 30 * 24 * 3_600_000
 
 export async function openCredential(
   config: Config,
@@ -45,22 +42,10 @@ async function openCertificate(
   }
   const place = certificateFile ?? `the Key Vault under "${certificateName}"`
   const read = () => readFrom(config, keyVault)
-  const first = await read().catch((error: unknown) => {
+  const opened = { name: 'the worker certificate', place, read, clock, log }
+  const certificate = await openRotatingCertificate(opened).catch((error: unknown) => {
     const reason = messageOf(error)
     throw new MatoolkitError('WORKER_CERTIFICATE_UNUSABLE', { place, reason }, { cause: error })
-  })
-  const warnOfEnd = ({ endsAt }: SigningCertificate) => {
-    if (+endsAt - +clock.now() < CERTIFICATE_WARNING_MS)
-      log.warn({ endsAt }, 'The worker certificate expires within 30 days or has expired: renew it')
-  }
-  warnOfEnd(first)
-  const certificate = rotatingCertificate(first, read, {
-    onRenewed: (renewed) => {
-      log.info({ place, endsAt: renewed.endsAt }, 'The worker certificate was renewed')
-      warnOfEnd(renewed)
-    },
-    onUnreadable: (reason) =>
-      log.warn({ place, reason }, 'Cannot read the worker certificate again: using the one known'),
   })
   return { certificate }
 }
@@ -75,7 +60,7 @@ async function readFrom(config: Config, keyVault: KeyVault | null): Promise<Sign
 }
 
 /** Key Vault stores a certificate's secret as PEM, or as PFX in base64. */
-async function certificateIn(keyVault: KeyVault, name: string): Promise<Buffer> {
+export async function certificateIn(keyVault: KeyVault, name: string): Promise<Buffer> {
   const found = await keyVault.read(name)
   if (found === null) throw new Error('the vault has no secret of that name')
   const isPem = found.contentType === 'application/x-pem-file'

@@ -7,6 +7,7 @@ import { databaseDown } from './modes/database-down.ts'
 import { diskFullMode } from './modes/disk-full.ts'
 import { freeze } from './modes/freeze.ts'
 import { hangingSourcesMode } from './modes/hanging-sources.ts'
+import { notificationsMode } from './modes/notifications.ts'
 import { restoreMode } from './modes/restore.ts'
 import { serviceBusSeedsMode } from './modes/servicebus-seeds.ts'
 import { giantMode, manyBatchesMode, memoryMode } from './modes/sizes.ts'
@@ -26,6 +27,7 @@ export const CHAOS_MODES: readonly [ChaosMode, ...ChaosMode[]] = [
   cutTenantMode,
   diskFullMode,
   restoreMode,
+  notificationsMode,
   hangingSourcesMode,
   manyBatchesMode,
   giantMode,

@@ -7,7 +7,7 @@ import type { Bus, ReceivedMessage } from '../../src/bus/bus.ts'
 import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import { makeRelayLoop } from '../../src/bus/relay-loop.ts'
 import { openServiceBus } from '../../src/bus/servicebus/servicebus-bus.ts'
-import { type Clock, realClock } from '../../src/clock.ts'
+import { acceleratedClock, type Clock, realClock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
 import { findHold } from '../../src/db/holds.ts'
 import { migrate } from '../../src/db/migrate.ts'
@@ -15,6 +15,7 @@ import { openPglite } from '../../src/db/pglite.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { databaseClockLoop, followDatabaseTime } from '../../src/db/time.ts'
 import { SYSTEM } from '../../src/domain/holds.ts'
+import { readNotificationSettings } from '../../src/domain/notifications/read-settings.ts'
 import { DISK_WATCH } from '../../src/domain/status.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { resumeScope } from '../../src/engine/holds.ts'
@@ -23,6 +24,7 @@ import { RunbookCache } from '../../src/engine/runbook-cache.ts'
 import { WorkerPace } from '../../src/engine/worker-pace.ts'
 import { MatoolkitError, messageOf } from '../../src/errors.ts'
 import { createLog } from '../../src/log.ts'
+import { makeNotifications } from '../../src/notifications/notifications.ts'
 import { makeOrchestrator } from '../../src/orchestrator/orchestrator.ts'
 import { makeScheduler } from '../../src/scheduler/scheduler.ts'
 import { makeSourceTokens, openSource } from '../../src/scheduler/sources/source.ts'
@@ -67,6 +69,13 @@ export interface Part {
     readonly intervalMs: number
     readonly timeoutMs: number
     readonly lanes: number
+  }
+  /** Of an orchestrator that tells people: the file of channels, and the clock by which it does. */
+  readonly notifications?: {
+    readonly yaml: string
+    /** It runs so many times as fast, from hours ago at `sinceMs`: a lease of a minute lapses in seconds, and nothing is in the future. */
+    readonly factor: number
+    readonly sinceMs: number
   }
   /** Of a worker that runs the real functions in this tenant. */
   readonly tenant?: {
@@ -181,6 +190,7 @@ async function servicesOf(
   const make: Record<Role, () => Service[]> = {
     orchestrator: () => [
       makeOrchestrator({ engine, bus, clock, chunk: CHUNK, onError }),
+      ...(part.notifications ? [notificationsOf(part.notifications, engine, onError)] : []),
       everyLoop({
         ...{ name: 'restore watch', clock, intervalMs: RESTORE_LOOK_MS, onError },
         runOnce: watchRestores(engine, (reason) => console.error(reason)),
@@ -215,6 +225,27 @@ async function servicesOf(
   const relay = plain.relay ? [makeRelayLoop({ relay: plain.relay, clock, onError })] : []
   const disk = part.minFreeMb === undefined ? [] : diskServices(part, engine, onError)
   return [time, ...disk, ...relay, ...roles]
+}
+
+const BEHIND_MS = 12 * 3_600_000
+
+function notificationsOf(
+  { yaml, factor, sinceMs }: NonNullable<Part['notifications']>,
+  engine: Engine,
+  onError: (error: unknown) => void,
+): Service {
+  const read = readNotificationSettings(yaml)
+  if (!('settings' in read)) throw new Error(JSON.stringify(read.problems))
+  const startAt = new Date(sinceMs - BEHIND_MS + (Date.now() - sinceMs) * factor)
+  const clock = acceleratedClock({ factor, startAt })
+  return makeNotifications({
+    ...{ engine: { ...engine, clock }, settings: read.settings, clock },
+    tokens: { get: () => Promise.reject(new Error('there is no mail')) },
+    certificates: { of: () => Promise.reject(new Error('there is no mail')) },
+    graph: { url: 'http://127.0.0.1:1', scope: '' },
+    ...{ newId: randomUUID, newToken: randomUUID, onError },
+    onFailed: ({ channel, error }) => onError(new Error(`${channel} was not told: ${error}`)),
+  })
 }
 
 const REQUESTS_PER_MIN = 100_000

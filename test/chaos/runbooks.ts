@@ -59,6 +59,18 @@ on_member_removed:
   - { name: clean, worker_id: ${WORKER_ID}, function: Effect, params: { Key: "{{Upn}}", Step: clean } }
 `
 
+export const FUSE = 'fuse'
+/** Everybody fails: the eleventh blows the fuse. */
+export const FUSE_YAML = `
+name: ${FUSE}
+${source}
+safeguards: { max_failed_percent: 30 }
+phases:
+  - name: cutover
+    offset: T-0
+    steps:${step('switch', ', FailPercent: 100 }')}
+`
+
 /** A stable number from 0 up to 1 for these words. */
 function shareOf(...words: readonly string[]): number {
   return createHash('sha256').update(words.join(' ')).digest().readUInt32BE(0) / 2 ** 32

@@ -20,6 +20,8 @@ export interface Receiver {
   readonly arrived: Arrived[]
   /** The next answers; then 202. */
   readonly answers: Answer[]
+  /** While it is set, requests arrive and wait for it before they are answered. */
+  before: Promise<void> | null
   close(): Promise<void>
 }
 
@@ -30,18 +32,21 @@ export async function openReceiver(): Promise<Receiver> {
     const body = await text(request)
     const path = request.url!
     arrived.push({ path, headers: request.headers, body })
+    if (receiver.before) await receiver.before
     const isCard = !path.startsWith('/teams') || 'attachments' in JSON.parse(body)
     const { status, headers = {} } = isCard ? (answers.shift() ?? { status: 202 }) : { status: 400 }
     response.writeHead(status, headers).end(status >= 400 ? 'not now' : '')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
+  const receiver: Receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     arrived,
     answers,
+    before: null,
     close: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
   }
+  return receiver
 }

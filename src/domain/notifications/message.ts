@@ -8,6 +8,8 @@ export const ITEM_STATES = ['open', 'cleared', 'ended', 'test'] as const
 
 export interface MessageItem {
   readonly state: (typeof ITEM_STATES)[number]
+  /** Of the condition: the same when it opens and when it is cleared. */
+  readonly key: string
   readonly kind: string
   readonly title: string
   readonly text: string
@@ -28,16 +30,19 @@ export interface PeopleMessage {
   readonly items: readonly MessageItem[]
   /** Left out of `items`. */
   readonly left: number
+  /** An earlier attempt had no answer: people who have it twice read why. */
+  readonly mayHaveArrived?: boolean
 }
 
 /** A message holds no more; the rest is counted. */
 export const ITEMS_MAX = 50
 
 export const itemOf = (
-  { kind, title, text, command, runbookNames, batchId, since, isEnding }: Condition,
+  { key, kind, title, text, command, runbookNames, batchId, since, isEnding }: Condition,
   at: Date,
 ): MessageItem => ({
   state: isEnding ? 'ended' : 'open',
+  key,
   kind,
   title,
   text,
@@ -51,6 +56,7 @@ export const itemOf = (
 /** Proves that a channel works. */
 export const testItem = (channel: string, by: string, at: Date): MessageItem => ({
   state: 'test',
+  key: `test:${channel}`,
   kind: 'test',
   title: `Test of channel ${channel}`,
   text: `${by} asked for this message. Nothing is wrong`,
@@ -103,18 +109,22 @@ function lineOf(item: MessageItem, zone: string): Line {
 const leftText = (left: number, number: number): string =>
   `And ${left} more: matoolkit notification show ${number}`
 
+/** A program recognises the id; people are told. */
+const lastLine = ({ number, id, mayHaveArrived }: PeopleMessage): string => {
+  const again = mayHaveArrived
+    ? '. Sent again: an earlier attempt had no answer, so you may have it twice'
+    : ''
+  return `Message ${number}, id ${id}${again}`
+}
+
 /** For mail. */
 export function plainText(message: PeopleMessage, zone: string): string {
-  const { items, left, number, id } = message
+  const { items, left, number } = message
   const parts = items.map((item) => {
     const { title, text, facts } = lineOf(item, zone)
     return [title, text, ...facts.map(([name, value]) => `${name}: ${value}`)].join('\n')
   })
-  return [
-    ...parts,
-    ...(left > 0 ? [leftText(left, number)] : []),
-    `Message ${number}, id ${id}`,
-  ].join('\n\n')
+  return [...parts, ...(left > 0 ? [leftText(left, number)] : []), lastLine(message)].join('\n\n')
 }
 
 /** Teams refuses messages above 28 KB; the envelope and its own markup need room. */
@@ -139,7 +149,8 @@ const block = (text: string, more: Record<string, Json> = {}): Json => ({
   ...more,
 })
 
-function envelopeOf({ items, left, number, id }: PeopleMessage, zone: string): Json {
+function envelopeOf(message: PeopleMessage, zone: string): Json {
+  const { items, left, number } = message
   const bodies = items.flatMap((item): Json[] => {
     const { title, text, facts } = lineOf(item, zone)
     return [
@@ -155,7 +166,7 @@ function envelopeOf({ items, left, number, id }: PeopleMessage, zone: string): J
   })
   const end = [
     ...(left > 0 ? [block(leftText(left, number))] : []),
-    block(`Message ${number}, id ${id}`, { size: 'Small', isSubtle: true }),
+    block(lastLine(message), { size: 'Small', isSubtle: true }),
   ]
   return {
     type: 'message',

@@ -6,7 +6,7 @@ import { parseDurationSec } from '../duration.ts'
 import { knownZone } from '../zoned-time.ts'
 import { CONDITION_KINDS, URGENT_KINDS } from './conditions.ts'
 import { type QuietHours, WEEKDAYS } from './quiet-hours.ts'
-import type { Channel, NotificationSettings, SecretPlace } from './rules.ts'
+import type { Channel, MailApp, NotificationSettings, SecretPlace } from './rules.ts'
 
 /** Keeps the program's other secrets out of reach of the file. */
 export const NOTIFY_PREFIX = 'MATOOLKIT_NOTIFY_'
@@ -26,6 +26,10 @@ const variable = matching(
   `the name of an environment variable that starts with ${NOTIFY_PREFIX}; never the value itself`,
 )
 const file = z.string({ error: 'must be the path of a file' }).min(1)
+const vaultName = matching(
+  /^[a-zA-Z0-9-]{1,127}$/,
+  'the name of a certificate in Key Vault: letters, digits and "-"',
+)
 const address = matching(/^[^\s@<>,;]+@[^\s@<>,;]+$/, 'a mail address')
 const guid = matching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, 'an id such as 8f14…')
 const clockTime = matching(/^([01]\d|2[0-3]):[0-5]\d$/, 'a time in quotes such as "22:00"')
@@ -76,6 +80,8 @@ const channel = z.discriminatedUnion(
       ...{ ...common, type: z.literal('mail'), from: address },
       to: z.array(address).min(1).max(RECIPIENTS_MAX),
       ...{ tenant_id: guid.optional(), client_id: guid.optional(), ...secret('secret') },
+      ...{ certificate_file: file.optional(), certificate_name: vaultName.optional() },
+      ...secret('certificate_password'),
     }),
   ],
   { error: 'needs a type: teams, mail or webhook' },
@@ -172,13 +178,38 @@ function secretFault(one: ChannelEntry, key: string, path: readonly PropertyKey[
   return [{ path, message: `needs either ${key}_variable or ${key}_file` }]
 }
 
+const APP = ['tenant_id', 'client_id'] as const
+const PROOFS = ['secret_variable', 'secret_file', 'certificate_file', 'certificate_name'] as const
+const PASSWORDS = ['certificate_password_variable', 'certificate_password_file'] as const
+
+/** Exactly one proof of an app registration, or nothing of one. */
 function appFault(one: ChannelEntry, path: readonly PropertyKey[]): Fault[] {
   if (one.type !== 'mail') return []
-  const given = [one.tenant_id, one.client_id, placeOf(one, 'secret')].filter(Boolean)
-  if (given.length === 0 || given.length === 3) return []
-  const message =
-    'needs tenant_id, client_id and secret_variable or secret_file, or none of them: then the identity of the process sends'
+  const [app, [proof, second], [password, other]] = [APP, PROOFS, PASSWORDS].map((keys) =>
+    keys.filter((key) => key in one),
+  ) as [string[], string[], string[]]
+  const excludes = (key: string, earlier: string): Fault => ({
+    path: [...path, key],
+    message: `does not go together with ${earlier}. Keep one of them`,
+  })
+  if (second) return [excludes(second, proof!)]
+  if (other) return [excludes(other, password!)]
+  if (password && proof !== 'certificate_file')
+    return [{ path: [...path, password], message: 'is of a certificate_file, and there is none' }]
+  const isWhole = app.length === APP.length && proof !== undefined
+  if (isWhole || (app.length === 0 && proof === undefined)) return []
+  const message = `needs tenant_id, client_id and one of ${PROOFS.join(', ')}, or none of them: then the identity of the process sends`
   return [{ path, message }]
+}
+
+function appOf(one: Extract<ChannelEntry, { type: 'mail' }>): MailApp | null {
+  const { tenant_id: tenantId, client_id: clientId } = one
+  if (tenantId === undefined || clientId === undefined) return null
+  const secretPlace = placeOf(one, 'secret')
+  if (secretPlace) return { tenantId, clientId, secret: secretPlace }
+  const { certificate_file: fromFile, certificate_name: name } = one
+  const at = fromFile === undefined ? { vaultName: name! } : { file: fromFile }
+  return { tenantId, clientId, certificate: { at, password: placeOf(one, 'certificate_password') } }
 }
 
 /** The nearest node that is there. */
@@ -217,11 +248,8 @@ function channelOf(one: ChannelEntry): Channel {
   const digestSec = digest === undefined ? null : parseDurationSec(digest)
   const shared = { name: one.name, timeZone: one.time_zone, quietHours, digestSec }
   if (one.type === 'mail') {
-    const secretPlace = placeOf(one, 'secret')
-    const { from, to, tenant_id: tenantId, client_id: clientId } = one
-    const app =
-      tenantId && clientId && secretPlace ? { tenantId, clientId, secret: secretPlace } : null
-    return { ...shared, type: 'mail', from, to, app }
+    const { from, to } = one
+    return { ...shared, type: 'mail', from, to, app: appOf(one) }
   }
   const url = placeOf(one, 'url')!
   return one.type === 'teams'

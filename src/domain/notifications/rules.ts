@@ -7,6 +7,19 @@ export const CHANNEL_TYPES = ['teams', 'mail', 'webhook'] as const
 /** Where a secret is: the name of an environment variable, or a file. Never the secret itself. */
 export type SecretPlace = { readonly variable: string } | { readonly file: string }
 
+/** A certificate with its private key: a file, or a name in the Key Vault of the settings. */
+export interface CertificatePlace {
+  readonly at: { readonly file: string } | { readonly vaultName: string }
+  /** Of a file, if it has one. */
+  readonly password: SecretPlace | null
+}
+
+/** An app registration that sends mail, and how it proves itself. */
+export type MailApp = { readonly tenantId: string; readonly clientId: string } & (
+  | { readonly secret: SecretPlace }
+  | { readonly certificate: CertificatePlace }
+)
+
 interface AnyChannel {
   readonly name: string
   /** Of quiet hours, and of the times in its messages. */
@@ -25,11 +38,7 @@ export type Channel = AnyChannel &
         readonly from: string
         readonly to: readonly string[]
         /** Null: the identity of the process. */
-        readonly app: {
-          readonly tenantId: string
-          readonly clientId: string
-          readonly secret: SecretPlace
-        } | null
+        readonly app: MailApp | null
       }
   )
 

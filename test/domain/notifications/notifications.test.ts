@@ -47,10 +47,41 @@ rules:
     [
       '2:5 needs either url_variable or url_file',
       '3:13 "night" is there twice',
-      '4:5 needs tenant_id, client_id and secret_variable or secret_file, or none of them: then the identity of the process sends',
+      '4:5 needs tenant_id, client_id and one of secret_variable, secret_file, certificate_file, certificate_name, or none of them: then the identity of the process sends',
       '6:15 "nobody" is not a channel of this file. Use night, night, leads',
     ],
   )
+})
+
+it('takes one proof of a mail app, and a password only for a certificate file', () => {
+  const ids =
+    'tenant_id: 11111111-1111-4111-8111-111111111111, client_id: 22222222-2222-4222-8222-222222222222'
+  const of = (keys: string) => `channels:
+  - { name: leads, type: mail, from: a@x.example, to: [b@x.example], ${keys} }
+`
+  const refused = {
+    [`secret_file: s, certificate_file: c, ${ids}`]:
+      '2:104 channels[0].certificate_file: does not go together with secret_file. Keep one of them',
+    [`certificate_name: c, certificate_password_file: p, ${ids}`]:
+      '2:118 channels[0].certificate_password_file: is of a certificate_file, and there is none',
+    [`certificate_file: c, certificate_password_file: p, certificate_password_variable: MATOOLKIT_NOTIFY_P, ${ids}`]:
+      '2:118 channels[0].certificate_password_file: does not go together with certificate_password_variable. Keep one of them',
+    [`certificate_name: "c d", ${ids}`]:
+      '2:88 channels[0].certificate_name: must be the name of a certificate in Key Vault: letters, digits and "-"',
+  }
+  for (const [keys, problem] of Object.entries(refused))
+    assert.deepEqual(problemsOf(of(keys)), [problem])
+  assert.match(problemsOf(of('certificate_file: c'))[0]!, /^2:5 .* needs tenant_id, client_id and/)
+  const read = readNotificationSettings(
+    of(`certificate_file: c, certificate_password_variable: MATOOLKIT_NOTIFY_P, ${ids}`),
+  )
+  assert.ok('settings' in read)
+  const [channel] = read.settings.channels
+  assert.ok(channel?.type === 'mail' && channel.app && 'certificate' in channel.app)
+  assert.deepEqual(channel.app.certificate, {
+    at: { file: 'c' },
+    password: { variable: 'MATOOLKIT_NOTIFY_P' },
+  })
 })
 
 it('ends quiet hours by the clock on the wall, also where it changes', () => {
@@ -135,6 +166,11 @@ it('writes times in the zone, makes no links of a reason, and keeps below the li
   const message = { id: 'm', number: 3, items: [item], left: 0 }
   assert.match(plainText(message, 'Europe/Berlin'), /Since: 00:10 CET\nNext: matoolkit resume/)
   assert.match(JSON.stringify(teamsEnvelope(message, 'UTC')), /\\\\\[here\\\\\]\(https/)
+  assert.doesNotMatch(plainText(message, 'UTC'), /Sent again/)
+  assert.match(
+    plainText({ ...message, mayHaveArrived: true }, 'UTC'),
+    /\nMessage 3, id m\. Sent again: an earlier attempt had no answer, so you may have it twice$/,
+  )
   const many = { ...message, items: Array(50).fill({ ...item, text: 'ä'.repeat(600) }) }
   const text = JSON.stringify(teamsEnvelope(many, 'UTC'))
   assert.ok(Buffer.byteLength(text) < 28_000)
