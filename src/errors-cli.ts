@@ -137,6 +137,12 @@ export const CLI_ERRORS = rows({
     sentence:
       'Batch {batchId} cannot be rehearsed: {reason}. Run "matoolkit runbook rehearse" with its runbook and a member file.',
   },
+  WHAT_IF_UNFIT: {
+    http: 400,
+    exit: EXIT.usage,
+    sentence:
+      'This change of batch {batchId} cannot be rehearsed: {reason}. Change slots, people or faults, as docs/rehearsal.md shows.',
+  },
   REHEARSAL_FAULTS_INVALID: {
     http: 400,
     exit: EXIT.usage,

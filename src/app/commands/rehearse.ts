@@ -59,6 +59,43 @@ export function addRehearseBatchCommand(program: Command, io: Io): void {
   })
 }
 
+/** Added to the commands of batches. */
+export function addWhatIfCommand(program: Command, io: Io): void {
+  const noun = program.commands.find((one) => one.name() === 'batch')!
+  addVerb(noun, io, {
+    name: 'what-if',
+    about: 'compare a batch with and without a change',
+    args: [BATCH_ARG],
+    options: [
+      ['--slots <slots>', 'slots of every worker, or such as contoso-worker=16'],
+      ['--people <number>', 'only so many, the first of the batch'],
+      ['--without <keys>', 'people who stay out, comma-separated'],
+      ['--without-file <path>', 'people who stay out, one a line'],
+      ['--faults <names>', 'what goes wrong'],
+      ['--seed <number>', 'chooses durations and faults (default: 1)'],
+      ['--tenant <json>', 'the tenants before the batch (default: as expected)'],
+    ],
+    more: WHAT_IF_HELP,
+    examples: [
+      'batch what-if 7 --slots 16',
+      'batch what-if 7 --slots contoso-worker=16 --people 300',
+      'batch what-if 7 --without ada@fabrikam.com,ben@fabrikam.com',
+      'batch what-if 7 --faults worker-down',
+    ],
+    run: async (context, [id], flags) => {
+      const { runWhatIf, slotsFlag } = await import('../rehearsal/what-if-command.ts')
+      const { WHAT_IF_SLOTS_MAX } = await import('../../domain/what-if.ts')
+      const slots = slotsFlag(flags.slots as string | undefined, WHAT_IF_SLOTS_MAX)
+      const people = flags.people === undefined ? null : wholeFlag(flags.people, SEED_MAX, 1)
+      await runWhatIf(context, id, { slots, people, seed: wholeFlag(flags.seed, SEED_MAX, 1) })
+    },
+  })
+}
+
+const WHAT_IF_HELP = `Rehearses what is left of the batch twice with one seed, as it is and with the change, and compares when its phases end. Slots as they
+are come from the workers. Nothing live is touched: the API is only read. docs/rehearsal.md explains it.
+Exit code: 0 whatever the comparison says, 2 wrong usage.`
+
 const wholeFlag = (given: unknown, max: number, usual: number): number =>
   typeof given === 'string' ? numberUpTo(max)(given) : usual
 

@@ -17,6 +17,7 @@ import type { Seed } from '../../sandbox/state.ts'
 import { readWindowsFile } from '../windows-file.ts'
 import { FAULT_NAMES, type FaultScript, faultScriptSchema, namedFaults } from './faults.ts'
 import { readLiveBatch } from './live-batch.ts'
+import { pastOf, rowsOfLive } from './past.ts'
 import { type RehearsalInput, rehearse } from './rehearse.ts'
 import { rehearsalPage } from './report-html.ts'
 import { showRehearsal } from './report-text.ts'
@@ -51,8 +52,9 @@ export async function runRehearseBatch(
 ): Promise<void> {
   const { io, show } = context
   if (flags.report !== undefined) requireReplaceable(flags.report, true)
-  const live = await readLiveBatch(context, id, io.now())
-  await rehearseAndShow({ ...live, startAt: null }, flags, show, io)
+  const { people, past, ...live } = await readLiveBatch(context, id, io.now())
+  const members = rowsOfLive(past, people)
+  await rehearseAndShow({ ...live, members, past: pastOf(past), startAt: null }, flags, show, io)
 }
 
 type Prepared = Pick<RehearsalInput, 'yaml' | 'runbook' | 'lint' | 'members' | 'startAt' | 'past'>
@@ -101,7 +103,7 @@ async function readFaults(given: string): Promise<FaultScript> {
   throw refuse(problemsOf(read.error))
 }
 
-async function readTenants(file: string): Promise<Seed> {
+export async function readTenants(file: string): Promise<Seed> {
   try {
     const seed = jsonSeed((await readBytes(file)).toString('utf8'))
     stateOf(seed)

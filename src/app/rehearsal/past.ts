@@ -2,16 +2,17 @@
 // wait in the queue until now. Accounts, moves and outputs are then there as they are in the live tenants.
 import { type Bus, type ReceivedMessage, TIME_TO_LIVE_MAX_MS } from '../../bus/bus.ts'
 import { keepJobsUntil } from '../../bus/rehearsed-jobs.ts'
+import type { MemberRows } from '../../cli/member-rows.ts'
 import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/db.ts'
 import { listStepPlaces } from '../../db/views/rehearsal.ts'
-
-/** A member is null for init steps. */
-export interface StepPlace {
-  readonly memberKey: string | null
-  readonly phaseName: string | null
-  readonly stepName: string
-}
+import {
+  type LivePast,
+  type LivePerson,
+  liveColumns,
+  placeKey,
+  type StepPlace,
+} from '../../domain/live-batch.ts'
 
 export interface RehearsalPast {
   readonly batchId: number
@@ -22,6 +23,21 @@ export interface RehearsalPast {
   readonly endedPhases: ReadonlySet<string>
   readonly isHeld: boolean
 }
+
+export function pastOf({ batchId, at, passed, endedPhases, isHeld }: LivePast): RehearsalPast {
+  const places = new Set(passed)
+  return {
+    ...{ batchId, at: new Date(at), isHeld },
+    isPassed: (place) => places.has(placeKey(place)),
+    endedPhases: new Set(endedPhases),
+  }
+}
+
+export const rowsOfLive = ({ batchId }: LivePast, people: readonly LivePerson[]): MemberRows => ({
+  file: `batch ${batchId}`,
+  columns: liveColumns(people),
+  rows: people.map(({ row }) => row),
+})
 
 /** Jobs of steps that nobody has passed are handed out from `at` on. */
 export const busWithPast = (bus: Bus, db: Db, clock: Clock, past: RehearsalPast): Bus => ({

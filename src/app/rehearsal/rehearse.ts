@@ -54,9 +54,12 @@ export interface RehearsalInput {
   /** For runbooks without dates. */
   readonly now: Date
   readonly seed: number
+  /** Jobs that a worker runs at once. */
   readonly slots: number
   /** Of the system; those of the runbook count too. */
   readonly windows?: ChangeWindows | null
+  /** Of single workers. */
+  readonly workerSlots?: Readonly<Record<string, number>>
   /** Of a running batch: repeated first, and not counted. */
   readonly past?: RehearsalPast | null
   /** What goes wrong; null: nothing. */
@@ -83,6 +86,7 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
   const startAt = past === null || past.at < beginsAt ? startedAt : beginsAt
   const faulty = withFaults(input, startedAt)
   const { rows, slots, timing, events, tenants: seed } = faulty
+  const slotsOf = (workerId: string) => input.workerSlots?.[workerId] ?? slots
   const calls = { ...faulty.calls, seed: `${input.seed} ${faulty.calls.seed ?? ''}` }
   let tenants: RehearsalTenants | undefined
   const system = await RehearsalSystem.open({
@@ -92,8 +96,8 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
     rows,
     startAt,
     past,
-    slots,
     windows: input.windows ?? null,
+    slotsOf,
     functions: [...STANDARD_FUNCTIONS, ...custom],
     openDatabase: input.openDatabase,
     tenants: (clock) => {
@@ -126,7 +130,7 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
     return reportOf({
       ...outcome,
       ...(await factsIn(system, runbook, past)),
-      ...{ runbook, lint: input.lint, seed: input.seed, slots, startedAt },
+      ...{ runbook, lint: input.lint, seed: input.seed, slots, slotsOf, startedAt },
       rows: rows.length,
       faults: input.faults?.use ?? [],
       rolledBack: rolledBack.length,
@@ -166,9 +170,10 @@ const beginOf = (
 ): RehearsalEvent => ({
   at,
   what: null,
-  run: () => {
+  run: async (system) => {
     meter.reset()
     tenants.setFaults(calls)
+    await system.announceWorkers()
   },
 })
 
@@ -212,7 +217,7 @@ const stepsOf = (runbook: Runbook): RunbookStep[] => [
   ...[...runbook.rollbacks.values()].flat(),
 ]
 
-const workersOf = (runbook: Runbook): string[] => [
+export const workersOf = (runbook: Runbook): string[] => [
   ...new Set(stepsOf(runbook).map(({ workerId }) => workerId)),
 ]
 

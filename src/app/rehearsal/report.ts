@@ -33,6 +33,7 @@ export interface RehearsalFacts {
   readonly lint: readonly RunbookProblem[]
   readonly seed: number
   readonly slots: number
+  readonly slotsOf: (workerId: string) => number
   readonly rows: number
   /** The names of the faults in use. */
   readonly faults: readonly string[]
@@ -240,13 +241,18 @@ function outcomeWords({ status, isLate, worstSec }: TimelinePhase): string {
 }
 
 /** More members need more time in the slots of the busiest worker; waiting for polls and replication takes no longer. */
-function tenTimesOf({ name, worstSec }: RehearsedPhase, { steps, slots, phases }: RehearsalFacts) {
+function tenTimesOf(
+  { name, worstSec }: RehearsedPhase,
+  { steps, slotsOf, phases }: RehearsalFacts,
+) {
   if (worstSec === null) return null
   const inPhase = steps.filter((step) => step.kind === 'phase' && step.phaseName === name)
   const byWorker = Map.groupBy(inPhase, ({ workerId }) => workerId)
-  const times = [...byWorker.values()].map((all) => all.reduce((sum, one) => sum + one.workSec, 0))
+  const times = [...byWorker].map(
+    ([workerId, all]) => all.reduce((sum, one) => sum + one.workSec, 0) / slotsOf(workerId),
+  )
   const waves = phases.filter((phase) => phase.name === name).length
-  const slotSec = Math.max(0, ...times) / slots / waves
+  const slotSec = Math.max(0, ...times) / waves
   return Math.round(worstSec + (MORE_MEMBERS - 1) * slotSec)
 }
 

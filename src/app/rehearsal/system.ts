@@ -32,6 +32,8 @@ const CHUNK = 500
 const TICK_SEC = 300
 const QUEUE_LIMIT_SEC = 21_600
 const WORKER_LIMIT = 1_000
+/** What has been done is repeated with the same slots, whatever comes after it. */
+const PAST_SLOTS = 64
 /** Rounds between two looks at dead rows. */
 const VACUUM_ROUNDS = 50
 
@@ -41,9 +43,10 @@ export interface SystemOptions {
   readonly columns: readonly string[]
   readonly rows: readonly RehearsalRow[]
   readonly startAt: Date
-  readonly slots: number
   /** Of the system. */
   readonly windows: ChangeWindows | null
+  /** Of a worker, from the end of the past on. */
+  readonly slotsOf: (workerId: string) => number
   readonly functions: readonly WorkerFunction[]
   /** A throw-away one with the schema. */
   readonly openDatabase: () => Promise<Db>
@@ -133,6 +136,7 @@ export class RehearsalSystem {
   async startWorker(workerId: string): Promise<void> {
     const tenant = this.#tenants.get(workerId)!
     const alive = new AbortController()
+    const slotsNow = () => (this.isInPast ? PAST_SLOTS : this.#options.slotsOf(workerId))
     const worker = new Worker({
       workerId,
       version: manifest.version,
@@ -140,7 +144,9 @@ export class RehearsalSystem {
       clock: this.clock,
       tenant,
       functions: this.#options.functions,
-      maxParallelism: this.#options.slots,
+      get maxParallelism() {
+        return slotsNow()
+      },
       drainMs: 0,
       onResult: () => {
         this.#hasResults = true
@@ -155,6 +161,11 @@ export class RehearsalSystem {
   #busOfWorkers(): Bus {
     const { past } = this.#options
     return past === null ? this.#bus : busWithPast(this.#bus, this.db, this.clock, past)
+  }
+
+  /** The orchestrator hears of other slots. */
+  async announceWorkers(): Promise<void> {
+    for (const worker of this.#workers.values()) await worker.sendHello(this.clock.now())
   }
 
   /** Jobs wait for the end of the past, which comes by itself. */
@@ -234,10 +245,8 @@ export class RehearsalSystem {
     const nowMs = +this.clock.now()
     if (nowMs - this.#renewedAtMs >= this.#bus.leaseMs / 3) {
       this.#renewedAtMs = nowMs
-      for (const worker of this.#workers.values()) {
-        await worker.renewLeases()
-        await worker.sendHello(this.clock.now())
-      }
+      for (const worker of this.#workers.values()) await worker.renewLeases()
+      await this.announceWorkers()
       await this.#bus.sweep()
     }
     if (this.#rounds % VACUUM_ROUNDS === 0) await vacuumEmbedded(this.db)

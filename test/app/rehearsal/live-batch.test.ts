@@ -3,10 +3,21 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import type { StepPlace } from '../../../src/app/rehearsal/past.ts'
 import type { RehearsalReport } from '../../../src/app/rehearsal/report.ts'
+import {
+  type ComparedPhase,
+  type PhaseEnd,
+  rehearseWhatIf,
+  type WhatIfReport,
+  whatIfHeadline,
+} from '../../../src/app/rehearsal/what-if.ts'
+import type { StepPlace } from '../../../src/domain/live-batch.ts'
+import { readRunbook } from '../../../src/domain/runbook/read.ts'
+import { changedSlots, keptKeys, type WhatIf, whatIfProblem } from '../../../src/domain/what-if.ts'
 import { EXIT } from '../../../src/errors.ts'
 import { type Cli, openCli, setEnv } from '../../cli/against-api.ts'
+import { openTestPglite } from '../../databases.ts'
+import { range } from '../../scenarios/programme.ts'
 import { WORKER } from '../../scenarios/world.ts'
 import { example, firstRows, REHEARSAL_HOME, rehearseText } from './rehearsing.ts'
 
@@ -108,6 +119,118 @@ describe('a rehearsal with a past', () => {
     const report = await rehearseText(yaml, example('first-migration.csv'), { past })
     assert.equal(report.verdict, 'not ready')
     assert.match(report.reasons.join('\n'), /^1 member could not be brought to where they are now/m)
+  })
+})
+
+describe('what if', () => {
+  /** A minute for the mailboxes of thirty people: one slot is too slow, eight are enough. */
+  const SLOW = `name: slow
+data_source:
+  type: csv
+  path: people.csv
+  primary_key: Upn
+  batch_time_column: Start
+  columns: [Upn, Start]
+phases:
+  - name: prepare
+    offset: T-1m
+    steps:
+      - name: redirect
+        worker_id: ${WORKER}
+        function: Set-ExchangeHiddenFromAddressLists
+        params: {Identity: "{{Upn}}", Hidden: true}
+  - name: cutover
+    offset: T-0
+    steps:
+      - name: look
+        worker_id: ${WORKER}
+        function: Test-EntraAttributeMatch
+        params: {UserId: "admin@contoso.example", AttributeName: accountEnabled, ExpectedValue: "true"}
+`
+  const { runbook, problems } = readRunbook(SLOW, { catalogues: [], isLinted: true })
+  const people = range(1, 30).map((n) => {
+    const key = upnOf(`person${n}`)
+    return { key, row: { Upn: key, Start: '2030-03-01T20:00:00.000Z' } }
+  })
+  const compare = async (change: Partial<WhatIf>) => {
+    const databases: Awaited<ReturnType<typeof openTestPglite>>[] = []
+    try {
+      return await rehearseWhatIf({
+        ...{ yaml: SLOW, runbook: runbook!, lint: problems, people, seed: 1, tenantSeed: null },
+        past: {
+          ...{ batchId: 41, at: '2030-03-01T12:00:00.000Z', passed: [] },
+          ...{ endedPhases: [], isHeld: false },
+        },
+        workerSlots: { [WORKER]: 1 },
+        change: { slots: null, workerSlots: {}, people: null, without: [], faults: [], ...change },
+        openDatabase: async () => {
+          databases.push(await openTestPglite())
+          return databases.at(-1)!.db
+        },
+      })
+    } finally {
+      for (const test of databases) await test.close()
+    }
+  }
+
+  it('says that more slots keep the cut-over', async () => {
+    const { headline, phases, asItIs, changed, cutoverAt } = await compare({
+      workerSlots: { [WORKER.toUpperCase()]: 8 },
+    })
+    assert.equal(cutoverAt, '2030-03-01T20:00:00.000Z')
+    const [prepare, cutover] = phases
+    assert.deepEqual([prepare!.asItIs.misses, prepare!.changed.misses], ['T-0', null])
+    assert.equal(prepare!.asItIs.startedAt, prepare!.changed.startedAt)
+    assert.ok(prepare!.savedSec! > 60, String(prepare!.savedSec))
+    assert.ok(cutover!.asItIs.misses === null && cutover!.changed.misses === null)
+    assert.equal(
+      headline,
+      `With 8 slots of ${WORKER.toUpperCase()}, phase prepare ends ${prepare!.changed.endedAt} instead of ${prepare!.asItIs.endedAt}, before T-0.`,
+    )
+    assert.deepEqual([asItIs.workerSlots, changed.workerSlots], [{ [WORKER]: 1 }, { [WORKER]: 8 }])
+    assert.deepEqual([asItIs.members.migrated, changed.members.migrated], [30, 30])
+  })
+
+  it('says in one sentence what matters most', () => {
+    const end = (endedAt: string | null, misses: string | null = null) => ({
+      ...{ startedAt: '2030-03-01T19:00:00.000Z', endedAt, failed: 0, misses },
+    })
+    const phase = (name: string, before: PhaseEnd, after: PhaseEnd, savedSec: number | null) => ({
+      ...{ phase: name, dueAt: null, asItIs: before, changed: after, savedSec },
+    })
+    const failing = (failed: number) => ({ members: { total: 9, failed } }) as RehearsalReport
+    const same = phase('verify', end('21:00'), end('20:00'), 3_600)
+    const told = (phases: ComparedPhase[], failed = 0) =>
+      whatIfHeadline('With 95 of 100 people', phases, failing(0), failing(failed))
+    assert.equal(
+      told([same, phase('prepare', end('23:40', 'T-0'), end('23:10', 'T-0'), 1_800)]),
+      'With 95 of 100 people, phase prepare ends 23:10 instead of 23:40, still after T-0.',
+    )
+    assert.equal(
+      told([same], 2),
+      'With 95 of 100 people, phase verify ends 20:00 instead of 21:00, 1h earlier. 2 people fail instead of 0.',
+    )
+    assert.equal(
+      told([same, phase('prepare', end('19:40'), end(null, 'phase cutover'), null)]),
+      'With 95 of 100 people, phase prepare does not end.',
+    )
+    assert.equal(
+      told([phase('prepare', end('19:40'), end('19:40'), 0)]),
+      'With 95 of 100 people, every phase ends within a minute of the time it would.',
+    )
+  })
+
+  it('leaves people out in the order of the batch, and counts every worker', () => {
+    const keys = ['ada', 'ben', 'cleo', 'dan']
+    const all = { slots: null, workerSlots: {}, people: null, without: [], faults: [] }
+    assert.deepEqual(keptKeys({ people: 2, without: [' ADA'] }, keys), ['ben', 'cleo'])
+    assert.deepEqual(changedSlots({ slots: 4, workerSlots: { B: 9 } }, { a: 1, b: 2 }), {
+      a: 4,
+      b: 9,
+    })
+    const ground = { workerSlots: { a: 1 }, keys }
+    assert.equal(whatIfProblem({ ...all, without: keys }, ground), 'nobody would be left')
+    assert.equal(whatIfProblem({ ...all, people: 3 }, ground), null)
   })
 })
 
@@ -221,6 +344,40 @@ describe('batch rehearse', () => {
     assert.ok(report.timeline[0]!.worstSec! >= 2 * 3_600 - 60, 'since the phase began')
     assert.equal(patches(report), both / 2, 'only Dan has steps to come')
     assert.ok(existsSync(page))
+  })
+
+  it('compares the batch as it is with a change, and touches nothing live', async () => {
+    const whatIf = (...more: string[]) =>
+      run.person({ now: run.api.world.clock.now() }, 'batch', 'what-if', String(batchId), ...more)
+    const before = await rowsOfLive()
+    const jobs = run.api.world.jobs.length
+    const said = await whatIf('-o', 'json', '--without', upnOf('DAN'))
+    assert.equal(said.exit, EXIT.ok, said.err + said.out)
+    const report: WhatIfReport = JSON.parse(said.out)
+    assert.deepEqual([report.asItIs.members.total, report.changed.members.total], [2, 1])
+    assert.deepEqual(
+      report.phases.map(({ phase }) => phase),
+      ['cutover'],
+      'prepare has ended',
+    )
+    const crash = await whatIf('-o', 'table', '--faults', 'worker-crash')
+    assert.equal(crash.exit, EXIT.ok, crash.err)
+    assert.match(crash.out, /^With the faults worker-crash, phase cutover ends .* later\.\n/)
+    assert.match(crash.out, /PHASE +DUE +ENDS AS IT IS +WITH THE CHANGE/)
+    for (const [flags, why] of [
+      [['--people', '2'], /2 people are not fewer than the 2 who are left/],
+      [['--without', 'eve'], /"eve" is not among the 2 people who are left/],
+      [['--slots', 'elsewhere=4'], /the runbook has no worker "elsewhere"/],
+      [['--slots', 'many'], /--slots is "many"/],
+      [['--faults', 'gremlins'], /"gremlins" is not a list of known faults/],
+      [[], /nothing would change/],
+    ] as const) {
+      const refused = await whatIf(...flags)
+      assert.equal(refused.exit, EXIT.usage, refused.out)
+      assert.match(refused.err, why)
+    }
+    assert.deepEqual(await rowsOfLive(), before)
+    assert.equal(run.api.world.jobs.length, jobs, 'no live job was made')
   })
 
   it('refuses batches whose phases start by hand, and unknown ones', async () => {

@@ -41,7 +41,7 @@ export async function selectPeople(
 ): Promise<Selected> {
   const names = [...people, ...((flags.member as readonly string[] | undefined) ?? [])]
   names.push(...listOf(textFlag(flags, 'members'), '--members'))
-  names.push(...(await namesIn(textFlag(flags, 'membersFile'))))
+  names.push(...(await namesInFile(textFlag(flags, 'membersFile'))))
   const filters = {
     ...(names.length > 0 && (await idsAndKeys(context, id, [...new Set(names)]))),
     failedPhase: textFlag(flags, 'failedPhase'),
@@ -58,7 +58,7 @@ export async function selectPeople(
   )
 }
 
-function listOf(text: string | undefined, flag: string): string[] {
+export function listOf(text: string | undefined, flag: string): string[] {
   if (text === undefined) return []
   const names = text
     .split(',')
@@ -71,7 +71,7 @@ function listOf(text: string | undefined, flag: string): string[] {
 }
 
 /** One person a line; of a CSV the first column. Empty lines and lines that start with # do not count. */
-async function namesIn(file: string | undefined): Promise<string[]> {
+export async function namesInFile(file: string | undefined): Promise<string[]> {
   if (file === undefined) return []
   const text = (await readBytes(file)).toString('utf8').replace(/^\uFEFF/, '')
   const names = text
