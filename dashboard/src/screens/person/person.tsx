@@ -6,7 +6,7 @@ import { useLive } from '../../api/live.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Loaded } from '../../ui/feedback.tsx'
 import { Page } from '../../ui/page.tsx'
-import { Events, OtherBatches, Values } from './details.tsx'
+import { Events, Messages, OtherBatches, Values } from './details.tsx'
 import { HeadlineCard } from './headline.tsx'
 import { PersonActions } from './person-actions.tsx'
 import type { Person as PersonStory } from './story.ts'
@@ -50,6 +50,7 @@ function PersonPage({ person }: { readonly person: PersonStory }) {
       {mayChange && <PersonActions person={person} />}
       <Coming person={person} />
       <Timeline person={person} />
+      <Messages person={person} />
       <Values title="Data of the source" values={person.member.data} />
       <Values title="Outputs of steps" values={person.member.outputs} />
       <OtherBatches person={person} />
