@@ -24,12 +24,15 @@ create unique index attempts_once on attempts (step_id, attempt, poll);
 
 -- What people were told: one row for each message that a worker reports as sent. is_current marks the last one that told a member its
 -- start time; a member has at most one. While its start_time differs from the batch's, that member is owed a correction. A member who moves
--- takes its current row along as a copy, with the step of the same name.
+-- takes its current row along as a copy, with the step of the same name. Phase and step are named here too: the list of members who were not
+-- told joined a million steps for that.
 create table told_messages (
   id              bigint generated always as identity primary key,
   batch_id        bigint not null,
   batch_member_id bigint not null,
   step_id         bigint not null,
+  phase_name      text,
+  step_name       text not null,
   attempt         integer not null,
   message         text not null,
   language        text not null,
@@ -44,6 +47,8 @@ create table told_messages (
 create unique index told_messages_once on told_messages (step_id, attempt);
 create index told_messages_of_batch on told_messages (batch_id, id);
 create index told_messages_of_member on told_messages (batch_member_id, id);
+-- Finds members that a step has not told.
+create index told_messages_by_step on told_messages (batch_id, lower(phase_name), lower(step_name), batch_member_id);
 create unique index told_messages_current on told_messages (batch_member_id) where is_current;
 -- Finds those who are owed a correction without reading those who are not.
 create index told_messages_by_time on told_messages (batch_id, start_time) where is_current;

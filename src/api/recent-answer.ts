@@ -1,4 +1,4 @@
-// One answer that several callers share while it is fresh, loaded once however many ask at the same time.
+// An answer that several callers share while it is fresh, loaded once however many ask at the same time.
 
 export class RecentAnswer<T> {
   readonly #freshMs: number
@@ -20,5 +20,25 @@ export class RecentAnswer<T> {
       if (this.#answer === answer) this.#answer = null
     })
     return answer
+  }
+}
+
+/** Answers to the same question about different things; those asked for longest ago are dropped. */
+export class RecentAnswers<K, T> {
+  readonly #freshMs: number
+  readonly #keptMax: number
+  readonly #byKey = new Map<K, RecentAnswer<T>>()
+
+  constructor(freshMs: number, keptMax: number) {
+    this.#freshMs = freshMs
+    this.#keptMax = keptMax
+  }
+
+  get(key: K, now: Date, load: () => Promise<T>): Promise<T> {
+    const answer = this.#byKey.get(key) ?? new RecentAnswer<T>(this.#freshMs)
+    this.#byKey.delete(key)
+    this.#byKey.set(key, answer)
+    if (this.#byKey.size > this.#keptMax) this.#byKey.delete(this.#byKey.keys().next().value!)
+    return answer.get(now, load)
   }
 }

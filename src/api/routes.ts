@@ -37,6 +37,7 @@ import { STATUS_ROUTES } from './routes/status.ts'
 import { STEP_ACTION_ROUTES } from './routes/step-actions.ts'
 import { STEP_ROUTES } from './routes/steps.ts'
 import { TICK_ROUTES } from './routes/ticks.ts'
+import { toldRoutes } from './routes/told.ts'
 import { UNDO_ROUTES } from './routes/undo.ts'
 import { WORKER_CALL_ROUTES } from './routes/worker-calls.ts'
 import { WORKER_CREDENTIAL_ROUTES } from './routes/worker-credentials.ts'
@@ -86,10 +87,17 @@ export type ApiRoute =
   | (typeof ROUTES)[number]
   | ReturnType<typeof nowRoutes>[number]
   | ReturnType<typeof gridRoutes>[number]
+  | ReturnType<typeof toldRoutes>[number]
   | ReturnType<typeof serviceRoutes>[number]
 
 export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Route[] {
-  const routes: Route[] = [...ROUTES, ...nowRoutes(), ...gridRoutes(), ...WORKER_CALL_ROUTES]
+  const routes: Route[] = [
+    ...ROUTES,
+    ...nowRoutes(),
+    ...gridRoutes(),
+    ...toldRoutes(),
+    ...WORKER_CALL_ROUTES,
+  ]
   routes.push(...serviceRoutes({ ...context, routes: () => routes }))
   return routes
 }

@@ -34,11 +34,12 @@ async function insertTold(tx: Tx, stepIds: string, now: Date): Promise<void> {
     [stepIds],
   )
   await tx.query(
-    `insert into told_messages (batch_id, batch_member_id, step_id, attempt, message, language, recipient, start_time, corrects_time,
-                                is_current, told_at)
-     select s.batch_id, s.batch_member_id, s.id, s.attempt, coalesce(p->>'Message', ''), coalesce(p->>'Language', ''),
+    `insert into told_messages (batch_id, batch_member_id, step_id, phase_name, step_name, attempt, message, language, recipient,
+                                start_time, corrects_time, is_current, told_at)
+     select s.batch_id, s.batch_member_id, s.id, ph.phase_name, s.step_name, s.attempt, coalesce(p->>'Message', ''), coalesce(p->>'Language', ''),
             coalesce(p->>'To', ''), (p->>'StartTime')::timestamptz, (p->>'CorrectsTime')::timestamptz, ${TELLS_TIME}, $2
        from step_executions s cross join lateral (select s.params_json as p) as j
+       left join phase_executions ph on ph.id = s.phase_execution_id
       where s.id = any($1::bigint[])
          on conflict (step_id, attempt) do nothing`,
     [stepIds, now],
@@ -98,9 +99,9 @@ export async function carryTold(
     [idsParam(pairs.map(({ to }) => to))],
   )
   await tx.query(
-    `insert into told_messages (batch_id, batch_member_id, step_id, attempt, message, language, recipient, start_time, corrects_time,
-                                is_current, from_batch_id, told_at)
-     select distinct on (c.to_id) s.batch_id, s.batch_member_id, s.id, s.attempt, t.message, t.language, t.recipient, t.start_time,
+    `insert into told_messages (batch_id, batch_member_id, step_id, phase_name, step_name, attempt, message, language, recipient,
+                                start_time, corrects_time, is_current, from_batch_id, told_at)
+     select distinct on (c.to_id) s.batch_id, s.batch_member_id, s.id, p.phase_name, s.step_name, s.attempt, t.message, t.language, t.recipient, t.start_time,
             t.corrects_time, true, coalesce(t.from_batch_id, t.batch_id), t.told_at
        from unnest($1::bigint[], $2::bigint[]) as c (from_id, to_id)
        join told_messages t on t.batch_member_id = c.from_id and t.is_current

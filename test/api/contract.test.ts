@@ -18,6 +18,7 @@ import { restoreContract } from './contract/restores.ts'
 import { reviewContract } from './contract/reviews.ts'
 import { runbookContract } from './contract/runbooks.ts'
 import { serviceContract } from './contract/service.ts'
+import { toldContract } from './contract/told.ts'
 import { wallContract } from './contract/wall.ts'
 import { workersThroughApiContract } from './contract/workers-through-api.ts'
 import { ROUTES, SEEN } from './under-test.ts'
@@ -34,6 +35,7 @@ rehearsalContract()
 reportContract()
 restoreContract()
 insightContract()
+toldContract()
 wallContract()
 notificationContract()
 reviewContract()

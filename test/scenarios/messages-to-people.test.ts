@@ -4,52 +4,9 @@ import { it } from 'node:test'
 import { holdBatch, rescheduleBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
 import { removeMembers } from '../../src/engine/member-actions.ts'
 import { moveMember } from '../../src/engine/moves.ts'
-import { because, calls, order, phasesOf, runbook, step, stepsOf, waitsOf } from './looking.ts'
-import { type Job, POLL, RETRY, START, story, type World } from './world.ts'
-
-const tell = (name: string, more = '') =>
-  `{ name: ${name}, worker_id: w1, notify: { message: notice, to: "{{Mail}}", language: "{{Language}}" }${more} }`
-
-const MESSAGES = `
-messages:
-  from: migration@contoso.example
-  default_language: en
-  time_zone: Europe/Berlin
-  templates:
-    notice:
-      correction: moved
-      format: html
-      texts:
-        en: { subject: "Your move, {{Name}}", body: "<p>{{Name}}: {{_start_date}}, {{_start_time}}</p>" }
-        de: { subject: "Ihr Umzug, {{Name}}", body: "<p>{{Name}}: {{_start_date}}, {{_start_time}}</p>" }
-    moved:
-      texts:
-        en: { subject: "New date", body: "Not {{_told_date}} but {{_start_date}}" }
-        de: { subject: "Neuer Termin", body: "Nicht {{_told_date}}, sondern {{_start_date}}" }`
-
-const wave = (prepare = step('sync'), more = '') =>
-  runbook(
-    'wave',
-    {
-      'announce T-14d': [tell('tell', more)],
-      'prepare T-7d': [prepare],
-      'remind T-3d': [tell('remind')],
-      'cutover T-0': [step('switch')],
-    },
-    MESSAGES,
-  )
-
-const DAY = 24 * 60
-const inDays = (days: number) => new Date(+START + days * DAY * 60_000)
-const person = (name: string, Language: string | null = 'en') => ({
-  key: `${name}@contoso.example`,
-  data: {
-    UserPrincipalName: `${name}@contoso.example`,
-    Mail: `${name}@contoso.example`,
-    Name: name,
-    Language,
-  },
-})
+import { because, calls, order, phasesOf, step, stepsOf, waitsOf } from './looking.ts'
+import { DAY, inDays, person, wave } from './message-wave.ts'
+import { type Job, POLL, RETRY, story, type World } from './world.ts'
 
 /** The batch starts in 14 days, and what is due is done: its members have been told. */
 async function toldWave(world: World, people = [person('ada')], yaml = wave()): Promise<number> {

@@ -14,7 +14,7 @@ import {
 import { activeOutcome, OUTCOMES } from '../../domain/outcome.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
-import { RecentAnswer } from '../recent-answer.ts'
+import { RecentAnswers } from '../recent-answer.ts'
 import { read } from '../route.ts'
 import { dateTime, id, idList, pageSize, position, wholeCount } from '../shapes.ts'
 
@@ -107,7 +107,7 @@ const overview = z
 type Overview = z.input<typeof overview>
 
 function overviewRoute() {
-  const recent = new Map<string, RecentAnswer<Overview>>()
+  const recent = new RecentAnswers<string, Overview>(OVERVIEW_FRESH_MS, OVERVIEWS_KEPT_MAX)
   return read({
     method: 'GET',
     path: '/api/batches/{batchId}/grid/overview',
@@ -120,12 +120,8 @@ function overviewRoute() {
     query: z.strictObject({ rows: pageSize }),
     answers: { 200: overview },
     handle: async ({ engine, params: { batchId }, query: { rows }, now }) => {
-      const key = `${batchId} ${rows}`
-      const answer = recent.get(key) ?? new RecentAnswer<Overview>(OVERVIEW_FRESH_MS)
-      recent.delete(key)
-      recent.set(key, answer)
-      if (recent.size > OVERVIEWS_KEPT_MAX) recent.delete(recent.keys().next().value!)
-      const body = await answer.get(now, () => loadOverview(engine, batchId, rows, now))
+      const load = () => loadOverview(engine, batchId, rows, now)
+      const body = await recent.get(`${batchId} ${rows}`, now, load)
       return { status: 200, body }
     },
   })

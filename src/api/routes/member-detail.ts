@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { listEvents } from '../../db/views/events.ts'
 import { findMemberDetail } from '../../db/views/members.ts'
 import { listAttempts, listStepsOfMember } from '../../db/views/steps.ts'
+import { listTold } from '../../db/views/told.ts'
 import { type NextFacts, type NextStep, nextSteps } from '../../domain/next-steps.ts'
 import { OUTCOMES } from '../../domain/outcome.ts'
 import { functionFacts } from '../../domain/runbook/lint/function-facts.ts'
@@ -15,6 +16,7 @@ import { type BatchState, loadBatchState } from '../batch-state.ts'
 import { event } from '../events/event-shape.ts'
 import { read } from '../route.ts'
 import { dateTime, id, json, nullableDateTime, nullableText } from '../shapes.ts'
+import { shownTold, tellingSteps, toldBatchOf, toldLine } from '../told-shapes.ts'
 import { loadShownMembers } from './members.ts'
 import { attempt } from './step-actions.ts'
 
@@ -22,6 +24,7 @@ const STEPS_MAX = 1_000
 const ATTEMPTS_MAX = 1_000
 const EVENTS_MAX = 500
 const NEXT_MAX = 100
+const TOLD_MAX = 100
 
 const memberDetail = z
   .strictObject({
@@ -65,6 +68,9 @@ const memberDetail = z
     blockedBecause: nullableText.meta({
       description: 'Why a repair has to wait, such as a job that is under way.',
     }),
+    told: z.array(toldLine).meta({
+      description: `What the person was told, newest first, after what could not be told and what is to come; at most ${TOLD_MAX} of each.`,
+    }),
     steps: z.array(step),
     attempts: z.array(attempt).meta({ description: `The newest ${ATTEMPTS_MAX}, newest first.` }),
     events: z.array(event).meta({ description: `The newest ${EVENTS_MAX}, newest first.` }),
@@ -104,6 +110,7 @@ const detailRoute = read({
       next: shown!.outcome === 'in_progress' ? await nextOf(engine, state, steps) : [],
       actions: shownActions(candidates),
       blockedBecause: refused?.refusal ?? null,
+      told: await loadTold(engine, state, memberId),
       steps: steps.map(shownStep),
       attempts,
       events,
@@ -111,6 +118,20 @@ const detailRoute = read({
     return { status: 200, body }
   },
 })
+
+async function loadTold(
+  engine: Engine,
+  state: BatchState,
+  memberId: number,
+): Promise<z.input<typeof toldLine>[]> {
+  const telling = await tellingSteps(engine, state)
+  const page = { sort: 'id_latest', after: null, limit: TOLD_MAX } as const
+  const batch = toldBatchOf(state)
+  const lines = []
+  for (const which of ['not_told', 'failed', undefined] as const)
+    lines.push(...(await listTold(engine.db, batch, { memberId, state: which }, telling, page)))
+  return lines.map(shownTold)
+}
 
 async function nextOf(
   engine: Engine,

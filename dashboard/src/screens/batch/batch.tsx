@@ -13,6 +13,7 @@ import { Events } from './events.tsx'
 import { FailureGroups } from './failure-groups.tsx'
 import { Gates } from './gates.tsx'
 import { Headline } from './headline.tsx'
+import { Messages } from './messages.tsx'
 import { People } from './people.tsx'
 import { Timeline } from './timeline.tsx'
 
@@ -46,6 +47,7 @@ export default function BatchScreen() {
               Actions on people of this batch
             </Link>
           </p>
+          <Messages batchId={summary.batch.id} />
           <Documents batchId={summary.batch.id} />
           <Events batchId={summary.batch.id} />
         </Page>

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { eventWords } from '../../../../src/domain/words.ts'
 import { useReading } from '../../api/hooks.ts'
+import { TOLD_COLUMNS, toldKey } from '../../members/told.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Section } from '../../ui/page.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
@@ -36,6 +37,23 @@ export function Values({ title, values }: ValuesProps) {
           </div>
         ))}
       </dl>
+    </Section>
+  )
+}
+
+/** What the person was told, and what is to come. */
+export function Messages({ person: { told } }: { readonly person: Person }) {
+  if (told.length === 0) return null
+  return (
+    <Section title="Messages">
+      <div className="wide-table">
+        <Table
+          caption="Messages to this person"
+          rows={told}
+          rowKey={toldKey}
+          columns={TOLD_COLUMNS}
+        />
+      </div>
     </Section>
   )
 }

@@ -7,7 +7,7 @@ import { useSession } from '../../sign-in/use-session.ts'
 import { Loaded } from '../../ui/feedback.tsx'
 import { Page } from '../../ui/page.tsx'
 import { Changes } from './changes.tsx'
-import { Events, OtherBatches, Values } from './details.tsx'
+import { Events, Messages, OtherBatches, Values } from './details.tsx'
 import { HeadlineCard } from './headline.tsx'
 import { PersonActions } from './person-actions.tsx'
 import { noReturnIn, type Person as PersonStory } from './story.ts'
@@ -57,6 +57,7 @@ function PersonPage({ person }: { readonly person: PersonStory }) {
       <Coming person={person} />
       <Timeline person={person} noReturn={noReturnIn(effects.data?.items)} />
       <Changes person={person} reading={effects} />
+      <Messages person={person} />
       <Values title="Data of the source" values={person.member.data} />
       <Values title="Outputs of steps" values={person.member.outputs} />
       <OtherBatches person={person} />

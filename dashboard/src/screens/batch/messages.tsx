@@ -1,0 +1,162 @@
+// What the people of the batch were told: how many by which step, in which language, and each message with its state.
+import { Link } from 'wouter'
+import { TOLD_STATES, toldStateText } from '../../../../src/domain/people/told-state.ts'
+import { usePages, useReading } from '../../api/hooks.ts'
+import type { Answer } from '../../api/routes.ts'
+import { TOLD_COLUMNS, toldKey } from '../../members/told.tsx'
+import { CsvButton } from '../../ui/csv-button.tsx'
+import { Empty, Loaded } from '../../ui/feedback.tsx'
+import { ChoiceFilter, Filters, TextFilter, useFilter } from '../../ui/filters.tsx'
+import { countText, Section } from '../../ui/page.tsx'
+import { Status } from '../../ui/status.tsx'
+import { Table } from '../../ui/table.tsx'
+import { Time } from '../../ui/time.tsx'
+
+type Counts = Answer<'GET /api/batches/{batchId}/told/counts'>
+
+/** The server counts no more often. */
+const EVERY_MS = 5_000
+
+const STATES = TOLD_STATES.map(
+  (state) => [state, toldStateText({ state, correctsTime: null, correctedAt: null })] as const,
+)
+
+export function Messages({ batchId }: { readonly batchId: number }) {
+  const params = { batchId }
+  const query = useToldFilter()
+  const reading = useReading(
+    'GET /api/batches/{batchId}/told/counts',
+    { params },
+    { everyMs: EVERY_MS, isLive: false },
+  )
+  if (reading.data && reading.data.steps.length + reading.data.messages.length === 0) return null
+  return (
+    <Section
+      title="Messages"
+      actions={
+        <CsvButton
+          endpoint="GET /api/batches/{batchId}/told"
+          given={{ params, query }}
+          name={`batch-${batchId}-told`}
+        />
+      }
+    >
+      <Loaded reading={reading} what="messages">
+        {(counts) => (
+          <>
+            <ByStep counts={counts} />
+            <ByLanguage counts={counts} />
+            <ToldFilters counts={counts} />
+          </>
+        )}
+      </Loaded>
+      <Lines batchId={batchId} />
+    </Section>
+  )
+}
+
+/** Beside the filters of the people, in the same address. */
+function useToldFilter() {
+  const [state] = useFilter('told')
+  const [message] = useFilter('message')
+  const [language] = useFilter('language')
+  const [search] = useFilter('toldTo')
+  return {
+    ...(STATES.some(([one]) => one === state) && { state: state as (typeof TOLD_STATES)[number] }),
+    ...(message && { message }),
+    ...(language && { language }),
+    ...(search && { search }),
+    sort: 'id_latest' as const,
+  }
+}
+
+function ToldFilters({ counts: { steps, messages } }: { readonly counts: Counts }) {
+  const names = [...steps, ...messages].map(({ message }) => message)
+  return (
+    <Filters>
+      <ChoiceFilter name="told" label="Message state" options={STATES} anyText="Sent" />
+      <ChoiceFilter name="message" label="Message" options={unique(names)} />
+      <ChoiceFilter
+        name="language"
+        label="Language"
+        options={unique(messages.map(({ language }) => language))}
+      />
+      <TextFilter name="toldTo" label="Person" hint="Part of the key" />
+    </Filters>
+  )
+}
+
+const unique = (texts: readonly string[]) =>
+  [...new Set(texts)].map((text) => [text, text] as const)
+
+const ByStep = ({ counts: { steps } }: { readonly counts: Counts }) => (
+  <Table
+    caption="Messages by step"
+    rows={steps}
+    rowKey={({ phaseName, stepName }) => `${phaseName} ${stepName}`}
+    columns={[
+      { name: 'Step', cell: ({ phaseName, stepName }) => `${phaseName} / ${stepName}` },
+      { name: 'Message', cell: ({ message }) => message },
+      { name: 'Phase', cell: ({ phaseStatus }) => <Status status={phaseStatus} /> },
+      { name: 'Due', cell: ({ dueAt }) => (dueAt === null ? '–' : <Time at={dueAt} />) },
+      { name: 'Told', isNumber: true, cell: ({ told }) => countText(told) },
+      { name: 'Not told', isNumber: true, cell: ({ notTold }) => countText(notTold) },
+      { name: 'Failed', isNumber: true, cell: ({ failed }) => countText(failed) },
+    ]}
+  />
+)
+
+function ByLanguage({ counts: { messages } }: { readonly counts: Counts }) {
+  if (messages.length === 0) return null
+  return (
+    <Table
+      caption="Messages by language"
+      rows={messages}
+      rowKey={({ message, language }) => `${message} ${language}`}
+      columns={[
+        { name: 'Message', cell: ({ message }) => message },
+        { name: 'Language', cell: ({ language }) => language },
+        { name: 'Sent', isNumber: true, cell: ({ sent }) => countText(sent) },
+        { name: 'Corrections', isNumber: true, cell: ({ corrections }) => countText(corrections) },
+        {
+          name: 'Corrections owed',
+          isNumber: true,
+          cell: ({ correctionsOwed }) => countText(correctionsOwed),
+        },
+        { name: 'Last', cell: ({ lastAt }) => <Time at={lastAt} /> },
+      ]}
+    />
+  )
+}
+
+function Lines({ batchId }: { readonly batchId: number }) {
+  const query = useToldFilter()
+  const pages = usePages('GET /api/batches/{batchId}/told', { params: { batchId }, query })
+  const lines = pages.data?.pages.flatMap(({ told }) => told) ?? []
+  if (pages.isSuccess && lines.length === 0)
+    return <Empty title={isSent(query) ? 'Nobody was told yet' : 'No messages match'} />
+  return (
+    <Loaded reading={pages} what="messages">
+      {({ pages: [first] }) => (
+        <Table
+          caption="Messages to people, newest first"
+          rows={lines}
+          rowKey={toldKey}
+          more={pages.hasNextPage ? () => void pages.fetchNextPage() : undefined}
+          total={first!.isTotalExact ? first!.total : undefined}
+          columns={[
+            {
+              name: 'Person',
+              cell: ({ memberId, memberKey }) => (
+                <Link href={`/batches/${batchId}/members/${memberId}`}>{memberKey}</Link>
+              ),
+            },
+            ...TOLD_COLUMNS,
+          ]}
+        />
+      )}
+    </Loaded>
+  )
+}
+
+const isSent = (query: object): boolean => Object.keys(query).length === 1

@@ -1,0 +1,155 @@
+// Who was told what and when: the messages to the members of a batch, sent, failed and to come, and how many of each.
+import { z } from 'zod'
+import {
+  countByStep,
+  countSentByMessage,
+  countTold,
+  listTold,
+  placeText,
+  TOLD_SORTS,
+  type ToldLine,
+  type ToldSort,
+} from '../../db/views/told.ts'
+import { foldKeyPart } from '../../domain/member-key.ts'
+import { TOLD_STATES } from '../../domain/people/told-state.ts'
+import { PHASE_STATUSES } from '../../domain/transitions.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { loadBatchState } from '../batch-state.ts'
+import { pageFrom, readCursor } from '../http/cursor.ts'
+import { RecentAnswers } from '../recent-answer.ts'
+import { read } from '../route.ts'
+import {
+  dateTime,
+  id,
+  nameText,
+  nullableDateTime,
+  pageOf,
+  pagingQuery,
+  searchText,
+  wholeCount,
+} from '../shapes.ts'
+import { shownTold, tellingSteps, toldBatchOf, toldLine } from '../told-shapes.ts'
+
+const COUNT_MAX = 1_000
+/** Counting 200,000 messages takes a tenth of a second. */
+const COUNTS_FRESH_MS = 5_000
+const COUNTS_KEPT_MAX = 20
+
+const params = z.strictObject({ batchId: id })
+
+const listRoute = read({
+  method: 'GET',
+  path: '/api/batches/{batchId}/told',
+  operation: 'listTold',
+  tag: 'members',
+  summary: 'List who was told what and when, by message, language or state',
+  about:
+    'Without `state`: every message that was sent, corrections included. `not_told` lists each active member by each step that has not told them.',
+  rule: 'reader',
+  isPersonal: true,
+  errors: ['BATCH_NOT_FOUND', 'CURSOR_INVALID'],
+  params,
+  query: z.strictObject({
+    ...pagingQuery,
+    state: z.enum(TOLD_STATES).optional(),
+    message: nameText.optional(),
+    language: z
+      .string()
+      .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$/, 'must be a language, such as de or pt-BR')
+      .optional(),
+    memberId: id.optional(),
+    search: searchText.optional().meta({ description: 'Part of the member’s key.' }),
+    sort: z.enum(TOLD_SORTS).default('id'),
+  }),
+  answers: { 200: pageOf('told', toldLine) },
+  handle: async ({ engine, params: { batchId }, query }) => {
+    const { limit, cursor, sort, search, ...others } = query
+    const state = await loadBatchState(engine.db, batchId)
+    const filter = { ...others, search: search === undefined ? undefined : foldKeyPart(search) }
+    const telling = await tellingSteps(engine, state)
+    // Ids of one state mean nothing in the list of another.
+    const order = `${sort} ${others.state ?? ''}`
+    const page = { sort, after: readCursor(order, cursor), limit: limit + 1 }
+    const found = await listTold(engine.db, toldBatchOf(state), filter, telling, page)
+    const at = (line: ToldLine) => ({ value: cursorValue(line, sort), id: line.id })
+    const { rows, next } = pageFrom(found, limit, order, at)
+    const total = await countTold(engine.db, toldBatchOf(state), filter, telling, COUNT_MAX)
+    const isTotalExact = total < COUNT_MAX
+    return { status: 200, body: { told: rows.map(shownTold), total, isTotalExact, next } }
+  },
+})
+
+const cursorValue = (line: ToldLine, sort: ToldSort): string | null => {
+  if (line.state === 'not_told') return placeText(line)
+  return sort === 'key' ? line.keyFolded : null
+}
+
+const counts = z
+  .strictObject({
+    batchId: z.int(),
+    at: dateTime.meta({ description: 'When the messages were counted.' }),
+    messages: z
+      .array(
+        z.strictObject({
+          message: z.string(),
+          language: z.string(),
+          sent: wholeCount,
+          corrections: wholeCount.meta({ description: 'Of `sent`: those that correct a time.' }),
+          correctionsOwed: wholeCount.meta({
+            description: 'Members whose correction is not sent yet.',
+          }),
+          firstAt: dateTime,
+          lastAt: dateTime,
+        }),
+      )
+      .meta({ description: 'What was sent, by message and language.' }),
+    steps: z
+      .array(
+        z.strictObject({
+          phaseName: z.string(),
+          phaseStatus: z.enum(PHASE_STATUSES),
+          dueAt: nullableDateTime,
+          stepName: z.string(),
+          message: z.string(),
+          told: wholeCount.meta({ description: 'Active members that the step has told.' }),
+          notTold: wholeCount.meta({ description: 'Active members that it has not told.' }),
+          failed: wholeCount.meta({ description: 'Members that it could not tell.' }),
+        }),
+      )
+      .meta({ description: 'The steps that send messages, in the order of their phases.' }),
+  })
+  .meta({ id: 'ToldCounts' })
+type Counts = z.input<typeof counts>
+
+function countsRoute() {
+  const recent = new RecentAnswers<number, Counts>(COUNTS_FRESH_MS, COUNTS_KEPT_MAX)
+  return read({
+    method: 'GET',
+    path: '/api/batches/{batchId}/told/counts',
+    operation: 'countTold',
+    tag: 'members',
+    summary: 'Count the messages to the members of a batch',
+    rule: 'reader',
+    errors: ['BATCH_NOT_FOUND'],
+    params,
+    answers: { 200: counts },
+    handle: async ({ engine, params: { batchId }, now }) => {
+      const body = await recent.get(batchId, now, () => loadCounts(engine, batchId, now))
+      return { status: 200, body }
+    },
+  })
+}
+
+async function loadCounts(engine: Engine, batchId: number, now: Date): Promise<Counts> {
+  const state = await loadBatchState(engine.db, batchId)
+  const telling = await tellingSteps(engine, state)
+  const messages = await countSentByMessage(engine.db, toldBatchOf(state))
+  const byStep = await countByStep(engine.db, toldBatchOf(state), telling)
+  const steps = byStep.map(({ place, told, failed }) => {
+    const notTold = Math.max(0, state.line.membersActive - told)
+    return { ...telling[place - 1]!, told, notTold, failed }
+  })
+  return { batchId, at: now, messages, steps }
+}
+
+export const toldRoutes = () => [listRoute, countsRoute()]

@@ -1,0 +1,364 @@
+// Who was told what and when, for lists. A line is a message to a person. Those that were sent are rows of told_messages; those to come are the
+// batch's members by the steps that tell them; those that failed are steps with an error. Each kind is paged along an index of its own.
+
+import { SEND_MESSAGE } from '../../domain/people/message-text.ts'
+import type { ToldState } from '../../domain/people/told-state.ts'
+import type { StepStatus } from '../../domain/transitions.ts'
+import { Conditions, contains } from '../conditions.ts'
+import type { Queryable } from '../db.ts'
+import { FAILED_STEPS, textLiteral } from '../status-lists.ts'
+
+/** A step of a phase that sends a message to each member. */
+export interface TellingStep {
+  readonly phaseName: string
+  readonly stepName: string
+  readonly message: string
+}
+
+export interface ToldLine {
+  /** Of the message that was sent, of the failed step, or of the member who is not told. */
+  readonly id: number
+  readonly state: ToldState
+  readonly memberId: number
+  readonly memberKey: string
+  readonly keyFolded: string
+  readonly message: string
+  readonly language: string | null
+  readonly recipient: string | null
+  readonly toldAt: Date | null
+  readonly startTime: Date | null
+  readonly correctsTime: Date | null
+  readonly correctedAt: Date | null
+  readonly fromBatchId: number | null
+  readonly phaseName: string | null
+  readonly stepName: string | null
+  readonly stepId: number | null
+  readonly stepStatus: StepStatus | null
+  readonly jobId: string | null
+  readonly error: string | null
+  /** The place among the telling steps, of a line to come. */
+  readonly place: number | null
+}
+
+export interface ToldFilter {
+  /** Without it: every message that was sent. */
+  readonly state?: ToldState | undefined
+  readonly message?: string | undefined
+  readonly language?: string | undefined
+  readonly memberId?: number | undefined
+  /** Part of the key, folded. */
+  readonly search?: string | undefined
+}
+
+export const TOLD_SORTS = ['id', 'id_latest', 'key'] as const
+export type ToldSort = (typeof TOLD_SORTS)[number]
+
+export interface ToldPage {
+  readonly sort: ToldSort
+  readonly after: { readonly value: string | null; readonly id: number } | null
+  readonly limit: number
+}
+
+/** The batch's row decides whether anybody is owed a correction; see `listOwed` in src/db/told.ts. */
+export interface ToldBatch {
+  readonly id: number
+  /** Null: nobody is owed one. */
+  readonly correctTo: Date | null
+}
+
+/** Of row `t`. The few who are not active are found by their index: a join with 100,000 members took a second. */
+const isOwed = (
+  startTime: string,
+) => `(t.is_current and (t.start_time < ${startTime} or t.start_time > ${startTime})
+  and t.batch_member_id not in (select id from batch_members where batch_id = $1 and status <> 'active'))`
+
+function sentWhere(
+  batch: ToldBatch,
+  { state, message, language, memberId, search }: ToldFilter,
+): Conditions {
+  const where = new Conditions(batch.id).and('t.batch_id = $1')
+  if (state === 'correction_owed') where.and(isOwed(where.add(batch.correctTo)))
+  if (state === 'told') where.and(`${isOwed(where.add(batch.correctTo))} is not true`)
+  if (message !== undefined) where.and('lower(t.message) = lower(?)', message)
+  if (language !== undefined) where.and('t.language = lower(?)', language)
+  if (memberId !== undefined) where.and('t.batch_member_id = ?', memberId)
+  if (search !== undefined) where.and('m.key_folded like ?', contains(search))
+  return where
+}
+
+/** Members are joined only when they are filtered or sorted by. */
+const fromSent = ({ search }: ToldFilter, sort: ToldSort): string =>
+  search === undefined && sort !== 'key'
+    ? 'told_messages t'
+    : 'told_messages t join batch_members m on m.id = t.batch_member_id'
+
+function listSent(
+  db: Queryable,
+  batch: ToldBatch,
+  filter: ToldFilter,
+  page: ToldPage,
+): Promise<ToldLine[]> {
+  const where = sentWhere(batch, filter)
+  addAfter(where, page, 't.id')
+  const order = orderOf(page.sort, 't.id')
+  const owed = isOwed(where.add(batch.correctTo))
+  return db.query<ToldLine>(
+    `select t.id, case when t.owed then 'correction_owed' else 'told' end as state, t.batch_member_id as "memberId",
+            m.member_key as "memberKey", m.key_folded as "keyFolded", t.message, t.language, t.recipient, t.told_at as "toldAt",
+            t.start_time as "startTime", t.corrects_time as "correctsTime", c.told_at as "correctedAt",
+            t.from_batch_id as "fromBatchId", t.phase_name as "phaseName", t.step_name as "stepName", t.step_id as "stepId",
+            s.status as "stepStatus", a.job_id as "jobId", s.error_message as error, null::int as place
+       from (select t.*, ${owed} as owed from ${fromSent(filter, page.sort)} where ${where.text} order by ${order}
+              limit ${where.add(page.limit)}) as t
+       join batch_members m on m.id = t.batch_member_id
+       left join step_executions s on s.id = t.step_id
+       left join lateral (select a.job_id from attempts a where a.step_id = t.step_id and a.attempt = t.attempt
+                           order by a.poll desc limit 1) as a on true
+       left join lateral (select l.told_at from told_messages l
+                           where l.batch_member_id = t.batch_member_id and l.id > t.id and l.corrects_time = t.start_time
+                           order by l.id limit 1) as c on true
+      order by ${order}`,
+    where.values,
+  )
+}
+
+const FROM_FAILED = `step_executions s join batch_members m on m.id = s.batch_member_id
+  left join phase_executions p on p.id = s.phase_execution_id`
+
+/** A step that never got as far as its parameters is known by its name. */
+function failedWhere(
+  batch: ToldBatch,
+  { message, language, memberId, search }: ToldFilter,
+  telling: readonly TellingStep[],
+): Conditions {
+  const where = new Conditions(batch.id, ...arraysOf(telling)).and(
+    `s.batch_id = $1 and s.error_message is not null and s.status in ${FAILED_STEPS} and p.status is distinct from 'superseded'
+       and (s.function_name = ${textLiteral(SEND_MESSAGE)} or exists (select from ${NAMED} where ${IS_NAMED}))`,
+  )
+  if (message !== undefined) where.and(`lower(${MESSAGE_OF_STEP}) = lower(?)`, message)
+  if (language !== undefined) where.and(`s.params_json->>'Language' = lower(?)`, language)
+  if (memberId !== undefined) where.and('s.batch_member_id = ?', memberId)
+  if (search !== undefined) where.and('m.key_folded like ?', contains(search))
+  return where
+}
+
+const NAMED =
+  'unnest($2::text[], $3::text[], $4::text[]) with ordinality as d (phase_name, step_name, message, place)'
+const IS_NAMED = `s.kind = 'phase' and lower(s.step_name) = d.step_name and lower(p.phase_name) = d.phase_name`
+const MESSAGE_OF_STEP = `coalesce(s.params_json->>'Message', (select d.message from ${NAMED} where ${IS_NAMED} limit 1), '')`
+
+const arraysOf = (telling: readonly TellingStep[]): string[][] => [
+  telling.map(({ phaseName }) => phaseName.toLowerCase()),
+  telling.map(({ stepName }) => stepName.toLowerCase()),
+  telling.map(({ message }) => message),
+]
+
+function listFailed(
+  db: Queryable,
+  batch: ToldBatch,
+  filter: ToldFilter,
+  telling: readonly TellingStep[],
+  page: ToldPage,
+): Promise<ToldLine[]> {
+  const where = failedWhere(batch, filter, telling)
+  addAfter(where, page, 's.id')
+  return db.query<ToldLine>(
+    `select s.id, 'failed' as state, m.id as "memberId", m.member_key as "memberKey", m.key_folded as "keyFolded",
+            ${MESSAGE_OF_STEP} as message, s.params_json->>'Language' as language, s.params_json->>'To' as recipient,
+            null::timestamptz as "toldAt", (s.params_json->>'StartTime')::timestamptz as "startTime",
+            (s.params_json->>'CorrectsTime')::timestamptz as "correctsTime", null::timestamptz as "correctedAt",
+            null::bigint as "fromBatchId", p.phase_name as "phaseName", s.step_name as "stepName", s.id as "stepId",
+            s.status as "stepStatus", s.job_id as "jobId", s.error_message as error, null::int as place
+       from ${FROM_FAILED} where ${where.text} order by ${orderOf(page.sort, 's.id')} limit ${where.add(page.limit)}`,
+    where.values,
+  )
+}
+
+/** Active members that a step has not told. Nobody knows a language before the message is made. */
+function comingWhere(
+  { id }: ToldBatch,
+  { language, memberId, search }: ToldFilter,
+  { phaseName, stepName, message }: TellingStep,
+): Conditions {
+  const where = new Conditions(id, phaseName, stepName, message).and(
+    `m.batch_id = $1 and m.status = 'active' and not exists (select from told_messages t
+      where t.batch_id = $1 and lower(t.phase_name) = lower($2) and lower(t.step_name) = lower($3) and t.batch_member_id = m.id)`,
+  )
+  if (language !== undefined) where.and('false')
+  if (memberId !== undefined) where.and('m.id = ?', memberId)
+  if (search !== undefined) where.and('m.key_folded like ?', contains(search))
+  return where
+}
+
+/** Step after step: each reads the members along their index. */
+async function listComing(
+  db: Queryable,
+  batch: ToldBatch,
+  filter: ToldFilter,
+  telling: readonly TellingStep[],
+  page: ToldPage,
+): Promise<ToldLine[]> {
+  const [place, key] = placeAndKey(page.after?.value ?? null)
+  const lines: ToldLine[] = []
+  for (const [at, step] of telling.entries()) {
+    const limit = page.limit - lines.length
+    if (at + 1 < place || limit <= 0 || !isMeant(step, filter)) continue
+    const after = page.after && at + 1 === place ? { value: key, id: page.after.id } : null
+    lines.push(...(await listComingOf(db, batch, filter, step, at + 1, { ...page, limit, after })))
+  }
+  return lines
+}
+
+const isMeant = (step: TellingStep, { message }: ToldFilter): boolean =>
+  message === undefined || step.message.toLowerCase() === message.toLowerCase()
+
+function listComingOf(
+  db: Queryable,
+  batch: ToldBatch,
+  filter: ToldFilter,
+  step: TellingStep,
+  place: number,
+  page: ToldPage,
+): Promise<ToldLine[]> {
+  const where = comingWhere(batch, filter, step)
+  addAfter(where, page, 'm.id')
+  const order = orderOf(page.sort, 'm.id')
+  return db.query<ToldLine>(
+    // Found as a set and sorted then: along the index of the order, 100,000 members who were told took seconds.
+    `with not_told as materialized (select m.id from batch_members m where ${where.text})
+     select m.id, 'not_told' as state, m.id as "memberId", m.member_key as "memberKey", m.key_folded as "keyFolded",
+            $4::text as message, null::text as language, null::text as recipient, null::timestamptz as "toldAt",
+            null::timestamptz as "startTime", null::timestamptz as "correctsTime", null::timestamptz as "correctedAt",
+            null::bigint as "fromBatchId", $2::text as "phaseName", $3::text as "stepName", s.id as "stepId",
+            s.status as "stepStatus", s.job_id as "jobId", s.error_message as error, ${where.add(place)}::int as place
+       from (select m.id, m.member_key, m.key_folded from batch_members m join not_told using (id) order by ${order}
+              limit ${where.add(page.limit)}) as m
+       left join lateral (select s.* from step_executions s join phase_executions p on p.id = s.phase_execution_id
+               where s.kind = 'phase' and s.batch_member_id = m.id and lower(s.step_name) = lower($3)
+                 and lower(p.phase_name) = lower($2) and p.status <> 'superseded'
+               order by p.runbook_version desc limit 1) as s on true
+      order by ${order}`,
+    where.values,
+  )
+}
+
+/** `2 ada@contoso.com` is the cursor's value after what the second step has not told ada. */
+export const placeText = ({ place, keyFolded }: ToldLine): string => `${place} ${keyFolded}`
+const placeAndKey = (value: string | null): [place: number, key: string] => {
+  const text = value ?? ''
+  const blank = text.indexOf(' ')
+  return [Number(text.slice(0, blank)) || 0, text.slice(blank + 1)]
+}
+
+/** The messages that the filter asks for, sent by these steps of the batch. */
+export function listTold(
+  db: Queryable,
+  batch: ToldBatch,
+  filter: ToldFilter,
+  telling: readonly TellingStep[],
+  page: ToldPage,
+): Promise<ToldLine[]> {
+  if (filter.state === 'failed') return listFailed(db, batch, filter, telling, page)
+  if (filter.state === 'not_told') return listComing(db, batch, filter, telling, page)
+  return listSent(db, batch, filter, page)
+}
+
+/** No more than `most`. */
+export async function countTold(
+  db: Queryable,
+  batch: ToldBatch,
+  filter: ToldFilter,
+  telling: readonly TellingStep[],
+  most: number,
+): Promise<number> {
+  if (filter.state === 'failed')
+    return countOf(db, FROM_FAILED, failedWhere(batch, filter, telling), most)
+  if (filter.state !== 'not_told')
+    return countOf(db, fromSent(filter, 'id'), sentWhere(batch, filter), most)
+  let count = 0
+  for (const step of telling)
+    if (count < most && isMeant(step, filter))
+      count += await countOf(
+        db,
+        'batch_members m',
+        // The message names the step for people; a count has no use for it.
+        comingWhere(batch, filter, step).and('$4::text is not null'),
+        most - count,
+      )
+  return count
+}
+
+async function countOf(
+  db: Queryable,
+  from: string,
+  where: Conditions,
+  most: number,
+): Promise<number> {
+  const [row] = await db.query<{ count: number }>(
+    `select count(*)::int as count from (select from ${from} where ${where.text} limit ${where.add(most)}) as counted`,
+    where.values,
+  )
+  return row!.count
+}
+
+function addAfter(where: Conditions, { sort, after }: ToldPage, id: string): void {
+  if (!after) return
+  if (sort === 'key') {
+    // The first half is for the index; the pair spans two tables.
+    where.and('m.key_folded >= ?', after.value)
+    where.and(`(m.key_folded, ${id}) > (?, ?)`, after.value, after.id)
+  }
+  if (sort !== 'key') where.and(sort === 'id' ? `${id} > ?` : `${id} < ?`, after.id)
+}
+
+const orderOf = (sort: ToldSort, id: string): string =>
+  sort === 'key' ? `m.key_folded, ${id}` : sort === 'id' ? id : `${id} desc`
+
+export interface SentCount {
+  readonly message: string
+  readonly language: string
+  readonly sent: number
+  readonly corrections: number
+  readonly correctionsOwed: number
+  readonly firstAt: Date
+  readonly lastAt: Date
+}
+
+/** By message and language. */
+export function countSentByMessage(
+  db: Queryable,
+  { id, correctTo }: ToldBatch,
+): Promise<SentCount[]> {
+  return db.query<SentCount>(
+    `select t.message, t.language, count(*)::int as sent, count(t.corrects_time)::int as corrections,
+            (count(*) filter (where ${isOwed('$2')}))::int as "correctionsOwed", min(t.told_at) as "firstAt", max(t.told_at) as "lastAt"
+       from told_messages t where t.batch_id = $1 group by t.message, t.language order by min(t.id)`,
+    [id, correctTo],
+  )
+}
+
+export interface StepToldCount {
+  readonly place: number
+  /** Active members. */
+  readonly told: number
+  readonly failed: number
+}
+
+/** How many members each step has told, and how many it could not tell. */
+export function countByStep(
+  db: Queryable,
+  { id }: ToldBatch,
+  telling: readonly TellingStep[],
+): Promise<StepToldCount[]> {
+  return db.query<StepToldCount>(
+    `select d.place::int as place,
+            (select count(*) from (select distinct t.batch_member_id from told_messages t
+              where t.batch_id = $1 and lower(t.phase_name) = d.phase_name and lower(t.step_name) = d.step_name
+                and t.batch_member_id not in (select id from batch_members where batch_id = $1 and status <> 'active')) as t)::int as told,
+            (select count(*) from step_executions s join phase_executions p on p.id = s.phase_execution_id
+              where s.batch_id = $1 and s.error_message is not null and s.status in ${FAILED_STEPS}
+                and p.status <> 'superseded' and ${IS_NAMED})::int as failed
+       from ${NAMED} order by d.place`,
+    [id, ...arraysOf(telling)],
+  )
+}

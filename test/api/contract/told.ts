@@ -1,0 +1,177 @@
+// Who was told what and when, over HTTP.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { holdBatch, rescheduleBatch, resumeBatch } from '../../../src/engine/batch-actions.ts'
+import { order } from '../../scenarios/looking.ts'
+import { DAY, inDays, person, wave } from '../../scenarios/message-wave.ts'
+import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
+
+interface Line {
+  memberId: number
+  memberKey: string
+  state: string
+  message: string
+  language: string | null
+  to: string | null
+  toldAt: string | null
+  startTime: string | null
+  correctsTime: string | null
+  correctedAt: string | null
+  stepName: string
+  stepStatus: string | null
+  jobId: string | null
+  error: string | null
+}
+interface Page {
+  told: Line[]
+  total: number
+  isTotalExact: boolean
+  next: string | null
+}
+
+const FIRST = inDays(14).toISOString()
+const SECOND = inDays(20).toISOString()
+
+export function toldContract(): void {
+  describe('who was told', () => {
+    let api: ApiUnderTest
+    before(async () => {
+      api = await openApiUnderTest()
+      await api.world.publish(wave())
+      api.world.answer = ({ parameters }) =>
+        parameters.To === 'max@contoso.example' ? { fail: 'the mailbox is full' } : { ok: true }
+      const people = [person('ada', 'de-AT'), person('kim', 'fr'), person('lee'), person('max')]
+      await api.world.batch('wave', people, { startsInMin: 14 * DAY })
+      await api.world.settle()
+    })
+    after(() => api.close())
+    const get = <Body = Page>(path: string) => api.call<Body>('GET', `/api/batches/1/told${path}`)
+    const lines = async (query: string) =>
+      (await get(query)).body.told.map(
+        ({ memberKey, state, message, language, stepName }) =>
+          `${memberKey.split('@')[0]} ${state} ${message} ${language} ${stepName}`,
+      )
+    const redate = async (days: number) => {
+      const startTime = inDays(days)
+      await rescheduleBatch(api.world.engine, { ...order(1), startTime, allowOverdue: false })
+      await api.world.settle()
+    }
+
+    it('is listed with message, language, address, time, step and job', async () => {
+      const { status, body } = await get('')
+      assert.equal(status, 200)
+      assert.deepEqual([body.total, body.isTotalExact, body.next], [3, true, null])
+      const { toldAt, ...ada } = body.told[0]!
+      assert.match(toldAt!, /^2026-03-02T08:/)
+      assert.deepEqual(ada, {
+        ...{ memberId: 1, memberKey: 'ada@contoso.example', state: 'told', message: 'notice' },
+        ...{ language: 'de', to: 'ada@contoso.example', startTime: FIRST, correctsTime: null },
+        ...{ correctedAt: null, toldInBatchId: null, phaseName: 'announce', stepName: 'tell' },
+        ...{ stepId: 1, stepStatus: 'succeeded', jobId: api.world.jobs[0]!.jobId, error: null },
+      })
+    })
+
+    it('is found by message, language, person and state', async () => {
+      assert.deepEqual(await lines('?language=EN&message=Notice'), [
+        'kim told notice en tell',
+        'lee told notice en tell',
+      ])
+      assert.deepEqual(await lines('?language=fr'), [])
+      assert.deepEqual(await lines('?message=moved'), [])
+      assert.deepEqual(await lines('?search=EE'), ['lee told notice en tell'])
+      assert.deepEqual(await lines('?memberId=2'), ['kim told notice en tell'])
+      assert.deepEqual(await lines('?state=correction_owed'), [])
+      assert.deepEqual(await lines('?state=failed'), ['max failed notice en tell'])
+      assert.deepEqual(await lines('?state=failed&message=moved'), [])
+      const { body } = await get('?state=failed')
+      assert.match(body.told[0]!.error!, /the mailbox is full/)
+      assert.equal(body.told[0]!.toldAt, null)
+      await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/batches/1/told?state=read')
+      await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/batches/1/told?language=!')
+      await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/99/told')
+    })
+
+    it('is not told: the steps to come, for members who are active', async () => {
+      const coming = ['ada', 'kim', 'lee'].map((name) => `${name} not_told notice null remind`)
+      assert.deepEqual(await lines('?state=not_told'), coming)
+      assert.deepEqual(await lines('?state=not_told&sort=id_latest'), coming.toReversed())
+      assert.deepEqual(await lines('?state=not_told&message=moved'), [])
+      assert.deepEqual(await lines('?state=not_told&search=kim'), [coming[1]])
+    })
+
+    it('comes in pages, in every order and state', async () => {
+      for (const state of ['', '&state=told', '&state=not_told'])
+        for (const sort of ['id', 'id_latest', 'key']) {
+          const found: string[] = []
+          let next: string | null = ''
+          while (next !== null) {
+            const cursor: string = next && `&cursor=${next}`
+            const { body }: { body: Page } = await get(`?limit=1&sort=${sort}${state}${cursor}`)
+            found.push(...body.told.map(({ memberKey }) => memberKey.split('@')[0]!))
+            next = body.next
+          }
+          const expected = ['ada', 'kim', 'lee']
+          assert.deepEqual(found, sort === 'id_latest' ? expected.toReversed() : expected)
+        }
+      const { body } = await get('?limit=1')
+      const path = `/api/batches/1/told?state=not_told&cursor=${body.next}`
+      await api.refused(400, 'CURSOR_INVALID', 'GET', path)
+    })
+
+    it('is owed a correction from the new date until it is sent', async () => {
+      await holdBatch(api.world.engine, order(1))
+      await redate(20)
+      const owed = ['ada', 'kim', 'lee'].map((name) => `${name} correction_owed notice`)
+      const short = async (query: string) =>
+        (await lines(query)).map((line) => line.split(' ').slice(0, 3).join(' '))
+      assert.deepEqual(await short('?state=correction_owed'), owed)
+      assert.deepEqual(await short('?state=told'), [])
+      assert.equal((await get('/counts')).status, 200)
+      await resumeBatch(api.world.engine, order(1))
+      await api.world.settle()
+      assert.deepEqual(await lines('?state=correction_owed'), [])
+      assert.deepEqual(await lines('?memberId=1'), [
+        'ada told notice de tell',
+        'ada told moved de tell',
+      ])
+      const [first, second] = (await get('?memberId=1')).body.told
+      assert.equal(first!.correctedAt, second!.toldAt)
+      assert.deepEqual([second!.correctsTime, second!.startTime], [FIRST, SECOND])
+      assert.equal(second!.correctedAt, null)
+      await api.world.clock.advance(5_000)
+      interface Counts {
+        messages: { message: string; language: string; sent: number; correctionsOwed: number }[]
+        steps: { stepName: string; told: number; notTold: number; failed: number }[]
+      }
+      const { body } = await get<Counts>('/counts')
+      assert.deepEqual(
+        body.messages.map((one) => Object.values(one).slice(0, 5).join(' ')),
+        ['notice de 1 0 0', 'notice en 2 0 0', 'moved de 1 1 0', 'moved en 2 2 0'],
+      )
+      assert.deepEqual(
+        body.steps.map(
+          ({ stepName, told, notTold, failed }) => `${stepName} ${told} ${notTold} ${failed}`,
+        ),
+        ['tell 3 0 1', 'remind 0 3 0'],
+      )
+      await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/99/told/counts')
+    })
+
+    it('stands in the person’s story, and reading it is audited', async () => {
+      const { body } = await api.call<{ told: Line[] }>('GET', '/api/batches/1/members/4')
+      assert.deepEqual(
+        body.told.map(({ state, stepName }) => `${state} ${stepName}`),
+        ['failed tell'],
+      )
+      const ada = await api.call<{ told: Line[] }>('GET', '/api/batches/1/members/1')
+      assert.deepEqual(
+        ada.body.told.map(({ state, message }) => `${state} ${message}`),
+        ['not_told notice', 'told moved', 'told notice'],
+      )
+      const audited = await api.world.db.query<{ count: number }>(
+        `select count(distinct action)::int as count from audit where action in ('read listTold', 'read getMember')`,
+      )
+      assert.equal(audited[0]!.count, 2)
+    })
+  })
+}
