@@ -1815,6 +1815,57 @@ function Get-MatTick {
     }
 }
 
+function Get-MatTold {
+    <#
+    .SYNOPSIS
+    List who was told what and when, by message, language or state.
+    .DESCRIPTION
+    GET /api/batches/{batchId}/told. Without `state`: every message that was sent, corrections included. `not_told` lists each active member by each step that has not told them.
+    .PARAMETER BatchId
+    The batch id.
+    .PARAMETER Limit
+    The limit.
+    .PARAMETER State
+    The state.
+    .PARAMETER Message
+    The message.
+    .PARAMETER Language
+    The language.
+    .PARAMETER MemberId
+    The member id.
+    .PARAMETER Search
+    Part of the member’s key.
+    .PARAMETER Sort
+    The sort.
+    .EXAMPLE
+    Get-MatTold -BatchId <long>
+    #>
+    [CmdletBinding(DefaultParameterSetName = 'listTold')]
+    param(
+        [Parameter(ParameterSetName = 'listTold', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [long] $BatchId,
+        [Parameter(ParameterSetName = 'listTold')]
+        [long] $Limit,
+        [Parameter(ParameterSetName = 'listTold')]
+        [ValidateSet('told', 'correction_owed', 'not_told', 'failed')] [string] $State,
+        [Parameter(ParameterSetName = 'listTold')]
+        [string] $Message,
+        [Parameter(ParameterSetName = 'listTold')]
+        [string] $Language,
+        [Parameter(ParameterSetName = 'listTold')]
+        [long] $MemberId,
+        [Parameter(ParameterSetName = 'listTold')]
+        [string] $Search,
+        [Parameter(ParameterSetName = 'listTold')]
+        [ValidateSet('id', 'id_latest', 'key')] [string] $Sort
+    )
+    process {
+        switch ($PSCmdlet.ParameterSetName) {
+            'listTold' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/told' -Bound $PSBoundParameters -InPath @('BatchId') -InQuery @('Limit', 'State', 'Message', 'Language', 'MemberId', 'Search', 'Sort') -InBody @() -Paged }
+        }
+    }
+}
+
 function Get-MatWorker {
     <#
     .SYNOPSIS
@@ -1863,6 +1914,29 @@ function Get-MatWorkerCredential {
     process {
         switch ($PSCmdlet.ParameterSetName) {
             'listWorkerCredentials' { Invoke-MatRequest -Method 'GET' -Path '/api/worker-credentials' -Bound $PSBoundParameters -InPath @() -InQuery @('Limit', 'WorkerId') -InBody @() -Paged }
+        }
+    }
+}
+
+function Invoke-MatCountTold {
+    <#
+    .SYNOPSIS
+    Count the messages to the members of a batch.
+    .DESCRIPTION
+    GET /api/batches/{batchId}/told/counts.
+    .PARAMETER BatchId
+    The batch id.
+    .EXAMPLE
+    Invoke-MatCountTold -BatchId <long>
+    #>
+    [CmdletBinding(DefaultParameterSetName = 'countTold')]
+    param(
+        [Parameter(ParameterSetName = 'countTold', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [long] $BatchId
+    )
+    process {
+        switch ($PSCmdlet.ParameterSetName) {
+            'countTold' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/told/counts' -Bound $PSBoundParameters -InPath @('BatchId') -InQuery @() -InBody @() -Paged }
         }
     }
 }
@@ -3764,4 +3838,4 @@ function Update-MatWorkerCredential {
     }
 }
 
-Export-ModuleMember -Function @('Connect-Matoolkit', 'Disconnect-Matoolkit', 'Add-MatMember', 'Approve-MatGate', 'Approve-MatLateResult', 'Approve-MatReview', 'Clear-MatDeadLetter', 'Complete-MatMemberStep', 'Complete-MatStep', 'Copy-MatBatch', 'Deny-MatReview', 'Disable-MatRunbookVersion', 'Find-MatMember', 'Get-MatAction', 'Get-MatActionMember', 'Get-MatAttention', 'Get-MatAudit', 'Get-MatAutomation', 'Get-MatBatch', 'Get-MatBatchEvidence', 'Get-MatBatchReport', 'Get-MatBatchSummary', 'Get-MatCatalogue', 'Get-MatChannel', 'Get-MatCondition', 'Get-MatDatabaseRole', 'Get-MatDeadLetter', 'Get-MatEffect', 'Get-MatEvent', 'Get-MatEvidenceKey', 'Get-MatFailure', 'Get-MatFailureGroup', 'Get-MatGate', 'Get-MatHold', 'Get-MatIdentity', 'Get-MatJobAfterBackup', 'Get-MatMember', 'Get-MatNotification', 'Get-MatNotificationRule', 'Get-MatNow', 'Get-MatPhase', 'Get-MatRehearsal', 'Get-MatReview', 'Get-MatRunbook', 'Get-MatRunbookPlan', 'Get-MatRunbookVersion', 'Get-MatSource', 'Get-MatSourceIssue', 'Get-MatStatus', 'Get-MatStep', 'Get-MatStuckWork', 'Get-MatTemplate', 'Get-MatTick', 'Get-MatWorker', 'Get-MatWorkerCredential', 'Invoke-MatOverrideWindow', 'Invoke-MatSourceTick', 'Invoke-MatWaiveReadiness', 'Move-MatMember', 'New-MatBatch', 'New-MatWorkerCredential', 'Publish-MatRunbook', 'Redo-MatMemberStep', 'Register-MatRestore', 'Remove-MatMember', 'Remove-MatRehearsal', 'Restart-MatBatch', 'Restart-MatMember', 'Restart-MatStep', 'Restore-MatMember', 'Resume-MatBatch', 'Resume-MatMember', 'Resume-MatRunbook', 'Resume-MatSystem', 'Resume-MatWorker', 'Revoke-MatGateDecision', 'Revoke-MatWorkerCredential', 'Send-MatDeadLetter', 'Set-MatAutomation', 'Set-MatBatchHoldReason', 'Set-MatMemberHoldReason', 'Set-MatMemberVariable', 'Set-MatRunbookHoldReason', 'Set-MatSystemHoldReason', 'Set-MatWorkerHoldReason', 'Skip-MatMemberStep', 'Skip-MatStep', 'Start-MatRehearsal', 'Step-MatBatch', 'Stop-MatBatch', 'Suspend-MatBatch', 'Suspend-MatMember', 'Suspend-MatRunbook', 'Suspend-MatSystem', 'Suspend-MatWorker', 'Test-MatAudit', 'Test-MatChannel', 'Test-MatRunbookQuery', 'Undo-MatInit', 'Undo-MatMember', 'Undo-MatMemberStep', 'Update-MatBatch', 'Update-MatWorkerCredential')
+Export-ModuleMember -Function @('Connect-Matoolkit', 'Disconnect-Matoolkit', 'Add-MatMember', 'Approve-MatGate', 'Approve-MatLateResult', 'Approve-MatReview', 'Clear-MatDeadLetter', 'Complete-MatMemberStep', 'Complete-MatStep', 'Copy-MatBatch', 'Deny-MatReview', 'Disable-MatRunbookVersion', 'Find-MatMember', 'Get-MatAction', 'Get-MatActionMember', 'Get-MatAttention', 'Get-MatAudit', 'Get-MatAutomation', 'Get-MatBatch', 'Get-MatBatchEvidence', 'Get-MatBatchReport', 'Get-MatBatchSummary', 'Get-MatCatalogue', 'Get-MatChannel', 'Get-MatCondition', 'Get-MatDatabaseRole', 'Get-MatDeadLetter', 'Get-MatEffect', 'Get-MatEvent', 'Get-MatEvidenceKey', 'Get-MatFailure', 'Get-MatFailureGroup', 'Get-MatGate', 'Get-MatHold', 'Get-MatIdentity', 'Get-MatJobAfterBackup', 'Get-MatMember', 'Get-MatNotification', 'Get-MatNotificationRule', 'Get-MatNow', 'Get-MatPhase', 'Get-MatRehearsal', 'Get-MatReview', 'Get-MatRunbook', 'Get-MatRunbookPlan', 'Get-MatRunbookVersion', 'Get-MatSource', 'Get-MatSourceIssue', 'Get-MatStatus', 'Get-MatStep', 'Get-MatStuckWork', 'Get-MatTemplate', 'Get-MatTick', 'Get-MatTold', 'Get-MatWorker', 'Get-MatWorkerCredential', 'Invoke-MatCountTold', 'Invoke-MatOverrideWindow', 'Invoke-MatSourceTick', 'Invoke-MatWaiveReadiness', 'Move-MatMember', 'New-MatBatch', 'New-MatWorkerCredential', 'Publish-MatRunbook', 'Redo-MatMemberStep', 'Register-MatRestore', 'Remove-MatMember', 'Remove-MatRehearsal', 'Restart-MatBatch', 'Restart-MatMember', 'Restart-MatStep', 'Restore-MatMember', 'Resume-MatBatch', 'Resume-MatMember', 'Resume-MatRunbook', 'Resume-MatSystem', 'Resume-MatWorker', 'Revoke-MatGateDecision', 'Revoke-MatWorkerCredential', 'Send-MatDeadLetter', 'Set-MatAutomation', 'Set-MatBatchHoldReason', 'Set-MatMemberHoldReason', 'Set-MatMemberVariable', 'Set-MatRunbookHoldReason', 'Set-MatSystemHoldReason', 'Set-MatWorkerHoldReason', 'Skip-MatMemberStep', 'Skip-MatStep', 'Start-MatRehearsal', 'Step-MatBatch', 'Stop-MatBatch', 'Suspend-MatBatch', 'Suspend-MatMember', 'Suspend-MatRunbook', 'Suspend-MatSystem', 'Suspend-MatWorker', 'Test-MatAudit', 'Test-MatChannel', 'Test-MatRunbookQuery', 'Undo-MatInit', 'Undo-MatMember', 'Undo-MatMemberStep', 'Update-MatBatch', 'Update-MatWorkerCredential')

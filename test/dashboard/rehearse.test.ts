@@ -17,7 +17,7 @@ const PHASE = {
   ...{ batchId: 1, status: 'completed', dueAt: '2030-03-01T20:00:00.000Z' },
   ...{ startedAt: '2030-03-01T20:00:00.000Z', endedAt: '2030-03-01T20:10:00.000Z' },
   ...{ members: 2, failed: 1, p50Sec: 60, p95Sec: 540, worstSec: 600, gapSec: 86_400 },
-  ...{ isLate: false, tenTimesSec: 900, tenTimesFits: true },
+  ...{ isLate: false, tenTimesSec: 900, tenTimesFits: true, windowWaitSec: 0 },
 }
 const COUNTS = { migrated: 1, inProgress: 0, stopped: 0, failed: 1, removed: 0 }
 const REPORT: RehearsalReport = {
@@ -27,6 +27,7 @@ const REPORT: RehearsalReport = {
   warnings: ['graph throttled 3 calls, 30s in all.'],
   ...{ runbook: 'wave', seed: 1, slots: 32, members: { total: 2, ...COUNTS } },
   ...{ startedAt: '2030-03-01T19:00:00.000Z', endedAt: '2030-03-02T21:00:00.000Z' },
+  windowWaitSec: 0,
   batches: [
     { id: 1, startTime: null, status: 'completed', heldReason: null, ...COUNTS, members: 2 },
   ],
