@@ -389,7 +389,7 @@ const apiOf = (shared: RoleContext): Api =>
     preview: previewOf(shared),
     tickNow: tickNowOf(shared),
     channels: readNotificationsFile(shared.config.notificationsFile)?.channels ?? [],
-    runRehearsal: childRehearsals(inHome('templates')),
+    runRehearsal: childRehearsals(inHome('templates'), shared.engine.windows ?? null),
     clockReport: () => shared.clockReport,
     whyWaiting: () => shared.whyWaiting(),
     schemaNewer: () => shared.schemaNewer,

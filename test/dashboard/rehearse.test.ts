@@ -17,7 +17,7 @@ const PHASE = {
   ...{ batchId: 1, status: 'completed', dueAt: '2030-03-01T20:00:00.000Z' },
   ...{ startedAt: '2030-03-01T20:00:00.000Z', endedAt: '2030-03-01T20:10:00.000Z' },
   ...{ members: 2, failed: 1, p50Sec: 60, p95Sec: 540, worstSec: 600, gapSec: 86_400 },
-  ...{ isLate: false, tenTimesSec: 900, tenTimesFits: true },
+  ...{ isLate: false, windowWaitSec: 0, tenTimesSec: 900, tenTimesFits: true },
 }
 const COUNTS = { migrated: 1, inProgress: 0, stopped: 0, failed: 1, removed: 0 }
 const REPORT: RehearsalReport = {
@@ -25,6 +25,7 @@ const REPORT: RehearsalReport = {
   faults: ['throttling'],
   reasons: ['1 of 2 members would have failed.'],
   warnings: ['graph throttled 3 calls, 30s in all.'],
+  windowWaitSec: 0,
   ...{ runbook: 'wave', seed: 1, slots: 32, members: { total: 2, ...COUNTS } },
   ...{ startedAt: '2030-03-01T19:00:00.000Z', endedAt: '2030-03-02T21:00:00.000Z' },
   batches: [

@@ -7,6 +7,7 @@ import type { RehearseFlags } from '../rehearsal/command.ts'
 const SEED_MAX = 1_000_000_000
 const SLOTS_MAX = 64
 const SLOTS = 32
+const WINDOWS_FILE = "the system's change windows (default: MATOOLKIT_WINDOWS_FILE)"
 
 export function addRehearseCommand(program: Command, io: Io): void {
   program.commands
@@ -18,6 +19,7 @@ export function addRehearseCommand(program: Command, io: Io): void {
     .option('--tenant <json>', 'the tenants (default: what the runbook expects)')
     .option('--start <time>', 'when it begins (default: before the first phase)')
     .option('--faults <names>', 'what goes wrong: names, or a JSON file')
+    .option('--windows-file <yaml>', WINDOWS_FILE)
     .option('--seed <number>', 'chooses durations and faults', numberUpTo(SEED_MAX), 1)
     .option('--slots <number>', 'jobs that a worker runs at once', numberUpTo(SLOTS_MAX), SLOTS)
     .option('--report <html>', 'also write the report as a page to mail')
@@ -39,6 +41,7 @@ export function addRehearseBatchCommand(program: Command, io: Io): void {
     options: [
       ['--tenant <json>', 'the tenants before the batch (default: as expected)'],
       ['--faults <names>', 'what goes wrong: names, or a JSON file'],
+      ['--windows-file <yaml>', WINDOWS_FILE],
       ['--seed <number>', 'chooses durations and faults (default: 1)'],
       ['--slots <number>', 'jobs that a worker runs at once (default: 32)'],
       ['--report <html>', 'also write the report as a page to mail'],

@@ -2,27 +2,34 @@
 import { fork } from 'node:child_process'
 import type { RehearsalOrder, RunRehearsal } from '../../api/rehearsals.ts'
 import type { Json } from '../../domain/json.ts'
+import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
 import type { ChildOrder, ChildWord } from './child.ts'
 import { REHEARSAL_FAULTS } from './faults.ts'
 
 /** Of its JavaScript; PostgreSQL's memory comes on top. */
 const HEAP_MB = 1_024
 
-export function childRehearsals(templates: string | null): RunRehearsal {
+/** `windows` are those of the system. */
+export function childRehearsals(
+  templates: string | null,
+  windows: ChangeWindows | null,
+): RunRehearsal {
   return {
     faultNames: Object.keys(REHEARSAL_FAULTS),
-    run: (order, signal, onProgress) => runInChild({ order, templates, signal, onProgress }),
+    run: (order, signal, onProgress) =>
+      runInChild({ order, templates, windows, signal, onProgress }),
   }
 }
 
 interface ChildRun {
   readonly order: RehearsalOrder
   readonly templates: string | null
+  readonly windows: ChangeWindows | null
   readonly signal: AbortSignal
   readonly onProgress: (at: Date) => void
 }
 
-function runInChild({ order, templates, signal, onProgress }: ChildRun): Promise<Json> {
+function runInChild({ order, templates, windows, signal, onProgress }: ChildRun): Promise<Json> {
   const { promise, resolve, reject } = Promise.withResolvers<Json>()
   const child = fork(new URL('./child.ts', import.meta.url), {
     execArgv: [`--max-old-space-size=${HEAP_MB}`],
@@ -44,7 +51,7 @@ function runInChild({ order, templates, signal, onProgress }: ChildRun): Promise
     reject(new Error(`Its process ended ${how} before the report was there.`))
   })
   const startAt = order.startAt?.toISOString() ?? null
-  const sent: ChildOrder = { ...order, startAt, templates }
+  const sent: ChildOrder = { ...order, startAt, templates, windows }
   child.send(sent)
   if (signal.aborted) kill()
   // The process is gone before anybody hears of the end.

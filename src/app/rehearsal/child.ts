@@ -5,6 +5,7 @@ import { realClock } from '../../clock.ts'
 import { openDisposable } from '../../db/disposable-pglite.ts'
 import type { Json } from '../../domain/json.ts'
 import { readRunbook } from '../../domain/runbook/read.ts'
+import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
 import { messageOf } from '../../errors.ts'
 import { namedFaults } from './faults.ts'
 import { rehearse } from './rehearse.ts'
@@ -19,6 +20,7 @@ export type ChildWord =
 export type ChildOrder = Omit<RehearsalOrder, 'startAt'> & {
   readonly startAt: string | null
   readonly templates: string | null
+  readonly windows: ChangeWindows | null
 }
 
 const PROGRESS_MS = 1_000
@@ -26,13 +28,13 @@ const PROGRESS_MS = 1_000
 const tell = (word: ChildWord) => void process.send?.(word)
 
 async function run(order: ChildOrder): Promise<void> {
-  const { yaml, columns, rows, faults, startAt, seed, slots, templates } = order
+  const { yaml, columns, rows, faults, startAt, seed, slots, templates, windows } = order
   const { runbook, problems } = readRunbook(yaml, { catalogues: [], isLinted: true })
   if (!runbook) throw new Error(problems[0]?.message ?? 'The runbook is invalid.')
   const clock = realClock()
   let toldAt = 0
   const report = await rehearse({
-    ...{ yaml, runbook, lint: problems, seed, slots },
+    ...{ yaml, runbook, lint: problems, seed, slots, windows },
     members: { file: 'members', columns, rows },
     tenantSeed: null,
     startAt: startAt === null ? null : new Date(startAt),

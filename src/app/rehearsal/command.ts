@@ -8,11 +8,13 @@ import type { Io } from '../../cli/terminal/io.ts'
 import { openShow } from '../../cli/terminal/output.ts'
 import type { OutputFormat, Show } from '../../cli/terminal/show.ts'
 import { readTime } from '../../cli/typed-time.ts'
+import { loadConfig } from '../../config.ts'
 import { openDisposable } from '../../db/disposable-pglite.ts'
 import { EXIT, MatoolkitError, messageOf } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { jsonSeed, problemsOf, SeedFault, stateOf } from '../../sandbox/seed.ts'
 import type { Seed } from '../../sandbox/state.ts'
+import { readWindowsFile } from '../windows-file.ts'
 import { FAULT_NAMES, type FaultScript, faultScriptSchema, namedFaults } from './faults.ts'
 import { readLiveBatch } from './live-batch.ts'
 import { type RehearsalInput, rehearse } from './rehearse.ts'
@@ -24,6 +26,7 @@ export interface RehearseFlags {
   readonly tenant?: string
   readonly start?: string
   readonly faults?: string
+  readonly windowsFile?: string
   readonly seed: number
   readonly slots: number
   readonly report?: string
@@ -68,6 +71,7 @@ async function rehearseAndShow(
     now: io.now(),
     seed: flags.seed,
     slots: flags.slots,
+    windows: readWindowsFile(flags.windowsFile ?? loadConfig().windowsFile),
     openDatabase: () => openDisposable(inHome('templates')),
   })
   await showRehearsal(report, show, io)

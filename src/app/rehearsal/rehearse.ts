@@ -19,6 +19,7 @@ import { FailureGroups } from '../../domain/failures.ts'
 import { foldKey } from '../../domain/member-key.ts'
 import type { Runbook, RunbookStep } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
+import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
 import { MatoolkitError } from '../../errors.ts'
 import type { FaultSettings } from '../../sandbox/faults.ts'
 import type { Seed, State } from '../../sandbox/state.ts'
@@ -54,6 +55,8 @@ export interface RehearsalInput {
   readonly now: Date
   readonly seed: number
   readonly slots: number
+  /** Of the system; those of the runbook count too. */
+  readonly windows?: ChangeWindows | null
   /** Of a running batch: repeated first, and not counted. */
   readonly past?: RehearsalPast | null
   /** What goes wrong; null: nothing. */
@@ -90,6 +93,7 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
     startAt,
     past,
     slots,
+    windows: input.windows ?? null,
     functions: [...STANDARD_FUNCTIONS, ...custom],
     openDatabase: input.openDatabase,
     tenants: (clock) => {
@@ -296,7 +300,7 @@ const tenantsIn = ({ tenants }: State) =>
   }))
 
 function assumptionsOf(
-  { tenantSeed, past }: RehearsalInput,
+  { tenantSeed, past, windows }: RehearsalInput,
   custom: readonly WorkerFunction[],
 ): string[] {
   return [
@@ -305,6 +309,7 @@ function assumptionsOf(
           'The tenants have what the runbook expects to find. Use --tenant to rehearse with your own.',
         ]
       : []),
+    ...(windows ? ["The system's change windows count, and those of the runbook."] : []),
     ...(past ? ['Passed steps were repeated on the simulated tenants, and are not counted.'] : []),
     ...(past?.isHeld ? ['The batch is on hold. It is taken to resume now.'] : []),
     ...custom.map(

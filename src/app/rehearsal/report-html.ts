@@ -114,10 +114,17 @@ function timelineOf(timeline: readonly TimelinePhase[], zone: string): Html {
     one.members,
     one.failed,
     ...[one.p50Sec, one.p95Sec, one.worstSec, one.gapSec, one.tenTimesSec].map(timeText),
+    timeText(one.windowWaitSec || null),
     resultText(one),
   ])
   const header = ['Batch', 'Phase', 'Due', 'Members', 'Failed', 'Half within', '95 of 100 within']
-  const more = ['Slowest', 'Until the next phase', 'Slowest with 10× members', 'Result']
+  const more = [
+    'Slowest',
+    'Until the next phase',
+    'Slowest with 10× members',
+    'Waited for the change window',
+    'Result',
+  ]
   return html`${tableOf('Timeline', [...header, ...more], rows)}${phaseChart(timeline)}`
 }
 

@@ -6,7 +6,13 @@ import { durationText } from '../../domain/duration.ts'
 import type { Json } from '../../domain/json.ts'
 import { outcomeText } from '../../domain/outcome.ts'
 import { printable } from '../../printable.ts'
-import { type RehearsalReport, resultText, type TimelinePhase, type Verdict } from './report.ts'
+import {
+  type RehearsalReport,
+  resultText,
+  type TimelinePhase,
+  type Verdict,
+  windowWaitText,
+} from './report.ts'
 
 const STYLES: Readonly<Record<Verdict, Style>> = {
   ready: 'green',
@@ -26,6 +32,7 @@ const TIMELINE: readonly Column[] = [
   ['GAP', seconds('gapSec')],
   ['RESULT', (row) => resultText(row as unknown as TimelinePhase)],
   ['10× MEMBERS', seconds('tenTimesSec'), 'spare'],
+  ['WINDOW WAIT', seconds('windowWaitSec'), 'spare'],
 ]
 
 const SERVICES: readonly Column[] = [
@@ -72,6 +79,7 @@ export async function showRehearsal(report: RehearsalReport, show: Show, io: Io)
   }
   sayVerdict(report, io)
   await table('Timeline', timeline, TIMELINE)
+  if (report.windowWaitSec > 0) io.out(`In all, phases ${windowWaitText(report)}.`)
   sayFailures(report, io)
   sayRollbacks(report, io)
   sayUndo(report, io)

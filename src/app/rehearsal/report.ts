@@ -9,6 +9,7 @@ import type {
 import { countText } from '../../domain/count-text.ts'
 import { durationText } from '../../domain/duration.ts'
 import { type OutcomeCounts, outcomeCounts } from '../../domain/outcome.ts'
+import { mayChangeTenant } from '../../domain/runbook/lint/function-facts.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
 import type { CallCount, ServiceUse } from './call-meter.ts'
@@ -81,6 +82,8 @@ export interface TimelinePhase {
   /** To the next phase; null for the last one. */
   readonly gapSec: number | null
   readonly isLate: boolean
+  /** Lost while its changes waited for a change window; part of the times above. */
+  readonly windowWaitSec: number
   /** The worst member's time with ten times as many members. */
   readonly tenTimesSec: number | null
   readonly tenTimesFits: boolean | null
@@ -106,6 +109,8 @@ export interface RehearsalReport {
   })[]
   readonly events: readonly { readonly at: string; readonly what: string }[]
   readonly timeline: readonly TimelinePhase[]
+  /** Of all phases together. */
+  readonly windowWaitSec: number
   readonly failures: readonly FailedGroup[]
   readonly neverRan: readonly { readonly where: string; readonly step: string }[]
   /** What an undo of the batch would leave, and the point of no return. */
@@ -128,6 +133,8 @@ export interface RehearsalReport {
 const MORE_MEMBERS = 10
 /** Above this share of the gap, one bad day is enough to overrun. */
 const TIGHT_SHARE = 0.5
+/** A shorter wait for a change window is no surprise on a night. */
+const WINDOW_WAIT_SEC = 3_600
 
 export function reportOf(facts: RehearsalFacts): RehearsalReport {
   const timeline = timelineOf(facts)
@@ -156,6 +163,7 @@ export function reportOf(facts: RehearsalFacts): RehearsalReport {
     }),
     events: facts.happened,
     timeline,
+    windowWaitSec: timeline.reduce((sum, phase) => sum + phase.windowWaitSec, 0),
     failures: facts.failures,
     neverRan: neverRan.map(({ where, step }) => ({ where, step })),
     staysAfterUndo: facts.staysAfterUndo,
@@ -201,14 +209,31 @@ function timelineOf(facts: RehearsalFacts): TimelinePhase[] {
       worstSec: round(phase.worstSec),
       gapSec,
       isLate: Boolean(next?.dueAt && phase.lastAt && phase.lastAt > next.dueAt),
+      windowWaitSec: hasChanges(facts, phase) ? Math.round(phase.closedSec) : 0,
       tenTimesSec,
       tenTimesFits: gapSec === null || tenTimesSec === null ? null : tenTimesSec <= gapSec,
     }
   })
 }
 
-/** How the phase went, in a word or two. */
-export function resultText({ status, isLate, worstSec }: TimelinePhase): string {
+/** A phase that only reads waits for no window. */
+const hasChanges = ({ runbook }: RehearsalFacts, { name }: RehearsedPhase): boolean =>
+  runbook.phases.some(
+    (phase) => phase.name === name && phase.steps.some((step) => mayChangeTenant(step.function)),
+  )
+
+/** `waited 8h for the change window`; null when it lost no time. */
+export const windowWaitText = ({
+  windowWaitSec,
+}: Pick<TimelinePhase, 'windowWaitSec'>): string | null =>
+  windowWaitSec === 0 ? null : `waited ${durationText(windowWaitSec * 1_000)} for the change window`
+
+/** How the phase went, in a few words. */
+export function resultText(phase: TimelinePhase): string {
+  return [outcomeWords(phase), windowWaitText(phase)].filter((text) => text !== null).join(', ')
+}
+
+function outcomeWords({ status, isLate, worstSec }: TimelinePhase): string {
   if (isLate) return 'overran'
   if (status === 'skipped') return 'skipped'
   return worstSec === null ? 'nobody ran it' : 'in time'
@@ -268,6 +293,8 @@ function placeOf(
 const keyOf = (kind: string, phase: string | null, step: string): string =>
   `${kind} ${phase ?? ''} ${step}`.toLowerCase()
 
+const ofWhich = (text: string | null): string => (text === null ? '' : `; it ${text}`)
+
 function reasonsOf(
   facts: RehearsalFacts,
   timeline: readonly TimelinePhase[],
@@ -297,8 +324,8 @@ function reasonsOf(
     ),
     ...(facts.stuckBecause === null ? [] : [facts.stuckBecause]),
     ...late.map(
-      ({ phase, batchId, worstSec, gapSec }) =>
-        `Phase ${phase} of batch ${batchId} took up to ${durationText((worstSec ?? 0) * 1_000)}, longer than the ${durationText((gapSec ?? 0) * 1_000)} to the next phase.`,
+      ({ phase, batchId, worstSec, gapSec, windowWaitSec }) =>
+        `Phase ${phase} of batch ${batchId} took up to ${durationText((worstSec ?? 0) * 1_000)}, longer than the ${durationText((gapSec ?? 0) * 1_000)} to the next phase${ofWhich(windowWaitText({ windowWaitSec }))}.`,
     ),
     ...(facts.notRestored.length > 0
       ? [`${countText(facts.notRestored.length, 'rollback')} did not restore the tenant.`]
@@ -325,6 +352,7 @@ function warningsOf(
   const unrun = neverRan.filter(({ isForEverybody }) => isForEverybody)
   const tooLong = timeline.filter(({ tenTimesFits, isLate }) => tenTimesFits === false && !isLate)
   const skipped = timeline.filter(({ status }) => status === 'skipped')
+  const waited = timeline.filter(({ windowWaitSec }) => windowWaitSec >= WINDOW_WAIT_SEC)
   return [
     ...facts.lint.map(({ code, line, message }) => `Line ${line}, ${code}: ${message}`),
     ...tight.map(
@@ -335,6 +363,7 @@ function warningsOf(
       ({ phase, batchId, tenTimesSec, gapSec }) =>
         `With ten times as many members, phase ${phase} of batch ${batchId} takes about ${durationText(tenTimesSec! * 1_000)}, longer than the ${durationText(gapSec! * 1_000)} to the next phase.`,
     ),
+    ...waited.map((one) => `Phase ${one.phase} of batch ${one.batchId} ${windowWaitText(one)}.`),
     ...skipped.map(({ phase, batchId }) => `Phase ${phase} of batch ${batchId} was skipped.`),
     ...unrun.map(({ where, step }) => `Step ${step} of ${where} never ran.`),
     ...facts.services

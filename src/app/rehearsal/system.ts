@@ -9,6 +9,7 @@ import { vacuumEmbedded } from '../../db/vacuum.ts'
 import { setNextBatchId } from '../../db/views/rehearsal.ts'
 import type { TickReport } from '../../domain/detection/tick-report.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
+import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
 import { setAutomation } from '../../engine/automation.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { publishRunbook } from '../../engine/publish.ts'
@@ -41,6 +42,8 @@ export interface SystemOptions {
   readonly rows: readonly RehearsalRow[]
   readonly startAt: Date
   readonly slots: number
+  /** Of the system. */
+  readonly windows: ChangeWindows | null
   readonly functions: readonly WorkerFunction[]
   /** A throw-away one with the schema. */
   readonly openDatabase: () => Promise<Db>
@@ -95,6 +98,7 @@ export class RehearsalSystem {
         return limits().queueLimitSec
       },
       seen: { event: null },
+      windows: options.windows,
     }
     this.#tenants = options.tenants(clock)
     this.source = { rows: options.rows, outage: null }

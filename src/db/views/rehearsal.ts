@@ -66,6 +66,8 @@ export interface RehearsedPhase {
   readonly worstSec: number | null
   /** The last step of anybody. */
   readonly lastAt: Date | null
+  /** While it ran and steps of its batch waited for a change window. */
+  readonly closedSec: number
 }
 
 export const listRehearsedPhases = (db: Queryable): Promise<RehearsedPhase[]> =>
@@ -75,11 +77,20 @@ export const listRehearsedPhases = (db: Queryable): Promise<RehearsedPhase[]> =>
               extract(epoch from max(s.completed_at) - min(p.dispatched_at))::float8 as sec, max(s.completed_at) as last_at
          from step_executions s join phase_executions p on p.id = s.phase_execution_id
         where s.kind = 'phase' and s.dispatched_at is not null and s.completed_at is not null
-        group by 1, 2)
+        group by 1, 2),
+     closed as (
+       select c.batch_id, c.at as closed_at,
+              (select min(o.at) from events o
+                where o.batch_id = c.batch_id and o.id > c.id and o.event in ('window_opened', 'window_overridden')) as opened_at
+         from events c where c.event = 'window_closed')
      select p.batch_id as "batchId", p.phase_name as name, p.status, p.due_at as "dueAt", p.dispatched_at as "startedAt",
             p.completed_at as "endedAt", p.members_total as members, p.members_failed as failed,
             percentile_disc(0.5) within group (order by m.sec) as "p50Sec",
-            percentile_disc(0.95) within group (order by m.sec) as "p95Sec", max(m.sec) as "worstSec", max(m.last_at) as "lastAt"
+            percentile_disc(0.95) within group (order by m.sec) as "p95Sec", max(m.sec) as "worstSec", max(m.last_at) as "lastAt",
+            (select coalesce(sum(extract(epoch from least(c.opened_at, p.completed_at) - greatest(c.closed_at, p.dispatched_at))), 0)::float8
+               from closed c
+              where c.batch_id = p.batch_id and c.opened_at > p.dispatched_at
+                and (p.completed_at is null or c.closed_at < p.completed_at)) as "closedSec"
        from phase_executions p left join people m on m.id = p.id
       where p.status <> 'superseded'
       group by p.id order by p.batch_id, p.offset_minutes desc, p.phase_index`,

@@ -6,6 +6,8 @@ import { parse } from 'csv-parse/sync'
 import type { RehearsalOrder } from '../../../src/api/rehearsals.ts'
 import { childRehearsals } from '../../../src/app/rehearsal/child-process.ts'
 import type { RehearsalReport } from '../../../src/app/rehearsal/report.ts'
+import { WEEKDAYS } from '../../../src/domain/notifications/quiet-hours.ts'
+import type { ChangeWindows } from '../../../src/domain/windows/change-windows.ts'
 import { example, REHEARSAL_HOME } from './rehearsing.ts'
 
 const rows = parse(example('first-migration.csv'), { columns: true, trim: true }) as Record<
@@ -18,7 +20,13 @@ const order: RehearsalOrder = {
   rows,
   ...{ faults: [], startAt: null, seed: 1, slots: 32 },
 }
-const { run } = childRehearsals(join(REHEARSAL_HOME, 'templates'))
+/** The system's: the first phase is due at 20:00. */
+const NIGHTS: ChangeWindows = {
+  timeZone: 'UTC',
+  hours: [{ days: WEEKDAYS, fromMin: 23 * 60, toMin: 20 * 60 }],
+  freezes: [],
+}
+const { run } = childRehearsals(join(REHEARSAL_HOME, 'templates'), NIGHTS)
 const never = new AbortController().signal
 
 describe('a rehearsal in a process of its own', () => {
@@ -30,6 +38,10 @@ describe('a rehearsal in a process of its own', () => {
       total: 3,
       ...{ migrated: 2, inProgress: 0, stopped: 0, failed: 1, removed: 0 },
     })
+    assert.match(
+      report.warnings.join(' '),
+      /Phase prepare of batch 1 waited 3h for the change window/,
+    )
     assert.ok(times.length > 0 && times[0]! >= new Date('2030-02-28T00:00:00Z'))
   })
 

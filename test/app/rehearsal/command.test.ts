@@ -31,17 +31,23 @@ async function command(...args: string[]) {
 
 const runbook = file('first.yaml', example('first-migration.yaml'))
 const members = file('first.csv', example('first-migration.csv'))
+/** Both phases are due at 20:00. */
+const windows = file('nights.yaml', 'time_zone: UTC\nhours: [{from: "23:00", to: "20:00"}]\n')
 
 describe('runbook rehearse', () => {
   it('ends with 1 when somebody would fail, and writes the page', async () => {
     const page = join(folder, 'page.html')
     const { exit, out, err } = await command(
       ...[runbook, '--members', members, '-o', 'table', '--report', page],
+      ...['--windows-file', windows],
     )
     assert.equal(exit, EXIT.failed)
     assert.match(out, /^first-migration: not ready\n3 members in 1 batch: 2 migrated, 1 failed\. /)
     assert.match(out, /✗ 1 of 3 members would have failed\./)
     assert.match(out, /PHASE +DUE .* RESULT.*\n.* prepare .* in time.*\n.* cutover .* in time/)
+    assert.match(out, /cutover .*in time, waited 3h for the change window/)
+    assert.match(out, /\nIn all, phases waited 6h for the change window\.\n/)
+    assert.match(out, /! Phase prepare of batch 1 waited 3h for the change window\./)
     assert.match(out, /1 time in step create-account of phase prepare: .*domain portion/)
     assert.match(out, /Who acts: an administrator of the tenant/)
     assert.match(err, /Wrote the report to .*page\.html/)
@@ -97,6 +103,14 @@ describe('runbook rehearse', () => {
         file('two.json', '{"tenants":[{"domains":["a.example"]},{"domains":["b.example"]}]}'),
       ],
       /No tenant is for worker "fabrikam-worker": there are a, b/,
+    ],
+    [
+      'a mistake in the windows file',
+      () => [
+        ...[runbook, '--members', members, '--windows-file'],
+        file('w.yaml', 'time_zone: UTC\nhours: 1\n'),
+      ],
+      /w\.yaml:2:8 /,
     ],
     [
       'a page in place of a folder',

@@ -171,6 +171,10 @@ const Timeline = ({ timeline }: { readonly timeline: readonly TimelinePhase[] })
       { name: 'Slowest', cell: (phase) => <Share phase={phase} /> },
       { name: 'With 10× members', cell: ({ tenTimesSec }) => secondsText(tenTimesSec) },
       {
+        name: 'Waited for the change window',
+        cell: ({ windowWaitSec }) => secondsText(windowWaitSec || null),
+      },
+      {
         name: 'Result',
         cell: (phase) => <Status status={RESULTS[resultOf(phase)]} text={resultOf(phase)} />,
       },
