@@ -7,15 +7,15 @@ const WAITS_FOR_WINDOW = `w.kind = 'slot' and w.changes_tenant and b.window_clos
 export const WAITS_FOR = `case when ${WAITS_FOR_WINDOW} then 'window' else w.kind end`
 export const WAITS_UNTIL = `case when ${WAITS_FOR_WINDOW} then b.window_opens_at else w.wake_at end`
 
-export interface UsedVersion {
+export interface VersionInUse {
   readonly runbookId: number
   readonly runbookName: string
   readonly runbookVersion: number
 }
 
 /** Versions that batches are on, ended ones too. The index gives one after the other: reading 10,000 batches every second took 50 ms. */
-export function listVersionsInUse(db: Queryable): Promise<UsedVersion[]> {
-  return db.query<UsedVersion>(
+export function listVersionsInUse(db: Queryable): Promise<VersionInUse[]> {
+  return db.query<VersionInUse>(
     `with recursive used as (
        select (select min(runbook_id) from batches) as id
        union all
