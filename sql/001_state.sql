@@ -99,6 +99,8 @@ create unique index batches_by_source on batches (runbook_name, source_time) whe
 create index batches_unfinished on batches (runbook_name, id)
   where status in ('detected', 'init_dispatched', 'active');
 create index batches_by_runbook on batches (runbook_id);
+-- Timers look every second whether their windows have opened.
+create index batches_outside_window on batches (runbook_id) where window_closed_at is not null;
 -- What retention looks at: ended batches by their end.
 create index batches_by_end on batches (ended_at, id) where ended_at is not null and purged_at is null;
 -- Lists of batches by their cut-over.

@@ -146,7 +146,7 @@ export const phase = z
         soakSec: wholeCount,
         soakEndsAt: nullableDateTime.meta({ description: 'The share has ended.' }),
         maxFailedPercent: wholeCount.meta({
-          description: 'If more of those who have started fail, no further share starts.',
+          description: 'If more of the members who have started fail, no further share starts.',
         }),
       })
       .nullable()

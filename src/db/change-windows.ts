@@ -1,31 +1,73 @@
 // Change windows of batches: which batches may have to wait, and what people were told. The windows themselves are in runbooks and settings.
 import { idsParam } from './arrays.ts'
 import type { Queryable, Tx } from './db.ts'
-import { UNFINISHED_BATCHES } from './status-lists.ts'
 
 const WAITS_FOR_WINDOW = `w.kind = 'slot' and w.changes_tenant and b.window_closed_at is not null`
 /** What the wait `w` of batch `b` waits for, as people see it, and until when. */
 export const WAITS_FOR = `case when ${WAITS_FOR_WINDOW} then 'window' else w.kind end`
 export const WAITS_UNTIL = `case when ${WAITS_FOR_WINDOW} then b.window_opens_at else w.wake_at end`
 
-export interface BatchWindow {
-  readonly id: number
+export interface VersionInUse {
+  readonly runbookId: number
   readonly runbookName: string
   readonly runbookVersion: number
-  readonly windowClosedAt: Date | null
+}
+
+/** Versions that batches are on, ended ones too. The index gives one after the other: reading 10,000 batches every second took 50 ms. */
+export function listVersionsInUse(db: Queryable): Promise<VersionInUse[]> {
+  return db.query<VersionInUse>(
+    `with recursive used as (
+       select (select min(runbook_id) from batches) as id
+       union all
+       select (select min(runbook_id) from batches where runbook_id > used.id) from used where used.id is not null)
+     select r.id as "runbookId", r.name as "runbookName", r.version as "runbookVersion" from used join runbooks r on r.id = used.id`,
+  )
+}
+
+/** Batches that are noted to be outside their window, together where they wait for the same. */
+export interface NotedWindow {
+  readonly runbookId: number
   readonly windowOpensAt: Date | null
   readonly windowOverrideUntil: Date | null
 }
 
-/** Unfinished batches, and ended ones with compensation to run. */
-export function listBatchWindows(db: Queryable): Promise<BatchWindow[]> {
-  return db.query<BatchWindow>(
-    `select id, runbook_name as "runbookName", runbook_version as "runbookVersion", window_closed_at as "windowClosedAt",
-            window_opens_at as "windowOpensAt", window_override_until as "windowOverrideUntil"
-       from batches
-      where status in ${UNFINISHED_BATCHES} or rollback_open > 0 or removal_open > 0 or window_closed_at is not null
-      order by id`,
+export function listNotedWindows(db: Queryable): Promise<NotedWindow[]> {
+  return db.query<NotedWindow>(
+    `select distinct runbook_id as "runbookId", window_opens_at as "windowOpensAt", window_override_until as "windowOverrideUntil"
+       from batches where window_closed_at is not null`,
   )
+}
+
+/** The batches of one of these, in the order of their ids. */
+export async function listNotedBatches(
+  db: Queryable,
+  { runbookId, windowOpensAt, windowOverrideUntil }: NotedWindow,
+): Promise<number[]> {
+  const rows = await db.query<{ id: number }>(
+    `select id from batches
+      where window_closed_at is not null and runbook_id = $1 and window_opens_at is not distinct from $2
+        and window_override_until is not distinct from $3
+      order by id`,
+    [runbookId, windowOpensAt, windowOverrideUntil],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Batches of these versions with steps that wait, or jobs that are out, and change a tenant; without those that are noted, or overridden. */
+export async function listUnnotedBatches(
+  db: Queryable,
+  runbookIds: readonly number[],
+  now: Date,
+): Promise<number[]> {
+  const rows = await db.query<{ id: number }>(
+    `select b.id from (select distinct batch_id from waits where kind in ('slot', 'job') and changes_tenant) as w
+       join batches b on b.id = w.batch_id
+      where b.runbook_id = any($1::bigint[]) and b.window_closed_at is null
+        and (b.window_override_until is null or b.window_override_until <= $2)
+      order by b.id`,
+    [idsParam(runbookIds), now],
+  )
+  return rows.map(({ id }) => id)
 }
 
 /** Steps that wait for a slot, or whose jobs are out, and may change a tenant; by batch, without those that have none. */

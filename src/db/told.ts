@@ -68,7 +68,7 @@ export function listOwed(db: Queryable, limit: number): Promise<OwedCorrection[]
          select * from told_messages t where t.batch_id = b.id and t.is_current and t.start_time > b.batch_start_time) t
        join step_executions s on s.id = t.step_id and s.status in ${PASSED_STEPS}
        join batch_members m on m.id = t.batch_member_id and m.status = 'active'
-      where b.status in ${UNFINISHED_BATCHES} and not b.is_manual
+      where b.status in ${UNFINISHED_BATCHES} and not b.is_manual and (select exists (select from told_messages where is_current))
       order by t.batch_id, t.id limit $1`,
     [limit],
   )

@@ -29,5 +29,5 @@ export function planNotes({
 }
 
 /** `point of no return: complete-move`. */
-export const noReturnText = (steps: readonly string[]): string =>
+const noReturnText = (steps: readonly string[]): string =>
   `point of no return: ${steps.join(', ')}`

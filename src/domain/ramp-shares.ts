@@ -43,7 +43,7 @@ const STATE_TEXTS: Readonly<Record<Exclude<ShareState, 'soaking'>, string>> = {
 export const shareStateText = ({ percent, state }: RampShare, soakEndsAt: string | null): string =>
   `${percent} % ${state === 'soaking' ? `soaks until ${soakEndsAt}` : STATE_TEXTS[state]}`
 
-/** `0 of 5 members failed so far, 2 % may`: of those who have started. */
+/** `0 of 5 members failed so far, 2 % may`: counted among the members who have started. */
 export const shareLimitText = (
   { maxFailedPercent }: Pick<ToldRamp, 'maxFailedPercent'>,
   { failed, total }: { readonly failed: number; readonly total: number },

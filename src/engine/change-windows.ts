@@ -1,16 +1,18 @@
 // Change windows of batches. Every transaction asks window-state.ts before it sends; here timers tell people once when a window closes
 // with work left and when it opens, take back the jobs that no worker has begun, and an operator overrides the windows of a batch.
 import {
-  type BatchWindow,
   countChangesWaiting,
-  listBatchWindows,
+  listNotedBatches,
+  listNotedWindows,
+  listUnnotedBatches,
+  listVersionsInUse,
   writeWindowClosed,
   writeWindowOverride,
 } from '../db/change-windows.ts'
 import { countText } from '../domain/count-text.ts'
 import type { Batch } from '../domain/facts.ts'
+import type { Runbook } from '../domain/runbook/read.ts'
 import { isBatchEnded } from '../domain/transitions.ts'
-import type { WindowState } from '../domain/windows/change-windows.ts'
 import { openingText } from '../domain/windows/window-text.ts'
 import { requireAccepted } from './batch-actions.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
@@ -23,34 +25,32 @@ import { withdrawJobs } from './withdraw.ts'
 /** Tells of windows that have closed or opened since the last look. Returns how many. */
 export async function reviewWindows(engine: Engine, actor: string): Promise<number> {
   const now = engine.clock.now()
-  const found = await Promise.all(
-    (await listBatchWindows(engine.db)).map(async (row) => {
-      const { runbookName, runbookVersion } = row
-      const runbook = await engine.runbooks.get(engine.db, runbookName, runbookVersion)
-      return { row, state: windowStateOf(engine, runbook, row, now) }
-    }),
-  )
-  const changed = found.filter(({ row, state }) => isNews(row, state))
-  if (changed.length === 0) return 0
-  const closing = changed.filter(({ row, state }) => !state.isOpen && row.windowClosedAt === null)
-  const waiting = await countChangesWaiting(
-    engine.db,
-    closing.map(({ row }) => row.id),
-  )
-  let told = 0
-  for (const { row } of changed) {
-    // A window that closes over a batch without work is nobody's news.
-    if (closing.some((one) => one.row === row) && !waiting.has(row.id)) continue
-    await orHoldBatch(engine, row.id, actor, () => changeBatch(engine, row.id, actor, tellWindow))
-    told += 1
-  }
-  return told
+  const news = await listNews(engine, now)
+  for (const batchId of news)
+    await orHoldBatch(engine, batchId, actor, () => changeBatch(engine, batchId, actor, tellWindow))
+  return news.length
 }
 
-function isNews({ windowClosedAt, windowOpensAt }: BatchWindow, state: WindowState): boolean {
-  if (state.isOpen) return windowClosedAt !== null
-  return windowClosedAt === null || +(windowOpensAt ?? 0) !== +(state.until ?? 0)
+/** Batches whose window has opened or moved, and batches with work whose window is closed and that nobody was told of. */
+async function listNews(engine: Engine, now: Date): Promise<number[]> {
+  const { db } = engine
+  const versions = new Map<number, Pick<Runbook, 'windows'>>()
+  for (const { runbookId, runbookName, runbookVersion } of await listVersionsInUse(db))
+    versions.set(runbookId, await engine.runbooks.windows(db, runbookName, runbookVersion))
+  const stateOf = (runbookId: number, windowOverrideUntil: Date | null) =>
+    windowStateOf(engine, versions.get(runbookId) ?? NO_WINDOWS, { windowOverrideUntil }, now)
+  const news: number[] = []
+  for (const noted of await listNotedWindows(db)) {
+    const state = stateOf(noted.runbookId, noted.windowOverrideUntil)
+    if (state.isOpen || +(noted.windowOpensAt ?? 0) !== +(state.until ?? 0))
+      news.push(...(await listNotedBatches(db, noted)))
+  }
+  const closed = [...versions.keys()].filter((id) => !stateOf(id, null).isOpen)
+  if (closed.length > 0) news.push(...(await listUnnotedBatches(db, closed, now)))
+  return news
 }
+
+const NO_WINDOWS: Pick<Runbook, 'windows'> = { windows: null }
 
 async function tellWindow(batchTx: BatchTransaction): Promise<void> {
   const { tx, draft } = batchTx

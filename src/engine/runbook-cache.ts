@@ -12,6 +12,8 @@ interface ParsedText {
 
 export class RunbookCache {
   readonly #kept = new Map<string, Runbook>()
+  /** Of every version: timers look at all that batches are on. */
+  readonly #windows = new Map<string, Pick<Runbook, 'windows'>>()
   readonly #publishing = new Map<string, ParsedText>()
 
   async get(db: Queryable, name: string, version: number): Promise<Runbook> {
@@ -23,6 +25,17 @@ export class RunbookCache {
     const runbook = this.#takePublishing(key, published.yaml) ?? parse(published)
     keep(this.#kept, key, runbook)
     return runbook
+  }
+
+  /** The same object each time. */
+  async windows(db: Queryable, name: string, version: number): Promise<Pick<Runbook, 'windows'>> {
+    const key = keyOf(name, version)
+    const known = this.#windows.get(key)
+    if (known) return known
+    const { windows } = await this.get(db, name, version)
+    const found = { windows }
+    this.#windows.set(key, found)
+    return found
   }
 
   /**

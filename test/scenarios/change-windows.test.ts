@@ -209,6 +209,14 @@ it('follows a new version whose windows are open', () =>
     )
     await world.settle()
     assert.equal(world.jobs.length, 0)
+    const opensAt = async () =>
+      (await world.db.query<{ at: Date }>('select window_opens_at as at from batches'))[0]!.at
+    assert.deepEqual(await opensAt(), new Date('2026-03-02T10:00:00Z'))
+    const later = MORNING.replace('10:00', '11:00')
+    await world.publish(runbook('wave', { 'prepare T-1h': [step('create')] }, later))
+    await world.settle()
+    assert.deepEqual(await opensAt(), new Date('2026-03-02T11:00:00Z'))
+    assert.equal((await because(world, 'window_closed')).length, 1, 'told once')
     await world.publish(runbook('wave', { 'prepare T-1h': [step('create')] }))
     await world.settle()
     assert.equal(world.jobs.length, 2)

@@ -79,16 +79,27 @@ function changeBetween(from: number, to: number, zone: string): number {
   return high * MINUTE_MS
 }
 
-/** The hours that begin on this day, without those that a clock change leaves empty. */
-function spansOn(day: LocalDay, { hours, timeZone }: ChangeWindows): Span[] {
+/** Of weekly hours, with its end on the wall. */
+interface WallSpan extends Span {
+  readonly wallFrom: number
+  readonly wallTo: number
+}
+
+/** The hours that begin on this day, in their order. One that a clock change leaves empty ends before it begins. */
+function spansOn(day: LocalDay, { hours, timeZone }: ChangeWindows): WallSpan[] {
   const weekday = weekdayOf(day)
   return hours
     .filter(({ days }) => days.includes(weekday))
-    .map(({ fromMin, toMin }) => ({
-      from: instantAt(day, fromMin, timeZone, 'last'),
-      to: instantAt(day, toMin <= fromMin ? toMin + DAY_MIN : toMin, timeZone, 'first'),
-    }))
-    .filter(({ from, to }) => to > from)
+    .map(({ fromMin, toMin }) => {
+      const endMin = toMin <= fromMin ? toMin + DAY_MIN : toMin
+      return {
+        from: instantAt(day, fromMin, timeZone, 'last'),
+        to: instantAt(day, endMin, timeZone, 'first'),
+        wallFrom: day * DAY_MIN + fromMin,
+        wallTo: day * DAY_MIN + endMin,
+      }
+    })
+    .sort((a, b) => a.wallFrom - b.wallFrom)
 }
 
 const freezeSpan = ({ from, to }: Freeze, zone: string): Span => ({
@@ -96,24 +107,40 @@ const freezeSpan = ({ from, to }: Freeze, zone: string): Span => ({
   to: instantAt(dayOfDate(to) + 1, 0, zone, 'last'),
 })
 
-/** Without freezes: the open span that covers `at`, joined with those that follow at once; or the next opening. */
+/**
+ * Without freezes: the open span that covers `at`, or the next opening. Hours that follow each other on the wall are one span: where the
+ * clocks repeat midnight, a window of whole days would else be closed for that hour.
+ */
 function weekly(windows: ChangeWindows, at: number): { open: Span | null; next: number | null } {
   if (windows.hours.length === 0) return { open: { from: at, to: Infinity }, next: null }
   const today = localDayOf(at, windows.timeZone)
-  let open: Span | null = null
+  let joined: WallSpan | null = null
   for (let day = today - 1; day <= today + HORIZON_DAYS; day += 1) {
-    const spans = spansOn(day, windows).sort((a, b) => a.from - b.from)
-    for (const span of spans) {
-      if (open === null && span.from > at) return { open: null, next: span.from }
-      if (open === null) open = span.to > at ? span : null
-      else if (span.from <= open.to) open = { from: open.from, to: Math.max(open.to, span.to) }
+    for (const span of spansOn(day, windows)) {
+      if (joined !== null && span.wallFrom <= joined.wallTo) {
+        joined = endingLast(joined, span)
+        continue
+      }
+      if (joined !== null && joined.to > joined.from) {
+        if (joined.from > at) return { open: null, next: joined.from }
+        if (joined.to > at) return { open: joined, next: null }
+      }
+      joined = span
     }
-    // Nothing that begins two days later can touch it.
-    if (open !== null && (day - today > 8 || localDayOf(open.to, windows.timeZone) < day))
-      return { open: day - today > 8 ? { from: open.from, to: Infinity } : open, next: null }
+    if (joined !== null && joined.from <= at && day - today > DAYS_JOINED_MAX)
+      return { open: { from: joined.from, to: Infinity }, next: null }
   }
-  return { open, next: null }
+  return { open: null, next: null }
 }
+
+/** Hours that are joined for longer never close. */
+const DAYS_JOINED_MAX = 8
+
+const endingLast = (joined: WallSpan, span: WallSpan): WallSpan => ({
+  ...joined,
+  to: Math.max(joined.to, span.to),
+  wallTo: Math.max(joined.wallTo, span.wallTo),
+})
 
 const dateOrNull = (ms: number | null): Date | null =>
   ms === null || ms === Infinity ? null : new Date(ms)

@@ -141,3 +141,31 @@ it('is open during an override, and on from its end if the windows are open then
   )
   assert.equal(over('2026-03-04T05:00:00Z', null), 'open until 2026-03-04T06:00:00Z')
 })
+
+it('stays open through a midnight that comes twice, and closes once where hours end there', () => {
+  // Havana, 1 November 2026: 01:00 becomes 00:00 again at 05:00Z, so midnight is at 04:00Z and at 05:00Z.
+  const days = windows('00:00-00:00', ALL, 'America/Havana')
+  for (const now of ['03:59:59', '04:00:00', '04:30:00', '05:00:00'])
+    assert.equal(at(days, `2026-11-01T${now}Z`), 'open until ever')
+  const nights: ChangeWindows = {
+    ...days,
+    hours: [
+      ...windows('22:00-00:00', ['sat']).hours,
+      ...windows('00:00-00:30', ['sun']).hours,
+      ...windows('00:30-06:00', ['sun']).hours,
+    ],
+  }
+  assert.equal(at(nights, '2026-11-01T04:30:00Z'), 'open until 2026-11-01T11:00:00Z')
+  // Alone, the hours before midnight end at the first, and those after it begin at the second.
+  const evening = windows('22:00-00:00', ['sat'], 'America/Havana')
+  assert.equal(at(evening, '2026-11-01T03:59:59Z'), 'open until 2026-11-01T04:00:00Z')
+  assert.equal(at(evening, '2026-11-01T04:30:00Z'), 'closed until 2026-11-08T03:00:00Z')
+  const morning = windows('00:00-06:00', ['sun'], 'America/Havana')
+  assert.equal(at(morning, '2026-11-01T04:30:00Z'), 'closed until 2026-11-01T05:00:00Z')
+  // Empty on that night: it would begin after its end.
+  const short = windows('00:00-00:30', ['sun'], 'America/Havana')
+  assert.equal(at(short, '2026-11-01T03:00:00Z'), 'closed until 2026-11-08T05:00:00Z')
+  // A freeze covers both midnights, on its first day and on its last.
+  const frozen = { ...days, freezes: [{ from: '2026-10-30', to: '2026-10-31', reason: 'x' }] }
+  assert.equal(at(frozen, '2026-11-01T04:30:00Z'), 'closed until 2026-11-01T05:00:00Z')
+})
