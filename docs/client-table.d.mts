@@ -32,13 +32,13 @@ export type BulkAction = { readonly id: number; readonly batchId: number; /** As
 
 export type BulkActionNow = { readonly id: number; readonly batchId: number; /** As in the audit, such as `members.retry`. */ readonly action: string; readonly by: string; readonly reason: string; readonly startedAt: string; readonly endedAt: string | null; /** `interrupted`: its process died; the members that are not listed were not tried. */ readonly state: 'running' | 'ended' | 'interrupted'; /** The filters; of `ids` and `keys` only how many. */ readonly selection: Json; /** Such as `fromStep` or `toBatchId`. */ readonly options: Json; readonly selectedCount: number; readonly doneCount: number; readonly refusedCount: number; /** The changed members by their outcome now. */ readonly now: { readonly inProgress: number; readonly migrated: number; readonly stopped: number; readonly failed: number; readonly removed: number; }; /** Failed since the change began. */ readonly failedAgain: number; /** With a hold of their own. */ readonly heldNow: number; }
 
-export type Channel = { readonly name: string; readonly type: 'teams' | 'mail' | 'webhook'; /** Its newest message failed then. */ readonly failingSince: string | null; readonly error: string | null; }
+export type Channel = { readonly name: string; readonly type: 'teams' | 'mail' | 'webhook'; readonly timeZone: string; readonly quietHours: { readonly days: readonly ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]; readonly from: string; readonly to: string; } | null; /** How long what is not urgent is collected. */ readonly digestSec: number | null; /** Of the last 30 days. */ readonly lastSentAt: string | null; /** Messages that are not sent yet. */ readonly waiting: number; /** Its newest message failed, or one is tried again and again. */ readonly failingSince: string | null; readonly error: string | null; }
 
 export type Channels = { readonly channels: readonly (Channel)[]; }
 
 export type ClonedBatch = { readonly batchId: number | null; readonly isDryRun: boolean; readonly clonedFrom: number; readonly memberCount: number; readonly batch: Batch | null; }
 
-export type Condition = { readonly id: number; readonly key: string; readonly kind: 'failure_limit' | 'batch_held' | 'gate_waiting' | 'review_waiting' | 'stuck' | 'worker_silent' | 'source_failing' | 'dead_letters' | 'phase_late' | 'phase_ended' | 'batch_ended'; readonly runbookName: string | null; readonly batchId: number | null; readonly title: string; /** A sentence; times in UTC. */ readonly text: string; /** Handles it, or shows it in full. */ readonly command: string; readonly since: string; /** When the message was written. */ readonly openedAt: string; /** Those that got it. */ readonly channels: readonly (string)[]; }
+export type Condition = { readonly id: number; readonly key: string; readonly kind: 'failure_limit' | 'batch_held' | 'gate_waiting' | 'review_waiting' | 'stuck' | 'worker_silent' | 'source_failing' | 'dead_letters' | 'phase_late' | 'phase_ended' | 'batch_ended'; readonly runbookName: string | null; readonly batchId: number | null; readonly title: string; /** A sentence; times in UTC. */ readonly text: string; /** Handles it, or shows it in full. */ readonly command: string; readonly since: string; /** When the message was written. */ readonly openedAt: string; /** Those that get it. */ readonly channels: readonly (string)[]; /** That tell of it; without those in which it is only counted. */ readonly messages: readonly ({ readonly id: number; readonly channel: string; readonly status: 'waiting' | 'sent' | 'failed'; })[]; }
 
 export type Conditions = { readonly conditions: readonly (Condition)[]; /** Cursor of the next page. */ readonly next: string | null; }
 
@@ -132,7 +132,11 @@ export type NextTick = { /** The total and the first rows. */ readonly newBatche
 
 export type Notification = { readonly id: number; /** The same at every attempt. */ readonly messageId: string; readonly channel: string; readonly status: 'waiting' | 'sent' | 'failed'; readonly items: readonly (NotificationItem)[]; /** Items that the message only counts. */ readonly leftOut: number; readonly createdAt: string; /** When it is sent, or tried again. */ readonly dueAt: string; readonly attempts: number; readonly endedAt: string | null; /** Of the last attempt. */ readonly error: string | null; }
 
-export type NotificationItem = { readonly state: 'open' | 'cleared' | 'ended' | 'test'; readonly kind: string; readonly title: string; /** A sentence; times in UTC. */ readonly text: string; /** Handles it, or shows it in full. */ readonly command: string; readonly runbookName: string | null; readonly batchId: number | null; readonly since: string; readonly at: string; }
+export type NotificationItem = { readonly state: 'open' | 'cleared' | 'ended' | 'test'; /** The same when a condition opens and is cleared. */ readonly key: string; readonly kind: string; readonly title: string; /** A sentence; times in UTC. */ readonly text: string; /** Handles it, or shows it in full. */ readonly command: string; readonly runbookName: string | null; readonly batchId: number | null; readonly since: string; readonly at: string; }
+
+export type NotificationRule = { /** Where it is written. */ readonly from: 'settings' | 'runbook'; /** Empty: all. */ readonly conditions: readonly ('failure_limit' | 'batch_held' | 'gate_waiting' | 'review_waiting' | 'stuck' | 'worker_silent' | 'source_failing' | 'dead_letters' | 'phase_late' | 'phase_ended' | 'batch_ended')[]; readonly channels: readonly (string)[]; /** Null: all. */ readonly runbooks: readonly (string)[] | null; }
+
+export type NotificationRules = { readonly rules: readonly (NotificationRule)[]; /** Conditions that pass digests and quiet hours. */ readonly urgent: readonly ('failure_limit' | 'batch_held' | 'gate_waiting' | 'review_waiting' | 'stuck' | 'worker_silent' | 'source_failing' | 'dead_letters' | 'phase_late' | 'phase_ended' | 'batch_ended')[]; }
 
 export type Notifications = { readonly notifications: readonly (Notification)[]; /** Cursor of the next page. */ readonly next: string | null; }
 
@@ -792,6 +796,12 @@ export interface Endpoints {
     readonly query: { }
     readonly body: Record<string, never>
     readonly answer: Channels
+  }
+  /** List which channel hears of what. */
+  readonly 'GET /api/notification-rules': {
+    readonly query: { }
+    readonly body: Record<string, never>
+    readonly answer: NotificationRules
   }
   /** Send a test message to a channel. */
   readonly 'POST /api/channels/{channel}/test': {

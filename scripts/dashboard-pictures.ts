@@ -1,9 +1,14 @@
 // `node scripts/run.mjs scripts/dashboard-pictures.ts [folder]`: a picture of every screen of the dashboard in both themes, taken in a real
 // Chromium from a migration in the middle of its cut-over. They are the pictures in docs/images.
+import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { endDelivery, leaseDue } from '../src/db/notifications.ts'
 import { recordWorker } from '../src/db/workers.ts'
+import { readNotificationSettings } from '../src/domain/notifications/read-settings.ts'
+import { holdBatch } from '../src/engine/batch-actions.ts'
 import type { GivenMember } from '../src/engine/create.ts'
+import { LOOK_INTERVAL_MS, lookForConditions } from '../src/engine/notifications.ts'
 import { openDashboard } from '../test/dashboard/under-test.ts'
 import type { Worker } from '../test/scenarios/world.ts'
 
@@ -71,6 +76,7 @@ const SCREENS: readonly [name: string, view: string][] = [
   ['sources', '/sources'],
   ['workers', '/workers'],
   ['dead-letters', '/dead-letters'],
+  ['notifications', '/notifications'],
   ['audit', '/audit'],
 ]
 
@@ -78,7 +84,29 @@ const SCREENS: readonly [name: string, view: string][] = [
 const wanted = process.argv.slice(3)
 const folder = resolve(process.argv[2] ?? join(import.meta.dirname, '../docs/images'))
 mkdirSync(folder, { recursive: true })
-const dashboard = await openDashboard()
+const read = readNotificationSettings(`
+channels:
+  - { name: night-shift, type: teams, url_file: url, time_zone: Europe/Berlin }
+  - { name: leads, type: mail, from: ops@contoso.example, to: [lead@contoso.example], digest: 15m, quiet_hours: { from: "22:00", to: "07:00" } }
+rules:
+  - { conditions: [failure_limit, batch_held, stuck, worker_silent], channels: [night-shift] }
+  - { channels: [leads] }
+`)
+const settings = 'settings' in read ? read.settings : null
+const dashboard = await openDashboard({ options: { notifications: settings } })
+
+/** The third wave is held. Everybody is told, and the urgent message has left. */
+async function tell({ engine, db, clock }: typeof dashboard.world): Promise<void> {
+  const look = () => lookForConditions({ engine, settings: settings!, newId: randomUUID })
+  await look()
+  await holdBatch(engine, { batchId: 3, actor: 'ada', reason: 'the network team is not ready' })
+  await clock.advance(LOOK_INTERVAL_MS)
+  await look()
+  const now = clock.now()
+  for (const { id } of await leaseDue(db, ['night-shift'], 'picture', new Date(+now + 1), now, 50))
+    await db.transaction((tx) => endDelivery(tx, id, 'picture', { status: 'sent' }, now))
+}
+
 try {
   const { world } = dashboard
   world.answer = answer
@@ -97,6 +125,7 @@ try {
   await world.orchestrate()
   await world.work(15)
   await world.orchestrate()
+  await tell(world)
   for (const theme of THEMES) {
     for (const [name, view] of SCREENS) {
       if (wanted.length > 0 && !wanted.includes(name)) continue

@@ -109,6 +109,11 @@ export const SCREENS: readonly Screen[] = [
     Component: lazy(() => import('./screens/holds/holds.tsx')),
   },
   {
+    path: '/notifications',
+    navigation: 'Notifications',
+    Component: lazy(() => import('./screens/notifications/notifications.tsx')),
+  },
+  {
     path: '/dead-letters',
     navigation: 'Dead letters',
     Component: lazy(() => import('./screens/dead-letters/dead-letters.tsx')),

@@ -46,6 +46,7 @@
         'Get-MatJobAfterBackup'
         'Get-MatMember'
         'Get-MatNotification'
+        'Get-MatNotificationRule'
         'Get-MatNow'
         'Get-MatPhase'
         'Get-MatRehearsal'

@@ -73,8 +73,8 @@ export interface ApiOptions {
   readonly log: Log
   readonly preview?: PreviewQuery
   readonly tickNow?: TickNow
-  /** Of notifications; a test needs them. */
-  readonly channels?: Services['channels']
+  /** Channels and rules; without them nobody is told. */
+  readonly notifications?: Services['notifications'] | null
   /** Without it no rehearsal begins. */
   readonly runRehearsal?: RunRehearsal
   readonly clockReport?: () => ClockReport | null
@@ -193,9 +193,11 @@ const feedOf = ({ engine: { db }, clock, log, listenersMax }: ApiOptions) =>
 
 const nothing = () => null
 
+const NO_NOTIFICATIONS: Services['notifications'] = { channels: [], rules: [], urgent: [] }
+
 /** What the process knows about itself. */
 const processReports = (options: ApiOptions) => ({
-  channels: options.channels ?? [],
+  notifications: options.notifications ?? NO_NOTIFICATIONS,
   clockReport: options.clockReport ?? nothing,
   whyWaiting: options.whyWaiting ?? nothing,
   schemaNewer: options.schemaNewer ?? nothing,

@@ -9,7 +9,7 @@ import type { ClockReport } from '../db/time.ts'
 import type { PreviewQuery } from '../domain/detection/preview.ts'
 import type { TickNow } from '../domain/detection/tick-report.ts'
 import type { Json } from '../domain/json.ts'
-import type { Channel } from '../domain/notifications/rules.ts'
+import type { NotificationSettings } from '../domain/notifications/rules.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { SigningKey } from '../evidence/signing-key.ts'
@@ -49,8 +49,8 @@ export interface Services {
   /** Of the clock. */
   readonly wait: ClockWait
   readonly rehearsals: Rehearsals
-  /** Of notifications, as the file of this process has them. */
-  readonly channels: readonly Pick<Channel, 'name' | 'type'>[]
+  /** As the file of this process has them. */
+  readonly notifications: NotificationSettings
   readonly memberSearch: MemberSearch
   readonly failureCache: FailureCache
   /** Signs evidence packs. Throws EVIDENCE_KEY_MISSING. */

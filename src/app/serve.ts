@@ -388,7 +388,7 @@ const apiOf = (shared: RoleContext): Api =>
     measures: shared.measures,
     preview: previewOf(shared),
     tickNow: tickNowOf(shared),
-    channels: readNotificationsFile(shared.config.notificationsFile)?.channels ?? [],
+    notifications: readNotificationsFile(shared.config.notificationsFile),
     runRehearsal: childRehearsals(inHome('templates')),
     clockReport: () => shared.clockReport,
     whyWaiting: () => shared.whyWaiting(),

@@ -353,11 +353,69 @@ export interface FailingChannel {
   readonly error: string
 }
 
-/** Channels whose newest ended message failed. A message that arrives, such as a test, ends it. */
+/** A message that was tried so often, over a minute, is trouble that a person should see. */
+const FAILING_AFTER_ATTEMPTS = 3
+
+/** Channels whose newest ended message failed, or that do not take the one that waits. A message that arrives, such as a test, ends it. */
 export const listFailingChannels = (db: Queryable): Promise<FailingChannel[]> =>
   db.query<FailingChannel>(
-    `select channel, ended_at as since, error
-       from (select distinct on (channel) channel, status, ended_at, error from notifications
-              where ended_at is not null order by channel, ended_at desc, id desc) as n
-      where status = 'failed' order by channel limit 50`,
+    `select distinct on (channel) channel, since, error
+       from (select channel, ended_at as since, error
+               from (select distinct on (channel) channel, status, ended_at, error from notifications
+                      where ended_at is not null order by channel, ended_at desc, id desc) as n
+              where status = 'failed'
+             union all
+             select channel, created_at, error from notifications where status = 'waiting' and attempts >= $1 and error is not null) as f
+      order by channel, since limit 50`,
+    [FAILING_AFTER_ATTEMPTS],
   )
+
+/** The channel takes messages again: those that wait for another attempt need not. */
+export async function hastenRetries(tx: Tx, channel: string, now: Date): Promise<void> {
+  await tx.query(
+    `update notifications set due_at = $2 where channel = $1 and status = 'waiting' and attempts > 0 and due_at > $2`,
+    [channel, now],
+  )
+}
+
+export interface ChannelFigures {
+  readonly channel: string
+  readonly lastSentAt: Date | null
+  readonly waiting: number
+}
+
+/** Of the 30 days for which messages are kept. */
+export const listChannelFigures = (
+  db: Queryable,
+  channels: readonly string[],
+): Promise<ChannelFigures[]> =>
+  db.query<ChannelFigures>(
+    `select channel, max(ended_at) filter (where status = 'sent') as "lastSentAt",
+            count(*) filter (where status = 'waiting')::int as waiting
+       from notifications where channel = any($1::text[]) group by channel`,
+    [channels],
+  )
+
+export interface ConditionMessage {
+  readonly key: string
+  readonly id: number
+  readonly channel: string
+  readonly status: (typeof NOTIFICATION_STATUSES)[number]
+}
+
+/** The messages that tell of these open conditions. One that ended before the first of them opened holds none. */
+export const listConditionMessages = (
+  db: Queryable,
+  conditions: readonly Pick<OpenCondition, 'key' | 'openedAt'>[],
+): Promise<ConditionMessage[]> => {
+  const earliest = Math.min(...conditions.map(({ openedAt }) => +openedAt))
+  return conditions.length === 0
+    ? Promise.resolve([])
+    : db.query<ConditionMessage>(
+        `select i.value->>'key' as key, n.id, n.channel, n.status
+           from notifications n cross join lateral jsonb_array_elements(n.items) as i (value)
+          where (n.ended_at is null or n.ended_at >= $2) and i.value->>'key' = any($1::text[]) and i.value->>'state' = 'open'
+          order by n.id`,
+        [conditions.map(({ key }) => key), new Date(earliest)],
+      )
+}

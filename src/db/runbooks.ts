@@ -37,14 +37,16 @@ export async function findActiveRunbook(
 }
 
 /** The newest version, active or not; 0 for an unpublished name. */
-/** The active versions of these runbooks. */
+/** The active versions of these runbooks; null: of all. */
 export const listActiveVersions = (
   db: Queryable,
-  names: readonly string[],
+  names: readonly string[] | null,
+  limit: number | null = null,
 ): Promise<{ readonly name: string; readonly version: number }[]> =>
   db.query(
-    'select name, version from runbooks where is_active and lower(name) = any($1::text[]) order by lower(name)',
-    [names.map((name) => name.toLowerCase())],
+    `select name, version from runbooks where is_active and ($1::text[] is null or lower(name) = any($1::text[]))
+      order by lower(name) limit $2`,
+    [names?.map((name) => name.toLowerCase()) ?? null, limit],
   )
 
 export async function findLastVersion(db: Queryable, name: string): Promise<number> {

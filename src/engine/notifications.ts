@@ -191,14 +191,24 @@ async function writeDifference(
 }
 
 /** Of the runbooks concerned, each for its own conditions only. */
-async function runbookRules(
+function runbookRules(
   db: Queryable,
-  { runbooks }: Engine,
+  engine: Engine,
   conditions: readonly Condition[],
 ): Promise<NotificationRule[]> {
   const names = new Set(conditions.flatMap(({ runbookNames }) => runbookNames ?? []))
+  return loadRunbookRules(db, engine, [...names])
+}
+
+/** Of the active versions of these runbooks; null: of all, up to `limit`. */
+export async function loadRunbookRules(
+  db: Queryable,
+  { runbooks }: Pick<Engine, 'runbooks'>,
+  names: readonly string[] | null,
+  limit: number | null = null,
+): Promise<NotificationRule[]> {
   const rules: NotificationRule[] = []
-  for (const { name, version } of await listActiveVersions(db, [...names])) {
+  for (const { name, version } of await listActiveVersions(db, names, limit)) {
     const { notifications } = await runbooks.get(db, name, version)
     rules.push(...notifications.map((rule) => ({ ...rule, runbooks: [name.toLowerCase()] })))
   }
@@ -254,6 +264,7 @@ async function send(
 
 const clearedItem = (open: OpenCondition, now: Date): MessageItem => ({
   state: 'cleared',
+  key: open.key,
   kind: open.kind,
   title: open.title,
   text: open.text,

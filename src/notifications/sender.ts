@@ -7,6 +7,7 @@ import {
   type DeliveryEnd,
   type DueNotification,
   endDelivery,
+  hastenRetries,
   leaseDue,
   pruneNotifications,
   releaseLeases,
@@ -79,6 +80,8 @@ async function sendOne(
   await db.transaction(async (tx) => {
     const now = clock.now()
     const isOurs = await endDelivery(tx, id, token, end, now)
+    if (isOurs && end.status === 'sent' && isTest(message))
+      await hastenRetries(tx, channel.name, now)
     if (!isOurs || end.status !== 'failed') return
     const because = `Channel ${channel.name} was not told: ${end.error}. Correct it, then run "matoolkit notification test ${channel.name}"`
     const details = { channel: channel.name, notification: id }
@@ -89,16 +92,15 @@ async function sendOne(
   return end.status !== 'waiting'
 }
 
-function endOf(
-  { attempts, createdAt, items }: DueNotification,
-  delivery: Delivery,
-  now: Date,
-): DeliveryEnd {
+const isTest = ({ items }: DueNotification): boolean => items.every(({ state }) => state === 'test')
+
+function endOf(message: DueNotification, delivery: Delivery, now: Date): DeliveryEnd {
+  const { attempts, createdAt } = message
   if (delivery.isDelivered) return { status: 'sent' }
   const { reason: error, isFinal, retryAfterMs, mayHaveArrived } = delivery
-  const isTest = items.every(({ state }) => state === 'test')
   // Who tests a channel wants the answer now.
-  if (isFinal || isTest || +now - +createdAt >= GIVE_UP_AFTER_MS) return { status: 'failed', error }
+  if (isFinal || isTest(message) || +now - +createdAt >= GIVE_UP_AFTER_MS)
+    return { status: 'failed', error }
   const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(attempts, 20), PAUSE_MAX_MS)
   const dueAt = new Date(+now + (retryAfterMs ?? pauseMs))
   return { status: 'waiting', error, dueAt, mayHaveArrived }

@@ -8,6 +8,7 @@ import { parseAllDocuments } from 'yaml'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
 import { OUTPUT_FORMATS } from '../../src/cli/terminal/show.ts'
 import { textWidth } from '../../src/cli/terminal/text-width.ts'
+import { readNotificationSettings } from '../../src/domain/notifications/read-settings.ts'
 import { EXIT } from '../../src/errors.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
 import { range, startProgramme, wave } from '../scenarios/programme.ts'
@@ -76,8 +77,10 @@ let actionId = ''
 const file = (name: string) => `${cli.folder}/${name}`
 
 before(async () => {
-  const channels = [{ name: 'night', type: 'teams' }] as const
-  cli = await openCli({ options: { channels } })
+  const read = readNotificationSettings(
+    '{ channels: [{ name: night, type: teams, url_file: u }], rules: [{ conditions: [stuck], channels: [night] }] }',
+  )
+  cli = await openCli({ options: { notifications: 'settings' in read ? read.settings : null } })
   const world = await startProgramme(cli.api.world)
   await world.tick(wave(40, ...range(1, 10)))
   await world.tick(wave(40, ...range(6, 10)))
@@ -186,6 +189,7 @@ const ASKED: Readonly<Record<string, Args>> = {
   'notification list': () => [],
   'notification conditions': () => [],
   'notification channels': () => [],
+  'notification rules': () => [],
   'notification show': () => [notificationId],
   'deadletters list': () => [],
   'deadletters show': () => [letters[0]!],

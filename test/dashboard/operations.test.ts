@@ -4,7 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
+import { endDelivery, leaseDue } from '../../src/db/notifications.ts'
 import { recordWorker } from '../../src/db/workers.ts'
+import { readNotificationSettings } from '../../src/domain/notifications/read-settings.ts'
+import { lookForConditions } from '../../src/engine/notifications.ts'
 import { previewSource } from '../../src/scheduler/preview.ts'
 import { tick } from '../../src/scheduler/tick.ts'
 import {
@@ -23,6 +26,17 @@ import { assertSound, type DashboardUnderTest, openDashboard } from './under-tes
 const WIDE = { viewport: { width: 1280, height: 900 }, colorScheme: 'light' } as const
 const PHONE = { width: 390, height: 844 }
 
+const read = readNotificationSettings(`
+channels:
+  - { name: night, type: teams, url_file: u }
+  - { name: leads, type: mail, from: a@x.example, to: [b@x.example], digest: 15m, quiet_hours: { days: [sat], from: "22:00", to: "07:00" } }
+rules:
+  - { conditions: [batch_held], channels: [night, leads] }
+urgent: []
+`)
+assert.ok('settings' in read)
+const { settings } = read
+
 /** The phase `prepare` is due half an hour after the start of the story. */
 const CUT_OVER_HOUR = 24.5
 
@@ -32,6 +46,7 @@ describe('the screens of operations', () => {
   before(async () => {
     dashboard = await openDashboard({
       options: {
+        notifications: settings,
         preview: (runbook, stopping) =>
           previewSource({
             ...{ db: world.db, sources: world.options.sources, runbook, stopping },
@@ -272,6 +287,61 @@ describe('the screens of operations', () => {
     )
   })
 
+  it('show who hears of what, and send a test after the confirmation', async () => {
+    const hold = () => dashboard.call('POST', '/api/hold', { body: { reason: 'change freeze' } })
+    await hold()
+    await lookForConditions({ engine: world.engine, settings, newId: randomUUID })
+    const { page, sent } = await look('/notifications')
+    const conditions = page.getByRole('group', { name: 'Open conditions' }).locator('tbody tr')
+    await conditions.getByText('change freeze').waitFor()
+    assert.match(await conditions.innerText(), /night: message \d+, waiting\s+leads: message \d+/)
+    const messages = page.getByRole('group', { name: 'Messages' }).locator('tbody tr')
+    assert.equal(await messages.count(), 2)
+    assert.match(
+      await messages.first().innerText(),
+      /leads[\s\S]*quiet hours or a digest, in 15 min/,
+    )
+    const channels = page.getByRole('group', { name: 'Channels' })
+    const night = channels.getByRole('row', { name: /^night/ })
+    assert.match(await night.innerText(), /Teams workflow[\s\S]*not used yet[\s\S]*never/)
+    await channels.getByText('22:00 to 07:00 on sat, UTC; collected for 15 min').waitFor()
+    const rules = page.getByRole('group', { name: 'Rules' })
+    await rules.getByText('batch held').waitFor()
+    const test = night.getByRole('button', { name: 'Send a test to night' })
+    await test.focus()
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('alertdialog')
+    await dialog.getByText('Everybody behind this Teams workflow').waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    assert.deepEqual(sent, [])
+    await test.click()
+    await dialog.getByRole('button', { name: 'Send', exact: true }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await messages.getByText('Test of channel night').waitFor()
+    assert.deepEqual(sent, ['/api/channels/night/test'])
+    assert.deepEqual(await audited('channel.test'), [{ subject: 'channel night', reason: null }])
+    await refuse('night')
+    await night.getByText('failing').waitFor({ timeout: 20_000 })
+    assert.match(await night.innerText(), /flow\.example answered 404/)
+    await page.goto(`${dashboard.url}/`)
+    const needs = page.getByRole('region', { name: 'Needs a person' })
+    const need = needs.getByRole('listitem').filter({ hasText: 'Channel night' })
+    await need.getByText('does not take messages: flow.example answered 404').waitFor()
+    await need.getByRole('link', { name: 'See the channel' }).click()
+    await page.getByRole('heading', { name: 'Notifications' }).waitFor()
+    await dashboard.call('POST', '/api/resume', { body: { reason: 'over' } })
+  })
+
+  /** The receiver refuses what is due. */
+  const refuse = (channel: string) =>
+    world.db.transaction(async (tx) => {
+      const now = world.clock.now()
+      const due = await leaseDue(tx, [channel], 'mine', new Date(+now + 1_000), now, 10)
+      const end = { status: 'failed', error: 'flow.example answered 404' } as const
+      for (const { id } of due) assert.ok(await endDelivery(tx, id, 'mine', end, now))
+    })
+
   it('show the audit with reasons; its filters survive a reload, its chain is verified', async () => {
     const { page } = await look('/audit')
     const rows = page.getByRole('group', { name: 'Audit entries' }).locator('tbody tr')
@@ -308,6 +378,7 @@ describe('the screens of operations', () => {
       ['/workers', '2.1.0'],
       ['/holds', 'Nothing is held'],
       ['/dead-letters', 'No dead letters'],
+      ['/notifications', 'failing'],
       ['/audit', 'The audit needs the role Admin'],
     ] as const) {
       await page.goto(`${dashboard.url}${view}`)
@@ -340,6 +411,7 @@ describe('the screens of operations', () => {
       ['/workers/w1', 'Microsoft Graph', 'phone'],
       ['/holds', 'patch day', 'wide'],
       ['/dead-letters', 'no such step', 'phone'],
+      ['/notifications', 'failing', 'phone'],
       ['/audit', 'patch day', 'wide'],
     ] as const) {
       await page.emulateMedia({ colorScheme: look === 'wide' ? 'light' : 'dark' })

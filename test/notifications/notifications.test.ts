@@ -6,7 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, it } from 'node:test'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
-import { listFailingChannels, listNotifications } from '../../src/db/notifications.ts'
+import {
+  insertNotification,
+  listFailingChannels,
+  listNotifications,
+} from '../../src/db/notifications.ts'
+import { testItem } from '../../src/domain/notifications/message.ts'
 import { readNotificationSettings } from '../../src/domain/notifications/read-settings.ts'
 import type { NotificationSettings } from '../../src/domain/notifications/rules.ts'
 import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
@@ -260,6 +265,27 @@ it('tries again after Retry-After, lets "cleared" wait behind, and keeps the id'
     assert.equal(ids[0], ids[1])
     assert.notEqual(ids[1], ids[2])
     assert.deepEqual(await listFailingChannels(world.db), [])
+  }))
+
+it('sends what waits for another attempt as soon as a test arrives', () =>
+  story({}, async (world) => {
+    const settings = settingsOf(
+      `{ channels: [${HOOK}], rules: [{ conditions: [batch_held], channels: [pager] }] }`,
+    )
+    const one = orchestrator(world, settings)
+    const batchId = await begin(world)
+    await holdBatch(world.engine, order(batchId))
+    receiver.answers.push({ status: 503, headers: { 'retry-after': '900' } })
+    await one.run()
+    const now = world.clock.now()
+    const items = [testItem('pager', 'ada', now)]
+    const test = { messageId: 'test-1', channel: 'pager', items, leftOut: 0, isGathering: false }
+    await insertNotification(world.db, { ...test, dueAt: now }, now)
+    await one.send()
+    await one.send()
+    const states = bodies().map(({ data }) => data.items[0].state)
+    assert.deepEqual(states, ['open', 'test', 'open'])
+    assert.equal(await one.send(), 0)
   }))
 
 it('ends as a visible failure when the receiver refuses, without its address', () =>

@@ -80,7 +80,7 @@ export function useTagged<E extends Reading>(
 export function usePages<E extends Reading>(
   endpoint: E,
   given: Given<E>,
-  options: Pick<ReadingOptions, 'isEnabled'> = {},
+  options: Pick<ReadingOptions, 'isEnabled' | 'everyMs'> = {},
 ) {
   return useInfiniteQuery({
     queryKey: [endpoint, given, 'pages'],
@@ -93,6 +93,7 @@ export function usePages<E extends Reading>(
     },
     initialPageParam: null as string | null,
     getNextPageParam: (page) => (page as { readonly next?: string | null }).next ?? null,
+    ...(options.everyMs !== undefined && { refetchInterval: options.everyMs }),
     ...(options.isEnabled !== undefined && { enabled: options.isEnabled }),
   })
 }

@@ -1,10 +1,13 @@
-// Notifications over the API: the messages that were sent or failed, the conditions that are open, the channels, and a test of one. The
-// orchestrator sends; a test goes the way of every message.
+// Notifications over the API: the messages that were sent or failed, the conditions that are open, channels, rules, and a test of a channel.
+// The orchestrator sends; a test goes the way of every message.
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import {
+  type ConditionMessage,
   findNotification,
   insertNotification,
+  listChannelFigures,
+  listConditionMessages,
   listFailingChannels,
   listNotifications,
   listOpenConditions,
@@ -14,7 +17,9 @@ import {
 } from '../../db/notifications.ts'
 import { CONDITION_KINDS } from '../../domain/notifications/conditions.ts'
 import { ITEM_STATES, testItem } from '../../domain/notifications/message.ts'
-import { CHANNEL_TYPES } from '../../domain/notifications/rules.ts'
+import { type QuietHours, WEEKDAYS } from '../../domain/notifications/quiet-hours.ts'
+import { CHANNEL_TYPES, type NotificationRule } from '../../domain/notifications/rules.ts'
+import { loadRunbookRules } from '../../engine/notifications.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { change, read } from '../route.ts'
@@ -34,6 +39,7 @@ const next = z.string().nullable().meta({ description: 'Cursor of the next page.
 const item = z
   .strictObject({
     state: z.enum(ITEM_STATES),
+    key: z.string().meta({ description: 'The same when a condition opens and is cleared.' }),
     kind: z.string(),
     title: z.string(),
     text: z.string().meta({ description: 'A sentence; times in UTC.' }),
@@ -120,13 +126,24 @@ const condition = z
     command: z.string().meta({ description: 'Handles it, or shows it in full.' }),
     since: dateTime,
     openedAt: dateTime.meta({ description: 'When the message was written.' }),
-    channels: z.array(z.string()).meta({ description: 'Those that got it.' }),
+    channels: z.array(z.string()).meta({ description: 'Those that get it.' }),
+    messages: z
+      .array(
+        z.strictObject({ id: z.int(), channel: z.string(), status: z.enum(NOTIFICATION_STATUSES) }),
+      )
+      .meta({ description: 'That tell of it; without those in which it is only counted.' }),
   })
   .meta({ id: 'Condition' })
 
-const shownCondition = ({ channels, ...rest }: OpenCondition): z.input<typeof condition> => ({
+const shownCondition = (
+  { channels, ...rest }: OpenCondition,
+  messages: readonly ConditionMessage[],
+): z.input<typeof condition> => ({
   ...rest,
   channels: [...channels],
+  messages: messages
+    .filter(({ key }) => key === rest.key)
+    .map(({ id, channel, status }) => ({ id, channel, status })),
 })
 
 const conditionsRoute = read({
@@ -145,7 +162,9 @@ const conditionsRoute = read({
     const after = readCursor(SORT, cursor)?.id ?? 0
     const found = await listOpenConditions(db, after, limit + 1)
     const page = pageFrom(found, limit, SORT, (row) => ({ value: null, id: row.id }))
-    return { status: 200, body: { conditions: page.rows.map(shownCondition), next: page.next } }
+    const messages = await listConditionMessages(db, page.rows)
+    const conditions = page.rows.map((row) => shownCondition(row, messages))
+    return { status: 200, body: { conditions, next: page.next } }
   },
 })
 
@@ -153,7 +172,19 @@ const channel = z
   .strictObject({
     name: z.string(),
     type: z.enum(CHANNEL_TYPES),
-    failingSince: nullableDateTime.meta({ description: 'Its newest message failed then.' }),
+    timeZone: z.string(),
+    quietHours: z
+      .strictObject({ days: z.array(z.enum(WEEKDAYS)), from: z.string(), to: z.string() })
+      .nullable(),
+    digestSec: z
+      .int()
+      .nullable()
+      .meta({ description: 'How long what is not urgent is collected.' }),
+    lastSentAt: nullableDateTime.meta({ description: 'Of the last 30 days.' }),
+    waiting: wholeCount.meta({ description: 'Messages that are not sent yet.' }),
+    failingSince: nullableDateTime.meta({
+      description: 'Its newest message failed, or one is tried again and again.',
+    }),
     error: nullableText,
   })
   .meta({ id: 'Channel' })
@@ -169,13 +200,79 @@ const channelsRoute = read({
   answers: {
     200: z.strictObject({ channels: z.array(channel) }).meta({ id: 'Channels' }),
   },
-  handle: async ({ engine: { db }, services: { channels } }) => {
+  handle: async ({ engine: { db }, services: { notifications } }) => {
+    const { channels } = notifications
     const failing = new Map((await listFailingChannels(db)).map((one) => [one.channel, one]))
-    const body = channels.map(({ name, type }) => {
-      const failure = failing.get(name)
-      return { name, type, failingSince: failure?.since ?? null, error: failure?.error ?? null }
+    const names = channels.map(({ name }) => name)
+    const figures = new Map((await listChannelFigures(db, names)).map((one) => [one.channel, one]))
+    const body = channels.map(({ name, type, timeZone, quietHours, digestSec }) => {
+      const [failure, figure] = [failing.get(name), figures.get(name)]
+      return {
+        ...{ name, type, timeZone, quietHours: quietHours && shownHours(quietHours), digestSec },
+        ...{ lastSentAt: figure?.lastSentAt ?? null, waiting: figure?.waiting ?? 0 },
+        ...{ failingSince: failure?.since ?? null, error: failure?.error ?? null },
+      }
     })
     return { status: 200, body: { channels: body } }
+  },
+})
+
+const clockText = (minutes: number): string => {
+  const [hour, minute] = [Math.floor(minutes / 60), minutes % 60]
+  return `${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}`
+}
+
+const shownHours = ({ days, fromMin, toMin }: QuietHours) => ({
+  days: [...days],
+  from: clockText(fromMin),
+  to: clockText(toMin),
+})
+
+const RUNBOOKS_READ_MAX = 500
+
+const rule = z
+  .strictObject({
+    from: z.enum(['settings', 'runbook']).meta({ description: 'Where it is written.' }),
+    conditions: z.array(z.enum(CONDITION_KINDS)).meta({ description: 'Empty: all.' }),
+    channels: z.array(z.string()),
+    runbooks: z.array(z.string()).nullable().meta({ description: 'Null: all.' }),
+  })
+  .meta({ id: 'NotificationRule' })
+
+const shownRule =
+  (from: 'settings' | 'runbook') =>
+  ({ conditions, channels, runbooks }: NotificationRule): z.input<typeof rule> => ({
+    from,
+    conditions: [...conditions],
+    channels: [...channels],
+    runbooks: runbooks && [...runbooks],
+  })
+
+const rulesRoute = read({
+  method: 'GET',
+  path: '/api/notification-rules',
+  operation: 'listNotificationRules',
+  tag: 'service',
+  summary: 'List which channel hears of what',
+  about: `The rules of this API’s file, then those of the active runbooks, of the first ${RUNBOOKS_READ_MAX} by name.`,
+  rule: 'reader',
+  answers: {
+    200: z
+      .strictObject({
+        rules: z.array(rule),
+        urgent: z
+          .array(z.enum(CONDITION_KINDS))
+          .meta({ description: 'Conditions that pass digests and quiet hours.' }),
+      })
+      .meta({ id: 'NotificationRules' }),
+  },
+  handle: async ({ engine, services: { notifications } }) => {
+    const ofRunbooks = await loadRunbookRules(engine.db, engine, null, RUNBOOKS_READ_MAX)
+    const rules = [
+      ...notifications.rules.map(shownRule('settings')),
+      ...ofRunbooks.map(shownRule('runbook')),
+    ]
+    return { status: 200, body: { rules, urgent: [...notifications.urgent] } }
   },
 })
 
@@ -192,7 +289,8 @@ const testRoute = change({
   errors: ['CHANNEL_UNKNOWN'],
   params: z.strictObject({ channel: nameText }),
   answers: { 202: line },
-  handle: async ({ engine: { db }, services: { channels }, params, by, now }) => {
+  handle: async ({ engine: { db }, services: { notifications }, params, by, now }) => {
+    const { channels } = notifications
     const { channel: name } = params
     if (!channels.some((one) => one.name === name)) {
       const known = channels.map((one) => one.name).join(', ') || 'none'
@@ -211,4 +309,11 @@ const testRoute = change({
   },
 })
 
-export const NOTIFICATION_ROUTES = [listRoute, showRoute, conditionsRoute, channelsRoute, testRoute]
+export const NOTIFICATION_ROUTES = [
+  listRoute,
+  showRoute,
+  conditionsRoute,
+  channelsRoute,
+  rulesRoute,
+  testRoute,
+]

@@ -39,14 +39,29 @@ const CONDITIONS: readonly Column[] = [
   ['SINCE', 'since'],
   ['CONDITION', 'title'],
   ['CHANNELS', (row) => (row.channels as unknown as string[]).join(', '), 'spare'],
+  ['MESSAGES', (row) => (row.messages as unknown as Row[]).map(({ id }) => id).join(', '), 'spare'],
   ['NEXT', 'command'],
 ]
 
 const CHANNELS: readonly Column[] = [
   ['CHANNEL', 'name'],
   ['TYPE', 'type'],
+  ['LAST SENT', 'lastSentAt'],
+  ['WAITING', 'waiting'],
   ['FAILING SINCE', 'failingSince'],
   ['ERROR', 'error'],
+]
+
+const listText = (value: unknown, none: string): string => {
+  const words = value as readonly string[] | null
+  return words === null || words.length === 0 ? none : words.join(', ')
+}
+
+const RULES: readonly Column[] = [
+  ['CONDITIONS', ({ conditions }) => listText(conditions, 'all')],
+  ['CHANNELS', ({ channels }) => listText(channels, '')],
+  ['RUNBOOKS', ({ runbooks }) => listText(runbooks, 'all')],
+  ['WRITTEN IN', 'from'],
 ]
 
 const messagePath = (id: string): string => `/api/notifications/${pathSegment(id)}`
@@ -92,6 +107,16 @@ export function addNotificationCommands(program: Command, io: Io): void {
       const { body } = await client.get<{ channels: Row[] }>('/api/channels')
       const empty = 'No channels: set MATOOLKIT_NOTIFICATIONS_FILE.'
       await show.list({ whole: body as never, rows: body.channels, columns: CHANNELS, empty })
+    },
+  })
+  addVerb(noun, io, {
+    name: 'rules',
+    about: 'list which channel hears of what',
+    examples: ['notification rules'],
+    run: async ({ client, show }) => {
+      const { body } = await client.get<{ rules: Row[] }>('/api/notification-rules')
+      const empty = 'No rules: nobody is told. See docs/notifications.md.'
+      await show.list({ whole: body as never, rows: body.rules, columns: RULES, empty })
     },
   })
   addVerb(noun, io, {

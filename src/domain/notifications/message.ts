@@ -8,6 +8,8 @@ export const ITEM_STATES = ['open', 'cleared', 'ended', 'test'] as const
 
 export interface MessageItem {
   readonly state: (typeof ITEM_STATES)[number]
+  /** Of the condition: the same when it opens and when it is cleared. */
+  readonly key: string
   readonly kind: string
   readonly title: string
   readonly text: string
@@ -36,10 +38,11 @@ export interface PeopleMessage {
 export const ITEMS_MAX = 50
 
 export const itemOf = (
-  { kind, title, text, command, runbookNames, batchId, since, isEnding }: Condition,
+  { key, kind, title, text, command, runbookNames, batchId, since, isEnding }: Condition,
   at: Date,
 ): MessageItem => ({
   state: isEnding ? 'ended' : 'open',
+  key,
   kind,
   title,
   text,
@@ -53,6 +56,7 @@ export const itemOf = (
 /** Proves that a channel works. */
 export const testItem = (channel: string, by: string, at: Date): MessageItem => ({
   state: 'test',
+  key: `test:${channel}`,
   kind: 'test',
   title: `Test of channel ${channel}`,
   text: `${by} asked for this message. Nothing is wrong`,

@@ -1,7 +1,8 @@
 // Notifications over HTTP: the list and its pages, one message, open conditions, channels, and a test that goes the way of every message.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { endDelivery, leaseDue } from '../../../src/db/notifications.ts'
+import { endDelivery, insertNotification, leaseDue } from '../../../src/db/notifications.ts'
+import { testItem } from '../../../src/domain/notifications/message.ts'
 import { readNotificationSettings } from '../../../src/domain/notifications/read-settings.ts'
 import { holdBatch } from '../../../src/engine/batch-actions.ts'
 import { lookForConditions } from '../../../src/engine/notifications.ts'
@@ -12,7 +13,7 @@ import { plain } from './fixtures.ts'
 const FILE = `
 channels:
   - { name: night, type: teams, url_variable: MATOOLKIT_NOTIFY_NIGHT }
-  - { name: pager, type: webhook, url_file: u, key_file: k }
+  - { name: pager, type: webhook, url_file: u, key_file: k, digest: 15m, quiet_hours: { from: "22:00", to: "07:30" } }
 rules: [{ conditions: [batch_held], channels: [night] }]
 `
 
@@ -31,7 +32,7 @@ export function notificationContract(): void {
     assert.ok('settings' in read)
     const { settings } = read
     before(async () => {
-      api = await openApiUnderTest({ options: { channels: settings.channels } })
+      api = await openApiUnderTest({ options: { notifications: settings } })
     })
     after(() => api.close())
 
@@ -72,6 +73,57 @@ export function notificationContract(): void {
         (await channels()).map(({ error }) => error),
         [null, null],
       )
+      const [night, pager] = (await channels()) as unknown as Record<string, unknown>[]
+      const now = api.world.clock.now().toISOString()
+      assert.deepEqual([night!.lastSentAt, night!.waiting, night!.quietHours], [now, 0, null])
+      assert.deepEqual([pager!.lastSentAt, pager!.digestSec, pager!.timeZone], [null, 900, 'UTC'])
+      assert.deepEqual(Object.values(pager!.quietHours as object).slice(1), ['22:00', '07:30'])
+    })
+
+    it('counts a channel as failing that does not take a message in three attempts', async () => {
+      const { db, clock } = api.world
+      const items = [testItem('pager', 'ada', clock.now())]
+      const message = { messageId: 'x', channel: 'pager', items, leftOut: 0, isGathering: false }
+      const id = await insertNotification(db, { ...message, dueAt: clock.now() }, clock.now())
+      const waiting = {
+        status: 'waiting',
+        error: 'it answered 503',
+        mayHaveArrived: false,
+      } as const
+      const fail = () =>
+        db.transaction(async (tx) => {
+          const now = clock.now()
+          await leaseDue(tx, ['pager'], 'mine', new Date(+now + 1_000), now, 1)
+          assert.ok(await endDelivery(tx, id, 'mine', { ...waiting, dueAt: now }, now))
+        })
+      await fail()
+      await fail()
+      assert.equal((await channels())[1]!.error, null)
+      await fail()
+      assert.equal((await channels())[1]!.error, 'it answered 503')
+      await db.query('delete from notifications where id = $1', [id])
+      assert.equal((await channels())[1]!.error, null)
+    })
+
+    it('lists the rules of the file and of active runbooks', async () => {
+      const { world } = api
+      await world.publish(
+        `${plain('told')}\nnotifications: [{ conditions: [review_waiting], channels: [pager] }]`,
+      )
+      const { body } = await api.call<{ rules: object[]; urgent: string[] }>(
+        'GET',
+        '/api/notification-rules',
+      )
+      assert.deepEqual(body.rules, [
+        { from: 'settings', conditions: ['batch_held'], channels: ['night'], runbooks: null },
+        {
+          from: 'runbook',
+          conditions: ['review_waiting'],
+          channels: ['pager'],
+          runbooks: ['told'],
+        },
+      ])
+      assert.ok(body.urgent.includes('failure_limit'))
     })
 
     it('refuses a channel that is not in the file, and an unknown message', async () => {
@@ -106,14 +158,16 @@ export function notificationContract(): void {
       const batchId = await world.batch('plain', 1, { startsInMin: 600, manual: true })
       await holdBatch(world.engine, order(batchId))
       await lookForConditions({ engine: world.engine, settings, newId: () => 'm-1' })
-      const { body } = await api.call<{ conditions: { title: string; channels: string[] }[] }>(
-        'GET',
-        '/api/conditions',
-      )
+      const { body } = await api.call<{
+        conditions: { title: string; channels: string[]; messages: object[] }[]
+      }>('GET', '/api/conditions')
       assert.deepEqual(
         body.conditions.map(({ title, channels: told }) => [title, told]),
         [[`Batch ${batchId} is held`, ['night']]],
       )
+      const [message] = body.conditions[0]!.messages as { channel: string; status: string }[]
+      assert.deepEqual([message!.channel, message!.status], ['night', 'waiting'])
+      assert.equal(body.conditions[0]!.messages.length, 1)
     })
   })
 }

@@ -57,6 +57,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   query: { href: '/sources', name: 'See the source' },
   'source-issues': { href: '/sources', name: 'See the source' },
   deadletters: { href: '/dead-letters', name: 'See the messages' },
+  notification: { href: '/notifications', name: 'See the channel' },
 }
 
 function placeOf({ kind, batchId, command }: Need): Place {
