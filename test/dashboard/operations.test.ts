@@ -287,7 +287,7 @@ describe('the screens of operations', () => {
     )
   })
 
-  it('show who is told of what, and send a test after the confirmation', async () => {
+  it('show who hears of what, and send a test after the confirmation', async () => {
     const hold = () => dashboard.call('POST', '/api/hold', { body: { reason: 'change freeze' } })
     await hold()
     await lookForConditions({ engine: world.engine, settings, newId: randomUUID })

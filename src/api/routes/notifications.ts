@@ -253,7 +253,7 @@ const rulesRoute = read({
   path: '/api/notification-rules',
   operation: 'listNotificationRules',
   tag: 'service',
-  summary: 'List who is told of what',
+  summary: 'List which channel hears of what',
   about: `The rules of this API’s file, then those of the active runbooks, of the first ${RUNBOOKS_READ_MAX} by name.`,
   rule: 'reader',
   answers: {

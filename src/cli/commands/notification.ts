@@ -111,7 +111,7 @@ export function addNotificationCommands(program: Command, io: Io): void {
   })
   addVerb(noun, io, {
     name: 'rules',
-    about: 'list who is told of what',
+    about: 'list which channel hears of what',
     examples: ['notification rules'],
     run: async ({ client, show }) => {
       const { body } = await client.get<{ rules: Row[] }>('/api/notification-rules')

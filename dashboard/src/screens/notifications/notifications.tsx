@@ -1,4 +1,4 @@
-// Who is told of what: open conditions with their messages, channels, recent messages, rules.
+// Who hears of what: open conditions with their messages, channels, recent messages, rules.
 import { Link } from 'wouter'
 import { usePages, useReading } from '../../api/hooks.ts'
 import { useLive } from '../../api/live.ts'
@@ -101,7 +101,7 @@ function Rules() {
         {({ rules, urgent }) =>
           rules.length === 0 ? (
             <Empty title="No rules">
-              Nobody is told of anything. Name channels and rules in the file of{' '}
+              Nobody hears of anything. Name channels and rules in the file of{' '}
               <code>MATOOLKIT_NOTIFICATIONS_FILE</code>, or <code>notifications</code> in a runbook.
             </Empty>
           ) : (
