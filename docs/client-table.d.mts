@@ -373,6 +373,12 @@ export interface Endpoints {
     readonly body: Record<string, never>
     readonly answer: Json
   }
+  /** Get the run sheet of a batch, a page to print. */
+  readonly 'GET /api/batches/{batchId}/run-sheet': {
+    readonly query: { /** The zone of the times that people read. */ readonly zone?: string | undefined; }
+    readonly body: Record<string, never>
+    readonly answer: Json
+  }
   /** Get everything about a batch as one signed archive. */
   readonly 'GET /api/batches/{batchId}/evidence': {
     readonly query: { }

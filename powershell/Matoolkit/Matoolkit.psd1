@@ -50,6 +50,7 @@
         'Get-MatPhase'
         'Get-MatRehearsal'
         'Get-MatReview'
+        'Get-MatRunSheet'
         'Get-MatRunbook'
         'Get-MatRunbookPlan'
         'Get-MatRunbookVersion'

@@ -311,3 +311,26 @@ export function listMemberData(
     [batchId, [...statuses]],
   )
 }
+
+export interface SheetMember {
+  readonly id: number
+  readonly key: string
+  readonly keyFolded: string
+  readonly status: MemberStatus
+  readonly data: Readonly<Record<string, Json>>
+  readonly outputs: Readonly<Record<string, Json>>
+}
+
+/** Members who were not removed, in the order of their keys. */
+export function listSheetMembers(
+  db: Queryable,
+  batchId: number,
+  afterKey: string,
+  limit: number,
+): Promise<SheetMember[]> {
+  return db.query<SheetMember>(
+    `select id, member_key as key, key_folded as "keyFolded", status, data_json as data, worker_data_json as outputs
+       from batch_members where batch_id = $1 and status <> 'removed' and key_folded > $2 order by key_folded limit $3`,
+    [batchId, afterKey, limit],
+  )
+}
