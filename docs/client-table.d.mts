@@ -156,11 +156,11 @@ export type RanAfterBackup = { readonly id: number; /** When a worker told it af
 
 export type Readiness = { readonly isReady: boolean; readonly checks: readonly ({ readonly name: string; readonly isOk: boolean; readonly about: string; })[]; }
 
-export type Rehearsal = { readonly id: number; readonly runbookName: string; readonly members: number; readonly requestedBy: string; readonly requestedAt: string; readonly status: 'running' | 'completed' | 'failed' | 'cancelled'; /** The time inside a running rehearsal; null if another API runs it. */ readonly at: string | null; readonly endedAt: string | null; /** Why it failed or was cancelled. */ readonly because: string | null; /** ready, ready with warnings, or not ready. */ readonly verdict: string | null; }
+export type Rehearsal = { readonly id: number; readonly runbookName: string; /** The batch of a what-if; null for a rehearsal of a runbook. */ readonly batchId: number | null; readonly members: number; readonly requestedBy: string; readonly requestedAt: string; readonly status: 'running' | 'completed' | 'failed' | 'cancelled'; /** The time inside a running rehearsal; null if another API runs it. */ readonly at: string | null; readonly endedAt: string | null; /** Why it failed or was cancelled. */ readonly because: string | null; /** ready, ready with warnings, or not ready. */ readonly verdict: string | null; }
 
 export type RehearsalDeleted = { readonly id: number; readonly did: 'cancelled' | 'deleted'; }
 
-export type RehearsalWithReport = { readonly id: number; readonly runbookName: string; readonly members: number; readonly requestedBy: string; readonly requestedAt: string; readonly status: 'running' | 'completed' | 'failed' | 'cancelled'; /** The time inside a running rehearsal; null if another API runs it. */ readonly at: string | null; readonly endedAt: string | null; /** Why it failed or was cancelled. */ readonly because: string | null; /** ready, ready with warnings, or not ready. */ readonly verdict: string | null; /** The report, as "matoolkit runbook rehearse --output json" prints it. */ readonly report: Json; }
+export type RehearsalWithReport = { readonly id: number; readonly runbookName: string; /** The batch of a what-if; null for a rehearsal of a runbook. */ readonly batchId: number | null; readonly members: number; readonly requestedBy: string; readonly requestedAt: string; readonly status: 'running' | 'completed' | 'failed' | 'cancelled'; /** The time inside a running rehearsal; null if another API runs it. */ readonly at: string | null; readonly endedAt: string | null; /** Why it failed or was cancelled. */ readonly because: string | null; /** ready, ready with warnings, or not ready. */ readonly verdict: string | null; /** The report, as "matoolkit runbook rehearse --output json" prints it; of a what-if, as "matoolkit batch what-if --output json" does. */ readonly report: Json; }
 
 export type Rehearsals = { readonly rehearsals: readonly (Rehearsal)[]; }
 
@@ -330,6 +330,12 @@ export interface Endpoints {
     readonly query: { }
     readonly body: Record<string, never>
     readonly answer: Rehearsals
+  }
+  /** Rehearse a batch as it is and with a change. */
+  readonly 'POST /api/batches/{batchId}/what-if': {
+    readonly query: { }
+    readonly body: { /** Of every worker. */ readonly slots?: number | undefined; /** Of single workers. */ readonly workerSlots?: { readonly [key: string]: number } | undefined; /** Only so many, the first of the batch. */ readonly people?: number | undefined; /** Keys of people who stay out. */ readonly without?: readonly (string)[] | undefined; readonly faults?: readonly (string)[] | undefined; readonly seed?: number | undefined; }
+    readonly answer: Rehearsal
   }
   /** Show a rehearsal with its report. */
   readonly 'GET /api/rehearsals/{rehearsalId}': {

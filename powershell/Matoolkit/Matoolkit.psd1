@@ -96,6 +96,7 @@
         'Skip-MatMemberStep'
         'Skip-MatStep'
         'Start-MatRehearsal'
+        'Start-MatWhatIf'
         'Step-MatBatch'
         'Stop-MatBatch'
         'Suspend-MatBatch'

@@ -1,4 +1,4 @@
-// Actions on the whole batch: hold, resume, advance, reschedule, cancel. Each is tried first, and confirmed for the state that was shown;
+// Actions on the whole batch: hold, resume, advance, reschedule, what if, cancel. Each is tried first, and confirmed for the state that was shown;
 // only a hold never waits for anything.
 import { type ReactNode, useState } from 'react'
 import { useChange, useReading } from '../../api/hooks.ts'
@@ -13,8 +13,9 @@ import { StartsAtOnce } from '../../ui/starts-at-once.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { Summary } from './batch.tsx'
 import { Reschedule } from './reschedule.tsx'
+import { WhatIf } from './what-if.tsx'
 
-type Asked = 'hold' | 'resume' | 'advance' | 'reschedule' | 'cancel'
+type Asked = 'hold' | 'resume' | 'advance' | 'reschedule' | 'what-if' | 'cancel'
 
 export function BatchActions({ summary: { batch } }: { readonly summary: Summary }) {
   const { mayChange } = useSession()
@@ -33,13 +34,17 @@ export function BatchActions({ summary: { batch } }: { readonly summary: Summary
       {batch.isManual ? (
         <Button onClick={() => setAsked('advance')}>Advance</Button>
       ) : (
-        <Button onClick={() => setAsked('reschedule')}>Reschedule</Button>
+        <>
+          <Button onClick={() => setAsked('reschedule')}>Reschedule</Button>
+          <Button onClick={() => setAsked('what-if')}>What if …</Button>
+        </>
       )}
       <Button onClick={() => setAsked('cancel')}>Cancel batch</Button>
       {asked === 'hold' && <Hold batchId={batch.id} onClose={close} />}
       {asked === 'resume' && <Resume batchId={batch.id} onClose={close} />}
       {asked === 'advance' && <Advance batchId={batch.id} onClose={close} />}
       {asked === 'reschedule' && <Reschedule batch={batch} onClose={close} />}
+      {asked === 'what-if' && <WhatIf batch={batch} onClose={close} />}
       {asked === 'cancel' && <Cancel batch={batch} onClose={close} />}
     </>
   )
