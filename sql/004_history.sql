@@ -183,10 +183,12 @@ create table idempotency_keys (
 create index idempotency_keys_by_age on idempotency_keys (created_at);
 
 -- A rehearsal that the API ran. It works on a database of its own; only its result is kept here, and only of the newest ones, because a
--- report names people. A row that is still running long after its time limit belongs to an API that has ended.
+-- report names people. A row that is still running long after its time limit belongs to an API that has ended. batch_id is set for the
+-- what-if of a running batch.
 create table rehearsals (
   id           bigint generated always as identity primary key,
   runbook_name text not null,
+  batch_id     bigint,
   members      integer not null check (members >= 0),
   requested_by text not null,
   requested_at timestamptz not null,

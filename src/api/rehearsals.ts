@@ -5,6 +5,8 @@ import type { Db } from '../db/db.ts'
 import { endRehearsal, type RehearsalEnd } from '../db/rehearsals.ts'
 import type { SourceRow } from '../domain/detection/source-values.ts'
 import type { Json } from '../domain/json.ts'
+import type { LivePast } from '../domain/live-batch.ts'
+import type { WhatIf } from '../domain/what-if.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 
@@ -21,6 +23,17 @@ export interface RehearsalOrder {
   readonly startAt: Date | null
   readonly seed: number
   readonly slots: number
+  readonly whatIf?: WhatIfOrder
+}
+
+/** A running batch, rehearsed as it is and with a change. The order's rows are its people. */
+export interface WhatIfOrder {
+  readonly past: LivePast
+  /** Of the rows. */
+  readonly keys: readonly string[]
+  readonly workerSlots: Readonly<Record<string, number>>
+  readonly assumed: readonly string[]
+  readonly change: WhatIf
 }
 
 export interface RunRehearsal {

@@ -4,6 +4,7 @@
 export const CREATING: ReadonlySet<string> = new Set([
   'POST /api/runbooks',
   'POST /api/rehearsals',
+  'POST /api/batches/{batchId}/what-if',
   'POST /api/batches',
   'POST /api/batches/{batchId}/members',
   'POST /api/batches/{batchId}/clone',

@@ -148,11 +148,11 @@ export const listUsedVersions = (db: Queryable, batchId: number): Promise<UsedVe
     [batchId],
   )
 
-/** The newest rehearsal of the runbook that has a report. */
+/** The newest rehearsal of the runbook that has a report. What-ifs of batches are none. */
 export async function findLastRehearsal(db: Queryable, runbookName: string): Promise<Json> {
   const [found] = await db.query<{ row: Json }>(
     `select to_jsonb(r) as row from rehearsals r
-      where lower(runbook_name) = lower($1) and status = 'completed' order by id desc limit 1`,
+      where lower(runbook_name) = lower($1) and batch_id is null and status = 'completed' order by id desc limit 1`,
     [runbookName],
   )
   return found?.row ?? null

@@ -11,6 +11,8 @@ export const REHEARSALS_KEPT = 20
 export interface RehearsalLine {
   readonly id: number
   readonly runbookName: string
+  /** Of a what-if; null for a rehearsal of a runbook. */
+  readonly batchId: number | null
   readonly members: number
   readonly requestedBy: string
   readonly requestedAt: Date
@@ -20,7 +22,7 @@ export interface RehearsalLine {
   readonly verdict: string | null
 }
 
-const LINE = `id, runbook_name as "runbookName", members, requested_by as "requestedBy", requested_at as "requestedAt", status,
+const LINE = `id, runbook_name as "runbookName", batch_id as "batchId", members, requested_by as "requestedBy", requested_at as "requestedAt", status,
   ended_at as "endedAt", because, report_json->>'verdict' as verdict`
 
 export const listRehearsals = (db: Queryable): Promise<RehearsalLine[]> =>
@@ -41,6 +43,7 @@ export async function findRehearsal(
 
 export interface NewRehearsal {
   readonly runbookName: string
+  readonly batchId: number | null
   readonly members: number
   readonly requestedBy: string
   readonly requestedAt: Date
@@ -49,16 +52,16 @@ export interface NewRehearsal {
 /** Deletes the oldest results. */
 export async function insertRehearsal(
   db: Queryable,
-  { runbookName, members, requestedBy, requestedAt }: NewRehearsal,
+  { runbookName, batchId, members, requestedBy, requestedAt }: NewRehearsal,
 ): Promise<number> {
   await db.query(
     `delete from rehearsals where status <> 'running' and id not in (
        select id from rehearsals order by id desc limit ${REHEARSALS_KEPT - 1})`,
   )
   const rows = await db.query<{ id: number }>(
-    `insert into rehearsals (runbook_name, members, requested_by, requested_at, status)
-     values ($1, $2, $3, $4, 'running') returning id`,
-    [runbookName, members, requestedBy, requestedAt],
+    `insert into rehearsals (runbook_name, batch_id, members, requested_by, requested_at, status)
+     values ($1, $2, $3, $4, $5, 'running') returning id`,
+    [runbookName, batchId, members, requestedBy, requestedAt],
   )
   return rows[0]!.id
 }

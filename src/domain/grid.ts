@@ -36,6 +36,28 @@ const CLASS_OF: Readonly<Record<StepStatus, number>> = {
   cancelled: 4,
 }
 
+/** How a member stands in a phase: every step passed, one failed or undone, or something to come. */
+export type PhaseMark = 'passed' | 'failed' | 'open'
+
+const CLASS_OF_CELL: ReadonlyMap<string, number> = new Map(
+  Object.entries(CELL_OF).map(([status, letter]) => [letter, CLASS_OF[status as StepStatus]]),
+)
+
+/** By phase name. */
+export function phaseMarks(columns: readonly GridColumn[], cells: string): Map<string, PhaseMark> {
+  const places = columns.map(({ phaseName }, at) => ({
+    phaseName,
+    is: CELL_CLASSES[CLASS_OF_CELL.get(cells[at] ?? NOT_WRITTEN) ?? 0]!,
+  }))
+  const byPhase = Map.groupBy(places, ({ phaseName }) => phaseName)
+  return new Map(
+    [...byPhase].map(([phaseName, all]) => {
+      if (all.some(({ is }) => is === 'failed' || is === 'undone')) return [phaseName, 'failed']
+      return [phaseName, all.every(({ is }) => is === 'passed') ? 'passed' : 'open']
+    }),
+  )
+}
+
 interface StepPlace {
   readonly phaseName: string
   readonly stepName: string

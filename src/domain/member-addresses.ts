@@ -23,6 +23,23 @@ export function soleAddress(text: string): string | undefined {
   return found.length === 1 ? found[0] : undefined
 }
 
+/** The key and addresses of its domain are the old ones, all others the new ones; each at most `most`. */
+export function oldAndNewAddresses(
+  key: string,
+  values: readonly Json[],
+  most: number,
+): { readonly old: string[]; readonly new: string[] } {
+  const domainOf = (address: string) => address.slice(address.indexOf('@') + 1)
+  const own = soleAddress(key)
+  const all = addressesIn(...values)
+  const isOld = (address: string) => own !== undefined && domainOf(address) === domainOf(own)
+  const others = all.filter((address) => isOld(address) && address !== own)
+  return {
+    old: [key, ...others].slice(0, most),
+    new: all.filter((address) => !isOld(address)).slice(0, most),
+  }
+}
+
 function collect(value: Json, found: Set<string>): void {
   if (found.size >= ADDRESSES_MAX) return
   if (typeof value === 'string') collectFrom(value, found)

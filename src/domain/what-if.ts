@@ -1,6 +1,7 @@
 // What if: a change that is rehearsed before anybody makes it. More or fewer slots, fewer people, or faults.
 import { countText } from './count-text.ts'
 import { foldKey, spellingOf } from './member-key.ts'
+import type { Runbook } from './runbook/model.ts'
 import { hintFor } from './spelling.ts'
 
 export interface WhatIf {
@@ -19,6 +20,35 @@ export interface WhatIf {
 export const WHAT_IF_SLOTS_MAX = 512
 /** Of a worker that never announced itself. */
 export const SLOTS_ASSUMED = 32
+
+/** The workers of all its steps. */
+export const runbookWorkers = ({ init, phases, onMemberRemoved, rollbacks }: Runbook): string[] => {
+  const steps = [
+    ...init,
+    ...phases.toSorted((a, b) => b.offsetMinutes - a.offsetMinutes).flatMap((one) => one.steps),
+    ...onMemberRemoved,
+    ...[...rollbacks.values()].flat(),
+  ]
+  return [...new Set(steps.map(({ workerId }) => workerId))]
+}
+
+/** Slots of the runbook's workers, as they announced them, and what is taken for granted about others. */
+export function slotsAsTheyAre(
+  runbook: Runbook,
+  announced: readonly { readonly workerId: string; readonly slots: number | null }[],
+): { workerSlots: Record<string, number>; assumed: string[] } {
+  const known = new Map(announced.map(({ workerId, slots }) => [workerId, slots]))
+  const workers = runbookWorkers(runbook)
+  const slotsOf = (worker: string) => known.get(spellingOf(worker, [...known.keys()]) ?? worker)
+  return {
+    workerSlots: Object.fromEntries(
+      workers.map((worker) => [worker, slotsOf(worker) || SLOTS_ASSUMED]),
+    ),
+    assumed: workers
+      .filter((worker) => !slotsOf(worker))
+      .map((worker) => `Worker ${worker} has announced no slots. ${SLOTS_ASSUMED} are assumed.`),
+  }
+}
 
 /** What is changed: the workers of the runbook with their slots, and the keys of the people who are left. */
 export interface WhatIfGround {

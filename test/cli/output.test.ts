@@ -148,6 +148,7 @@ const ASKED: Readonly<Record<string, Args>> = {
   'batch steps': () => ['2'],
   'batch watch': () => ['2', '--timeout', '5s'],
   'batch report': () => ['2', '--file', file('report.html'), '--force'],
+  'batch run-sheet': () => ['2', '--out', file('sheet.html'), '--force'],
   'batch evidence': () => ['2', '--out', file('evidence.tar.gz'), '--force'],
   'batch create': () => ['plain', file('others.csv'), '--dry-run'],
   'batch cancel': () => ['1', ...TRIED],

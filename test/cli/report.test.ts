@@ -15,11 +15,40 @@ import { parse } from 'csv-parse/sync'
 import { EXIT } from '../../src/errors.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
 import { type Cli, openCli } from './against-api.ts'
+import { COMMANDS } from './every-command.ts'
 
 const PASSED = 'ada@x.example'
 const FAILED = '=cmd|calc@x.example'
 const LEFT = '<script>alert(1)</script>@x.example'
 const ERROR = '"Boom" & <b>bust</b> for =1+1'
+
+const NIGHT = `name: night
+data_source: {type: csv, path: people.csv, primary_key: Upn, batch_time_column: Start, columns: [Upn, DisplayName, Target, Start]}
+windows:
+  time_zone: Europe/Berlin
+  hours: [{days: [fri, sat], from: "22:00", to: "06:00"}]
+  freezes: [{from: "2030-12-19", to: "2031-01-06", reason: year end}]
+rollbacks:
+  close:
+    - {name: close, worker_id: w, function: Disable-EntraUser, params: {UserId: "{{Target}}"}}
+phases:
+  - name: prepare
+    offset: T-15m
+    steps:
+      - name: open
+        worker_id: w
+        function: Enable-EntraUser
+        params: {UserId: "{{Target}}"}
+        on_failure: close
+        retry: {max_retries: 2, interval: 5m}
+      - {name: look, worker_id: w, function: Test-EntraAttributeMatch, params: {UserId: "{{Target}}", AttributeName: mail, ExpectedValue: x}}
+      - {name: own, worker_id: w, function: Our-Own}
+  - name: cutover
+    offset: T-0
+    gate: {approvals: 2, ready: 90%}
+    steps:
+      - {name: switch, worker_id: w, function: Complete-MigrationUser, params: {Identity: "{{Target}}"}}
+`
 
 interface Report {
   readonly batch: { readonly id: number; readonly status: string }
@@ -37,7 +66,16 @@ interface Report {
 describe('matoolkit batch report', () => {
   let run: Cli
   before(async () => {
-    run = await openCli()
+    const settings = { timeZone: 'UTC', quietHours: null, digestSec: null }
+    const channel = (name: string) =>
+      ({ ...settings, name, type: 'teams', url: { variable: 'MATOOLKIT_NOTIFY_URL' } }) as const
+    const rule = (...channels: string[]) => ({ conditions: [], channels, runbooks: null })
+    const notifications = {
+      channels: [channel('night-duty'), channel('of-others')],
+      rules: [rule('night-duty'), { ...rule('of-others'), runbooks: ['another'] }],
+      urgent: [],
+    }
+    run = await openCli({ options: { notifications } })
     const { world } = run.api
     world.answer = ({ parameters, functionName }) =>
       functionName === 'Switch-Thing' && parameters.Upn === FAILED ? { fail: ERROR } : { ok: {} }
@@ -203,6 +241,66 @@ describe('matoolkit batch report', () => {
     assert.ok(!existsSync(path('not-there.txt')))
   })
 
+  it('has a run sheet with what a person needs when the network is down', async () => {
+    const { world } = run.api
+    await world.publish(NIGHT)
+    const [name, old, target] = [
+      '<b>Eve</b> & "sons"',
+      'eve@fabrikam.example',
+      'eve@contoso.example',
+    ]
+    const data = { Upn: old, DisplayName: name, Target: target }
+    const id = String(await world.batch('night', [{ key: old, data }], { startsInMin: 60 }))
+    const said = await run.cli('batch', 'run-sheet', id, '--out', path('sheet.html'))
+    assert.equal(said.exit, EXIT.ok, said.err)
+    assert.equal(statSync(path('sheet.html')).mode & 0o777, 0o600)
+    const page = readFileSync(path('sheet.html'), 'utf8')
+    const has = (...texts: string[]) => {
+      for (const text of texts) assert.ok(page.includes(text), text)
+    }
+    has(`Run sheet: batch ${id} of night`, 'night, version 1', 'UTC</dd>', 'T-15m', 'T-0')
+    has('&lt;b&gt;Eve&lt;/b&gt; &amp; &quot;sons&quot;', old, target)
+    has('2 approvals; 90 % ready', '0 of 2 approvals', 'fri, sat 22:00–06:00 (Europe/Berlin)')
+    has('frozen 2030-12-19 to 2031-01-06: year end', 'night-duty (teams)')
+    has('2 retries, first after 5m', 'rollback close, then the person fails')
+    has(
+      'yes: Disable-EntraUser',
+      'Point of no return',
+      'changes nothing',
+      'not a standard function',
+    )
+    has('When matoolkit cannot be reached', 'Phases start at their times', 'Telephone')
+    assert.equal(page.match(/Point of no return/g)?.length, 1)
+    assert.doesNotMatch(page, /<b>Eve|<script|\bsrc=|url\(|@import|https?:|\bon\w+=/i)
+    const commands = [...page.matchAll(/<pre>matoolkit (.*?)<\/pre>/g)].map(([, line]) => line!)
+    for (const words of commands.map((line) => line.split(' ')))
+      assert.ok(
+        COMMANDS.some(([known]) => `${words.join(' ')} `.startsWith(`${known} `)),
+        words.join(' '),
+      )
+    for (const verb of ['hold', 'resume', 'cancel', 'override-window', 'undo', 'approve', 'waive'])
+      assert.ok(
+        commands.some((line) => line.startsWith(`batch ${verb} ${id}`)),
+        verb,
+      )
+    const again = await run.cli('batch', 'run-sheet', id, '--out', path('sheet.html'))
+    assert.equal(again.exit, EXIT.conflict)
+  })
+
+  it('marks in the run sheet who passed and who failed, and leaves out who left', async () => {
+    await run.cli('batch', 'run-sheet', '1', '--out', path('first.html'))
+    const page = readFileSync(path('first.html'), 'utf8')
+    const rowOf = (key: string) =>
+      page.split('<tr>').find((row) => row.includes(`class="key">${key}`)) ?? ''
+    const marks = (key: string) =>
+      [...rowOf(key).matchAll(/aria-label="([^"]+)"/g)].map(([, m]) => m)
+    assert.deepEqual(marks(PASSED), ['done', 'done'])
+    assert.deepEqual(marks(FAILED), ['done', 'failed'])
+    assert.ok(!page.includes('alert(1)'), 'who left is not on it')
+    assert.ok(page.includes('&quot;Boom&quot; &amp; &lt;b&gt;bust&lt;/b&gt;'))
+    assert.match(page, /<th scope="rowgroup" colspan="5">A<\/th>/)
+  })
+
   it('lists every member, read page by page', async () => {
     const { world } = run.api
     const keys = Array.from(
@@ -222,5 +320,9 @@ describe('matoolkit batch report', () => {
     const rows = readFileSync(path('many.csv.csv'), 'utf8').trimEnd().split('\r\n')
     assert.equal(rows.length, keys.length + 1)
     assert.equal(new Set(rows).size, rows.length)
+    await run.cli('batch', 'run-sheet', id, '--out', path('many-sheet.html'))
+    const sheet = readFileSync(path('many-sheet.html'), 'utf8')
+    assert.equal(sheet.match(/<th scope="row" class="key">/g)?.length, keys.length)
+    assert.match(sheet, /People \(5,203\)/)
   })
 })

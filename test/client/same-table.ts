@@ -19,6 +19,7 @@ type Every = keyof Routes | keyof Written
 type Streamed =
   | 'GET /api/events'
   | 'GET /api/batches/{batchId}/report'
+  | 'GET /api/batches/{batchId}/run-sheet'
   | 'GET /api/batches/{batchId}/evidence'
 
 type Missing<E> = E extends Both ? never : ['missing', E]

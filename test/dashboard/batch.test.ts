@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { verifyPack } from '../../src/evidence/verify-pack.ts'
 import { accessibilityProblems, openPage, type TestPage } from '../browser.ts'
+import { printedRows } from '../pdf-rows.ts'
 import { batchOf, runbook, step } from '../scenarios/looking.ts'
 import { assertSound, type DashboardUnderTest, openDashboard } from './under-test.ts'
 
@@ -91,6 +92,31 @@ describe('the screens of batches', () => {
     await section('Documents').getByRole('button', { name: 'Download evidence pack' }).click()
     const { findings } = await verifyPack(await (await proof).createReadStream(), null)
     assert.deepEqual(findings, [])
+  })
+
+  it('open a run sheet that prints on several pages, cuts no row and asks nobody', async () => {
+    const [tab] = await Promise.all([
+      page.context().waitForEvent('page'),
+      section('Documents').getByRole('button', { name: 'Open run sheet' }).click(),
+    ])
+    await tab.getByRole('heading', { name: 'People (12)' }).waitFor()
+    assert.deepEqual(await accessibilityProblems(tab), [])
+    const requests: string[] = []
+    tab.on('request', (request) => void requests.push(request.url()))
+    const more = `const rows = [...document.querySelectorAll('#people ~ table tbody tr')]
+      for (const row of rows) row.cells[0].innerHTML += '<br>two<br>three<br>four'
+      for (let time = 0; time < 20; time++) for (const row of rows) row.parentElement.append(row.cloneNode(true))`
+    await tab.evaluate(more)
+    const { pages, rows: printed } = printedRows(await tab.pdf({ format: 'A4', tagged: true }))
+    await tab.close()
+    assert.ok(pages > 5, `${pages} pages`)
+    assert.ok(printed.length > 12 * 20, `${printed.length} rows`)
+    assert.deepEqual(
+      printed.filter((on) => on.length > 1),
+      [],
+      'rows on two pages',
+    )
+    assert.deepEqual(requests, [])
   })
 
   it('keep a filter in the address, so that a link or a reload shows the same', async () => {

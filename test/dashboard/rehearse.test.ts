@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { RehearsalOrder } from '../../src/api/rehearsals.ts'
 import type { RehearsalReport } from '../../src/app/rehearsal/report.ts'
+import type { WhatIfReport } from '../../src/app/rehearsal/what-if-report.ts'
 import type { Json } from '../../src/domain/json.ts'
 import { plain } from '../api/contract/fixtures.ts'
 import { assertSound, type DashboardUnderTest, openDashboard } from './under-test.ts'
@@ -57,6 +58,29 @@ const REPORT: RehearsalReport = {
   },
   calls: { total: 7, services: [], operations: [] },
   ...{ source: [], tenants: [], assumptions: [] },
+}
+
+const [SOON, LATE] = ['2030-03-01T21:10:00.000Z', '2030-03-01T22:40:00.000Z']
+const END = { startedAt: '2030-03-01T20:00:00.000Z', failed: 0 }
+const RUN = {
+  ...{ verdict: 'ready' as const, reasons: [], failures: [], endedAt: LATE },
+  members: { total: 3, ...COUNTS, migrated: 3, failed: 0 },
+}
+const COMPARED: WhatIfReport = {
+  verdict: 'ready',
+  headline: `With 16 slots a worker, phase prepare ends ${SOON} instead of ${LATE}, before T-0.`,
+  ...{ batchId: 1, runbook: 'wave', at: END.startedAt, cutoverAt: '2030-03-01T22:00:00.000Z' },
+  ...{ seed: 1, assumptions: [] },
+  change: { slots: 16, workerSlots: {}, people: null, without: [], faults: [] },
+  phases: [
+    {
+      ...{ phase: 'prepare', dueAt: END.startedAt, savedSec: 5_400 },
+      asItIs: { ...END, endedAt: LATE, misses: 'T-0' },
+      changed: { ...END, endedAt: SOON, misses: null },
+    },
+  ],
+  asItIs: { ...RUN, workerSlots: { w1: 8 } },
+  changed: { ...RUN, workerSlots: { w1: 16 } },
 }
 
 describe('rehearsals in the dashboard', () => {
@@ -119,12 +143,37 @@ describe('rehearsals in the dashboard', () => {
     await assertSound(opened)
   })
 
+  it('answers what a change of a running batch would save', async () => {
+    await dashboard.world.batch('wave', 3, { startsInMin: 24 * 60 })
+    const opened = await dashboard.open('/batches/1')
+    const { page } = opened
+    const count = begun.length
+    await page.getByRole('button', { name: 'What if …' }).click()
+    const rehearse = page.getByRole('button', { name: 'Rehearse it' })
+    assert.ok(await rehearse.isDisabled(), 'nothing would change')
+    await page.getByLabel('Slots of every worker').fill('16')
+    await assertSound(opened)
+    assert.equal(begun.length, count, 'choosing begins nothing')
+    await rehearse.click()
+    await page.getByText('Under way').waitFor()
+    const { order, end } = begun.at(-1)!
+    assert.deepEqual([order.rows.length, order.whatIf!.change.slots], [3, 16])
+    end(COMPARED as unknown as Json)
+    await page.getByText(/^With 16 slots a worker, phase prepare ends Mar 1, 2030/).waitFor()
+    const shown = await page.locator('#content').innerText()
+    for (const said of ['What if, for batch 1 of wave', 'after T-0', '1 h 30 min earlier'])
+      assert.ok(shown.includes(said), said)
+    assert.ok(!/T\d\d:\d\d:\d\d/.test(shown), 'times are those of the viewer')
+    await assertSound(opened)
+    assert.equal(begun.length, count + 1)
+  })
+
   it('is cancelled', async () => {
     const { page } = await dashboard.open('/rehearse?runbook=wave')
     await page.getByRole('button', { name: 'Rehearse' }).click()
     await page.getByRole('button', { name: 'Cancel rehearsal' }).click()
     await page.getByText(/^Cancelled by /).waitFor()
-    assert.deepEqual(Object.keys(begun[1]!.order.rows[0]!), ['Upn', 'When'], 'the sample row')
-    assert.equal(begun.length, 2)
+    assert.deepEqual(Object.keys(begun[2]!.order.rows[0]!), ['Upn', 'When'], 'the sample row')
+    assert.equal(begun.length, 3)
   })
 })

@@ -28,6 +28,11 @@ time { white-space: nowrap; font-variant-numeric: tabular-nums }
 .key { overflow-wrap: anywhere; min-width: 12rem }
 .long { overflow-wrap: anywhere; min-width: 16rem }
 .bar { display: block; width: 100%; height: .3rem; margin-top: .2rem; min-width: 4rem; background: var(--line); fill: var(--good) }
+.box { display: inline-block; width: 1.1em; height: 1.1em; line-height: 1; text-align: center; border: 1.5px solid var(--ink); font-style: normal; font-weight: 700 }
+.blank { min-width: 5rem; height: 2rem }
+.stop { font-weight: 700; text-transform: uppercase; border: 2px solid var(--ink); padding: .1rem .3rem }
+.group th { background: var(--wash); font-weight: 700 }
+pre { margin: .2rem 0; white-space: pre-wrap; overflow-wrap: anywhere }
 footer { margin-top: 3rem; border-top: 1px solid var(--line); color: var(--soft); font-size: .85rem }
 @media print {
   :root { color-scheme: light; --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --good: #116329; --bad: #a40e26; --wash: #eee }
@@ -36,7 +41,12 @@ footer { margin-top: 3rem; border-top: 1px solid var(--line); color: var(--soft)
   section { overflow: visible }
   thead { display: table-header-group }
   tr { break-inside: avoid }
-  h2 { break-after: avoid }
+  h2, h3, caption, .group { break-after: avoid }
+  .sheet { font-size: 9pt }
+  .sheet table { font-size: 8.5pt }
+  .sheet th, .sheet td { padding: .15rem .3rem }
+  .sheet time { white-space: normal }
+  .key, .long { min-width: 0 }
   .bar, thead th { print-color-adjust: exact; -webkit-print-color-adjust: exact }
 }
 `

@@ -4,9 +4,17 @@
 import { type Outcome, outcomeWord } from '../../domain/outcome.ts'
 import { isBatchEnded } from '../../domain/transitions.ts'
 import { statusWord } from '../../domain/words.ts'
-import { fullTimeText } from '../../domain/zoned-time.ts'
 import { type Html, html, htmlText } from '../../markup.ts'
-import { PAGE_STYLE, STYLE_SOURCE } from './page-style.ts'
+import {
+  columns,
+  emptySection,
+  numberHead,
+  pageHead,
+  section,
+  table,
+  time,
+  withTimes,
+} from './page-parts.ts'
 import type {
   CourseEvent,
   MemberPages,
@@ -23,12 +31,7 @@ export async function* htmlReport(
   members: MemberPages,
   reader: ReportReader,
 ): AsyncGenerator<string> {
-  for await (const part of pageOf(head, members, reader))
-    yield part.replaceAll(
-      /<time datetime="([^"]+)"><\/time>/g,
-      (_, iso: string) =>
-        `<time datetime="${iso}">${fullTimeText(new Date(iso), reader.zone)}</time>`,
-    )
+  yield* withTimes(pageOf(head, members, reader), reader.zone)
 }
 
 /** The page; its times have no text yet. */
@@ -39,16 +42,7 @@ async function* pageOf(
 ): AsyncGenerator<string> {
   const { batch } = head
   const title = `Batch ${batch.id} of ${batch.runbookName}`
-  yield htmlText(html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ${STYLE_SOURCE}">
-<title>${title}</title>
-<style>${PAGE_STYLE}</style>
-</head>
-<body>
+  yield htmlText(html`${pageHead(title)}<body>
 <header>
 <p class="kicker">Migration report</p>
 <h1>${title}</h1>
@@ -101,9 +95,6 @@ function moodOf({ status, members }: ReportBatch): string {
 
 const count = (number: number): string => number.toLocaleString('en')
 
-const time = (at: Date | null): Html | null =>
-  at === null ? null : html`<time datetime="${at.toISOString()}"></time>`
-
 function factsOf({ batch }: ReportHead, isInternal: boolean): Html {
   const facts: readonly (readonly [string, Html | string | null])[] = [
     ['Runbook', `${batch.runbookName}, version ${batch.runbookVersion}`],
@@ -118,25 +109,6 @@ function factsOf({ batch }: ReportHead, isInternal: boolean): Html {
   const list = shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)
   return section('facts', 'The batch', html`<dl>${list}</dl>`)
 }
-
-/** The heading of a column of numbers. */
-const numberHead = (head: string): Html => html`<th scope="col" class="n">${head}</th>`
-const columns = (...heads: readonly string[]): Html[] =>
-  heads.map((head) => html`<th scope="col">${head}</th>`)
-
-/** A table with a caption; its first column has the row headings. */
-function table(caption: string, heads: readonly Html[], rows: readonly Html[]): Html {
-  return html`<table><caption>${caption}</caption>
-<thead><tr>${heads}</tr></thead>
-<tbody>${rows}</tbody></table>
-`
-}
-
-/** A section. It scrolls sideways, so it needs a tabindex for the keyboard. */
-const section = (id: string, title: string, inside: Html): Html =>
-  html`<section aria-labelledby="${id}" tabindex="0"><h2 id="${id}">${title}</h2>
-${inside}</section>
-`
 
 function phasesOf(phases: readonly ReportPhase[]): Html {
   if (phases.length === 0) return section('phases', 'Phases', html`<p>The batch has no phases.</p>`)
@@ -209,20 +181,6 @@ async function* membersOf(
     for await (const page of pages(outcome)) yield page.map((one) => rowOf(one, cells)).join('')
     yield end
   }
-}
-
-/** A section with a table, as what comes before the rows and after. */
-function emptySection(
-  id: string,
-  title: string,
-  caption: string,
-  heads: readonly Html[],
-): [begin: string, end: string] {
-  const mark = html`<!-- rows -->`
-  const [begin, end] = htmlText(section(id, title, table(caption, heads, [mark]))).split(
-    htmlText(mark),
-  )
-  return [begin!, end!]
 }
 
 const rowOf = (member: ReportMember, cells: MemberGroup['cells']): string =>

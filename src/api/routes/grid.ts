@@ -4,16 +4,11 @@ import { z } from 'zod'
 import { loadMemberHolds } from '../../db/member-holds.ts'
 import { countGridSteps, listGridSteps, listRowIds } from '../../db/views/grid.ts'
 import { listMembers } from '../../db/views/members.ts'
-import {
-  CELL_CLASSES,
-  CELL_OF,
-  type GridColumn,
-  packCells,
-  packOverview,
-} from '../../domain/grid.ts'
+import { CELL_CLASSES, CELL_OF, packCells, packOverview } from '../../domain/grid.ts'
 import { activeOutcome, OUTCOMES } from '../../domain/outcome.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
+import { gridColumns } from '../grid-columns.ts'
 import { RecentAnswers } from '../recent-answer.ts'
 import { read } from '../route.ts'
 import { dateTime, id, idList, pageSize, position, wholeCount } from '../shapes.ts'
@@ -72,7 +67,7 @@ const gridRoute = read({
   handle: async ({ engine, params: { batchId }, query: { from, limit, ids } }) => {
     const { db } = engine
     const state = await loadBatchState(db, batchId)
-    const columns = await columnsOf(engine, state)
+    const columns = await gridColumns(engine, state)
     const wanted = ids ?? (await listRowIds(db, batchId, from, limit))
     const page = { sort: 'id', after: null, limit: wanted.length } as const
     const active = activeOutcome(state.line)
@@ -134,7 +129,7 @@ async function loadOverview(
   now: Date,
 ): Promise<Overview> {
   const state = await loadBatchState(engine.db, batchId)
-  const columns = await columnsOf(engine, state)
+  const columns = await gridColumns(engine, state)
   const total = totalOf(state)
   const membersPerRow = Math.max(1, Math.ceil(total / rowsWanted))
   const counts = await countGridSteps(engine.db, batchId, membersPerRow)
@@ -144,17 +139,5 @@ async function loadOverview(
 
 const totalOf = ({ line }: BatchState): number =>
   line.membersActive + line.membersFailed + line.membersRemoved
-
-/** The steps of each phase in the version that it runs. */
-async function columnsOf(engine: Engine, { line, phases }: BatchState): Promise<GridColumn[]> {
-  const columns: GridColumn[] = []
-  for (const { name, status, runbookVersion } of phases) {
-    if (status === 'superseded') continue
-    const runbook = await engine.runbooks.get(engine.db, line.runbookName, runbookVersion)
-    const phase = runbook.phases.find((one) => one.name.toLowerCase() === name.toLowerCase())
-    for (const step of phase?.steps ?? []) columns.push({ phaseName: name, stepName: step.name })
-  }
-  return columns
-}
 
 export const gridRoutes = () => [gridRoute, overviewRoute()]

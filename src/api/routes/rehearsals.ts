@@ -9,11 +9,22 @@ import {
   REHEARSALS_KEPT,
   type RehearsalLine,
 } from '../../db/rehearsals.ts'
+import { liveColumns } from '../../domain/live-batch.ts'
+import { keptKeys, WHAT_IF_SLOTS_MAX, whatIfProblem } from '../../domain/what-if.ts'
 import { MatoolkitError } from '../../errors.ts'
+import { loadLiveBatch } from '../live-batch.ts'
 import { REHEARSAL_SEC_MAX } from '../rehearsals.ts'
 import { change, read, type Services } from '../route.ts'
 import { parseRunbook, YAML_CHARS_MAX } from '../runbook-text.ts'
-import { dateTime, instant, json, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
+import {
+  dateTime,
+  id,
+  instant,
+  json,
+  nullableDateTime,
+  nullableText,
+  wholeCount,
+} from '../shapes.ts'
 
 const MEMBERS_MAX = 2_000
 const COLUMNS_MAX = 100
@@ -25,6 +36,9 @@ const line = z
   .strictObject({
     id: z.int(),
     runbookName: z.string(),
+    batchId: z.int().nullable().meta({
+      description: 'The batch of a what-if; null for a rehearsal of a runbook.',
+    }),
     members: wholeCount,
     requestedBy: z.string(),
     requestedAt: dateTime,
@@ -87,6 +101,7 @@ const beginRoute = change({
     services.rehearsals.requireFree(faults)
     const about = {
       runbookName: name,
+      batchId: null,
       members: rows.length,
       requestedBy: by.name,
       requestedAt: now,
@@ -102,6 +117,79 @@ const beginRoute = change({
       auditNote: {
         subject: `rehearsal ${id}`,
         after: { runbook: name, members: rows.length, faults, seed },
+      },
+    }
+  },
+})
+
+const slotsCount = z.int().min(1).max(WHAT_IF_SLOTS_MAX)
+
+const whatIfRoute = change({
+  method: 'POST',
+  path: '/api/batches/{batchId}/what-if',
+  operation: 'beginWhatIf',
+  tag: 'batches',
+  summary: 'Rehearse a batch as it is and with a change',
+  about: `Compares when its phases end, with one seed. Runs like a rehearsal: in a process of its own, one at a time, for at most ${MEMBERS_MAX} people and ${REHEARSAL_SEC_MAX / 60} minutes. Follow it with GET /api/rehearsals/{rehearsalId}. Nothing live is touched.`,
+  rule: 'admin',
+  action: 'batch.what-if',
+  creates: true,
+  takes: 'json',
+  errors: [
+    'BATCH_NOT_FOUND',
+    'REHEARSAL_BATCH_UNFIT',
+    'WHAT_IF_UNFIT',
+    'REHEARSAL_RUNNING',
+    'REHEARSAL_UNAVAILABLE',
+    'REHEARSAL_FAULTS_INVALID',
+  ],
+  params: z.strictObject({ batchId: id }),
+  body: z.strictObject({
+    slots: slotsCount.optional().meta({ description: 'Of every worker.' }),
+    workerSlots: z
+      .record(z.string().min(1).max(200), slotsCount)
+      .default({})
+      .meta({ description: 'Of single workers.' }),
+    people: z
+      .int()
+      .min(1)
+      .max(MEMBERS_MAX)
+      .optional()
+      .meta({ description: 'Only so many, the first of the batch.' }),
+    without: z
+      .array(z.string().min(1).max(512))
+      .max(MEMBERS_MAX)
+      .default([])
+      .meta({ description: 'Keys of people who stay out.' }),
+    faults: z.array(z.string().max(50)).max(20).default([]),
+    seed: z.int().min(1).max(SEED_MAX).default(1),
+  }),
+  answers: { 202: line },
+  prepare: ({ engine, params, now }) => loadLiveBatch(engine, params.batchId, now),
+  handle: async ({ engine, services, params: { batchId }, body, by, now }, live) => {
+    const { seed, slots = null, people = null, ...rest } = body
+    const change = { ...rest, slots, people }
+    services.rehearsals.requireFree(change.faults)
+    const keys = live.people.map(({ key }) => key)
+    const { past, workerSlots, assumed, runbookName } = live
+    const reason = whatIfProblem(change, { workerSlots, keys })
+    if (reason !== null) throw new MatoolkitError('WHAT_IF_UNFIT', { batchId, reason })
+    const members = keptKeys(change, keys).length
+    const about = { runbookName, batchId, members, requestedBy: by.name, requestedAt: now }
+    const rehearsalId = await insertRehearsal(engine.db, about)
+    services.rehearsals.begin(rehearsalId, {
+      ...{ yaml: live.yaml, columns: liveColumns(live.people), seed, slots: SLOTS, startAt: null },
+      ...{ rows: live.people.map(({ row: one }) => one), faults: change.faults },
+      whatIf: { past, keys, workerSlots, assumed, change },
+    })
+    const begun = { ...about, id: rehearsalId, status: 'running' as const, at: null }
+    const { without, ...told } = change
+    return {
+      status: 202,
+      body: { ...begun, endedAt: null, because: null, verdict: null },
+      auditNote: {
+        subject: `batch ${batchId}`,
+        after: { rehearsal: rehearsalId, ...told, without: without.length, seed },
       },
     }
   },
@@ -139,7 +227,8 @@ const showRoute = read({
       .strictObject({
         ...line.shape,
         report: json.meta({
-          description: 'The report, as "matoolkit runbook rehearse --output json" prints it.',
+          description:
+            'The report, as "matoolkit runbook rehearse --output json" prints it; of a what-if, as "matoolkit batch what-if --output json" does.',
         }),
       })
       .meta({ id: 'RehearsalWithReport' }),
@@ -180,4 +269,4 @@ const deleteRoute = change({
   },
 })
 
-export const REHEARSAL_ROUTES = [beginRoute, listRoute, showRoute, deleteRoute]
+export const REHEARSAL_ROUTES = [beginRoute, whatIfRoute, listRoute, showRoute, deleteRoute]

@@ -1,9 +1,11 @@
-// What people take away from a batch: its report, written while it is sent.
+// What people take away from a batch: its report and its run sheet, written while they are sent.
 import { z } from 'zod'
 import { knownZone } from '../../domain/zoned-time.ts'
 import { STYLE_SOURCE } from '../reports/page-style.ts'
 import { REPORT_FORMATS, type ReportFormat, writeReport } from '../reports/report.ts'
 import { loadReport } from '../reports/report-data.ts'
+import { writeRunSheet } from '../reports/run-sheet.ts'
+import { loadRunSheet } from '../reports/run-sheet-data.ts'
 import { read } from '../route.ts'
 import { booleanText, id } from '../shapes.ts'
 
@@ -75,4 +77,30 @@ const reportRoute = read({
   },
 })
 
-export const REPORT_ROUTES = [reportRoute]
+const runSheetRoute = read({
+  method: 'GET',
+  path: '/api/batches/{batchId}/run-sheet',
+  operation: 'getRunSheet',
+  tag: 'batches',
+  summary: 'Get the run sheet of a batch, a page to print',
+  about:
+    'For the night in which the network is down: phases, gates, steps, commands, and every member with a box for each phase, sent page by page.',
+  rule: 'reader',
+  isPersonal: true,
+  gives: TYPES.html,
+  errors: ['BATCH_NOT_FOUND'],
+  params: z.strictObject({ batchId: id }),
+  query: z.strictObject({ zone }),
+  answers: { 200: z.custom<AsyncIterable<string>>().meta({ description: 'The page.' }) },
+  handle: async ({ engine, services, params: { batchId }, query, by, now }) => {
+    const order = { batchId, madeAt: now, madeBy: by.name }
+    const sheet = await loadRunSheet(engine, services, order)
+    return {
+      status: 200,
+      body: writeRunSheet(sheet, query.zone),
+      headers: pageHeaders(TYPES.html, `batch-${batchId}-run-sheet.html`),
+    }
+  },
+})
+
+export const REPORT_ROUTES = [reportRoute, runSheetRoute]

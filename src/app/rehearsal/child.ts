@@ -9,6 +9,9 @@ import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
 import { messageOf } from '../../errors.ts'
 import { namedFaults } from './faults.ts'
 import { rehearse } from './rehearse.ts'
+import type { RehearsalReport } from './report.ts'
+import { rehearseWhatIf } from './what-if.ts'
+import type { WhatIfReport } from './what-if-report.ts'
 
 /** What it says. */
 export type ChildWord =
@@ -25,29 +28,37 @@ export type ChildOrder = Omit<RehearsalOrder, 'startAt'> & {
 
 const PROGRESS_MS = 1_000
 
+const asJson = (report: RehearsalReport | WhatIfReport) => report as unknown as Json
 const tell = (word: ChildWord) => void process.send?.(word)
 
 async function run(order: ChildOrder): Promise<void> {
-  const { yaml, columns, rows, faults, startAt, seed, slots, templates, windows } = order
+  const { yaml, columns, rows, faults, startAt, seed, slots, templates, windows, whatIf } = order
   const { runbook, problems } = readRunbook(yaml, { catalogues: [], isLinted: true })
   if (!runbook) throw new Error(problems[0]?.message ?? 'The runbook is invalid.')
   const clock = realClock()
   let toldAt = 0
+  const onProgress = (at: Date) => {
+    if (+clock.now() - toldAt < PROGRESS_MS) return
+    toldAt = +clock.now()
+    tell({ at: at.toISOString() })
+  }
+  const shared = { yaml, runbook, lint: problems, seed, windows, tenantSeed: null, onProgress }
+  if (whatIf) {
+    const { keys, ...more } = whatIf
+    const people = rows.map((row, at) => ({ key: keys[at]!, row }))
+    const openDatabase = () => openDisposable(templates)
+    tell({ report: asJson(await rehearseWhatIf({ ...shared, ...more, people, openDatabase })) })
+    return
+  }
   const report = await rehearse({
-    ...{ yaml, runbook, lint: problems, seed, slots, windows },
+    ...{ ...shared, slots },
     members: { file: 'members', columns, rows },
-    tenantSeed: null,
     startAt: startAt === null ? null : new Date(startAt),
     now: clock.now(),
     faults: faults.length > 0 ? namedFaults(faults.join(',')) : null,
     openDatabase: () => openDisposable(templates),
-    onProgress: (at) => {
-      if (+clock.now() - toldAt < PROGRESS_MS) return
-      toldAt = +clock.now()
-      tell({ at: at.toISOString() })
-    },
   })
-  tell({ report: report as unknown as Json })
+  tell({ report: asJson(report) })
 }
 
 process.on('disconnect', () => process.exit(1))

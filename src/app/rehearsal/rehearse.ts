@@ -19,6 +19,7 @@ import { FailureGroups } from '../../domain/failures.ts'
 import { foldKey } from '../../domain/member-key.ts'
 import type { Runbook, RunbookStep } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
+import { runbookWorkers } from '../../domain/what-if.ts'
 import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
 import { MatoolkitError } from '../../errors.ts'
 import type { FaultSettings } from '../../sandbox/faults.ts'
@@ -105,7 +106,7 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
         clock,
         seed,
         seedNumber: input.seed,
-        workerIds: workersOf(runbook),
+        workerIds: runbookWorkers(runbook),
         webhookHosts: webhookHostsIn(runbook),
         meter,
         timing,
@@ -215,10 +216,6 @@ const stepsOf = (runbook: Runbook): RunbookStep[] => [
   ...phasesInOrder(runbook).flatMap(({ steps }) => steps),
   ...runbook.onMemberRemoved,
   ...[...runbook.rollbacks.values()].flat(),
-]
-
-export const workersOf = (runbook: Runbook): string[] => [
-  ...new Set(stepsOf(runbook).map(({ workerId }) => workerId)),
 ]
 
 const webhookHostsIn = (runbook: Runbook): string[] => [

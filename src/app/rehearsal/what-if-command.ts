@@ -7,16 +7,15 @@ import type { Column, Row } from '../../cli/terminal/show.ts'
 import { openDisposable } from '../../db/disposable-pglite.ts'
 import { countText } from '../../domain/count-text.ts'
 import type { Json } from '../../domain/json.ts'
-import { spellingOf } from '../../domain/member-key.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
-import { SLOTS_ASSUMED, type WhatIf, whatIfProblem } from '../../domain/what-if.ts'
+import { slotsAsTheyAre, type WhatIf, whatIfProblem } from '../../domain/what-if.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { readTenants } from './command.ts'
 import { FAULT_NAMES, namedFaults } from './faults.ts'
 import { readLiveBatch } from './live-batch.ts'
-import { workersOf } from './rehearse.ts'
-import { differenceText, rehearseWhatIf, type WhatIfReport } from './what-if.ts'
+import { rehearseWhatIf } from './what-if.ts'
+import { differenceText, type WhatIfReport } from './what-if-report.ts'
 
 export interface WhatIfFlags {
   readonly slots: Pick<WhatIf, 'slots' | 'workerSlots'>
@@ -41,11 +40,11 @@ export async function runWhatIf(
     throw new MatoolkitError('WHAT_IF_UNFIT', { batchId: live.past.batchId, reason: problem })
   io.progress('Rehearsing the batch as it is and with the change …')
   const report = await rehearseWhatIf({
-    ...{ ...live, change, tenantSeed, seed, workerSlots },
+    ...{ ...live, change, tenantSeed, seed, workerSlots, assumed },
     openDatabase: () => openDisposable(inHome('templates')),
   })
   io.progress('')
-  await showWhatIf(context, { ...report, assumptions: [...assumed, ...report.assumptions] })
+  await showWhatIf(context, report)
 }
 
 async function namedChanges(flags: Flags): Promise<Pick<WhatIf, 'without' | 'faults'>> {
@@ -67,20 +66,7 @@ async function namedChanges(flags: Flags): Promise<Pick<WhatIf, 'without' | 'fau
 async function readSlots({ client }: CommandContext, runbook: Runbook) {
   type Announced = { readonly workerId: string; readonly slots: number | null }
   const { body } = await client.get<{ workers: readonly Announced[] }>('/api/workers')
-  const announced = new Map(body.workers.map(({ workerId, slots }) => [workerId, slots]))
-  const assumed: string[] = []
-  const slotsOf = (worker: string): number => {
-    const known = announced.get(spellingOf(worker, [...announced.keys()]) ?? worker)
-    if (known) return known
-    assumed.push(
-      `Worker ${worker} has announced no slots. ${countText(SLOTS_ASSUMED, 'slot')} are assumed.`,
-    )
-    return SLOTS_ASSUMED
-  }
-  const workerSlots = Object.fromEntries(
-    workersOf(runbook).map((worker) => [worker, slotsOf(worker)]),
-  )
-  return { workerSlots, assumed }
+  return slotsAsTheyAre(runbook, body.workers)
 }
 
 const COLUMNS: readonly Column[] = [

@@ -311,3 +311,36 @@ export function listMemberData(
     [batchId, [...statuses]],
   )
 }
+
+/** Active members, in the order of the grid. */
+export function listActiveMembers(
+  db: Queryable,
+  batchId: number,
+  afterId: number,
+  limit: number,
+): Promise<(SampleMember & { readonly id: number })[]> {
+  return db.query(
+    `select id, member_key as key, data_json as data, worker_data_json as outputs from batch_members
+      where batch_id = $1 and status = 'active' and id > $2 order by id limit $3`,
+    [batchId, afterId, limit],
+  )
+}
+
+export interface SheetMember extends SampleMember {
+  readonly id: number
+  readonly keyFolded: string
+}
+
+/** Members who were not removed, in the order of their keys. */
+export function listSheetMembers(
+  db: Queryable,
+  batchId: number,
+  afterKey: string,
+  limit: number,
+): Promise<SheetMember[]> {
+  return db.query<SheetMember>(
+    `select id, member_key as key, key_folded as "keyFolded", data_json as data, worker_data_json as outputs
+       from batch_members where batch_id = $1 and status <> 'removed' and key_folded > $2 order by key_folded limit $3`,
+    [batchId, afterKey, limit],
+  )
+}

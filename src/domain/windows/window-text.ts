@@ -2,7 +2,7 @@
 
 import { durationText } from '../duration.ts'
 import { fullTimeText } from '../zoned-time.ts'
-import type { WindowState } from './change-windows.ts'
+import type { ChangeWindows, WindowState } from './change-windows.ts'
 import type { PhaseWindow } from './phase-window.ts'
 
 type Closed = Extract<WindowState, { isOpen: false }>
@@ -40,3 +40,18 @@ export function phaseWindowText(
 
 const zoned = (at: Date | string, zone: string): string =>
   `${fullTimeText(new Date(at), zone)} (${zone})`
+
+const clockOf = (min: number): string =>
+  `${String(Math.floor(min / 60) % 24).padStart(2, '0')}:${String(min % 60).padStart(2, '0')}`
+
+/** `fri, sat 22:00–06:00 (Europe/Berlin)`, then a line for each freeze. */
+export function weeklyText({ hours, freezes, timeZone }: ChangeWindows): string[] {
+  const weekly = hours.map(
+    ({ days, fromMin, toMin }) =>
+      `${days.join(', ')} ${clockOf(fromMin)}–${clockOf(toMin)} (${timeZone})`,
+  )
+  return [
+    ...(weekly.length === 0 ? [`at any time (${timeZone})`] : weekly),
+    ...freezes.map(({ from, to, reason }) => `frozen ${from} to ${to}: ${reason}`),
+  ]
+}

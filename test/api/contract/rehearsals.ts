@@ -7,6 +7,7 @@ import {
   type RunRehearsal,
 } from '../../../src/api/rehearsals.ts'
 import type { Json } from '../../../src/domain/json.ts'
+import { people } from '../../scenarios/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { plain } from './fixtures.ts'
 
@@ -19,6 +20,8 @@ interface Shown {
   at: string | null
   because: string | null
   verdict: string | null
+  batchId: number | null
+  members: number
   report: Json
 }
 
@@ -143,6 +146,57 @@ export function rehearsalContract(): void {
       assert.match(because!, /^It was not over after 10 minutes/)
     })
 
+    it('rehearses a running batch with a change, and touches nothing live', async () => {
+      const { world } = api
+      await world.publish(plain('wave'))
+      const ids = [
+        await world.batch('wave', 3, { startsInMin: 24 * 60 }),
+        await world.batch('wave', [{ key: 'other', data: { Upn: 'other' } }], { manual: true }),
+      ]
+      const path = (id: number) => `/api/batches/${id}/what-if`
+      const steps = () => world.db.query('select id, status from step_executions order by id')
+      const [before, jobs] = [await steps(), world.jobs.length]
+      const body = { slots: 16, without: [people(3)[1]!.key], seed: 5 }
+      const headers = { 'idempotency-key': 'what-if-once' }
+      const begunNow = await api.call<Shown>('POST', path(ids[0]!), { body, headers })
+      const reused = { body: { slots: 2 }, headers }
+      await api.refused(422, 'KEY_REUSED', 'POST', path(ids[0]!), reused)
+      assert.equal(begunNow.status, 202, begunNow.text)
+      assert.deepEqual([begunNow.body.batchId, begunNow.body.members], [ids[0], 2])
+      const { order, end } = begun.at(-1)!
+      const { past, keys, change } = order.whatIf!
+      assert.deepEqual(
+        keys,
+        people(3).map(({ key }) => key),
+      )
+      assert.deepEqual([order.seed, change.slots, change.people], [5, 16, null])
+      assert.deepEqual([past.batchId, past.at], [ids[0], world.clock.now().toISOString()])
+      assert.equal(order.rows.length, 3)
+      await api.refused(409, 'REHEARSAL_RUNNING', 'POST', path(ids[0]!), { body })
+      end({ verdict: 'ready', headline: 'With 16 slots …' })
+      const done = await ended(begunNow.body.id)
+      assert.deepEqual([done.verdict, done.batchId], ['ready', ids[0]])
+      assert.deepEqual(await steps(), before)
+      assert.equal(world.jobs.length, jobs)
+      const count = begun.length
+      await api.refused(400, 'WHAT_IF_UNFIT', 'POST', path(ids[0]!), { body: { people: 3 } })
+      await api.refused(400, 'WHAT_IF_UNFIT', 'POST', path(ids[0]!), { body: {} })
+      await api.refused(400, 'REHEARSAL_BATCH_UNFIT', 'POST', path(ids[1]!), { body })
+      await api.refused(404, 'BATCH_NOT_FOUND', 'POST', path(99), { body })
+      const faults = { body: { faults: ['trottling'] } }
+      await api.refused(400, 'REHEARSAL_FAULTS_INVALID', 'POST', path(ids[0]!), faults)
+      assert.equal(begun.length, count, 'none of them began')
+      const { body: audit } = await api.call<{ entries: { subject: string; after: Json }[] }>(
+        'GET',
+        '/api/audit?action=batch.what-if',
+      )
+      assert.equal(audit.entries.length, 1)
+      assert.deepEqual(audit.entries[0]!.after, {
+        ...{ rehearsal: begunNow.body.id, slots: 16, workerSlots: {}, people: null },
+        ...{ faults: [], without: 1, seed: 5 },
+      })
+    })
+
     it('refuses what cannot be rehearsed', async () => {
       const faults = { body: { ...BODY, faults: ['trottling'] } }
       await api.refused(400, 'REHEARSAL_FAULTS_INVALID', 'POST', PATH, faults)
@@ -193,6 +247,11 @@ export function rehearsalContract(): void {
       const api = await openApiUnderTest()
       try {
         await api.refused(503, 'REHEARSAL_UNAVAILABLE', 'POST', PATH, { body: BODY })
+        await api.world.publish(plain('wave'))
+        const id = await api.world.batch('wave', 1, { startsInMin: 60 })
+        const asked = { body: { slots: 2 } }
+        const path = `/api/batches/${id}/what-if`
+        await api.refused(503, 'REHEARSAL_UNAVAILABLE', 'POST', path, asked)
       } finally {
         await api.close()
       }

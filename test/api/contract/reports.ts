@@ -58,6 +58,29 @@ export function reportContract(): void {
       await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/batches/1/report?format=pdf')
     })
 
+    it('is also a run sheet: a page, on record', async () => {
+      const path = '/api/batches/1/run-sheet'
+      const { text, headers } = await api.call('GET', `${path}?zone=Europe/Berlin`)
+      assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
+      assert.match(headers.get('content-disposition')!, /filename="batch-1-run-sheet\.html"/)
+      assert.match(
+        headers.get('content-security-policy')!,
+        /^default-src 'none'; style-src 'sha256-/,
+      )
+      assert.equal(text.match(/<th scope="row" class="key">/g)?.length, 3)
+      assert.doesNotMatch(text, /\sstyle="|<script|src=/)
+      await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/9/run-sheet')
+      await api.refused(400, 'REQUEST_INVALID', 'GET', `${path}?zone=Nowhere`)
+      const { body } = await api.call<{ entries: { subject: string }[] }>(
+        'GET',
+        '/api/audit?action=read%20getRunSheet',
+      )
+      assert.deepEqual(
+        body.entries.map(({ subject }) => subject),
+        [path],
+      )
+    })
+
     it('is also an evidence pack, signed by a key that is shown', async () => {
       const { body: key } = await api.call<{ fingerprint: string }>('GET', '/api/evidence/key')
       const { status, headers } = await api.call('GET', '/api/batches/1/evidence')

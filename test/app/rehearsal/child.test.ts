@@ -6,6 +6,7 @@ import { parse } from 'csv-parse/sync'
 import type { RehearsalOrder } from '../../../src/api/rehearsals.ts'
 import { childRehearsals } from '../../../src/app/rehearsal/child-process.ts'
 import type { RehearsalReport } from '../../../src/app/rehearsal/report.ts'
+import type { WhatIfReport } from '../../../src/app/rehearsal/what-if-report.ts'
 import { WEEKDAYS } from '../../../src/domain/notifications/quiet-hours.ts'
 import type { ChangeWindows } from '../../../src/domain/windows/change-windows.ts'
 import { example, REHEARSAL_HOME } from './rehearsing.ts'
@@ -43,6 +44,18 @@ describe('a rehearsal in a process of its own', () => {
       /Phase prepare of batch 1 waited 3h for the change window/,
     )
     assert.ok(times.length > 0 && times[0]! >= new Date('2030-02-28T00:00:00Z'))
+  })
+
+  it('compares a running batch with a change', async () => {
+    const past = {
+      ...{ batchId: 7, at: '2030-02-01T00:00:00.000Z', passed: [], endedPhases: [], isHeld: false },
+    }
+    const keys = rows.map((_, at) => `person ${at}`)
+    const change = { slots: 2, workerSlots: {}, people: 2, without: [], faults: [] }
+    const whatIf = { past, keys, workerSlots: { 'contoso-worker': 4 }, assumed: [], change }
+    const report = (await run({ ...order, whatIf }, never, () => {})) as unknown as WhatIfReport
+    assert.deepEqual([report.asItIs.members.total, report.changed.members.total], [3, 2])
+    assert.match(report.headline, /^With 2 slots a worker and 2 of 3 people, /)
   })
 
   it('says why it could not run, and dies when it is cancelled', async () => {

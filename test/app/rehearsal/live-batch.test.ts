@@ -3,14 +3,15 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { loadLiveBatch } from '../../../src/api/live-batch.ts'
 import type { RehearsalReport } from '../../../src/app/rehearsal/report.ts'
+import { rehearseWhatIf } from '../../../src/app/rehearsal/what-if.ts'
 import {
   type ComparedPhase,
   type PhaseEnd,
-  rehearseWhatIf,
   type WhatIfReport,
   whatIfHeadline,
-} from '../../../src/app/rehearsal/what-if.ts'
+} from '../../../src/app/rehearsal/what-if-report.ts'
 import type { StepPlace } from '../../../src/domain/live-batch.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
 import { changedSlots, keptKeys, type WhatIf, whatIfProblem } from '../../../src/domain/what-if.ts'
@@ -162,6 +163,7 @@ phases:
           ...{ endedPhases: [], isHeld: false },
         },
         workerSlots: { [WORKER]: 1 },
+        assumed: [],
         change: { slots: null, workerSlots: {}, people: null, without: [], faults: [], ...change },
         openDatabase: async () => {
           databases.push(await openTestPglite())
@@ -349,8 +351,27 @@ describe('batch rehearse', () => {
   it('compares the batch as it is with a change, and touches nothing live', async () => {
     const whatIf = (...more: string[]) =>
       run.person({ now: run.api.world.clock.now() }, 'batch', 'what-if', String(batchId), ...more)
+    const { world } = run.api
     const before = await rowsOfLive()
-    const jobs = run.api.world.jobs.length
+    const jobs = world.jobs.length
+    const live = await loadLiveBatch(world.engine, batchId, world.clock.now())
+    assert.deepEqual(
+      live.people.map(({ key, row }) => [key, row.Target, row.Start === 'as planned']),
+      ['ada', 'dan'].map((name) => [upnOf(name), `${name}@contoso.example`, false]),
+      'the API reads the same people from its database',
+    )
+    assert.deepEqual(
+      live.past.passed.toSorted(),
+      [
+        [null, null, 'look'],
+        [upnOf('ada'), 'cutover', 'open'],
+        [upnOf('ada'), 'cutover', 'tell'],
+        [upnOf('ada'), 'prepare', 'create'],
+        [upnOf('dan'), 'prepare', 'create'],
+      ]
+        .map((place) => JSON.stringify(place))
+        .toSorted(),
+    )
     const said = await whatIf('-o', 'json', '--without', upnOf('DAN'))
     assert.equal(said.exit, EXIT.ok, said.err + said.out)
     const report: WhatIfReport = JSON.parse(said.out)

@@ -1,4 +1,4 @@
-// Actions on the whole batch: hold, resume, advance, reschedule, override the change window, cancel. Each is tried first, and confirmed for the state that was shown;
+// Actions on the whole batch: hold, resume, advance, reschedule, what if, override the change window, cancel. Each is tried first, and confirmed for the state that was shown;
 // only a hold never waits for anything.
 import { type ReactNode, useState } from 'react'
 import { useChange, useReading } from '../../api/hooks.ts'
@@ -15,8 +15,17 @@ import { Time, useNow } from '../../ui/time.tsx'
 import type { Summary } from './batch.tsx'
 import { EndOverride, OverrideWindow } from './override-window.tsx'
 import { Reschedule } from './reschedule.tsx'
+import { WhatIf } from './what-if.tsx'
 
-type Asked = 'hold' | 'resume' | 'advance' | 'reschedule' | 'override' | 'end-override' | 'cancel'
+type Asked =
+  | 'hold'
+  | 'resume'
+  | 'advance'
+  | 'reschedule'
+  | 'what-if'
+  | 'override'
+  | 'end-override'
+  | 'cancel'
 
 export function BatchActions({ summary: { batch, window } }: { readonly summary: Summary }) {
   const { mayChange } = useSession()
@@ -36,7 +45,10 @@ export function BatchActions({ summary: { batch, window } }: { readonly summary:
       {batch.isManual ? (
         <Button onClick={() => setAsked('advance')}>Advance</Button>
       ) : (
-        <Button onClick={() => setAsked('reschedule')}>Reschedule</Button>
+        <>
+          <Button onClick={() => setAsked('reschedule')}>Reschedule</Button>
+          <Button onClick={() => setAsked('what-if')}>What if …</Button>
+        </>
       )}
       {isOverridden ? (
         <Button onClick={() => setAsked('end-override')}>End window override</Button>
@@ -52,6 +64,7 @@ export function BatchActions({ summary: { batch, window } }: { readonly summary:
       {asked === 'reschedule' && <Reschedule batch={batch} onClose={close} />}
       {asked === 'override' && <OverrideWindow batch={batch} onClose={close} />}
       {asked === 'end-override' && <EndOverride batch={batch} onClose={close} />}
+      {asked === 'what-if' && <WhatIf batch={batch} onClose={close} />}
       {asked === 'cancel' && <Cancel batch={batch} onClose={close} />}
     </>
   )

@@ -42,6 +42,12 @@ export function Documents({ batchId }: { readonly batchId: number }) {
         {button('Download report as JSON', () =>
           download(endpoint, report('json'), `batch-${batchId}-report.json`),
         )}
+        {button('Open run sheet', () =>
+          openInTab('GET /api/batches/{batchId}/run-sheet', {
+            params: { batchId },
+            query: { zone },
+          }),
+        )}
         {mayChange &&
           button('Download evidence pack', () =>
             download(

@@ -3,6 +3,7 @@ import './rehearse.css'
 import { useState } from 'react'
 import { useLocation, useParams } from 'wouter'
 import type { RehearsalReport } from '../../../../src/app/rehearsal/report.ts'
+import type { WhatIfReport } from '../../../../src/app/rehearsal/what-if-report.ts'
 import { useChange, useReading } from '../../api/hooks.ts'
 import type { Answer } from '../../api/routes.ts'
 import { useSession } from '../../sign-in/use-session.ts'
@@ -12,6 +13,7 @@ import { Empty, Loaded } from '../../ui/feedback.tsx'
 import { Page, Section } from '../../ui/page.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Time } from '../../ui/time.tsx'
+import { Comparison } from './comparison.tsx'
 import { VerdictMark } from './rehearse.tsx'
 import { Report } from './report.tsx'
 
@@ -32,7 +34,7 @@ export default function RehearsalScreen() {
     <Loaded reading={reading} what="the rehearsal">
       {(rehearsal) => (
         <Page
-          title={`Rehearsal ${rehearsal.id} of ${rehearsal.runbookName}`}
+          title={titleOf(rehearsal)}
           lead={
             <>
               {rehearsal.verdict ? (
@@ -53,7 +55,15 @@ export default function RehearsalScreen() {
   )
 }
 
-function Result({ rehearsal: { status, at, because, report } }: { readonly rehearsal: Rehearsal }) {
+const titleOf = ({ id, runbookName, batchId }: Rehearsal): string =>
+  batchId === null
+    ? `Rehearsal ${id} of ${runbookName}`
+    : `What if, for batch ${batchId} of ${runbookName}`
+
+function Result({ rehearsal }: { readonly rehearsal: Rehearsal }) {
+  const { status, at, because, report, batchId } = rehearsal
+  if (report !== null && batchId !== null)
+    return <Comparison report={report as unknown as WhatIfReport} />
   if (report !== null) return <Report report={report as unknown as RehearsalReport} />
   return (
     <Section title={status === 'running' ? 'Under way' : 'No report'}>

@@ -66,9 +66,10 @@ function Former() {
               columns={[
                 {
                   name: 'Rehearsal',
-                  cell: ({ id, runbookName }) => (
+                  cell: ({ id, runbookName, batchId }) => (
                     <Link href={`/rehearse/${id}`}>
                       {id} {runbookName}
+                      {batchId !== null && `, what if for batch ${batchId}`}
                     </Link>
                   ),
                 },

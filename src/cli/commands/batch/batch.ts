@@ -1,4 +1,5 @@
 // `matoolkit batch …`: names, arguments and flags of the commands.
+
 import type { Command } from 'commander'
 import { STATUSES } from '../../../domain/transitions.ts'
 import { statusesByWord } from '../../../domain/words.ts'
@@ -25,6 +26,7 @@ import {
   runOverrideWindow,
   runRestart,
 } from './actions.ts'
+import { DOCUMENT_VERBS } from './documents.ts'
 import { GATE_VERBS } from './gates.ts'
 import {
   runGetBatch,
@@ -154,35 +156,7 @@ Exit code: 0 the batch completed, 1 it failed or was cancelled, 8 the timeout wa
     ],
     run: async (context, args) => (await import('./watch.ts')).runWatch(context, args),
   },
-  {
-    name: 'report',
-    about: 'write a report of a batch',
-    args: [ID],
-    options: [
-      ['--file <path>', 'file to write, - for stdout (default: batch-{id}-report.html)'],
-      ['--force', 'replace an existing file'],
-      ['--internal', 'add history, addresses and who did what'],
-    ],
-    choices: [['--format <format>', 'format (default: by file name)', ['html', 'csv', 'json']]],
-    more: `html is a page to read and print, csv has a line per member, json has everything.
-The report names people: the file is readable by you only.`,
-    examples: ['batch report 7 --file wave-7.html --force', 'batch report 7 --format csv --file -'],
-    run: async (...given) => (await import('./report.ts')).runReport(...given),
-  },
-  {
-    name: 'evidence',
-    about: 'write everything about a batch, signed',
-    args: [ID],
-    options: [
-      ['--out <path>', 'file to write (default: batch-{id}-evidence.tar.gz)'],
-      ['--force', 'replace an existing file'],
-    ],
-    more: `Members, steps, attempts, decisions, messages, runbook versions, the last rehearsal and the audit, in one archive that
-"matoolkit evidence verify" checks without a network. It names people: the file is readable by you only.
-Exit code: 0 written and intact, 1 damaged on the way.`,
-    examples: ['batch evidence 7', 'batch evidence 7 --out wave-7.tar.gz --force'],
-    run: async (...given) => (await import('./evidence.ts')).runEvidence(...given),
-  },
+  ...DOCUMENT_VERBS,
 ]
 
 const BATCH_VERBS: readonly Verb[] = [

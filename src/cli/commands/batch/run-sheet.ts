@@ -1,0 +1,22 @@
+// `matoolkit batch run-sheet`: a page to print before the night, for the hours in which matoolkit or the network is away.
+import { type CommandContext, type Flags, idOf, textFlag } from '../../command-context.ts'
+import { requireReplaceable, writeNewFile } from '../../files.ts'
+import { batchPath } from './paths.ts'
+
+export async function runRunSheet(
+  { client, io, show }: CommandContext,
+  [id]: readonly string[],
+  flags: Flags,
+): Promise<void> {
+  const batchId = idOf('batch', id)
+  const file = textFlag(flags, 'out') ?? `batch-${batchId}-run-sheet.html`
+  const mayReplace = flags.force === true
+  // Before anything is loaded.
+  requireReplaceable(file, mayReplace)
+  const page = client.download(`${batchPath(String(batchId))}/run-sheet`, { zone: io.zone })
+  await writeNewFile(file, page, mayReplace)
+  await show.one({ file, batchId }, [
+    ['file', 'file'],
+    ['batch', 'batchId'],
+  ])
+}
