@@ -124,6 +124,8 @@ export type MemberDetail = { readonly member: { readonly id: number; readonly ba
 
 export type MembersOutcome = { readonly batchId: number; readonly isDryRun: boolean; /** To come back to it: `GET /api/actions/{actionId}`. Null when nothing was tried. */ readonly actionId: number | null; readonly selectedCount: number; /** The first 100. */ readonly selected: readonly ({ readonly memberId: number; readonly memberKey: string; })[]; /** All selected; in a dry run at least the first 500. */ readonly triedCount: number; readonly doneCount: number; /** The first 100. */ readonly done: readonly ({ readonly memberId: number; readonly memberKey: string; })[]; readonly refusedCount: number; /** The first 100. */ readonly refused: readonly ({ readonly memberId: number; readonly memberKey: string; readonly reason: string; })[]; }
 
+export type MessagePreview = { readonly message: string; /** The messages that can be previewed. */ readonly messages: readonly (string)[]; /** It goes only to people who were told another start time. */ readonly isCorrection: boolean; readonly phaseName: string | null; /** The first step that sends it. */ readonly stepName: string | null; readonly memberKey: string; /** For a made-up member. */ readonly isSample: boolean; readonly from: string; readonly to: string; readonly language: string; readonly languages: readonly (string)[]; /** The default language, for want of another. */ readonly isFallback: boolean; readonly languageBecause: string; readonly startTime: string | null; /** As the language writes it. */ readonly startText: string | null; /** Of a correction: what the person was told, else a week before the start. */ readonly toldTime: string | null; readonly toldText: string | null; readonly subject: string; /** As it is sent. HTML when `isHtml`: show it where no script runs. */ readonly body: string; readonly isHtml: boolean; /** Variables without a value: the step would fail. */ readonly problems: readonly ({ readonly code: string; readonly line: number; readonly column: number; readonly path: string; readonly message: string; })[]; readonly warnings: readonly (string)[]; }
+
 export type Need = { readonly kind: 'decision' | 'failure' | 'stuck' | 'hold'; readonly batchId: number | null; /** A sentence; times in UTC. */ readonly text: string; /** The first people concerned. */ readonly people: readonly (string)[]; /** All of them. */ readonly count: number; /** Handles it, or shows it in full. */ readonly command: string; }
 
 export type NewWorkerCredential = { readonly credential: WorkerCredential; /** Shown this once; null for a certificate. */ readonly token: string | null; }
@@ -322,6 +324,18 @@ export interface Endpoints {
     readonly query: { }
     readonly body: { /** An unpublished text; the active version by default. */ readonly yamlContent?: string | undefined; readonly startTime?: string | undefined; readonly batchId?: number | undefined; /** The columns of a made-up member. */ readonly member?: { readonly [key: string]: Json } | undefined; }
     readonly answer: Plan
+  }
+  /** Preview a message of a runbook as a person would get it. */
+  readonly 'POST /api/runbooks/{name}/preview-message': {
+    readonly query: { }
+    readonly body: { /** An unpublished text; the active version by default. */ readonly yamlContent?: string | undefined; /** By default the first. */ readonly message?: string | undefined; readonly language?: string | undefined; readonly startTime?: string | undefined; /** The columns of a made-up member. */ readonly member?: { readonly [key: string]: Json } | undefined; }
+    readonly answer: MessagePreview
+  }
+  /** Preview a message as a member would get it now. */
+  readonly 'GET /api/batches/{batchId}/members/{memberId}/preview-message': {
+    readonly query: { readonly message?: string | undefined; readonly language?: string | undefined; }
+    readonly body: Record<string, never>
+    readonly answer: MessagePreview
   }
   /** Rehearse a runbook with these people. */
   readonly 'POST /api/rehearsals': {
@@ -1105,6 +1119,7 @@ export type ApiCode =
   | 'SCHEMA_UNRELEASED'
   | 'NOTIFICATION_NOT_FOUND'
   | 'CHANNEL_UNKNOWN'
+  | 'MESSAGE_NOT_FOUND'
   | 'REHEARSAL_NOT_FOUND'
   | 'REHEARSAL_RUNNING'
   | 'REHEARSAL_UNAVAILABLE'
@@ -1148,6 +1163,7 @@ export type ApiCode =
   | 'LISTENERS_OF_PERSON_FULL'
   | 'RUNBOOK_NAME_DIFFERS'
   | 'PREVIEW_UNAVAILABLE'
+  | 'MEMBER_NOT_IN_FILE'
   | 'API_UNREACHABLE'
   | 'API_NOT_UNDERSTOOD'
   | 'API_UNPROVEN'

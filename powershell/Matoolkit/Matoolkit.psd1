@@ -106,6 +106,8 @@
         'Suspend-MatWorker'
         'Test-MatAudit'
         'Test-MatChannel'
+        'Test-MatMessage'
+        'Test-MatRunbookMessage'
         'Test-MatRunbookQuery'
         'Undo-MatInit'
         'Undo-MatMember'

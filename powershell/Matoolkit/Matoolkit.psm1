@@ -3551,6 +3551,84 @@ function Test-MatChannel {
     }
 }
 
+function Test-MatMessage {
+    <#
+    .SYNOPSIS
+    Preview a message as a member would get it now.
+    .DESCRIPTION
+    GET /api/batches/{batchId}/members/{memberId}/preview-message. With the version that the batch runs, the member’s data and outputs, and the batch’s start. Sends nothing.
+    .PARAMETER BatchId
+    The batch id.
+    .PARAMETER MemberId
+    The member id.
+    .PARAMETER Message
+    The message.
+    .PARAMETER Language
+    The language.
+    .EXAMPLE
+    Test-MatMessage -BatchId <long> -MemberId <long>
+    #>
+    [CmdletBinding(DefaultParameterSetName = 'previewMessage')]
+    param(
+        [Parameter(ParameterSetName = 'previewMessage', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [long] $BatchId,
+        [Parameter(ParameterSetName = 'previewMessage', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [long] $MemberId,
+        [Parameter(ParameterSetName = 'previewMessage')]
+        [string] $Message,
+        [Parameter(ParameterSetName = 'previewMessage')]
+        [string] $Language
+    )
+    process {
+        switch ($PSCmdlet.ParameterSetName) {
+            'previewMessage' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/members/{memberId}/preview-message' -Bound $PSBoundParameters -InPath @('BatchId', 'MemberId') -InQuery @('Message', 'Language') -InBody @() -Paged }
+        }
+    }
+}
+
+function Test-MatRunbookMessage {
+    <#
+    .SYNOPSIS
+    Preview a message of a runbook as a person would get it.
+    .DESCRIPTION
+    POST /api/runbooks/{name}/preview-message. For a made-up member, or the template’s sample row. Sends nothing.
+    .PARAMETER Name
+    The name.
+    .PARAMETER YamlContent
+    An unpublished text; the active version by default.
+    .PARAMETER Message
+    By default the first.
+    .PARAMETER Language
+    The language.
+    .PARAMETER StartTime
+    The start time.
+    .PARAMETER Member
+    The columns of a made-up member.
+    .EXAMPLE
+    Test-MatRunbookMessage -Name <string>
+    #>
+    [CmdletBinding(DefaultParameterSetName = 'previewRunbookMessage')]
+    param(
+        [Parameter(ParameterSetName = 'previewRunbookMessage', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [string] $Name,
+        [Parameter(ParameterSetName = 'previewRunbookMessage')]
+        [string] $YamlContent,
+        [Parameter(ParameterSetName = 'previewRunbookMessage')]
+        [string] $Message,
+        [Parameter(ParameterSetName = 'previewRunbookMessage')]
+        [string] $Language,
+        [Parameter(ParameterSetName = 'previewRunbookMessage')]
+        [string] $StartTime,
+        [Parameter(ParameterSetName = 'previewRunbookMessage')]
+        [object] $Member
+    )
+    process {
+        switch ($PSCmdlet.ParameterSetName) {
+            'previewRunbookMessage' { Invoke-MatRequest -Method 'POST' -Path '/api/runbooks/{name}/preview-message' -Bound $PSBoundParameters -InPath @('Name') -InQuery @() -InBody @('YamlContent', 'Message', 'Language', 'StartTime', 'Member') }
+        }
+    }
+}
+
 function Test-MatRunbookQuery {
     <#
     .SYNOPSIS
@@ -3817,4 +3895,4 @@ function Update-MatWorkerCredential {
     }
 }
 
-Export-ModuleMember -Function @('Connect-Matoolkit', 'Disconnect-Matoolkit', 'Add-MatMember', 'Approve-MatGate', 'Approve-MatLateResult', 'Approve-MatReview', 'Clear-MatDeadLetter', 'Complete-MatMemberStep', 'Complete-MatStep', 'Copy-MatBatch', 'Deny-MatReview', 'Disable-MatRunbookVersion', 'Find-MatMember', 'Get-MatAction', 'Get-MatActionMember', 'Get-MatAttention', 'Get-MatAudit', 'Get-MatAutomation', 'Get-MatBatch', 'Get-MatBatchEvidence', 'Get-MatBatchReport', 'Get-MatBatchSummary', 'Get-MatCatalogue', 'Get-MatChannel', 'Get-MatCondition', 'Get-MatDatabaseRole', 'Get-MatDeadLetter', 'Get-MatEffect', 'Get-MatEvent', 'Get-MatEvidenceKey', 'Get-MatFailure', 'Get-MatFailureGroup', 'Get-MatGate', 'Get-MatHold', 'Get-MatIdentity', 'Get-MatJobAfterBackup', 'Get-MatMember', 'Get-MatNotification', 'Get-MatNow', 'Get-MatPhase', 'Get-MatRehearsal', 'Get-MatReview', 'Get-MatRunbook', 'Get-MatRunbookPlan', 'Get-MatRunbookVersion', 'Get-MatSource', 'Get-MatSourceIssue', 'Get-MatStatus', 'Get-MatStep', 'Get-MatStuckWork', 'Get-MatTemplate', 'Get-MatTick', 'Get-MatTold', 'Get-MatWorker', 'Get-MatWorkerCredential', 'Invoke-MatCountTold', 'Invoke-MatOverrideWindow', 'Invoke-MatSourceTick', 'Invoke-MatWaiveReadiness', 'Move-MatMember', 'New-MatBatch', 'New-MatWorkerCredential', 'Publish-MatRunbook', 'Redo-MatMemberStep', 'Register-MatRestore', 'Remove-MatMember', 'Remove-MatRehearsal', 'Restart-MatBatch', 'Restart-MatMember', 'Restart-MatStep', 'Restore-MatMember', 'Resume-MatBatch', 'Resume-MatMember', 'Resume-MatRunbook', 'Resume-MatSystem', 'Resume-MatWorker', 'Revoke-MatGateDecision', 'Revoke-MatWorkerCredential', 'Send-MatDeadLetter', 'Set-MatAutomation', 'Set-MatBatchHoldReason', 'Set-MatMemberHoldReason', 'Set-MatMemberVariable', 'Set-MatRunbookHoldReason', 'Set-MatSystemHoldReason', 'Set-MatWorkerHoldReason', 'Skip-MatMemberStep', 'Skip-MatStep', 'Start-MatRehearsal', 'Step-MatBatch', 'Stop-MatBatch', 'Suspend-MatBatch', 'Suspend-MatMember', 'Suspend-MatRunbook', 'Suspend-MatSystem', 'Suspend-MatWorker', 'Test-MatAudit', 'Test-MatChannel', 'Test-MatRunbookQuery', 'Undo-MatInit', 'Undo-MatMember', 'Undo-MatMemberStep', 'Update-MatBatch', 'Update-MatWorkerCredential')
+Export-ModuleMember -Function @('Connect-Matoolkit', 'Disconnect-Matoolkit', 'Add-MatMember', 'Approve-MatGate', 'Approve-MatLateResult', 'Approve-MatReview', 'Clear-MatDeadLetter', 'Complete-MatMemberStep', 'Complete-MatStep', 'Copy-MatBatch', 'Deny-MatReview', 'Disable-MatRunbookVersion', 'Find-MatMember', 'Get-MatAction', 'Get-MatActionMember', 'Get-MatAttention', 'Get-MatAudit', 'Get-MatAutomation', 'Get-MatBatch', 'Get-MatBatchEvidence', 'Get-MatBatchReport', 'Get-MatBatchSummary', 'Get-MatCatalogue', 'Get-MatChannel', 'Get-MatCondition', 'Get-MatDatabaseRole', 'Get-MatDeadLetter', 'Get-MatEffect', 'Get-MatEvent', 'Get-MatEvidenceKey', 'Get-MatFailure', 'Get-MatFailureGroup', 'Get-MatGate', 'Get-MatHold', 'Get-MatIdentity', 'Get-MatJobAfterBackup', 'Get-MatMember', 'Get-MatNotification', 'Get-MatNow', 'Get-MatPhase', 'Get-MatRehearsal', 'Get-MatReview', 'Get-MatRunbook', 'Get-MatRunbookPlan', 'Get-MatRunbookVersion', 'Get-MatSource', 'Get-MatSourceIssue', 'Get-MatStatus', 'Get-MatStep', 'Get-MatStuckWork', 'Get-MatTemplate', 'Get-MatTick', 'Get-MatTold', 'Get-MatWorker', 'Get-MatWorkerCredential', 'Invoke-MatCountTold', 'Invoke-MatOverrideWindow', 'Invoke-MatSourceTick', 'Invoke-MatWaiveReadiness', 'Move-MatMember', 'New-MatBatch', 'New-MatWorkerCredential', 'Publish-MatRunbook', 'Redo-MatMemberStep', 'Register-MatRestore', 'Remove-MatMember', 'Remove-MatRehearsal', 'Restart-MatBatch', 'Restart-MatMember', 'Restart-MatStep', 'Restore-MatMember', 'Resume-MatBatch', 'Resume-MatMember', 'Resume-MatRunbook', 'Resume-MatSystem', 'Resume-MatWorker', 'Revoke-MatGateDecision', 'Revoke-MatWorkerCredential', 'Send-MatDeadLetter', 'Set-MatAutomation', 'Set-MatBatchHoldReason', 'Set-MatMemberHoldReason', 'Set-MatMemberVariable', 'Set-MatRunbookHoldReason', 'Set-MatSystemHoldReason', 'Set-MatWorkerHoldReason', 'Skip-MatMemberStep', 'Skip-MatStep', 'Start-MatRehearsal', 'Step-MatBatch', 'Stop-MatBatch', 'Suspend-MatBatch', 'Suspend-MatMember', 'Suspend-MatRunbook', 'Suspend-MatSystem', 'Suspend-MatWorker', 'Test-MatAudit', 'Test-MatChannel', 'Test-MatMessage', 'Test-MatRunbookMessage', 'Test-MatRunbookQuery', 'Undo-MatInit', 'Undo-MatMember', 'Undo-MatMemberStep', 'Update-MatBatch', 'Update-MatWorkerCredential')
