@@ -16,6 +16,11 @@ export const API_ERRORS = rows({
     sentence:
       'There is no channel "{channel}"; this API knows {known}. Name one of them, or add it to MATOOLKIT_NOTIFICATIONS_FILE.',
   },
+  MESSAGE_NOT_FOUND: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence: 'Runbook "{name}" has no message "{message}" to preview. {hint}',
+  },
   REHEARSAL_NOT_FOUND: {
     http: 404,
     exit: EXIT.notFound,

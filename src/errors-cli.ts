@@ -4,6 +4,11 @@ import { type ErrorRow, EXIT } from './exit.ts'
 const rows = <T extends Record<string, ErrorRow>>(table: T): T => table
 
 export const CLI_ERRORS = rows({
+  MEMBER_NOT_IN_FILE: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence: 'The member file "{file}" has no usable row for {member}. Name another person.',
+  },
   API_UNREACHABLE: {
     http: 503,
     exit: EXIT.unavailable,

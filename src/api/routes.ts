@@ -23,6 +23,7 @@ import { MEMBER_FILE_ROUTES } from './routes/member-files.ts'
 import { MEMBER_FIND_ROUTES } from './routes/member-find.ts'
 import { MEMBER_HOLD_ROUTES } from './routes/member-holds.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
+import { MESSAGE_PREVIEW_ROUTES } from './routes/message-previews.ts'
 import { NOTIFICATION_ROUTES } from './routes/notifications.ts'
 import { nowRoutes } from './routes/now.ts'
 import { PLAN_ROUTES } from './routes/plan.ts'
@@ -49,6 +50,7 @@ const ROUTES = [
   ...AUTOMATION_ROUTES,
   ...SOURCE_ROUTES,
   ...PLAN_ROUTES,
+  ...MESSAGE_PREVIEW_ROUTES,
   ...REHEARSAL_ROUTES,
   ...BATCH_ROUTES,
   ...REPORT_ROUTES,

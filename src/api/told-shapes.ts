@@ -7,6 +7,10 @@ import type { Engine } from '../engine/engine.ts'
 import type { BatchState } from './batch-state.ts'
 import { nullableDateTime, nullableText } from './shapes.ts'
 
+export const languageText = z
+  .string()
+  .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$/, 'must be a language, such as de or pt-BR')
+
 export const toldLine = z
   .strictObject({
     memberId: z.int(),

@@ -14,4 +14,5 @@ export const CREATING: ReadonlySet<string> = new Set([
 export const READING: ReadonlySet<string> = new Set([
   'POST /api/runbooks/{name}/query/preview',
   'POST /api/runbooks/{name}/plan',
+  'POST /api/runbooks/{name}/preview-message',
 ])

@@ -74,6 +74,15 @@ export function listOwed(db: Queryable, limit: number): Promise<OwedCorrection[]
   )
 }
 
+/** What the member was told last; null: nothing. */
+export async function findToldTime(db: Queryable, memberId: number): Promise<Date | null> {
+  const [row] = await db.query<{ startTime: Date }>(
+    'select start_time as "startTime" from told_messages where batch_member_id = $1 and is_current',
+    [memberId],
+  )
+  return row?.startTime ?? null
+}
+
 /** Nobody is owed a correction of these any more. */
 export async function forgetTold(tx: Tx, ids: readonly number[]): Promise<void> {
   if (ids.length > 0)

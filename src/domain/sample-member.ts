@@ -1,4 +1,5 @@
 // A member that nobody is, for plans before there are people.
+import { instantOf } from './detection/source-time.ts'
 import { templateOf } from './member-columns.ts'
 import { spellingOf } from './member-key.ts'
 import type { SampleMember } from './run-plan.ts'
@@ -17,4 +18,12 @@ export function sampleMemberOf(runbook: Runbook): SampleMember {
     runbook,
     Object.fromEntries(header.map((column, at) => [column, sample[at]!])),
   )
+}
+
+/** The start in the member's row; null when there is none, or none that can be read. */
+export function startTimeOf({ dataSource }: Runbook, { data }: SampleMember): Date | null {
+  const { batchTimeColumn, timeZone } = dataSource
+  const column = batchTimeColumn && spellingOf(batchTimeColumn, Object.keys(data))
+  const found = column ? instantOf(data[column], timeZone) : null
+  return found && 'at' in found ? found.at : null
 }

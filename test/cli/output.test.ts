@@ -29,6 +29,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'runbook rehearse': 'rehearsal/command.test.ts: it takes seconds',
   'batch rehearse': 'rehearsal/live-batch.test.ts: it takes seconds',
   'batch what-if': 'rehearsal/live-batch.test.ts: it takes seconds',
+  'runbook preview-message': 'messages.test.ts: it needs messages',
+  'batch preview-message': 'messages.test.ts: it needs messages',
   'admin archive': 'retention/commands.test.ts: it opens the database itself',
   'admin purge': 'retention/commands.test.ts: it opens the database itself',
   'admin erase': 'retention/commands.test.ts: it opens the database itself',

@@ -28,7 +28,7 @@ import {
   searchText,
   wholeCount,
 } from '../shapes.ts'
-import { shownTold, tellingSteps, toldBatchOf, toldLine } from '../told-shapes.ts'
+import { languageText, shownTold, tellingSteps, toldBatchOf, toldLine } from '../told-shapes.ts'
 
 const COUNT_MAX = 1_000
 /** Counting 200,000 messages takes a tenth of a second. */
@@ -53,10 +53,7 @@ const listRoute = read({
     ...pagingQuery,
     state: z.enum(TOLD_STATES).optional(),
     message: nameText.optional(),
-    language: z
-      .string()
-      .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$/, 'must be a language, such as de or pt-BR')
-      .optional(),
+    language: languageText.optional(),
     memberId: id.optional(),
     search: searchText.optional().meta({ description: 'Part of the member’s key.' }),
     sort: z.enum(TOLD_SORTS).default('id'),

@@ -32,12 +32,19 @@ export interface MessageFacts {
   readonly messageId: string
 }
 
-export interface RenderedMessage {
-  readonly message: string
+/** Where a name without a value stands. */
+type MessagePart = 'to' | 'language' | 'subject' | 'body'
+
+/** A message as its person gets it. Names without a value stay in the texts as they are written, and are listed. */
+export interface ComposedMessage {
+  readonly message: RunbookMessage
+  readonly to: Json
+  /** What the step asks for; null when it asks for none, or the member has none. */
+  readonly askedLanguage: string | null
   readonly language: string
   readonly subject: string
   readonly body: string
-  readonly isHtml: boolean
+  readonly missing: readonly (MissingName & { readonly part: MessagePart })[]
 }
 
 export type Rendered<T> =
@@ -55,46 +62,45 @@ function languageFor(
   return [wanted, primary].find((language) => texts.has(language)) ?? defaultLanguage
 }
 
-/** The message in one language, filled in. */
-function renderMessage(
+/** The message that a step sends, filled in; its correction when the person was told another time. `language` is instead of the step's. */
+export function composeMessage(
   messages: RunbookMessages,
-  message: RunbookMessage,
-  language: string,
-  facts: Pick<MessageFacts, 'scope' | 'startTime' | 'correctsTime'>,
-): Rendered<RenderedMessage> {
-  const text = message.texts.get(language)!
-  const scope = withTimes(facts, language, messages.timeZone)
-  const missing: MissingName[] = []
-  const fill = (template: string, shown: (value: string) => string) =>
-    filled(template, scope, shown, missing)
-  const subject = fill(text.subject, plain).replaceAll(/\s+/g, ' ').trim()
-  const body = fill(text.body, message.isHtml ? escaped : plain)
-  if (missing.length > 0) return { ok: false, missing }
-  const { name, isHtml } = message
+  notify: Notify,
+  facts: Omit<MessageFacts, 'messageId'>,
+  language: string | null = null,
+): ComposedMessage {
+  const missing: (MissingName & { part: MessagePart })[] = []
+  const lookUp = (part: MessagePart, template: string | null): Json => {
+    const found = resolveTemplates(template, facts.scope)
+    if (found.ok) return found.value
+    for (const one of found.missing) missing.push({ ...one, part })
+    return null
+  }
+  const to = lookUp('to', notify.to)
+  const wanted = language ?? lookUp('language', notify.language)
+  const askedLanguage = typeof wanted === 'string' && wanted.trim() !== '' ? wanted : null
+  const message = messageToSend(messages, notify, facts.correctsTime !== null)
+  const chosen = languageFor(message, askedLanguage, messages.defaultLanguage)
+  const text = message.texts.get(chosen)!
+  const scope = withTimes(facts, chosen, messages.timeZone)
+  const fill = (part: MessagePart, template: string, shown: (value: string) => string) =>
+    filled(template, scope, shown, (name) => missing.push({ ...name, part }))
+  const subject = fill('subject', text.subject, plain).replaceAll(/\s+/g, ' ').trim()
+  const body = fill('body', text.body, message.isHtml ? escaped : plain)
   return {
-    ok: true,
-    value: { message: name, language, subject: subject.slice(0, SUBJECT_CHARS_MAX), body, isHtml },
+    ...{ message, to, askedLanguage, language: chosen, body, missing },
+    subject: subject.slice(0, SUBJECT_CHARS_MAX),
   }
 }
 
-/** The parameters of `Send-Message` for a step; its correction when the person was told another time. */
+/** The parameters of `Send-Message` for a step. */
 export function messageParams(
   messages: RunbookMessages,
   notify: Notify,
   facts: MessageFacts,
 ): Rendered<{ [name: string]: Json }> {
-  const asked = resolveTemplates({ to: notify.to, language: notify.language }, facts.scope)
-  if (!asked.ok) return asked
-  const { to, language: wanted } = asked.value as { to: Json; language: Json }
-  const message = messageToSend(messages, notify, facts.correctsTime !== null)
-  const language = languageFor(
-    message,
-    typeof wanted === 'string' ? wanted : null,
-    messages.defaultLanguage,
-  )
-  const rendered = renderMessage(messages, message, language, facts)
-  if (!rendered.ok) return rendered
-  const { subject, body, isHtml } = rendered.value
+  const { message, to, language, subject, body, missing } = composeMessage(messages, notify, facts)
+  if (missing.length > 0) return { ok: false, missing }
   return {
     ok: true,
     value: {
@@ -105,7 +111,7 @@ export function messageParams(
       To: to,
       Subject: subject,
       Body: body,
-      ContentType: isHtml ? 'HTML' : 'Text',
+      ContentType: message.isHtml ? 'HTML' : 'Text',
       StartTime: facts.startTime?.toISOString() ?? null,
       CorrectsTime: facts.correctsTime?.toISOString() ?? null,
       // A correction tells the time as much as the message that it corrects.
@@ -127,17 +133,20 @@ function filled(
   template: string,
   scope: Scope,
   shown: (value: string) => string,
-  missing: MissingName[],
+  onMissing: (name: MissingName) => void,
 ): string {
   let out = ''
   const { parts, faults } = scanTemplate(template)
-  for (const { text } of faults) missing.push({ name: text, nearest: null })
+  for (const { text } of faults) onMissing({ name: text, nearest: null })
   for (const part of parts) {
     if (typeof part === 'string') out += part
     else {
       const value = scope.lookup(part.name)
       if (value !== undefined && !holdsMark(value)) out += shown(insertedText(value))
-      else missing.push({ name: part.name, nearest: nearest(part.name, scope.names()) })
+      else {
+        onMissing({ name: part.name, nearest: nearest(part.name, scope.names()) })
+        out += shown(`{{${part.name}}}`)
+      }
     }
   }
   return out
@@ -155,7 +164,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const escaped = (value: string): string => value.replaceAll(/[&<>"']/g, (sign) => ENTITIES[sign]!)
 
 function withTimes(
-  { scope, startTime, correctsTime }: Pick<MessageFacts, 'scope' | 'startTime' | 'correctsTime'>,
+  { scope, startTime, correctsTime }: Omit<MessageFacts, 'messageId'>,
   language: string,
   timeZone: string,
 ): Scope {
@@ -180,11 +189,11 @@ function withTimes(
 }
 
 /** "Friday, 1 March 2030", "Freitag, 1. März 2030". */
-const dateIn = (at: Date, language: string, timeZone: string): string =>
+export const dateIn = (at: Date, language: string, timeZone: string): string =>
   formatOf(language, timeZone, 'date').format(at)
 
 /** "23:00 CET", "23:00 MEZ". */
-const timeIn = (at: Date, language: string, timeZone: string): string =>
+export const timeIn = (at: Date, language: string, timeZone: string): string =>
   formatOf(language, timeZone, 'time').format(at)
 
 const FORMATS = {

@@ -157,6 +157,57 @@ export function toldContract(): void {
       await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/99/told/counts')
     })
 
+    it('is previewed for a member of the batch, and for a text that nobody published', async () => {
+      interface Preview {
+        subject: string
+        body: string
+        to: string
+        language: string
+        isSample: boolean
+        messages: string[]
+        problems: { line: number; column: number }[]
+      }
+      const sentBefore = api.world.jobs.length
+      const path = '/api/batches/1/members/2/preview-message'
+      const { body } = await api.call<Preview>('GET', `${path}?message=notice&language=de`)
+      assert.deepEqual(
+        [body.subject, body.body, body.to, body.messages],
+        [
+          'Ihr Umzug, kim',
+          '<p>kim: Sonntag, 22. März 2026, 09:00 MEZ</p>',
+          'kim@contoso.example',
+          ['notice', 'moved'],
+        ],
+      )
+      // What kim was told last is true, so the correction is shown with a date a week earlier.
+      const moved = await api.call<Preview>('GET', `${path}?message=moved`)
+      assert.equal(moved.body.body, 'Not Sunday, 15 March 2026 but Sunday, 22 March 2026')
+      const draft = '/api/runbooks/wave/preview-message'
+      const yamlContent = wave().replace('Your move, {{Name}}', 'Hello {{Name}}')
+      const sample = await api.call<Preview>('POST', draft, { body: { yamlContent } })
+      assert.deepEqual([sample.body.subject, sample.body.isSample], ['Hello sample value', true])
+      const lacking = { yamlContent, member: { Mail: 'x@y.z' } }
+      const { body: faulty } = await api.call<Preview>('POST', draft, { body: lacking })
+      assert.ok(faulty.problems.length > 0)
+      assert.ok(faulty.problems.every(({ line, column }) => line > 1 && column > 1))
+      assert.equal(
+        (await api.call<Preview>('POST', draft, { body: {} })).body.subject,
+        'Your move, sample value',
+      )
+      assert.equal(api.world.jobs.length, sentBefore)
+      await api.refused(404, 'MESSAGE_NOT_FOUND', 'GET', `${path}?message=notise`)
+      await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/99/members/2/preview-message')
+      await api.refused(404, 'MEMBER_NOT_FOUND', 'GET', '/api/batches/1/members/99/preview-message')
+      const refuse = (status: number, code: string, to: string, given: object) =>
+        api.refused(status, code, 'POST', to, { body: given })
+      await refuse(404, 'MESSAGE_NOT_FOUND', draft, { message: 'notise' })
+      await refuse(404, 'RUNBOOK_NOT_FOUND', '/api/runbooks/other/preview-message', {})
+      await refuse(422, 'RUNBOOK_NAME_DIFFERS', '/api/runbooks/other/preview-message', {
+        yamlContent,
+      })
+      await refuse(422, 'RUNBOOK_INVALID', draft, { yamlContent: 'name: wave' })
+    })
+
     it('stands in the person’s story, and reading it is audited', async () => {
       const { body } = await api.call<{ told: Line[] }>('GET', '/api/batches/1/members/4')
       assert.deepEqual(

@@ -1,9 +1,12 @@
 // What the people of the batch were told: how many by which step, in which language, and each message with its state.
+import { useState } from 'react'
 import { Link } from 'wouter'
 import { TOLD_STATES, toldStateText } from '../../../../src/domain/people/told-state.ts'
 import { usePages, useReading } from '../../api/hooks.ts'
 import type { Answer } from '../../api/routes.ts'
-import { TOLD_COLUMNS, toldKey } from '../../members/told.tsx'
+import { Previewed } from '../../members/message-preview.tsx'
+import { TOLD_COLUMNS, type ToldLine, toldKey } from '../../members/told.tsx'
+import { Button } from '../../ui/button.tsx'
 import { CsvButton } from '../../ui/csv-button.tsx'
 import { Empty, Loaded } from '../../ui/feedback.tsx'
 import { ChoiceFilter, Filters, TextFilter, useFilter } from '../../ui/filters.tsx'
@@ -44,8 +47,10 @@ export function Messages({ batchId }: { readonly batchId: number }) {
       <Loaded reading={reading} what="messages">
         {(counts) => (
           <>
-            <ByStep counts={counts} />
-            <ByLanguage counts={counts} />
+            <div className="message-counts">
+              <ByStep counts={counts} />
+              <ByLanguage counts={counts} />
+            </div>
             <ToldFilters counts={counts} />
           </>
         )}
@@ -133,30 +138,78 @@ function Lines({ batchId }: { readonly batchId: number }) {
   const query = useToldFilter()
   const pages = usePages('GET /api/batches/{batchId}/told', { params: { batchId }, query })
   const lines = pages.data?.pages.flatMap(({ told }) => told) ?? []
+  const [chosen, setChosen] = useState<ToldLine | null>(null)
   if (pages.isSuccess && lines.length === 0)
     return <Empty title={isSent(query) ? 'Nobody was told yet' : 'No messages match'} />
   return (
     <Loaded reading={pages} what="messages">
       {({ pages: [first] }) => (
-        <Table
-          caption="Messages to people, newest first"
-          rows={lines}
-          rowKey={toldKey}
-          more={pages.hasNextPage ? () => void pages.fetchNextPage() : undefined}
-          total={first!.isTotalExact ? first!.total : undefined}
-          columns={[
-            {
-              name: 'Person',
-              cell: ({ memberId, memberKey }) => (
-                <Link href={`/batches/${batchId}/members/${memberId}`}>{memberKey}</Link>
-              ),
-            },
-            ...TOLD_COLUMNS,
-          ]}
-        />
+        <>
+          {chosen && (
+            <PreviewFor
+              key={toldKey(chosen)}
+              batchId={batchId}
+              line={chosen}
+              onClose={() => setChosen(null)}
+            />
+          )}
+          <Table
+            caption="Messages to people, newest first"
+            rows={lines}
+            rowKey={toldKey}
+            more={pages.hasNextPage ? () => void pages.fetchNextPage() : undefined}
+            total={first!.isTotalExact ? first!.total : undefined}
+            columns={[
+              {
+                name: 'Person',
+                cell: ({ memberId, memberKey }) => (
+                  <Link href={`/batches/${batchId}/members/${memberId}`}>{memberKey}</Link>
+                ),
+              },
+              ...TOLD_COLUMNS,
+              {
+                name: 'Do',
+                cell: (line) => <Button onClick={() => setChosen(line)}>Preview</Button>,
+              },
+            ]}
+          />
+        </>
       )}
     </Loaded>
   )
 }
 
 const isSent = (query: object): boolean => Object.keys(query).length === 1
+
+interface PreviewForProps {
+  readonly batchId: number
+  readonly line: ToldLine
+  readonly onClose: () => void
+}
+/** As the person would get it now: with the batch's start and the data of today. */
+function PreviewFor({ batchId, line, onClose }: PreviewForProps) {
+  const [message, setMessage] = useState(line.message)
+  const [language, setLanguage] = useState('')
+  const reading = useReading('GET /api/batches/{batchId}/members/{memberId}/preview-message', {
+    params: { batchId, memberId: line.memberId },
+    query: { message, ...(language && { language }) },
+  })
+  return (
+    <section aria-label={`Preview for ${line.memberKey}`}>
+      <p>
+        What {line.memberKey} would be told now. Nothing is sent.{' '}
+        <Button onClick={onClose}>Close</Button>
+      </p>
+      <Loaded reading={reading} what="the message">
+        {(preview) => (
+          <Previewed
+            preview={preview}
+            onMessage={setMessage}
+            onLanguage={setLanguage}
+            isLanguageChosen={language !== ''}
+          />
+        )}
+      </Loaded>
+    </section>
+  )
+}

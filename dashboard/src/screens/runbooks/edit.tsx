@@ -1,4 +1,4 @@
-// Writes a runbook: the text with its problems in place, a plan and a query preview of it, publishing with its impact.
+// Writes a runbook: the text with its problems in place, a plan, its messages and a query preview of it, publishing with its impact.
 import './runbooks.css'
 import { lazy, Suspense, useCallback, useEffect, useState } from 'react'
 import { Link, useLocation, useParams, useSearchParams } from 'wouter'
@@ -10,6 +10,7 @@ import { Empty, ErrorNote, Loaded, Loading } from '../../ui/feedback.tsx'
 import { Page, Section } from '../../ui/page.tsx'
 import { draftOf, dropDraft, FIRST_TEXT, keepDraft } from './draft.ts'
 import type { Checked } from './editor/editor.tsx'
+import { MessagesOf } from './messages.tsx'
 import { PlanOf } from './plan.tsx'
 import { PreviewOf } from './preview.tsx'
 import { mayPublish, PublishDialog } from './publish.tsx'
@@ -98,9 +99,7 @@ function Writing({ name, version, stored, etag }: WritingProps) {
           <Loading what="the functions of workers" />
         )}
       </Section>
-      {(below === 'plan' || below === 'query') && (
-        <Below what={below} name={checked?.name ?? null} text={text} />
-      )}
+      {isBelow(below) && <Below what={below} name={checked?.name ?? null} text={text} />}
       {isPublishing && (
         <PublishDialog
           name={name}
@@ -154,6 +153,9 @@ function Actions({ name, isReady, onDiscard, onPublish }: ActionsProps) {
       <Link href={`${here}?show=plan`} className="button">
         Plan
       </Link>
+      <Link href={`${here}?show=messages`} className="button">
+        Messages
+      </Link>
       {mayChange && (
         <>
           <Link href={`${here}?show=query`} className="button">
@@ -168,8 +170,12 @@ function Actions({ name, isReady, onDiscard, onPublish }: ActionsProps) {
   )
 }
 
+const BELOW = { plan: 'Plan', messages: 'Messages', query: 'Query preview' } as const
+const isBelow = (what: string | null): what is keyof typeof BELOW =>
+  what !== null && Object.hasOwn(BELOW, what)
+
 interface BelowProps {
-  readonly what: 'plan' | 'query'
+  readonly what: keyof typeof BELOW
   /** Null while the text has errors. */
   readonly name: string | null
   readonly text: string
@@ -177,10 +183,11 @@ interface BelowProps {
 function Below({ what, name, text }: BelowProps) {
   if (name === null)
     return (
-      <Section title={what === 'plan' ? 'Plan' : 'Query preview'}>
+      <Section title={BELOW[what]}>
         <Empty title="Correct the errors first" />
       </Section>
     )
+  if (what === 'messages') return <MessagesOf name={name} yaml={text} />
   return what === 'plan' ? (
     <PlanOf name={name} yaml={text} />
   ) : (

@@ -12,6 +12,7 @@ import { Status } from '../../ui/status.tsx'
 import { AutomationSwitch } from './automation.tsx'
 import { HoldSwitch } from './hold.tsx'
 import { MemberFile } from './member-file.tsx'
+import { MessagesTab } from './messages.tsx'
 import { Overview } from './overview.tsx'
 import { PlanTab } from './plan.tsx'
 import { QueryPreview } from './preview.tsx'
@@ -32,6 +33,7 @@ const TABS: readonly Tab[] = [
   { id: 'overview', name: 'Overview', Component: Overview },
   { id: 'versions', name: 'Versions', Component: Versions },
   { id: 'plan', name: 'Plan', Component: PlanTab },
+  { id: 'messages', name: 'Messages', Component: MessagesTab },
   { id: 'query', name: 'Query preview', isForAdmins: true, Component: QueryPreview },
   { id: 'members', name: 'Member file', isForAdmins: true, Component: MemberFile },
 ]

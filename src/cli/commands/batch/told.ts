@@ -1,9 +1,10 @@
-// `matoolkit batch told`: who was told what and when.
+// `matoolkit batch told` and `preview-message`: who was told what and when, and what somebody would be told.
 import { countText } from '../../../domain/count-text.ts'
 import { TOLD_STATES, toldStateText } from '../../../domain/people/told-state.ts'
 import { printable } from '../../../printable.ts'
 import { type CommandContext, type Flags, showPages, textFlag } from '../../command-context.ts'
 import { type Column, type Row, rowsIn } from '../../terminal/show.ts'
+import { runPreviewOfBatch } from '../preview-message.ts'
 import { PAGED, type Verb } from '../verb.ts'
 import { batchPath, findMemberId } from './paths.ts'
 
@@ -88,5 +89,18 @@ export const TOLD_VERBS: readonly Verb[] = [
       'batch told 7 --all --output csv > told.csv',
     ],
     run: runTold,
+  },
+  {
+    name: 'preview-message',
+    about: 'preview a message to a member',
+    args: [['<id>', 'id of the batch']],
+    options: [
+      ['--message <name>', 'name of the message (default: the first)'],
+      ['--member <member>', 'member who would get it, by id or key'],
+      ['--language <language>', "language instead of the member's"],
+    ],
+    more: 'Sends nothing. Uses the version that the batch runs, the data and outputs of the member, and the start of the batch.',
+    examples: ['batch preview-message 7 --message cut-over-notice --member ada@contoso.com'],
+    run: runPreviewOfBatch,
   },
 ]

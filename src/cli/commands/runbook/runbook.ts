@@ -168,6 +168,27 @@ that its people would form, the dates of their phases, and rows that cannot be u
     run: async (...given) => (await import('./plan.ts')).runPlan(...given),
   })
   addVerb(runbook, io, {
+    name: 'preview-message',
+    about: 'preview a message to a person',
+    args: [['<runbook>', 'name of a published runbook, or a file']],
+    options: [
+      ['--message <name>', 'name of the message (default: the first)'],
+      ['--members <csv>', 'people for a runbook file (default: its own)'],
+      ['--member <key>', 'person of the file (default: the first)'],
+      ['--language <language>', "language instead of the person's"],
+      ['--start <time>', 'start of the batch, such as +2h or 22:30'],
+    ],
+    more: `Sends nothing. Names the language and why, and each variable without a value with line and column. A file such as wave.yaml
+needs no server; a published runbook is shown for a made-up member. A correction is shown as if the person had been told a
+start a week earlier.`,
+    examples: [
+      'runbook preview-message user-migration --message cut-over-notice --language de',
+      'runbook preview-message wave.yaml --message cut-over-notice --members wave.csv',
+      'runbook preview-message wave.yaml --members wave.csv --member ada@contoso.com',
+    ],
+    run: async (...given) => (await import('../preview-message.ts')).runPreviewOfRunbook(...given),
+  })
+  addVerb(runbook, io, {
     name: 'ticks',
     about: 'list data source queries of a runbook',
     args: [NAME],

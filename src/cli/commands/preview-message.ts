@@ -1,0 +1,136 @@
+// `matoolkit runbook preview-message` and `batch preview-message`: a message as a person would get it, before anything is sent.
+import { columnsProblem, rowReader } from '../../domain/detection/row-reader.ts'
+import type { Json } from '../../domain/json.ts'
+import { foldKey } from '../../domain/member-key.ts'
+import { type MessagePreview, previewMessage } from '../../domain/people/preview.ts'
+import type { SampleMember } from '../../domain/run-plan.ts'
+import type { Runbook } from '../../domain/runbook/model.ts'
+import { sampleMemberOf, startTimeOf } from '../../domain/sample-member.ts'
+import { EXIT, MatoolkitError } from '../../errors.ts'
+import { printable } from '../../printable.ts'
+import {
+  type CommandContext,
+  type Flags,
+  pathSegment,
+  textFlag,
+  usageError,
+} from '../command-context.ts'
+import { findMemberRows } from '../member-rows.ts'
+import { readRunbookFile } from '../runbook-file.ts'
+import type { Column, Row } from '../terminal/show.ts'
+import { timeFlag } from '../typed-time.ts'
+import { memberPath } from './batch/paths.ts'
+import { isRunbookFile } from './runbook/plan-file.ts'
+
+const FIELDS: readonly Column[] = [
+  ['message', ({ message, isCorrection }) => `${message}${isCorrection ? ', a correction' : ''}`],
+  ['sent by', ({ phaseName, stepName }) => [phaseName, stepName].filter(Boolean).join(' / ')],
+  ['for', ({ memberKey, isSample }) => (isSample ? 'a made-up member' : memberKey)],
+  ['from', 'from'],
+  ['to', 'to'],
+  ['language', ({ language, languageBecause }) => `${language}: ${languageBecause}`],
+  ['start', 'startText'],
+  ['told before', 'toldText'],
+  ['subject', 'subject'],
+]
+
+export async function runPreviewOfRunbook(
+  context: CommandContext,
+  [name]: readonly string[],
+  flags: Flags,
+): Promise<void> {
+  if (isRunbookFile(name!)) return previewOfFile(context, name!, flags)
+  for (const flag of ['members', 'member'])
+    if (flags[flag] !== undefined)
+      throw usageError(
+        `--${flag} is for a runbook file. For a member of a batch: batch preview-message.`,
+      )
+  const message = textFlag(flags, 'message')
+  const language = textFlag(flags, 'language')
+  const startTime = timeFlag(context, flags, 'start')
+  const given: Json = {
+    ...(message !== undefined && { message }),
+    ...(language !== undefined && { language }),
+    ...(startTime !== undefined && { startTime }),
+  }
+  const path = `/api/runbooks/${pathSegment(name!)}/preview-message`
+  const { body } = await context.client.post<Row>(path, { body: given, isRead: true })
+  await showPreview(context, body, name!)
+}
+
+/** Needs no server. */
+async function previewOfFile(context: CommandContext, file: string, flags: Flags): Promise<void> {
+  const { runbook, yaml } = await readRunbookFile(file)
+  const member = await memberOf(context, runbook, file, flags)
+  const start = timeFlag(context, flags, 'start')
+  const message = textFlag(flags, 'message') ?? null
+  const found = previewMessage({
+    ...{ runbook, yaml, member, message, batchId: null, batchOutputs: {}, toldTime: null },
+    language: textFlag(flags, 'language') ?? null,
+    startTime:
+      start === undefined ? (startTimeOf(runbook, member) ?? context.io.now()) : new Date(start),
+  })
+  if ('unknown' in found)
+    throw new MatoolkitError('MESSAGE_NOT_FOUND', {
+      ...{ message: message ?? '', name: runbook.name, hint: found.unknown },
+    })
+  await showPreview(context, JSON.parse(JSON.stringify(found)) as Row, file)
+}
+
+/** The person that --member names, else the first of the file, else a made-up one. */
+async function memberOf(
+  { io }: CommandContext,
+  runbook: Runbook,
+  file: string,
+  flags: Flags,
+): Promise<SampleMember> {
+  const wanted = textFlag(flags, 'member')
+  const members = await findMemberRows(runbook, file, textFlag(flags, 'members'))
+  if ('reason' in members) {
+    if (wanted !== undefined)
+      throw usageError(`--member needs a member file: ${members.reason}. Name one with --members.`)
+    io.err(`warning: the preview is for a made-up member: ${members.reason}`)
+    return sampleMemberOf(runbook)
+  }
+  const columns = members.columns.map((name) => ({ name, type: 'text' as const }))
+  const reason = columnsProblem(columns, runbook.dataSource)
+  if (reason !== null)
+    throw new MatoolkitError('MEMBER_FILE_INVALID', { file: members.file, reason })
+  const readRow = rowReader(runbook.dataSource, columns)
+  for (const row of members.rows) {
+    const found = readRow(row)
+    if (
+      'member' in found &&
+      (wanted === undefined || foldKey(wanted) === foldKey(found.member.key))
+    )
+      return { key: found.member.key, data: found.member.data, outputs: {} }
+  }
+  const member = wanted === undefined ? 'anybody' : `"${wanted}"`
+  throw new MatoolkitError('MEMBER_NOT_IN_FILE', { file: members.file, member })
+}
+
+export async function runPreviewOfBatch(
+  context: CommandContext,
+  [id]: readonly string[],
+  flags: Flags,
+): Promise<void> {
+  const member = textFlag(flags, 'member')
+  if (member === undefined) throw usageError('Say who would get it: --member ada@contoso.com.')
+  const query = { message: textFlag(flags, 'message'), language: textFlag(flags, 'language') }
+  const path = `${await memberPath(context, id, member)}/preview-message`
+  const { body } = await context.client.get<Row>(path, query)
+  await showPreview(context, body, 'the runbook')
+}
+
+async function showPreview({ show, io }: CommandContext, body: Row, file: string): Promise<void> {
+  await show.one(body as Json, FIELDS)
+  const { problems, warnings, isHtml, body: text } = body as unknown as MessagePreview
+  if (show.format === 'table') {
+    show.say(isHtml ? '\nBody, HTML:' : '\nBody:')
+    for (const line of text.split('\n')) show.say(printable(line))
+  }
+  for (const { line, column, message } of problems)
+    io.err(printable(`${file}:${line}:${column}: error: ${message}`))
+  for (const warning of warnings) io.err(printable(`warning: ${warning}`))
+  if (problems.length > 0) io.exitCode = EXIT.failed
+}
