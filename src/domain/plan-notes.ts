@@ -29,5 +29,4 @@ export function planNotes({
 }
 
 /** `point of no return: complete-move`. */
-const noReturnText = (steps: readonly string[]): string =>
-  `point of no return: ${steps.join(', ')}`
+const noReturnText = (steps: readonly string[]): string => `point of no return: ${steps.join(', ')}`
