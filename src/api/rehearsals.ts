@@ -5,6 +5,7 @@ import type { Db } from '../db/db.ts'
 import { endRehearsal, type RehearsalEnd } from '../db/rehearsals.ts'
 import type { SourceRow } from '../domain/detection/source-values.ts'
 import type { Json } from '../domain/json.ts'
+import type { NotificationSettings } from '../domain/notifications/rules.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 
@@ -21,6 +22,8 @@ export interface RehearsalOrder {
   readonly startAt: Date | null
   readonly seed: number
   readonly slots: number
+  /** Of this API; null without a file. It names secrets and holds none. */
+  readonly notifications: NotificationSettings | null
 }
 
 export interface RunRehearsal {

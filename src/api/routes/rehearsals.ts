@@ -94,7 +94,9 @@ const beginRoute = change({
     const id = await insertRehearsal(engine.db, about)
     const columns = [...new Set(rows.flatMap((one) => Object.keys(one)))]
     // It takes seconds, and this transaction milliseconds: its end finds the row.
-    services.rehearsals.begin(id, { yaml, columns, rows, faults, startAt, seed, slots })
+    const notifications = services.notifications.channels.length > 0 ? services.notifications : null
+    const order = { yaml, columns, rows, faults, startAt, seed, slots, notifications }
+    services.rehearsals.begin(id, order)
     const begun = { ...about, id, status: 'running' as const, at: null }
     return {
       status: 202,

@@ -26,13 +26,13 @@ const PROGRESS_MS = 1_000
 const tell = (word: ChildWord) => void process.send?.(word)
 
 async function run(order: ChildOrder): Promise<void> {
-  const { yaml, columns, rows, faults, startAt, seed, slots, templates } = order
+  const { yaml, columns, rows, faults, startAt, seed, slots, notifications, templates } = order
   const { runbook, problems } = readRunbook(yaml, { catalogues: [], isLinted: true })
   if (!runbook) throw new Error(problems[0]?.message ?? 'The runbook is invalid.')
   const clock = realClock()
   let toldAt = 0
   const report = await rehearse({
-    ...{ yaml, runbook, lint: problems, seed, slots },
+    ...{ yaml, runbook, lint: problems, seed, slots, notifications },
     members: { file: 'members', columns, rows },
     tenantSeed: null,
     startAt: startAt === null ? null : new Date(startAt),

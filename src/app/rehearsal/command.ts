@@ -13,6 +13,7 @@ import { EXIT, MatoolkitError, messageOf } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { jsonSeed, problemsOf, SeedFault, stateOf } from '../../sandbox/seed.ts'
 import type { Seed } from '../../sandbox/state.ts'
+import { readNotificationsFile } from '../notifications-file.ts'
 import { FAULT_NAMES, type FaultScript, faultScriptSchema, namedFaults } from './faults.ts'
 import { readLiveBatch } from './live-batch.ts'
 import { type RehearsalInput, rehearse } from './rehearse.ts'
@@ -26,6 +27,7 @@ export interface RehearseFlags {
   readonly faults?: string
   readonly seed: number
   readonly slots: number
+  readonly notifications?: string
   readonly report?: string
   readonly output?: OutputFormat
 }
@@ -65,6 +67,7 @@ async function rehearseAndShow(
     ...prepared,
     tenantSeed: flags.tenant === undefined ? null : await readTenants(flags.tenant),
     faults: flags.faults === undefined ? null : await readFaults(flags.faults),
+    notifications: readNotificationsFile(flags.notifications ?? null),
     now: io.now(),
     seed: flags.seed,
     slots: flags.slots,

@@ -8,6 +8,8 @@ import {
   countLostAttempts,
   listNotUndoable,
   listRehearsedBatches,
+  listRehearsedConditions,
+  listRehearsedMessages,
   listRehearsedNames,
   listRehearsedPhases,
   listRehearsedSteps,
@@ -17,6 +19,7 @@ import {
 import { instantOf } from '../../domain/detection/source-time.ts'
 import { FailureGroups } from '../../domain/failures.ts'
 import { foldKey } from '../../domain/member-key.ts'
+import type { NotificationSettings } from '../../domain/notifications/rules.ts'
 import type { Runbook, RunbookStep } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
 import { MatoolkitError } from '../../errors.ts'
@@ -56,6 +59,8 @@ export interface RehearsalInput {
   readonly slots: number
   /** Of a running batch: repeated first, and not counted. */
   readonly past?: RehearsalPast | null
+  /** Channels and rules; null: those that the runbook names. Nothing is sent. */
+  readonly notifications?: NotificationSettings | null
   /** What goes wrong; null: nothing. */
   readonly faults?: FaultScript | null
   /** A throw-away one with the schema. */
@@ -89,6 +94,7 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
     rows,
     startAt,
     past,
+    notifications: input.notifications ?? null,
     slots,
     functions: [...STANDARD_FUNCTIONS, ...custom],
     openDatabase: input.openDatabase,
@@ -123,12 +129,12 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
       ...outcome,
       ...(await factsIn(system, runbook, past)),
       ...{ runbook, lint: input.lint, seed: input.seed, slots, startedAt },
+      notifications: await notificationsIn(system, input),
       rows: rows.length,
       faults: input.faults?.use ?? [],
       rolledBack: rolledBack.length,
       failedUndos: rolledBack.filter(({ hasFailedUndo }) => hasFailedUndo).length,
       notRestored: restoration.compare(rolledBack, tenants!.state()),
-      staysAfterUndo: await listNotUndoable(system.db),
       services: meter.services(),
       operations: meter.operations(),
       tenants: tenantsIn(before),
@@ -149,9 +155,16 @@ async function factsIn(system: RehearsalSystem, runbook: Runbook, past: Rehearsa
     steps: await listRehearsedSteps(db),
     ...(await failuresIn(system, runbook, past)),
     repeated: await countLostAttempts(db),
+    staysAfterUndo: await listNotUndoable(db),
     sourceTrouble: [...(await listSourceTrouble(db)), ...tickFaults(system)],
   }
 }
+
+const notificationsIn = async ({ db }: RehearsalSystem, { notifications }: RehearsalInput) => ({
+  conditions: await listRehearsedConditions(db),
+  messages: await listRehearsedMessages(db),
+  settings: notifications ?? null,
+})
 
 /** From here on calls count, and faults happen. */
 const beginOf = (

@@ -16,7 +16,7 @@ const order: RehearsalOrder = {
   yaml: example('first-migration.yaml'),
   columns: Object.keys(rows[0]!),
   rows,
-  ...{ faults: [], startAt: null, seed: 1, slots: 32 },
+  ...{ faults: [], startAt: null, seed: 1, slots: 32, notifications: null },
 }
 const { run } = childRehearsals(join(REHEARSAL_HOME, 'templates'))
 const never = new AbortController().signal

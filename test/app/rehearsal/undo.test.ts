@@ -25,7 +25,15 @@ async function opened(yaml: string, csv: string, db: Db) {
   const rows = cells.map((row) => Object.fromEntries(columns.map((name, at) => [name, row[at]!])))
   let tenants: RehearsalTenants | undefined
   const system = await RehearsalSystem.open({
-    ...{ yaml, columns, rows, past: null, slots: 8, openDatabase: async () => db },
+    ...{
+      yaml,
+      columns,
+      rows,
+      past: null,
+      notifications: null,
+      slots: 8,
+      openDatabase: async () => db,
+    },
     runbook: runbook!,
     startAt: new Date('2030-02-15T19:00:00Z'),
     functions: STANDARD_FUNCTIONS,
