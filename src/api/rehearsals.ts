@@ -6,6 +6,7 @@ import { endRehearsal, type RehearsalEnd } from '../db/rehearsals.ts'
 import type { SourceRow } from '../domain/detection/source-values.ts'
 import type { Json } from '../domain/json.ts'
 import type { LivePast } from '../domain/live-batch.ts'
+import type { NotificationSettings } from '../domain/notifications/rules.ts'
 import type { WhatIf } from '../domain/what-if.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -23,6 +24,8 @@ export interface RehearsalOrder {
   readonly startAt: Date | null
   readonly seed: number
   readonly slots: number
+  /** Of this API; null without a file. It names secrets and holds none. */
+  readonly notifications: NotificationSettings | null
   readonly whatIf?: WhatIfOrder
 }
 

@@ -53,7 +53,7 @@ const LATE_BATCHES_MAX = 100
 const ENDINGS_MAX = 500
 const GATES_MAX = 500
 /** People hear of missing approvals so long before the phase. */
-const GATES_AHEAD_MS = 24 * 3_600_000
+export const GATES_AHEAD_MS = 24 * 3_600_000
 const OPEN_MAX = 5_000
 /** Transactions that began before the last look and committed after it. */
 const ENDINGS_OVERLAP_MS = 5 * 60_000

@@ -46,6 +46,23 @@ const REPORT: RehearsalReport = {
   ],
   neverRan: [{ where: 'rollback back', step: 'undo' }],
   staysAfterUndo: [],
+  notifications: {
+    hasSettings: true,
+    conditions: [
+      {
+        ...{ kind: 'failure_limit', opened: 1, cleared: 0, untold: 0, channels: ['night-shift'] },
+        firstAt: '2030-03-01T20:04:10.000Z',
+        example: 'Batch 1 is held: too many failures. 11 of 12 members failed',
+      },
+    ],
+    channels: [],
+    messages: [
+      {
+        ...{ dueAt: '2030-03-01T20:04:10.000Z', channel: 'night-shift' },
+        says: ['Batch 1 is held: too many failures'],
+      },
+    ],
+  },
   rollbacks: {
     ran: 1,
     failed: 0,
@@ -119,11 +136,13 @@ describe('rehearsals in the dashboard', () => {
       [order.rows.map((row) => row.Upn), order.faults, order.yaml],
       [['ada@contoso.example', 'eve@contoso.example'], ['throttling'], plain('wave')],
     )
+    assert.equal(order.notifications, null)
     onProgress(new Date('2030-03-01T20:00:00Z'))
     await page.getByText(/Inside the rehearsal it is Mar 1, 2030/).waitFor()
     end(REPORT as unknown as Json)
     await page.getByText('1 of 2 members would have failed.').waitFor()
     const shown = await page.locator('#content').innerText()
+    assert.match(shown, /failure limit\s+1\s+0\s+Mar 1, 2030[^\n]*\s+Batch 1 is held.*night-shift/s)
     for (const said of ['not ready', 'overran', 'Buy one.', 'The account is still there.', 'undo'])
       assert.ok(shown.includes(said), said)
     await assertSound(opened)

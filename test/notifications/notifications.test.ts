@@ -1,7 +1,7 @@
 // Notifications end to end: a condition in the state, one message per channel over a real connection, cleared once.
 import assert from 'node:assert/strict'
-import { createHmac, randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, it } from 'node:test'
@@ -19,6 +19,7 @@ import { approveGate, withdrawDecision } from '../../src/engine/gates.ts'
 import { lookForConditions } from '../../src/engine/notifications.ts'
 import { openMailCertificates } from '../../src/notifications/mail-certificates.ts'
 import { pruneOld, type SenderOptions, sendDue } from '../../src/notifications/sender.ts'
+import { readKey, signedHeaders } from '../../src/notifications/signature.ts'
 import { openTestPostgres } from '../databases.ts'
 import { order, runbook, step } from '../scenarios/looking.ts'
 import { story, type World } from '../scenarios/world.ts'
@@ -87,6 +88,43 @@ async function blow(world: World): Promise<void> {
   await world.work()
   for (const job of world.jobs.slice(0, 11)) await world.result(job, { fail: 'no licence' })
   await world.orchestrate()
+}
+
+type Verify = (
+  headers: Record<string, string>,
+  body: string,
+  secret: string,
+  seen: Set<string>,
+  nowMs: number,
+) => unknown
+
+/** A receiver as the text of Standard Webhooks 1.0 describes it: any of several signatures counts, other versions are passed over. */
+const verifyByStandard: Verify = (headers, body, secret, seen, nowMs) => {
+  const id = headers['webhook-id']!
+  const timestamp = headers['webhook-timestamp']!
+  assert.match(timestamp, /^[1-9][0-9]*$/)
+  if (Math.abs(Math.floor(nowMs / 1_000) - Number(timestamp)) > 5 * 60) throw new Error('too old')
+  const signed = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), Buffer.from(body)])
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const expected = createHmac('sha256', key).update(signed).digest()
+  const isSigned = headers['webhook-signature']!.split(' ').some((one) => {
+    const [version, signature = ''] = one.split(',', 2)
+    const bytes = Buffer.from(signature, 'base64')
+    return version === 'v1' && bytes.length === 32 && timingSafeEqual(bytes, expected)
+  })
+  if (!isSigned) throw new Error('forged')
+  if (seen.has(id)) return null
+  seen.add(id)
+  return JSON.parse(body)
+}
+
+/** The function that docs/notifications.md gives to receivers. */
+async function verifyOfDocs(): Promise<Verify> {
+  const text = readFileSync(join(import.meta.dirname, '../../docs/notifications.md'), 'utf8')
+  const code = /```js\n([\s\S]*?)```/.exec(text)![1]!
+  const module = `${code}\nexport { verify }`
+  const loaded = await import(`data:text/javascript,${encodeURIComponent(module)}`)
+  return loaded.verify
 }
 
 const bodies = () => receiver.arrived.map(({ body }) => JSON.parse(body))
@@ -222,7 +260,7 @@ it('opens, sends and clears once while four orchestrators race on a server', asy
     )
   }))
 
-it('signs a webhook over id, time and body', () =>
+it('signs a webhook as the standard asks, and a replay, an old and a changed one are recognised', () =>
   story({}, async (world) => {
     const settings = settingsOf(
       `{ channels: [${HOOK}], rules: [{ conditions: [batch_held], channels: [pager] }] }`,
@@ -235,12 +273,36 @@ it('signs a webhook over id, time and body', () =>
     const id = headers['webhook-id']
     const time = headers['webhook-timestamp']
     assert.equal(Number(time), Math.floor(+world.clock.now() / 1_000))
-    const expected = createHmac('sha256', KEY).update(`${id}.${time}.${body}`).digest('base64')
-    assert.equal(headers['webhook-signature'], `v1,${expected}`)
+    const secret = `whsec_${KEY.toString('base64')}`
+    const nowMs = +world.clock.now()
+    const given = headers as Record<string, string>
+    for (const verify of [verifyByStandard, await verifyOfDocs()]) {
+      const seen = new Set<string>()
+      const check = (more: object = {}, at = nowMs, text = body) =>
+        verify({ ...given, ...more }, text, secret, seen, at)
+      assert.throws(() => check({}, nowMs, body.replace('open', 'test')), /forged/)
+      assert.throws(() => check({ 'webhook-id': 'another' }), /forged/)
+      assert.throws(() => check({ 'webhook-timestamp': String(Number(time) + 1) }), /forged/)
+      for (const late of [301_000, -301_000])
+        assert.throws(() => check({}, nowMs + late), /too old/)
+      const other = { 'webhook-signature': `v1,${Buffer.alloc(32).toString('base64')}` }
+      assert.throws(() => check(other), /forged/)
+      assert.equal((check() as { data: { number: number } }).data.number, 1)
+      assert.equal(check(), null, 'a replay')
+    }
+    assert.match(id as string, /^[^.]+$/)
     const { data } = JSON.parse(body)
     assert.equal(data.items[0].batchId, batchId)
     assert.equal(data.items[0].state, 'open')
   }))
+
+it('gives the signature of the reference example of Standard Webhooks', () => {
+  const key = readKey('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')!
+  const at = new Date(1_614_265_330_000)
+  const headers = signedHeaders(key, 'msg_p5jXN8AQM9LWM0D4loKWxJek', '{"test": 2432232314}', at)
+  assert.equal(headers['webhook-signature'], 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
+  assert.equal(readKey('c2hvcnQ='), null)
+})
 
 it('tries again after Retry-After, lets "cleared" wait behind, and keeps the id', () =>
   story({}, async (world) => {

@@ -109,7 +109,9 @@ const beginRoute = change({
     const id = await insertRehearsal(engine.db, about)
     const columns = [...new Set(rows.flatMap((one) => Object.keys(one)))]
     // It takes seconds, and this transaction milliseconds: its end finds the row.
-    services.rehearsals.begin(id, { yaml, columns, rows, faults, startAt, seed, slots })
+    const notifications = services.notifications.channels.length > 0 ? services.notifications : null
+    const order = { yaml, columns, rows, faults, startAt, seed, slots, notifications }
+    services.rehearsals.begin(id, order)
     const begun = { ...about, id, status: 'running' as const, at: null }
     return {
       status: 202,
@@ -179,7 +181,11 @@ const whatIfRoute = change({
     const rehearsalId = await insertRehearsal(engine.db, about)
     services.rehearsals.begin(rehearsalId, {
       ...{ yaml: live.yaml, columns: liveColumns(live.people), seed, slots: SLOTS, startAt: null },
-      ...{ rows: live.people.map(({ row: one }) => one), faults: change.faults },
+      ...{
+        rows: live.people.map(({ row: one }) => one),
+        faults: change.faults,
+        notifications: null,
+      },
       whatIf: { past, keys, workerSlots, assumed, change },
     })
     const begun = { ...about, id: rehearsalId, status: 'running' as const, at: null }

@@ -22,6 +22,7 @@ export function addRehearseCommand(program: Command, io: Io): void {
     .option('--windows-file <yaml>', WINDOWS_FILE)
     .option('--seed <number>', 'chooses durations and faults', numberUpTo(SEED_MAX), 1)
     .option('--slots <number>', 'jobs that a worker runs at once', numberUpTo(SLOTS_MAX), SLOTS)
+    .option('--notifications <yaml>', 'channels and rules; nothing is sent')
     .option('--report <html>', 'also write the report as a page to mail')
     .addOption(outputOption())
     .addHelpText('after', REHEARSE_HELP)
@@ -44,6 +45,7 @@ export function addRehearseBatchCommand(program: Command, io: Io): void {
       ['--windows-file <yaml>', WINDOWS_FILE],
       ['--seed <number>', 'chooses durations and faults (default: 1)'],
       ['--slots <number>', 'jobs that a worker runs at once (default: 32)'],
+      ['--notifications <yaml>', 'channels and rules; nothing is sent'],
       ['--report <html>', 'also write the report as a page to mail'],
     ],
     more: REHEARSE_BATCH_HELP,

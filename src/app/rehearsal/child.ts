@@ -51,7 +51,7 @@ async function run(order: ChildOrder): Promise<void> {
     return
   }
   const report = await rehearse({
-    ...{ ...shared, slots },
+    ...{ ...shared, slots, notifications: order.notifications },
     members: { file: 'members', columns, rows },
     startAt: startAt === null ? null : new Date(startAt),
     now: clock.now(),

@@ -14,6 +14,7 @@ import { EXIT, MatoolkitError, messageOf } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { jsonSeed, problemsOf, SeedFault, stateOf } from '../../sandbox/seed.ts'
 import type { Seed } from '../../sandbox/state.ts'
+import { readNotificationsFile } from '../notifications-file.ts'
 import { readWindowsFile } from '../windows-file.ts'
 import { FAULT_NAMES, type FaultScript, faultScriptSchema, namedFaults } from './faults.ts'
 import { readLiveBatch } from './live-batch.ts'
@@ -30,6 +31,7 @@ export interface RehearseFlags {
   readonly windowsFile?: string
   readonly seed: number
   readonly slots: number
+  readonly notifications?: string
   readonly report?: string
   readonly output?: OutputFormat
 }
@@ -70,6 +72,7 @@ async function rehearseAndShow(
     ...prepared,
     tenantSeed: flags.tenant === undefined ? null : await readTenants(flags.tenant),
     faults: flags.faults === undefined ? null : await readFaults(flags.faults),
+    notifications: readNotificationsFile(flags.notifications ?? null),
     now: io.now(),
     seed: flags.seed,
     slots: flags.slots,

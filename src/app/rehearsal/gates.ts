@@ -15,9 +15,13 @@ export interface WaitAtGate {
   readonly what: string
 }
 
-/** Opens every gate that holds a batch now. Returns where the night would have waited. */
-export async function openGates(engine: Engine): Promise<WaitAtGate[]> {
+/** Opens every gate that holds a batch now. Returns where the night would have waited. `onHeld` is called while they are closed. */
+export async function openGates(
+  engine: Engine,
+  onHeld: () => Promise<void>,
+): Promise<WaitAtGate[]> {
   const { holds } = await listHolds(engine.db, { scope: ['batch'] }, null, HOLDS_MAX)
+  if (holds.some(({ heldBy }) => heldBy === HELD_BY_GATE)) await onHeld()
   const waits: WaitAtGate[] = []
   for (const { target, heldBy } of holds) {
     if (heldBy !== HELD_BY_GATE) continue

@@ -8,6 +8,8 @@ import {
   countLostAttempts,
   listNotUndoable,
   listRehearsedBatches,
+  listRehearsedConditions,
+  listRehearsedMessages,
   listRehearsedNames,
   listRehearsedPhases,
   listRehearsedSteps,
@@ -17,6 +19,7 @@ import {
 import { instantOf } from '../../domain/detection/source-time.ts'
 import { FailureGroups } from '../../domain/failures.ts'
 import { foldKey } from '../../domain/member-key.ts'
+import type { NotificationSettings } from '../../domain/notifications/rules.ts'
 import type { Runbook, RunbookStep } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
 import { runbookWorkers } from '../../domain/what-if.ts'
@@ -63,6 +66,8 @@ export interface RehearsalInput {
   readonly workerSlots?: Readonly<Record<string, number>>
   /** Of a running batch: repeated first, and not counted. */
   readonly past?: RehearsalPast | null
+  /** Channels and rules; null: those that the runbook names. Nothing is sent. */
+  readonly notifications?: NotificationSettings | null
   /** What goes wrong; null: nothing. */
   readonly faults?: FaultScript | null
   /** A throw-away one with the schema. */
@@ -91,14 +96,9 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
   const calls = { ...faulty.calls, seed: `${input.seed} ${faulty.calls.seed ?? ''}` }
   let tenants: RehearsalTenants | undefined
   const system = await RehearsalSystem.open({
-    yaml: input.yaml,
-    runbook,
-    columns: members.columns,
-    rows,
-    startAt,
-    past,
+    ...{ yaml: input.yaml, runbook, columns: members.columns, rows, startAt, past, slotsOf },
     windows: input.windows ?? null,
-    slotsOf,
+    notifications: input.notifications ?? null,
     functions: [...STANDARD_FUNCTIONS, ...custom],
     openDatabase: input.openDatabase,
     tenants: (clock) => {
@@ -132,12 +132,12 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
       ...outcome,
       ...(await factsIn(system, runbook, past)),
       ...{ runbook, lint: input.lint, seed: input.seed, slots, slotsOf, startedAt },
+      notifications: await notificationsIn(system, input),
       rows: rows.length,
       faults: input.faults?.use ?? [],
       rolledBack: rolledBack.length,
       failedUndos: rolledBack.filter(({ hasFailedUndo }) => hasFailedUndo).length,
       notRestored: restoration.compare(rolledBack, tenants!.state()),
-      staysAfterUndo: await listNotUndoable(system.db),
       services: meter.services(),
       operations: meter.operations(),
       tenants: tenantsIn(before),
@@ -158,9 +158,16 @@ async function factsIn(system: RehearsalSystem, runbook: Runbook, past: Rehearsa
     steps: await listRehearsedSteps(db),
     ...(await failuresIn(system, runbook, past)),
     repeated: await countLostAttempts(db),
+    staysAfterUndo: await listNotUndoable(db),
     sourceTrouble: [...(await listSourceTrouble(db)), ...tickFaults(system)],
   }
 }
+
+const notificationsIn = async ({ db }: RehearsalSystem, { notifications }: RehearsalInput) => ({
+  conditions: await listRehearsedConditions(db),
+  messages: await listRehearsedMessages(db),
+  settings: notifications ?? null,
+})
 
 /** From here on calls count, and faults happen. */
 const beginOf = (

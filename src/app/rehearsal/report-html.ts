@@ -49,6 +49,7 @@ ${timelineOf(report.timeline, zone)}
 ${failuresOf(report)}
 ${rollbacksOf(report)}
 ${undoOf(report)}
+${notificationsOf(report, zone)}
 ${callsOf(report, zone)}
 ${tableOf(
   'Steps that never ran',
@@ -242,6 +243,38 @@ function tenantsOf({ tenants, assumptions }: RehearsalReport): Html {
     tenants.map(({ name, domains, users, groups }) => [name, domains.join(', '), users, groups]),
   )
   return html`${table}${listOf('Assumptions', assumptions)}`
+}
+
+const MESSAGES_SHOWN = 50
+
+function notificationsOf({ notifications }: RehearsalReport, zone: string): Html {
+  const { conditions, channels, messages, hasSettings } = notifications
+  if (conditions.length === 0) return html``
+  const time = (at: string) => fullTimeText(new Date(at), zone)
+  const rules = hasSettings ? 'the runbook and the settings' : 'the runbook'
+  const kinds = tableOf(
+    'Who would have been told of what',
+    ['Condition', 'Times', 'Cleared', 'First', 'For example', 'Channels'],
+    conditions.map((one) => [
+      ...[one.kind, one.opened, one.cleared === null ? '–' : String(one.cleared)],
+      ...[time(one.firstAt), one.example, one.channels.join(', ') || 'nobody'],
+    ]),
+  )
+  const byChannel = tableOf(
+    'Messages by channel',
+    ['Channel', 'Messages', 'First', 'Last'],
+    channels.map(({ channel, messages: count, firstAt, lastAt }) => [
+      ...[channel, count, time(firstAt), time(lastAt)],
+    ]),
+  )
+  const first = tableOf(
+    'The first messages',
+    ['When', 'Channel', 'Says'],
+    messages
+      .slice(0, MESSAGES_SHOWN)
+      .map(({ dueAt, channel, says }) => [time(dueAt), channel, says.join('; ')]),
+  )
+  return html`${kinds}<p>By the rules of ${rules}. Nothing was sent.</p>${byChannel}${first}`
 }
 
 const STYLE = `

@@ -83,6 +83,7 @@ export async function showRehearsal(report: RehearsalReport, show: Show, io: Io)
   sayFailures(report, io)
   sayRollbacks(report, io)
   sayUndo(report, io)
+  sayNotifications(report, io)
   await table('Steps that never ran', report.neverRan, UNRUN)
   await table('Calls', report.calls.services, SERVICES)
   await table('Most frequent calls', report.calls.operations.slice(0, OPERATIONS_SHOWN), OPERATIONS)
@@ -144,6 +145,30 @@ function sayUndo({ staysAfterUndo }: RehearsalReport, io: Io): void {
     const mark = isPointOfNoReturn ? ' The point of no return.' : ''
     io.out(printable(`  ${where}, ${countText(count, 'time')}: ${why}${mark}`))
   }
+}
+
+const MESSAGES_SHOWN = 10
+
+/** Who would have been told what: docs/notifications.md. */
+function sayNotifications({ notifications }: RehearsalReport, io: Io): void {
+  const { conditions, channels, messages, hasSettings } = notifications
+  if (conditions.length === 0) return
+  const say = (line: string) => io.out(inViewersZone(io, printable(`  ${line}`)))
+  const rules = hasSettings ? 'the runbook and the settings' : 'the runbook'
+  io.out(`\n${io.paint('bold', 'Notifications')}`)
+  say(`By the rules of ${rules}. Nothing was sent.`)
+  for (const { kind, opened, cleared, firstAt, example, channels: told } of conditions) {
+    const ended = cleared === null ? '' : `, ${cleared} cleared`
+    say(`${kind}, ${countText(opened, 'time')}${ended}: ${told.join(', ') || 'nobody is told'}`)
+    say(`  ${firstAt} ${example}.`)
+  }
+  for (const { channel, messages: count, firstAt, lastAt } of channels)
+    say(
+      `${channel} gets ${countText(count, 'message')}: ${count === 1 ? firstAt : `${firstAt} to ${lastAt}`}`,
+    )
+  for (const { dueAt, channel, says } of messages.slice(0, MESSAGES_SHOWN))
+    say(`  ${dueAt} ${channel}: ${says.join('; ')}`)
+  if (messages.length > MESSAGES_SHOWN) say('  --output json has more.')
 }
 
 function sayTenants({ tenants, assumptions }: RehearsalReport, io: Io): void {

@@ -13,6 +13,11 @@ import { mayChangeTenant } from '../../domain/runbook/lint/function-facts.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
 import type { CallCount, ServiceUse } from './call-meter.ts'
+import {
+  type NotificationFacts,
+  notificationReportOf,
+  type RehearsedNotificationReport,
+} from './report-notifications.ts'
 import type { NotRestored } from './restoration.ts'
 
 export type Verdict = 'ready' | 'ready with warnings' | 'not ready'
@@ -55,6 +60,7 @@ export interface RehearsalFacts {
   /** Attempts without a result: lost, expired or dead-lettered. */
   readonly repeated: number
   readonly sourceTrouble: readonly SourceTrouble[]
+  readonly notifications: NotificationFacts
   readonly services: readonly ServiceUse[]
   readonly operations: readonly CallCount[]
   readonly tenants: readonly RehearsedTenant[]
@@ -126,6 +132,8 @@ export interface RehearsalReport {
     readonly services: readonly ServiceUse[]
     readonly operations: readonly CallCount[]
   }
+  /** Who would have been told what, and when. Nothing was sent. */
+  readonly notifications: Omit<RehearsedNotificationReport, 'warnings'>
   readonly source: readonly SourceTrouble[]
   readonly tenants: readonly RehearsedTenant[]
   readonly assumptions: readonly string[]
@@ -142,7 +150,11 @@ export function reportOf(facts: RehearsalFacts): RehearsalReport {
   const neverRan = neverRanIn(facts)
   const members = membersOf(facts.batches)
   const reasons = reasonsOf(facts, timeline, members)
-  const warnings = warningsOf(facts, timeline, neverRan, members)
+  const { warnings: untold, ...notifications } = notificationReportOf(
+    facts.notifications,
+    facts.runbook,
+  )
+  const warnings = [...warningsOf(facts, timeline, neverRan, members), ...untold]
   const verdict =
     reasons.length > 0 ? 'not ready' : warnings.length > 0 ? 'ready with warnings' : 'ready'
   return {
@@ -174,6 +186,7 @@ export function reportOf(facts: RehearsalFacts): RehearsalReport {
       services: facts.services,
       operations: facts.operations,
     },
+    notifications,
     source: facts.sourceTrouble,
     tenants: facts.tenants,
     assumptions: facts.assumptions,

@@ -1,6 +1,7 @@
 // Runs a rehearsal: everything that is due now, then the clock goes to the next moment at which something is due. While jobs run the
 // clock moves in small steps, so that results are handled together as they are by a busy orchestrator.
 import { findNextMoment, type NextMoment } from '../../db/views/rehearsal.ts'
+import { LOOK_INTERVAL_MS } from '../../engine/notifications.ts'
 import type { RehearsalSystem } from './system.ts'
 
 /** Results of so long are handled together. */
@@ -12,6 +13,7 @@ const LOOK_AGAIN_IN_PAST_MS = 86_400_000
 /** Leases are renewed at least so often while jobs run. */
 const BUSY_MAX_MS = 20_000
 const DAY_MS = 86_400_000
+const LONG_PAUSE_MS = DAY_MS / 2
 /** No programme lasts longer; a rehearsal that does is stuck. */
 const LONGEST_DAYS = 800
 /** Ticks after a change: absences count only once they were seen several times. */
@@ -50,26 +52,44 @@ export async function runRehearsal(
   const { clock } = system
   const latestMs = +clock.now() + LONGEST_DAYS * DAY_MS
   const story = new Story(system, events)
-  const ended = (stuckBecause: string | null): RunOutcome => ({
-    endedAt: clock.now(),
-    stuckBecause,
-    happened: [...story.happened, ...system.waits].sort((a, b) => (a.at < b.at ? -1 : 1)),
-  })
+  const ended = async (stuckBecause: string | null): Promise<RunOutcome> => {
+    const endedAt = clock.now()
+    // The last look is as long after the one before as any other.
+    await clock.advance(LOOK_INTERVAL_MS)
+    await system.lookForConditions()
+    const happened = [...story.happened, ...system.waits].sort((a, b) => (a.at < b.at ? -1 : 1))
+    return { endedAt, stuckBecause, happened }
+  }
   for (;;) {
     signal?.throwIfAborted()
     onProgress?.(clock.now())
     await story.runDue()
     await system.settle()
+    await system.lookForConditions()
     const next = await findNextMoment(system.db, system.isInPast)
     if (next.openBatches === 0 && story.isOver) return ended(null)
-    const dueMs = Math.min(story.nextMs, next.at === null ? Number.POSITIVE_INFINITY : +next.at)
+    const phaseOrWaitMs = next.at === null ? Number.POSITIVE_INFINITY : +next.at
+    const dueMs = Math.min(story.nextMs, phaseOrWaitMs, await system.nextNewsMs())
     const nextMs = await momentAfter(system, next, dueMs)
     if (nextMs === null) return ended('Nothing is due any more, and batches are still open.')
     if (nextMs > latestMs) return ended(`It was not over after ${LONGEST_DAYS} days.`)
     if (next.phaseAt !== null && +next.phaseAt <= nextMs) beforePhase(clock.now())
-    await clock.advance(nextMs - +clock.now())
+    await passTo(system, nextMs)
     await waitForNews(system, dueMs)
   }
+}
+
+/** An orchestrator that was away for a day tells of no endings meanwhile. Here none was: it looks at both ends of a long pause. */
+async function passTo(system: RehearsalSystem, nextMs: number): Promise<void> {
+  const { clock } = system
+  const isLong = nextMs - +clock.now() > LONG_PAUSE_MS
+  const looks = isLong ? [+clock.now() + LOOK_INTERVAL_MS, nextMs - LOOK_INTERVAL_MS] : []
+  for (const ms of looks) {
+    await clock.advance(ms - +clock.now())
+    await system.settle()
+    await system.lookForConditions()
+  }
+  await clock.advance(nextMs - +clock.now())
 }
 
 /** Null when nothing will ever happen. */

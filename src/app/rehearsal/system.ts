@@ -8,6 +8,7 @@ import type { Db } from '../../db/db.ts'
 import { vacuumEmbedded } from '../../db/vacuum.ts'
 import { setNextBatchId } from '../../db/views/rehearsal.ts'
 import type { TickReport } from '../../domain/detection/tick-report.ts'
+import type { NotificationSettings } from '../../domain/notifications/rules.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
 import { setAutomation } from '../../engine/automation.ts'
@@ -25,6 +26,7 @@ import { Worker } from '../../worker/worker.ts'
 import { openTransport } from '../transports.ts'
 import type { RehearsalRow } from './expected-tenants.ts'
 import { openGates, type WaitAtGate } from './gates.ts'
+import { RehearsedNotifications } from './notifications.ts'
 import { busWithPast, type RehearsalPast } from './past.ts'
 
 const ACTOR = 'rehearsal'
@@ -52,6 +54,8 @@ export interface SystemOptions {
   readonly openDatabase: () => Promise<Db>
   /** Of a running batch; null for one that has not begun. */
   readonly past: RehearsalPast | null
+  /** Channels and rules; null: only those of the runbook. */
+  readonly notifications: NotificationSettings | null
   /** Opened once the clock exists. */
   readonly tenants: (clock: VirtualClock) => ReadonlyMap<string, Tenant>
 }
@@ -71,6 +75,7 @@ export class RehearsalSystem {
   readonly errors: string[] = []
   /** Where the night would have waited. */
   readonly waits: WaitAtGate[] = []
+  readonly #notifications: RehearsedNotifications
   readonly tickMs = TICK_SEC * 1_000
   readonly #bus: Bus
   readonly #options: SystemOptions
@@ -105,6 +110,8 @@ export class RehearsalSystem {
     }
     this.#tenants = options.tenants(clock)
     this.source = { rows: options.rows, outage: null }
+    const { runbook, notifications } = options
+    this.#notifications = new RehearsedNotifications(this.engine, runbook, notifications)
     this.#renewedAtMs = +clock.now()
   }
 
@@ -211,9 +218,19 @@ export class RehearsalSystem {
   /** Whether one was closed. */
   async #openGates(): Promise<boolean> {
     if (this.#options.runbook.phases.every(({ gate }) => gate === null)) return false
-    const waits = await openGates(this.engine)
+    const waits = await openGates(this.engine, () => this.lookForConditions())
     this.waits.push(...waits)
     return waits.length > 0
+  }
+
+  /** Of what is repeated nobody is told again. */
+  async lookForConditions(): Promise<void> {
+    if (!this.isInPast) await this.#notifications.look()
+  }
+
+  /** The next moment at which somebody hears of something though nothing happens. */
+  nextNewsMs(): Promise<number> {
+    return this.#notifications.nextMs()
   }
 
   async #consume(): Promise<number> {

@@ -1,6 +1,8 @@
 // What a rehearsal reads: when something is due next, and at its end phases, people, steps and rollbacks. Only for throw-away databases:
 // the statements count rows.
 
+import type { ConditionKind } from '../../domain/notifications/conditions.ts'
+import type { MessageItem } from '../../domain/notifications/message.ts'
 import type { OutcomeFacts } from '../../domain/outcome.ts'
 import { WAITS_FOR } from '../change-windows.ts'
 import type { Queryable } from '../db.ts'
@@ -244,3 +246,34 @@ export async function countLostAttempts(db: Queryable): Promise<number> {
   )
   return rows[0]!.count
 }
+
+export interface RehearsedCondition {
+  readonly kind: ConditionKind
+  readonly title: string
+  readonly text: string
+  readonly openedAt: Date
+  readonly clearedAt: Date | null
+  readonly isEnding: boolean
+  readonly channels: readonly string[]
+}
+
+/** In the order in which they opened. */
+export const listRehearsedConditions = (db: Queryable): Promise<RehearsedCondition[]> =>
+  db.query<RehearsedCondition>(
+    `select kind, title, text, opened_at as "openedAt", cleared_at as "clearedAt", is_ending as "isEnding", to_json(channels) as channels
+       from notification_conditions order by id`,
+  )
+
+export interface RehearsedMessage {
+  readonly channel: string
+  readonly items: readonly MessageItem[]
+  readonly leftOut: number
+  /** When it would have left: after quiet hours and digests. */
+  readonly dueAt: Date
+}
+
+/** In the order in which they would have left. */
+export const listRehearsedMessages = (db: Queryable): Promise<RehearsedMessage[]> =>
+  db.query<RehearsedMessage>(
+    `select channel, items, left_out as "leftOut", due_at as "dueAt" from notifications order by due_at, id`,
+  )

@@ -56,21 +56,32 @@ export function quietUntil(quiet: QuietHours, zone: string, now: Date): Date {
   return at
 }
 
-function endOf({ days, fromMin, toMin }: QuietHours, zone: string, at: Date): Date | null {
-  const { day, min } = localTime(at, zone)
+function endOf(quiet: QuietHours, zone: string, at: Date): Date | null {
+  const left = minutesLeft(quiet, localTime(at, zone))
+  return left === null ? null : laterByWall(quiet, zone, at, left)
+}
+
+/** By the clock on the wall; null outside of quiet hours. */
+function minutesLeft({ days, fromMin, toMin }: QuietHours, { day, min }: LocalTime): number | null {
   const isQuietDay = (offset: number) => days.includes(WEEKDAYS[(day + offset + 7) % 7]!)
   const isOvernight = toMin <= fromMin
-  if (isOvernight && min < toMin && isQuietDay(-1)) return laterByWall(at, zone, toMin - min)
+  if (isOvernight && min < toMin && isQuietDay(-1)) return toMin - min
   if (min < fromMin || (!isOvernight && min >= toMin) || !isQuietDay(0)) return null
-  return laterByWall(at, zone, isOvernight ? DAY_MIN - min + toMin : toMin - min)
+  return isOvernight ? DAY_MIN - min + toMin : toMin - min
 }
 
 /** So many minutes later by the clock on the wall, also across a change of that clock. */
-function laterByWall(at: Date, zone: string, minutes: number): Date {
+function laterByWall(quiet: QuietHours, zone: string, at: Date, minutes: number): Date {
   const whole = Math.floor(+at / MINUTE_MS) * MINUTE_MS
   const wanted = (localTime(at, zone).min + minutes) % DAY_MIN
   const guess = whole + minutes * MINUTE_MS
   const off = (localTime(new Date(guess), zone).min - wanted + 1.5 * DAY_MIN) % DAY_MIN
   const change = off - DAY_MIN / 2
-  return new Date(Math.abs(change) <= CLOCK_CHANGE_MIN ? guess - change * MINUTE_MS : guess)
+  if (Math.abs(change) > CLOCK_CHANGE_MIN) return new Date(guess)
+  const end = new Date(guess - change * MINUTE_MS)
+  if (localTime(end, zone).min === wanted) return end
+  // The clock skips that time: the first minute after it.
+  for (let ms = +end; ms < guess; ms += MINUTE_MS)
+    if (minutesLeft(quiet, localTime(new Date(ms), zone)) === null) return new Date(ms)
+  return new Date(guess)
 }

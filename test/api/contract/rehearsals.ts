@@ -7,6 +7,7 @@ import {
   type RunRehearsal,
 } from '../../../src/api/rehearsals.ts'
 import type { Json } from '../../../src/domain/json.ts'
+import { readNotificationSettings } from '../../../src/domain/notifications/read-settings.ts'
 import { people } from '../../scenarios/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { plain } from './fixtures.ts'
@@ -49,7 +50,9 @@ export function rehearsalContract(): void {
     let api: ApiUnderTest
     const { runner, begun } = steeredRunner()
     before(async () => {
-      const options = { runRehearsal: runner, maintenanceIntervalMs: 60_000 }
+      const read = readNotificationSettings('channels: [{ name: night, type: teams, url_file: u }]')
+      const notifications = 'settings' in read ? read.settings : null
+      const options = { runRehearsal: runner, maintenanceIntervalMs: 60_000, notifications }
       api = await openApiUnderTest({ options })
     })
     after(() => api.close())
@@ -77,6 +80,7 @@ export function rehearsalContract(): void {
         [order.columns, order.faults, order.seed, order.slots, order.startAt],
         [['Upn'], ['throttling'], 7, 32, null],
       )
+      assert.equal(order.notifications!.channels[0]!.name, 'night')
       onProgress(new Date('2030-03-01T20:00:00Z'))
       const running = await show(id)
       assert.deepEqual([running.status, running.at], ['running', '2030-03-01T20:00:00.000Z'])

@@ -19,7 +19,7 @@ const order: RehearsalOrder = {
   yaml: example('first-migration.yaml'),
   columns: Object.keys(rows[0]!),
   rows,
-  ...{ faults: [], startAt: null, seed: 1, slots: 32 },
+  ...{ faults: [], startAt: null, seed: 1, slots: 32, notifications: null },
 }
 /** The system's: the first phase is due at 20:00. */
 const NIGHTS: ChangeWindows = {

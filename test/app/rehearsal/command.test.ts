@@ -85,6 +85,11 @@ describe('runbook rehearse', () => {
       () => [runbook, '--members', members, '--faults', 'trottling'],
       /"trottling" is not a list of known faults. Name some of throttling, worker-crash/,
     ],
+    [
+      'a file of channels with a mistake',
+      () => [runbook, '--members', members, '--notifications', file('n.yaml', 'channels: []')],
+      /n\.yaml:1:11 channels: /,
+    ],
     ['a seed that is none', () => [runbook, '--seed', 'x'], /whole number from 1 to/],
     [
       'an invalid runbook',

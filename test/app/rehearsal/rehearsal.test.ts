@@ -1,15 +1,21 @@
 // Rehearsals from end to end: the examples are ready, mistakes are found, and the same seed gives the same report.
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { namedFaults } from '../../../src/app/rehearsal/faults.ts'
 import { remedyOf } from '../../../src/app/rehearsal/remedy.ts'
 import type { RehearsalReport } from '../../../src/app/rehearsal/report.ts'
 import { resultText } from '../../../src/app/rehearsal/report.ts'
 import { rehearsalPage } from '../../../src/app/rehearsal/report-html.ts'
 import { showRehearsal } from '../../../src/app/rehearsal/report-text.ts'
 import { openShow } from '../../../src/cli/terminal/output.ts'
+import { readNotificationSettings } from '../../../src/domain/notifications/read-settings.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
 import { guidOf } from '../../../src/sandbox/identity.ts'
 import { recordingIo } from '../../cli/recording-io.ts'
+import { openReceiver } from '../../notifications/receiver.ts'
 import { example, firstRows, rehearseText } from './rehearsing.ts'
 
 const GROUP_ROWS = `RemediationId,Action,GroupId,UserId,ShouldBeMember
@@ -136,7 +142,35 @@ describe('a rehearsal', () => {
       /offset: T-0\n/,
       'offset: T-0\n    gate: { approvals: 2 }\n    ramp: [50%, 100%]\n    soak: 10m\n',
     )
-    const report = await rehearseText(gated, USER_ROWS)
+    const rules =
+      'notifications: [{ conditions: [gate_waiting, batch_held, phase_ended], channels: [leads] }]\n'
+    const report = await rehearseText(`${gated}${rules}`, USER_ROWS)
+    const { conditions, channels, messages } = report.notifications
+    const told = conditions.map((one) => [one.kind, one.opened, one.cleared, one.firstAt])
+    const phases = report.timeline.length
+    assert.deepEqual(told.slice(0, 2), [
+      ['batch_held', 1, 1, '2030-03-01T20:00:00.000Z'],
+      ['gate_waiting', 1, 1, '2030-02-28T20:00:00.000Z'],
+    ])
+    assert.deepEqual(told[2]!.slice(0, 3), ['phase_ended', phases, null])
+    assert.deepEqual(
+      conditions.map((one) => one.channels),
+      [['leads'], ['leads'], ['leads'], []],
+    )
+    assert.equal(channels[0]!.messages, phases + 4)
+    assert.deepEqual(
+      messages.flatMap(({ says }) => says),
+      [
+        'Phase pre-stage of batch 1: completed',
+        'Phase cutover of batch 1 needs approval',
+        'Phase verify of batch 1: completed',
+        'Batch 1 is held',
+        'Cleared: Phase cutover of batch 1 needs approval',
+        'Cleared: Batch 1 is held',
+        'Phase cutover of batch 1: completed',
+        'Phase aftercare of batch 1: completed',
+      ],
+    )
     assert.deepEqual([report.verdict, report.reasons, report.members.migrated], ['ready', [], 2])
     assert.deepEqual(
       report.events.map(({ what }) => what),
@@ -144,6 +178,64 @@ describe('a rehearsal', () => {
         `Batch 1 waits at the gate of phase ${report.timeline.find(({ dueAt }) => dueAt === '2030-03-01T20:00:00.000Z')!.phase}: 0 of 2 approvals. The rehearsal opens it.`,
       ],
     )
+  })
+
+  it('says who would have been told what and when, and sends nothing', async () => {
+    const receiver = await openReceiver()
+    const folder = mkdtempSync(join(tmpdir(), 'rehearse-'))
+    writeFileSync(join(folder, 'url'), receiver.url)
+    try {
+      const read = readNotificationSettings(`
+channels:
+  - { name: night, type: teams, url_file: ${folder}/url }
+  - { name: leads, type: teams, url_file: ${folder}/url, digest: 30m, quiet_hours: { from: "20:00", to: "07:00" } }
+rules:
+  - { conditions: [failure_limit], channels: [night] }
+  - { conditions: [phase_ended, batch_ended], channels: [leads] }
+`)
+      assert.ok('settings' in read)
+      const [header, first] = example('first-migration.csv').split('\n')
+      const many = Array.from({ length: 12 }, (_, at) => first!.replaceAll(/ada/gi, `ada${at}`))
+      const rules = 'notifications: [{ conditions: [stuck], channels: [leads, nobody] }]\n'
+      const report = await rehearseText(
+        `${example('first-migration.yaml')}${rules}`,
+        [header, ...many].join('\n'),
+        { notifications: read.settings, faults: namedFaults('permission-missing') },
+      )
+      const { conditions, messages, hasSettings } = report.notifications
+      assert.equal(hasSettings, true)
+      const limit = conditions.find(({ kind }) => kind === 'failure_limit')!
+      assert.deepEqual([limit.opened, limit.cleared, limit.channels], [1, 0, ['night']])
+      assert.match(limit.example, /^Batch 1 is held: too many failures\. \d+ of 12 members failed/)
+      assert.deepEqual(
+        messages.map(({ channel, says }) => [channel, says]),
+        [
+          ['night', ['Batch 1 is held: too many failures']],
+          ['leads', ['Phase prepare of batch 1: failed']],
+        ],
+      )
+      // The urgent one leaves at once, the other one after the quiet hours.
+      assert.equal(messages[0]!.dueAt, limit.firstAt)
+      assert.match(messages[1]!.dueAt, /T07:00:00\.000Z$/)
+      assert.match(
+        report.warnings.join('\n'),
+        /Channel nobody of the runbook is not in the settings/,
+      )
+      assert.deepEqual(receiver.arrived, [], 'nothing is sent')
+      const io = recordingIo()
+      await showRehearsal(report, openShow('table', io), io)
+      assert.match(
+        io.outText(),
+        /Notifications\n {2}By the rules of the runbook and the settings\. Nothing was sent\.\n {2}failure_limit, 1 time, 0 cleared: night\n/,
+      )
+      assert.match(
+        rehearsalPage(report, 'UTC'),
+        /Who would have been told of what.*Nothing was sent/s,
+      )
+    } finally {
+      await receiver.close()
+      rmSync(folder, { recursive: true })
+    }
   })
 
   it('sees unusable rows', async () => {

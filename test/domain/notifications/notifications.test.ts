@@ -3,7 +3,11 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { holdCondition, stuckConditions } from '../../../src/domain/notifications/conditions.ts'
 import { itemOf, plainText, teamsEnvelope } from '../../../src/domain/notifications/message.ts'
-import { quietUntil } from '../../../src/domain/notifications/quiet-hours.ts'
+import {
+  type QuietHours,
+  quietUntil,
+  WEEKDAYS,
+} from '../../../src/domain/notifications/quiet-hours.ts'
 import { readNotificationSettings } from '../../../src/domain/notifications/read-settings.ts'
 import { channelsFor, sendAt } from '../../../src/domain/notifications/rules.ts'
 
@@ -94,6 +98,64 @@ it('ends quiet hours by the clock on the wall, also where it changes', () => {
   assert.equal(until('2026-11-15T05:00:00Z'), '2026-11-15T05:00:00.000Z')
   assert.equal(until('2026-11-14T20:59:00Z'), '2026-11-14T20:59:00.000Z')
   assert.equal(until('2026-11-13T23:00:00Z'), '2026-11-13T23:00:00.000Z')
+})
+
+it('ends quiet hours with the first minute that is not quiet, on every day that the clock changes', () => {
+  const MINUTE_MS = 60_000
+  const wall = (zone: string, at: number) => {
+    const options = { timeZone: zone, weekday: 'short', timeStyle: undefined } as const
+    const text = new Intl.DateTimeFormat('en-GB', {
+      ...options,
+      ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+    }).format(new Date(at))
+    const [, day, hour, minute] = /^(\w+),? (\d\d):(\d\d)$/.exec(text)!
+    return { day: WEEKDAYS.indexOf(day!.toLowerCase() as 'mon'), min: +hour! * 60 + +minute! }
+  }
+  const isQuiet = ({ days, fromMin, toMin }: QuietHours, zone: string, at: number) => {
+    const { day, min } = wall(zone, at)
+    const begins = (one: number) => days.includes(WEEKDAYS[(one + 7) % 7]!)
+    return toMin > fromMin
+      ? begins(day) && min >= fromMin && min < toMin
+      : (begins(day) && min >= fromMin) || (begins(day - 1) && min < toMin)
+  }
+  const all = { days: WEEKDAYS, fromMin: 22 * 60, toMin: 150 }
+  const cases: [zone: string, change: string, quiet: QuietHours][] = [
+    ['Europe/Berlin', '2026-03-29T01:00Z', all],
+    ['Europe/Berlin', '2026-10-25T01:00Z', all],
+    ['Europe/Berlin', '2026-10-25T01:00Z', { ...all, toMin: 180 }],
+    ['America/New_York', '2026-03-08T07:00Z', { days: ['sun'], fromMin: 60, toMin: 150 }],
+    ['Africa/Cairo', '2026-04-23T22:00Z', { ...all, toMin: 0 }],
+    ['Africa/Cairo', '2026-04-23T22:00Z', { ...all, toMin: 30 }],
+    ['Australia/Lord_Howe', '2026-10-03T15:30Z', { ...all, toMin: 135 }],
+  ]
+  let moved = 0
+  for (const [zone, change, quiet] of cases) {
+    for (let hour = -9; hour <= 3; hour += 0.75) {
+      const now = Date.parse(change) + hour * 60 * MINUTE_MS
+      const end = +quietUntil(quiet, zone, new Date(now))
+      const said = `${zone} ${new Date(now).toISOString()} to ${new Date(end).toISOString()}`
+      assert.equal(isQuiet(quiet, zone, end), false, said)
+      assert.equal(end > now, isQuiet(quiet, zone, now), said)
+      if (end === now) continue
+      moved += 1
+      for (let at = now; at < end; at += 5 * MINUTE_MS)
+        assert.ok(isQuiet(quiet, zone, at), `${said} at ${new Date(at).toISOString()}`)
+      assert.ok(isQuiet(quiet, zone, end - MINUTE_MS), said)
+    }
+  }
+  assert.ok(moved >= 20, String(moved))
+})
+
+it('collects for real minutes across a change of the clock, and then waits for the quiet hours', () => {
+  const read = readNotificationSettings(
+    '{ channels: [{ name: a, type: teams, url_file: u, time_zone: Europe/Berlin, digest: 2h, quiet_hours: { from: "02:00", to: "04:00" } }] }',
+  )
+  assert.ok('settings' in read)
+  const due = (at: string) => sendAt(read.settings.channels[0]!, false, new Date(at)).toISOString()
+  // 01:30 and two hours are 04:30: the hour from two to three is missing.
+  assert.equal(due('2026-03-29T00:30:00Z'), '2026-03-29T02:30:00.000Z')
+  // 01:30 and two hours are the second 02:30: it waits until four.
+  assert.equal(due('2026-10-24T23:30:00Z'), '2026-10-25T03:00:00.000Z')
 })
 
 it('joins quiet days that follow each other', () => {

@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react'
 import type { RehearsalReport, TimelinePhase } from '../../../../src/app/rehearsal/report.ts'
 import { Figure, Section } from '../../ui/page.tsx'
+import { TextWithTimes } from '../../ui/sentence.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { durationText, Time } from '../../ui/time.tsx'
@@ -45,6 +46,7 @@ export function Report({ report }: ReportProps) {
         ]}
       />
       <StaysAfterUndo report={report} />
+      <Told report={report} />
       <Part
         title="Steps that never ran"
         rows={neverRan}
@@ -103,6 +105,36 @@ const StaysAfterUndo = ({ report }: ReportProps) => (
     ]}
   />
 )
+
+/** Who would have been told; nothing was sent. A report of an earlier release has none. */
+function Told({ report: { notifications } }: ReportProps) {
+  if (!notifications) return null
+  return (
+    <>
+      <Part
+        title="Who would have been told of what"
+        rows={notifications.conditions}
+        columns={[
+          { name: 'Condition', cell: ({ kind }) => kind.replaceAll('_', ' ') },
+          { name: 'Times', isNumber: true, cell: ({ opened }) => opened },
+          { name: 'Cleared', isNumber: true, cell: ({ cleared }) => cleared ?? '–' },
+          { name: 'First', cell: ({ firstAt }) => <Time at={firstAt} /> },
+          { name: 'For example', cell: ({ example }) => <TextWithTimes text={example} /> },
+          { name: 'Channels', cell: ({ channels }) => channels.join(', ') || 'nobody' },
+        ]}
+      />
+      <Part
+        title="The first messages, none of which was sent"
+        rows={notifications.messages}
+        columns={[
+          { name: 'When', cell: ({ dueAt }) => <Time at={dueAt} /> },
+          { name: 'Channel', cell: ({ channel }) => channel },
+          { name: 'Says', cell: ({ says }) => says.join('; ') },
+        ]}
+      />
+    </>
+  )
+}
 
 interface SentencesProps {
   readonly title: string
