@@ -40,6 +40,7 @@
         'Get-MatEvidenceKey'
         'Get-MatFailure'
         'Get-MatFailureGroup'
+        'Get-MatForecast'
         'Get-MatGate'
         'Get-MatHold'
         'Get-MatIdentity'

@@ -7,6 +7,7 @@ import { batchContract } from './contract/batches.ts'
 import { bulkActionContract } from './contract/bulk-actions.ts'
 import { changeWindowContract } from './contract/change-windows.ts'
 import { eventContract } from './contract/events.ts'
+import { forecastContract } from './contract/forecast.ts'
 import { gateContract } from './contract/gates.ts'
 import { holdContract } from './contract/holds.ts'
 import { insightContract } from './contract/insight.ts'
@@ -34,6 +35,7 @@ rehearsalContract()
 reportContract()
 restoreContract()
 insightContract()
+forecastContract()
 wallContract()
 notificationContract()
 reviewContract()

@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import { phaseOffsetText } from '../../../../src/domain/duration.ts'
 import { countText } from '../../ui/page.tsx'
 import { completedPhase } from '../../ui/phase-end.ts'
-import { TextWithTimes } from '../../ui/sentence.tsx'
+import { Sentence, TextWithTimes } from '../../ui/sentence.tsx'
 import { lookOf, Status } from '../../ui/status.tsx'
 import { Distance, Time } from '../../ui/time.tsx'
 import type { WallBatch } from './use-wall.ts'
@@ -11,7 +11,8 @@ import type { WallBatch } from './use-wall.ts'
 type Phase = WallBatch['phases'][number]
 type Members = WallBatch['batch']['members']
 
-export function BatchCard({ of: { batch, phases, throughput, endsAt, because } }: CardProps) {
+export function BatchCard({ of }: CardProps) {
+  const { batch, phases, throughput, endsAt, p90, because, misses } = of
   const title = `Batch ${batch.id}, ${batch.runbookName}`
   return (
     <section className="section batch-card" aria-label={title} data-held={batch.held !== null}>
@@ -36,6 +37,11 @@ export function BatchCard({ of: { batch, phases, throughput, endsAt, because } }
           Held by {batch.held.by} since <Time at={batch.held.at} />: {batch.held.reason}
         </p>
       )}
+      {misses.map(({ text }) => (
+        <p key={text} className="batch-miss">
+          <Sentence text={text} />.
+        </p>
+      ))}
       <PhaseRail phases={phases} />
       <MemberBar members={batch.members} />
       <div className="batch-foot">
@@ -52,7 +58,12 @@ export function BatchCard({ of: { batch, phases, throughput, endsAt, because } }
             </span>
           ) : (
             <>
-              Ends about <Time at={endsAt} />{' '}
+              Ends about <Time at={endsAt} />
+              {p90 !== null && (
+                <>
+                  , p90 <Time at={p90} />
+                </>
+              )}{' '}
               <span className="quiet">
                 (<TextWithTimes text={because} />)
               </span>

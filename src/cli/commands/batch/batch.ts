@@ -25,6 +25,7 @@ import {
   runOverrideWindow,
   runRestart,
 } from './actions.ts'
+import { FORECAST_VERB } from './forecast.ts'
 import { GATE_VERBS } from './gates.ts'
 import {
   runGetBatch,
@@ -482,7 +483,7 @@ const STEP_VERBS: readonly Verb[] = [
 
 /** The headings of `matoolkit batch --help`, in order. */
 const GROUPS: Readonly<Record<string, readonly Verb[]>> = {
-  'Look:': READ_VERBS,
+  'Look:': [...READ_VERBS, FORECAST_VERB],
   'Act on a batch:': BATCH_VERBS,
   'Decide at a gate:': GATE_VERBS,
   'Repair members:': MEMBER_VERBS,
