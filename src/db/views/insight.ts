@@ -35,13 +35,13 @@ export async function loadPaces(
               span as (select greatest(c.at, max(at) filter (where (entity, event) in (('batch', 'resumed'), ('phase', 'reopen'))))
                                 as restarted_at, case when count(at) = $3 then min(at) end as read_since from own),
               read as (select *, greatest($2::timestamptz, restarted_at, read_since) as read_from from span),
-              passed as (select floor(extract(epoch from o.at - r.read_from)
-                                      / greatest(extract(epoch from $5::timestamptz - r.read_from), 1) * $6::int)::int as part
-                           from read r join own o on o.at >= coalesce(r.restarted_at, o.at)
-                          where o.entity = 'step' and o.phase_id is not null and o.to_status in ${PASSED_STEPS})
-         select (select count(*)::int from passed) as passed,
-                (select jsonb_object_agg(part, n) from (select least(part, $6::int - 1) as part, count(*) as n from passed group by 1) as g)
-                  as parts, restarted_at as "restartedAt", read_since as "readSince" from span) as p`,
+              passed as (select least($6::int - 1, floor(date_part('epoch', o.at - r.read_from) * r.parts_a_sec)) as part, count(*) as n
+                           from (select *, $6::int / greatest(date_part('epoch', $5::timestamptz - read_from), 1) as parts_a_sec
+                                   from read) as r join own o on o.at >= coalesce(r.restarted_at, o.at)
+                          where o.entity = 'step' and o.phase_id is not null and o.to_status in ${PASSED_STEPS}
+                          group by 1)
+         select coalesce((select sum(n) from passed), 0)::int as passed, (select jsonb_object_agg(part, n) from passed) as parts,
+                restarted_at as "restartedAt", read_since as "readSince" from span) as p`,
     [idsParam(batchIds), since, EVENTS_LOOKED_AT, COMMON_EVENTS_LOOKED_AT, now, PACE_PARTS],
   )
   return new Map(
