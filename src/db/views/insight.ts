@@ -9,7 +9,8 @@ import { FAILED_STEPS, PASSED_STEPS } from '../status-lists.ts'
 import { listWorkersWithQueue } from '../waits.ts'
 import type { WorkerWindow } from '../workers.ts'
 
-const EVENTS_LOOKED_AT = 2_000
+/** Of each batch; fewer with more than a hundred batches, so that a look costs what it costs with a hundred. */
+const [EVENTS_MIN, EVENTS_MAX, EVENTS_OF_ALL] = [400, 2_000, 200_000]
 const COMMON_EVENTS_LOOKED_AT = 500
 
 /** The pace of each batch, by its id. */
@@ -23,6 +24,8 @@ export async function loadPaces(
 ): Promise<Paces> {
   if (batchIds.length === 0) return new Map()
   const since = new Date(+now - PACE_WINDOW_MS)
+  const each = Math.floor(EVENTS_OF_ALL / batchIds.length)
+  const events = Math.max(EVENTS_MIN, Math.min(EVENTS_MAX, each))
   const rows = await db.query<PaceRow>(
     `with common as materialized (
             select max(at) as at
@@ -42,7 +45,7 @@ export async function loadPaces(
                           group by 1)
          select coalesce((select sum(n) from passed), 0)::int as passed, (select jsonb_object_agg(part, n) from passed) as parts,
                 restarted_at as "restartedAt", read_since as "readSince" from span) as p`,
-    [idsParam(batchIds), since, EVENTS_LOOKED_AT, COMMON_EVENTS_LOOKED_AT, now, PACE_PARTS],
+    [idsParam(batchIds), since, events, COMMON_EVENTS_LOOKED_AT, now, PACE_PARTS],
   )
   return new Map(
     rows.map(({ batchId, parts, ...pace }) => {
