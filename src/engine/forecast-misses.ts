@@ -28,11 +28,19 @@ interface Change {
   readonly ended: readonly { readonly told: ToldMiss; readonly because: string }[]
 }
 
-/** Returns how many events it wrote. */
+/** Returns how many events it wrote. A batch that cannot be changed keeps no other from being told; its error is thrown last. */
 export async function tellMisses(engine: Engine): Promise<number> {
   let events = 0
+  const failures: unknown[] = []
   for (const change of await findChanges(engine))
-    events += await changeBatch(engine, change.batchId, ACTOR, (batchTx) => write(batchTx, change))
+    try {
+      events += await changeBatch(engine, change.batchId, ACTOR, (batchTx) =>
+        write(batchTx, change),
+      )
+    } catch (error) {
+      failures.push(error)
+    }
+  if (failures.length > 0) throw failures[0]
   return events
 }
 
