@@ -212,6 +212,18 @@ create index phase_executions_soaking on phase_executions (soak_ends_at) where s
 create index phase_executions_unexpanded on phase_executions (id)
   where status = 'dispatched' and expanded_at is null;
 
+-- A phase that is forecast to miss its time, as people were told; the row goes when the forecast is in time again, or the phase has ended.
+-- deadline_of says what begins then: T-0, or a phase. Rows come and go with an event, under the lock of the batch.
+create table forecast_misses (
+  phase_id    bigint primary key,
+  batch_id    bigint not null references batches,
+  deadline    timestamptz not null,
+  deadline_of text not null,
+  by_sec      integer not null check (by_sec >= 0),
+  because     text not null,
+  since       timestamptz not null
+);
+
 -- What people decided about the gate of a phase: an approval of its start, or a waiver of its readiness until ends_at. It was made about
 -- this version, these members (a hash of their ids) and this time; when one of them changes, it is void. members_present and
 -- members_removed let a timer notice most changes without reading the members.

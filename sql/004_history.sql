@@ -196,6 +196,8 @@ create table rehearsals (
   ended_at     timestamptz,
   because      text,
   report_json  jsonb,
+  -- How long each phase took, from the report: forecasts read it every few seconds, and a report may have megabytes.
+  times_json   jsonb,
   check ((status = 'running') = (ended_at is null)),
   check ((status in ('failed', 'cancelled')) = (because is not null)),
   check ((status = 'completed') = (report_json is not null))

@@ -1,4 +1,6 @@
-// What needs a person besides failures, over all batches: decisions, holds that the program set, stuck work. Status and wall show it.
+// What needs a person besides failures, over all batches: decisions, holds that the program set, stuck work, phases that will be late.
+// Status and wall show it.
+import { listMisses } from '../db/forecast-misses.ts'
 import type { WorkerLine } from '../db/views/insight.ts'
 import { attentionText, describeAttention } from '../domain/attention.ts'
 import { countText } from '../domain/count-text.ts'
@@ -11,6 +13,7 @@ import { findLateBatches, loadStuck } from '../engine/stuck-batches.ts'
 /** Late batches that are looked at one by one; with more of them, that is said. */
 const BATCHES_LOOKED_AT = 100
 const STUCK_MAX = 20
+const MISSES_MAX = 20
 
 export async function decisionNeeds(engine: Engine): Promise<Need[]> {
   const { items } = await loadAttention(engine)
@@ -32,6 +35,17 @@ export const holdNeed = (hold: Hold): Need => ({
   count: 1,
   command: resumeCommand(hold),
 })
+
+/** As people were told; the forecast has the present figures. */
+export const missNeeds = async ({ db }: Engine): Promise<Need[]> =>
+  (await listMisses(db, MISSES_MAX)).map(({ batchId, because }) => ({
+    kind: 'miss',
+    batchId,
+    text: `batch ${batchId}: ${because}`,
+    people: [],
+    count: 1,
+    command: `matoolkit batch forecast ${batchId}`,
+  }))
 
 /** Finds late batches in one statement over all, and says why each is stuck. */
 export async function stuckNeeds(

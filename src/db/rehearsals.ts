@@ -1,4 +1,9 @@
 // Rehearsals that the API ran: their rows and results.
+import {
+  type Rehearsed,
+  type RehearsedTimes,
+  rehearsedTimes,
+} from '../domain/forecast/rehearsed.ts'
 import type { Json } from '../domain/json.ts'
 import type { Queryable } from './db.ts'
 
@@ -78,12 +83,33 @@ export async function endRehearsal(
   endedAt: Date,
 ): Promise<void> {
   await db.query(
-    `update rehearsals set status = $2, because = $3, report_json = $4::jsonb, ended_at = $5 where id = $1 and status = 'running'`,
+    `update rehearsals set status = $2, because = $3, report_json = $4::jsonb, ended_at = $5, times_json = $6::jsonb
+      where id = $1 and status = 'running'`,
     [
       ...[id, end.status, 'because' in end ? end.because : null],
-      ...['report' in end ? JSON.stringify(end.report) : null, endedAt],
+      ...['report' in end ? JSON.stringify(end.report) : null, endedAt, timesIn(end)],
     ],
   )
+}
+
+function timesIn(end: RehearsalEnd): string | null {
+  const times = 'report' in end ? rehearsedTimes(end.report) : null
+  return times && JSON.stringify(times)
+}
+
+/** How long phases took in the newest rehearsal of each of these runbooks, by the runbook's name. */
+export async function loadRehearsed(
+  db: Queryable,
+  runbookNames: readonly string[],
+): Promise<ReadonlyMap<string, Rehearsed>> {
+  if (runbookNames.length === 0) return new Map()
+  const rows = await db.query<{ name: string; at: Date; times: RehearsedTimes }>(
+    `select distinct on (lower(runbook_name)) lower(runbook_name) as name, requested_at as at, times_json as times
+       from rehearsals where times_json is not null and lower(runbook_name) = any($1::text[])
+      order by lower(runbook_name), id desc`,
+    [runbookNames.map((name) => name.toLowerCase())],
+  )
+  return new Map(rows.map(({ name, at, times }) => [name, { ...times, at }]))
 }
 
 /** Those that began so long ago that nobody runs them any more. */

@@ -30,6 +30,21 @@ export async function findWindow(db: Queryable, workerId: string): Promise<Worke
   return rows[0] ?? null
 }
 
+/** Slots of each worker for each of the batches that it works on now; null when it has not announced them. */
+export async function listWorkerShares(
+  db: Queryable,
+  workerIds: readonly string[],
+): Promise<ReadonlyMap<string, number | null>> {
+  const rows = await db.query<{ id: string; share: number | null }>(
+    `select w.worker_id as id, w.slots::float8 / greatest(1, b.count) as share
+       from workers w cross join lateral (
+         select count(distinct batch_id)::int as count from waits o where o.worker_id = w.worker_id and o.kind = 'job') as b
+      where w.worker_id = any($1::text[])`,
+    [workerIds],
+  )
+  return new Map(rows.map(({ id, share }) => [id, share]))
+}
+
 export interface NewRunTimes {
   readonly workerId: string
   readonly jobs: number

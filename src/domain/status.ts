@@ -3,7 +3,7 @@ import { countText } from './count-text.ts'
 import { HELD_BY_GATE, HELD_BY_RAMP } from './holds.ts'
 import type { StuckKind } from './stuck.ts'
 
-export const NEED_KINDS = ['decision', 'failure', 'stuck', 'hold'] as const
+export const NEED_KINDS = ['decision', 'failure', 'stuck', 'hold', 'miss'] as const
 
 export interface Need {
   readonly kind: (typeof NEED_KINDS)[number]

@@ -4,6 +4,7 @@
 import { countDeadLetters } from '../bus/dead-letters.ts'
 import { insertEvents } from '../db/changes.ts'
 import type { Queryable, Tx } from '../db/db.ts'
+import { listMisses } from '../db/forecast-misses.ts'
 import { listHolds } from '../db/holds.ts'
 import {
   addToGathering,
@@ -33,6 +34,7 @@ import {
   endingCondition,
   gateCondition,
   holdCondition,
+  missCondition,
   stuckConditions,
 } from '../domain/notifications/conditions.ts'
 import { ITEMS_MAX, itemOf, type MessageItem } from '../domain/notifications/message.ts'
@@ -52,6 +54,7 @@ const HOLDS_MAX = 500
 const LATE_BATCHES_MAX = 100
 const ENDINGS_MAX = 500
 const GATES_MAX = 500
+const MISSES_MAX = 500
 /** People hear of missing approvals so long before the phase. */
 export const GATES_AHEAD_MS = 24 * 3_600_000
 const OPEN_MAX = 5_000
@@ -130,6 +133,8 @@ async function findConditions(
   const endings = await listEndings(tx, since, ENDINGS_MAX)
   const gates = await listUnapprovedGates(tx, now, new Date(+now + GATES_AHEAD_MS), GATES_MAX + 1)
   if (gates.length > GATES_MAX) incomplete.add('gate_waiting')
+  const misses = await listMisses(tx, MISSES_MAX + 1)
+  if (misses.length > MISSES_MAX) incomplete.add('forecast_miss')
   const conditions = [
     ...holds.flatMap(
       (hold) => holdCondition(hold, lines.get(+hold.target)?.runbookName ?? null) ?? [],
@@ -138,6 +143,7 @@ async function findConditions(
       .slice(0, ATTENTION_LISTED_MAX)
       .flatMap((item) => attentionCondition(item, now) ?? []),
     ...gates.slice(0, GATES_MAX).map(gateCondition),
+    ...misses.slice(0, MISSES_MAX).map(missCondition),
     ...stuckConditions(stuck.batches, now),
     ...endings.map(endingCondition),
   ]

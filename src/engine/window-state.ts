@@ -27,6 +27,10 @@ export const windowsFor = (
   { windows }: Pick<Runbook, 'windows'>,
 ): ChangeWindows[] => [system, windows].filter((some) => some !== null)
 
+/** False: always open. */
+export const hasWindows = (engine: WithWindows, runbook: Pick<Runbook, 'windows'>): boolean =>
+  windowsFor(engine, runbook).length > 0
+
 const DAY_MS = 86_400_000
 
 /** Windows that do not open within the horizon may do so later. */

@@ -9,6 +9,7 @@ import type { DescribedAttention } from '../domain/attention.ts'
 import { type Message, readMessage } from '../domain/messages.ts'
 import { noteDeadLetters, replayExhausted } from '../engine/attention.ts'
 import type { Engine } from '../engine/engine.ts'
+import { tellMisses } from '../engine/forecast-misses.ts'
 import { handleMessages } from '../engine/messages.ts'
 import { fillWorkers } from '../engine/timers.ts'
 import { everyLoop, type Service } from '../service.ts'
@@ -16,6 +17,7 @@ import { makeTimers } from './timer-loops.ts'
 
 const UPKEEP_INTERVAL_MS = 5_000
 const DEAD_LETTER_INTERVAL_MS = 60_000
+const FORECAST_INTERVAL_MS = 60_000
 /** While one lane has its batch locked, the other receives and acknowledges. */
 const RESULT_LANES = 2
 
@@ -106,6 +108,17 @@ const upkeepLoop = ({ engine, bus, clock, onError }: OrchestratorOptions): Servi
     onError,
   })
 
+const forecastLoop = ({ engine, clock, onError }: OrchestratorOptions): Service =>
+  everyLoop({
+    name: 'forecasts',
+    clock,
+    intervalMs: FORECAST_INTERVAL_MS,
+    runOnce: async () => {
+      await tellMisses(engine)
+    },
+    onError,
+  })
+
 const deadLetterLoop = ({ engine, clock, onDeadLetters, onError }: OrchestratorOptions): Service =>
   everyLoop({
     name: 'dead letters',
@@ -156,6 +169,7 @@ export function makeOrchestrator(options: OrchestratorOptions): Orchestrator {
     ...timers.loops,
     upkeepLoop({ ...options, onError }),
     deadLetterLoop({ ...options, onError }),
+    forecastLoop({ ...options, onError }),
   ]
   let unlisten: Promise<(() => Promise<void>) | undefined> | undefined
   return {

@@ -7,6 +7,7 @@ import { batchContract } from './contract/batches.ts'
 import { bulkActionContract } from './contract/bulk-actions.ts'
 import { changeWindowContract } from './contract/change-windows.ts'
 import { eventContract } from './contract/events.ts'
+import { forecastContract } from './contract/forecast.ts'
 import { gateContract } from './contract/gates.ts'
 import { holdContract } from './contract/holds.ts'
 import { insightContract } from './contract/insight.ts'
@@ -36,6 +37,7 @@ reportContract()
 restoreContract()
 insightContract()
 toldContract()
+forecastContract()
 wallContract()
 notificationContract()
 reviewContract()

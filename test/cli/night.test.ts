@@ -1,6 +1,7 @@
 // The questions of an operator at night: is somebody needed, who is where, where is this person, and what comes next.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { tellMisses } from '../../src/engine/forecast-misses.ts'
 import { EXIT } from '../../src/errors.ts'
 import { plain } from '../api/contract/fixtures.ts'
 import { people } from '../scenarios/world.ts'
@@ -86,5 +87,36 @@ describe('at night', () => {
     const blocks = blocksOf('operating.md', 'At night')
     assert.equal(blocks.length, 6, 'stop everything, and five questions')
     for (const block of blocks) await follow(block, (args) => here(...args))
+  })
+
+  it('a phase that will miss T-0 calls somebody, with the time, the reason and the forecast', async () => {
+    const { world } = cli.api
+    const others = people(45).slice(5)
+    const members = others.map(({ key }) => ({ key, data: { Upn: key } }))
+    const id = String(await world.batch('plain', members, { startsInMin: 20 }))
+    await world.orchestrate()
+    await world.clock.advance(600_000)
+    await world.work(10)
+    await world.orchestrate()
+    await tellMisses(world.engine)
+    const late =
+      /[Pp]hase prepare will miss T-0 \(10:20 CET\) by 30m: 30 steps left at 1 step a minute, the pace of the last 10m, and 10m for the last members/
+    const said = await here('batch', 'forecast', id)
+    assert.equal(said.exit, EXIT.ok, said.err)
+    assert.match(said.out, /\nprepare +10:50 CET +12:20 CET +its pace +30 steps left at 1 step/)
+    assert.match(
+      said.out,
+      /\ncutover +10:50 CET +11:30 CET +13:40 CET +pace of other phases +40 steps/,
+    )
+    assert.match(said.out, /\nThe batch ends about 11:30 CET, p90 13:40 CET: 70 steps left/)
+    assert.match(said.out, late)
+    assert.match((await here('batch', 'get', id)).out, late)
+    const status = await here('status')
+    assert.equal(status.exit, EXIT.needed)
+    assert.match(status.out, late)
+    assert.match(status.out, new RegExp(`matoolkit batch forecast ${id}\n`))
+    const { phases } = await cli.json<{ phases: object[] }>('batch', 'forecast', id)
+    assert.equal(phases.length, 2)
+    assert.equal((await here('batch', 'forecast', '1')).out.includes('will miss'), false)
   })
 })

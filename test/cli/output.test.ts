@@ -146,6 +146,7 @@ const ASKED: Readonly<Record<string, Args>> = {
   'batch phases': () => ['2'],
   'batch members': () => ['2'],
   'batch told': () => ['2'],
+  'batch forecast': () => ['2'],
   'batch gates': () => ['2'],
   'batch steps': () => ['2'],
   'batch watch': () => ['2', '--timeout', '5s'],

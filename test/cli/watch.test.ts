@@ -55,7 +55,7 @@ const summaryWith = (more: Partial<Summary> = {}): Summary => ({
   throughput: { stepsPerMin: 12.4 },
   estimate: {
     ...{ endsAt: '2030-03-01T20:30:00.000Z', because: '', heldSince: null },
-    phases: [{ phaseId: 1, endsAt: '2030-02-28T20:07:00.000Z' }],
+    phases: [{ phaseId: 1, endsAt: '2030-02-28T20:07:00.000Z', miss: null }],
   },
   openReviews: { removal: 1, move: 0, join: 0 },
   ...more,
@@ -91,6 +91,20 @@ describe('the screen of batch watch', () => {
     assert.match(text, /\ncutover +░+ {2}in 23h 58m\n/)
     assert.match(text, /\n8 in progress, 2 failed · 12 steps\/min · ends in 1d · 1 review open/)
     assert.match(text, /\nThu 20:01 ✗ ada@x\.example: create failed: no licence left\\u001b\[2J$/)
+  })
+
+  it('says which phase will be late, on the screen, in a log and as news', () => {
+    const text = 'phase prepare will miss T-0 (2030-03-01T20:00:00.000Z) by 40m: 9 steps left'
+    const { estimate } = summaryWith()
+    const phases = [{ ...estimate.phases[0]!, miss: { text } }]
+    const frame = sight({ summary: summaryWith({ estimate: { ...estimate, phases } }) })
+    const shown = /phase prepare will miss T-0 \(Fri 01 Mar 20:00 UTC\) by 40m: 9 steps left/
+    assert.match(watchLines(frame, { width: 120, height: 30 }, noPaint).join('\n'), shown)
+    assert.match(watchLine(frame), shown)
+    assert.doesNotMatch(watchLine(sight()), /miss/)
+    const event = { id: 1, at: '2030-02-28T20:01:00.000Z', entity: 'phase', event: 'forecast_miss' }
+    const of = { actor: 'orchestrator', memberKey: null, phaseName: 'prepare', stepName: null }
+    assert.equal(newsFrom({ ...event, ...of, because: text })!.text, text)
   })
 
   it('fits every size that a window may have', () => {

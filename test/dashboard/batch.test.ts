@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
+import { tellMisses } from '../../src/engine/forecast-misses.ts'
 import { verifyPack } from '../../src/evidence/verify-pack.ts'
 import { accessibilityProblems, openPage, type TestPage } from '../browser.ts'
 import { printedRows } from '../pdf-rows.ts'
 import { batchOf, runbook, step } from '../scenarios/looking.ts'
+import { people } from '../scenarios/world.ts'
 import { assertSound, type DashboardUnderTest, openDashboard } from './under-test.ts'
 
 const PHASES = {
@@ -231,6 +233,40 @@ describe('the screens of batches', () => {
     const width = await small.page.evaluate<number>('document.documentElement.scrollWidth')
     assert.equal(width, 390)
     await small.page.context().close()
+  })
+
+  it('say which phase will be late, by how much and why, here and on the wall', async () => {
+    const { world } = dashboard
+    await world.publish(
+      runbook('late', { 'prepare T-1h': [step('create')], 'cutover T-0': [step('switch')] }),
+    )
+    const id = await world.batch('late', people(60).slice(20), { startsInMin: 20 })
+    await world.orchestrate()
+    await world.clock.advance(600_000)
+    await world.work(10)
+    await world.orchestrate()
+    await tellMisses(world.engine)
+    await page.goto(`${dashboard.url}/batches/${id}`)
+    const late = /Phase prepare will miss T-0 \(.*\) by 30m: 30 steps left at 1 step a minute/
+    const prepare = lanes().filter({ hasText: 'prepare' })
+    await prepare.getByText(late).waitFor()
+    await prepare.getByText(/Ends about .*, p90 /).waitFor()
+    assert.equal(
+      await lanes()
+        .filter({ hasText: 'cutover' })
+        .getByText(/will miss/)
+        .count(),
+      0,
+    )
+    await assertSound(opened)
+    await page.goto(dashboard.url)
+    const card = page.getByRole('region', { name: `Batch ${id}, late` })
+    await card.getByText(late).waitFor()
+    await page
+      .getByRole('region', { name: 'Needs a person' })
+      .getByText('Late', { exact: true })
+      .waitFor()
+    await assertSound(opened)
   })
 
   it('show a Reader everything but actions', async () => {

@@ -16,9 +16,9 @@ import { holdsOnBatch } from '../../domain/holds.ts'
 import { findStuck } from '../../domain/stuck.ts'
 import { windowAt } from '../../domain/windows/phase-window.ts'
 import { listGroupActions } from '../../engine/actions.ts'
+import { forecastBatches } from '../../engine/batch-forecasts.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { windowsFor } from '../../engine/window-state.ts'
-import { estimateBatch } from '../batch-estimate.ts'
 import {
   action,
   batch,
@@ -32,6 +32,7 @@ import {
 } from '../batch-shapes.ts'
 import { type BatchState, loadBatchLine, loadBatchState } from '../batch-state.ts'
 import { FAILURES_MAX, GROUPS_LISTED_MAX, type GroupedFailures } from '../failure-cache.ts'
+import { forecast } from '../forecast-shape.ts'
 import { showPhases } from '../phase-waits.ts'
 import { windowNowShape } from '../phase-window-shape.ts'
 import { read } from '../route.ts'
@@ -47,16 +48,7 @@ const summary = z
     phases: z.array(phase),
     steps: stepTotals,
     throughput,
-    estimate: z.strictObject({
-      endsAt: nullableDateTime.meta({
-        description: 'Null while held, or where it would be a guess.',
-      }),
-      because: z.string(),
-      heldSince: nullableDateTime,
-      phases: z
-        .array(z.strictObject({ phaseId: z.int(), endsAt: dateTime }))
-        .meta({ description: 'Ends of the running phases that can be estimated.' }),
-    }),
+    estimate: forecast,
     openReviews: openReviews.meta({ description: 'Open reviews by kind; see /api/reviews.' }),
   })
   .meta({ id: 'BatchSummary' })
@@ -73,14 +65,14 @@ const summaryRoute = read({
   answers: { 200: summary },
   handle: async ({ engine, params: { batchId }, now }) => {
     const state = await loadBatchState(engine.db, batchId)
-    const { throughput: pace, estimate } = await estimateBatch(engine, state, now)
+    const found = (await forecastBatches(engine, [state], now)).get(batchId)!
     const body = {
       batch: shownBatch(state.line),
       window: await windowNow(engine, state, now),
       phases: await showPhases(engine, state),
       steps: totalsOf(state.phases),
-      throughput: pace,
-      estimate,
+      throughput: found.throughput,
+      estimate: found.forecast,
       openReviews: await countReviews(engine.db, { batchId }),
     }
     return { status: 200, body, etag: state.etag }
@@ -93,6 +85,29 @@ async function windowNow(engine: Engine, { line }: BatchState, now: Date) {
   const windows = windowsFor(engine, runbook)
   return windowAt({ windows, overrideUntil: line.windowOverrideUntil, at: now })
 }
+
+const batchForecast = z
+  .strictObject({ batchId: z.int(), at: dateTime, throughput, ...forecast.shape })
+  .meta({ id: 'BatchForecast' })
+
+const forecastRoute = read({
+  method: 'GET',
+  path: '/api/batches/{batchId}/forecast',
+  operation: 'getForecast',
+  tag: 'batches',
+  summary: 'Forecast the end of each phase, and which will miss its time',
+  about: 'The estimate of the summary, in full. Every figure says what it rests on.',
+  rule: 'reader',
+  errors: ['BATCH_NOT_FOUND'],
+  params,
+  answers: { 200: batchForecast },
+  handle: async ({ engine, params: { batchId }, now }) => {
+    const state = await loadBatchState(engine.db, batchId)
+    const found = (await forecastBatches(engine, [state], now)).get(batchId)!
+    const body = { batchId, at: now, throughput: found.throughput, ...found.forecast }
+    return { status: 200, body }
+  },
+})
 
 /** The members of more are not looked at: dashboards poll this. */
 const GROUPS_LOOKED_AT = 10
@@ -259,4 +274,4 @@ const stuckRoute = read({
   },
 })
 
-export const INSIGHT_ROUTES = [summaryRoute, failuresRoute, stuckRoute]
+export const INSIGHT_ROUTES = [summaryRoute, forecastRoute, failuresRoute, stuckRoute]

@@ -9,11 +9,12 @@ import { listSourceOutlook } from '../../db/views/status.ts'
 import { countText } from '../../domain/count-text.ts'
 import { headlineOf, isAutomaticHold, NEED_KINDS, type Need } from '../../domain/status.ts'
 import { PHASE_STATUSES } from '../../domain/transitions.ts'
+import { type BatchForecast, forecastBatches } from '../../engine/batch-forecasts.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { type BatchEstimate, estimateBatches } from '../batch-estimate.ts'
 import { batch, shownBatch, stepTotals, throughput, totalsOf } from '../batch-shapes.ts'
 import { type BatchState, withPhases } from '../batch-state.ts'
-import { decisionNeeds, holdNeed, stuckNeeds } from '../needs.ts'
+import { forecastMiss } from '../forecast-shape.ts'
+import { decisionNeeds, holdNeed, missNeeds, stuckNeeds } from '../needs.ts'
 import { RecentAnswer } from '../recent-answer.ts'
 import { read } from '../route.ts'
 import { dateTime, nullableDateTime, wholeCount } from '../shapes.ts'
@@ -46,8 +47,12 @@ const wallBatch = z
     phases: z.array(wallPhase).meta({ description: 'In order of time, without superseded ones.' }),
     steps: stepTotals,
     throughput,
-    endsAt: nullableDateTime.meta({ description: 'The estimate; null where it would be a guess.' }),
+    endsAt: nullableDateTime.meta({ description: 'The p50; null where it would be a guess.' }),
+    p90: nullableDateTime.meta({ description: 'Nine of ten such nights end by then.' }),
     because: z.string().meta({ description: 'What the estimate rests on, or why there is none.' }),
+    misses: z
+      .array(forecastMiss)
+      .meta({ description: 'Phases that are forecast to miss their time.' }),
   })
   .meta({ id: 'WallBatch' })
 
@@ -105,7 +110,7 @@ async function loadWall(engine: Engine, now: Date): Promise<Wall> {
   const { db } = engine
   const lines = await listCurrentBatches(db, new Date(+now - NEWS_MS), BATCHES_MAX + 1)
   const states = await withPhases(db, lines.slice(0, BATCHES_MAX))
-  const estimates = await estimateBatches(engine, states, now)
+  const forecasts = await forecastBatches(engine, states, now)
   const workers = await listWorkers(db)
   const { holds, total } = await listHolds(db, {}, null, HOLDS_MAX)
   const set = holds.filter(({ scope, heldBy }) => scope !== 'member' && isAutomaticHold(heldBy))
@@ -113,13 +118,14 @@ async function loadWall(engine: Engine, now: Date): Promise<Wall> {
     ...(await decisionNeeds(engine)),
     ...set.map(holdNeed),
     ...(await stuckNeeds(engine, workers, now)),
+    ...(await missNeeds(engine)),
     ...states.flatMap(failureNeed),
   ]
   return {
     at: now,
     headline: headlineOf(needs, runningIn(states), nextIn(states)),
     needs: needs.map(({ people: _, ...need }) => need),
-    batches: states.map((state) => shownOnWall(state, estimates.get(state.line.id)!)),
+    batches: states.map((state) => shownOnWall(state, forecasts.get(state.line.id)!)),
     isComplete: lines.length <= BATCHES_MAX,
     openReviews: await countReviews(db, {}),
     holdCount: total,
@@ -154,7 +160,7 @@ function nextIn(states: readonly BatchState[]): string | null {
 
 function shownOnWall(
   { line, phases }: BatchState,
-  { throughput: pace, estimate }: BatchEstimate,
+  { throughput: pace, forecast }: BatchForecast,
 ): z.input<typeof wallBatch> {
   return {
     batch: shownBatch(line),
@@ -174,7 +180,9 @@ function shownOnWall(
       })),
     steps: totalsOf(phases),
     throughput: pace,
-    endsAt: estimate.endsAt,
-    because: estimate.because,
+    endsAt: forecast.endsAt,
+    p90: forecast.p90,
+    because: forecast.because,
+    misses: forecast.phases.flatMap(({ miss }) => miss ?? []),
   }
 }

@@ -14,12 +14,12 @@ import { countText } from '../../domain/count-text.ts'
 import { headlineOf, isAutomaticHold, NEED_KINDS, type Need } from '../../domain/status.ts'
 import { isSilent, WORKER_STATES, workerState } from '../../domain/stuck.ts'
 import { PHASE_STATUSES } from '../../domain/transitions.ts'
+import { forecastBatches } from '../../engine/batch-forecasts.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { estimateBatches } from '../batch-estimate.ts'
 import { loadBatchStates } from '../batch-state.ts'
 import type { FailureCache } from '../failure-cache.ts'
 import { holdInForce, shownHold } from '../hold-shapes.ts'
-import { decisionNeeds, holdNeed, stuckNeeds } from '../needs.ts'
+import { decisionNeeds, holdNeed, missNeeds, stuckNeeds } from '../needs.ts'
 import { read } from '../route.ts'
 import { dateTime, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 
@@ -130,6 +130,7 @@ const statusRoute = read({
       ...(await decisionNeeds(engine)),
       ...holds.filter(({ heldBy }) => isAutomaticHold(heldBy)).map(holdNeed),
       ...(await stuckNeeds(engine, lines, now)),
+      ...(await missNeeds(engine)),
       ...(await failureNeeds(engine, failureCache, now)),
     ]
     const body = {
@@ -150,9 +151,9 @@ const statusRoute = read({
 async function withEnds(engine: Engine, phases: readonly PhaseOutlook[], now: Date) {
   const running = new Set(phases.filter(isRunning).map(({ batchId }) => batchId))
   const states = await loadBatchStates(engine.db, [...running].slice(0, ESTIMATED_MAX))
-  const ends = await estimateBatches(engine, states, now)
+  const ends = await forecastBatches(engine, states, now)
   return phases.map((phase) => {
-    const end = isRunning(phase) ? ends.get(phase.batchId)?.estimate : undefined
+    const end = isRunning(phase) ? ends.get(phase.batchId)?.forecast : undefined
     const batchEndsAt = end?.endsAt ?? null
     return {
       ...phase,

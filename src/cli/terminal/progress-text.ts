@@ -105,7 +105,7 @@ export function newsOf(
   const member = memberKey === null ? '' : `${nameOf(memberKey)}: `
   const what = stepName ?? (phaseName ? `phase ${phaseName}` : '')
   const words = [what, found.word, found.isByPerson ? `by ${actor}` : ''].filter(Boolean).join(' ')
-  const text = `${member}${words ? `${words}: ` : ''}${because}`
+  const text = found.isSentence ? because : `${member}${words ? `${words}: ` : ''}${because}`
   return { at, mark: found.mark, style: found.style, text: printable(text) }
 }
 
@@ -116,6 +116,8 @@ interface Line {
   readonly kinds?: readonly string[]
   /** Says who did it. */
   readonly isByPerson?: true
+  /** The reason names the phase itself. */
+  readonly isSentence?: true
 }
 
 const LINES: Readonly<Record<string, Line>> = {
@@ -140,6 +142,8 @@ const LINES: Readonly<Record<string, Line>> = {
   'phase complete': { mark: '■', style: 'green', word: 'completed' },
   'phase reopen': { mark: '▶', style: 'yellow', word: 'reopened' },
   'phase fail': { mark: '■', style: 'red', word: 'failed' },
+  'phase forecast_miss': { mark: '!', style: 'red', word: '', isSentence: true },
+  'phase forecast_in_time': { mark: '✓', style: 'green', word: '', isSentence: true },
   'phase empty': { mark: '■', style: 'yellow', word: 'skipped' },
 }
 

@@ -1,7 +1,7 @@
 // A batch's pace, failures and waits, for operators.
 import type { Failure } from '../../domain/failures.ts'
 import type { ToldThrottle } from '../../domain/messages.ts'
-import type { BatchPace } from '../../domain/pace.ts'
+import { type BatchPace, PACE_PARTS, PACE_WINDOW_MS } from '../../domain/pace.ts'
 import type { PhaseWaiter, WaitGroup, WorkerFacts } from '../../domain/stuck.ts'
 import { idsParam } from '../arrays.ts'
 import type { Queryable } from '../db.ts'
@@ -9,36 +9,56 @@ import { FAILED_STEPS, PASSED_STEPS } from '../status-lists.ts'
 import { listWorkersWithQueue } from '../waits.ts'
 import type { WorkerWindow } from '../workers.ts'
 
-const EVENTS_LOOKED_AT = 2_000
+/** Of each batch; fewer with more than a hundred batches, so that a look costs what it costs with a hundred. */
+const [EVENTS_MIN, EVENTS_MAX, EVENTS_OF_ALL] = [400, 2_000, 200_000]
 const COMMON_EVENTS_LOOKED_AT = 500
 
 /** The pace of each batch, by its id. */
 export type Paces = ReadonlyMap<number, BatchPace>
 
-/** Steps passed since then, among a bounded number of each batch's last events and of those that concern all batches. */
+/** Steps passed in the last minutes, among a bounded number of each batch's last events and of those that concern all batches. */
 export async function loadPaces(
   db: Queryable,
   batchIds: readonly number[],
-  since: Date,
+  now: Date,
 ): Promise<Paces> {
-  const rows = await db.query<BatchPace & { batchId: number }>(
+  if (batchIds.length === 0) return new Map()
+  const since = new Date(+now - PACE_WINDOW_MS)
+  const each = Math.floor(EVENTS_OF_ALL / batchIds.length)
+  const events = Math.max(EVENTS_MIN, Math.min(EVENTS_MAX, each))
+  const rows = await db.query<PaceRow>(
     `with common as materialized (
             select max(at) as at
               from (select * from events where batch_id is null order by id desc limit $4) as e
              where at >= $2 and entity in ('system', 'runbook') and event = 'resumed')
-     select b.id as "batchId", p.passed, p."restartedAt", p."readSince"
+     select b.id as "batchId", p.passed, p.parts, p."restartedAt", p."readSince"
        from unnest($1::bigint[]) as b (id) cross join common c cross join lateral (
          with own as (select entity, event, to_status, phase_id, at
                         from (select * from events where batch_id = b.id order by id desc limit $3) as e where at >= $2),
-              restart as (select greatest(c.at, max(at) filter (where (entity, event) in (('batch', 'resumed'), ('phase', 'reopen'))))
-                                   as at from own)
-         select count(*) filter (where o.entity = 'step' and o.phase_id is not null and o.to_status in ${PASSED_STEPS}
-                                   and (r.at is null or o.at >= r.at))::int as passed,
-                r.at as "restartedAt", case when count(o.at) = $3 then min(o.at) end as "readSince"
-           from restart r left join own o on true group by r.at) as p`,
-    [idsParam(batchIds), since, EVENTS_LOOKED_AT, COMMON_EVENTS_LOOKED_AT],
+              span as (select greatest(c.at, max(at) filter (where (entity, event) in (('batch', 'resumed'), ('phase', 'reopen'))))
+                                as restarted_at, case when count(at) = $3 then min(at) end as read_since from own),
+              read as (select *, greatest($2::timestamptz, restarted_at, read_since) as read_from from span),
+              passed as (select least($6::int - 1, floor(date_part('epoch', o.at - r.read_from) * r.parts_a_sec)) as part, count(*) as n
+                           from (select *, $6::int / greatest(date_part('epoch', $5::timestamptz - read_from), 1) as parts_a_sec
+                                   from read) as r join own o on o.at >= coalesce(r.restarted_at, o.at)
+                          where o.entity = 'step' and o.phase_id is not null and o.to_status in ${PASSED_STEPS}
+                          group by 1)
+         select coalesce((select sum(n) from passed), 0)::int as passed, (select jsonb_object_agg(part, n) from passed) as parts,
+                restarted_at as "restartedAt", read_since as "readSince" from span) as p`,
+    [idsParam(batchIds), since, events, COMMON_EVENTS_LOOKED_AT, now, PACE_PARTS],
   )
-  return new Map(rows.map(({ batchId, ...pace }) => [batchId, pace]))
+  return new Map(
+    rows.map(({ batchId, parts, ...pace }) => {
+      const all = Array.from({ length: PACE_PARTS }, (_, part) => parts?.[part] ?? 0)
+      return [batchId, { ...pace, parts: all }]
+    }),
+  )
+}
+
+interface PaceRow extends Omit<BatchPace, 'parts'> {
+  readonly batchId: number
+  /** By their number; those without a step are left out. */
+  readonly parts: Readonly<Record<number, number>> | null
 }
 
 /** Failed steps after `after`, in id order. */

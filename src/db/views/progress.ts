@@ -1,7 +1,7 @@
 // A batch's progress for watch screens, from counters and events; steps are never counted. The statements lock nothing.
 import { phaseOrder } from '../../domain/decide/next.ts'
-import { phaseEnds } from '../../domain/forecast.ts'
-import { PACE_WINDOW_MS, throughputOf } from '../../domain/pace.ts'
+import { phaseEnds } from '../../domain/forecast/running.ts'
+import { throughputOf } from '../../domain/pace.ts'
 import type { Progress, ProgressEvent } from '../../domain/progress.ts'
 import type { Queryable } from '../db.ts'
 import { loadPhases } from '../facts.ts'
@@ -23,7 +23,7 @@ export async function loadProgress(
   const batch = rows[0]
   if (!batch) return null
   const phases = phaseOrder(await loadPhases(db, batchId))
-  const paces = await loadPaces(db, [batchId], new Date(+now - PACE_WINDOW_MS))
+  const paces = await loadPaces(db, [batchId], now)
   const { stepsPerMin } = throughputOf(paces.get(batchId)!, phases, now)
   return { batch, phases, ends: phaseEnds(phases, stepsPerMin, now) }
 }

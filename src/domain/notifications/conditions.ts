@@ -2,6 +2,7 @@
 // that looking again opens nothing twice. Texts name batches, runbooks and workers, never a member: channels lead out of the house.
 import { type Attention, attentionText, describeAttention } from '../attention.ts'
 import { countText } from '../count-text.ts'
+import { durationText } from '../duration.ts'
 import { HELD_BY_GATE, HELD_BY_RAMP, type Hold, nameOfHeld, resumeCommand } from '../holds.ts'
 import { isBlocking } from '../status.ts'
 import type { Stuck } from '../stuck.ts'
@@ -16,6 +17,7 @@ export const CONDITIONS = {
   source_failing: 'The last query of a data source failed.',
   dead_letters: 'Messages could not be handled.',
   phase_late: 'A phase has not begun a minute after its time.',
+  forecast_miss: 'A phase is forecast to end too late for T-0, or for the phase after it.',
   phase_ended: 'A phase has ended.',
   batch_ended: 'A batch has ended.',
 } as const
@@ -29,6 +31,7 @@ export const URGENT_KINDS: readonly ConditionKind[] = [
   'stuck',
   'worker_silent',
   'phase_late',
+  'forecast_miss',
 ]
 
 export interface Condition {
@@ -119,6 +122,34 @@ export const gateCondition = (gate: UnapprovedGate): Condition =>
     },
     gate.phaseId,
     +gate.dueAt,
+  )
+
+/** A phase that is forecast to miss its time, as it was told first. */
+export interface ForecastMiss {
+  readonly phaseId: number
+  readonly phaseName: string
+  readonly batchId: number
+  readonly runbookName: string
+  readonly deadline: Date
+  readonly deadlineOf: string
+  readonly bySec: number
+  readonly because: string
+  readonly since: Date
+}
+
+export const missCondition = (miss: ForecastMiss): Condition =>
+  conditionOf(
+    {
+      kind: 'forecast_miss',
+      runbookNames: [miss.runbookName],
+      batchId: miss.batchId,
+      title: `Phase ${miss.phaseName} of batch ${miss.batchId} will miss ${miss.deadlineOf} by ${durationText(miss.bySec * 1_000)}`,
+      text: capital(miss.because),
+      command: `matoolkit batch forecast ${miss.batchId}`,
+      since: miss.since,
+    },
+    miss.phaseId,
+    +miss.deadline,
   )
 
 const ATTENTION = {

@@ -84,7 +84,11 @@ it('estimates the end of a phase by the pace since the last hold ended', () =>
     assert.deepEqual(await left(), [], 'nothing has passed')
     await clock.advance(120_000)
     await finish(4)
-    assert.deepEqual(await left(), [180_000], '4 in 2 minutes, 6 to go')
+    assert.deepEqual(
+      await left(),
+      [300_000],
+      '4 in 2 minutes, 6 to go, and as long as they are on their way',
+    )
     const whole = { scope: 'system', target: '', actor: 'op', reason: 'wait' } as const
     await holdScope(engine, whole)
     await clock.advance(240_000)
@@ -92,7 +96,7 @@ it('estimates the end of a phase by the pace since the last hold ended', () =>
     assert.deepEqual(await left(), [], 'nothing has passed since the hold')
     await clock.advance(60_000)
     await finish(3)
-    assert.deepEqual(await left(), [60_000], '3 in the minute after the hold, 3 to go')
-    const pace = (await loadPaces(db, [batchId], new Date(+clock.now() - 900_000))).get(batchId)!
+    assert.deepEqual(await left(), [120_000], '3 in the minute after the hold, 3 to go')
+    const pace = (await loadPaces(db, [batchId], clock.now())).get(batchId)!
     assert.deepEqual([pace.passed, pace.readSince], [3, null])
   }))

@@ -34,7 +34,13 @@ function sentence(summary: Summary): ReactNode {
       <RunningPhases summary={summary} /> <NextPhase summary={summary} />{' '}
       {estimate.endsAt !== null && (
         <>
-          Expected end: <Time at={estimate.endsAt} />.
+          Expected end: <Time at={estimate.endsAt} />
+          {estimate.p90 !== null && (
+            <>
+              , p90 <Time at={estimate.p90} />
+            </>
+          )}
+          .
         </>
       )}
     </>

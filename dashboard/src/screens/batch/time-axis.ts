@@ -3,6 +3,7 @@ import { completedPhase } from '../../ui/phase-end.ts'
 import type { Summary } from './batch.tsx'
 
 export type Phase = Summary['phases'][number]
+export type PhaseForecast = Summary['estimate']['phases'][number]
 
 export interface Axis {
   /** From 0 to 100. */
@@ -30,7 +31,7 @@ export const shownPhases = ({ phases }: Summary): readonly Phase[] =>
 export function axisOf({ batch, estimate }: Summary, phases: readonly Phase[], now: number) {
   const known = [
     ...phases.flatMap(({ dueAt, dispatchedAt, completedAt }) => [dueAt, dispatchedAt, completedAt]),
-    ...estimate.phases.map(({ endsAt }) => endsAt),
+    ...estimate.phases.flatMap(({ endsAt, p90 }) => [endsAt, p90]),
     estimate.endsAt,
   ]
   const times = known.filter((at) => at !== null).map((at) => Date.parse(at))

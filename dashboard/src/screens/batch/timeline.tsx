@@ -7,7 +7,15 @@ import { Status } from '../../ui/status.tsx'
 import { Distance, durationText, Time, useNow } from '../../ui/time.tsx'
 import type { Summary } from './batch.tsx'
 import { RampShares } from './ramp-shares.tsx'
-import { type Axis, axisOf, offsetText, type Phase, shownPhases, stateOf } from './time-axis.ts'
+import {
+  type Axis,
+  axisOf,
+  offsetText,
+  type Phase,
+  type PhaseForecast,
+  shownPhases,
+  stateOf,
+} from './time-axis.ts'
 
 export function Timeline({ summary }: { readonly summary: Summary }) {
   const now = useNow()
@@ -52,7 +60,8 @@ function Lane({ phase, summary, axis, now }: LaneProps) {
       </div>
       <div className="lane-words">
         <p className="quiet">
-          <LaneWords phase={phase} isManual={summary.batch.isManual} now={now} />
+          <LaneWords phase={phase} isManual={summary.batch.isManual} now={now} />{' '}
+          <Expected forecast={forecastOf(phase, summary)} />
         </p>
         {phase.ramp && <RampShares ramp={phase.ramp} members={phase.members} />}
       </div>
@@ -109,12 +118,37 @@ function LaneWords({
   )
 }
 
+const forecastOf = (phase: Phase, { estimate }: Summary): PhaseForecast | undefined =>
+  estimate.phases.find(({ phaseId }) => phaseId === phase.id)
+
+/** `Ends about 22:40, p90 23:10.`, with what that rests on, and whether it is too late. */
+function Expected({ forecast }: { readonly forecast: PhaseForecast | undefined }) {
+  if (!forecast) return null
+  const { endsAt, p90, because, miss } = forecast
+  return (
+    <>
+      {endsAt !== null && p90 !== null && (
+        <span title={because}>
+          Ends about <Time at={endsAt} />, p90 <Time at={p90} />.
+        </span>
+      )}{' '}
+      {miss && (
+        <strong className="late">
+          <Sentence text={miss.text} />.
+        </strong>
+      )}
+    </>
+  )
+}
+
 /** Phases are looked for once a second; less is not worth a word. */
 const LATE_MS = 60_000
 const lateness = ({ dueAt, dispatchedAt, status }: Phase, now: number): number => {
   if (dueAt === null || (dispatchedAt === null && status !== 'pending')) return 0
   return (dispatchedAt === null ? now : Date.parse(dispatchedAt)) - Date.parse(dueAt)
 }
+
+const NO_FORECAST = { startsAt: null, endsAt: null, p90: null }
 
 interface BarProps {
   readonly phase: Phase
@@ -128,7 +162,8 @@ function Bar({ phase, summary, axis, now }: BarProps) {
   const due = dueAt === null ? null : Date.parse(dueAt)
   const start = dispatchedAt === null ? null : Date.parse(dispatchedAt)
   const end = completedAt === null ? now : Date.parse(completedAt)
-  const expected = summary.estimate.phases.find(({ phaseId }) => phaseId === phase.id)
+  const { startsAt, endsAt, p90 } = forecastOf(phase, summary) ?? NO_FORECAST
+  const from = startsAt === null ? end : Date.parse(startsAt)
   const lateUntil = lateness(phase, now) > LATE_MS && due !== null ? (start ?? now) : null
   const span = (from: number, to: number) => ({
     left: `${axis.at(from)}%`,
@@ -139,8 +174,11 @@ function Bar({ phase, summary, axis, now }: BarProps) {
     <>
       {lateUntil !== null && <span className="bar-late" style={span(due!, lateUntil)} />}
       {start !== null && <span className="bar-run" style={span(start, Math.max(start, end))} />}
-      {expected && completedAt === null && (
-        <span className="bar-expected" style={span(end, Date.parse(expected.endsAt))} />
+      {endsAt !== null && p90 !== null && (
+        <>
+          <span className="bar-expected" style={span(from, Date.parse(endsAt))} />
+          <span className="bar-p90" style={span(Date.parse(endsAt), Date.parse(p90))} />
+        </>
       )}
       {due !== null && <span className="mark-due" style={{ left: `${axis.at(due)}%` }} />}
       {phase.noReturnSteps.length > 0 && (start ?? due) !== null && (

@@ -4,7 +4,7 @@ import { phaseOffsetText } from '../../../../src/domain/duration.ts'
 import { WindowNote } from '../../ui/change-window.tsx'
 import { countText } from '../../ui/page.tsx'
 import { completedPhase } from '../../ui/phase-end.ts'
-import { TextWithTimes } from '../../ui/sentence.tsx'
+import { Sentence, TextWithTimes } from '../../ui/sentence.tsx'
 import { lookOf, Status } from '../../ui/status.tsx'
 import { Distance, Time } from '../../ui/time.tsx'
 import type { WallBatch } from './use-wall.ts'
@@ -12,7 +12,8 @@ import type { WallBatch } from './use-wall.ts'
 type Phase = WallBatch['phases'][number]
 type Members = WallBatch['batch']['members']
 
-export function BatchCard({ of: { batch, phases, throughput, endsAt, because } }: CardProps) {
+export function BatchCard({ of }: CardProps) {
+  const { batch, phases, throughput, endsAt, p90, because, misses } = of
   const title = `Batch ${batch.id}, ${batch.runbookName}`
   return (
     <section className="section batch-card" aria-label={title} data-held={batch.held !== null}>
@@ -42,6 +43,11 @@ export function BatchCard({ of: { batch, phases, throughput, endsAt, because } }
           <WindowNote changeWindow={batch.changeWindow} />
         </p>
       )}
+      {misses.map(({ text }) => (
+        <p key={text} className="batch-miss">
+          <Sentence text={text} />.
+        </p>
+      ))}
       <PhaseRail phases={phases} />
       <MemberBar members={batch.members} />
       <div className="batch-foot">
@@ -58,7 +64,12 @@ export function BatchCard({ of: { batch, phases, throughput, endsAt, because } }
             </span>
           ) : (
             <>
-              Ends about <Time at={endsAt} />{' '}
+              Ends about <Time at={endsAt} />
+              {p90 !== null && (
+                <>
+                  , p90 <Time at={p90} />
+                </>
+              )}{' '}
               <span className="quiet">
                 (<TextWithTimes text={because} />)
               </span>

@@ -12,6 +12,7 @@ const WORDS: Readonly<Record<Need['kind'], readonly [look: string, sign: string,
   failure: ['bad', '✕', 'Failed'],
   stuck: ['bad', '!', 'Stuck'],
   hold: ['warn', '⏸', 'Held'],
+  miss: ['warn', '!', 'Late'],
 }
 
 export function Needs({ needs }: { readonly needs: readonly Need[] }) {

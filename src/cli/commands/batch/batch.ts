@@ -27,6 +27,7 @@ import {
   runRestart,
 } from './actions.ts'
 import { DOCUMENT_VERBS } from './documents.ts'
+import { FORECAST_VERB } from './forecast.ts'
 import { GATE_VERBS } from './gates.ts'
 import {
   runGetBatch,
@@ -457,7 +458,7 @@ const STEP_VERBS: readonly Verb[] = [
 
 /** The headings of `matoolkit batch --help`, in order. */
 const GROUPS: Readonly<Record<string, readonly Verb[]>> = {
-  'Look:': [...READ_VERBS, ...TOLD_VERBS],
+  'Look:': [...READ_VERBS, FORECAST_VERB, ...TOLD_VERBS],
   'Act on a batch:': BATCH_VERBS,
   'Decide at a gate:': GATE_VERBS,
   'Repair members:': MEMBER_VERBS,

@@ -166,6 +166,7 @@ const BATCH_FIELDS: readonly Column[] = [
   ['finished', 'batch.endedAt'],
   ['pace', (body) => paceText(body)],
   ['ends', ({ batch, estimate }) => estimateText(batch as Row, estimate as Row | undefined)],
+  ['late', ({ estimate }) => missesText(estimate as Row | undefined)],
   ['needs', ({ openReviews, batch }) => reviewsText(openReviews as Row | undefined, batch as Row)],
 ]
 
@@ -177,10 +178,16 @@ function paceText({ throughput, phases }: Row): string | null {
 
 function estimateText({ endedAt }: Row, estimate: Row | undefined): string | null {
   if (!estimate || endedAt !== null) return null
-  const { endsAt, because } = estimate
+  const { endsAt, p90, because } = estimate
   return endsAt === null
     ? `no estimate: ${String(because)}`
-    : `about ${String(endsAt)}: ${String(because)}`
+    : `about ${String(endsAt)}, p90 ${String(p90)}: ${String(because)}`
+}
+
+/** Null when every phase is forecast to be in time. */
+function missesText(estimate: Row | undefined): string | null {
+  const misses = rowsIn(estimate ?? {}, 'phases').flatMap(({ miss }) => (miss ? [miss as Row] : []))
+  return misses.length === 0 ? null : misses.map(({ text }) => String(text)).join('; ')
 }
 
 function initFailure(steps: readonly Row[] = []): string | null {

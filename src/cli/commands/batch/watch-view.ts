@@ -38,7 +38,11 @@ export interface Summary {
     readonly endsAt: string | null
     readonly because: string
     readonly heldSince: string | null
-    readonly phases: readonly { readonly phaseId: number; readonly endsAt: string }[]
+    readonly phases: readonly {
+      readonly phaseId: number
+      readonly endsAt: string | null
+      readonly miss: { readonly text: string } | null
+    }[]
   }
   readonly openReviews: Readonly<Record<string, number>>
 }
@@ -128,6 +132,7 @@ export function watchLines(frame: WatchFrame, size: Size, paint: Paint): string[
     ),
     '',
     cutTo(outlookText(frame), width),
+    ...missTexts(frame).map((text) => paint('red', cutTo(text, width))),
     '',
   ]
   const newsMax = Math.max(0, Math.min(NEWS_SHOWN_MAX, size.height - 1 - above.length))
@@ -145,7 +150,7 @@ function stateIn({ summary, now }: WatchFrame, shown: ShownPhase, index: number)
   const { phases, heldSince } = summary.estimate
   if (shown.status === 'dispatched' && heldSince !== null) return 'held'
   const end = phases.find(({ phaseId }) => phaseId === shown.id)
-  return stateText(phaseOf(shown, index), now, end && new Date(end.endsAt))
+  return stateText(phaseOf(shown, index), now, dateOf(end?.endsAt ?? null) ?? undefined)
 }
 
 function phaseLines(phase: Phase, stateOf: string, width: number, paint: Paint): string[] {
@@ -180,6 +185,12 @@ function endText({ batch, estimate }: Summary, now: Date, zone: string): string 
   return `ends in ${leftText(endsAt, now).replace('~', '')}`
 }
 
+/** `prepare will miss T-0 (23:00) by 40m: …`. */
+const missTexts = ({ summary, now, zone }: WatchFrame): string[] =>
+  summary.estimate.phases.flatMap(({ miss }) =>
+    miss === null ? [] : [printable(withZonedTimes(miss.text, now, zone))],
+  )
+
 /** One line for a log or a pipe. */
 export function watchLine(frame: WatchFrame): string {
   const { summary } = frame
@@ -189,5 +200,5 @@ export function watchLine(frame: WatchFrame): string {
     .map((phase) => `${phase.name}: ${countsText(phase)}`)
   const { batch } = summary
   const state = batch.held ? heldText(summary) : statusWord('batch', batch.status)
-  return printable([state, ...running, outlookText(frame)].join(' | '))
+  return printable([state, ...running, outlookText(frame), ...missTexts(frame)].join(' | '))
 }
