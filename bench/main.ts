@@ -9,6 +9,7 @@ import { cliBench } from './cli.ts'
 import { clusterBench, soakBench } from './cluster.ts'
 import { dashboardBench } from './dashboard.ts'
 import { engineBench } from './engine.ts'
+import { evidenceBench } from './evidence.ts'
 import { growthBench } from './growth.ts'
 import { memoryBench } from './memory.ts'
 import { overloadBench } from './overload.ts'
@@ -34,6 +35,7 @@ const BENCHES: readonly Bench[] = [
   rehearsalBench,
   telemetryBench,
   dashboardBench,
+  evidenceBench,
   clusterBench,
   soakBench,
   overloadBench,

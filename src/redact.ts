@@ -38,9 +38,17 @@ const isHidden = (name: string): boolean => {
   return HIDDEN_NAMES.has(folded) || HIDDEN_ENDINGS.test(folded)
 }
 
-const isSecretName = (name: string): boolean => {
+const secretNames = new Map<string, boolean>()
+/** A batch has a few names, millions of times; a member's data may have any. */
+const NAMES_KEPT_MAX = 1_000
+
+function isSecretName(name: string): boolean {
+  const known = secretNames.get(name)
+  if (known !== undefined) return known
   const folded = foldedName(name)
-  return SECRET.includes(folded) || HIDDEN_ENDINGS.test(folded)
+  const isSecret = SECRET.includes(folded) || HIDDEN_ENDINGS.test(folded)
+  if (secretNames.size < NAMES_KEPT_MAX) secretNames.set(name, isSecret)
+  return isSecret
 }
 
 const LAST_WORD = /[^\s,;"'<>()]*$/
@@ -124,8 +132,17 @@ export function maskSecrets(value: Json): Json {
   )
 }
 
+const MASKED_CHARS_LEAST = 200
+/** Each of the masks needs one of these, or a text of so many characters. Most values of a large batch are ids, names and times. */
+const MAY_HOLD_SECRET = /[\s:=]|eyJ|-----/
+const IS_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/
+
+const isPlain = (text: string): boolean =>
+  text.length < MASKED_CHARS_LEAST && (!MAY_HOLD_SECRET.test(text) || IS_TIME.test(text))
+
 /** Line by line, but a key of several lines as a whole: the patterns are for short texts. */
 function secretsMaskedIn(text: string): string {
+  if (isPlain(text)) return text
   const [key, ...lines] = SECRET_MASKS
   const whole = text.replaceAll(...key!)
   return whole

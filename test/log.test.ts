@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Json } from '../src/domain/json.ts'
 import { MatoolkitError } from '../src/errors.ts'
-import { redact, redactText, safeReasonOf } from '../src/redact.ts'
+import { maskSecrets, redact, redactText, safeReasonOf } from '../src/redact.ts'
 import { collectLog } from './log-lines.ts'
 
 /** Planted wherever personal data or secrets may appear; no line may contain it. */
@@ -164,6 +165,34 @@ describe('a log on a terminal', () => {
       assert.match(text(), /red \\u001b\[31m \\u009b2J \\u202e/)
     })
   }
+})
+
+describe('what people may take away has no secrets', () => {
+  const SECRETS = [
+    ...['a URL with a password', 'a database address', 'a Service Bus string', 'a private key'],
+    ...['a SQL Server string', 'a signed link', 'a token', 'a bearer in a text', 'a PFX'],
+    ...['JSON inside a text', 'JSON inside JSON', 'half a private key', 'secrets'],
+  ]
+  for (const place of SECRETS)
+    it(place, () => {
+      const planted = JSON.parse(JSON.stringify(PLANTED[place])) as Json
+      assert.doesNotMatch(JSON.stringify(maskSecrets(planted)), new RegExp(CANARY, 'i'))
+      assert.deepEqual(maskSecrets(maskSecrets(planted)), maskSecrets(planted))
+    })
+
+  it('a text that is nothing but a token, whatever its length', () => {
+    for (const secret of ['eyJh.eyJi', `pwd=${CANARY}`, 'x'.repeat(200), `Basic\t${CANARY}99`])
+      assert.match(String(maskSecrets(secret)), /\[redacted\]/)
+  })
+
+  it('but people, ids and times as they are', () => {
+    const row = { key: PERSON, at: '2030-03-01T20:00:00.123+00:00', id: 'step-7-0', n: 7, no: null }
+    assert.deepEqual(maskSecrets(row), row)
+    const names = Array.from({ length: 1_500 }, (_, at) => [`Column${at}`, 'x'])
+    const wide = Object.fromEntries([...names, ['apiKey', CANARY], ['ApiKey', CANARY]])
+    for (let time = 0; time < 2; time++)
+      assert.doesNotMatch(JSON.stringify(maskSecrets(wide)), new RegExp(CANARY))
+  })
 })
 
 describe('redaction keeps', () => {
