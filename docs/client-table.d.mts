@@ -226,6 +226,10 @@ export type TickReport = { readonly runbookName: string; readonly outcome: 'good
 
 export type Ticks = { readonly ticks: readonly (Tick)[]; readonly next: string | null; }
 
+export type UndoCounts = { readonly total: number; /** Taken back, or passed by a person. */ readonly done: number; readonly failed: number; /** Cancelled, because one after it failed. */ readonly left: number; readonly open: number; }
+
+export type UndoProgress = { readonly members: UndoCounts; readonly init: UndoCounts; }
+
 export type UndoneInit = { readonly isDryRun: boolean; readonly items: readonly (Effect)[]; }
 
 export type UndoneMembers = { readonly batchId: number; readonly isDryRun: boolean; /** To come back to it: `GET /api/actions/{actionId}`. Null when nothing was tried. */ readonly actionId: number | null; readonly selectedCount: number; /** The first 100. */ readonly selected: readonly ({ readonly memberId: number; readonly memberKey: string; })[]; /** All selected; in a dry run at least the first 500. */ readonly triedCount: number; readonly doneCount: number; /** The first 100. */ readonly done: readonly ({ readonly memberId: number; readonly memberKey: string; })[]; readonly refusedCount: number; /** The first 100. */ readonly refused: readonly ({ readonly memberId: number; readonly memberKey: string; readonly reason: string; })[]; /** In the order in which they are undone, with what stays and why. */ readonly effects: readonly ({ readonly step: string; /** The inverse that runs. */ readonly functionName: string | null; /** `goes_with`: its object goes by another undo; `beyond`: done before the point of no return; `unknown`: the worker did not tell what it changed. */ readonly state: 'to_undo' | 'undoing' | 'undone' | 'skipped' | 'rolled_back' | 'goes_with' | 'beyond' | 'irreversible' | 'unknown'; readonly note: string | null; /** What was done before it stays, unless a person asks for more. */ readonly isPointOfNoReturn: boolean; readonly memberCount: number; })[]; }
@@ -660,6 +664,12 @@ export interface Endpoints {
     readonly query: { }
     readonly body: { readonly reason: string; /** Also undo what was done before the point of no return. */ readonly pastNoReturn?: boolean | undefined; /** List the plan and change nothing. */ readonly dryRun?: boolean | undefined; }
     readonly answer: UndoneInit
+  }
+  /** Count the undo steps of a batch, those of its members and those of init. */
+  readonly 'GET /api/batches/{batchId}/undo': {
+    readonly query: { }
+    readonly body: Record<string, never>
+    readonly answer: UndoProgress
   }
   /** Hold members: no new jobs for them, and queued jobs are withdrawn. */
   readonly 'POST /api/batches/{batchId}/members/hold': {

@@ -60,6 +60,7 @@
         'Get-MatStuckWork'
         'Get-MatTemplate'
         'Get-MatTick'
+        'Get-MatUndo'
         'Get-MatWorker'
         'Get-MatWorkerCredential'
         'Invoke-MatOverrideWindow'

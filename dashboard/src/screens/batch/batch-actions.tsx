@@ -1,4 +1,4 @@
-// Actions on the whole batch: hold, resume, advance, reschedule, cancel. Each is tried first, and confirmed for the state that was shown;
+// Actions on the whole batch: hold, resume, advance, reschedule, cancel, undo. Each is tried first, and confirmed for the state that was shown;
 // only a hold never waits for anything.
 import { type ReactNode, useState } from 'react'
 import { useChange, useReading } from '../../api/hooks.ts'
@@ -13,14 +13,22 @@ import { StartsAtOnce } from '../../ui/starts-at-once.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { Summary } from './batch.tsx'
 import { Reschedule } from './reschedule.tsx'
+import { UndoWave } from './undo-wave.tsx'
 
-type Asked = 'hold' | 'resume' | 'advance' | 'reschedule' | 'cancel'
+type Asked = 'hold' | 'resume' | 'advance' | 'reschedule' | 'cancel' | 'undo'
 
 export function BatchActions({ summary: { batch } }: { readonly summary: Summary }) {
   const { mayChange } = useSession()
   const [asked, setAsked] = useState<Asked | null>(null)
   const close = () => setAsked(null)
-  if (!mayChange || batch.endedAt !== null) return null
+  if (!mayChange) return null
+  const undo = (
+    <>
+      <Button onClick={() => setAsked('undo')}>Undo the wave…</Button>
+      {asked === 'undo' && <UndoWave batch={batch} onClose={close} />}
+    </>
+  )
+  if (batch.endedAt !== null) return undo
   return (
     <>
       {batch.held ? (
@@ -36,6 +44,7 @@ export function BatchActions({ summary: { batch } }: { readonly summary: Summary
         <Button onClick={() => setAsked('reschedule')}>Reschedule</Button>
       )}
       <Button onClick={() => setAsked('cancel')}>Cancel batch</Button>
+      {undo}
       {asked === 'hold' && <Hold batchId={batch.id} onClose={close} />}
       {asked === 'resume' && <Resume batchId={batch.id} onClose={close} />}
       {asked === 'advance' && <Advance batchId={batch.id} onClose={close} />}
@@ -52,7 +61,7 @@ interface DialogProps {
 
 type BatchChange = Extract<
   Change,
-  `POST /api/batches/{batchId}/${'hold' | 'resume' | 'advance' | 'reschedule' | 'cancel'}`
+  `POST /api/batches/{batchId}/${'hold' | 'resume' | 'advance' | 'reschedule' | 'cancel' | 'undo-init'}`
 >
 interface BatchDecisionProps<E extends BatchChange> {
   readonly endpoint: E

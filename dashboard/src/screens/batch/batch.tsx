@@ -15,6 +15,7 @@ import { Gates } from './gates.tsx'
 import { Headline } from './headline.tsx'
 import { People } from './people.tsx'
 import { Timeline } from './timeline.tsx'
+import { UndoProgress } from './undo-wave.tsx'
 
 export type Summary = Answer<'GET /api/batches/{batchId}/summary'>
 
@@ -31,6 +32,7 @@ export default function BatchScreen() {
           lead={<Headline summary={summary} />}
           actions={<BatchActions summary={summary} />}
         >
+          <UndoProgress batch={summary.batch} />
           <Reviews summary={summary} />
           <Section title="Phases">
             <Timeline summary={summary} />
