@@ -3,6 +3,7 @@
 import type { LedgerEntry } from '../domain/decide/undo.ts'
 import { readEffect } from '../domain/effects.ts'
 import type { Json } from '../domain/json.ts'
+import type { StepStatus } from '../domain/transitions.ts'
 import { idsParam } from './arrays.ts'
 import type { Queryable } from './db.ts'
 import { COMPENSATION } from './status-lists.ts'
@@ -49,3 +50,21 @@ const entryOf = ({ memberId: _, effect, ...entry }: EffectRow): LedgerEntry => (
   ...entry,
   effect: readEffect(effect),
 })
+
+export interface UndoStepCount {
+  readonly isInit: boolean
+  readonly status: StepStatus
+  readonly count: number
+}
+
+/** The undo steps of a batch by status: those of its members, and those of init. */
+export const countUndoSteps = (db: Queryable, batchId: number): Promise<UndoStepCount[]> =>
+  db.query<UndoStepCount>(
+    `select false as "isInit", s.status, count(*)::int as count
+       from batch_members m join step_executions s on s.batch_member_id = m.id and s.kind = 'undo'
+      where m.batch_id = $1 group by s.status
+      union all
+     select true, s.status, count(*)::int from step_executions s
+      where s.batch_member_id is null and s.kind = 'undo' and s.batch_id = $1 group by s.status`,
+    [batchId],
+  )

@@ -33,6 +33,7 @@ function effectOf({ functionName, parameters }: Job): JsonObject | undefined {
   const undo = { functionName: `un-${functionName}`, parameters: { Upn: target } }
   const still = { ...undo.parameters, IfStill: { Value: 'new' } }
   return {
+    begin: { changed: true, target, before: { exists: false }, undo },
     make: { changed: true, target, before: { exists: false }, undo, creates: [target] },
     rename: {
       ...{ changed: true, target, before: { mail: null } },
@@ -84,7 +85,8 @@ describe('the dialogs of changes', () => {
     await world.batch('asked', 2, { startsInMin: 5 })
     await world.publish(runbook('nightly', NIGHTLY, WINDOW))
     await world.batch('nightly', 2, { startsInMin: 5 })
-    await world.publish(runbook('ledger', LEDGER))
+    const begin = `init: [{ name: begin, worker_id: w1, function: begin, params: { Upn: batch } }]`
+    await world.publish(runbook('ledger', LEDGER, begin))
     await world.batch('ledger', 3, { startsInMin: 5 })
     await world.settle()
     opened = await dashboard.openAs('Admin', '/batches/1')
@@ -101,6 +103,11 @@ describe('the dialogs of changes', () => {
               (select count(*) from phase_executions where status <> 'pending') as phases
          from batches b join batch_members m on m.batch_id = b.id order by b.id, m.id`,
     )
+
+  const undoStepsOf = async (batchId: number): Promise<number> => {
+    const sql = `select id from step_executions where kind = 'undo' and batch_id = $1`
+    return (await dashboard.world.db.query(sql, [batchId])).length
+  }
 
   interface Asked {
     readonly button: string
@@ -285,6 +292,65 @@ describe('the dialogs of changes', () => {
     await dialog().getByRole('button', { name: 'Cancel' }).click()
   })
 
+  it('undo a wave: on hold, by a plan that is counted, as tracked steps, and init last', async () => {
+    const { world } = dashboard
+    const from = world.jobs.length
+    const undoOf = () => undoStepsOf(8)
+    const isHeld = async () => (await batchOf(world, 9)).held !== null
+    await page.goto(`${dashboard.url}/batches/9`)
+    const ask = () => page.getByRole('button', { name: 'Undo the wave…' }).click()
+    const reason = () => dialog().getByLabel('Reason')
+    await ask()
+    await dialog().getByText('Hold it, so that nothing is sent meanwhile').waitFor()
+    await reason().fill('the wave is off')
+    await dialog().getByRole('button', { name: 'Cancel' }).click()
+    assert.equal(await isHeld(), false)
+    await ask()
+    await reason().fill('the wave is off')
+    await dialog().getByRole('button', { name: 'Hold batch' }).click()
+    await dialog()
+      .getByText(/prepare\/tell is undone by un-tell \(1 person\)/)
+      .waitFor()
+    await dialog().getByText('Applies to 1 of 3 people.').waitFor()
+    const plan = await dialog().innerText()
+    assert.match(
+      plan,
+      /Taken back, .*un-tell.*Left as it is:.*switch-over.*make stays \(2 people\)/s,
+    )
+    assert.equal(await isHeld(), true)
+    await assertSound(opened)
+    const before = await undoOf()
+    await dialog().getByRole('button', { name: 'Cancel' }).click()
+    assert.equal(await undoOf(), before, 'a plan is not an undo')
+    await ask()
+    await dialog().getByText('Applies to 1 of 3 people.').waitFor()
+    await reason().fill('the wave is off')
+    await dialog().getByRole('button', { name: 'Undo' }).click()
+    await dialog().getByText('Done for 1 person.').waitFor()
+    await dialog()
+      .getByText(/has an unsettled job/)
+      .waitFor()
+    await dialog().getByRole('button', { name: 'Close' }).click()
+    const progress = page.getByText(/^Undo: 3 of 4 changes done\./)
+    await progress.waitFor()
+    assert.match(await progress.innerText(), /wait until the batch is resumed/)
+    await world.settle()
+    assert.deepEqual(calls(world, from), [], 'a hold holds an undo too')
+
+    const resume = () =>
+      dashboard.call('POST', '/api/batches/9/resume', { body: { reason: 'the undo may run' } })
+    await resume()
+    await world.settle()
+    await dashboard.call('POST', '/api/batches/9/hold', { body: { reason: 'init is next' } })
+    await page.reload()
+    await page.getByText(/^Undo: 4 of 4 changes done\./).waitFor()
+    await decide({ button: 'Undo init…', verb: 'Undo init', says: /begin is undone by un-begin/ })
+    await assertAudited('Undo init…', 'batch.undo-init')
+    await resume()
+    await world.settle()
+    assert.deepEqual(calls(world, from), ['un-tell user3', 'un-begin batch'])
+  })
+
   it('approve a gate, and withdraw it again', async () => {
     const { world } = dashboard
     await page.goto(`${dashboard.url}/batches/7`)
@@ -349,6 +415,7 @@ describe('the dialogs of changes', () => {
       'Retry',
       'Remove',
       'Skip the step',
+      'Undo the wave…',
     ])
       assert.ok(!offered.includes(verb), `a Reader sees ${verb}`)
     assert.equal(await reader.page.getByRole('checkbox').count(), 0)

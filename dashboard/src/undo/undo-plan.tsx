@@ -8,26 +8,42 @@ type Planned = Answer<'POST /api/batches/{batchId}/members/undo'>['effects'][num
 
 interface UndoPlanProps {
   readonly effects: readonly Planned[]
-  /** With how many people each line concerns. */
+  /** Of several people: what is taken back comes first, counted, and then what stays. */
   readonly isCounted: boolean
 }
 export function UndoPlan({ effects, isCounted }: UndoPlanProps) {
   if (effects.length === 0) return null
+  if (!isCounted) return <PlanList effects={effects} isCounted={false} />
+  const [due, rest] = [true, false].map((isDue) =>
+    effects.filter(({ state }) => (state === 'to_undo') === isDue),
+  )
   return (
-    <ol className="undo-plan">
-      {effects.map((one) => (
-        <li key={JSON.stringify(one)} className={one.state === 'to_undo' ? undefined : 'stays'}>
-          <PlannedLine effect={one} isCounted={isCounted} />
-          {one.isPointOfNoReturn && (
+    <>
+      {due!.length > 0 && <p>Taken back, for each person the last change first:</p>}
+      <PlanList effects={due!} isCounted />
+      {rest!.length > 0 && <p>Left as it is:</p>}
+      <PlanList effects={rest!} isCounted />
+    </>
+  )
+}
+
+const PlanList = ({ effects, isCounted }: UndoPlanProps) => (
+  <ol className="undo-plan">
+    {effects.map((one) => (
+      <li key={JSON.stringify(one)} className={one.state === 'to_undo' ? undefined : 'stays'}>
+        <PlannedLine effect={one} isCounted={isCounted} />
+        {one.isPointOfNoReturn &&
+          (isCounted ? (
+            <strong className="no-return-text"> The point of no return.</strong>
+          ) : (
             <div className="no-return">
               <NoReturn step={one.step} stays="below" />
             </div>
-          )}
-        </li>
-      ))}
-    </ol>
-  )
-}
+          ))}
+      </li>
+    ))}
+  </ol>
+)
 
 function PlannedLine({
   effect,

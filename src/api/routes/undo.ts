@@ -1,7 +1,9 @@
 // The undo ledger: what was changed for one member, and the undo of members and of init.
 import { z } from 'zod'
+import { countUndoSteps, type UndoStepCount } from '../../db/effects.ts'
 import { findMemberDetail } from '../../db/views/members.ts'
 import type { Json } from '../../domain/json.ts'
+import { isFailed, isOpen, isPassed, type StepStatus } from '../../domain/transitions.ts'
 import { UNDO_STATES } from '../../domain/undo-states.ts'
 import {
   readInitLedger,
@@ -178,4 +180,42 @@ const undoInitRoute = change({
   },
 })
 
-export const UNDO_ROUTES = [effectsRoute, undoRoute, undoInitRoute]
+const undoCounts = z
+  .strictObject({
+    total: wholeCount,
+    done: wholeCount.meta({ description: 'Taken back, or passed by a person.' }),
+    failed: wholeCount,
+    left: wholeCount.meta({ description: 'Cancelled, because one after it failed.' }),
+    open: wholeCount,
+  })
+  .meta({ id: 'UndoCounts' })
+
+const progressRoute = read({
+  method: 'GET',
+  path: '/api/batches/{batchId}/undo',
+  operation: 'getUndo',
+  tag: 'batches',
+  summary: 'Count the undo steps of a batch, those of its members and those of init',
+  rule: 'reader',
+  errors: ['BATCH_NOT_FOUND'],
+  params,
+  answers: {
+    200: z.strictObject({ members: undoCounts, init: undoCounts }).meta({ id: 'UndoProgress' }),
+  },
+  handle: async ({ engine, params: { batchId } }) => {
+    await loadBatchState(engine.db, batchId)
+    const counts = await countUndoSteps(engine.db, batchId)
+    const of = (isInit: boolean) => undoCountsOf(counts.filter((one) => one.isInit === isInit))
+    return { status: 200, body: { members: of(false), init: of(true) } }
+  },
+})
+
+function undoCountsOf(counts: readonly UndoStepCount[]): z.output<typeof undoCounts> {
+  const sum = (isMeant: (status: StepStatus) => boolean) =>
+    counts.filter(({ status }) => isMeant(status)).reduce((total, { count }) => total + count, 0)
+  const [total, done, failed] = [sum(() => true), sum(isPassed), sum(isFailed)]
+  const open = sum(isOpen)
+  return { total, done, failed, open, left: total - done - failed - open }
+}
+
+export const UNDO_ROUTES = [effectsRoute, undoRoute, undoInitRoute, progressRoute]

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { people } from '../../scenarios/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
-import { plain, wave } from './fixtures.ts'
+import { answerWithInverse, plain, wave } from './fixtures.ts'
 
 interface Decided {
   isDryRun: boolean
@@ -343,11 +343,7 @@ function memberActions(): void {
 
     it('undo what was changed, after a plan; init last; a batch in flight wants a hold', async () => {
       const was = api.world.answer
-      api.world.answer = ({ functionName }) => {
-        const undo = { functionName: `Undo-${functionName}`, parameters: { IfStill: { Id: 7 } } }
-        const effect = { changed: true, target: 'ada', before: { exists: false }, undo }
-        return { ok: {}, effect: functionName.startsWith('Undo-') ? { changed: false } : effect }
-      }
+      api.world.answer = answerWithInverse
       const init = 'init: [{ name: begin, worker_id: w1, function: Begin-Thing }]'
       await api.world.publish(`${plain('takenback')}${init}\n`)
       const who = members(42).slice(40)
@@ -376,6 +372,10 @@ function memberActions(): void {
       const ledger = await api.call<{ items: Record<string, unknown>[] }>('GET', effects)
       const { state, functionName, after } = ledger.body.items[0]!
       assert.deepEqual([state, functionName, after], ['undone', 'New-Thing', { Id: 7 }])
+      const progress = await api.call<object>('GET', `/api/batches/${batchId}/undo`)
+      const none = { total: 0, done: 0, failed: 0, left: 0, open: 0 }
+      assert.deepEqual(progress.body, { members: { ...none, total: 1, done: 1 }, init: none })
+      await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/99/undo')
       const nobody = `/api/batches/${batchId}/members/999/effects`
       await api.refused(404, 'MEMBER_NOT_FOUND', 'GET', nobody)
       await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/99/members/1/effects')

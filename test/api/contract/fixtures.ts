@@ -1,4 +1,5 @@
 // Runbooks, member files and forms sent by the contract tests.
+import type { Worker } from '../../scenarios/world.ts'
 
 /** Two phases, an init step, a removal step and a rollback; templates in each use columns. */
 export const wave = (name = 'wave', more = ''): string => `
@@ -54,4 +55,11 @@ export function formOf(
   for (const [name, value] of Object.entries(fields)) form.append(name, value)
   if (file !== null) form.append('file', new Blob([file], { type: 'text/csv' }), 'people.csv')
   return form
+}
+
+/** Each function tells how to take back what it changed. */
+export const answerWithInverse: Worker = ({ functionName }) => {
+  const undo = { functionName: `Undo-${functionName}`, parameters: { IfStill: { Id: 7 } } }
+  const effect = { changed: true, target: 'ada', before: { exists: false }, undo }
+  return { ok: {}, effect: functionName.startsWith('Undo-') ? { changed: false } : effect }
 }

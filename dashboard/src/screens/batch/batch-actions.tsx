@@ -1,4 +1,4 @@
-// Actions on the whole batch: hold, resume, advance, reschedule, what if, override the change window, cancel. Each is tried first, and confirmed for the state that was shown;
+// Actions on the whole batch: hold, resume, advance, reschedule, what if, override the change window, cancel, undo. Each is tried first, and confirmed for the state that was shown;
 // only a hold never waits for anything.
 import { type ReactNode, useState } from 'react'
 import { useChange, useReading } from '../../api/hooks.ts'
@@ -15,6 +15,7 @@ import { Time, useNow } from '../../ui/time.tsx'
 import type { Summary } from './batch.tsx'
 import { EndOverride, OverrideWindow } from './override-window.tsx'
 import { Reschedule } from './reschedule.tsx'
+import { UndoWave } from './undo-wave.tsx'
 import { WhatIf } from './what-if.tsx'
 
 type Asked =
@@ -26,13 +27,21 @@ type Asked =
   | 'override'
   | 'end-override'
   | 'cancel'
+  | 'undo'
 
 export function BatchActions({ summary: { batch, window } }: { readonly summary: Summary }) {
   const { mayChange } = useSession()
   const isOverridden = overrideOf(batch.changeWindow, useNow()) !== null
   const [asked, setAsked] = useState<Asked | null>(null)
   const close = () => setAsked(null)
-  if (!mayChange || batch.endedAt !== null) return null
+  if (!mayChange) return null
+  const undo = (
+    <>
+      <Button onClick={() => setAsked('undo')}>Undo the wave…</Button>
+      {asked === 'undo' && <UndoWave batch={batch} onClose={close} />}
+    </>
+  )
+  if (batch.endedAt !== null) return undo
   return (
     <>
       {batch.held ? (
@@ -58,6 +67,7 @@ export function BatchActions({ summary: { batch, window } }: { readonly summary:
         )
       )}
       <Button onClick={() => setAsked('cancel')}>Cancel batch</Button>
+      {undo}
       {asked === 'hold' && <Hold batchId={batch.id} onClose={close} />}
       {asked === 'resume' && <Resume batchId={batch.id} onClose={close} />}
       {asked === 'advance' && <Advance batchId={batch.id} onClose={close} />}
@@ -77,7 +87,7 @@ interface DialogProps {
 
 type BatchChange = Extract<
   Change,
-  `POST /api/batches/{batchId}/${'hold' | 'resume' | 'advance' | 'reschedule' | 'override-window' | 'cancel'}`
+  `POST /api/batches/{batchId}/${'hold' | 'resume' | 'advance' | 'reschedule' | 'override-window' | 'cancel' | 'undo-init'}`
 >
 interface BatchDecisionProps<E extends BatchChange> {
   readonly endpoint: E

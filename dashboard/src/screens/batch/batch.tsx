@@ -16,6 +16,7 @@ import { Headline } from './headline.tsx'
 import { Messages } from './messages.tsx'
 import { People } from './people.tsx'
 import { Timeline } from './timeline.tsx'
+import { UndoProgress } from './undo-wave.tsx'
 
 export type Summary = Answer<'GET /api/batches/{batchId}/summary'>
 
@@ -32,6 +33,7 @@ export default function BatchScreen() {
           lead={<Headline summary={summary} />}
           actions={<BatchActions summary={summary} />}
         >
+          <UndoProgress batch={summary.batch} />
           <Reviews summary={summary} />
           <Section title="Phases">
             <Timeline summary={summary} />
