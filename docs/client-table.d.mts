@@ -24,9 +24,11 @@ export type Batch = { readonly id: number; readonly runbookId: number; readonly 
 
 export type BatchChangeWindow = { /** Since when steps wait for a window. */ readonly closedAt: string | null; /** Null when none opens within a year. */ readonly opensAt: string | null; /** The last one; steps are sent outside the windows until then. */ readonly override: { readonly until: string; readonly by: string; readonly reason: string; } | null; }
 
+export type BatchForecast = { readonly batchId: number; readonly at: string; readonly throughput: { readonly stepsPerMin: number; /** The measured time span. */ readonly overSec: number; }; /** The p50. Null while held, or where it would be a guess. */ readonly endsAt: string | null; /** Nine of ten such nights end by then. Null where it would be a guess. */ readonly p90: string | null; readonly because: string; readonly heldSince: string | null; /** The phases that have not ended, in order of time. */ readonly phases: readonly (PhaseForecast)[]; }
+
 export type BatchPage = { readonly batch: Batch; /** The phase (or `init`) that `advance` would start in a manual batch. */ readonly nextPhase: string | null; /** Phases that have not started. */ readonly availablePhases: readonly (string)[]; readonly phases: readonly (Phase)[]; readonly initSteps: readonly (Step)[]; /** The `time_zone` of the runbook. */ readonly timeZone: string | null; }
 
-export type BatchSummary = { readonly batch: Batch; /** Whether the change windows are open now, an override included. Null without windows, and for an ended batch. */ readonly window: { /** Its changes begin when the phase does. */ readonly isOpen: boolean; /** Of an open window; null when it stays open. */ readonly closesAt: string | null; /** Of a closed window: changes begin then. Null when none opens within a year. */ readonly opensAt: string | null; readonly timeZone: string; readonly freezeReason: string | null; } | null; readonly phases: readonly (Phase)[]; readonly steps: { /** Steps of the phases that have started. */ readonly total: number; readonly open: number; readonly passed: number; readonly failed: number; }; readonly throughput: { readonly stepsPerMin: number; /** The measured time span. */ readonly overSec: number; }; readonly estimate: { /** Null while held, or where it would be a guess. */ readonly endsAt: string | null; readonly because: string; readonly heldSince: string | null; /** Ends of the running phases that can be estimated. */ readonly phases: readonly ({ readonly phaseId: number; readonly endsAt: string; })[]; }; /** Open reviews by kind; see /api/reviews. */ readonly openReviews: { readonly removal: number; readonly move: number; readonly join: number; }; }
+export type BatchSummary = { readonly batch: Batch; /** Whether the change windows are open now, an override included. Null without windows, and for an ended batch. */ readonly window: { /** Its changes begin when the phase does. */ readonly isOpen: boolean; /** Of an open window; null when it stays open. */ readonly closesAt: string | null; /** Of a closed window: changes begin then. Null when none opens within a year. */ readonly opensAt: string | null; readonly timeZone: string; readonly freezeReason: string | null; } | null; readonly phases: readonly (Phase)[]; readonly steps: { /** Steps of the phases that have started. */ readonly total: number; readonly open: number; readonly passed: number; readonly failed: number; }; readonly throughput: { readonly stepsPerMin: number; /** The measured time span. */ readonly overSec: number; }; readonly estimate: Forecast; /** Open reviews by kind; see /api/reviews. */ readonly openReviews: { readonly removal: number; readonly move: number; readonly join: number; }; }
 
 export type BulkAction = { readonly id: number; readonly batchId: number; /** As in the audit, such as `members.retry`. */ readonly action: string; readonly by: string; readonly reason: string; readonly startedAt: string; readonly endedAt: string | null; /** `interrupted`: its process died; the members that are not listed were not tried. */ readonly state: 'running' | 'ended' | 'interrupted'; /** The filters; of `ids` and `keys` only how many. */ readonly selection: Json; /** Such as `fromStep` or `toBatchId`. */ readonly options: Json; readonly selectedCount: number; readonly doneCount: number; readonly refusedCount: number; }
 
@@ -38,7 +40,7 @@ export type Channels = { readonly channels: readonly (Channel)[]; }
 
 export type ClonedBatch = { readonly batchId: number | null; readonly isDryRun: boolean; readonly clonedFrom: number; readonly memberCount: number; readonly batch: Batch | null; }
 
-export type Condition = { readonly id: number; readonly key: string; readonly kind: 'failure_limit' | 'batch_held' | 'gate_waiting' | 'review_waiting' | 'stuck' | 'worker_silent' | 'source_failing' | 'dead_letters' | 'phase_late' | 'phase_ended' | 'batch_ended'; readonly runbookName: string | null; readonly batchId: number | null; readonly title: string; /** A sentence; times in UTC. */ readonly text: string; /** Handles it, or shows it in full. */ readonly command: string; readonly since: string; /** When the message was written. */ readonly openedAt: string; /** Those that get it. */ readonly channels: readonly (string)[]; /** That tell of it; without those in which it is only counted. */ readonly messages: readonly ({ readonly id: number; readonly channel: string; readonly status: 'waiting' | 'sent' | 'failed'; })[]; }
+export type Condition = { readonly id: number; readonly key: string; readonly kind: 'failure_limit' | 'batch_held' | 'gate_waiting' | 'review_waiting' | 'stuck' | 'worker_silent' | 'source_failing' | 'dead_letters' | 'phase_late' | 'forecast_miss' | 'phase_ended' | 'batch_ended'; readonly runbookName: string | null; readonly batchId: number | null; readonly title: string; /** A sentence; times in UTC. */ readonly text: string; /** Handles it, or shows it in full. */ readonly command: string; readonly since: string; /** When the message was written. */ readonly openedAt: string; /** Those that get it. */ readonly channels: readonly (string)[]; /** That tell of it; without those in which it is only counted. */ readonly messages: readonly ({ readonly id: number; readonly channel: string; readonly status: 'waiting' | 'sent' | 'failed'; })[]; }
 
 export type Conditions = { readonly conditions: readonly (Condition)[]; /** Cursor of the next page. */ readonly next: string | null; }
 
@@ -84,6 +86,10 @@ export type FailuresOfBatches = { /** Batches with failures that were read. */ r
 
 export type Fault = { /** Place in the request. */ readonly path?: string | undefined; readonly line?: number | undefined; /** Spreadsheet row; the header is row 1. */ readonly row?: number | undefined; readonly column?: string | number | undefined; readonly code?: string | undefined; readonly severity?: 'error' | 'warning' | undefined; readonly message: string; }
 
+export type Forecast = { /** The p50. Null while held, or where it would be a guess. */ readonly endsAt: string | null; /** Nine of ten such nights end by then. Null where it would be a guess. */ readonly p90: string | null; readonly because: string; readonly heldSince: string | null; /** The phases that have not ended, in order of time. */ readonly phases: readonly (PhaseForecast)[]; }
+
+export type ForecastMiss = { readonly deadline: string; /** What begins then: T-0, or a phase. */ readonly deadlineOf: string; /** By the p50; 0 when only the p90 is late. */ readonly bySec: number; /** Since when people are told; null for the first minute. */ readonly since: string | null; /** A sentence; times in UTC. */ readonly text: string; }
+
 export type FoundMembers = { /** `key`: the text is their key. `address`: it is or was one of their addresses. `text`: it is part of their key or data. `near`: only its beginning is. */ readonly how: 'key' | 'address' | 'text' | 'near' | null; /** False when there are more than 20. */ readonly isComplete: boolean; readonly members: readonly ({ readonly batch: { readonly id: number; readonly runbookName: string; readonly status: 'detected' | 'init_dispatched' | 'active' | 'completed' | 'failed' | 'cancelled'; readonly batchStartTime: string | null; }; /** The next phase of the batch that has not started. */ readonly nextPhase: { readonly phaseName: string; readonly dueAt: string | null; } | null; readonly member: Member; })[]; }
 
 export type FunctionCatalogue = { readonly workerId: string; /** Null for a configured worker that never announced itself. */ readonly functions: readonly ({ readonly name: string; /** JSON Schema, as the worker announced it. */ readonly parameters: Json; })[] | null; }
@@ -124,7 +130,9 @@ export type MemberDetail = { readonly member: { readonly id: number; readonly ba
 
 export type MembersOutcome = { readonly batchId: number; readonly isDryRun: boolean; /** To come back to it: `GET /api/actions/{actionId}`. Null when nothing was tried. */ readonly actionId: number | null; readonly selectedCount: number; /** The first 100. */ readonly selected: readonly ({ readonly memberId: number; readonly memberKey: string; })[]; /** All selected; in a dry run at least the first 500. */ readonly triedCount: number; readonly doneCount: number; /** The first 100. */ readonly done: readonly ({ readonly memberId: number; readonly memberKey: string; })[]; readonly refusedCount: number; /** The first 100. */ readonly refused: readonly ({ readonly memberId: number; readonly memberKey: string; readonly reason: string; })[]; }
 
-export type Need = { readonly kind: 'decision' | 'failure' | 'stuck' | 'hold'; readonly batchId: number | null; /** A sentence; times in UTC. */ readonly text: string; /** The first people concerned. */ readonly people: readonly (string)[]; /** All of them. */ readonly count: number; /** Handles it, or shows it in full. */ readonly command: string; }
+export type MessagePreview = { readonly message: string; /** The messages that can be previewed. */ readonly messages: readonly (string)[]; /** It goes only to people who were told another start time. */ readonly isCorrection: boolean; readonly phaseName: string | null; /** The first step that sends it. */ readonly stepName: string | null; readonly memberKey: string; /** For a made-up member. */ readonly isSample: boolean; readonly from: string; readonly to: string; readonly language: string; readonly languages: readonly (string)[]; /** The default language, for want of another. */ readonly isFallback: boolean; readonly languageBecause: string; readonly startTime: string | null; /** As the language writes it. */ readonly startText: string | null; /** Of a correction: what the person was told, else a week before the start. */ readonly toldTime: string | null; readonly toldText: string | null; readonly subject: string; /** As it is sent. HTML when `isHtml`: show it where no script runs. */ readonly body: string; readonly isHtml: boolean; /** Variables without a value: the step would fail. */ readonly problems: readonly ({ readonly code: string; readonly line: number; readonly column: number; readonly path: string; readonly message: string; })[]; readonly warnings: readonly (string)[]; }
+
+export type Need = { readonly kind: 'decision' | 'failure' | 'stuck' | 'hold' | 'miss'; readonly batchId: number | null; /** A sentence; times in UTC. */ readonly text: string; /** The first people concerned. */ readonly people: readonly (string)[]; /** All of them. */ readonly count: number; /** Handles it, or shows it in full. */ readonly command: string; }
 
 export type NewWorkerCredential = { readonly credential: WorkerCredential; /** Shown this once; null for a certificate. */ readonly token: string | null; }
 
@@ -134,15 +142,17 @@ export type Notification = { readonly id: number; /** The same at every attempt.
 
 export type NotificationItem = { readonly state: 'open' | 'cleared' | 'ended' | 'test'; /** The same when a condition opens and is cleared. */ readonly key: string; readonly kind: string; readonly title: string; /** A sentence; times in UTC. */ readonly text: string; /** Handles it, or shows it in full. */ readonly command: string; readonly runbookName: string | null; readonly batchId: number | null; readonly since: string; readonly at: string; }
 
-export type NotificationRule = { /** Where it is written. */ readonly from: 'settings' | 'runbook'; /** Empty: all. */ readonly conditions: readonly ('failure_limit' | 'batch_held' | 'gate_waiting' | 'review_waiting' | 'stuck' | 'worker_silent' | 'source_failing' | 'dead_letters' | 'phase_late' | 'phase_ended' | 'batch_ended')[]; readonly channels: readonly (string)[]; /** Null: all. */ readonly runbooks: readonly (string)[] | null; }
+export type NotificationRule = { /** Where it is written. */ readonly from: 'settings' | 'runbook'; /** Empty: all. */ readonly conditions: readonly ('failure_limit' | 'batch_held' | 'gate_waiting' | 'review_waiting' | 'stuck' | 'worker_silent' | 'source_failing' | 'dead_letters' | 'phase_late' | 'forecast_miss' | 'phase_ended' | 'batch_ended')[]; readonly channels: readonly (string)[]; /** Null: all. */ readonly runbooks: readonly (string)[] | null; }
 
-export type NotificationRules = { readonly rules: readonly (NotificationRule)[]; /** Conditions that pass digests and quiet hours. */ readonly urgent: readonly ('failure_limit' | 'batch_held' | 'gate_waiting' | 'review_waiting' | 'stuck' | 'worker_silent' | 'source_failing' | 'dead_letters' | 'phase_late' | 'phase_ended' | 'batch_ended')[]; }
+export type NotificationRules = { readonly rules: readonly (NotificationRule)[]; /** Conditions that pass digests and quiet hours. */ readonly urgent: readonly ('failure_limit' | 'batch_held' | 'gate_waiting' | 'review_waiting' | 'stuck' | 'worker_silent' | 'source_failing' | 'dead_letters' | 'phase_late' | 'forecast_miss' | 'phase_ended' | 'batch_ended')[]; }
 
 export type Notifications = { readonly notifications: readonly (Notification)[]; /** Cursor of the next page. */ readonly next: string | null; }
 
 export type OverriddenBatch = { readonly isDryRun: boolean; readonly batch: Batch; readonly phases: readonly (Phase)[]; /** Steps that change a tenant and wait: an override sends them as slots are free. */ readonly waitingSteps: number; /** Their jobs that are out. When an override ends outside a window, those that no worker has begun are taken back. */ readonly outstandingJobs: number; }
 
-export type Phase = { readonly id: number; readonly phaseName: string; /** Minutes before the start; negative after it. */ readonly offsetMinutes: number; readonly dueAt: string | null; readonly runbookVersion: number; readonly status: 'pending' | 'dispatched' | 'completed' | 'failed' | 'skipped' | 'superseded' | 'cancelled'; readonly skippedBecause: 'empty' | 'overdue' | null; readonly dispatchedAt: string | null; readonly completedAt: string | null; readonly steps: { readonly pending: number; readonly dispatched: number; readonly polling: number; readonly succeeded: number; readonly failed: number; readonly poll_timeout: number; readonly rolled_back: number; readonly cancelled: number; readonly skipped: number; }; readonly members: { readonly total: number; readonly passed: number; readonly failed: number; /** Failed in an earlier phase. */ readonly stopped: number; readonly removed: number; }; /** What must be true before it starts; see /api/batches/{batchId}/gates. */ readonly gate: { readonly approvals: number; readonly readyPercent: number | null; readonly passedAt: string | null; } | null; /** The shares of its members that start one after the other. */ readonly ramp: { readonly percents: readonly (number)[]; /** The share that has started, from 0. */ readonly share: number | null; readonly shares: readonly ({ readonly percent: number; readonly state: 'done' | 'running' | 'soaking' | 'to_come' | 'not_run'; })[]; readonly soakSec: number; /** The share has ended. */ readonly soakEndsAt: string | null; /** If more of those who have started fail, no further share starts. */ readonly maxFailedPercent: number; } | null; /** Its steps after which nothing that came before can be taken back. */ readonly noReturnSteps: readonly (string)[]; /** Why nothing of it is sent: a hold, a closed change window, a gate, a soak, or a worker that is unknown or silent. Times in UTC. */ readonly waitsFor: string | null; }
+export type Phase = { readonly id: number; readonly phaseName: string; /** Minutes before the start; negative after it. */ readonly offsetMinutes: number; readonly dueAt: string | null; readonly runbookVersion: number; readonly status: 'pending' | 'dispatched' | 'completed' | 'failed' | 'skipped' | 'superseded' | 'cancelled'; readonly skippedBecause: 'empty' | 'overdue' | null; readonly dispatchedAt: string | null; readonly completedAt: string | null; readonly steps: { readonly pending: number; readonly dispatched: number; readonly polling: number; readonly succeeded: number; readonly failed: number; readonly poll_timeout: number; readonly rolled_back: number; readonly cancelled: number; readonly skipped: number; }; readonly members: { readonly total: number; readonly passed: number; readonly failed: number; /** Failed in an earlier phase. */ readonly stopped: number; readonly removed: number; }; /** What must be true before it starts; see /api/batches/{batchId}/gates. */ readonly gate: { readonly approvals: number; readonly readyPercent: number | null; readonly passedAt: string | null; } | null; /** The shares of its members that start one after the other. */ readonly ramp: { readonly percents: readonly (number)[]; /** The share that has started, from 0. */ readonly share: number | null; readonly shares: readonly ({ readonly percent: number; readonly state: 'done' | 'running' | 'soaking' | 'to_come' | 'not_run'; })[]; readonly soakSec: number; /** The share has ended. */ readonly soakEndsAt: string | null; /** If more of the members who have started fail, no further share starts. */ readonly maxFailedPercent: number; } | null; /** Its steps after which nothing that came before can be taken back. */ readonly noReturnSteps: readonly (string)[]; /** Why nothing of it is sent: a hold, a closed change window, a gate, a soak, or a worker that is unknown or silent. Times in UTC. */ readonly waitsFor: string | null; }
+
+export type PhaseForecast = { readonly phaseId: number; readonly phaseName: string; /** Of a phase to come: its time, or when the phases before have ended. */ readonly startsAt: string | null; /** The p50. Null where it would be a guess. */ readonly endsAt: string | null; /** Nine of ten such nights end by then. Null where it would be a guess. */ readonly p90: string | null; /** What the figures rest on; null when there are none. */ readonly source: 'pace' | 'other_phases' | 'rehearsal' | 'no_steps' | null; /** What the figures rest on, or why there are none; times in UTC. */ readonly because: string; /** It is forecast to miss its time. */ readonly miss: ForecastMiss | null; }
 
 export type Phases = { readonly batchId: number; readonly phases: readonly (Phase)[]; }
 
@@ -162,11 +172,11 @@ export type RanAfterBackup = { readonly id: number; /** When a worker told it af
 
 export type Readiness = { readonly isReady: boolean; readonly checks: readonly ({ readonly name: string; readonly isOk: boolean; readonly about: string; })[]; }
 
-export type Rehearsal = { readonly id: number; readonly runbookName: string; readonly members: number; readonly requestedBy: string; readonly requestedAt: string; readonly status: 'running' | 'completed' | 'failed' | 'cancelled'; /** The time inside a running rehearsal; null if another API runs it. */ readonly at: string | null; readonly endedAt: string | null; /** Why it failed or was cancelled. */ readonly because: string | null; /** ready, ready with warnings, or not ready. */ readonly verdict: string | null; }
+export type Rehearsal = { readonly id: number; readonly runbookName: string; /** The batch of a what-if; null for a rehearsal of a runbook. */ readonly batchId: number | null; readonly members: number; readonly requestedBy: string; readonly requestedAt: string; readonly status: 'running' | 'completed' | 'failed' | 'cancelled'; /** The time inside a running rehearsal; null if another API runs it. */ readonly at: string | null; readonly endedAt: string | null; /** Why it failed or was cancelled. */ readonly because: string | null; /** ready, ready with warnings, or not ready. */ readonly verdict: string | null; }
 
 export type RehearsalDeleted = { readonly id: number; readonly did: 'cancelled' | 'deleted'; }
 
-export type RehearsalWithReport = { readonly id: number; readonly runbookName: string; readonly members: number; readonly requestedBy: string; readonly requestedAt: string; readonly status: 'running' | 'completed' | 'failed' | 'cancelled'; /** The time inside a running rehearsal; null if another API runs it. */ readonly at: string | null; readonly endedAt: string | null; /** Why it failed or was cancelled. */ readonly because: string | null; /** ready, ready with warnings, or not ready. */ readonly verdict: string | null; /** The report, as "matoolkit runbook rehearse --output json" prints it. */ readonly report: Json; }
+export type RehearsalWithReport = { readonly id: number; readonly runbookName: string; /** The batch of a what-if; null for a rehearsal of a runbook. */ readonly batchId: number | null; readonly members: number; readonly requestedBy: string; readonly requestedAt: string; readonly status: 'running' | 'completed' | 'failed' | 'cancelled'; /** The time inside a running rehearsal; null if another API runs it. */ readonly at: string | null; readonly endedAt: string | null; /** Why it failed or was cancelled. */ readonly because: string | null; /** ready, ready with warnings, or not ready. */ readonly verdict: string | null; /** The report, as "matoolkit runbook rehearse --output json" prints it; of a what-if, as "matoolkit batch what-if --output json" does. */ readonly report: Json; }
 
 export type Rehearsals = { readonly rehearsals: readonly (Rehearsal)[]; }
 
@@ -236,15 +246,19 @@ export type ToldCounts = { readonly batchId: number; /** When the messages were 
 
 export type ToldMessage = { readonly memberId: number; readonly memberKey: string; /** `correction_owed`: the person was told a start time that is no longer true, and the correction is not sent yet. */ readonly state: 'told' | 'correction_owed' | 'not_told' | 'failed'; readonly message: string; /** Null before the message is made. */ readonly language: string | null; /** The address it went to. */ readonly to: string | null; /** When the worker reported it as sent. */ readonly toldAt: string | null; /** The start of the batch when it was sent. */ readonly startTime: string | null; /** The message is a correction of this start time. */ readonly correctsTime: string | null; /** When a correction of it was sent. */ readonly correctedAt: string | null; /** The batch that the member has moved from since. */ readonly toldInBatchId: number | null; readonly phaseName: string | null; readonly stepName: string | null; readonly stepId: number | null; /** Of the step that sends it; null before its phase has begun. */ readonly stepStatus: 'pending' | 'dispatched' | 'polling' | 'succeeded' | 'failed' | 'poll_timeout' | 'rolled_back' | 'cancelled' | 'skipped' | null; readonly jobId: string | null; readonly error: string | null; }
 
+export type UndoCounts = { readonly total: number; /** Taken back, or passed by a person. */ readonly done: number; readonly failed: number; /** Cancelled, because one after it failed. */ readonly left: number; readonly open: number; }
+
+export type UndoProgress = { readonly members: UndoCounts; readonly init: UndoCounts; }
+
 export type UndoneInit = { readonly isDryRun: boolean; readonly items: readonly (Effect)[]; }
 
 export type UndoneMembers = { readonly batchId: number; readonly isDryRun: boolean; /** To come back to it: `GET /api/actions/{actionId}`. Null when nothing was tried. */ readonly actionId: number | null; readonly selectedCount: number; /** The first 100. */ readonly selected: readonly ({ readonly memberId: number; readonly memberKey: string; })[]; /** All selected; in a dry run at least the first 500. */ readonly triedCount: number; readonly doneCount: number; /** The first 100. */ readonly done: readonly ({ readonly memberId: number; readonly memberKey: string; })[]; readonly refusedCount: number; /** The first 100. */ readonly refused: readonly ({ readonly memberId: number; readonly memberKey: string; readonly reason: string; })[]; /** In the order in which they are undone, with what stays and why. */ readonly effects: readonly ({ readonly step: string; /** The inverse that runs. */ readonly functionName: string | null; /** `goes_with`: its object goes by another undo; `beyond`: done before the point of no return; `unknown`: the worker did not tell what it changed. */ readonly state: 'to_undo' | 'undoing' | 'undone' | 'skipped' | 'rolled_back' | 'goes_with' | 'beyond' | 'irreversible' | 'unknown'; readonly note: string | null; /** What was done before it stays, unless a person asks for more. */ readonly isPointOfNoReturn: boolean; readonly memberCount: number; })[]; }
 
 export type Wall = { readonly at: string; readonly headline: string; readonly needs: readonly (WallNeed)[]; /** Batches at work, batches to come by start, batches that ended in the last 24 hours. */ readonly batches: readonly (WallBatch)[]; /** False when there are more than 200. */ readonly isComplete: boolean; readonly openReviews: { readonly removal: number; readonly move: number; readonly join: number; }; /** Holds of every scope. */ readonly holdCount: number; readonly sources: readonly (SourceOutlook)[]; readonly workers: readonly (WorkerOutlook)[]; }
 
-export type WallBatch = { readonly batch: Batch; /** In order of time, without superseded ones. */ readonly phases: readonly (WallPhase)[]; readonly steps: { /** Steps of the phases that have started. */ readonly total: number; readonly open: number; readonly passed: number; readonly failed: number; }; readonly throughput: { readonly stepsPerMin: number; /** The measured time span. */ readonly overSec: number; }; /** The estimate; null where it would be a guess. */ readonly endsAt: string | null; /** What the estimate rests on, or why there is none. */ readonly because: string; }
+export type WallBatch = { readonly batch: Batch; /** In order of time, without superseded ones. */ readonly phases: readonly (WallPhase)[]; readonly steps: { /** Steps of the phases that have started. */ readonly total: number; readonly open: number; readonly passed: number; readonly failed: number; }; readonly throughput: { readonly stepsPerMin: number; /** The measured time span. */ readonly overSec: number; }; /** The p50; null where it would be a guess. */ readonly endsAt: string | null; /** Nine of ten such nights end by then. */ readonly p90: string | null; /** What the estimate rests on, or why there is none. */ readonly because: string; /** Phases that are forecast to miss their time. */ readonly misses: readonly (ForecastMiss)[]; }
 
-export type WallNeed = { readonly kind: 'decision' | 'failure' | 'stuck' | 'hold'; readonly batchId: number | null; /** A sentence without names of people; times in UTC. */ readonly text: string; readonly count: number; /** Handles it, or shows it in full. */ readonly command: string; }
+export type WallNeed = { readonly kind: 'decision' | 'failure' | 'stuck' | 'hold' | 'miss'; readonly batchId: number | null; /** A sentence without names of people; times in UTC. */ readonly text: string; readonly count: number; /** Handles it, or shows it in full. */ readonly command: string; }
 
 export type WallPhase = { readonly id: number; readonly phaseName: string; readonly status: 'pending' | 'dispatched' | 'completed' | 'failed' | 'skipped' | 'superseded' | 'cancelled'; readonly offsetMinutes: number; readonly dueAt: string | null; readonly startedAt: string | null; readonly endedAt: string | null; readonly membersTotal: number; readonly membersPassed: number; readonly membersFailed: number; }
 
@@ -329,6 +343,18 @@ export interface Endpoints {
     readonly body: { /** An unpublished text; the active version by default. */ readonly yamlContent?: string | undefined; readonly startTime?: string | undefined; readonly batchId?: number | undefined; /** The columns of a made-up member. */ readonly member?: { readonly [key: string]: Json } | undefined; }
     readonly answer: Plan
   }
+  /** Preview a message of a runbook as a person would get it. */
+  readonly 'POST /api/runbooks/{name}/preview-message': {
+    readonly query: { }
+    readonly body: { /** An unpublished text; the active version by default. */ readonly yamlContent?: string | undefined; /** By default the first. */ readonly message?: string | undefined; readonly language?: string | undefined; readonly startTime?: string | undefined; /** The columns of a made-up member. */ readonly member?: { readonly [key: string]: Json } | undefined; }
+    readonly answer: MessagePreview
+  }
+  /** Preview a message as a member would get it now. */
+  readonly 'GET /api/batches/{batchId}/members/{memberId}/preview-message': {
+    readonly query: { readonly message?: string | undefined; readonly language?: string | undefined; }
+    readonly body: Record<string, never>
+    readonly answer: MessagePreview
+  }
   /** Rehearse a runbook with these people. */
   readonly 'POST /api/rehearsals': {
     readonly query: { }
@@ -340,6 +366,12 @@ export interface Endpoints {
     readonly query: { }
     readonly body: Record<string, never>
     readonly answer: Rehearsals
+  }
+  /** Rehearse a batch as it is and with a change. */
+  readonly 'POST /api/batches/{batchId}/what-if': {
+    readonly query: { }
+    readonly body: { /** Of every worker. */ readonly slots?: number | undefined; /** Of single workers. */ readonly workerSlots?: { readonly [key: string]: number } | undefined; /** Only so many, the first of the batch. */ readonly people?: number | undefined; /** Keys of people who stay out. */ readonly without?: readonly (string)[] | undefined; readonly faults?: readonly (string)[] | undefined; readonly seed?: number | undefined; }
+    readonly answer: Rehearsal
   }
   /** Show a rehearsal with its report. */
   readonly 'GET /api/rehearsals/{rehearsalId}': {
@@ -380,6 +412,12 @@ export interface Endpoints {
   /** Get the report of a batch as JSON, CSV or a page. */
   readonly 'GET /api/batches/{batchId}/report': {
     readonly query: { readonly format?: 'json' | 'csv' | 'html' | undefined; /** The zone of the times that people read. */ readonly zone?: string | undefined; /** Also history, and who did what: not for a customer. */ readonly internal?: boolean | 'true' | 'false' | undefined; }
+    readonly body: Record<string, never>
+    readonly answer: Json
+  }
+  /** Get the run sheet of a batch, a page to print. */
+  readonly 'GET /api/batches/{batchId}/run-sheet': {
+    readonly query: { /** The zone of the times that people read. */ readonly zone?: string | undefined; }
     readonly body: Record<string, never>
     readonly answer: Json
   }
@@ -671,6 +709,12 @@ export interface Endpoints {
     readonly body: { readonly reason: string; /** Also undo what was done before the point of no return. */ readonly pastNoReturn?: boolean | undefined; /** List the plan and change nothing. */ readonly dryRun?: boolean | undefined; }
     readonly answer: UndoneInit
   }
+  /** Count the undo steps of a batch, those of its members and those of init. */
+  readonly 'GET /api/batches/{batchId}/undo': {
+    readonly query: { }
+    readonly body: Record<string, never>
+    readonly answer: UndoProgress
+  }
   /** Hold members: no new jobs for them, and queued jobs are withdrawn. */
   readonly 'POST /api/batches/{batchId}/members/hold': {
     readonly query: { }
@@ -803,7 +847,7 @@ export interface Endpoints {
     readonly body: Record<string, never>
     readonly answer: Channels
   }
-  /** List who is told of what. */
+  /** List which channel hears of what. */
   readonly 'GET /api/notification-rules': {
     readonly query: { }
     readonly body: Record<string, never>
@@ -826,6 +870,12 @@ export interface Endpoints {
     readonly query: { }
     readonly body: Record<string, never>
     readonly answer: BatchSummary
+  }
+  /** Forecast the end of each phase, and which will miss its time. */
+  readonly 'GET /api/batches/{batchId}/forecast': {
+    readonly query: { }
+    readonly body: Record<string, never>
+    readonly answer: BatchForecast
   }
   /** List failures, grouped by messages that differ only in ids, times and addresses. */
   readonly 'GET /api/batches/{batchId}/failures': {
@@ -1117,6 +1167,7 @@ export type ApiCode =
   | 'SCHEMA_UNRELEASED'
   | 'NOTIFICATION_NOT_FOUND'
   | 'CHANNEL_UNKNOWN'
+  | 'MESSAGE_NOT_FOUND'
   | 'REHEARSAL_NOT_FOUND'
   | 'REHEARSAL_RUNNING'
   | 'REHEARSAL_UNAVAILABLE'
@@ -1160,6 +1211,7 @@ export type ApiCode =
   | 'LISTENERS_OF_PERSON_FULL'
   | 'RUNBOOK_NAME_DIFFERS'
   | 'PREVIEW_UNAVAILABLE'
+  | 'MEMBER_NOT_IN_FILE'
   | 'API_UNREACHABLE'
   | 'API_NOT_UNDERSTOOD'
   | 'API_UNPROVEN'

@@ -1134,6 +1134,29 @@ function Get-MatFailureGroup {
     }
 }
 
+function Get-MatForecast {
+    <#
+    .SYNOPSIS
+    Forecast the end of each phase, and which will miss its time.
+    .DESCRIPTION
+    GET /api/batches/{batchId}/forecast. The estimate of the summary, in full. Every figure says what it rests on.
+    .PARAMETER BatchId
+    The batch id.
+    .EXAMPLE
+    Get-MatForecast -BatchId <long>
+    #>
+    [CmdletBinding(DefaultParameterSetName = 'getForecast')]
+    param(
+        [Parameter(ParameterSetName = 'getForecast', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [long] $BatchId
+    )
+    process {
+        switch ($PSCmdlet.ParameterSetName) {
+            'getForecast' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/forecast' -Bound $PSBoundParameters -InPath @('BatchId') -InQuery @() -InBody @() -Paged }
+        }
+    }
+}
+
 function Get-MatGate {
     <#
     .SYNOPSIS
@@ -1354,7 +1377,7 @@ function Get-MatNotification {
 function Get-MatNotificationRule {
     <#
     .SYNOPSIS
-    List who is told of what.
+    List which channel hears of what.
     .DESCRIPTION
     GET /api/notification-rules. The rules of this API’s file, then those of the active runbooks, of the first 500 by name.
 
@@ -1480,6 +1503,33 @@ function Get-MatReview {
     process {
         switch ($PSCmdlet.ParameterSetName) {
             'listReviews' { Invoke-MatRequest -Method 'GET' -Path '/api/reviews' -Bound $PSBoundParameters -InPath @() -InQuery @('Limit', 'Runbook', 'BatchId', 'Kind', 'ToTime', 'WithDismissed') -InBody @() -Paged }
+        }
+    }
+}
+
+function Get-MatRunSheet {
+    <#
+    .SYNOPSIS
+    Get the run sheet of a batch, a page to print.
+    .DESCRIPTION
+    GET /api/batches/{batchId}/run-sheet. For the night in which the network is down: phases, gates, steps, commands, and every member with a box for each phase, sent page by page.
+    .PARAMETER BatchId
+    The batch id.
+    .PARAMETER Zone
+    The zone of the times that people read.
+    .EXAMPLE
+    Get-MatRunSheet -BatchId <long>
+    #>
+    [CmdletBinding(DefaultParameterSetName = 'getRunSheet')]
+    param(
+        [Parameter(ParameterSetName = 'getRunSheet', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [long] $BatchId,
+        [Parameter(ParameterSetName = 'getRunSheet')]
+        [string] $Zone
+    )
+    process {
+        switch ($PSCmdlet.ParameterSetName) {
+            'getRunSheet' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/run-sheet' -Bound $PSBoundParameters -InPath @('BatchId') -InQuery @('Zone') -InBody @() -Paged }
         }
     }
 }
@@ -1862,6 +1912,29 @@ function Get-MatTold {
     process {
         switch ($PSCmdlet.ParameterSetName) {
             'listTold' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/told' -Bound $PSBoundParameters -InPath @('BatchId') -InQuery @('Limit', 'State', 'Message', 'Language', 'MemberId', 'Search', 'Sort') -InBody @() -Paged }
+        }
+    }
+}
+
+function Get-MatUndo {
+    <#
+    .SYNOPSIS
+    Count the undo steps of a batch, those of its members and those of init.
+    .DESCRIPTION
+    GET /api/batches/{batchId}/undo.
+    .PARAMETER BatchId
+    The batch id.
+    .EXAMPLE
+    Get-MatUndo -BatchId <long>
+    #>
+    [CmdletBinding(DefaultParameterSetName = 'getUndo')]
+    param(
+        [Parameter(ParameterSetName = 'getUndo', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [long] $BatchId
+    )
+    process {
+        switch ($PSCmdlet.ParameterSetName) {
+            'getUndo' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/undo' -Bound $PSBoundParameters -InPath @('BatchId') -InQuery @() -InBody @() -Paged }
         }
     }
 }
@@ -3257,6 +3330,57 @@ function Start-MatRehearsal {
     }
 }
 
+function Start-MatWhatIf {
+    <#
+    .SYNOPSIS
+    Rehearse a batch as it is and with a change.
+    .DESCRIPTION
+    POST /api/batches/{batchId}/what-if. Compares when its phases end, with one seed. Runs like a rehearsal: in a process of its own, one at a time, for at most 2000 people and 10 minutes. Follow it with GET /api/rehearsals/{rehearsalId}. Nothing live is touched.
+    .PARAMETER BatchId
+    The batch id.
+    .PARAMETER Slots
+    Of every worker.
+    .PARAMETER WorkerSlots
+    Of single workers.
+    .PARAMETER People
+    Only so many, the first of the batch.
+    .PARAMETER Without
+    Keys of people who stay out.
+    .PARAMETER Faults
+    The faults.
+    .PARAMETER Seed
+    The seed.
+    .EXAMPLE
+    Start-MatWhatIf -BatchId <long>
+    #>
+    [CmdletBinding(DefaultParameterSetName = 'beginWhatIf', SupportsShouldProcess = $true)]
+    param(
+        [Parameter(ParameterSetName = 'beginWhatIf', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [long] $BatchId,
+        [Parameter(ParameterSetName = 'beginWhatIf')]
+        [long] $Slots,
+        [Parameter(ParameterSetName = 'beginWhatIf')]
+        [object] $WorkerSlots,
+        [Parameter(ParameterSetName = 'beginWhatIf')]
+        [long] $People,
+        [Parameter(ParameterSetName = 'beginWhatIf')]
+        [string[]] $Without,
+        [Parameter(ParameterSetName = 'beginWhatIf')]
+        [string[]] $Faults,
+        [Parameter(ParameterSetName = 'beginWhatIf')]
+        [long] $Seed
+    )
+    process {
+        switch ($PSCmdlet.ParameterSetName) {
+            'beginWhatIf' {
+                if ($PSCmdlet.ShouldProcess("$BatchId", 'Rehearse a batch as it is and with a change')) {
+                    Invoke-MatRequest -Method 'POST' -Path '/api/batches/{batchId}/what-if' -Bound $PSBoundParameters -InPath @('BatchId') -InQuery @() -InBody @('Slots', 'WorkerSlots', 'People', 'Without', 'Faults', 'Seed') -Creates
+                }
+            }
+        }
+    }
+}
+
 function Step-MatBatch {
     <#
     .SYNOPSIS
@@ -3572,6 +3696,84 @@ function Test-MatChannel {
     }
 }
 
+function Test-MatMessage {
+    <#
+    .SYNOPSIS
+    Preview a message as a member would get it now.
+    .DESCRIPTION
+    GET /api/batches/{batchId}/members/{memberId}/preview-message. With the version that the batch runs, the member’s data and outputs, and the batch’s start. Sends nothing.
+    .PARAMETER BatchId
+    The batch id.
+    .PARAMETER MemberId
+    The member id.
+    .PARAMETER Message
+    The message.
+    .PARAMETER Language
+    The language.
+    .EXAMPLE
+    Test-MatMessage -BatchId <long> -MemberId <long>
+    #>
+    [CmdletBinding(DefaultParameterSetName = 'previewMessage')]
+    param(
+        [Parameter(ParameterSetName = 'previewMessage', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [long] $BatchId,
+        [Parameter(ParameterSetName = 'previewMessage', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [long] $MemberId,
+        [Parameter(ParameterSetName = 'previewMessage')]
+        [string] $Message,
+        [Parameter(ParameterSetName = 'previewMessage')]
+        [string] $Language
+    )
+    process {
+        switch ($PSCmdlet.ParameterSetName) {
+            'previewMessage' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/members/{memberId}/preview-message' -Bound $PSBoundParameters -InPath @('BatchId', 'MemberId') -InQuery @('Message', 'Language') -InBody @() -Paged }
+        }
+    }
+}
+
+function Test-MatRunbookMessage {
+    <#
+    .SYNOPSIS
+    Preview a message of a runbook as a person would get it.
+    .DESCRIPTION
+    POST /api/runbooks/{name}/preview-message. For a made-up member, or the template’s sample row. Sends nothing.
+    .PARAMETER Name
+    The name.
+    .PARAMETER YamlContent
+    An unpublished text; the active version by default.
+    .PARAMETER Message
+    By default the first.
+    .PARAMETER Language
+    The language.
+    .PARAMETER StartTime
+    The start time.
+    .PARAMETER Member
+    The columns of a made-up member.
+    .EXAMPLE
+    Test-MatRunbookMessage -Name <string>
+    #>
+    [CmdletBinding(DefaultParameterSetName = 'previewRunbookMessage')]
+    param(
+        [Parameter(ParameterSetName = 'previewRunbookMessage', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [string] $Name,
+        [Parameter(ParameterSetName = 'previewRunbookMessage')]
+        [string] $YamlContent,
+        [Parameter(ParameterSetName = 'previewRunbookMessage')]
+        [string] $Message,
+        [Parameter(ParameterSetName = 'previewRunbookMessage')]
+        [string] $Language,
+        [Parameter(ParameterSetName = 'previewRunbookMessage')]
+        [string] $StartTime,
+        [Parameter(ParameterSetName = 'previewRunbookMessage')]
+        [object] $Member
+    )
+    process {
+        switch ($PSCmdlet.ParameterSetName) {
+            'previewRunbookMessage' { Invoke-MatRequest -Method 'POST' -Path '/api/runbooks/{name}/preview-message' -Bound $PSBoundParameters -InPath @('Name') -InQuery @() -InBody @('YamlContent', 'Message', 'Language', 'StartTime', 'Member') }
+        }
+    }
+}
+
 function Test-MatRunbookQuery {
     <#
     .SYNOPSIS
@@ -3838,4 +4040,4 @@ function Update-MatWorkerCredential {
     }
 }
 
-Export-ModuleMember -Function @('Connect-Matoolkit', 'Disconnect-Matoolkit', 'Add-MatMember', 'Approve-MatGate', 'Approve-MatLateResult', 'Approve-MatReview', 'Clear-MatDeadLetter', 'Complete-MatMemberStep', 'Complete-MatStep', 'Copy-MatBatch', 'Deny-MatReview', 'Disable-MatRunbookVersion', 'Find-MatMember', 'Get-MatAction', 'Get-MatActionMember', 'Get-MatAttention', 'Get-MatAudit', 'Get-MatAutomation', 'Get-MatBatch', 'Get-MatBatchEvidence', 'Get-MatBatchReport', 'Get-MatBatchSummary', 'Get-MatCatalogue', 'Get-MatChannel', 'Get-MatCondition', 'Get-MatDatabaseRole', 'Get-MatDeadLetter', 'Get-MatEffect', 'Get-MatEvent', 'Get-MatEvidenceKey', 'Get-MatFailure', 'Get-MatFailureGroup', 'Get-MatGate', 'Get-MatHold', 'Get-MatIdentity', 'Get-MatJobAfterBackup', 'Get-MatMember', 'Get-MatNotification', 'Get-MatNotificationRule', 'Get-MatNow', 'Get-MatPhase', 'Get-MatRehearsal', 'Get-MatReview', 'Get-MatRunbook', 'Get-MatRunbookPlan', 'Get-MatRunbookVersion', 'Get-MatSource', 'Get-MatSourceIssue', 'Get-MatStatus', 'Get-MatStep', 'Get-MatStuckWork', 'Get-MatTemplate', 'Get-MatTick', 'Get-MatTold', 'Get-MatWorker', 'Get-MatWorkerCredential', 'Invoke-MatCountTold', 'Invoke-MatOverrideWindow', 'Invoke-MatSourceTick', 'Invoke-MatWaiveReadiness', 'Move-MatMember', 'New-MatBatch', 'New-MatWorkerCredential', 'Publish-MatRunbook', 'Redo-MatMemberStep', 'Register-MatRestore', 'Remove-MatMember', 'Remove-MatRehearsal', 'Restart-MatBatch', 'Restart-MatMember', 'Restart-MatStep', 'Restore-MatMember', 'Resume-MatBatch', 'Resume-MatMember', 'Resume-MatRunbook', 'Resume-MatSystem', 'Resume-MatWorker', 'Revoke-MatGateDecision', 'Revoke-MatWorkerCredential', 'Send-MatDeadLetter', 'Set-MatAutomation', 'Set-MatBatchHoldReason', 'Set-MatMemberHoldReason', 'Set-MatMemberVariable', 'Set-MatRunbookHoldReason', 'Set-MatSystemHoldReason', 'Set-MatWorkerHoldReason', 'Skip-MatMemberStep', 'Skip-MatStep', 'Start-MatRehearsal', 'Step-MatBatch', 'Stop-MatBatch', 'Suspend-MatBatch', 'Suspend-MatMember', 'Suspend-MatRunbook', 'Suspend-MatSystem', 'Suspend-MatWorker', 'Test-MatAudit', 'Test-MatChannel', 'Test-MatRunbookQuery', 'Undo-MatInit', 'Undo-MatMember', 'Undo-MatMemberStep', 'Update-MatBatch', 'Update-MatWorkerCredential')
+Export-ModuleMember -Function @('Connect-Matoolkit', 'Disconnect-Matoolkit', 'Add-MatMember', 'Approve-MatGate', 'Approve-MatLateResult', 'Approve-MatReview', 'Clear-MatDeadLetter', 'Complete-MatMemberStep', 'Complete-MatStep', 'Copy-MatBatch', 'Deny-MatReview', 'Disable-MatRunbookVersion', 'Find-MatMember', 'Get-MatAction', 'Get-MatActionMember', 'Get-MatAttention', 'Get-MatAudit', 'Get-MatAutomation', 'Get-MatBatch', 'Get-MatBatchEvidence', 'Get-MatBatchReport', 'Get-MatBatchSummary', 'Get-MatCatalogue', 'Get-MatChannel', 'Get-MatCondition', 'Get-MatDatabaseRole', 'Get-MatDeadLetter', 'Get-MatEffect', 'Get-MatEvent', 'Get-MatEvidenceKey', 'Get-MatFailure', 'Get-MatFailureGroup', 'Get-MatForecast', 'Get-MatGate', 'Get-MatHold', 'Get-MatIdentity', 'Get-MatJobAfterBackup', 'Get-MatMember', 'Get-MatNotification', 'Get-MatNotificationRule', 'Get-MatNow', 'Get-MatPhase', 'Get-MatRehearsal', 'Get-MatReview', 'Get-MatRunSheet', 'Get-MatRunbook', 'Get-MatRunbookPlan', 'Get-MatRunbookVersion', 'Get-MatSource', 'Get-MatSourceIssue', 'Get-MatStatus', 'Get-MatStep', 'Get-MatStuckWork', 'Get-MatTemplate', 'Get-MatTick', 'Get-MatTold', 'Get-MatUndo', 'Get-MatWorker', 'Get-MatWorkerCredential', 'Invoke-MatCountTold', 'Invoke-MatOverrideWindow', 'Invoke-MatSourceTick', 'Invoke-MatWaiveReadiness', 'Move-MatMember', 'New-MatBatch', 'New-MatWorkerCredential', 'Publish-MatRunbook', 'Redo-MatMemberStep', 'Register-MatRestore', 'Remove-MatMember', 'Remove-MatRehearsal', 'Restart-MatBatch', 'Restart-MatMember', 'Restart-MatStep', 'Restore-MatMember', 'Resume-MatBatch', 'Resume-MatMember', 'Resume-MatRunbook', 'Resume-MatSystem', 'Resume-MatWorker', 'Revoke-MatGateDecision', 'Revoke-MatWorkerCredential', 'Send-MatDeadLetter', 'Set-MatAutomation', 'Set-MatBatchHoldReason', 'Set-MatMemberHoldReason', 'Set-MatMemberVariable', 'Set-MatRunbookHoldReason', 'Set-MatSystemHoldReason', 'Set-MatWorkerHoldReason', 'Skip-MatMemberStep', 'Skip-MatStep', 'Start-MatRehearsal', 'Start-MatWhatIf', 'Step-MatBatch', 'Stop-MatBatch', 'Suspend-MatBatch', 'Suspend-MatMember', 'Suspend-MatRunbook', 'Suspend-MatSystem', 'Suspend-MatWorker', 'Test-MatAudit', 'Test-MatChannel', 'Test-MatMessage', 'Test-MatRunbookMessage', 'Test-MatRunbookQuery', 'Undo-MatInit', 'Undo-MatMember', 'Undo-MatMemberStep', 'Update-MatBatch', 'Update-MatWorkerCredential')
