@@ -295,7 +295,7 @@ describe('the dialogs of changes', () => {
   it('undo a wave: on hold, by a plan that is counted, as tracked steps, and init last', async () => {
     const { world } = dashboard
     const from = world.jobs.length
-    const undoOf = () => undoStepsOf(8)
+    const undoOf = () => undoStepsOf(9)
     const isHeld = async () => (await batchOf(world, 9)).held !== null
     await page.goto(`${dashboard.url}/batches/9`)
     const ask = () => page.getByRole('button', { name: 'Undo the wave…' }).click()
