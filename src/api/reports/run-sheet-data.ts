@@ -46,7 +46,7 @@ export interface RunSheet {
   readonly gates: readonly GateLook[]
   /** Of the runbook, and of the system. */
   readonly windows: readonly (readonly [whose: string, windows: ChangeWindows])[]
-  /** Those that are told of this runbook's batches. */
+  /** Channels that hear of this runbook's batches. */
   readonly channels: Services['notifications']['channels']
   readonly failures: readonly SheetFailure[]
   people(): AsyncIterable<readonly SheetPerson[]>
