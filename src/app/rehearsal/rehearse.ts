@@ -33,6 +33,7 @@ import {
   type FaultyInput,
   faultOfPast,
 } from './faults.ts'
+import { rehearsedMessages } from './messages.ts'
 import type { RehearsalPast } from './past.ts'
 import { remedyOf } from './remedy.ts'
 import { type FailedGroup, type RehearsalReport, reportOf } from './report.ts'
@@ -129,6 +130,7 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
       failedUndos: rolledBack.filter(({ hasFailedUndo }) => hasFailedUndo).length,
       notRestored: restoration.compare(rolledBack, tenants!.state()),
       staysAfterUndo: await listNotUndoable(system.db),
+      messages: await rehearsedMessages(system.db, runbook, past?.at ?? startedAt),
       services: meter.services(),
       operations: meter.operations(),
       tenants: tenantsIn(before),

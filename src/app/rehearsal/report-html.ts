@@ -3,8 +3,10 @@
 
 import { countText } from '../../domain/count-text.ts'
 import { durationText } from '../../domain/duration.ts'
+import { textOfHtml } from '../../domain/people/shown-html.ts'
 import { fullTimeText } from '../../domain/zoned-time.ts'
 import { type Html, html, htmlText } from '../../markup.ts'
+import { messageNotes } from './messages.ts'
 import { type RehearsalReport, resultText, type TimelinePhase, type Verdict } from './report.ts'
 
 const MOODS: Readonly<Record<Verdict, string>> = {
@@ -49,6 +51,7 @@ ${timelineOf(report.timeline, zone)}
 ${failuresOf(report)}
 ${rollbacksOf(report)}
 ${undoOf(report)}
+${messagesOf(report, zone)}
 ${callsOf(report, zone)}
 ${tableOf(
   'Steps that never ran',
@@ -194,6 +197,26 @@ function undoOf({ staysAfterUndo }: RehearsalReport): Html {
       isPointOfNoReturn ? `${why} The point of no return.` : why,
     ]),
   )
+}
+
+function messagesOf({ messages }: RehearsalReport, zone: string): Html {
+  const { sent, examples } = messages
+  const at = (time: string) => fullTimeText(new Date(time), zone)
+  return html`${tableOf(
+    'Who would have been told what',
+    ['Phase', 'Step', 'Message', 'Language', 'Sent', 'Corrections', 'First', 'Last'],
+    sent.map((one) => [
+      ...[one.phase ?? '–', one.step, one.message, one.language],
+      ...[one.sent, one.corrections, at(one.firstAt), at(one.lastAt)],
+    ]),
+  )}${listOf('About the messages', messageNotes(messages))}${tableOf(
+    'The first of each message',
+    ['Message', 'Language', 'To', 'Subject', 'Text'],
+    examples.map(({ message, language, member, to, subject, body, isHtml }) => [
+      ...[message, language, `${member} (${to})`, subject],
+      isHtml ? textOfHtml(body) : body,
+    ]),
+  )}`
 }
 
 function callsOf({ calls: { services, operations } }: RehearsalReport, zone: string): Html {

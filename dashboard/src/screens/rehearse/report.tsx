@@ -1,6 +1,7 @@
 // The report of a rehearsal: the verdict with its reasons, phases in time, who would fail and why, rollbacks, calls.
 import type { ReactNode } from 'react'
 import type { RehearsalReport, TimelinePhase } from '../../../../src/app/rehearsal/report.ts'
+import { textOfHtml } from '../../../../src/domain/people/shown-html.ts'
 import { Figure, Section } from '../../ui/page.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
@@ -53,6 +54,7 @@ export function Report({ report }: ReportProps) {
           { name: 'Step', cell: ({ step }) => step },
         ]}
       />
+      <Messages report={report} />
       <Calls calls={calls} />
     </>
   )
@@ -102,6 +104,59 @@ const StaysAfterUndo = ({ report }: ReportProps) => (
       },
     ]}
   />
+)
+
+const defaultLanguageOf = (messages: RehearsalReport['messages'] | undefined): string[] => {
+  const { count = 0, people = [] } = messages?.inDefaultLanguage ?? {}
+  if (count === 0) return []
+  const more = count > people.length ? ` and ${count - people.length} more` : ''
+  return [`The default language goes to ${people.join(', ')}${more}.`]
+}
+
+/** A report of an earlier release has none. */
+const Messages = ({ report: { messages } }: ReportProps) => (
+  <>
+    <Part
+      title="Who would have been told what"
+      rows={messages?.sent ?? []}
+      columns={[
+        { name: 'Phase', cell: ({ phase }) => phase ?? '–' },
+        { name: 'Step', cell: ({ step }) => step },
+        { name: 'Message', cell: ({ message }) => message },
+        { name: 'Language', cell: ({ language }) => language },
+        { name: 'Sent', isNumber: true, cell: ({ sent }) => sent },
+        { name: 'Corrections', isNumber: true, cell: ({ corrections }) => corrections },
+        { name: 'First', cell: ({ firstAt }) => <Time at={firstAt} /> },
+        { name: 'Last', cell: ({ lastAt }) => <Time at={lastAt} /> },
+      ]}
+    />
+    <Part
+      title={`How long ${messages?.from} sends`}
+      rows={messages?.loads ?? []}
+      columns={[
+        { name: 'Batch', isNumber: true, cell: ({ batchId }) => batchId },
+        { name: 'Phase', cell: ({ phase }) => phase ?? '–' },
+        { name: 'Messages', isNumber: true, cell: ({ mails }) => mails },
+        { name: 'Takes, at 30 a minute', cell: ({ takesSec }) => secondsText(takesSec) },
+      ]}
+    />
+    <Sentences
+      title="People without their own language"
+      look="idle"
+      sentences={defaultLanguageOf(messages)}
+    />
+    <Part
+      title="The first of each message"
+      rows={messages?.examples ?? []}
+      columns={[
+        { name: 'Message', cell: ({ message }) => message },
+        { name: 'Language', cell: ({ language }) => language },
+        { name: 'To', cell: ({ member, to }) => `${member} (${to})` },
+        { name: 'Subject', cell: ({ subject }) => subject },
+        { name: 'Text', cell: ({ body, isHtml }) => (isHtml ? textOfHtml(body) : body) },
+      ]}
+    />
+  </>
 )
 
 interface SentencesProps {
