@@ -45,6 +45,33 @@ const REPORT: RehearsalReport = {
     },
   ],
   neverRan: [{ where: 'rollback back', step: 'undo' }],
+  messages: {
+    from: 'migration@contoso.example',
+    sent: [
+      {
+        ...{ phase: 'announce', step: 'tell', message: 'announcement', language: 'de', sent: 12 },
+        ...{
+          corrections: 3,
+          firstAt: '2030-02-15T20:00:02.000Z',
+          lastAt: '2030-02-15T20:01:00.000Z',
+        },
+      },
+    ],
+    loads: [{ batchId: 1, phase: 'announce', mails: 12, takesSec: 2_040 }],
+    examples: [
+      {
+        ...{
+          message: 'announcement',
+          language: 'de',
+          member: 'ada@x.example',
+          to: 'ada@x.example',
+        },
+        ...{ subject: 'Ihr Umzug', body: '<p>Guten Tag <script>x</script>Ada</p>', isHtml: true },
+      },
+    ],
+    withoutAddress: { count: 0, people: [] },
+    inDefaultLanguage: { count: 3, people: ['bo@x.example', 'cy@x.example'] },
+  },
   staysAfterUndo: [],
   notifications: {
     hasSettings: true,
@@ -143,7 +170,17 @@ describe('rehearsals in the dashboard', () => {
     await page.getByText('1 of 2 members would have failed.').waitFor()
     const shown = await page.locator('#content').innerText()
     assert.match(shown, /failure limit\s+1\s+0\s+Mar 1, 2030[^\n]*\s+Batch 1 is held.*night-shift/s)
-    for (const said of ['not ready', 'overran', 'Buy one.', 'The account is still there.', 'undo'])
+    for (const said of [
+      'not ready',
+      'overran',
+      'Buy one.',
+      'The account is still there.',
+      'undo',
+      'announcement',
+      '34 min',
+      'Guten Tag Ada',
+      'bo@x.example, cy@x.example and 1 more',
+    ])
       assert.ok(shown.includes(said), said)
     await assertSound(opened)
     assert.equal(begun.length, 1)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { it } from 'node:test'
 import { findMembersByKey } from '../../src/db/batches.ts'
 import { recordWorker } from '../../src/db/workers.ts'
+import { rescheduleBatch } from '../../src/engine/batch-actions.ts'
 import type { GivenMember } from '../../src/engine/create.ts'
 import { retryMembers } from '../../src/engine/member-actions.ts'
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
@@ -196,5 +197,46 @@ it('full-migration: rolled back for a hold, migrated by a second attempt, nobody
       [5, 2, 1],
     )
     assert.deepEqual([count('mailbox moved'), count('migration user removed')], [3, 1])
+  })
+})
+
+it('announced-wave: each is told in their language, and a new date is corrected once', () => {
+  const names = ['ada', 'ben', 'chloe']
+  const users = names.map((name) => ({ userPrincipalName: `${name}@contoso.example` }))
+  const languages = ['de-AT', 'en', 'fr']
+  const members = names.map((name, at) => ({
+    key: `${name}@contoso.example`,
+    data: {
+      ...{ UserPrincipalName: `${name}@contoso.example`, Mail: `${name}@contoso.example` },
+      ...{ DisplayName: name, PreferredLanguage: languages[at]! },
+    },
+  }))
+  const seed = { tenants: [contoso({ users }), { domains: ['fabrikam.example'] }] }
+  return example('announced-wave.yaml', seed, members, 15 * 24, async (told) => {
+    const { hours, world, batchId, sandbox } = told
+    const mails = () =>
+      sandbox.journal.effects
+        .filter(({ what }) => what === 'mail sent')
+        .map(({ details }) => (details as { subject: string }).subject)
+    await hours(25)
+    assert.deepEqual(mails(), [
+      'Ihr Umzug am Dienstag, 17. März 2026',
+      'You move on Tuesday, 17 March 2026',
+      'You move on Tuesday, 17 March 2026',
+    ])
+    const startTime = new Date(+START + 17 * 24 * HOUR * 1_000)
+    await rescheduleBatch(world.engine, { ...order(batchId), startTime, allowOverdue: false })
+    await hours(2)
+    const corrections = [
+      'Neuer Termin: Donnerstag, 19. März 2026',
+      'New date: Thursday, 19 March 2026',
+    ]
+    assert.deepEqual(mails().slice(3), [...corrections, corrections[1]])
+    await world.pass(16 * 24 * HOUR)
+    assert.deepEqual(mails().slice(6), [
+      ...['Ihr Umzug ist morgen', 'Your move is tomorrow', 'Your move is tomorrow'],
+      ...['Sie sind umgezogen', 'You have moved', 'You have moved'],
+    ])
+    assert.partialDeepStrictEqual(await batchOf(world, batchId), { status: 'completed', failed: 0 })
   })
 })

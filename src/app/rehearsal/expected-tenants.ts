@@ -62,6 +62,8 @@ export function expectedTenants(runbook: Runbook, rows: readonly RehearsalRow[])
     for (const step of before.slice(runbook.init.length)) note(step, at, scope, true)
     for (const step of after) note(step, at, scope, false)
   }
+  for (const { notify, workerId } of [...before, ...after])
+    if (notify) noteSender(tenants.get(workerId.toLowerCase())!, runbook.messages!.from)
   return { tenants: seedsOf([...tenants.values()], rows) }
 }
 
@@ -110,6 +112,11 @@ function noteStep(tenant: ExpectedTenant, step: RunbookStep, noted: NotedStep): 
   )
   for (const group of [...textsAt('GroupId'), ...textsAt('GroupIdentity')])
     noteGroup(tenant, name, group, members, isInOrder && expects(step, scope))
+}
+
+/** The mailbox that sends the runbook's messages. */
+function noteSender(tenant: ExpectedTenant, from: string): void {
+  noteReference(tenant, null, { name: from.toLowerCase(), hasMailbox: true })
 }
 
 function noteMade(tenant: ExpectedTenant, text: string): void {

@@ -1,9 +1,12 @@
 // What goes wrong in a rehearsal, by name or by script. Each fault changes what the rehearsal is given (people, tenants, limits) or
 // happens at a time that follows from the phases, so the same seed meets the same faults.
 import { z } from 'zod'
+import { listReviews } from '../../db/reviews.ts'
 import { instantOf } from '../../domain/detection/source-time.ts'
 import { durationText } from '../../domain/duration.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { approveReviews } from '../../engine/reviews.ts'
 import { faultsSchema } from '../../sandbox/faults.ts'
 import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../sandbox/state.ts'
 import type { Timing } from '../../sandbox/world.ts'
@@ -128,18 +131,18 @@ export const REHEARSAL_FAULTS = {
   },
   redated: {
     what: 'The wave moves by a day, an hour before its last phase.',
+    apply: (input) => redate(input),
+  },
+  'redated-approved': {
+    what: 'The wave moves by a day, an hour before its last phase, and a person approves it after half an hour.',
     apply: (input) => {
-      const { batchTimeColumn, timeZone } = input.runbook.dataSource
-      if (batchTimeColumn === null) return
-      const at = new Date(phaseTimesOf(input).at(-1)! - HOUR_MS)
-      changeRows(input, at, 'the wave is a day later in the source', (rows) =>
-        rows.map((row) => {
-          const column = nameIn(row, batchTimeColumn)
-          const read = instantOf(row[column], timeZone)
-          if (!('at' in read)) return row
-          return { ...row, [column]: new Date(+read.at + 24 * HOUR_MS).toISOString() }
-        }),
-      )
+      const at = redate(input)
+      if (at === null) return
+      input.events.push({
+        at: new Date(+at + HOUR_MS / 2),
+        what: 'a person approves the new date',
+        run: ({ engine }) => approveNewDate(engine),
+      })
     },
   },
   'long-queue': {
@@ -184,7 +187,15 @@ export function namedFaults(text: string): FaultScript | null {
 
 /** These begin when they are told to. Others change what the rehearsal begins with, and so the past of a running batch. */
 const FROM_NOW_ON: readonly RehearsalFaultName[] = [
-  ...(['throttling', 'worker-crash', 'worker-down', 'source-outage', 'leaver', 'redated'] as const),
+  ...([
+    'throttling',
+    'worker-crash',
+    'worker-down',
+    'source-outage',
+    'leaver',
+    'redated',
+    'redated-approved',
+  ] as const),
 ]
 
 /** The first fault that a running batch cannot meet any more. */
@@ -236,6 +247,34 @@ function pushDown({ events }: FaultyInput, worker: string, fromMs: number, downM
       run: (system) => system.startWorker(worker),
     },
   )
+}
+
+/** Returns when, or null for a runbook without dates. */
+function redate(input: FaultyInput): Date | null {
+  const { batchTimeColumn, timeZone } = input.runbook.dataSource
+  if (batchTimeColumn === null) return null
+  const at = new Date(phaseTimesOf(input).at(-1)! - HOUR_MS)
+  changeRows(input, at, 'the wave is a day later in the source', (rows) =>
+    rows.map((row) => {
+      const column = nameIn(row, batchTimeColumn)
+      const read = instantOf(row[column], timeZone)
+      if (!('at' in read)) return row
+      return { ...row, [column]: new Date(+read.at + 24 * HOUR_MS).toISOString() }
+    }),
+  )
+  return at
+}
+
+const REVIEWS_MAX = 100_000
+
+/** Batch by batch, as a person would who is asked about each. */
+async function approveNewDate(engine: Engine): Promise<void> {
+  const reviews = await listReviews(engine.db, { kind: 'move', limit: REVIEWS_MAX })
+  for (const [, same] of Map.groupBy(reviews, ({ batchId }) => batchId))
+    await approveReviews(engine, {
+      reviewIds: same.map(({ id }) => id),
+      ...{ actor: 'rehearsed approver 1', reason: 'rehearsal', choice: 'reschedule' },
+    })
 }
 
 function changeRows(

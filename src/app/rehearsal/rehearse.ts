@@ -9,8 +9,8 @@ import {
   listNotUndoable,
   listRehearsedBatches,
   listRehearsedConditions,
-  listRehearsedMessages,
   listRehearsedNames,
+  listRehearsedNotifications,
   listRehearsedPhases,
   listRehearsedSteps,
   listRolledBackMembers,
@@ -38,6 +38,7 @@ import {
   type FaultyInput,
   faultOfPast,
 } from './faults.ts'
+import { rehearsedMessages } from './messages.ts'
 import type { RehearsalPast } from './past.ts'
 import { remedyOf } from './remedy.ts'
 import { type FailedGroup, type RehearsalReport, reportOf } from './report.ts'
@@ -138,6 +139,7 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
       rolledBack: rolledBack.length,
       failedUndos: rolledBack.filter(({ hasFailedUndo }) => hasFailedUndo).length,
       notRestored: restoration.compare(rolledBack, tenants!.state()),
+      messages: await rehearsedMessages(system.db, runbook, past?.at ?? startedAt),
       services: meter.services(),
       operations: meter.operations(),
       tenants: tenantsIn(before),
@@ -165,7 +167,7 @@ async function factsIn(system: RehearsalSystem, runbook: Runbook, past: Rehearsa
 
 const notificationsIn = async ({ db }: RehearsalSystem, { notifications }: RehearsalInput) => ({
   conditions: await listRehearsedConditions(db),
-  messages: await listRehearsedMessages(db),
+  messages: await listRehearsedNotifications(db),
   settings: notifications ?? null,
 })
 

@@ -3,8 +3,10 @@
 
 import { countText } from '../../domain/count-text.ts'
 import { durationText } from '../../domain/duration.ts'
+import { textOfHtml } from '../../domain/people/shown-html.ts'
 import { fullTimeText } from '../../domain/zoned-time.ts'
 import { type Html, html, htmlText } from '../../markup.ts'
+import { messageNotes } from './messages.ts'
 import { type RehearsalReport, resultText, type TimelinePhase, type Verdict } from './report.ts'
 
 const MOODS: Readonly<Record<Verdict, string>> = {
@@ -50,6 +52,7 @@ ${failuresOf(report)}
 ${rollbacksOf(report)}
 ${undoOf(report)}
 ${notificationsOf(report, zone)}
+${messagesOf(report, zone)}
 ${callsOf(report, zone)}
 ${tableOf(
   'Steps that never ran',
@@ -204,6 +207,26 @@ function undoOf({ staysAfterUndo }: RehearsalReport): Html {
   )
 }
 
+function messagesOf({ messages }: RehearsalReport, zone: string): Html {
+  const { sent, examples } = messages
+  const at = (time: string) => fullTimeText(new Date(time), zone)
+  return html`${tableOf(
+    'Messages to people',
+    ['Phase', 'Step', 'Message', 'Language', 'Sent', 'Corrections', 'First', 'Last'],
+    sent.map((one) => [
+      ...[one.phase ?? '–', one.step, one.message, one.language],
+      ...[one.sent, one.corrections, at(one.firstAt), at(one.lastAt)],
+    ]),
+  )}${listOf('About the messages', messageNotes(messages))}${tableOf(
+    'The first of each message',
+    ['Message', 'Language', 'To', 'Subject', 'Text'],
+    examples.map(({ message, language, member, to, subject, body, isHtml }) => [
+      ...[message, language, `${member} (${to})`, subject],
+      isHtml ? textOfHtml(body) : body,
+    ]),
+  )}`
+}
+
 function callsOf({ calls: { services, operations } }: RehearsalReport, zone: string): Html {
   const most = Math.max(1, ...operations.map(({ calls }) => calls))
   const shown = operations.slice(0, OPERATIONS_SHOWN)
@@ -253,7 +276,7 @@ function notificationsOf({ notifications }: RehearsalReport, zone: string): Html
   const time = (at: string) => fullTimeText(new Date(at), zone)
   const rules = hasSettings ? 'the runbook and the settings' : 'the runbook'
   const kinds = tableOf(
-    'Who would have been told of what',
+    'Which channels would have been told',
     ['Condition', 'Times', 'Cleared', 'First', 'For example', 'Channels'],
     conditions.map((one) => [
       ...[one.kind, one.opened, one.cleared === null ? '–' : String(one.cleared)],

@@ -1,5 +1,5 @@
 // Who would have been told what, and when: conditions by kind, and the messages of each channel. Pure, like the report that it is part of.
-import type { RehearsedCondition, RehearsedMessage } from '../../db/views/rehearsal.ts'
+import type { RehearsedCondition, RehearsedNotification } from '../../db/views/rehearsal.ts'
 import { countText } from '../../domain/count-text.ts'
 import { CONDITION_KINDS, type ConditionKind } from '../../domain/notifications/conditions.ts'
 import type { NotificationSettings } from '../../domain/notifications/rules.ts'
@@ -8,7 +8,7 @@ import { EVERYBODY } from './notifications.ts'
 
 export interface NotificationFacts {
   readonly conditions: readonly RehearsedCondition[]
-  readonly messages: readonly RehearsedMessage[]
+  readonly messages: readonly RehearsedNotification[]
   /** Null: only the runbook's rules are known. */
   readonly settings: NotificationSettings | null
 }

@@ -5,7 +5,9 @@ import { countText } from '../../domain/count-text.ts'
 import { durationText } from '../../domain/duration.ts'
 import type { Json } from '../../domain/json.ts'
 import { outcomeText } from '../../domain/outcome.ts'
+import { textOfHtml } from '../../domain/people/shown-html.ts'
 import { printable } from '../../printable.ts'
+import { messageNotes } from './messages.ts'
 import {
   type RehearsalReport,
   resultText,
@@ -42,6 +44,17 @@ const SERVICES: readonly Column[] = [
   ['PEAK AT', 'peakAt', 'spare'],
   ['THROTTLED', 'throttled'],
   ['TIME THROTTLED', seconds('throttledSec')],
+]
+
+const MESSAGES: readonly Column[] = [
+  ['PHASE', 'phase', 'whole'],
+  ['STEP', 'step', 'spare'],
+  ['MESSAGE', 'message', 'whole'],
+  ['LANGUAGE', 'language'],
+  ['SENT', 'sent'],
+  ['CORRECTIONS', 'corrections'],
+  ['FIRST', 'firstAt'],
+  ['LAST', 'lastAt', 'spare'],
 ]
 
 const UNRUN: readonly Column[] = [
@@ -84,6 +97,9 @@ export async function showRehearsal(report: RehearsalReport, show: Show, io: Io)
   sayRollbacks(report, io)
   sayUndo(report, io)
   sayNotifications(report, io)
+  // A report of an earlier release has none.
+  await table('Messages', report.messages?.sent ?? [], MESSAGES)
+  sayMessages(report, io)
   await table('Steps that never ran', report.neverRan, UNRUN)
   await table('Calls', report.calls.services, SERVICES)
   await table('Most frequent calls', report.calls.operations.slice(0, OPERATIONS_SHOWN), OPERATIONS)
@@ -169,6 +185,17 @@ function sayNotifications({ notifications }: RehearsalReport, io: Io): void {
   for (const { dueAt, channel, says } of messages.slice(0, MESSAGES_SHOWN))
     say(`  ${dueAt} ${channel}: ${says.join('; ')}`)
   if (messages.length > MESSAGES_SHOWN) say('  --output json has more.')
+}
+
+/** How long the mailbox sends, and the first example of each message. */
+function sayMessages({ messages }: RehearsalReport, io: Io): void {
+  if (!messages) return
+  for (const note of messageNotes(messages)) io.out(printable(`  ${note}.`))
+  for (const { message, language, member, to, subject, body, isHtml } of messages.examples) {
+    io.out(printable(`\n  ${message} (${language}), to ${member} at ${to}: ${subject}`))
+    const text = isHtml ? textOfHtml(body) : body
+    for (const line of text.trim().split('\n')) io.out(printable(`    ${line.trim()}`))
+  }
 }
 
 function sayTenants({ tenants, assumptions }: RehearsalReport, io: Io): void {

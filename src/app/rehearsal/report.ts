@@ -13,6 +13,7 @@ import { mayChangeTenant } from '../../domain/runbook/lint/function-facts.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
 import type { CallCount, ServiceUse } from './call-meter.ts'
+import { loadText, namesText, type RehearsalMessages } from './messages.ts'
 import {
   type NotificationFacts,
   notificationReportOf,
@@ -57,6 +58,7 @@ export interface RehearsalFacts {
   readonly failedUndos: number
   /** What an undo of the batch would leave. */
   readonly staysAfterUndo: readonly NotUndoable[]
+  readonly messages: RehearsalMessages
   /** Attempts without a result: lost, expired or dead-lettered. */
   readonly repeated: number
   readonly sourceTrouble: readonly SourceTrouble[]
@@ -122,6 +124,8 @@ export interface RehearsalReport {
   readonly neverRan: readonly { readonly where: string; readonly step: string }[]
   /** What an undo of the batch would leave, and the point of no return. */
   readonly staysAfterUndo: readonly NotUndoable[]
+  /** Who would have been told what and when. */
+  readonly messages: RehearsalMessages
   readonly rollbacks: {
     readonly ran: number
     readonly failed: number
@@ -180,6 +184,7 @@ export function reportOf(facts: RehearsalFacts): RehearsalReport {
     failures: facts.failures,
     neverRan: neverRan.map(({ where, step }) => ({ where, step })),
     staysAfterUndo: facts.staysAfterUndo,
+    messages: facts.messages,
     rollbacks: { ran: facts.rolledBack, failed: facts.failedUndos, notRestored: facts.notRestored },
     calls: {
       total: facts.services.reduce((sum, { calls }) => sum + calls, 0),
@@ -408,6 +413,27 @@ function warningsOf(
         ({ count, example }) =>
           `${countText(count, 'query', 'queries')} of the source failed: ${example}`,
       ),
+    ...messageWarnings(facts.messages, timeline),
     ...(removed > 0 ? [`${countText(removed, 'member was', 'members were')} removed.`] : []),
+  ]
+}
+
+/** A mailbox sends no faster than Exchange accepts. Nobody hears anything without an address. */
+function messageWarnings(
+  messages: RehearsalMessages,
+  timeline: readonly TimelinePhase[],
+): string[] {
+  const tooMany = messages.loads.filter(({ batchId, phase, takesSec }) => {
+    const gapSec = timeline.find((one) => one.batchId === batchId && one.phase === phase)?.gapSec
+    return typeof gapSec === 'number' && takesSec > gapSec
+  })
+  const { withoutAddress } = messages
+  return [
+    ...tooMany.map((load) => `${loadText(load, messages)}, longer than until the next phase.`),
+    ...(withoutAddress.count > 0
+      ? [
+          `${countText(withoutAddress.count, 'member has', 'members have')} no address for messages: ${namesText(withoutAddress)}.`,
+        ]
+      : []),
   ]
 }

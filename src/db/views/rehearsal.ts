@@ -1,6 +1,7 @@
 // What a rehearsal reads: when something is due next, and at its end phases, people, steps and rollbacks. Only for throw-away databases:
 // the statements count rows.
 
+import type { Json } from '../../domain/json.ts'
 import type { ConditionKind } from '../../domain/notifications/conditions.ts'
 import type { MessageItem } from '../../domain/notifications/message.ts'
 import type { OutcomeFacts } from '../../domain/outcome.ts'
@@ -186,6 +187,72 @@ export const listNotUndoable = (db: Queryable): Promise<NotUndoable[]> =>
       group by 1, 2, 3, 4 order by min(a.id) limit 50`,
   )
 
+/** Messages that were sent, of a batch. */
+export interface RehearsedMessages {
+  readonly batchId: number
+  readonly phase: string | null
+  readonly step: string
+  readonly message: string
+  readonly language: string
+  readonly sent: number
+  readonly corrections: number
+  readonly firstAt: Date
+  readonly lastAt: Date
+}
+
+/** From this time on, without the copies that people took along to another batch. */
+export const listRehearsedMessages = (db: Queryable, from: Date): Promise<RehearsedMessages[]> =>
+  db.query<RehearsedMessages>(
+    `select batch_id as "batchId", phase_name as phase, step_name as step, message, language, count(*)::int as sent,
+            count(corrects_time)::int as corrections, min(told_at) as "firstAt", max(told_at) as "lastAt"
+       from told_messages where from_batch_id is null and told_at >= $1
+      group by 1, 2, 3, 4, 5 order by min(id)`,
+    [from],
+  )
+
+/** The first of each message that its step still has the parameters of. */
+export interface MessageExample {
+  readonly message: string
+  readonly language: string
+  readonly member: string
+  readonly to: string
+  readonly subject: string
+  readonly body: string
+  readonly isHtml: boolean
+}
+
+export const listMessageExamples = (db: Queryable, from: Date): Promise<MessageExample[]> =>
+  db.query<MessageExample>(
+    `select message, language, member, recipient as to, subject, body, "isHtml"
+       from (select distinct on (t.message) t.id, t.message, t.language, m.member_key as member, t.recipient,
+                    s.params_json ->> 'Subject' as subject, s.params_json ->> 'Body' as body,
+                    s.params_json ->> 'ContentType' = 'HTML' as "isHtml"
+               from told_messages t join batch_members m on m.id = t.batch_member_id
+               join step_executions s on s.id = t.step_id and s.params_json ->> 'Message' = t.message
+              where t.told_at >= $1
+              order by t.message, t.id) as first
+      order by id`,
+    [from],
+  )
+
+export interface RehearsedPerson {
+  readonly id: number
+  readonly key: string
+  readonly data: Readonly<Record<string, Json>>
+  readonly outputs: Readonly<Record<string, Json>>
+}
+
+export const listRehearsedPeople = (
+  db: Queryable,
+  after: number,
+  limit: number,
+): Promise<RehearsedPerson[]> =>
+  db.query<RehearsedPerson>(
+    `select id, member_key as key, data_json as data, worker_data_json as outputs from batch_members
+      where id > $1 order by id limit $2`,
+    [after, limit],
+  )
+
 export interface RehearsedName {
   readonly memberId: number
   readonly memberKey: string
@@ -264,7 +331,7 @@ export const listRehearsedConditions = (db: Queryable): Promise<RehearsedConditi
        from notification_conditions order by id`,
   )
 
-export interface RehearsedMessage {
+export interface RehearsedNotification {
   readonly channel: string
   readonly items: readonly MessageItem[]
   readonly leftOut: number
@@ -273,7 +340,7 @@ export interface RehearsedMessage {
 }
 
 /** In the order in which they would have left. */
-export const listRehearsedMessages = (db: Queryable): Promise<RehearsedMessage[]> =>
-  db.query<RehearsedMessage>(
+export const listRehearsedNotifications = (db: Queryable): Promise<RehearsedNotification[]> =>
+  db.query<RehearsedNotification>(
     `select channel, items, left_out as "leftOut", due_at as "dueAt" from notifications order by due_at, id`,
   )

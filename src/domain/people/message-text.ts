@@ -57,7 +57,7 @@ function languageFor(
   asked: string | null,
   defaultLanguage: string,
 ): string {
-  const wanted = (asked ?? '').trim().toLowerCase().replaceAll('_', '-')
+  const wanted = tagOf(asked)
   const primary = wanted.split('-', 1)[0]!
   return [wanted, primary].find((language) => texts.has(language)) ?? defaultLanguage
 }
@@ -92,6 +92,20 @@ export function composeMessage(
     subject: subject.slice(0, SUBJECT_CHARS_MAX),
   }
 }
+
+/** The default language, for want of the one that the person has, or because nobody knows it. */
+export function isFallback({ askedLanguage, language }: ComposedMessage): boolean {
+  const asked = tagOf(askedLanguage)
+  return asked !== language && asked.split('-', 1)[0] !== language
+}
+
+/** What a mailbox may be called, and no more: the worker decides. */
+export const isMailAddress = (to: Json): boolean =>
+  typeof to === 'string' && /^[^\s@]+@[^\s@]+$/.test(to.trim())
+
+/** `de-at` for `de_AT`. */
+export const tagOf = (language: string | null): string =>
+  (language ?? '').trim().toLowerCase().replaceAll('_', '-')
 
 /** The parameters of `Send-Message` for a step. */
 export function messageParams(

@@ -17,7 +17,15 @@ import type { RunbookProblem } from '../runbook/problems.ts'
 import type { ScalarNode } from '../runbook/tree.ts'
 import { hintFor } from '../spelling.ts'
 import { insertedText, scopeOf } from '../template.ts'
-import { type ComposedMessage, composeMessage, dateIn, timeIn } from './message-text.ts'
+import {
+  type ComposedMessage,
+  composeMessage,
+  dateIn,
+  isFallback,
+  isMailAddress,
+  tagOf,
+  timeIn,
+} from './message-text.ts'
 
 const WEEK_MS = 7 * 24 * 60 * 60_000
 
@@ -189,30 +197,31 @@ function promisedBy(runbook: Runbook): Record<string, Json> {
 
 function languageChoice(
   { language: chosenHere }: PreviewFacts,
-  { message, askedLanguage, language }: ComposedMessage,
+  composed: ComposedMessage,
   { defaultLanguage }: RunbookMessages,
 ): Pick<MessagePreview, 'language' | 'languages' | 'isFallback' | 'languageBecause'> {
-  const languages = [...message.texts.keys()]
+  const { message, askedLanguage, language } = composed
   const asker = chosenHere === null ? 'the step asks for' : 'the preview asks for'
-  const because = (languageBecause: string, isFallback: boolean) => ({
-    ...{ language, languages, isFallback, languageBecause },
-  })
+  const choice = {
+    language,
+    languages: [...message.texts.keys()],
+    isFallback: isFallback(composed),
+  }
+  const because = (languageBecause: string) => ({ ...choice, languageBecause })
   if (askedLanguage === null)
-    return because(`nothing names a language, and ${defaultLanguage} is the default`, true)
-  const asked = askedLanguage.trim().toLowerCase().replaceAll('_', '-')
-  if (asked === language) return because(`${asker} it`, false)
-  return asked.split('-', 1)[0] === language
-    ? because(`${asker} "${askedLanguage}", and the message has ${language}`, false)
-    : because(
+    return because(`nothing names a language, and ${defaultLanguage} is the default`)
+  if (tagOf(askedLanguage) === language) return because(`${asker} it`)
+  return choice.isFallback
+    ? because(
         `${asker} "${askedLanguage}", which the message does not have, and ${defaultLanguage} is the default`,
-        true,
       )
+    : because(`${asker} "${askedLanguage}", and the message has ${language}`)
 }
 
 function warningsOf({ to, subject, body, missing }: ComposedMessage, { startTime }: PreviewFacts) {
   const isKnown = !missing.some(({ part }) => part === 'to')
   return [
-    ...(isKnown && !isAddress(to)
+    ...(isKnown && !isMailAddress(to)
       ? [`"${insertedText(to)}" is not an address: nothing can be sent.`]
       : []),
     ...(subject === '' ? ['The subject is empty: nothing can be sent.'] : []),
@@ -220,10 +229,6 @@ function warningsOf({ to, subject, body, missing }: ComposedMessage, { startTime
     ...(startTime === null ? ['The start is not known yet: dates and times are empty.'] : []),
   ]
 }
-
-/** What a mailbox may be called, and no more: the worker decides. */
-const isAddress = (to: Json): boolean =>
-  typeof to === 'string' && /^[^\s@]+@[^\s@]+$/.test(to.trim())
 
 /** Names without a value, each where it stands in the text. */
 function problemsOf(

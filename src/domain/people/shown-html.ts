@@ -35,3 +35,21 @@ export function shownHtml(html: string): string {
 
 /** A tag that nobody closed is text. */
 const withoutTags = (text: string): string => text.replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+
+const ENDS_LINE = /<\/?(?:p|div|li|tr|h[1-6]|br|hr|table|ul|ol|blockquote)>/g
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&nbsp;': ' ',
+  '&amp;': '&',
+}
+
+/** The text alone, for a terminal. */
+export const textOfHtml = (html: string): string =>
+  shownHtml(html)
+    .replaceAll(ENDS_LINE, '\n')
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll(/&(?:lt|gt|quot|#39|nbsp|amp);/g, (entity) => ENTITIES[entity]!)
+    .replaceAll(/\n\s*\n+/g, '\n')

@@ -124,6 +124,11 @@ const SHOWN: Readonly<Record<RehearsalFaultName, Shown>> = {
     migrated: 0,
     isSo: ({ members }) => members.inProgress === 6,
   },
+  'redated-approved': {
+    says: /^$/,
+    migrated: 6,
+    isSo: ({ batches }) => batches[0]!.startTime === '2030-03-02T20:00:00.000Z',
+  },
   'long-queue': {
     says: /^$/,
     migrated: 6,

@@ -230,7 +230,7 @@ rules:
       )
       assert.match(
         rehearsalPage(report, 'UTC'),
-        /Who would have been told of what.*Nothing was sent/s,
+        /Which channels would have been told.*Nothing was sent/s,
       )
     } finally {
       await receiver.close()

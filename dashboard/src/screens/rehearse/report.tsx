@@ -1,6 +1,7 @@
 // The report of a rehearsal: the verdict with its reasons, phases in time, who would fail and why, rollbacks, calls.
 import type { ReactNode } from 'react'
 import type { RehearsalReport, TimelinePhase } from '../../../../src/app/rehearsal/report.ts'
+import { textOfHtml } from '../../../../src/domain/people/shown-html.ts'
 import { Figure, Section } from '../../ui/page.tsx'
 import { TextWithTimes } from '../../ui/sentence.tsx'
 import { Status } from '../../ui/status.tsx'
@@ -55,6 +56,7 @@ export function Report({ report }: ReportProps) {
           { name: 'Step', cell: ({ step }) => step },
         ]}
       />
+      <Messages report={report} />
       <Calls calls={calls} />
     </>
   )
@@ -112,7 +114,7 @@ function Told({ report: { notifications } }: ReportProps) {
   return (
     <>
       <Part
-        title="Who would have been told of what"
+        title="Which channels would have been told"
         rows={notifications.conditions}
         columns={[
           { name: 'Condition', cell: ({ kind }) => kind.replaceAll('_', ' ') },
@@ -124,7 +126,7 @@ function Told({ report: { notifications } }: ReportProps) {
         ]}
       />
       <Part
-        title="The first messages, none of which was sent"
+        title="The first messages to channels; none was sent"
         rows={notifications.messages}
         columns={[
           { name: 'When', cell: ({ dueAt }) => <Time at={dueAt} /> },
@@ -135,6 +137,59 @@ function Told({ report: { notifications } }: ReportProps) {
     </>
   )
 }
+
+const defaultLanguageOf = (messages: RehearsalReport['messages'] | undefined): string[] => {
+  const { count = 0, people = [] } = messages?.inDefaultLanguage ?? {}
+  if (count === 0) return []
+  const more = count > people.length ? ` and ${count - people.length} more` : ''
+  return [`The default language goes to ${people.join(', ')}${more}.`]
+}
+
+/** A report of an earlier release has none. */
+const Messages = ({ report: { messages } }: ReportProps) => (
+  <>
+    <Part
+      title="Messages to people"
+      rows={messages?.sent ?? []}
+      columns={[
+        { name: 'Phase', cell: ({ phase }) => phase ?? '–' },
+        { name: 'Step', cell: ({ step }) => step },
+        { name: 'Message', cell: ({ message }) => message },
+        { name: 'Language', cell: ({ language }) => language },
+        { name: 'Sent', isNumber: true, cell: ({ sent }) => sent },
+        { name: 'Corrections', isNumber: true, cell: ({ corrections }) => corrections },
+        { name: 'First', cell: ({ firstAt }) => <Time at={firstAt} /> },
+        { name: 'Last', cell: ({ lastAt }) => <Time at={lastAt} /> },
+      ]}
+    />
+    <Part
+      title={`How long ${messages?.from} sends`}
+      rows={messages?.loads ?? []}
+      columns={[
+        { name: 'Batch', isNumber: true, cell: ({ batchId }) => batchId },
+        { name: 'Phase', cell: ({ phase }) => phase ?? '–' },
+        { name: 'Messages', isNumber: true, cell: ({ mails }) => mails },
+        { name: 'Takes, at 30 a minute', cell: ({ takesSec }) => secondsText(takesSec) },
+      ]}
+    />
+    <Sentences
+      title="People without their own language"
+      look="idle"
+      sentences={defaultLanguageOf(messages)}
+    />
+    <Part
+      title="The first of each message to people"
+      rows={messages?.examples ?? []}
+      columns={[
+        { name: 'Message', cell: ({ message }) => message },
+        { name: 'Language', cell: ({ language }) => language },
+        { name: 'To', cell: ({ member, to }) => `${member} (${to})` },
+        { name: 'Subject', cell: ({ subject }) => subject },
+        { name: 'Text', cell: ({ body, isHtml }) => (isHtml ? textOfHtml(body) : body) },
+      ]}
+    />
+  </>
+)
 
 interface SentencesProps {
   readonly title: string
