@@ -131,7 +131,7 @@ try {
       if (wanted.length > 0 && !wanted.includes(name)) continue
       const { page } = await dashboard.open(view, { viewport: SIZE, colorScheme: theme })
       await page.getByRole('heading', { level: 1 }).first().waitFor()
-      await page.waitForFunction('!document.querySelector(".loading")')
+      await page.locator('.loading').first().waitFor({ state: 'detached' })
       await page.screenshot({ path: join(folder, `dashboard-${name}-${theme}.png`) })
       await page.context().close()
       console.log(`dashboard-${name}-${theme}.png`)

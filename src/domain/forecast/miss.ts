@@ -85,7 +85,7 @@ export function missOf(
   if (late > MARGIN_MS && (known || isTold(facts, phase, forecast)))
     return miss(Math.round(late / 1_000), `will miss ${by} by ${durationText(late)}: ${because}`)
   if (!known || lateMs(p90) <= 0) return null
-  return miss(0, `may still miss ${by}, its p90 is ${p90.toISOString()}: ${because}`)
+  return miss(0, `may still miss ${by}; 90 % sure by ${p90.toISOString()}: ${because}`)
 }
 
 /** Work that waits for a change window cannot end before it opens. */
@@ -124,5 +124,5 @@ export function clearedText(
   }
   if (deadline === null || +deadline.at !== +told.deadline)
     return `phase ${name} has another time than ${by} now`
-  return `phase ${name} is forecast to end in time for ${by}, its p90 is ${(p90 ?? told.deadline).toISOString()}`
+  return `phase ${name} is forecast to end in time for ${by}, 90 % sure by ${(p90 ?? told.deadline).toISOString()}`
 }

@@ -36,7 +36,7 @@ describe('a miss', () => {
     assert.deepEqual(text({ phases: [at(590), next], misses }), [
       0,
       ago(7),
-      `phase a may still miss ${T0_TEXT}, its p90 is 2026-03-02T21:04:54.000Z: ${REST('590')}`,
+      `phase a may still miss ${T0_TEXT}; 90 % sure by 2026-03-02T21:04:54.000Z: ${REST('590')}`,
     ])
     assert.equal(text({ phases: [at(545), next], misses }), null)
   })
@@ -116,7 +116,7 @@ describe('a miss', () => {
     const over = ended('a', 20, 0, 5)
     assert.equal(
       clearedText(at(5), miss, deadline, inMin(50)),
-      `phase a is forecast to end in time for ${T0_TEXT}, its p90 is 2026-03-02T20:50:00.000Z`,
+      `phase a is forecast to end in time for ${T0_TEXT}, 90 % sure by 2026-03-02T20:50:00.000Z`,
     )
     assert.equal(clearedText(over, miss, deadline, null), `phase a ended in time for ${T0_TEXT}`)
     assert.equal(

@@ -37,7 +37,7 @@ function sentence(summary: Summary): ReactNode {
           Expected end: <Time at={estimate.endsAt} />
           {estimate.p90 !== null && (
             <>
-              , p90 <Time at={estimate.p90} />
+              , 90 % sure by <Time at={estimate.p90} />
             </>
           )}
           .

@@ -67,7 +67,7 @@ export function BatchCard({ of }: CardProps) {
               Ends about <Time at={endsAt} />
               {p90 !== null && (
                 <>
-                  , p90 <Time at={p90} />
+                  , 90 % sure by <Time at={p90} />
                 </>
               )}{' '}
               <span className="quiet">

@@ -36,7 +36,7 @@ async function runForecast(
   const ends =
     endsAt === null
       ? `No forecast for the batch: ${String(because)}.`
-      : `The batch ends about ${String(endsAt)}, p90 ${String(p90)}: ${String(because)}.`
+      : `The batch ends about ${String(endsAt)}, 90 % sure by ${String(p90)}: ${String(because)}.`
   show.say(printable(inViewersZone(io, `\n${ends}`)))
   for (const { miss } of phases)
     if (miss)

@@ -181,7 +181,7 @@ function estimateText({ endedAt }: Row, estimate: Row | undefined): string | nul
   const { endsAt, p90, because } = estimate
   return endsAt === null
     ? `no estimate: ${String(because)}`
-    : `about ${String(endsAt)}, p90 ${String(p90)}: ${String(because)}`
+    : `about ${String(endsAt)}, 90 % sure by ${String(p90)}: ${String(because)}`
 }
 
 /** Null when every phase is forecast to be in time. */
