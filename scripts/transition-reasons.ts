@@ -22,7 +22,8 @@ export const TRANSITION_REASONS: {
     redo: '`batch redo`, or the member came back after its cleanup',
     correct:
       'the member was told a start time that is no longer true; the step sends its correction',
-    need_no_correction: 'the start is again the one that the member was told',
+    need_no_correction:
+      'the start is again the one that the member was told, or the member moves and the other batch corrects it',
     skip: '`batch skip`',
     mark_done: '`batch mark-done`, or passed in the batch that the member came from',
   },

@@ -44,7 +44,8 @@ create table told_messages (
   told_at         timestamptz not null,
   check (not is_current or start_time is not null)
 );
-create unique index told_messages_once on told_messages (step_id, attempt);
+-- A copy that somebody took along has no attempt of its own.
+create unique index told_messages_once on told_messages (step_id, attempt) where from_batch_id is null;
 create index told_messages_of_batch on told_messages (batch_id, id);
 create index told_messages_of_member on told_messages (batch_member_id, id);
 -- Finds members that a step has not told.

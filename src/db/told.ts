@@ -14,12 +14,13 @@ export async function writeTold(tx: Tx, drafts: Drafts): Promise<void> {
   const corrections = drafts.flatMap(({ changedCorrections }) => [...changedCorrections])
   if (corrections.length > 0)
     await tx.query(
-      `update step_executions s set corrects_time = c.time
-         from unnest($1::bigint[], $2::timestamptz[]) as c (id, time) where s.id = c.id`,
+      `update step_executions s set corrects_time = c.time, corrects_told_at = c.told_at
+         from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[]) as c (id, time, told_at) where s.id = c.id`,
       arrayParams(
         corrections,
         ({ id }) => id,
         ({ correctsTime }) => timeParam(correctsTime),
+        ({ correctsToldAt }) => timeParam(correctsToldAt),
       ),
     )
   if (told.length > 0) await insertTold(tx, idsParam(told), drafts[0].now)
@@ -41,7 +42,7 @@ async function insertTold(tx: Tx, stepIds: string, now: Date): Promise<void> {
        from step_executions s cross join lateral (select s.params_json as p) as j
        left join phase_executions ph on ph.id = s.phase_execution_id
       where s.id = any($1::bigint[])
-         on conflict (step_id, attempt) do nothing`,
+         on conflict (step_id, attempt) where from_batch_id is null do nothing`,
     [stepIds, now],
   )
 }
@@ -60,7 +61,8 @@ export interface OwedCorrection extends ToldTime {
  */
 export function listOwed(db: Queryable, limit: number): Promise<OwedCorrection[]> {
   return db.query<OwedCorrection>(
-    `select t.id, t.batch_id as "batchId", t.batch_member_id as "memberId", t.step_id as "stepId", t.start_time as "startTime"
+    `select t.id, t.batch_id as "batchId", t.batch_member_id as "memberId", t.step_id as "stepId", t.start_time as "startTime",
+            t.told_at as "toldAt"
        from batches b
        cross join lateral (
          select * from told_messages t where t.batch_id = b.id and t.is_current and t.start_time < b.batch_start_time
@@ -102,25 +104,32 @@ export async function carryTold(
     ({ from }) => from,
     ({ to }) => to,
   )
-  // A member who comes back has an old row there.
+  // A member who comes back has old rows there. The row of what was told last counts again; it is copied only where there is none.
   await tx.query(
     'update told_messages set is_current = false where is_current and batch_member_id = any($1::bigint[])',
     [idsParam(pairs.map(({ to }) => to))],
   )
   await tx.query(
-    `insert into told_messages (batch_id, batch_member_id, step_id, phase_name, step_name, attempt, message, language, recipient,
+    `with carried as (
+       select distinct on (c.to_id) s.batch_id, s.batch_member_id, s.id as step_id, p.phase_name, s.step_name, s.attempt, t.message,
+              t.language, t.recipient, t.start_time, t.corrects_time, coalesce(t.from_batch_id, t.batch_id) as from_batch_id, t.told_at
+         from unnest($1::bigint[], $2::bigint[]) as c (from_id, to_id)
+         join told_messages t on t.batch_member_id = c.from_id and t.is_current
+         join step_executions f on f.id = t.step_id
+         join phase_executions fp on fp.id = f.phase_execution_id
+         join step_executions s on s.batch_member_id = c.to_id and s.kind = 'phase' and lower(s.step_name) = lower(f.step_name)
+         join phase_executions p on p.id = s.phase_execution_id and lower(p.phase_name) = lower(fp.phase_name)
+          and p.status <> 'superseded'
+        order by c.to_id, p.runbook_version desc),
+     known as (
+       update told_messages o set is_current = true from carried c
+        where o.step_id = c.step_id and o.message = c.message and o.start_time = c.start_time and o.told_at = c.told_at
+       returning o.step_id)
+     insert into told_messages (batch_id, batch_member_id, step_id, phase_name, step_name, attempt, message, language, recipient,
                                 start_time, corrects_time, is_current, from_batch_id, told_at)
-     select distinct on (c.to_id) s.batch_id, s.batch_member_id, s.id, p.phase_name, s.step_name, s.attempt, t.message, t.language, t.recipient, t.start_time,
-            t.corrects_time, true, coalesce(t.from_batch_id, t.batch_id), t.told_at
-       from unnest($1::bigint[], $2::bigint[]) as c (from_id, to_id)
-       join told_messages t on t.batch_member_id = c.from_id and t.is_current
-       join step_executions f on f.id = t.step_id
-       join phase_executions fp on fp.id = f.phase_execution_id
-       join step_executions s on s.batch_member_id = c.to_id and s.kind = 'phase' and lower(s.step_name) = lower(f.step_name)
-       join phase_executions p on p.id = s.phase_execution_id and lower(p.phase_name) = lower(fp.phase_name)
-        and p.status <> 'superseded'
-      order by c.to_id, p.runbook_version desc
-         on conflict (step_id, attempt) do nothing`,
+     select batch_id, batch_member_id, step_id, phase_name, step_name, attempt, message, language, recipient, start_time,
+            corrects_time, true, from_batch_id, told_at
+       from carried where step_id not in (select step_id from known)`,
     params,
   )
   await tx.query(

@@ -179,6 +179,8 @@ export interface Step {
   lateResult: Json | undefined
   /** The start time that this step told its member and that is no longer true: its next message corrects it. */
   correctsTime: Date | null
+  /** When it was told: two corrections of the same time are two messages. */
+  correctsToldAt: Date | null
   wait: Wait | null
 }
 

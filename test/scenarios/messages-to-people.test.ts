@@ -1,8 +1,13 @@
 // Messages to people: everybody is told once in their language; a new date gives one correction to those who were told and none to others.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { holdBatch, rescheduleBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
-import { removeMembers } from '../../src/engine/member-actions.ts'
+import {
+  cancelBatch,
+  holdBatch,
+  rescheduleBatch,
+  resumeBatch,
+} from '../../src/engine/batch-actions.ts'
+import { readmitMembers, removeMembers, retryMembers } from '../../src/engine/member-actions.ts'
 import { moveMember } from '../../src/engine/moves.ts'
 import { because, calls, order, phasesOf, step, stepsOf, waitsOf } from './looking.ts'
 import { DAY, inDays, person, wave } from './message-wave.ts'
@@ -205,4 +210,139 @@ it('goes between two polls, and the poll continues', () =>
       'tell succeeded',
       'sync succeeded',
     ])
+  }))
+
+const firstMember = async ({ db }: World) =>
+  (await db.query<{ id: number }>('select id from batch_members order by id'))[0]!.id
+
+it('who is removed while the correction waits gets none; who comes back gets one, with the date of now', () =>
+  story({}, async (world) => {
+    const batchId = await toldWave(world, [person('ada'), person('lee')])
+    const ada = await firstMember(world)
+    await holdBatch(world.engine, order(batchId))
+    await redate(world, batchId, 20)
+    await world.settle()
+    await removeMembers(world.engine, { ...order(batchId), memberIds: [ada] })
+    await resumeBatch(world.engine, order(batchId))
+    await world.settle()
+    assert.deepEqual(mails(world, 2), ['lee moved en'])
+    await redate(world, batchId, 21)
+    await readmitMembers(world.engine, { ...order(batchId), memberIds: [ada], event: 'readd' })
+    await world.settle()
+    assert.deepEqual(mails(world, 3).toSorted(), ['ada moved en', 'lee moved en'])
+    assert.ok(bodies(world, 3).every((body) => /but Monday, 23 March 2026$/.test(String(body))))
+    await world.pass(21 * DAY * 60)
+    // The reminder, once each.
+    assert.deepEqual(mails(world, 5).toSorted(), ['ada notice en', 'lee notice en'])
+  }))
+
+it('a cancelled batch tells nobody: not what was owed, nor that the move is off', () =>
+  story({}, async (world) => {
+    const batchId = await toldWave(world)
+    await holdBatch(world.engine, order(batchId))
+    await redate(world, batchId, 20)
+    await world.settle()
+    await cancelBatch(world.engine, order(batchId))
+    await world.settle()
+    await world.pass(30 * DAY * 60)
+    assert.deepEqual(mails(world, 1), [])
+  }))
+
+it('who failed is corrected once the member is active again', () =>
+  story({}, async (world) => {
+    const batchId = await toldWave(world, [person('ada')])
+    world.answer = ({ functionName }) =>
+      functionName === 'sync' ? { fail: 'no licence' } : { ok: true }
+    await world.pass(7 * DAY * 60)
+    await redate(world, batchId, 30)
+    await world.settle()
+    assert.deepEqual(mails(world, 1), [])
+    world.answer = () => ({ ok: true })
+    await retryMembers(world.engine, { ...order(batchId), memberIds: [await firstMember(world)] })
+    await world.settle()
+    assert.deepEqual(mails(world, 1), ['ada moved en'])
+    await world.pass(60)
+    assert.equal(mails(world).length, 2)
+  }))
+
+it('who moves away and back is told what has changed since, and nothing else', () =>
+  story({}, async (world) => {
+    const from = await toldWave(world, [person('ada'), person('lee')])
+    const to = await world.batch('wave', [person('kim')], { startsInMin: 30 * DAY })
+    const move = async (fromBatch: number, toBatch: number) => {
+      const [ada] = await world.db.query<{ id: number }>(
+        `select id from batch_members where batch_id = $1 and key_folded like 'ada%'`,
+        [fromBatch],
+      )
+      const way = { ...order(fromBatch), memberId: ada!.id, toBatchId: toBatch }
+      await moveMember(world.engine, way)
+    }
+    await move(from, to)
+    await move(to, from)
+    await world.settle()
+    await world.pass(60)
+    assert.deepEqual(mails(world, 2), [])
+    assert.deepEqual(await told(world), ['1 notice *', '1 notice *', '2 notice from 1'])
+    await redate(world, from, 20)
+    await world.settle()
+    assert.deepEqual(mails(world, 2).toSorted(), ['ada moved en', 'lee moved en'])
+    // Told of the other batch's date in between, so told again.
+    await move(from, to)
+    await world.settle()
+    await move(to, from)
+    await world.settle()
+    assert.deepEqual(mails(world, 4), ['ada moved en', 'ada moved en'])
+    assert.deepEqual(bodies(world, 4), [
+      'Not Sunday, 22 March 2026 but Wednesday, 1 April 2026',
+      'Not Wednesday, 1 April 2026 but Sunday, 22 March 2026',
+    ])
+  }))
+
+it('who moves while a correction waits is told the date of the new batch', () =>
+  story({}, async (world) => {
+    const from = await toldWave(world, [person('ada'), person('lee')])
+    const to = await world.batch('wave', [person('kim')], { startsInMin: 30 * DAY })
+    await holdBatch(world.engine, order(from))
+    await redate(world, from, 20)
+    await world.settle()
+    const way = { ...order(from), memberId: await firstMember(world), toBatchId: to }
+    await moveMember(world.engine, way)
+    await world.settle()
+    assert.deepEqual(mails(world, 2), ['ada moved en'])
+    assert.deepEqual(bodies(world, 2), ['Not Monday, 16 March 2026 but Wednesday, 1 April 2026'])
+  }))
+
+it('of two messages that told the date, the last one names the correction', () =>
+  story({}, async (world) => {
+    const other = `
+    last-call:
+      correction: not-now
+      texts: { en: { subject: "Soon", body: "{{_start_date}}" } }
+    not-now:
+      texts: { en: { subject: "Not now", body: "Not {{_told_date}} but {{_start_date}}" } }`
+    const yaml = wave().replace(/(name: remind, .*?message: )notice/, '$1last-call')
+    const at = yaml.indexOf('    moved:')
+    const batchId = await toldWave(
+      world,
+      undefined,
+      `${yaml.slice(0, at)}${other.trimStart().replace(/^/, '    ')}\n${yaml.slice(at)}`,
+    )
+    await world.pass(11 * DAY * 60)
+    assert.deepEqual(mails(world), ['ada notice en', 'ada last-call en'])
+    await redate(world, batchId, 20)
+    await world.settle()
+    assert.deepEqual(mails(world, 2), ['ada not-now en'])
+    // And back, after it was sent: another one.
+    await world.pass(60)
+    await redate(world, batchId, 14)
+    await world.settle()
+    assert.deepEqual(mails(world, 3), ['ada not-now en'])
+    assert.deepEqual(bodies(world, 3), ['Not Sunday, 22 March 2026 but Monday, 16 March 2026'])
+    // And there again: the same words as the first time, and yet another message. A mailbox that has the first one must send it.
+    await world.pass(60)
+    await redate(world, batchId, 20)
+    await world.settle()
+    assert.deepEqual(bodies(world, 4), ['Not Monday, 16 March 2026 but Sunday, 22 March 2026'])
+    const ids = mailsOf(world.jobs).map(({ parameters }) => parameters.MessageId)
+    assert.equal(new Set(ids).size, 5)
   }))

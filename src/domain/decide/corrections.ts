@@ -19,6 +19,7 @@ export interface ToldTime {
   readonly memberId: number
   readonly stepId: number
   readonly startTime: Date
+  readonly toldAt: Date
 }
 
 /**
@@ -36,7 +37,7 @@ export function correct(draft: Draft, told: ToldTime): 'done' | 'later' | 'never
     `the member was told ${told.startTime.toISOString()}, and the start is ${draft.batch.startTime?.toISOString()}`,
     'correct',
   )
-  draft.setCorrection(step, told.startTime)
+  draft.setCorrection(step, told)
   queueNextOfMember(draft, member)
   return 'done'
 }
@@ -50,3 +51,17 @@ const isFree = (draft: Draft, { id }: Member): boolean =>
 /** The time that the step corrects is true again: nobody needs to be told. */
 export const isNeedless = ({ batch }: Draft, { correctsTime }: Step): boolean =>
   correctsTime !== null && +correctsTime === +(batch.startTime ?? 0)
+
+/** The step has passed without its message. What the member was told stands in its row as before. */
+export function endCorrection(draft: Draft, step: Step, why: string): void {
+  draft.setWait(step, null)
+  draft.setCorrection(step, null)
+  draft.transitionStep(step, 'need_no_correction', why, { completedAt: draft.now })
+}
+
+/** A member who moves takes passed steps along, and what they told: the new batch corrects it. */
+export function endCorrections(draft: Draft, memberId: number): void {
+  for (const step of draft.stepsOfMember.get(memberId) ?? [])
+    if (step.correctsTime !== null && step.status === 'pending')
+      endCorrection(draft, step, 'the member moves, and the other batch corrects what it was told')
+}

@@ -129,6 +129,7 @@ export function pendingStep(
     pollChanges: 0,
     lateResult: undefined,
     correctsTime: null,
+    correctsToldAt: null,
     wait: null,
   }
 }

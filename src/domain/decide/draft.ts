@@ -386,9 +386,13 @@ export class Draft {
   }
 
   /** Its next message corrects this start time; null: it is a first one. */
-  setCorrection(step: Step, correctsTime: Date | null): void {
-    if (step.correctsTime === correctsTime) return
-    step.correctsTime = correctsTime
+  setCorrection(
+    step: Step,
+    told: { readonly startTime: Date; readonly toldAt: Date } | null,
+  ): void {
+    if (step.correctsTime === (told?.startTime ?? null)) return
+    step.correctsTime = told?.startTime ?? null
+    step.correctsToldAt = told?.toldAt ?? null
     this.changedCorrections.add(step)
   }
 

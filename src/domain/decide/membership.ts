@@ -3,6 +3,7 @@ import { isCompensation, isUnsettled, type Member, mayHaveRun } from '../facts.t
 import { isOpen, isPassed } from '../transitions.ts'
 import { cancelOpenSteps } from './cancel.ts'
 import { beginCleanup } from './compensation.ts'
+import { endCorrections } from './corrections.ts'
 import type { Draft } from './draft.ts'
 import { effectiveSteps, queueNextOfMember } from './next.ts'
 import { reopenStep } from './reopen-step.ts'
@@ -35,6 +36,7 @@ export function moveMemberOut(
   const no = refuseMoveOut(draft, member)
   if (no) return no
   const why = `the member moved to batch ${toBatchId}${reason ? `: ${reason}` : ''}`
+  endCorrections(draft, member.id)
   cancelOpenSteps(draft, member.id, why)
   draft.transitionMember(member, 'move_out', why, {
     removedAt: draft.now,

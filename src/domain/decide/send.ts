@@ -6,7 +6,7 @@ import { jobIdOf } from '../messages.ts'
 import { messageParams, SEND_MESSAGE } from '../people/message-text.ts'
 import type { Notify } from '../runbook/model.ts'
 import { type MissingName, resolveTemplates, type Scope, scopeOf } from '../template.ts'
-import { isNeedless } from './corrections.ts'
+import { endCorrection, isNeedless } from './corrections.ts'
 import { runbookStepOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
 import { failStep } from './fail.ts'
@@ -78,10 +78,7 @@ function send(draft: Draft, step: Step, ofBatch: Variables): boolean {
 
 /** A correction whose time is true again passes without a job. */
 function leaveOut(draft: Draft, step: Step): false {
-  draft.setWait(step, null)
-  draft.setCorrection(step, null)
-  const why = 'the start is again the one that the member was told'
-  draft.transitionStep(step, 'need_no_correction', why, { completedAt: draft.now })
+  endCorrection(draft, step, 'the start is again the one that the member was told')
   queueNextAfter(draft, step)
   return false
 }
@@ -204,13 +201,13 @@ function resolveMessage(
 }
 
 /**
- * The same for every retry, so that a mailbox tells whether it was sent; another for each time told. The member's key keeps two systems apart
+ * The same for every retry, so that a mailbox tells whether it was sent; another for each time that somebody is told. The member's key keeps two systems apart
  * that count the same and send from one mailbox.
  */
-function messageIdOf(draft: Draft, { id, memberId, correctsTime }: Step): string {
+function messageIdOf(draft: Draft, { id, memberId, correctsToldAt }: Step): string {
   const { batch } = draft
   const person = memberId === null ? '' : draft.member(memberId).key
-  const times = [batch.startTime, correctsTime].map((time) => time?.toISOString() ?? '')
+  const times = [batch.startTime, correctsToldAt].map((time) => time?.toISOString() ?? '')
   return [batch.runbookName, batch.id, person, id, batch.epoch, ...times].join('/')
 }
 
