@@ -25,7 +25,7 @@ describe('generated documents about runbooks', () => {
 })
 
 describe('examples', () => {
-  it('are found', () => assert.equal(examples.length, 4))
+  it('are found', () => assert.equal(examples.length, 5))
 
   for (const file of examples) {
     it(`${file} is valid without a warning`, () => {
