@@ -19,7 +19,8 @@ export const API_ERRORS = rows({
   MESSAGE_NOT_FOUND: {
     http: 404,
     exit: EXIT.notFound,
-    sentence: 'Runbook "{name}" has no message "{message}" to preview. {hint}',
+    sentence:
+      'Runbook "{name}" has no message "{message}" to preview. {hint} Check the name under "messages" in the runbook.',
   },
   REHEARSAL_NOT_FOUND: {
     http: 404,
