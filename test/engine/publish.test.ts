@@ -113,7 +113,7 @@ it('reports the impact on every unfinished batch, phase by phase, with totals', 
       runbook('wave', { 'cutover T-0': [step('switch')], 'after T+1d': [step('check')] }),
       { dryRun: true },
     )
-    const cut = { name: 'cutover', outcome: 'pending', from: 'pending' }
+    const cut = { name: 'cutover', outcome: 'pending', from: 'pending', window: null }
     assert.deepEqual(
       { batches: impact.batches, members: impact.membersActive, phases: impact.phases },
       {
@@ -133,11 +133,12 @@ it('reports the impact on every unfinished batch, phase by phase, with totals', 
       phases: [
         { ...cut, dueAt: new Date(+START + 3600_000), because: 'due at 2026-03-02T09:00:00.000Z' },
         {
-          ...{ name: 'after', outcome: 'pending', from: null },
+          ...{ name: 'after', outcome: 'pending', from: null, window: null },
           ...{ dueAt: new Date(+START + 90_000_000), because: 'due at 2026-03-03T09:00:00.000Z' },
         },
         {
           ...{ name: 'prepare', outcome: 'carried_over', from: 'dispatched', dueAt: START },
+          window: null,
           because: 'version 2 no longer has it; it is dispatched and is kept',
         },
       ],
