@@ -7,12 +7,16 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { realClock } from '../src/clock.ts'
 import { openPglite } from '../src/db/pglite.ts'
+import { overrideWindow } from '../src/engine/change-windows.ts'
+import { createBatch } from '../src/engine/create.ts'
+import { publishRunbook } from '../src/engine/publish.ts'
 import { missingAcknowledged, missingEffects, outOfOrder, repeatedJobs } from './chaos/checks.ts'
 import { Fleet } from './chaos/fleet.ts'
 import { readJournals } from './chaos/journal.ts'
 import { dieAtFuse } from './chaos/modes/notifications.ts'
-import type { Part } from './chaos/process.ts'
+import { chaosDoor, type Part } from './chaos/process.ts'
 import { MODES } from './chaos/proxy.ts'
+import { NIGHT_SOAK_SEC, nightYaml } from './chaos/runbooks.ts'
 import { makeWatcher } from './chaos/watcher.ts'
 import { type ChaosSetup, createLarge, openSetup, prepare, runChaos } from './chaos/world.ts'
 import { openTestPostgres } from './databases.ts'
@@ -93,7 +97,70 @@ describe('chaos: a network that misbehaves', () => {
     const unexpected = readJournals(folder, 'noticed').filter((one) => one.what === 'unexpected')
     assert.deepEqual(unexpected, [])
   })
+
+  it('loses no ramp and opens no window when its orchestrator is killed, and starts no share early', async () => {
+    const { db, folder } = setup
+    const engine = chaosDoor(db, clock)
+    await publishRunbook(engine, { yaml: nightYaml(clock.now()), publishedBy: 'chaos' })
+    const keys = Array.from({ length: 20 }, (_, index) => `night${10 + index}@contoso.example`)
+    const members = keys.map((key) => ({ key, data: { Upn: key } }))
+    const { batchId } = await createBatch(engine, {
+      ...{ runbookName: 'night', sourceTime: clock.now(), members, createdBy: 'chaos' },
+    })
+    const told = (name: string) =>
+      db.query<Told>(
+        'select event, at from events where batch_id = $1 and event = $2 order by id',
+        [batchId, name],
+      )
+    const begun = () =>
+      readJournals(folder, 'effects').filter(
+        ({ what, step }) => what === 'begin' && step === 'switch-at-night',
+      )
+    const kill = async () => {
+      fleet.kill('orchestrator-1')
+      await fleet.allReady()
+    }
+    await until('the window is closed over the first share', async () => {
+      const [written] = await told('expanded')
+      return written !== undefined && (await told('window_closed')).length > 0
+    })
+    await kill()
+    await until('the new orchestrator has looked at the window', async () => {
+      const [worker] = await db.query<{ waiting: number }>(
+        `select count(*)::int as waiting from waits where batch_id = $1 and kind = 'slot'`,
+        [batchId],
+      )
+      return worker!.waiting === 2
+    })
+    assert.deepEqual(begun(), [], 'nothing was sent into the closed window')
+    const until1h = new Date(+clock.now() + 60 * MINUTE_MS)
+    const order = { batchId, actor: 'chaos', reason: 'tonight', until: until1h }
+    await overrideWindow(engine, order)
+    await until('the first share soaks', async () => (await told('share_ended')).length === 1)
+    await kill()
+    await until('the second share starts', async () => (await told('share_started')).length >= 2)
+    await kill()
+    const watcher = makeWatcher(db, fleet, clock)
+    const status = await watcher.untilEnded(batchId, AbortSignal.timeout(LIMIT_MS))
+    assert.equal(status, 'completed')
+    const [started, ended] = [await told('share_started'), await told('share_ended')]
+    assert.deepEqual([started.length, ended.length], [3, 2])
+    for (const [index, { at }] of ended.entries())
+      assert.ok(+started[index + 1]!.at >= +at + NIGHT_SOAK_SEC * 1_000, `share ${index + 2}`)
+    const shareOf = (key: string) => [2, 10, 20].findIndex((through) => keys.indexOf(key) < through)
+    for (const { key, at } of begun())
+      assert.ok(at >= +started[shareOf(key!)]!.at, `${key} began before its share`)
+    assert.equal(new Set(begun().map(({ key }) => key)).size, keys.length)
+    assert.deepEqual(fleet.findings, [])
+    assert.deepEqual(await missingEffects(db, readJournals(folder, 'effects')), [])
+    assert.deepEqual(await brokenInvariants(db, clock.now(), batchId), [])
+  })
 })
+
+interface Told {
+  readonly event: string
+  readonly at: Date
+}
 
 describe('chaos: asked to stop', () => {
   it('abandons unfinished messages and exits with 0; the next processes finish without repeating a job', async () => {

@@ -1,6 +1,7 @@
 // Decisions about the gates of phases, and the facts that a gate is judged by. All of it is counted in the database, in a fixed number of
 // statements however many members there are.
 import type { GateDecisionKind, GateSubject } from '../domain/decide/gate.ts'
+import { type CountedLicence, LICENCE_COUNT } from '../domain/licence-count.ts'
 import { idsParam } from './arrays.ts'
 import type { Queryable, Tx } from './db.ts'
 import { PASSED_STEPS, UNFINISHED_BATCHES } from './status-lists.ts'
@@ -13,6 +14,23 @@ export async function hashMembers(db: Queryable, batchId: number): Promise<strin
     [batchId],
   )
   return row!.hash
+}
+
+/** By phase: members who failed or left and had passed it. Few, so this reads little where counting those who are ready reads every step. */
+export async function countPassedInactive(
+  db: Queryable,
+  batchId: number,
+  phaseIds: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  const rows = await db.query<{ phaseId: number; passed: number }>(
+    `select p.id as "phaseId", count(*)::int as passed
+       from batch_members m cross join unnest($2::bigint[]) as p (id)
+      cross join lateral (select bool_and(s.status in ${PASSED_STEPS}) as is_passed from step_executions s
+                           where s.batch_member_id = m.id and s.phase_execution_id = p.id and s.kind = 'phase') as steps
+      where m.batch_id = $1 and m.status <> 'active' and steps.is_passed group by 1`,
+    [batchId, idsParam(phaseIds)],
+  )
+  return new Map(rows.map(({ phaseId, passed }) => [phaseId, passed]))
 }
 
 /** Active members who have steps in all of these phases and have passed every one. */
@@ -33,6 +51,31 @@ export async function countReady(
   )
   return row!.ready
 }
+
+/** Licences that steps of these names have counted in these phases: how many of the batch's members hold each, and how many are free by the newest answer. */
+export const countLicences = (
+  db: Queryable,
+  batchId: number,
+  phaseIds: readonly number[],
+  stepNames: readonly string[],
+): Promise<CountedLicence[]> =>
+  db.query<CountedLicence>(
+    `with answers as (
+       select distinct on (s.batch_member_id, lower(l ->> 'SkuId')) lower(l ->> 'SkuId') as sku, l ->> 'SkuPartNumber' as name,
+              coalesce(l -> 'IsHeld' = 'true', false) as is_held,
+              case when jsonb_typeof(l -> 'Free') = 'number' then least((l ->> 'Free')::numeric, 1e9)::int else 0 end as free,
+              s.completed_at
+         from step_executions s join batch_members m on m.id = s.batch_member_id and m.status <> 'removed'
+        cross join lateral jsonb_array_elements(
+          case when jsonb_typeof(s.result_json -> 'Licenses') = 'array' then s.result_json -> 'Licenses' else '[]' end) as l
+        where s.batch_id = $1 and s.kind = 'phase' and s.phase_execution_id = any($2::bigint[]) and s.status = 'succeeded'
+          and lower(s.step_name) = any($3::text[]) and s.function_name = '${LICENCE_COUNT}'
+        order by s.batch_member_id, lower(l ->> 'SkuId'), s.completed_at desc, s.id desc)
+     select (array_agg(name order by completed_at desc))[1] as name, count(*) filter (where is_held)::int as held,
+            (array_agg(free order by completed_at desc))[1] as free, max(completed_at) as "countedAt"
+       from answers group by sku order by 1`,
+    [batchId, idsParam(phaseIds), stepNames.map((name) => name.toLowerCase())],
+  )
 
 /** The id of the batch's member at this place, from 1, in the order of ids and without removed ones; null when there are fewer. */
 export async function findMemberAt(

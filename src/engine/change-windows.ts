@@ -10,60 +10,64 @@ import {
   writeWindowOverride,
 } from '../db/change-windows.ts'
 import { countText } from '../domain/count-text.ts'
-import type { Batch } from '../domain/facts.ts'
 import type { Runbook } from '../domain/runbook/read.ts'
-import { isBatchEnded } from '../domain/transitions.ts'
 import { openingText } from '../domain/windows/window-text.ts'
 import { requireAccepted } from './batch-actions.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
 import { orHoldBatch } from './hold-on-failure.ts'
 import { setWindow } from './loading.ts'
 import { changeBatch } from './locking.ts'
-import { windowStateOf } from './window-state.ts'
+import { hasEnded, tellOpened, windowStateOf } from './window-state.ts'
 import { withdrawJobs } from './withdraw.ts'
 
 /** Tells of windows that have closed or opened since the last look. Returns how many. */
 export async function reviewWindows(engine: Engine, actor: string): Promise<number> {
   const now = engine.clock.now()
   const news = await listNews(engine, now)
-  for (const batchId of news)
-    await orHoldBatch(engine, batchId, actor, () => changeBatch(engine, batchId, actor, tellWindow))
+  for (const { batchId, hasOpenedSince } of news)
+    await orHoldBatch(engine, batchId, actor, () =>
+      changeBatch(engine, batchId, actor, (batchTx) => tellWindow(batchTx, hasOpenedSince)),
+    )
   return news.length
 }
 
+interface WindowNews {
+  readonly batchId: number
+  /** It was open since it was noted as closed, and nobody looked meanwhile. */
+  readonly hasOpenedSince: boolean
+}
+
 /** Batches whose window has opened or moved, and batches with work whose window is closed and that nobody was told of. */
-async function listNews(engine: Engine, now: Date): Promise<number[]> {
+async function listNews(engine: Engine, now: Date): Promise<WindowNews[]> {
   const { db } = engine
   const versions = new Map<number, Pick<Runbook, 'windows'>>()
   for (const { runbookId, runbookName, runbookVersion } of await listVersionsInUse(db))
     versions.set(runbookId, await engine.runbooks.windows(db, runbookName, runbookVersion))
   const stateOf = (runbookId: number, windowOverrideUntil: Date | null) =>
     windowStateOf(engine, versions.get(runbookId) ?? NO_WINDOWS, { windowOverrideUntil }, now)
-  const news: number[] = []
+  const news: WindowNews[] = []
+  const add = (batchIds: readonly number[], hasOpenedSince: boolean) =>
+    news.push(...batchIds.map((batchId) => ({ batchId, hasOpenedSince })))
   for (const noted of await listNotedWindows(db)) {
-    const state = stateOf(noted.runbookId, noted.windowOverrideUntil)
-    if (state.isOpen || +(noted.windowOpensAt ?? 0) !== +(state.until ?? 0))
-      news.push(...(await listNotedBatches(db, noted)))
+    const { runbookId, windowOpensAt, windowOverrideUntil } = noted
+    const state = stateOf(runbookId, windowOverrideUntil)
+    if (state.isOpen || +(windowOpensAt ?? 0) !== +(state.until ?? 0))
+      add(await listNotedBatches(db, noted), windowOpensAt !== null && windowOpensAt <= now)
   }
   const closed = [...versions.keys()].filter((id) => !stateOf(id, null).isOpen)
-  if (closed.length > 0) news.push(...(await listUnnotedBatches(db, closed, now)))
+  if (closed.length > 0) add(await listUnnotedBatches(db, closed, now), false)
   return news
 }
 
 const NO_WINDOWS: Pick<Runbook, 'windows'> = { windows: null }
 
-async function tellWindow(batchTx: BatchTransaction): Promise<void> {
+async function tellWindow(batchTx: BatchTransaction, hasOpenedSince: boolean): Promise<void> {
   const { tx, draft } = batchTx
   const { batch, window, now } = draft
-  if (window.isOpen) {
-    if (batch.windowClosedAt === null) return
-    if (!hasEnded(batch))
-      draft.note('window_opened', 'the change window is open: waiting steps are sent')
-    return writeWindowClosed(tx, batch.id, null)
-  }
-  const isNew = batch.windowClosedAt === null
-  await writeWindowClosed(tx, batch.id, { at: batch.windowClosedAt ?? now, opensAt: window.until })
-  if (!isNew) return
+  if (window.isOpen) return tellOpened(batchTx)
+  const known = hasOpenedSince ? null : batch.windowClosedAt
+  await writeWindowClosed(tx, batch.id, { at: known ?? now, opensAt: window.until })
+  if (known !== null) return
   await withdrawJobs(batchTx, 'the change window has closed', { mayChange: true })
   const counts = (await countChangesWaiting(tx, [batch.id])).get(batch.id)
   const back = draft.attempts.length
@@ -79,9 +83,6 @@ async function tellWindow(batchTx: BatchTransaction): Promise<void> {
     `${steps} for the change window, which ${openingText(window)}${freeze}${rest}`,
   )
 }
-
-const hasEnded = ({ status, rollbackOpen, removalOpen }: Batch): boolean =>
-  isBatchEnded(status) && rollbackOpen + removalOpen === 0
 
 export interface OverrideOrder {
   readonly batchId: number

@@ -44,10 +44,14 @@ export function waiveReadiness(
   engine: Engine,
   order: GateOrder & { readonly endsAt: Date },
 ): Promise<void> {
-  return decideAtGate(engine, order, async ({ draft }, { name, gate }) => {
-    if (gate!.readyPercent === null)
+  return decideAtGate(engine, order, async (batchTx, phase) => {
+    const { draft } = batchTx
+    const isAsked =
+      phase.gate!.readyPercent !== null ||
+      (await loadGateFacts(batchTx, phase, [])).licences.length > 0
+    if (!isAsked)
       requireAccepted(
-        `the gate of phase ${name} asks for no readiness, so there is nothing to waive`,
+        `the gate of phase ${phase.name} asks for no readiness, so there is nothing to waive`,
       )
     if (order.endsAt <= draft.now)
       requireAccepted(`a waiver until ${order.endsAt.toISOString()} would be over already`)

@@ -16,6 +16,7 @@ import { commit, commitShared, commitTogether } from './commit.ts'
 import { type BatchTransaction, type Engine, NeedsExclusiveLock } from './engine.ts'
 import { loadBatches, setWindow } from './loading.ts'
 import { isOutdated, upgradeBatch } from './version-upgrade.ts'
+import { tellOpened } from './window-state.ts'
 
 /** Runs one change of one batch under its exclusive lock. Returns the result of `work` once everything is committed. */
 export async function changeBatch<T>(
@@ -107,6 +108,8 @@ export async function beginTogether(
     if (!isOutdated(batchTx.draft.batch)) continue
     await upgradeBatch(batchTx)
     setWindow(engine, batchTx.draft)
+    // The windows of the new version may be open where those of the former were closed.
+    if (batchTx.draft.window.isOpen) await tellOpened(batchTx)
   }
   return batchTxs
 }

@@ -1,6 +1,8 @@
 // What a phase with a gate or a ramp needs to know before it starts, read in the transaction that may start it: under the batch's
 // exclusive lock neither members, version nor time can change any more. Decisions that no longer fit become void here.
 import {
+  countLicences,
+  countPassedInactive,
   countReady,
   endDecisions,
   findMemberAt,
@@ -8,11 +10,18 @@ import {
   hashMembers,
   listOpenDecisions,
 } from '../db/gates.ts'
+import { runbookPhaseOf } from '../domain/decide/definitions.ts'
 import type { Draft } from '../domain/decide/draft.ts'
-import { type GateFacts, type GateSubject, voidedBecause } from '../domain/decide/gate.ts'
+import {
+  type GateFacts,
+  type GateSubject,
+  readyFromCounts,
+  voidedBecause,
+} from '../domain/decide/gate.ts'
 import { isEffective, phaseOrder } from '../domain/decide/next.ts'
 import { shareAfter } from '../domain/decide/ramp.ts'
 import type { Phase } from '../domain/facts.ts'
+import { LICENCE_COUNT, licenceCount } from '../domain/licence-count.ts'
 import type { BatchTransaction } from './engine.ts'
 import { requireExclusive } from './engine.ts'
 
@@ -53,23 +62,47 @@ export const earlierPhases = (draft: Draft, phase: Phase): Phase[] => {
 }
 
 export async function loadGateFacts(
-  { tx, draft }: BatchTransaction,
+  batchTx: BatchTransaction,
   phase: Phase,
   decisions: readonly GateDecision[],
 ): Promise<GateFacts> {
+  const { draft } = batchTx
   const ours = decisions.filter(({ phaseName }) => phaseName === phase.name.toLowerCase())
   const waiver = ours.find(({ kind }) => kind === 'waiver')
-  const earlier = earlierPhases(draft, phase).map(({ id }) => id)
+  const earlier = earlierPhases(draft, phase)
   return {
     approvedBy: ours.filter(({ kind }) => kind === 'approval').map(({ decidedBy }) => decidedBy),
     waiver: waiver ? { by: waiver.decidedBy, endsAt: waiver.endsAt! } : null,
-    // Before the first phase there is nothing to pass.
-    ready:
-      earlier.length === 0
-        ? draft.batch.membersActive
-        : await countReady(tx, draft.batch.id, earlier),
+    ready: await loadReady(batchTx, earlier),
     members: membersPresent(draft),
+    licences: await loadLicences(batchTx, earlier),
   }
+}
+
+/** From the phases' counters where they tell: reading the steps of 100,000 members takes most of a second, and the batch is locked. */
+async function loadReady({ tx, draft }: BatchTransaction, earlier: readonly Phase[]) {
+  const { id, membersActive } = draft.batch
+  // Before the first phase there is nothing to pass.
+  if (earlier.length === 0) return membersActive
+  const phaseIds = earlier.map((phase) => phase.id)
+  const inactive = await countPassedInactive(tx, id, phaseIds)
+  const passed = earlier.map((phase) => phase.members.passed - (inactive.get(phase.id) ?? 0))
+  return readyFromCounts(membersActive, passed) ?? (await countReady(tx, id, phaseIds))
+}
+
+async function loadLicences({ tx, draft }: BatchTransaction, earlier: readonly Phase[]) {
+  const phaseIds: number[] = []
+  const names = new Set<string>()
+  for (const phase of earlier) {
+    const counting = [...draft.runbooks.values()]
+      .flatMap((runbook) => runbookPhaseOf(runbook, phase.name)?.steps ?? [])
+      .filter((step) => step.function === LICENCE_COUNT)
+    if (counting.length > 0) phaseIds.push(phase.id)
+    for (const { name } of counting) names.add(name)
+  }
+  if (phaseIds.length === 0) return []
+  const counted = await countLicences(tx, draft.batch.id, phaseIds, [...names])
+  return counted.map((one) => licenceCount(one, membersPresent(draft)))
 }
 
 /** What a decision made now is about. */

@@ -43,6 +43,24 @@ phases:
     steps:${step('switch', ', Account: "{{Account}}" }')}${step('check')} }
 `
 
+/** A ramp behind a change window that opens in two hours. */
+export function nightYaml(now: Date): string {
+  const hour = (more: number) =>
+    `"${new Date(+now + more * 3_600_000).toISOString().slice(11, 13)}:00"`
+  return `
+name: night
+${source}
+windows: { time_zone: UTC, hours: [{ from: ${hour(2)}, to: ${hour(3)} }] }
+phases:
+  - name: cutover
+    offset: T-0
+    ramp: [10%, 50%, 100%]
+    soak: ${NIGHT_SOAK_SEC}s
+    steps:${step('switch-at-night')} }
+`
+}
+export const NIGHT_SOAK_SEC = 2
+
 export const SMALL_YAML = `
 name: ${SMALL}
 ${source}

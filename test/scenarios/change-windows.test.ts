@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { listMembers } from '../../src/db/views/members.ts'
 import type { ChangeWindows } from '../../src/domain/windows/change-windows.ts'
+import { cancelBatch } from '../../src/engine/batch-actions.ts'
 import { overrideWindow } from '../../src/engine/change-windows.ts'
 import { removeMembers } from '../../src/engine/member-actions.ts'
+import { undoMembers } from '../../src/engine/undo.ts'
 import { attemptsOf, batchOf, because, calls, memberId, runbook, step, waitsOf } from './looking.ts'
 import { beginWave, START, story, type World } from './world.ts'
 
@@ -221,4 +223,49 @@ it('follows a new version whose windows are open', () =>
     await world.settle()
     assert.equal(world.jobs.length, 2)
     assert.equal((await batchOf(world, batchId)).status, 'completed')
+  }))
+
+it('keeps the undo of a cancelled batch waiting, says so, and lets an override send it', () =>
+  story({}, async (world) => {
+    const open = 'windows: { time_zone: UTC, hours: [{ from: "08:00", to: "08:30" }] }'
+    const yaml = runbook('wave', { 'prepare T-1h': [step('create')] }, open)
+    const inverse = { functionName: 'uncreate', parameters: { Upn: 'user1@contoso.example' } }
+    const effect = { changed: true, target: 'user1', before: {}, undo: inverse }
+    world.answer = () => ({ ok: true, effect })
+    const batchId = await beginWave(world, yaml, 1)
+    await world.publish(
+      runbook('wave', { 'prepare T-1h': [step('create')], 'cutover T+1d': [step('switch')] }, open),
+    )
+    await world.settle()
+    const order = { batchId, actor: 'operator', reason: 'the wave is off' }
+    await cancelBatch(world.engine, order)
+    await world.pass(HOUR)
+    await undoMembers(world.engine, { ...order, memberIds: [await memberId(world, batchId, 1)] })
+    await world.pass(HOUR)
+    assert.deepEqual(calls(world), ['create user1'], 'an undo is a change')
+    assert.deepEqual(await because(world, 'window_closed'), [
+      '1 step waits for the change window, which opens Tue 03 Mar 2026 08:00 UTC (UTC)',
+    ])
+    await override(world, batchId, 4)
+    await world.settle()
+    assert.deepEqual(calls(world), ['create user1', 'uncreate user1'])
+    await assert.rejects(override(world, batchId, 5), /batch 1 is already cancelled/)
+  }))
+
+it('tells of the second closing when nobody looked while the window was open', () =>
+  story({}, async (world) => {
+    const twice = 'hours: [{ from: "09:00", to: "09:10" }, { from: "12:00", to: "13:00" }]'
+    const windows = `windows: { time_zone: UTC, ${twice} }`
+    const yaml = runbook('wave', { 'prepare T-1h': [step('create')] }, windows)
+    const batchId = await beginWave(world, yaml, 1)
+    await world.settle()
+    // The orchestrators are down from 08:00 to 09:30.
+    await world.clock.advance(1.5 * HOUR * 1_000)
+    await world.settle()
+    assert.equal((await because(world, 'window_closed')).length, 2)
+    assert.deepEqual(
+      await world.db.query('select window_closed_at from batches where id = $1', [batchId]),
+      [{ window_closed_at: new Date('2026-03-02T09:30:00Z') }],
+    )
+    assert.equal(world.jobs.length, 0)
   }))

@@ -2,6 +2,7 @@
 // made about changes.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import type { Json } from '../../src/domain/json.ts'
 import { advanceBatch, rescheduleBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
 import { addMembers } from '../../src/engine/create.ts'
 import {
@@ -10,7 +11,12 @@ import {
   waiveReadiness,
   withdrawDecision,
 } from '../../src/engine/gates.ts'
-import { readmitMembers, removeMembers, retryMembers } from '../../src/engine/member-actions.ts'
+import {
+  readmitMembers,
+  redoMembers,
+  removeMembers,
+  retryMembers,
+} from '../../src/engine/member-actions.ts'
 import { batchOf, because, calls, memberId, order, phasesOf, runbook, step } from './looking.ts'
 import { people, story, type World } from './world.ts'
 
@@ -225,4 +231,78 @@ it('asks again when a phase without members at its time gets some', () =>
     await world.settle()
     assert.deepEqual(calls(world), ['create user2', 'switch user2'])
     assert.equal((await batchOf(world, batchId)).status, 'completed')
+  }))
+
+const COUNTED = `
+name: wave
+data_source: { type: csv, path: x.csv, primary_key: UserPrincipalName, batch_time_column: When }
+phases:
+  - name: check
+    offset: T-1h
+    steps:
+      - { name: count, worker_id: w1, function: Get-EntraLicenseCount, params: { UserId: "{{UserPrincipalName}}", SkuId: SPE_E3 } }
+  - name: cutover
+    offset: T-0
+    gate: { approvals: 1 }
+    steps: [{ name: switch, worker_id: w1, function: switch }]
+`
+
+it('compares the licences that people need with those that are free, and waits for more', () =>
+  story({}, async (world) => {
+    let free = 60
+    world.answer = ({ functionName }) => {
+      const sku = { SkuId: 'aaaa', SkuPartNumber: 'SPE_E3', IsHeld: false, Free: free }
+      return { ok: functionName === 'switch' ? true : { UserId: 'x', Licenses: [sku] } }
+    }
+    await world.publish(COUNTED)
+    const batchId = await world.batch('wave', 100, { startsInMin: 120 })
+    await world.pass(3_600)
+    const short = 'licences SPE_E3: 60 free, 100 needed'
+    assert.deepEqual(await missing(world, batchId), [['0 of 1 approvals', short]])
+    await approve(world, batchId, 'ben')
+    await world.pass(3_600)
+    assert.equal(switched(world), 0)
+    const why = `phase cutover waits at its gate: ${short}`
+    assert.equal((await batchOf(world, batchId)).held, why)
+    assert.deepEqual(await because(world, 'held'), [why], 'people are told once')
+    // Licences are bought, and nobody has asked the tenant since.
+    free = 100
+    await resumeBatch(world.engine, order(batchId))
+    await world.pass(60)
+    assert.equal(switched(world), 0)
+    const memberIds = [await memberId(world, batchId, 7)]
+    await redoMembers(world.engine, { ...order(batchId), memberIds, fromStepName: 'count' })
+    await world.pass(60)
+    assert.equal(switched(world), 0, 'somebody without an answer needs one, too')
+    await world.pass(60)
+    assert.equal(switched(world), 100)
+    assert.deepEqual(await because(world, 'gate_passed'), [
+      'approved by ben; licences SPE_E3: 100 free, 100 needed',
+    ])
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
+  }))
+
+it('does not count people who left or have the licence, and counts one whose answer is none', () =>
+  story({}, async (world) => {
+    const answers: Record<string, Json> = {
+      'user1@contoso.example': [{ SkuId: 'A', SkuPartNumber: 'E3', IsHeld: true, Free: 1 }],
+      'user2@contoso.example': [{ SkuId: 'a', SkuPartNumber: 'E3', IsHeld: false, Free: 1 }],
+      'user3@contoso.example': 'nonsense',
+      'user4@contoso.example': [{ SkuId: 'a', SkuPartNumber: 'E3', IsHeld: false, Free: 'many' }],
+    }
+    world.answer = ({ parameters }) => ({
+      ok: { UserId: 'x', Licenses: answers[String(parameters.UserId)] ?? null },
+    })
+    await world.publish(COUNTED)
+    const batchId = await world.batch('wave', 4, { startsInMin: 120 })
+    await world.pass(3_600)
+    const memberIds = [await memberId(world, batchId, 4)]
+    await removeMembers(world.engine, { ...order(batchId), memberIds })
+    const { gates } = await lookAtGates(world.engine, batchId)
+    assert.deepEqual(
+      gates[0]!.facts.licences.map(({ name, needed, free }) => [name, needed, free]),
+      [['E3', 2, 1]],
+      'one with an answer, one whose answer is none',
+    )
+    assert.deepEqual(gates[0]!.missing, ['0 of 1 approvals', 'licences E3: 1 free, 2 needed'])
   }))

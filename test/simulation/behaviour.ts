@@ -1,10 +1,14 @@
 // How functions behave: most succeed, some fail now and then, some members always fail at some function, long operations are
 // incomplete at first. Drawn from the seed, and stable per member and function.
+import type { LedgerEffect } from '../../src/domain/effects.ts'
 import type { Json } from '../../src/domain/json.ts'
 import type { Message } from '../../src/domain/messages.ts'
+import { drawEffect } from './night.ts'
 import type { World } from './world.ts'
 
-export type Answer = { readonly ok: Json } | { readonly fail: string }
+export type Answer =
+  | { readonly ok: Json; readonly effect?: LedgerEffect }
+  | { readonly fail: string }
 export type Behaviour = (job: Message<'worker-job'>) => Answer
 
 const POLLED = new Set(['Do-sync', 'Do-ready', 'Do-verify'])
@@ -14,7 +18,21 @@ const DOOMED_FAILS = 0.85
 const INIT_FAILS = 0.3
 const RATES: Readonly<Record<string, number>> = { 'Do-doomed': DOOMED_FAILS, 'Do-open': INIT_FAILS }
 
-export function drawBehaviour(world: Pick<World, 'chance' | 'faults'>): Behaviour {
+/** Functions that tell what they changed, in a world with effects. */
+export function drawBehaviour(world: Pick<World, 'chance' | 'faults' | 'night'>): Behaviour {
+  const answer = drawAnswers(world)
+  const effects = world.night?.effects
+  if (!effects) return answer
+  return (job) => {
+    const said = answer(job)
+    if ('fail' in said || job.functionName.startsWith('Undo-')) return said
+    const about = job.parameters.Upn ?? 'batch'
+    const effect = drawEffect(effects, { jobId: job.jobId, about })
+    return effect ? { ...said, effect } : said
+  }
+}
+
+function drawAnswers(world: Pick<World, 'chance' | 'faults'>): Behaviour {
   const chance = world.chance.stream('behaviour')
   const failRate = chance.pick([0, 0.1, 0.3, 0.6])
   const incompleteRate = chance.pick([0.2, 0.6, 0.9])

@@ -3,6 +3,8 @@
 import type { RenewableDb } from '../renewable-pglite.ts'
 import { type BankedMutant, loadWithMutant } from './mutant-loader.ts'
 import { MUTANTS } from './mutants.ts'
+import { drawNight } from './night.ts'
+import { NIGHT_MUTANTS } from './night-mutants.ts'
 import type * as RunModule from './run.ts'
 import { hasSource } from './source.ts'
 import { SOURCE_MUTANTS } from './source-mutants.ts'
@@ -14,8 +16,11 @@ export interface Verdict {
   readonly found: string
 }
 
-/** The scheduler's mistakes show only in seeds with a source. */
-const isOfScheduler = (mutant: BankedMutant): boolean => SOURCE_MUTANTS.includes(mutant)
+/** The scheduler's mistakes show only in seeds with a source, those of the guards in seeds with a night. */
+function canShow(mutant: BankedMutant, seed: number): boolean {
+  if (SOURCE_MUTANTS.includes(mutant)) return hasSource(seed)
+  return !NIGHT_MUTANTS.includes(mutant) || drawNight(seed) !== null
+}
 
 /** Tries the seeds in order. */
 export async function hunt(
@@ -25,7 +30,7 @@ export async function hunt(
 ): Promise<Verdict> {
   const mutant = MUTANTS.find((one) => one.name === name)!
   const { runSeed } = await loadWithMutant<typeof RunModule>(mutant, './run.ts')
-  for (const seed of isOfScheduler(mutant) ? seeds.filter(hasSource) : seeds) {
+  for (const seed of seeds.filter((one) => canShow(mutant, one))) {
     const { found } = await runSeed({ db, seed })
     if (found.length > 0) return { mutant: name, seed, found: found[0]! }
   }

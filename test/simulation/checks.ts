@@ -2,9 +2,10 @@
 // than the tables. All of them are one prepared statement, planned once: thirty single statements took 50 times as long.
 import { INVARIANTS } from '../../src/db/invariants/invariants.ts'
 import { EFFECTIVE } from '../../src/db/invariants/order.ts'
+import { NIGHT_PROMISES } from './night-checks.ts'
 import type { World } from './world.ts'
 
-interface Check {
+export interface Check {
   readonly id: string
   readonly sentence: string
   /** Rows of (batch_id, found). $1 is now. */
@@ -109,6 +110,7 @@ const PROMISES: readonly Check[] = [
          and not exists (select from messages q where q.message_id = format('member-added-%s', m.id))
          and not exists (select from dead_letters d where d.message_id = format('member-added-%s', m.id))`,
   },
+  ...NIGHT_PROMISES,
 ]
 
 const CHECKS: readonly Check[] = [...INVARIANTS, ...PROMISES]
@@ -211,6 +213,13 @@ export async function lookAtEnd(
        join ${EFFECTIVE} as p on p.batch_id = b.id
       where m.status = 'active'
         and not exists (select from step_executions s where s.batch_member_id = m.id and s.phase_execution_id = p.id)
+     union all
+     select format('the undo of member %s that began with event %s has no end', coalesce(u.batch_member_id::text, 'none'), u.id)
+       from events u
+      where u.event = 'undo_begun'
+        and not exists (select from events e
+                         where e.batch_id = u.batch_id and e.batch_member_id is not distinct from u.batch_member_id and e.id > u.id
+                           and e.event in ('undone', 'undo_incomplete'))
      limit ${FOUND_MAX}`,
   )
   found.push(...open.map(({ said }) => `P6: everything has ended, but ${said}`))

@@ -123,13 +123,16 @@ export async function moodOf(world: World): Promise<Mood> {
             exists (select from phase_executions where status = 'dispatched' and expanded_at is null) as "isBetween",
             exists (select from waits w join batches b on b.id = w.batch_id
                      where (w.wake_at <= $1 and (w.kind = 'job' or ${WAIT_IS_FREE}))
-                        or (w.kind = 'slot' and ${WAIT_IS_FREE}
+                        or (w.kind = 'slot' and ${WAIT_IS_FREE} and (b.window_opens_at is null or b.window_opens_at <= $1)
                             and (select count(*) from waits o where o.worker_id = w.worker_id and o.kind = 'job') <
                                 (select least($2, k.slots + ceil(k.slots * 2000 / greatest(coalesce(k.job_ms, 1000), 1)))
                                    from workers k where k.worker_id = w.worker_id)))
             or exists (select from phase_executions p join batches b on b.id = p.batch_id
-                        where (p.status = 'pending' and p.due_at <= $1 and b.status = 'active' and ${BATCH_IS_FREE})
-                           or (p.status = 'dispatched' and p.expanded_at is null))
+                        where (p.status = 'pending' and coalesce(p.gate_look_at, p.due_at) <= $1 and b.status = 'active' and ${BATCH_IS_FREE})
+                           or (p.soak_ends_at <= $1 and b.status = 'active' and ${BATCH_IS_FREE})
+                           or (p.status = 'dispatched' and p.expanded_at is null
+                               and (p.ramp_through is null or p.expanded_through < p.ramp_through)))
+            or exists (select from batches where window_opens_at <= $1)
             or exists (select from holds where withdrawn_at is null)
             or exists (select from dead_letters where topic = 'worker-jobs' and noticed_at is null) as "hasTimers"`,
     [clock.now(), maxOutstanding],
@@ -164,8 +167,11 @@ export async function nextDueMs({ db, broker }: World): Promise<number | null> {
     `select min(at) as at from (
        select wake_at as at from waits w join batches b on b.id = w.batch_id where w.kind = 'job' or ${WAIT_IS_FREE}
        union all
-       select due_at from phase_executions p join batches b on b.id = p.batch_id
-        where p.status = 'pending' and b.status = 'active' and ${BATCH_IS_FREE}
+       select case when p.status = 'pending' then coalesce(p.gate_look_at, p.due_at) else p.soak_ends_at end
+         from phase_executions p join batches b on b.id = p.batch_id
+        where p.status in ('pending', 'dispatched') and b.status = 'active' and ${BATCH_IS_FREE}
+       union all
+       select window_opens_at from batches
        union all
        select greatest(visible_at, coalesce(leased_until, visible_at)) from messages) as due`,
   )

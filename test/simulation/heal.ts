@@ -8,6 +8,7 @@ import { runTimers } from '../../src/engine/timers.ts'
 import { MatoolkitError } from '../../src/errors.ts'
 import { lookForBroken, lookOutside } from './checks.ts'
 import { moodOf, nextDueMs, type Usual } from './events.ts'
+import { approveWaiting } from './night-operators.ts'
 import { asOrchestrator } from './orchestrator.ts'
 import { heldShift, holdsOf } from './promises.ts'
 import { finishInHand, sayHello, workOffAll } from './worker.ts'
@@ -16,8 +17,13 @@ import type { World } from './world.ts'
 /** A round advances to the next due time. Seeds need 10 to 120. */
 const ROUNDS_MAX = 300
 const LOOK_EVERY = 5
+/** People act on the guards for so many rounds. */
+const ASKED_ROUNDS = 12
 /** Returns the number of rounds. */
-export async function heal(world: World): Promise<number> {
+export async function heal(
+  world: World,
+  askAtNight: () => Promise<void> = async () => {},
+): Promise<number> {
   world.frozen = 0
   for (const worker of world.workers) {
     await sayHello(world, worker)
@@ -25,6 +31,7 @@ export async function heal(world: World): Promise<number> {
   }
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     world.log.push(`heal ${round} ${world.clock.now().toISOString()}`)
+    if (round <= ASKED_ROUNDS) await askAtNight()
     await lookAfter(world)
     await settleDown(world, false)
     await lookForUnnoticed(world)
@@ -84,6 +91,7 @@ async function lookAfter(world: World): Promise<void> {
       else await bus.deadLetters.discard(id, 'operator')
     }
   }
+  if (world.night) await approveWaiting(world)
   const manual = await db.query<{ id: number; status: string; next: string | null }>(
     `select b.id, b.status, (select phase_name from phase_executions p where p.batch_id = b.id and p.status = 'pending'
                               order by offset_minutes desc, phase_index limit 1) as next

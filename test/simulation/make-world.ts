@@ -5,6 +5,8 @@ import { makeChance } from './chance.ts'
 import { drawFaults, type Fault } from './faults.ts'
 import type { Broker } from './faulty-bus.ts'
 import { makeJournal } from './journal.ts'
+import { drawNight, systemWindowsOf } from './night.ts'
+import { watchCommits } from './night-checks.ts'
 import { startOffice } from './office.ts'
 import { startOrchestrator } from './orchestrator.ts'
 import { hasSource } from './source.ts'
@@ -47,6 +49,7 @@ export function makeWorld({ db, seed, only }: WorldOptions): World {
   const faults = drawFaults(root.stream('faults'), ofSource, only)
   const found: string[] = []
   const journal = makeJournal(db, found)
+  const night = drawNight(seed)
   const broker: Broker = {
     copies: [],
     nowMs: clock.nowMs,
@@ -55,10 +58,17 @@ export function makeWorld({ db, seed, only }: WorldOptions): World {
   const world: World = {
     seed,
     db,
+    processDb: night ? watchCommits(db, night, found) : db,
+    night,
+    systemWindows: systemWindowsOf(night),
     bus: openPostgresBus({ db, clock, newToken: root.stream('broker').uuid }),
     clock,
     chance: root.stream('events'),
-    turnTo: root.turnTo,
+    turnTo: (moment) => {
+      root.turnTo(moment)
+      night?.chance.turnTo(moment)
+      night?.effects?.turnTo(moment)
+    },
     faults,
     broker,
     journal,

@@ -1,6 +1,7 @@
 // The bug bank: typical mistakes in systems like this one, each a change in one function. The simulation must find every one of
 // them, which shows that it would find a real one.
 import type { BankedMutant } from './mutant-loader.ts'
+import { NIGHT_MUTANTS } from './night-mutants.ts'
 import { remove, replace } from './place.ts'
 import { SOURCE_MUTANTS } from './source-mutants.ts'
 
@@ -331,4 +332,5 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: null,
   },
   ...SOURCE_MUTANTS,
+  ...NIGHT_MUTANTS,
 ]

@@ -30,6 +30,7 @@ import { publishRunbook } from '../../src/engine/publish.ts'
 import { MatoolkitError } from '../../src/errors.ts'
 import type { Chance } from './chance.ts'
 import { HAS_LATE, IS_UNDOABLE, type Moment, momentOf, STEPS } from './moment.ts'
+import { drawNightOperation, NIGHT_OPERATIONS, type NightOperation } from './night-operators.ts'
 import { startOffice } from './office.ts'
 import { heldShift, holdsOf, untakenJobs } from './promises.ts'
 import { people, runbookText, type Shape } from './runbooks.ts'
@@ -376,7 +377,17 @@ const OPERATIONS = {
       (_w, { id }, engine) => acceptLate(engine, { ...ORDER, stepId: id }),
     ),
   ],
+  ...atNight(),
 } as const satisfies Record<string, readonly [weight: number, Act]>
+
+/** Asked by the chance of the night. */
+function atNight(): Record<NightOperation, readonly [weight: number, Act]> {
+  const pairs = Object.entries(NIGHT_OPERATIONS).map(([name, act]): [string, [number, Act]] => [
+    name,
+    [0, (world, _operators, engine) => act(world, world.night!, engine)],
+  ])
+  return Object.fromEntries(pairs) as Record<NightOperation, [number, Act]>
+}
 
 export type Operation = keyof typeof OPERATIONS
 export const OPERATION_NAMES = Object.keys(OPERATIONS) as Operation[]
@@ -393,6 +404,8 @@ export interface Asked {
 /** Any action, or the most harmful one at this moment. */
 export async function askAnything(world: World, operators: OperatorState): Promise<Asked> {
   const { chance } = world
+  const atNight = world.night && (await drawNightOperation(world, world.night))
+  if (atNight) return ask(world, operators, atNight)
   const moment = await momentOf(world)
   const { wider } = operators
   if (wider.happens(moment.isHeldWider ? 0.3 : 0.08)) {
@@ -408,6 +421,12 @@ export async function askAnything(world: World, operators: OperatorState): Promi
     return [name, need && !moment[need] ? WEIGHTS[name] * POINTLESS : WEIGHTS[name]]
   })
   return ask(world, operators, chance.weighed(Object.fromEntries(pairs) as typeof WEIGHTS))
+}
+
+/** Most changes are made while the world heals, so people also undo and override then. */
+export async function askAtNight(world: World, operators: OperatorState): Promise<void> {
+  const operation = world.night && (await drawNightOperation(world, world.night))
+  if (operation) await ask(world, operators, operation)
 }
 
 const MEAN_SHARE = 0.6

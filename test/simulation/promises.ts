@@ -14,7 +14,8 @@ export async function untakenJobs(
   { scope, target }: HoldTarget,
   why: 'held' | 'cancelled',
 ): Promise<string[]> {
-  const kinds = why === 'held' ? ['init', 'phase', 'rollback', 'removal'] : ['init', 'phase']
+  const kinds =
+    why === 'held' ? ['init', 'phase', 'rollback', 'removal', 'undo'] : ['init', 'phase']
   const rows = await db.query<{ id: string }>(
     `select q.message_id as id from messages q join step_executions s on s.job_id = q.message_id
        join batches b on b.id = s.batch_id

@@ -7,7 +7,7 @@ import { moodOf, STRIKES, type Strike, USUAL, type Usual } from './events.ts'
 import type { Fault } from './faults.ts'
 import { heal } from './heal.ts'
 import { makeWorld } from './make-world.ts'
-import { ask, askAnything, type OperatorState } from './operators.ts'
+import { ask, askAnything, askAtNight, type OperatorState } from './operators.ts'
 import { drawShape } from './runbooks.ts'
 import type { Programme } from './scheduler.ts'
 import { hasSource } from './source.ts'
@@ -79,7 +79,7 @@ export async function runSeed({ db, seed, only }: RunOptions): Promise<Run> {
   if (world.found.length === 0) {
     world.faults.heal()
     if (programme) events += await comeToRest(world, programme)
-    if (world.found.length === 0) events += await heal(world)
+    if (world.found.length === 0) events += await heal(world, () => askAtNight(world, operators))
   }
   if (world.found.length === 0) await lookAtAll(world)
   if (world.found.length === 0) await lookAtEnd(world, operators.takenIn)
@@ -103,7 +103,11 @@ async function begin(world: World): Promise<OperatorState> {
   const { seed, chance } = world
   const isSourced = hasSource(seed)
   const isDoomed = chance.happens(DOOMED_SHARE)
-  const shape = drawShape(chance, 'wave', { isDoomed, phasesMax: isSourced ? 2 : 3 })
+  const shape = drawShape(chance, 'wave', {
+    isDoomed,
+    phasesMax: isSourced ? 2 : 3,
+    night: world.night,
+  })
   const operators: OperatorState = {
     shape,
     wider: chance.stream('holds'),

@@ -4,6 +4,7 @@
 import type { Json } from '../../src/domain/json.ts'
 import type { GivenMember } from '../../src/engine/create.ts'
 import type { Chance } from './chance.ts'
+import { guardLines, type Night, windowLines } from './night.ts'
 
 export const WORKERS = ['w1', 'w2'] as const
 
@@ -15,13 +16,14 @@ export interface Shape {
   readonly placesInFile: readonly number[]
   /** Two of three members fail in the first phase, for the fuse. */
   readonly isDoomed: boolean
+  readonly night: Night | null
 }
 
 /** `phasesMax`: every batch runs all of them in the end, and a source creates many batches. */
 export function drawShape(
   chance: Chance,
   name: string,
-  { isDoomed, phasesMax }: { isDoomed: boolean; phasesMax: number },
+  { isDoomed, phasesMax, night }: Pick<Shape, 'isDoomed' | 'night'> & { phasesMax: number },
 ): Shape {
   return {
     name,
@@ -29,6 +31,7 @@ export function drawShape(
     hasRemoval: chance.happens(0.7),
     placesInFile: chance.shuffled([0, 1, 2].slice(0, isDoomed ? 1 : chance.between(1, phasesMax))),
     isDoomed,
+    night,
   }
 }
 
@@ -99,6 +102,7 @@ export function runbookText(chance: Chance, shape: Shape, version: number): stri
     'retry: { max_retries: 1, interval: 25s }',
     `safeguards: { max_failed_percent: ${shape.isDoomed ? 30 : 100} }`,
   ]
+  lines.push(...windowLines(shape.night, version))
   if (shape.hasInit) {
     const open = [TIMEOUT, 'output_params: { Ticket: id }', 'on_failure: close-down', retry(chance)]
     lines.push('init:', `  - ${step('open', chance, open)}`)
@@ -117,7 +121,7 @@ export function runbookText(chance: Chance, shape: Shape, version: number): stri
   for (const i of kept.length > 0 ? kept : shape.placesInFile) {
     const isMoved = version > 1 && chance.happens(0.15)
     lines.push(`  - name: ${names[i]}`, `    offset: ${isMoved ? moved[i] : offsets[i]}`)
-    lines.push('    steps:')
+    lines.push(...guardLines(shape.night, i, version), '    steps:')
     lines.push(...bodies[i]!.map((one) => `      - ${one}`))
   }
   if (shape.hasRemoval) {

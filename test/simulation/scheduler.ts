@@ -68,7 +68,7 @@ export function startSchedulers(
 function startScheduler(world: World, programme: Programme, place: number): Scheduler {
   const process = makeProcess(`scheduler ${place + 1}`)
   const { clock, chance } = world
-  const watched = { ...world, db: watchedDb(world, programme, () => scheduler) }
+  const watched = { ...world, processDb: watchedDb(world, programme, () => scheduler) }
   const { engine } = connect(watched, process)
   const settings = {
     connection: () => undefined,
@@ -123,7 +123,7 @@ function watchedDb(world: World, programme: Programme, self: () => Scheduler): D
       scheduler.unbooked = null
       // The first transaction after the answer records it. If that fails, or the tick failed earlier and only reports so, the
       // answer is unused.
-      const result = await db.transaction(work)
+      const result = await world.processDb.transaction(work)
       if (unbooked && !(await hasTickEnded(db))) {
         scheduler.answer = unbooked
         programme.source.answers.push(unbooked)

@@ -42,6 +42,15 @@ export const FACTS: readonly string[] = [
   ...['set a variable', 'advance', 'reschedule', 'accept a late result'].map(
     (operation) => `operator: ${operation} done`,
   ),
+  ...['approve a gate', 'waive readiness', 'override windows', 'undo a member', 'undo a batch'].map(
+    (operation) => `operator: ${operation} done`,
+  ),
+  ...['gate_approved', 'gate_waived', 'gate_passed', 'approval_void', 'share_started'].map(
+    (event) => `phase ${event}`,
+  ),
+  ...['share_ended', 'share_reopened'].map((event) => `phase ${event}`),
+  ...['window_closed', 'window_opened', 'window_overridden'].map((event) => `batch ${event}`),
+  ...['undo_begun', 'undone', 'undo_incomplete'].map((event) => `member ${event}`),
   ...['wave re-dated', 'row came', 'row gone', 'row changed: moved', 'row changed: case'].map(
     (change) => `source: ${change}`,
   ),

@@ -9,7 +9,7 @@ import {
 } from '../../src/bus/bus.ts'
 import { enqueueRows } from '../../src/bus/outbox.ts'
 import type { PostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
-import type { Json } from '../../src/domain/json.ts'
+import type { Json, JsonObject } from '../../src/domain/json.ts'
 import {
   jobIdOf,
   type Message,
@@ -284,6 +284,7 @@ function resultOf(
       durationMs: 5,
       timestamp: '2026-03-02T08:00:00Z',
       correlationData: null,
+      ...(isOk && answer.effect && { effect: answer.effect as unknown as JsonObject }),
     },
   }
 }

@@ -4,6 +4,7 @@ import type { Consumer } from '../../src/bus/consumer.ts'
 import { openPostgresBus, type PostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import type { Clock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
+import type { ChangeWindows } from '../../src/domain/windows/change-windows.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { RunbookCache } from '../../src/engine/runbook-cache.ts'
 import { WorkerPace } from '../../src/engine/worker-pace.ts'
@@ -13,6 +14,7 @@ import type { Faults } from './faults.ts'
 import { type Broker, faultyBus } from './faulty-bus.ts'
 import { faultyDb, Simulated } from './faulty-db.ts'
 import type { Journal } from './journal.ts'
+import type { Night } from './night.ts'
 import type { Process } from './process.ts'
 import type { SimulatedWorker } from './worker.ts'
 
@@ -32,6 +34,11 @@ export interface World {
   readonly seed: number
   /** The database without faults, for checks and for the broker's own actions. */
   readonly db: Db
+  /** The database as processes reach it, before their faults. */
+  readonly processDb: Db
+  /** Null: this seed has no gate, ramp or change window, and nothing to undo. */
+  readonly night: Night | null
+  readonly systemWindows: ChangeWindows | null
   readonly bus: PostgresBus
   readonly clock: WorldClock
   readonly chance: Chance
@@ -59,7 +66,7 @@ export interface World {
 /** A process's own connection and bus. */
 export function connect(world: World, process: Process): { engine: Engine; bus: PostgresBus } {
   const { clock, faults, broker, chance, maxOutstanding } = world
-  const db = faultyDb(world.db, process, faults, chance)
+  const db = faultyDb(world.processDb, process, faults, chance)
   const plain = openPostgresBus({ db, clock, newToken: chance.uuid })
   return {
     bus: faultyBus(plain, process, broker, faults, chance),
@@ -72,6 +79,7 @@ export function connect(world: World, process: Process): { engine: Engine; bus: 
       queueLimitSec: world.queueLimitSec,
       seen: { event: null },
       bus: plain,
+      windows: world.systemWindows,
     },
   }
 }

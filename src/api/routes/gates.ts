@@ -57,6 +57,13 @@ const earlierPhase = z.strictObject({
   openSteps: wholeCount,
 })
 
+const licence = z.strictObject({
+  name: z.string().meta({ description: 'The part number, such as SPE_E3.' }),
+  needed: wholeCount.meta({ description: 'Members who do not have it.' }),
+  free: wholeCount.meta({ description: 'Free in the tenant, by the newest answer.' }),
+  countedAt: dateTime.meta({ description: 'When that answer came.' }),
+})
+
 const gate = z
   .strictObject({
     phaseName: z.string(),
@@ -75,6 +82,9 @@ const gate = z
       ready: wholeCount.meta({ description: 'Active members who passed every earlier phase.' }),
       members: wholeCount.meta({ description: 'Members who are not removed.' }),
       isWaived: z.boolean(),
+    }),
+    licences: z.array(licence).meta({
+      description: 'What steps of earlier phases with Get-EntraLicenseCount have counted.',
     }),
     earlierPhases: z.array(earlierPhase),
     decisions: z.array(decision).meta({ description: 'Newest first.' }),
@@ -133,6 +143,7 @@ function shownGate(look: GateLook): z.input<typeof gate> {
       members: facts.members,
       isWaived: facts.waiver !== null,
     },
+    licences: facts.licences.map((one) => ({ ...one })),
     earlierPhases: earlier.map(shownEarlier),
     decisions: decisions.map((one) => ({
       id: one.id,

@@ -178,6 +178,20 @@ const MESSAGES: Invariant[] = [
   },
 ]
 
+const WINDOWS: Invariant[] = [
+  {
+    id: 'I38',
+    sentence:
+      'No job that may change a tenant is sent while the change window of its batch is closed',
+    sql: `
+      select w.batch_id, format('job %s was sent at %s, the window is closed from %s to %s', w.job_id, w.since, b.window_closed_at,
+                                coalesce(b.window_opens_at::text, 'ever')) as found
+        from waits w join batches b on b.id = w.batch_id
+       where w.kind = 'job' and w.changes_tenant and w.since > b.window_closed_at + $3::interval
+         and (b.window_opens_at is null or w.since < b.window_opens_at - $3::interval)`,
+  },
+]
+
 const ONE_AT_A_TIME: Invariant[] = [
   {
     id: 'I32',
@@ -207,4 +221,5 @@ export const JOB_INVARIANTS: readonly Invariant[] = [
   ...JOB_IDS,
   ...MESSAGES,
   ...ONE_AT_A_TIME,
+  ...WINDOWS,
 ]

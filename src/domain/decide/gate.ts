@@ -1,5 +1,6 @@
 // The gate of a phase: approvals and readiness that must be there before it starts. Checked in the transaction that starts the phase,
 // from decisions that were made about this version, these members and this time.
+import { isShort, type LicenceCount } from '../licence-count.ts'
 import type { Gate } from '../runbook/model.ts'
 
 export const GATE_DECISIONS = ['approval', 'waiver'] as const
@@ -20,12 +21,23 @@ export interface GateSubject {
 export interface GateFacts {
   /** Who approved, and still does. */
   readonly approvedBy: readonly string[]
-  /** Who waived the readiness, and until when; null: nobody. */
+  /** Who waived the readiness, licences included, and until when; null: nobody. */
   readonly waiver: { readonly by: string; readonly endsAt: Date } | null
   /** Active members who have passed every earlier phase. */
   readonly ready: number
   /** Members who are not removed. */
   readonly members: number
+  /** What steps of earlier phases have counted. */
+  readonly licences: readonly LicenceCount[]
+}
+
+/**
+ * Members who have passed every phase, from how many active ones have passed each; null when that does not tell. Somebody who is missing
+ * in one phase alone is counted by it; two phases may lack the same people or others.
+ */
+export function readyFromCounts(active: number, passed: readonly number[]): number | null {
+  const short = passed.filter((count) => count < active)
+  return short.length > 1 ? null : (short[0] ?? active)
 }
 
 /** Whole percent, rounded down: 94.9 % are not 95 %. */
@@ -35,17 +47,23 @@ export const readyPercentOf = ({ ready, members }: Pick<GateFacts, 'ready' | 'me
 /** What is missing, each as a few words; empty when the gate is passed. */
 export function missingAtGate(gate: Gate, facts: GateFacts, now: Date): string[] {
   const missing: string[] = []
-  const { approvedBy, waiver, ready, members } = facts
+  const { approvedBy, waiver, ready, members, licences } = facts
   if (approvedBy.length < gate.approvals)
     missing.push(`${approvedBy.length} of ${gate.approvals} approvals`)
   const isReady = gate.readyPercent === null || ready * 100 >= gate.readyPercent * members
   const isWaived = waiver !== null && waiver.endsAt > now
-  if (!isReady && !isWaived)
+  if (isWaived) return missing
+  if (!isReady)
     missing.push(
       `${ready} of ${members} members ready (${readyPercentOf(facts)} %), ${gate.readyPercent} % needed`,
     )
+  missing.push(...licences.filter(isShort).map(licenceText))
   return missing
 }
+
+/** `licences SPE_E3: 60 free, 100 needed`. */
+export const licenceText = ({ name, free, needed }: LicenceCount): string =>
+  `licences ${name}: ${free} free, ${needed} needed`
 
 /** Why the gate is passed, for the event. */
 export function gatePassedText(gate: Gate, facts: GateFacts): string {
@@ -53,9 +71,10 @@ export function gatePassedText(gate: Gate, facts: GateFacts): string {
     facts.approvedBy.length === 0
       ? 'no approval needed'
       : `approved by ${facts.approvedBy.join(', ')}`
-  if (gate.readyPercent === null) return approved
   const waived = facts.waiver ? `, readiness waived by ${facts.waiver.by}` : ''
-  return `${approved}; ${facts.ready} of ${facts.members} members ready${waived}`
+  const licences = facts.licences.map((one) => `; ${licenceText(one)}`).join('')
+  if (gate.readyPercent === null) return `${approved}${licences}${licences && waived}`
+  return `${approved}; ${facts.ready} of ${facts.members} members ready${licences}${waived}`
 }
 
 const timeText = (at: Date | null): string => at?.toISOString() ?? 'no time'

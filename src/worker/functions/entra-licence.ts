@@ -171,22 +171,32 @@ async function assign(
 }
 
 /** Each once, by id. The tenant is asked only about part numbers. */
-async function skuIdsOf(
-  { tenant, signal }: ReplicationContext,
-  given: readonly string[],
-): Promise<string[]> {
+async function skuIdsOf(caller: ReplicationContext, given: readonly string[]): Promise<string[]> {
   const names = given.filter((one) => !isGuid(one))
   if (names.length === 0) return [...new Set(given)]
-  const owned = new Map<string, string>()
-  for await (const one of tenant.graph.list({ path: '/subscribedSkus', signal, units: SKUS_UNITS }))
-    owned.set(textOf(one.skuPartNumber), textOf(one.skuId))
-  const idOf = (name: string) => [...owned].find(([known]) => isSameText(known, name))?.[1]
+  const skus = await listSkus(caller)
+  const idOf = (name: string) => {
+    const sku = skus.find(({ skuPartNumber }) => isSameText(textOf(skuPartNumber), name))
+    return sku && textOf(sku.skuId)
+  }
   const missing = names.find((name) => idOf(name) === undefined)
-  if (missing !== undefined)
-    throw new NotFound(
-      `The tenant has no licence "${missing}". Use one of: ${[...owned.keys()].sort().join(', ') || '(none)'}.`,
-    )
+  if (missing !== undefined) throw noSku(missing, skus)
   return [...new Set(given.map((one) => idOf(one) ?? one))]
+}
+
+/** The products of the tenant. */
+export async function listSkus({ tenant, signal }: ReplicationContext): Promise<JsonObject[]> {
+  const skus: JsonObject[] = []
+  for await (const one of tenant.graph.list({ path: '/subscribedSkus', signal, units: SKUS_UNITS }))
+    skus.push(one)
+  return skus
+}
+
+export function noSku(name: string, skus: readonly JsonObject[]): NotFound {
+  const names = skus.map(({ skuPartNumber }) => textOf(skuPartNumber)).sort()
+  return new NotFound(
+    `The tenant has no licence "${name}". Use one of: ${names.join(', ') || '(none)'}.`,
+  )
 }
 
 interface Licence {

@@ -21,6 +21,7 @@ import {
 import { convertEntraB2bToInternal, newEntraB2bInvitation } from './entra-guest.ts'
 import { testEntraInvitationRedeemed } from './entra-invitation-test.ts'
 import { addEntraUserLicense, removeEntraUserLicense } from './entra-licence.ts'
+import { getEntraLicenseCount } from './entra-licence-count.ts'
 import { testEntraLicense } from './entra-licence-test.ts'
 import { newEntraGuest } from './entra-new-guest.ts'
 import { newEntraTemporaryAccessPass, resetEntraPassword } from './entra-sign-in.ts'
@@ -112,6 +113,7 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   testEntraAttributeMatch,
   testEntraGroupMembership,
   testEntraLicense,
+  getEntraLicenseCount,
   testEntraInvitationRedeemed,
   getExchangeMoveSource,
   newExchangeMailUser,

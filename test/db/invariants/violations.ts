@@ -488,4 +488,10 @@ export const VIOLATIONS: readonly Violation[] = [
     sql: `update phase_executions set ramp_percents = '{5,100}', ramp_share = 0, ramp_through = ${idOf('eve')}, expanded_at = null
            where id = ${phaseOf(2, 'prepare')}`,
   },
+  {
+    id: 'I38',
+    what: 'a job that was sent into a closed window',
+    sql: `update batches b set window_closed_at = w.since - interval '1 minute', window_opens_at = w.since + interval '1 minute'
+            from waits w where w.batch_id = b.id and w.kind = 'job'`,
+  },
 ]

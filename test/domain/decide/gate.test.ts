@@ -1,7 +1,12 @@
 // Gates and ramps as pure decisions: what is missing, what makes a decision void, which members start.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type GateFacts, missingAtGate, voidedBecause } from '../../../src/domain/decide/gate.ts'
+import {
+  type GateFacts,
+  missingAtGate,
+  readyFromCounts,
+  voidedBecause,
+} from '../../../src/domain/decide/gate.ts'
 import { shareAfter } from '../../../src/domain/decide/ramp.ts'
 import { guardTexts } from '../../../src/domain/guard-text.ts'
 
@@ -13,6 +18,7 @@ const facts = (change: Partial<GateFacts> = {}): GateFacts => ({
   waiver: null,
   ready: 95,
   members: 100,
+  licences: [],
   ...change,
 })
 
@@ -22,6 +28,19 @@ it('a gate needs its approvals and its share, to the last member', () => {
   const few = facts({ ready: 949, members: 1_000 })
   assert.deepEqual(missingAtGate(GATE, few, NOW), ['949 of 1000 members ready (94 %), 95 % needed'])
   assert.deepEqual(missingAtGate({ ...GATE, readyPercent: null }, few, NOW), [])
+})
+
+it('a gate needs a licence for everybody who has none, unless a person waives it', () => {
+  const countedAt = NOW
+  const few = { name: 'SPE_E3', free: 60, needed: 100, countedAt }
+  const enough = { name: 'EMS', free: 100, needed: 100, countedAt }
+  const missing = ['licences SPE_E3: 60 free, 100 needed']
+  const asked = facts({ licences: [few, enough] })
+  assert.deepEqual(missingAtGate(GATE, asked, NOW), missing)
+  assert.deepEqual(missingAtGate({ ...GATE, readyPercent: null }, asked, NOW), missing)
+  const waiver = { by: 'ben', endsAt: later(1) }
+  assert.deepEqual(missingAtGate(GATE, { ...asked, waiver }, NOW), [])
+  assert.deepEqual(missingAtGate(GATE, { ...asked, waiver }, later(1)), missing)
 })
 
 it('a waiver replaces the readiness until its end, and no approval', () => {
@@ -74,4 +93,12 @@ it('a plan says both in words', () => {
     'ramp: 5 %, 100 %; soak 30m; at most 2 % failed',
   ])
   assert.deepEqual(guardTexts({ gate: null, ramp: null }), [])
+})
+
+it('who is ready follows from the counters of phases unless two of them lack people', () => {
+  assert.equal(readyFromCounts(100, [100, 100]), 100)
+  assert.equal(readyFromCounts(100, [100, 93]), 93)
+  assert.equal(readyFromCounts(100, [0]), 0)
+  assert.equal(readyFromCounts(100, [93, 93]), null)
+  assert.equal(readyFromCounts(0, []), 0)
 })

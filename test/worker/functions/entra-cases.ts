@@ -4,6 +4,8 @@ import { ADA, BOX, GUEST, NOBODY, OBRIEN } from './tenants.ts'
 
 const noUser = { UserId: NOBODY }
 const NO_USER = /has no user "00000000-0000-4000-8000-000000000999"/
+const E3 = '6fd2c87f-b296-42f0-b197-1e91e994b900'
+const P1 = '078d2b04-f1bd-4111-bbd4-b4b1b354cef4'
 
 export const ENTRA_CASES: Readonly<Record<string, Case>> = {
   'Set-EntraUserAttributes': {
@@ -48,6 +50,22 @@ export const ENTRA_CASES: Readonly<Record<string, Case>> = {
     effects: [],
     wrong: { SkuId: '' },
     missing: { params: { SkuId: 'NO_SUCH_SKU' }, says: /has no licence "NO_SUCH_SKU"/ },
+  },
+  'Get-EntraLicenseCount': {
+    params: { UserId: BOX, SkuId: ['ENTERPRISEPACK', 'aad_premium'] },
+    gives: {
+      Licenses: [
+        { SkuId: E3, SkuPartNumber: 'ENTERPRISEPACK', IsHeld: true, Free: 9_999 },
+        { SkuId: P1, SkuPartNumber: 'AAD_PREMIUM', IsHeld: false, Free: 9_999 },
+      ],
+    },
+    again: {},
+    effects: [],
+    wrong: { SkuId: [] },
+    missing: {
+      params: { SkuId: 'NO_SUCH_SKU' },
+      says: /no licence "NO_SUCH_SKU"\. Use one of: AAD_PREMIUM/,
+    },
   },
   'Test-EntraInvitationRedeemed': {
     params: { UserId: GUEST },

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import type { Json, JsonObject } from '../../../src/domain/json.ts'
+import { DEFAULT_SKUS } from '../../../src/sandbox/skus.ts'
 import { CASES, type Params } from './cases.ts'
-import type { Setting } from './setting.ts'
+import type { Setting, WithinOptions } from './setting.ts'
 import { fails, story, succeeds, userOf } from './story.ts'
 import { ADA, BOX, GONE, GUEST, LEAD, NEWCOMERS, NOBODY, OBRIEN, OUTSIDER } from './tenants.ts'
 
@@ -405,7 +406,47 @@ describe('Test-EntraLicense', () => {
   })
 })
 
+/** The units that the tenant has bought of each product. */
+const withUnits =
+  (enabledUnits: number): NonNullable<WithinOptions['seeded']> =>
+  (seed) => ({
+    ...seed,
+    tenants: seed.tenants.map((one) => ({
+      ...one,
+      skus: DEFAULT_SKUS.map((sku) => ({ ...sku, enabledUnits })),
+    })),
+  })
+
 describe('licences', () => {
+  for (const [units, free] of [
+    [0, 0],
+    [62, 61],
+  ] as const)
+    story(
+      `are free as far as ${units} were bought`,
+      async (s) => {
+        const given = { UserId: ADA, SkuId: 'ENTERPRISEPACK' }
+        const { Licenses } = await succeeds(s, 'Get-EntraLicenseCount', given)
+        assert.partialDeepStrictEqual(Licenses, [{ IsHeld: false, Free: free }])
+      },
+      { seeded: withUnits(units) },
+    )
+
+  story('are counted: those that are free, and whether a person has one', async (s) => {
+    const count = async (UserId: string) => {
+      const given = { UserId, SkuId: 'AAD_PREMIUM' }
+      const { Licenses } = await succeeds(s, 'Get-EntraLicenseCount', given)
+      const [{ IsHeld, Free }] = Licenses as [JsonObject]
+      return [IsHeld, Free]
+    }
+    const [, free] = await count(ADA)
+    await succeeds(s, 'Add-EntraUserLicense', {
+      ...{ UserId: ADA, SkuId: 'AAD_PREMIUM', UsageLocation: 'DE' },
+    })
+    assert.deepEqual(await count(ADA), [true, Number(free) - 1])
+    assert.deepEqual(await count(NOBODY), [false, Number(free) - 1], 'an account to come has none')
+  })
+
   story('require a country on the user or as a parameter', (s) =>
     fails(
       s,

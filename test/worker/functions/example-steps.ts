@@ -49,6 +49,7 @@ const SPECIAL: Readonly<Record<string, Readonly<Record<string, Json | undefined>
   'Add-EntraUserLicense': { SkuId: 'SPE_E3' },
   'Remove-EntraUserLicense': { SkuId: 'SPE_E3' },
   'Test-EntraLicense': { SkuId: 'SPE_E3' },
+  'Get-EntraLicenseCount': { SkuId: 'SPE_E3' },
   'New-EntraB2BInvitation': { CustomizedMessageBody: undefined },
   'New-EntraGuest': { CustomizedMessageBody: undefined, SendInvitationMessage: undefined },
   'Remove-UserDomain': { UserId: '{{SourceObjectId}}', Domain: 'fabrikam.example' },

@@ -11,7 +11,8 @@ import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
 const LIBRARY = [
   'Send-Message',
   ...['Set-EntraUserAttributes', 'Reset-EntraPassword', 'New-EntraTemporaryAccessPass'],
-  ...['Test-EntraLicense', 'Test-EntraInvitationRedeemed', 'New-EntraGuest'],
+  ...['Test-EntraLicense', 'Get-EntraLicenseCount'],
+  ...['Test-EntraInvitationRedeemed', 'New-EntraGuest'],
   ...['Test-OneDriveMoveReadiness', 'Start-OneDriveMove', 'Stop-OneDriveMove'],
   ...['Test-OneDriveMove', 'New-CrossTenantMigrationJob', 'Start-CrossTenantMigrationJob'],
   ...['Stop-CrossTenantMigrationJob', 'Test-CrossTenantMigrationJob'],

@@ -45,7 +45,7 @@ function GatesOf({ batchId, isOver }: { readonly batchId: number; readonly isOve
                   <Button kind="primary" onClick={() => setAsked({ verb: 'approve', gate })}>
                     Approve {gate.phaseName}
                   </Button>{' '}
-                  {gate.readiness.neededPercent !== null && (
+                  {(gate.readiness.neededPercent !== null || gate.licences.length > 0) && (
                     <Button onClick={() => setAsked({ verb: 'waive', gate })}>
                       Waive readiness
                     </Button>
@@ -110,6 +110,12 @@ function GateFacts({ gate, answer }: { readonly gate: Gate; readonly answer: Gat
         {neededPercent !== null && `, ${neededPercent} % needed`}
         {isWaived && ', waived'})
       </li>
+      {gate.licences.map((one) => (
+        <li key={one.name}>
+          Licences {one.name}: {countText(one.free)} free, {countText(one.needed)} needed (counted{' '}
+          <Distance to={one.countedAt} />)
+        </li>
+      ))}
       {gate.earlierPhases.map((one) => (
         <li key={one.phaseName}>
           {one.phaseName}: {one.status}, {countText(one.passed)} of {countText(one.members)} passed,{' '}
@@ -204,7 +210,9 @@ const WORDS: Readonly<Record<Verb, (gate: Gate) => ReactNode>> = {
   waive: ({ readiness }) => (
     <p>
       {countText(readiness.ready)} of {countText(readiness.members)} members are ready. The phase
-      may start with fewer than {readiness.neededPercent} %.
+      may start with fewer
+      {readiness.neededPercent !== null && <> than {readiness.neededPercent} %</>}, and with too few
+      licences.
     </p>
   ),
   withdraw: () => <p>Your approval no longer counts. You can approve again.</p>,

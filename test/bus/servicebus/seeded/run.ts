@@ -139,7 +139,7 @@ async function operate(world: SeededWorld): Promise<void> {
 async function begin(world: SeededWorld): Promise<void> {
   const { chance, clock } = world
   const { engine } = world.orchestrators[0]!
-  const shape = drawShape(chance, 'wave', { isDoomed: false, phasesMax: 2 })
+  const shape = drawShape(chance, 'wave', { isDoomed: false, phasesMax: 2, night: null })
   const yaml = runbookText(chance, shape, 1)
   await publishRunbook(engine, { yaml, publishedBy: 'author' })
   for (const worker of world.workers) await sayHello(world, worker)

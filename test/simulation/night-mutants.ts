@@ -1,0 +1,122 @@
+// Mistakes in the guards of a cut-over night: gates, ramps, change windows and undo. They show only in seeds that have them.
+import type { BankedMutant } from './mutant-loader.ts'
+import { remove, replace } from './place.ts'
+
+export const NIGHT_MUTANTS: readonly BankedMutant[] = [
+  {
+    name: 'a gate is passed with approvals of anything: nothing makes them void',
+    in: 'endedBecause',
+    edits: [replace(': voidedBecause($$args)', ': null')],
+    foundBy: null,
+  },
+  {
+    name: 'an approval outlives a change of the members',
+    in: 'voidedBecause',
+    edits: [replace(`return $isSame ? null : 'the members changed'`, 'return null')],
+    foundBy: null,
+  },
+  {
+    name: 'an approval outlives another date',
+    in: 'voidedBecause',
+    edits: [
+      replace(
+        'if (+($decided.dueAt ?? 0) !== +($now.dueAt ?? 0))',
+        'if (+($decided.dueAt ?? 0) > +($now.dueAt ?? 0) + 1e12)',
+      ),
+    ],
+    foundBy: null,
+  },
+  {
+    name: 'a waiver has no end',
+    in: 'endedBecause',
+    edits: [replace('$decision.endsAt <= $now', '$decision.endsAt <= new Date(0)')],
+    foundBy: null,
+  },
+  {
+    name: 'the publisher approves',
+    in: 'approveGate',
+    edits: [replace('$version?.publishedBy === $order.actor', `$version?.publishedBy === ''`)],
+    foundBy: null,
+  },
+  {
+    name: 'a ramp takes everybody with its first share',
+    in: 'startShare',
+    edits: [replace('rampThrough: $through', 'rampThrough: $through && null')],
+    foundBy: null,
+  },
+  {
+    name: 'a share does not soak',
+    in: 'endShare',
+    edits: [replace('const $soakEndsAt = $draft.later($$soak)', 'const $soakEndsAt = $draft.now')],
+    foundBy: null,
+  },
+  {
+    name: 'a ramp continues whatever has failed',
+    in: 'rampFailure',
+    edits: [replace('if (!isRamping($phase)) return null', 'if (phase.id > 0) return null')],
+    foundBy: null,
+  },
+  {
+    name: 'a member who is retried gets steps before its share',
+    in: 'isBeyondRamp',
+    edits: [replace('$rampThrough !== null', '$rampThrough === -1')],
+    foundBy: null,
+  },
+  {
+    name: 'retries do not ask the change window',
+    in: 'isOutsideWindow',
+    edits: [replace('!$draft.window.isOpen', '!$draft.window.isOpen && step.attempt === 0')],
+    foundBy: null,
+  },
+  {
+    name: 'polls do not ask the change window',
+    in: 'isOutsideWindow',
+    edits: [replace('!$draft.window.isOpen', `!$draft.window.isOpen && step.status !== 'polling'`)],
+    foundBy: null,
+  },
+  {
+    name: 'compensation does not ask the change window',
+    in: 'isOutsideWindow',
+    edits: [replace('!$draft.window.isOpen', `!$draft.window.isOpen && step.kind === 'phase'`)],
+    foundBy: null,
+  },
+  {
+    name: 'a job may start after its change window',
+    in: 'latestStart',
+    edits: [replace('$until < $latest', '$until < $draft.now')],
+    foundBy: null,
+  },
+  {
+    name: 'an override of the change windows has no end',
+    in: 'withOverride',
+    edits: [
+      replace(
+        'if ($overrideUntil === null || $overrideUntil <= $now) return $own',
+        'if ($overrideUntil === null) return $own',
+      ),
+    ],
+    foundBy: null,
+  },
+  {
+    name: 'a change is undone again',
+    in: 'planUndo',
+    edits: [
+      remove(
+        `if ($row && isPassed($row.status)) return item($row.status === 'skipped' ? 'skipped' : 'undone')`,
+      ),
+    ],
+    foundBy: null,
+  },
+  {
+    name: 'an undo takes the first change first',
+    in: 'planUndo',
+    edits: [replace('return $lines.toReversed().map(', 'return $lines.map(')],
+    foundBy: null,
+  },
+  {
+    name: 'an undo that failed leaves its other steps open',
+    in: 'stopUndo',
+    edits: [remove('for (const $row of $left) cancelStep($$args)')],
+    foundBy: null,
+  },
+]
