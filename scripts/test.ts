@@ -12,7 +12,7 @@ import {
 } from './test-plan.ts'
 
 const USAGE = `npm test                       check types, lint and format, then run every test
-npm test -- quick              run the inner loop, two minutes: the check, tidy rules, domain, fast unit
+npm test -- quick              run the inner loop, 90 seconds: the check, tidy rules, domain, fast unit
                                tests, some stories and seeds; no chaos, no demonstration, no processes
 npm test -- test/bus races     run the test files whose path contains one of the words
 npm test -- --times test/bus   also print the processor time of each process (Linux)
@@ -20,7 +20,7 @@ npm test -- --test-name-pattern=hold test/scenarios
                                pass options to "node --test"`
 
 /** A sweep as small as this needs 10 s. */
-const QUICK_SEEDS = 15
+const QUICK_SEEDS = 4
 /** One more than there are cores: tests of processes wait for most of their time. Two more gained nothing. */
 const PROCESSES = availableParallelism() + 1
 

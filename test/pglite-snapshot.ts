@@ -36,15 +36,14 @@ const UNTOUCHED = 0
 /** Takes a snapshot of the database, which must be idle, and returns how to restore it. */
 export function takeSnapshot({ Module }: PGlite): () => void {
   const files = Module.FS as unknown as MemoryFiles
-  const memory = new Uint8Array(Module.wasmMemory.buffer).slice()
+  const memory = usedIn(Module.wasmMemory.buffer).slice()
   const streams = files.streams.map((stream) => ({ stream, position: stream?.position ?? 0 }))
   const folders = FOLDERS.flatMap((path) => foldersIn(files, files.lookupPath(path).node))
   const names = folders.map((folder) => ({ folder, nodes: { ...folder.contents } }))
   const contents = folders.flatMap((folder) => filesIn(files, folder)).map(saved)
   return () => {
-    const now = new Uint8Array(Module.wasmMemory.buffer)
-    now.set(memory)
-    now.fill(0, memory.length)
+    usedIn(Module.wasmMemory.buffer).fill(0, memory.length)
+    new Uint8Array(Module.wasmMemory.buffer).set(memory)
     for (const { folder, nodes } of names) putBackNames(files, folder, nodes)
     for (const { file, bytes } of contents) putBack(file, bytes)
     files.streams.length = streams.length
@@ -53,6 +52,18 @@ export function takeSnapshot({ Module }: PGlite): () => void {
       if (stream) Object.assign(stream, { position, fd })
     }
   }
+}
+
+const ZEROS = Buffer.alloc(65_536)
+
+/** The memory up to the last byte that is not zero: 40 of 134 MB. Copying the rest took most of the time of a snapshot. */
+function usedIn(memory: ArrayBuffer): Uint8Array {
+  const bytes = Buffer.from(memory)
+  const isZero = (end: number) =>
+    ZEROS.compare(bytes, Math.max(0, end - ZEROS.length), end, 0, Math.min(ZEROS.length, end)) === 0
+  let end = bytes.length
+  while (end > 0 && isZero(end)) end = Math.max(0, end - ZEROS.length)
+  return new Uint8Array(memory, 0, end)
 }
 
 function foldersIn(files: MemoryFiles, folder: FolderNode): FolderNode[] {

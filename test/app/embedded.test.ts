@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { findHold } from '../../src/db/holds.ts'
-import { migrate } from '../../src/db/migrate.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { type Hold, SYSTEM } from '../../src/domain/holds.ts'
 import { EXIT } from '../../src/errors.ts'
 import { start } from '../cli/processes.ts'
+import { makeDataFolder } from '../schema-copies.ts'
 import { openSmallDisk, whyNoSmallDisk } from '../small-disk.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'matoolkit-embedded-'))
@@ -18,13 +18,6 @@ const env = {
   MATOOLKIT_API_PORT: '0',
   MATOOLKIT_HOME: join(folder, 'home'),
   MATOOLKIT_OUTPUT: 'table',
-}
-
-async function createIn(dataDir: string): Promise<void> {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const db = await openPglite(dataDir)
-  await migrate(db, new Date('2026-03-01T10:00:00Z'))
-  await db.close()
 }
 
 async function holdIn(dataDir: string): Promise<Hold | null> {
@@ -38,7 +31,7 @@ describe('matoolkit up and its database', () => {
   it('takes a snapshot at start; a broken folder names it, and it is restored on hold', async () => {
     const here = join(folder, 'here')
     const data = join(here, '.matoolkit', 'data')
-    await createIn(data)
+    await makeDataFolder(data)
     const run = (...args: string[]) => start(args, env, here).ended
     const none = await run('snapshot', 'restore', '--yes')
     assert.equal(none.code, EXIT.notFound)
@@ -77,7 +70,7 @@ describe('matoolkit up and its database', () => {
   it('up --restored holds everything and begins a new epoch, for a folder that was copied back', async () => {
     const here = join(folder, 'copied')
     const data = join(here, '.matoolkit', 'data')
-    await createIn(data)
+    await makeDataFolder(data)
     const up = start(['up', '--restored'], env, here)
     try {
       await up.saying(/Everything is on hold: restored from a backup \(started with --restored\)/)
@@ -100,6 +93,7 @@ describe('matoolkit up and its database', () => {
       const settings = { ...env, MATOOLKIT_DATA_DIR: data, MATOOLKIT_MIN_FREE_MB: '100' }
       const here = join(folder, 'full')
       mkdirSync(here)
+      await makeDataFolder(data)
       const up = start(['up'], settings, here)
       try {
         await up.saying(/Press Ctrl-C to stop/)

@@ -15,6 +15,7 @@ import { after, before, describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
 import { type Started, start } from '../cli/processes.ts'
+import { makeDataFolder } from '../schema-copies.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'matoolkit-instances-'))
 const home = join(root, 'home')
@@ -48,6 +49,8 @@ describe('two instances on one machine', () => {
     for (const name of ['one/sub', 'two', 'elsewhere']) {
       mkdirSync(folderOf(name), { recursive: true })
     }
+    for (const name of ['one', 'two'])
+      await makeDataFolder(join(folderOf(name), '.matoolkit', 'data'))
     ;[one, two] = await Promise.all([startUp('one'), startUp('two')])
     writeFileSync(join(root, 'plain.yaml'), plain())
     writeFileSync(join(root, 'people.csv'), plainCsv('ada@x.example'))

@@ -10,6 +10,7 @@ import { openPglite } from '../../src/db/pglite.ts'
 import { SYSTEM } from '../../src/domain/holds.ts'
 import { setEnv } from '../cli/against-api.ts'
 import { recordingIo } from '../cli/recording-io.ts'
+import { makeDataFolder } from '../schema-copies.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'matoolkit-backup-'))
 const dataDir = join(folder, 'data')
@@ -19,6 +20,7 @@ after(() => {
 })
 
 it('backs the embedded database up, and brings it back on hold', async () => {
+  await makeDataFolder(dataDir)
   setEnv({ MATOOLKIT_DATA_DIR: dataDir })
   const io = recordingIo()
   await backUp({ output: 'json' }, io)

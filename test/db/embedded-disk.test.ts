@@ -8,11 +8,13 @@ import { afterEach, beforeEach, describe, it, mock } from 'node:test'
 import type { Db } from '../../src/db/db.ts'
 import { type EmbeddedOptions, openPglite } from '../../src/db/pglite.ts'
 import type { MatoolkitError } from '../../src/errors.ts'
+import { makeDataFolder } from '../schema-copies.ts'
 import { openSmallDisk, whyNoSmallDisk } from '../small-disk.ts'
 
 const ROWS = 10
 
 async function openWithRows(folder: string, options?: EmbeddedOptions): Promise<Db> {
+  await makeDataFolder(folder)
   const db = await openPglite(folder, options)
   await db.script('create table kept (id serial primary key, text text)')
   await db.query("insert into kept (text) select '0' from generate_series(1, $1)", [ROWS])
@@ -87,8 +89,7 @@ describe('the embedded database and its disk', () => {
   })
 
   it('says that a folder does not open, and why', async () => {
-    const db = await openPglite(folder)
-    await db.close()
+    await makeDataFolder(folder)
     writeFileSync(join(folder, 'pgdata', 'global', 'pg_control'), Buffer.alloc(8192))
     await assert.rejects(openPglite(folder), {
       code: 'DATABASE_FOLDER_LOST',

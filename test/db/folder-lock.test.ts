@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, it } from 'node:test'
 import { lockFolder } from '../../src/db/folder-lock.ts'
+import { makeDataFolder } from '../schema-copies.ts'
 
 const program = join(import.meta.dirname, '..', 'fixtures', 'folder', 'open-folder.ts')
 
@@ -19,8 +20,9 @@ interface Said {
 describe('one process per folder', () => {
   let folder: string
   const children: ChildProcess[] = []
-  before(() => {
+  before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'matoolkit-folder-'))
+    await makeDataFolder(join(folder, 'db'))
   })
   after(() => {
     for (const child of children) child.kill('SIGKILL')

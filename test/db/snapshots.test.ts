@@ -15,7 +15,6 @@ import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { makeSnapshotLoop, type SnapshotLoopOptions } from '../../src/app/snapshot-loop.ts'
 import { virtualClock } from '../../src/clock.ts'
-import { migrate } from '../../src/db/migrate.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import {
   keptSnapshots,
@@ -26,6 +25,7 @@ import {
   takeSnapshot,
 } from '../../src/db/snapshots.ts'
 import { createLog } from '../../src/log.ts'
+import { makeDataFolder } from '../schema-copies.ts'
 
 const AT = new Date('2026-03-01T10:00:00Z')
 const later = (minutes: number) => new Date(+AT + minutes * 60_000)
@@ -36,8 +36,8 @@ describe('snapshots of the embedded database', () => {
     ...{ dataDir: folder, now: AT, cause: 'start', keepFreeBytes: 0, ...more },
   })
   before(async () => {
+    await makeDataFolder(folder)
     const db = await openPglite(folder)
-    await migrate(db, AT)
     await db.script('create table kept (id integer)')
     await db.close()
   })

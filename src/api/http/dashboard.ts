@@ -24,7 +24,7 @@ const FOREVER = 'public, max-age=31536000, immutable'
 interface File {
   readonly type: string
   readonly plain: Buffer
-  readonly gzipped: Buffer
+  readonly gzipped: () => Buffer
   readonly etag: string
   readonly cacheControl: string
 }
@@ -95,13 +95,17 @@ function readFiles({ folder = FOLDER, publicPath }: DashboardOptions): Map<strin
   return files
 }
 
-const fileOf = (extension: string, plain: Buffer, cacheControl: string): File => ({
-  type: TYPES[extension]!,
-  plain,
-  gzipped: gzipSync(plain),
-  etag: `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`,
-  cacheControl,
-})
+function fileOf(extension: string, plain: Buffer, cacheControl: string): File {
+  let gzipped: Buffer | undefined
+  return {
+    type: TYPES[extension]!,
+    plain,
+    // When somebody asks for it: compressing all files was a tenth of the time in which the API starts.
+    gzipped: () => (gzipped ??= gzipSync(plain)),
+    etag: `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`,
+    cacheControl,
+  }
+}
 
 function sendFile(file: File, policy: string, request: FastifyRequest, reply: FastifyReply): void {
   const { type, plain, gzipped, etag, cacheControl } = file
@@ -114,7 +118,7 @@ function sendFile(file: File, policy: string, request: FastifyRequest, reply: Fa
   if (request.headers['if-none-match'] === etag) return void reply.status(304).send()
   reply.status(200).type(type)
   if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return void reply.send(plain)
-  reply.header('content-encoding', 'gzip').send(gzipped)
+  reply.header('content-encoding', 'gzip').send(gzipped())
 }
 
 const NOT_BUILT = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>matoolkit</title></head>

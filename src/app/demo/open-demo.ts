@@ -6,9 +6,8 @@ import type { Bus } from '../../bus/bus.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import { acceleratedClock, type Clock, MACHINE, realClock } from '../../clock.ts'
 import type { Db } from '../../db/db.ts'
-import { migrate } from '../../db/migrate.ts'
-import { openPglite } from '../../db/pglite.ts'
-import { markDisposable, requireClockFits } from '../../db/time.ts'
+import { openDisposable } from '../../db/disposable-pglite.ts'
+import { requireClockFits } from '../../db/time.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { RunbookCache } from '../../engine/runbook-cache.ts'
 import { WorkerPace } from '../../engine/worker-pace.ts'
@@ -96,9 +95,7 @@ async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<Demo> {
   const firstOffset = Math.max(...runbook.phases.map(({ offsetMinutes }) => offsetMinutes))
   const beganAt = new Date(+startTime - firstOffset * MINUTE_MS - LEAD_MS)
   io.out('Starting an in-memory PostgreSQL …')
-  const db = await openPglite()
-  await markDisposable(db)
-  await migrate(db, beganAt)
+  const db = await openDisposable(null)
   const clock = demoClock(beganAt, pace.clockFactor)
   await requireClockFits(db, clock)
   const leaseMs = LEASE_REAL_MS * pace.clockFactor
