@@ -91,7 +91,7 @@ interface Watch {
   lastEvent: number
 }
 
-/** The database of every process of a world with guards: a look after each commit. */
+/** The database of every process of a world with guards: every commit is checked. */
 export function watchCommits(db: Db, night: Night, found: string[]): Db {
   const { gateAt, rampAt, windows } = night
   if (gateAt === null && rampAt === null && windows.every((one) => one === null)) return db

@@ -97,7 +97,7 @@ const endOverride: NightAct = async (world, night, engine) => {
   return `batch ${batch.id}`
 }
 
-/** Members for whom something was changed that can be undone. */
+/** Members with a change that can be undone. */
 async function membersToUndo({ db }: World, batchId: number | null) {
   return db.query<{ id: number; batchId: number }>(
     `select m.id, m.batch_id as "batchId" from batch_members m
