@@ -62,7 +62,7 @@ export function missingAtGate(gate: Gate, facts: GateFacts, now: Date): string[]
 }
 
 /** `licences SPE_E3: 60 free, 100 needed`. */
-export const licenceText = ({ name, free, needed }: LicenceCount): string =>
+const licenceText = ({ name, free, needed }: LicenceCount): string =>
   `licences ${name}: ${free} free, ${needed} needed`
 
 /** Why the gate is passed, for the event. */

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../domain/json.ts'
 import { LICENCE_COUNT } from '../../domain/licence-count.ts'
 import { defineFunction } from '../catalogue.ts'
 import { findUser, textOf } from './entra-directory.ts'
-import { listSkus, noSku } from './entra-licence.ts'
+import { listTenantSkus, noSku } from './entra-licence.ts'
 import { isSameText, listParameter, nameParameter, userId } from './parameters.ts'
 
 const counted = z.object({
@@ -36,7 +36,7 @@ export const getEntraLicenseCount = defineFunction({
   undo: null,
   run: async (call): Promise<z.infer<typeof counted>> => {
     const { UserId, SkuId } = call.params
-    const skus = await listSkus(call)
+    const skus = await listTenantSkus(call)
     const named = SkuId.map((name) => {
       const sku = skus.find((one) => isNamed(one, name))
       if (!sku) throw noSku(name, skus)

@@ -174,7 +174,7 @@ async function assign(
 async function skuIdsOf(caller: ReplicationContext, given: readonly string[]): Promise<string[]> {
   const names = given.filter((one) => !isGuid(one))
   if (names.length === 0) return [...new Set(given)]
-  const skus = await listSkus(caller)
+  const skus = await listTenantSkus(caller)
   const idOf = (name: string) => {
     const sku = skus.find(({ skuPartNumber }) => isSameText(textOf(skuPartNumber), name))
     return sku && textOf(sku.skuId)
@@ -185,7 +185,10 @@ async function skuIdsOf(caller: ReplicationContext, given: readonly string[]): P
 }
 
 /** The products of the tenant. */
-export async function listSkus({ tenant, signal }: ReplicationContext): Promise<JsonObject[]> {
+export async function listTenantSkus({
+  tenant,
+  signal,
+}: ReplicationContext): Promise<JsonObject[]> {
   const skus: JsonObject[] = []
   for await (const one of tenant.graph.list({ path: '/subscribedSkus', signal, units: SKUS_UNITS }))
     skus.push(one)
