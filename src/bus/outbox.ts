@@ -4,6 +4,7 @@
 import { arrayParams, timeParam } from '../db/arrays.ts'
 import type { Tx } from '../db/db.ts'
 import { writeMessage } from '../domain/messages.ts'
+import { WORKER_ID } from '../domain/worker-id.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { JobKeys } from '../job-keys.ts'
 import { type Bundle, joinLines, packBundles } from './bundles.ts'
@@ -21,7 +22,6 @@ import type { SentMessage } from './worker-gateway.ts'
 export const HINT_CHANNEL = 'matoolkit_messages'
 const STATEMENT_MAX_ROWS = 1_000
 const MESSAGE_ID = /^[\x21-\x7e]{1,128}$/
-const WORKER_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
 
 /** A message to store; the names are those of the view `messages`. */
 export interface OutboxRow {

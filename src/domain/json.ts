@@ -36,7 +36,8 @@ export function parseStorable(text: string): unknown {
   return hasEscapes && !isDeeperThan(value, JSON_DEPTH_MAX) ? storable(value) : value
 }
 
-const storableText = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed()
+/** PostgreSQL's texts hold no NUL. */
+export const storableText = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed()
 
 function storable(value: unknown): unknown {
   if (typeof value === 'string') return storableText(value)

@@ -7,6 +7,7 @@ import type { Clock } from '../clock.ts'
 import { vacuumEmbedded } from '../db/vacuum.ts'
 import type { DescribedAttention } from '../domain/attention.ts'
 import { type Message, readMessage } from '../domain/messages.ts'
+import { WORKER_ID } from '../domain/worker-id.ts'
 import { noteDeadLetters, replayExhausted } from '../engine/attention.ts'
 import type { Engine } from '../engine/engine.ts'
 import { tellMisses } from '../engine/forecast-misses.ts'
@@ -20,6 +21,8 @@ const DEAD_LETTER_INTERVAL_MS = 60_000
 const FORECAST_INTERVAL_MS = 60_000
 /** While one lane has its batch locked, the other receives and acknowledges. */
 const RESULT_LANES = 2
+/** Characters of a sender that is none. */
+const SHOWN_MAX = 80
 
 export interface OrchestratorOptions {
   readonly engine: Engine
@@ -68,6 +71,8 @@ export async function handleChunk(
  */
 function inTheNameOf(sender: string | undefined, message: Message): Message | null {
   if (sender === undefined) return message
+  // Any other text would become the actor of an event: one with a NUL failed its transaction and put the batch on hold.
+  if (!WORKER_ID.test(sender)) return null
   if (message.messageType !== 'worker-result' && message.messageType !== 'worker-hello') return null
   const { workerId } = message
   if (!workerId) return { ...message, workerId: sender }
@@ -76,7 +81,9 @@ function inTheNameOf(sender: string | undefined, message: Message): Message | nu
 
 const wrongSender = (sender: string, message: Message): MessageOutcome => ({
   deadLetter: 'WrongSender',
-  description: `Worker ${sender} sent a ${message.messageType} that is not its own.`,
+  description: WORKER_ID.test(sender)
+    ? `Worker ${sender} sent a ${message.messageType} that is not its own.`
+    : `The property WorkerId of a ${message.messageType} names no worker: ${JSON.stringify(sender.slice(0, SHOWN_MAX))}.`,
 })
 
 /** The handler of both subscriptions. `fill` is called when slots may be free. */

@@ -100,9 +100,20 @@ export const defineFunction = <Params, Result extends Json>(
   definition: FunctionDefinition<Params, Result>,
 ): WorkerFunction => definition as unknown as WorkerFunction
 
-/** The parameters as JSON Schema, for people and for `runbook validate`. */
-export const parametersSchema = ({ parameters }: WorkerFunction): Record<string, Json> =>
-  z.toJSONSchema(parameters, { io: 'input', unrepresentable: 'any' }) as Record<string, Json>
+const schemas = new WeakMap<WorkerFunction, Readonly<Record<string, Json>>>()
+
+/**
+ * The parameters as JSON Schema, for people and for `runbook validate`. Made once: each announcement made all of them again, a tenth of
+ * a rehearsal's processor time.
+ */
+export function parametersSchema(definition: WorkerFunction): Readonly<Record<string, Json>> {
+  const known = schemas.get(definition)
+  if (known) return known
+  const options = { io: 'input', unrepresentable: 'any' } as const
+  const schema = z.toJSONSchema(definition.parameters, options) as Record<string, Json>
+  schemas.set(definition, schema)
+  return schema
+}
 
 /** The result as JSON Schema. */
 export const resultSchema = ({ result }: WorkerFunction): Record<string, Json> =>

@@ -13,7 +13,7 @@ const MISFITS_SHOWN_MAX = 5
 
 /** The parameters as the function takes them, or what is wrong: names and reasons, never values, which may be personal. */
 export function fitParameters(definition: WorkerFunction, given: Parameters): Fitted {
-  const schema = schemaOf(definition)
+  const schema = parametersSchema(definition) as Schema
   const named = withNamesOf(schema, given)
   if ('misfits' in named) return named
   const read = definition.parameters.safeParse(coerce(named.params, schema))
@@ -46,16 +46,6 @@ interface Schema {
   readonly oneOf?: readonly Schema[]
   readonly const?: Json
   readonly enum?: readonly Json[]
-}
-
-const schemas = new WeakMap<WorkerFunction, Schema>()
-
-function schemaOf(definition: WorkerFunction): Schema {
-  const known = schemas.get(definition)
-  if (known) return known
-  const schema = parametersSchema(definition) as Schema
-  schemas.set(definition, schema)
-  return schema
 }
 
 function withNamesOf(

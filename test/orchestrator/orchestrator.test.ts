@@ -151,3 +151,31 @@ it('takes messages without a MessageType property: the body or the topic names t
     const seen = await world.db.query(`select worker_id from workers where worker_id = 'w9'`)
     assert.equal(seen.length, 1)
   }))
+
+it('refuses a result whose sender is no worker, and holds nothing', () =>
+  story({}, async (world) => {
+    await world.publish(YAML)
+    await world.batch('wave', 1)
+    await world.orchestrate()
+    world.answer = () => 'silent'
+    await world.work()
+    const senders = ['\0', '', 'a worker', 'x'.repeat(64), '\u202ew1']
+    const results = senders.map((WorkerId) => ({
+      ...{ topic: 'worker-results', type: 'worker-result', properties: { WorkerId } },
+      body: JSON.stringify({ jobId: 'step-1', status: 'Success', result: true }),
+    }))
+    const outcomes = await handleChunk(world.engine, results as unknown as ReceivedMessage[])
+    for (const outcome of outcomes) {
+      assert.ok(typeof outcome === 'object' && 'deadLetter' in outcome)
+      assert.equal(outcome.deadLetter, 'WrongSender')
+      assert.match(
+        outcome.description,
+        /^The property WorkerId of a worker-result names no worker: ".*"\.$/,
+      )
+      assert.doesNotMatch(outcome.description, /\0/)
+    }
+    const rows = await world.db.query(
+      'select s.status, b.held_reason from step_executions s join batches b on b.id = s.batch_id',
+    )
+    assert.deepEqual(rows, [{ status: 'dispatched', held_reason: null }])
+  }))

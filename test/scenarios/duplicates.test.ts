@@ -142,7 +142,7 @@ it('without noise', () =>
     assert.deepEqual(batch, { status: 'completed' })
   }))
 
-for (const seed of [1, 2, 3]) {
+for (const seed of [1, 2]) {
   it(`with every message twice and shuffled, seed ${seed}`, () =>
     story({}, async (world) => {
       const noise: Noise = { random: seeded(seed), heard: [] }

@@ -9,7 +9,7 @@ import { seeded } from '../seeded.ts'
 import { decideAtRandom } from './deciding.ts'
 
 /** Seed 27 found a phase that stayed skipped for a member who had passed it in another batch, 31 a latecomer without a review. */
-const SEEDS = [1, 2, 27, 31]
+const SEEDS = [1, 27, 31]
 const TICKS = 25
 const PEOPLE = 24
 const WAVES = [5, 29, 53, 400]

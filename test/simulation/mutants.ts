@@ -96,7 +96,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     name: 'poll id without its number',
     in: 'repoll',
     edits: [replace('jobIdOf({ $$job, poll })', 'jobIdOf({ $$job, poll: 0 })')],
-    foundBy: 25,
+    foundBy: 87,
   },
   {
     name: 'counters updated only before sending',
@@ -154,7 +154,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     name: "rollback starts while the failed step's job is unsettled",
     in: 'nextOfMember',
     edits: [remove('if ($steps.some(isUnsettled)) return null')],
-    foundBy: 20,
+    foundBy: 75,
   },
   {
     name: 'removal does not wait for the rollback',
@@ -165,7 +165,7 @@ export const MUTANTS: readonly BankedMutant[] = [
         `($$removal) ?? firstOpenCompensation($steps, 'rollback') ?? firstOpenCompensation($steps, 'undo')`,
       ),
     ],
-    foundBy: 62,
+    foundBy: 16,
   },
   {
     name: 'fuse blows one failure too early',
@@ -228,7 +228,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     name: 'time on hold counts',
     in: 'resumeBatch',
     edits: [remove('await postpone($$args)')],
-    foundBy: 57,
+    foundBy: 18,
   },
   {
     name: 'a late success is applied to a cancelled step',
@@ -269,7 +269,7 @@ export const MUTANTS: readonly BankedMutant[] = [
         'for (const $jobs of $outstanding.values()) $free -= Math.min($jobs, 0)',
       ),
     ],
-    foundBy: 88,
+    foundBy: 26,
   },
   {
     name: 'a member is active in two batches',
@@ -281,7 +281,7 @@ export const MUTANTS: readonly BankedMutant[] = [
       ),
       replace('return $elsewhere.map(', 'return $elsewhere.slice(0, 0).map('),
     ],
-    foundBy: 11,
+    foundBy: 18,
   },
   {
     name: 'a phase that a new version replaces is not superseded',
@@ -298,7 +298,7 @@ export const MUTANTS: readonly BankedMutant[] = [
         `const $since = place.is === 'answered' ? now : null`,
       ),
     ],
-    foundBy: 18,
+    foundBy: 1,
   },
   {
     name: 'a job that a worker has is lost',

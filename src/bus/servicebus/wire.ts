@@ -2,11 +2,13 @@
 // those of the broker. A body that the broker would refuse for its size travels compressed.
 import { gunzipSync, gzipSync } from 'node:zlib'
 import type { ServiceBusMessage, ServiceBusReceivedMessage } from '@azure/service-bus'
+import { storableText } from '../../domain/json.ts'
 import {
   DELIVERED_TOO_OFTEN,
   EXPIRED,
   MESSAGE_MAX_BYTES,
   type ReceivedMessage,
+  TIME_TO_LIVE_MAX_MS,
   type Topic,
 } from '../bus.ts'
 import { type OutboxRow, propertiesOf } from '../outbox.ts'
@@ -66,16 +68,19 @@ function propertiesIn(message: ServiceBusReceivedMessage): Record<string, string
   const given = message.applicationProperties ?? {}
   const ours = PROPERTIES.flatMap((name) => {
     const value = given[name]
-    return typeof value === 'string' ? [[name, value]] : []
+    return typeof value === 'string' ? [[name, storableText(value)]] : []
   })
   return Object.fromEntries(ours)
 }
+
+const idOf = ({ messageId, sequenceNumber }: ServiceBusReceivedMessage): string =>
+  storableText(String(messageId ?? sequenceNumber ?? ''))
 
 export function receivedFrom(topic: Topic, message: ServiceBusReceivedMessage): ReceivedMessage {
   const properties = propertiesIn(message)
   return {
     topic,
-    messageId: String(message.messageId ?? message.sequenceNumber ?? ''),
+    messageId: idOf(message),
     type: properties.MessageType ?? null,
     properties,
     body: bodyText(message),
@@ -99,22 +104,27 @@ export interface FoundLetter {
   readonly description: string
 }
 
+/** At the latest when one of ours would. Without a time to live, the SDK says the year 31197, which PostgreSQL does not take. */
+function expiryOf({ expiresAtUtc, enqueuedTimeUtc }: ServiceBusReceivedMessage): Date {
+  const latest = new Date(+enqueuedTimeUtc! + TIME_TO_LIVE_MAX_MS)
+  return expiresAtUtc && expiresAtUtc < latest ? expiresAtUtc : latest
+}
+
 export function letterFrom(message: ServiceBusReceivedMessage): FoundLetter {
   const properties = propertiesIn(message)
-  const reason = message.deadLetterReason ?? ''
+  const reason = storableText(message.deadLetterReason ?? '')
   const failed = message.deliveryCount ?? 0
   // A consumer that refuses a message has received it; the broker's own reasons come after the last delivery.
   const isBrokers = reason === EXPIRED || reason === DELIVERED_TOO_OFTEN
   return {
-    messageId: String(message.messageId ?? message.sequenceNumber ?? ''),
+    messageId: idOf(message),
     type: properties.MessageType ?? '',
     workerId: properties.WorkerId ?? null,
-    // PostgreSQL's texts hold no NUL.
-    body: bodyText(message).replaceAll('\0', ''),
+    body: storableText(bodyText(message)),
     enqueuedAt: message.enqueuedTimeUtc!,
-    expiresAt: message.expiresAtUtc ?? message.enqueuedTimeUtc!,
+    expiresAt: expiryOf(message),
     deliveryCount: isBrokers ? failed : failed + 1,
     reason,
-    description: message.deadLetterErrorDescription ?? '',
+    description: storableText(message.deadLetterErrorDescription ?? ''),
   }
 }

@@ -136,6 +136,28 @@ describe('a worker of the earlier system on Service Bus', () => {
       assert.equal((await because(world, 'unexpected_result')).length, 1)
     }))
 
+  it('whose property names no worker is refused: the letter is kept, and the batch continues', () =>
+    withForeignWorker(async (world, peer) => {
+      const batchId = await world.batch('wave', 1, { startsInMin: 60 })
+      await world.orchestrate()
+      const [job] = await peer.take('worker-jobs', `worker-${LEGACY}`)
+      const answer = { JobId: job!.body.jobid!, Status: 'success', Result: { Id: 'x' } }
+      await peer.send('worker-results', answer, { WorkerId: '\0' })
+      await world.orchestrate()
+      await world.bus.sweep()
+      const letters = await world.db.query(
+        'select worker_id as "workerId", reason, description from dead_letters',
+      )
+      const description = 'The property WorkerId of a worker-result names no worker: "\ufffd".'
+      assert.deepEqual(letters, [{ workerId: '\ufffd', reason: 'WrongSender', description }])
+      assert.deepEqual(await attemptsOf(world), [], 'it still waits for its result')
+      await peer.send('worker-results', answer, { WorkerId: LEGACY })
+      await world.orchestrate()
+      assert.deepEqual((await attemptsOf(world))[0], 'step-1 succeeded')
+      const held = await world.db.query('select held_reason from batches where id = $1', [batchId])
+      assert.deepEqual(held, [{ held_reason: null }])
+    }))
+
   it('gets no job while the configuration does not name it', () =>
     withForeignWorker(async (world, peer) => {
       await configureWorkers(world.db, [])
