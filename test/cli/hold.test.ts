@@ -221,6 +221,7 @@ describe('a hold of each scope', () => {
       (await cli.cli(...end)).out,
       /2 steps wait for the window; 0 jobs are out\. Outside/,
     )
+    assert.doesNotMatch(await get(), /overridden/)
     assert.doesNotMatch((await cli.cli('batch', 'get', '1')).out, /change window|shares|no return/)
     assert.deepEqual(
       world.jobs.filter((job) => job.batchId === Number(batchId)),

@@ -201,7 +201,9 @@ function windowText({ changeWindow }: Row, window: Row | null = null): string | 
   const opening = opensAt === null ? 'none opens within a year' : `opens at ${opensAt}`
   const closing = window?.isOpen && window.closesAt ? `open, closes at ${window.closesAt}` : null
   const { until, by, reason } = (override ?? {}) as Row
-  const overridden = override ? `overridden by ${by} until ${until}: ${reason}` : null
+  // The API tells the last override; where the window is closed, it has ended.
+  const overridden =
+    override && window?.isOpen ? `overridden by ${by} until ${until}: ${reason}` : null
   const parts = [closedAt === null ? closing : `closed, ${opening}`, overridden]
   return parts.filter((part) => part !== null).join('; ') || null
 }
