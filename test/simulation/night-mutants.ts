@@ -79,13 +79,13 @@ export const NIGHT_MUTANTS: readonly BankedMutant[] = [
     edits: [
       replace('!$draft.window.isOpen', `!$draft.window.isOpen && /phase|init/.test(step.kind)`),
     ],
-    foundBy: null,
+    foundBy: 490,
   },
   {
     name: 'a job may start after its change window',
     in: 'latestStart',
     edits: [replace('$until < $latest', '$until < draft.now')],
-    foundBy: null,
+    foundBy: 6,
   },
   {
     name: 'an override of the change windows has no end',
@@ -96,7 +96,7 @@ export const NIGHT_MUTANTS: readonly BankedMutant[] = [
         'if ($overrideUntil === null) return $own',
       ),
     ],
-    foundBy: null,
+    foundBy: 48,
   },
   {
     name: 'a change is undone again',
@@ -106,13 +106,13 @@ export const NIGHT_MUTANTS: readonly BankedMutant[] = [
         `if ($row && isPassed($row.status)) return item($row.status === 'skipped' ? 'skipped' : 'undone')`,
       ),
     ],
-    foundBy: null,
+    foundBy: 8,
   },
   {
     name: 'an undo takes the first change first',
     in: 'planUndo',
     edits: [replace('return $lines.toReversed().map(', 'return $lines.map(')],
-    foundBy: null,
+    foundBy: 479,
   },
   {
     name: 'an undo that failed leaves its other steps open',

@@ -192,7 +192,7 @@ export async function approveWaiting(world: World): Promise<void> {
   const waiting = await db.query<Gate & { isReadyAsked: boolean }>(
     `select p.batch_id as "batchId", p.phase_name as "phaseName", p.gate_ready_percent is not null as "isReadyAsked"
        from phase_executions p join batches b on b.id = p.batch_id
-      where p.status = 'pending' and p.gate_approvals is not null and b.status = 'active' and (b.is_manual or p.due_at <= $1)
+      where p.status = 'pending' and p.gate_approvals is not null and b.status in ('detected', 'active') and (b.is_manual or p.due_at <= $1)
       order by p.id`,
     [clock.now()],
   )
