@@ -12,7 +12,7 @@ import {
 } from './test-plan.ts'
 
 const USAGE = `npm test                       check types, lint and format, then run every test
-npm test -- quick              run the inner loop, 90 seconds: the check, tidy rules, domain, fast unit
+npm test -- quick              run the inner loop, a minute: the check, tidy rules, domain, fast unit
                                tests, some stories and seeds; no chaos, no demonstration, no processes
 npm test -- test/bus races     run the test files whose path contains one of the words
 npm test -- --times test/bus   also print the processor time of each process (Linux)
