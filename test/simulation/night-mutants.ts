@@ -71,7 +71,7 @@ export const NIGHT_MUTANTS: readonly BankedMutant[] = [
         'return !isRepeat && ($functionName == null || mayChangeTenant($functionName))',
       ),
     ],
-    foundBy: null,
+    foundBy: 96,
   },
   {
     name: 'compensation does not ask the change window',
