@@ -124,13 +124,18 @@ it('reports a failure to listen and continues by polling', () =>
     assert.match(String(errors[0]), /no connection/)
   }))
 
+/** The one job of the wave is with its worker, which has not answered. */
+async function sendStep(world: World): Promise<void> {
+  await world.publish(YAML)
+  await world.batch('wave', 1)
+  await world.orchestrate()
+  world.answer = () => 'silent'
+  await world.work()
+}
+
 it('takes messages without a MessageType property: the body or the topic names the type', () =>
   story({}, async (world) => {
-    await world.publish(YAML)
-    await world.batch('wave', 1)
-    await world.orchestrate()
-    world.answer = () => 'silent'
-    await world.work()
+    await sendStep(world)
     const received = (topic: Topic, body: object) =>
       ({
         topic,
@@ -154,11 +159,7 @@ it('takes messages without a MessageType property: the body or the topic names t
 
 it('refuses a result whose sender is no worker, and holds nothing', () =>
   story({}, async (world) => {
-    await world.publish(YAML)
-    await world.batch('wave', 1)
-    await world.orchestrate()
-    world.answer = () => 'silent'
-    await world.work()
+    await sendStep(world)
     const senders = ['\0', '', 'a worker', 'x'.repeat(64), '\u202ew1']
     const results = senders.map((WorkerId) => ({
       ...{ topic: 'worker-results', type: 'worker-result', properties: { WorkerId } },
