@@ -2,10 +2,10 @@
 // and, on request, its memory after a collection.
 import { randomUUID } from 'node:crypto'
 import { openApi } from '../src/api/api.ts'
+import { createLog } from '../src/base/log/log.ts'
+import { realClock } from '../src/base/run/clock.ts'
 import { openPostgresBus } from '../src/bus/postgres/postgres-bus.ts'
-import { realClock } from '../src/clock.ts'
-import { openPostgres } from '../src/db/postgres.ts'
-import { createLog } from '../src/log.ts'
+import { openPostgres } from '../src/db/connection/postgres.ts'
 import { benchDoor } from './engine-process.ts'
 
 export interface Memory {

@@ -1,5 +1,5 @@
 // What a benchmark is, and the arithmetic they share. Figures are rates and ratios; nothing here passes or fails.
-import { MACHINE } from '../src/clock.ts'
+import { MACHINE } from '../src/base/run/clock.ts'
 
 export interface Bench {
   readonly name: string

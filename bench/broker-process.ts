@@ -1,5 +1,5 @@
 // The tests' Service Bus in a process of its own, for benchmarks: says how to reach it, and how many messages it holds when asked.
-import { realClock } from '../src/clock.ts'
+import { realClock } from '../src/base/run/clock.ts'
 import { openNamespace } from '../test/bus/servicebus/namespace.ts'
 import { WORKER_ID } from './engine-process.ts'
 

@@ -1,7 +1,7 @@
 // Several processes: 8 batches, 50,000 members × 5 steps, one and two orchestrators with two workers, on both transports; the raw loop of
 // the SDK through the same broker; the time from a result to the next job at half load; small batches next to a giant. `soak` runs half load
 // for minutes and looks whether anything grows. `--members=n`, `--transport=name` and `--minutes=n` make a run smaller.
-import { realClock } from '../src/clock.ts'
+import { realClock } from '../src/base/run/clock.ts'
 import { type Bench, given, perSec, round, timeMs } from './bench.ts'
 import {
   type Cluster,

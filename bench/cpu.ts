@@ -1,7 +1,7 @@
 // Processor time of a run by process, as the kernel counts it. A busy neighbour doubles the elapsed time and hardly changes these
 // figures, so compare these. Linux only.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import type { Queryable } from '../src/db/db.ts'
+import type { Queryable } from '../src/db/connection/db.ts'
 
 /** Linux counts in hundredths of a second, whatever the kernel's own tick is. */
 const US_PER_TICK = 10_000

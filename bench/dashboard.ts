@@ -2,9 +2,9 @@
 // members stands after its data and how long the longest task is while it is scrolled; what a wall left open takes from the engine. The
 // wall of that part is its requests without a browser: people's browsers run on their own machines.
 import type { Page } from 'playwright-core'
-import { realClock } from '../src/clock.ts'
-import { openPostgres } from '../src/db/postgres.ts'
-import { dashboardLink } from '../src/local-token.ts'
+import { dashboardLink } from '../src/base/keys/local-token.ts'
+import { realClock } from '../src/base/run/clock.ts'
+import { openPostgres } from '../src/db/connection/postgres.ts'
 import { openBrowser, openPage } from '../test/browser.ts'
 import { startPostgres } from '../test/postgres-server.ts'
 import { fillBatch } from './api.ts'

@@ -2,21 +2,26 @@
 // does nothing: it takes jobs in chunks, answers each with one output, and acknowledges. With a connection string of a Service Bus namespace
 // messages go there, and a worker opens no database.
 import { randomUUID } from 'node:crypto'
+import { MACHINE, realClock } from '../src/base/run/clock.ts'
+import type { Service } from '../src/base/run/service.ts'
 import { type Bus, type ReceivedMessage, WORKER_RESULTS, workerJobs } from '../src/bus/bus.ts'
 import { makeConsumer } from '../src/bus/consumer.ts'
 import { openPostgresBus } from '../src/bus/postgres/postgres-bus.ts'
 import { makeRelayLoop } from '../src/bus/relay-loop.ts'
 import { openServiceBus } from '../src/bus/servicebus/servicebus-bus.ts'
-import { MACHINE, realClock } from '../src/clock.ts'
-import type { Db } from '../src/db/db.ts'
-import { openPostgres } from '../src/db/postgres.ts'
-import { type Message, messageIdOf, parseJobId, readMessage } from '../src/domain/messages.ts'
-import type { Engine } from '../src/engine/engine.ts'
-import { RunbookCache } from '../src/engine/runbook-cache.ts'
-import { WorkerPace } from '../src/engine/worker-pace.ts'
+import type { Db } from '../src/db/connection/db.ts'
+import { openPostgres } from '../src/db/connection/postgres.ts'
+import {
+  type Message,
+  messageIdOf,
+  parseJobId,
+  readMessage,
+} from '../src/domain/messages/messages.ts'
+import type { Engine } from '../src/engine/transactions/engine.ts'
+import { RunbookCache } from '../src/engine/transactions/runbook-cache.ts'
+import { WorkerPace } from '../src/engine/transactions/worker-pace.ts'
 import { makeOrchestrator } from '../src/orchestrator/orchestrator.ts'
-import type { Service } from '../src/service.ts'
-import { RESULT_BYTES_MAX } from '../src/worker/fit-result.ts'
+import { RESULT_BYTES_MAX } from '../src/worker/jobs/fit-result.ts'
 
 export const WORKER_ID = 'bench'
 export const POLL = 'Poll'

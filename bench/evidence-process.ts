@@ -1,6 +1,6 @@
 // Checks an evidence pack in its own process: `node bench/evidence-process.ts <file>`. Sends its findings, time and peak memory.
 import { createReadStream } from 'node:fs'
-import { verifyPack } from '../src/evidence/verify-pack.ts'
+import { verifyPack } from '../src/api/evidence/verify-pack.ts'
 import { timeMs } from './bench.ts'
 
 export interface Checked {

@@ -3,8 +3,8 @@
 // no-op worker claims jobs, inserts results and acknowledges. Bodies have the engine's size. Chunks of 500, two connections, every
 // commit durable; no templates, facts, events, attempts, duplicate detection or counters.
 
-import { arrayParams, idsParam } from '../src/db/arrays.ts'
-import type { Db, Tx } from '../src/db/db.ts'
+import { arrayParams, idsParam } from '../src/db/connection/arrays.ts'
+import type { Db, Tx } from '../src/db/connection/db.ts'
 import { perSec, timeMs } from './bench.ts'
 
 const CHUNK = 500

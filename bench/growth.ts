@@ -1,7 +1,7 @@
 // Growth: what steps that are polled again and again leave in the database, in rows of every table and in bytes. Each round polls everybody
 // once; message ids are left out, as they are forgotten after ten minutes.
-import { realClock } from '../src/clock.ts'
-import type { Db } from '../src/db/db.ts'
+import { realClock } from '../src/base/run/clock.ts'
+import type { Db } from '../src/db/connection/db.ts'
 import { type Bench, round, timeMs } from './bench.ts'
 import { NEVER, WORKER_ID } from './engine-process.ts'
 import { openProcesses } from './processes.ts'

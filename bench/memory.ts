@@ -1,6 +1,6 @@
 // Memory: the largest results and the largest tick, in processes whose heap has just the documented minimum. A process that needs more
 // is ended by Node, and the benchmark fails.
-import { leastHeapMb } from '../src/app/memory.ts'
+import { leastHeapMb } from '../src/app/roles/memory.ts'
 import { type Bench, timeMs } from './bench.ts'
 import { BIG, WORKER_ID } from './engine-process.ts'
 import { openProcesses } from './processes.ts'

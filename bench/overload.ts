@@ -1,7 +1,7 @@
 // More load than docs/operating.md advises: waves that ask for two and four times the advised rate. It shall only get slower. Nothing is
 // lost or run twice, memory stays, people can still look and hold, and the backlog drains when the waves stop.
-import { realClock } from '../src/clock.ts'
-import type { Db } from '../src/db/db.ts'
+import { realClock } from '../src/base/run/clock.ts'
+import type { Db } from '../src/db/connection/db.ts'
 import { findBroken } from '../src/db/invariants/invariants.ts'
 import { type Bench, perSec, round, timeMs } from './bench.ts'
 import { type Cluster, openCluster } from './cluster-processes.ts'

@@ -1,5 +1,5 @@
 // Timers that are due in the same second: how late the first and the last poll are sent, of one batch and of many.
-import { realClock } from '../src/clock.ts'
+import { realClock } from '../src/base/run/clock.ts'
 import { type Bench, timeMs } from './bench.ts'
 import { POLL, WORKER_ID } from './engine-process.ts'
 import { openProcesses } from './processes.ts'

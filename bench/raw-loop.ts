@@ -5,7 +5,7 @@ import {
   type ServiceBusMessage,
   type ServiceBusReceivedMessage,
 } from '@azure/service-bus'
-import { MACHINE } from '../src/clock.ts'
+import { MACHINE } from '../src/base/run/clock.ts'
 import { perSec } from './bench.ts'
 import { CHUNK, MAX_OUTSTANDING, WORKER_ID } from './engine-process.ts'
 

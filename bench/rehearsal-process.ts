@@ -1,7 +1,7 @@
 // One rehearsal in its own process: `node bench/rehearsal-process.ts <members>`. Sends its duration, processor time and peak memory to
 // the parent.
 import { rehearse } from '../src/app/rehearsal/rehearse.ts'
-import { openDisposable } from '../src/db/disposable-pglite.ts'
+import { openDisposable } from '../src/db/schema/disposable-pglite.ts'
 import { readRunbook } from '../src/domain/runbook/read.ts'
 import { timeMs } from './bench.ts'
 

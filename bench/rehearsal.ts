@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openDisposable } from '../src/db/disposable-pglite.ts'
+import { openDisposable } from '../src/db/schema/disposable-pglite.ts'
 import { type Bench, round } from './bench.ts'
 import type { RehearsalFigures } from './rehearsal-process.ts'
 

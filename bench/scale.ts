@@ -1,9 +1,9 @@
 // Sabotage by size: the same members in more and more batches, and a small batch next to a giant one. Statements and transactions are
 // counted by the server and do not depend on the load of the machine; times are compared within one run.
-import { realClock } from '../src/clock.ts'
-import type { Db } from '../src/db/db.ts'
-import { createBatch } from '../src/engine/create.ts'
-import { publishRunbook } from '../src/engine/publish.ts'
+import { realClock } from '../src/base/run/clock.ts'
+import type { Db } from '../src/db/connection/db.ts'
+import { createBatch } from '../src/engine/orders/create.ts'
+import { publishRunbook } from '../src/engine/orders/publish.ts'
 import { type Bench, round, timeMs } from './bench.ts'
 import { benchDoor } from './engine-process.ts'
 import { noopRunbook } from './noop-runbook.ts'

@@ -1,8 +1,8 @@
 // One tick in its own process: `node bench/scheduler-process.ts <database url> <source url>`. Sends its duration, processor time
 // and peak memory to the parent.
 import { randomUUID } from 'node:crypto'
-import { realClock } from '../src/clock.ts'
-import { openPostgres } from '../src/db/postgres.ts'
+import { realClock } from '../src/base/run/clock.ts'
+import { openPostgres } from '../src/db/connection/postgres.ts'
 import { sourceAccessFrom } from '../src/scheduler/sources/source.ts'
 import { tick } from '../src/scheduler/tick.ts'
 import { timeMs } from './bench.ts'

@@ -1,10 +1,10 @@
 // What telemetry costs the engine: a batch runs once, and what it committed is told again and again to the watch of commits, with telemetry off
 // and on. Processor time, because rates halve with a busy neighbour; off and on take turns within one run.
-import { virtualClock } from '../src/clock.ts'
+import { virtualClock } from '../src/base/run/clock.ts'
+import { Measures } from '../src/base/telemetry/measures.ts'
+import type { Telemetry } from '../src/base/telemetry/telemetry.ts'
 import type { Draft } from '../src/domain/decide/draft.ts'
-import { type CommitWatch, watchCommits } from '../src/engine/commit-watch.ts'
-import { Measures } from '../src/telemetry/measures.ts'
-import type { Telemetry } from '../src/telemetry/telemetry.ts'
+import { type CommitWatch, watchCommits } from '../src/engine/transactions/commit-watch.ts'
 import { type Bench, median, round } from './bench.ts'
 
 const MEMBERS = 500

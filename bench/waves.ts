@@ -1,6 +1,6 @@
 // The batches of the cluster benchmarks: a phase of a few steps that do nothing, all due at once or one wave after another.
-import { realClock } from '../src/clock.ts'
-import type { Db } from '../src/db/db.ts'
+import { realClock } from '../src/base/run/clock.ts'
+import type { Db } from '../src/db/connection/db.ts'
 import { noopRunbook } from './noop-runbook.ts'
 import { createDue } from './scale.ts'
 

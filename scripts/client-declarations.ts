@@ -16,7 +16,7 @@ export function writeClientDeclarations(root: string, to: string): void {
   const folder = mkdtempSync(join(tmpdir(), 'matoolkit-client-'))
   try {
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-    cpSync(join(root, 'src', 'client'), folder, { recursive: true })
+    cpSync(join(root, 'src', 'api', 'client'), folder, { recursive: true })
     cpSync(join(root, 'docs', 'client-table.d.mts'), join(folder, 'table.ts'))
     const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
     execFileSync(process.execPath, [tsc, ...FLAGS, 'client.ts'], { cwd: folder, stdio: 'pipe' })

@@ -2,8 +2,8 @@
 // comes from the OpenAPI document; test/client/same-table.ts compares it with the types of the routes themselves.
 import { openApiDocument } from '../src/api/openapi.ts'
 import { describedRoutes } from '../src/api/routes.ts'
-import type { Json, JsonObject } from '../src/domain/json.ts'
-import { ERRORS } from '../src/errors.ts'
+import { ERRORS } from '../src/base/errors/errors.ts'
+import type { Json, JsonObject } from '../src/base/text/json.ts'
 
 interface Operation {
   readonly summary: string

@@ -2,7 +2,7 @@
 // `npm run docs` writes it, test/cli/documents.test.ts compares it.
 import { Command } from 'commander'
 import { allCommands } from '../src/app/commands/nouns.ts'
-import { visibleCommands } from '../src/cli/program.ts'
+import { visibleCommands } from '../src/cli/program/program.ts'
 import type { Io } from '../src/cli/terminal/io.ts'
 import { type GeneratedDocument, markdownTable } from './docs.ts'
 

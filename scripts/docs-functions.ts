@@ -1,10 +1,13 @@
 // The generated part of docs/functions.md: every worker function, from its definition.
 // `npm run docs` writes it, test/worker/function-docs.test.ts compares it. Also writes the catalogue that validation knows offline.
 
-import { CMDLETS } from '../src/sandbox/exchange/cmdlets.ts'
-import { parametersSchema, type WorkerFunction } from '../src/worker/catalogue.ts'
-import { functionReferenceOf, type ReferenceField } from '../src/worker/function-reference.ts'
-import { STANDARD_FUNCTIONS } from '../src/worker/functions/standard.ts'
+import { CMDLETS } from '../sandbox/exchange/cmdlets.ts'
+import { STANDARD_FUNCTIONS } from '../src/m365/functions/standard.ts'
+import { parametersSchema, type WorkerFunction } from '../src/worker/functions/catalogue.ts'
+import {
+  functionReferenceOf,
+  type ReferenceField,
+} from '../src/worker/functions/function-reference.ts'
 import { exampleStep } from '../test/worker/functions/example-steps.ts'
 import {
   type CallSource,
@@ -18,7 +21,7 @@ export const FUNCTION_DOCUMENTS: readonly GeneratedDocument[] = [
   { file: 'docs/functions.md', section: 'functions', render: renderFunctions },
   { file: 'docs/permissions.md', section: 'permissions', render: renderPermissions },
   { file: 'docs/permissions.md', section: 'calls', render: renderCalls },
-  { file: 'src/domain/runbook/standard-functions.json', render: renderCatalogue },
+  { file: 'src/m365/standard-functions.json', render: renderCatalogue },
 ]
 
 const anchorOf = (name: string): string => name.toLowerCase()

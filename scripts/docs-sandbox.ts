@@ -1,9 +1,9 @@
 // The generated parts of docs/sandbox.md: every call the sandbox supports, from its own tables.
 // `npm run docs` writes them, test/sandbox/docs.test.ts compares them.
-import { CONTROL_ROUTES } from '../src/sandbox/control.ts'
-import { CMDLETS } from '../src/sandbox/exchange/cmdlets.ts'
-import { GRAPH_ROUTES } from '../src/sandbox/graph/routes.ts'
-import { FAST_TIMING, type Timing, USUAL_TIMING } from '../src/sandbox/world.ts'
+import { CONTROL_ROUTES } from '../sandbox/control.ts'
+import { CMDLETS } from '../sandbox/exchange/cmdlets.ts'
+import { GRAPH_ROUTES } from '../sandbox/graph/routes.ts'
+import { FAST_TIMING, type Timing, USUAL_TIMING } from '../sandbox/world.ts'
 import { type GeneratedDocument, markdownTable } from './docs.ts'
 
 export const SANDBOX_DOCUMENTS: readonly GeneratedDocument[] = [

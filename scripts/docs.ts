@@ -7,12 +7,12 @@ import { openApiDocument } from '../src/api/openapi.ts'
 import type { Route } from '../src/api/route.ts'
 import { describedRoutes } from '../src/api/routes.ts'
 import { REHEARSAL_FAULTS } from '../src/app/rehearsal/faults.ts'
-import { SETTINGS } from '../src/config.ts'
-import { ERROR_TABLE } from '../src/domain/error-meanings/meaning-of.ts'
-import { actorText, retryText } from '../src/domain/error-meanings/remedy.ts'
-import { CONDITION_KINDS, CONDITIONS } from '../src/domain/notifications/conditions.ts'
-import { type Entity, TRANSITIONS, type Transition } from '../src/domain/transitions.ts'
-import { ERRORS, EXIT } from '../src/errors.ts'
+import { ERRORS, EXIT } from '../src/base/errors/errors.ts'
+import { SETTINGS } from '../src/base/settings/config.ts'
+import { CONDITION_KINDS, CONDITIONS } from '../src/domain/needs/conditions.ts'
+import { actorText, retryText } from '../src/domain/needs/remedy.ts'
+import { type Entity, TRANSITIONS, type Transition } from '../src/domain/state/transitions.ts'
+import { ERROR_TABLE } from '../src/m365/meanings/meaning-of.ts'
 import { CHAOS_MODES } from '../test/chaos/modes.ts'
 import { MUTANTS } from '../test/simulation/mutants.ts'
 import { clientTable } from './client-table.ts'
@@ -45,7 +45,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: '.env.example', render: renderEnvExample },
   { file: 'docs/openapi.json', render: () => renderOpenApi() },
   { file: 'docs/api.md', section: 'endpoints', render: renderEndpoints },
-  { file: 'src/client/repeatable.ts', render: renderRepeatable },
+  { file: 'src/api/client/repeatable.ts', render: renderRepeatable },
   { file: 'docs/client-table.d.mts', render: clientTable },
   { file: 'powershell/Matoolkit/Matoolkit.psm1', render: powerShellModule },
   { file: 'powershell/Matoolkit/Matoolkit.psd1', render: powerShellManifest },

@@ -14,7 +14,7 @@ const OWN_NODE = /^node-(?:linux|darwin|win)-/
 const PUBLISHED_FOR_NODE = '>=24'
 /** The program is no library, but its client is. */
 const PUBLISHED_EXPORTS = {
-  './client': { types: './lib/client/client.d.ts', default: './lib/client/client.js' },
+  './client': { types: './lib/api/client/client.d.ts', default: './lib/api/client/client.js' },
   './package.json': './package.json',
 }
 

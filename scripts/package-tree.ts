@@ -1,4 +1,4 @@
-// The files of matoolkit as they are installed: the program as JavaScript under lib/, with everything that it reads. Node runs no
+// The files of matoolkit as they are installed: the program as JavaScript under lib/ and sandbox/, with everything that it reads. Node runs no
 // TypeScript under node_modules, so the types are replaced by blanks: every line stays where it is, and a stack trace fits the sources.
 import {
   chmodSync,
@@ -33,18 +33,27 @@ const COPIED = [
     'LICENSE',
   ],
 ]
-/** Where the program is; bin/matoolkit looks for it there. */
-const PROGRAM = 'lib'
+/** Folders with types, and where they are installed. bin/matoolkit looks for the program in lib/. */
+const PROGRAM = { src: 'lib', sandbox: 'sandbox' }
 
 const root = join(import.meta.dirname, '..')
 const readJson = <T>(name: string): T => JSON.parse(readFileSync(join(root, name), 'utf8')) as T
 
 /** What `npm publish` gets. */
 export function assemblePackage(to: string): void {
-  for (const file of globSync('**/*', { cwd: join(root, 'src') })) {
-    const from = join(root, 'src', file)
+  for (const [sources, installed] of Object.entries(PROGRAM))
+    copyWithoutTypes(join(root, sources), join(to, installed))
+  for (const name of COPIED) cpSync(join(root, name), join(to, name), { recursive: true })
+  chmodSync(join(to, 'bin', 'matoolkit'), 0o755)
+  const manifest = manifestOf(readJson<PackageManifest>('package.json'))
+  writeFileSync(join(to, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+}
+
+function copyWithoutTypes(sources: string, to: string): void {
+  for (const file of globSync('**/*', { cwd: sources })) {
+    const from = join(sources, file)
     if (!statSync(from).isFile()) continue
-    const target = join(to, PROGRAM, file)
+    const target = join(to, file)
     mkdirSync(dirname(target), { recursive: true })
     if (!file.endsWith('.ts')) cpSync(from, target)
     else
@@ -53,10 +62,6 @@ export function assemblePackage(to: string): void {
         withoutTypes(readFileSync(from, 'utf8'), stripTypeScriptTypes),
       )
   }
-  for (const name of COPIED) cpSync(join(root, name), join(to, name), { recursive: true })
-  chmodSync(join(to, 'bin', 'matoolkit'), 0o755)
-  const manifest = manifestOf(readJson<PackageManifest>('package.json'))
-  writeFileSync(join(to, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
 }
 
 /** The installed packages that the program needs, in the locked versions: nothing for development, no Node of their own. */

@@ -21,7 +21,7 @@ const to = join(destination, 'package')
 rmSync(destination, { recursive: true, force: true })
 assemblePackage(to)
 // Only here: they take the compiler, which the build of an image does not have.
-writeClientDeclarations(join(import.meta.dirname, '..'), join(to, 'lib', 'client'))
+writeClientDeclarations(join(import.meta.dirname, '..'), join(to, 'lib', 'api', 'client'))
 const npm = spawnSync('npm', ['pack', to, '--pack-destination', destination, '--loglevel=error'], {
   encoding: 'utf8',
   shell: process.platform === 'win32',

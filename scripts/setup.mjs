@@ -64,7 +64,12 @@ const built = join(dashboard, 'dist', '.built-from')
 /** Its own files, what of the program runs in the browser, and the packages. */
 function dashboardHash() {
   const hash = createHash('sha256').update(lockHash())
-  const folders = [dashboard, join(root, 'src', 'domain'), join(root, 'src', 'client')]
+  const folders = [
+    dashboard,
+    join(root, 'src', 'domain'),
+    join(root, 'src', 'base', 'text'),
+    join(root, 'src', 'api', 'client'),
+  ]
   for (const folder of folders) {
     const names = readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())

@@ -1,5 +1,5 @@
 // When each transition happens, for docs/transitions.md. The compiler asks for a line per event.
-import type { Entity, TRANSITIONS } from '../src/domain/transitions.ts'
+import type { Entity, TRANSITIONS } from '../src/domain/state/transitions.ts'
 
 export const TRANSITION_REASONS: {
   readonly [E in Entity]: Readonly<Record<keyof (typeof TRANSITIONS)[E], string>>

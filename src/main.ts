@@ -1,10 +1,10 @@
 // The program: loads and runs one command and ends with its exit code. src/app/commands/nouns.ts lists the commands.
 
 import { commandsFor } from './app/commands/nouns.ts'
-import { endOnCrash } from './app/crash.ts'
-import { run } from './cli/program.ts'
+import { endOnCrash } from './app/roles/crash.ts'
+import { proxyFromEnvironment } from './base/run/proxy.ts'
+import { run } from './cli/program/program.ts'
 import { processIo } from './cli/terminal/io.ts'
-import { proxyFromEnvironment } from './proxy.ts'
 
 // For every file from here on, those of libraries too.
 process.umask(0o077)

@@ -2,16 +2,22 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { getEventListeners } from 'node:events'
 import { after, before, describe, it } from 'node:test'
+import {
+  acceleratedClock,
+  type Machine,
+  rateOf,
+  realClock,
+  virtualClock,
+} from '../src/base/run/clock.ts'
 import { ORCHESTRATOR_EVENTS } from '../src/bus/bus.ts'
 import { openPostgresBus } from '../src/bus/postgres/postgres-bus.ts'
-import { acceleratedClock, type Machine, rateOf, realClock, virtualClock } from '../src/clock.ts'
 import {
   type ClockReport,
   databaseClockLoop,
   followDatabaseTime,
   markDisposable,
   requireClockFits,
-} from '../src/db/time.ts'
+} from '../src/db/connection/time.ts'
 import { event } from './bus/contract.ts'
 import { DATABASES, type TestDatabase } from './databases.ts'
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { parse } from 'yaml'
-import { EXIT } from '../src/errors.ts'
+import { EXIT } from '../src/base/errors/errors.ts'
 import { ROOT, start } from './cli/processes.ts'
 import { openEmptyPostgres } from './databases.ts'
 

@@ -4,7 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { type Config, readConfig, readConnectionVariable, SETTINGS } from '../src/config.ts'
+import {
+  type Config,
+  readConfig,
+  readConnectionVariable,
+  SETTINGS,
+} from '../src/base/settings/config.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -297,7 +302,7 @@ describe('connection variables', () => {
 describe('loading the configuration of a process', () => {
   const load = (env: Record<string, string>) => {
     const program = `
-      import { loadConfig } from './src/config.ts'
+      import { loadConfig } from './src/base/settings/config.ts'
       try { console.log(JSON.stringify(loadConfig())) }
       catch (error) { console.log(error.message); process.exitCode = error.exitCode }`
     const child = spawnSync(process.execPath, ['--input-type=module-typescript', '-e', program], {

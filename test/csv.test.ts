@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
-import { CsvReader, csvLine } from '../src/csv.ts'
-import { CsvFault } from '../src/csv-text.ts'
+import { CsvReader, csvLine } from '../src/base/files/csv.ts'
+import { CsvFault } from '../src/base/files/csv-text.ts'
 
 async function readAll(
   text: string | Buffer,

@@ -1,6 +1,6 @@
 // Login roles on the test server. Roles belong to the whole server, so each test makes its own and removes them.
-import type { Db } from '../src/db/db.ts'
-import { openPostgres } from '../src/db/postgres.ts'
+import type { Db } from '../src/db/connection/db.ts'
+import { openPostgres } from '../src/db/connection/postgres.ts'
 import type { TestDatabase } from './databases.ts'
 
 export interface TestRole extends AsyncDisposable {

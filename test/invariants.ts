@@ -1,5 +1,5 @@
 // Every invariant after a story or a simulated event: what is broken, as lines to read.
-import type { Queryable } from '../src/db/db.ts'
+import type { Queryable } from '../src/db/connection/db.ts'
 import { findBroken } from '../src/db/invariants/invariants.ts'
 
 /** One line a violation; none when all is well. `batchId` looks at one batch only. One clock writes every time, unless told. */

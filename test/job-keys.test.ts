@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { JobKeys, ownJobKeyFile, readJobKeys } from '../src/job-keys.ts'
+import { JobKeys, ownJobKeyFile, readJobKeys } from '../src/base/keys/job-keys.ts'
 
 const OLD = randomBytes(32)
 const NEW = randomBytes(32)

@@ -1,6 +1,7 @@
 // A log for tests that keeps its lines.
-import { virtualClock } from '../src/clock.ts'
-import { createLog, type Log, type LogOptions } from '../src/log.ts'
+
+import { createLog, type Log, type LogOptions } from '../src/base/log/log.ts'
+import { virtualClock } from '../src/base/run/clock.ts'
 
 export interface CollectedLog {
   readonly log: Log

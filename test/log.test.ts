@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Json } from '../src/domain/json.ts'
-import { MatoolkitError } from '../src/errors.ts'
-import { maskSecrets, redact, redactText, safeReasonOf } from '../src/redact.ts'
+import { MatoolkitError } from '../src/base/errors/errors.ts'
+import { maskSecrets, redact, redactText, safeReasonOf } from '../src/base/log/redact.ts'
+import type { Json } from '../src/base/text/json.ts'
 import { collectLog } from './log-lines.ts'
 
 /** Planted wherever personal data or secrets may appear; no line may contain it. */

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import manifest from '../package.json' with { type: 'json' }
-import { EXIT } from '../src/errors.ts'
+import { EXIT } from '../src/base/errors/errors.ts'
 import { ROOT } from './cli/processes.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'matoolkit-package-'))
@@ -66,22 +66,27 @@ describe('the published package', { skip: process.platform === 'win32' }, () => 
       Object.keys(optionalDependencies ?? {}).filter((name) => name.startsWith('node-')),
       [],
     )
-    const typed = globSync('{lib/**/*.ts,test,scripts,src}', { cwd: published })
+    const typed = globSync('{lib/**/*.ts,sandbox/**/*.ts,test,scripts,src}', { cwd: published })
     assert.deepEqual(
-      typed.filter((path) => !/^lib\/client\/[\w-]+\.d\.ts$/.test(path.replaceAll('\\', '/'))),
+      typed.filter((path) => !/^lib\/api\/client\/[\w-]+\.d\.ts$/.test(path.replaceAll('\\', '/'))),
       [],
     )
     assert.deepEqual(globSync('node-*/bin', { cwd: join(home, 'node_modules') }), [])
   })
 
   it('has every file of the program, each line where it is in the sources', () => {
-    const files = globSync('**/*.*', { cwd: join(ROOT, 'src') })
-    assert.ok(files.length > 300, `${files.length}`)
-    for (const file of files) {
-      const there = join(published, 'lib', file.replace(/\.ts$/, '.js'))
-      assert.ok(existsSync(there), file)
-      const lines = (path: string) => readFileSync(path, 'utf8').split('\n').length
-      assert.equal(lines(there), lines(join(ROOT, 'src', file)), file)
+    const lines = (path: string) => readFileSync(path, 'utf8').split('\n').length
+    for (const [sources, installed] of [
+      ['src', 'lib'],
+      ['sandbox', 'sandbox'],
+    ] as const) {
+      const files = globSync('**/*.*', { cwd: join(ROOT, sources) })
+      assert.ok(files.length > 50, `${files.length}`)
+      for (const file of files) {
+        const there = join(published, installed, file.replace(/\.ts$/, '.js'))
+        assert.ok(existsSync(there), file)
+        assert.equal(lines(there), lines(join(ROOT, sources, file)), file)
+      }
     }
   })
 

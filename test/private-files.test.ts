@@ -15,14 +15,14 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { openPglite } from '../src/db/pglite.ts'
-import { MatoolkitError } from '../src/errors.ts'
+import { MatoolkitError } from '../src/base/errors/errors.ts'
 import {
   isPrivateFile,
   readPrivateFile,
   requirePrivateFolder,
   writePrivateFile,
-} from '../src/private-files.ts'
+} from '../src/base/files/private-files.ts'
+import { openPglite } from '../src/db/connection/pglite.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'matoolkit-private-'))
 after(() => rmSync(root, { recursive: true }))

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { proxyFromEnvironment } from '../src/proxy.ts'
-import type { ConnectionLost, sendHttp as Send } from '../src/worker/m365/http.ts'
+import { proxyFromEnvironment } from '../src/base/run/proxy.ts'
+import type { ConnectionLost, sendHttp as Send } from '../src/worker/http/http.ts'
 
 describe('a proxy from the environment', () => {
   const asked: string[] = []
@@ -21,7 +21,7 @@ describe('a proxy from the environment', () => {
     const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
     Object.assign(process.env, { HTTP_PROXY: url, https_proxy: url, NO_PROXY: 'direct.example' })
     // Its agents are made once, when it is loaded: a copy of its own for this test.
-    const fresh = '../src/worker/m365/http.ts?with-proxy'
+    const fresh = '../src/worker/http/http.ts?with-proxy'
     send = ((await import(fresh)) as { sendHttp: typeof Send }).sendHttp
   })
   after(() => {

@@ -2,9 +2,9 @@
 // of memory and files (pglite-snapshot.ts), so nothing of an earlier use is left and every prepared statement keeps its plan.
 import { readFileSync } from 'node:fs'
 import { PGlite } from '@electric-sql/pglite'
-import type { Db } from '../src/db/db.ts'
-import { PARSERS, SESSION, wrapPglite } from '../src/db/pglite.ts'
-import { type PreparedStatement, preparing } from '../src/db/pglite-prepared.ts'
+import type { Db } from '../src/db/connection/db.ts'
+import { PARSERS, SESSION, wrapPglite } from '../src/db/connection/pglite.ts'
+import { type PreparedStatement, preparing } from '../src/db/connection/pglite-prepared.ts'
 import { takeSnapshot } from './pglite-snapshot.ts'
 import { pgliteWithSchema } from './schema-copies.ts'
 

@@ -15,11 +15,11 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
-import { migrate } from '../src/db/migrate.ts'
-import { migrationsOnDisk } from '../src/db/migration-files.ts'
-import { openPglite, PARSERS, wrapPglite } from '../src/db/pglite.ts'
-import { openPostgres } from '../src/db/postgres.ts'
-import { databaseIn } from '../src/db/snapshots.ts'
+import { openPglite, PARSERS, wrapPglite } from '../src/db/connection/pglite.ts'
+import { openPostgres } from '../src/db/connection/postgres.ts'
+import { databaseIn } from '../src/db/connection/snapshots.ts'
+import { migrate } from '../src/db/schema/migrate.ts'
+import { migrationsOnDisk } from '../src/db/schema/migration-files.ts'
 import { onServer } from './postgres-server.ts'
 
 /** When the migrations of every copy were applied. */
@@ -92,7 +92,7 @@ function originHash(): string {
   const hash = createHash('sha256')
   const origins = [
     import.meta.filename,
-    join(import.meta.dirname, '../src/db/migrate.ts'),
+    join(import.meta.dirname, '../src/db/schema/migrate.ts'),
     join(MODULES, '@electric-sql/pglite/package.json'),
   ]
   for (const file of origins) hash.update(readFileSync(file))

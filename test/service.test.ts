@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { virtualClock } from '../src/clock.ts'
-import { errorPauseMs, everyLoop } from '../src/service.ts'
+import { virtualClock } from '../src/base/run/clock.ts'
+import { errorPauseMs, everyLoop } from '../src/base/run/service.ts'
 
 const START = new Date('2026-03-01T10:00:00Z')
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { SETTINGS } from '../src/config.ts'
+import { SETTINGS } from '../src/base/settings/config.ts'
 import { DOCUMENTS } from './tidy/documents.ts'
 import { NAMES, uniqueNames } from './tidy/names.ts'
 import { SETTINGS_RULES, settingKeys } from './tidy/settings.ts'
@@ -139,7 +139,7 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
   [
     'a setting that nothing reads',
     {
-      'src/config.ts':
+      'src/base/settings/config.ts':
         "const SETTINGS = {\n  poolSize: setting('POOL', n),\n  lanes: setting<number>('LANES', n),\n}",
       'src/db/a.ts': 'open({ poolSize: config.poolSize, lanes: 4 })',
     },
@@ -304,14 +304,14 @@ describe('each rule sees what it is for', () => {
     const files = toFiles({
       'src/main.ts': `${COMMENT}import { f, g, h } from './db/rows.ts'\nimport './app/demo/demo.ts'\nimport './app/sandbox.ts'\nimport 'pg'\nf(g, h)\n`,
       'src/app/demo/demo.ts': `${COMMENT}import { e } from '../../engine/engine.ts'\nimport '../../config.ts'\nconst { a: x } = shared.config\nconst g = ({ b }: Config) => config.c\ne(g)\n`,
-      'src/engine/engine.ts': `${COMMENT}export const e = () => 1\n`,
-      'src/app/sandbox.ts': `${COMMENT}import { j } from '../sandbox/sandbox.ts'\nimport './transports.ts'\nj('')\n`,
-      'src/app/transports.ts': `${COMMENT}import '../bus/postgres/bus.ts'\n`,
+      'src/engine/transactions/engine.ts': `${COMMENT}export const e = () => 1\n`,
+      'src/app/sandbox/sandbox.ts': `${COMMENT}import { j } from '../sandbox/sandbox.ts'\nimport './transports.ts'\nj('')\n`,
+      'src/app/roles/transports.ts': `${COMMENT}import '../bus/postgres/bus.ts'\n`,
       'src/bus/postgres/bus.ts': `${COMMENT}import { q } from './queue.ts'\nq()\n`,
       'src/bus/postgres/queue.ts': `${COMMENT}export const q = () => 'delete from bundles where id = $1'\n`,
-      'src/sandbox/sandbox.ts': `${COMMENT}import type { Json } from '../domain/json.ts'\nexport const j = (json: Json) => json\n`,
-      'src/config.ts': `${COMMENT}const SETTINGS = {\n  a: setting('A', n),\n  b: setting('B', n),\n  c: setting('C', n),\n  configFile: setting('F', n),\n}\n`,
-      'src/domain/json.ts': `${COMMENT}export type Json = string\n`,
+      'sandbox/sandbox.ts': `${COMMENT}import type { Json } from '../domain/json.ts'\nexport const j = (json: Json) => json\n`,
+      'src/base/settings/config.ts': `${COMMENT}const SETTINGS = {\n  a: setting('A', n),\n  b: setting('B', n),\n  c: setting('C', n),\n  configFile: setting('F', n),\n}\n`,
+      'src/base/text/json.ts': `${COMMENT}export type Json = string\n`,
       'src/db/rows.ts': `${COMMENT}// Date.now() and process.env in a comment are only words.
 import { posix } from 'node:path'
 export const f = (clock: { now(): Date }) => \`\${clock.now()} \${new Date(5)} is not now\`

@@ -1,6 +1,6 @@
 // Two custom functions to start from: one that changes something and one that waits for something. Copy this file into the
 // folder set in MATOOLKIT_FUNCTIONS_FOLDER. docs/custom-functions.md explains every part.
-import type { MakeFunctions } from '../../src/worker/custom-functions.ts'
+import type { MakeFunctions } from '../../src/worker/functions/custom-functions.ts'
 
 // Type imports vanish at run time; everything else comes from the kit, so the file may live anywhere.
 const make: MakeFunctions = ({ defineFunction, pathOf, z }) => {

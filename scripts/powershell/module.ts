@@ -6,7 +6,7 @@ import manifest from '../../package.json' with { type: 'json' }
 import { openApiDocument } from '../../src/api/openapi.ts'
 import type { Route } from '../../src/api/route.ts'
 import { describedRoutes } from '../../src/api/routes.ts'
-import type { JsonObject } from '../../src/domain/json.ts'
+import type { JsonObject } from '../../src/base/text/json.ts'
 import { cmdletName, ownName } from './names.ts'
 
 export interface CmdletParameter {

@@ -1,6 +1,6 @@
 // The API documentation as one HTML page, generated from the OpenAPI document: no script, nothing loaded from elsewhere.
 import { createHash } from 'node:crypto'
-import type { Json } from '../domain/json.ts'
+import type { Json } from '../base/text/json.ts'
 
 type Node = { readonly [key: string]: Json }
 

@@ -2,12 +2,12 @@
 // is committed as docs/openapi.json; a test keeps both equal.
 import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
-import type { Json, JsonObject } from '../domain/json.ts'
-import { ERRORS, type ErrorCode } from '../errors.ts'
+import { ERRORS, type ErrorCode } from '../base/errors/errors.ts'
+import type { Json, JsonObject } from '../base/text/json.ts'
 import { csvListOf } from './http/list-csv.ts'
 import { problemSchema } from './http/problem.ts'
 import { type Route, TAGS } from './route.ts'
-import { declaredAs } from './shapes.ts'
+import { declaredAs } from './shapes/shapes.ts'
 
 /** Errors that routes of this kind can all answer with. */
 function commonErrors(route: Route): ErrorCode[] {

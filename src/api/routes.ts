@@ -1,6 +1,5 @@
 // All endpoints. To add one, write it with `read` or `change` in its noun's file under routes/ and list that file here.
-import { Measures } from '../telemetry/measures.ts'
-import { createMeter } from './metrics.ts'
+import { Measures } from '../base/telemetry/measures.ts'
 import type { Route } from './route.ts'
 import { ATTENTION_ROUTES } from './routes/attention.ts'
 import { AUDIT_ROUTES } from './routes/audit.ts'
@@ -43,6 +42,7 @@ import { UNDO_ROUTES } from './routes/undo.ts'
 import { WORKER_CALL_ROUTES } from './routes/worker-calls.ts'
 import { WORKER_CREDENTIAL_ROUTES } from './routes/worker-credentials.ts'
 import { WORKER_ROUTES } from './routes/workers.ts'
+import { createMeter } from './services/metrics.ts'
 
 /** For people and their programs. */
 const ROUTES = [

@@ -1,12 +1,12 @@
 // The contract of a transport, checked by test/bus/contract.ts: at-least-once delivery in no promised order, under a lease that
 // ends on its own. It promises only what Azure Service Bus can keep too; anything more is an optional method. Nothing here is
 // exactly-once, so handlers recognise work they have already done.
-import type { Db, Tx } from '../db/db.ts'
-import type { Body, MessageType } from '../domain/messages.ts'
+import type { Db, Tx } from '../db/connection/db.ts'
+import type { Body, MessageType } from '../domain/messages/messages.ts'
 import type { KeptJobs } from './kept-jobs.ts'
 import type { WorkerGateway } from './worker-gateway.ts'
 
-/** The part of a clock that a transport needs; src/clock.ts has more. */
+/** The part of a clock that a transport needs; src/base/run/clock.ts has more. */
 export interface TimeSource {
   now(): Date
 }

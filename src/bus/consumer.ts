@@ -6,9 +6,10 @@
 //
 // Stopping is graceful: nothing more is received, the handlers' `stopping` signal aborts, and abandoned messages are free at once.
 // A handler that does not return keeps its leases until they lapse; abandoning for it would run its work twice at the same time.
-import type { Clock } from '../clock.ts'
-import { everyLoop, type Service } from '../service.ts'
-import { isCollision } from '../transient.ts'
+
+import { isCollision } from '../base/errors/transient.ts'
+import type { Clock } from '../base/run/clock.ts'
+import { everyLoop, type Service } from '../base/run/service.ts'
 import type { Bus, ReceivedMessage, Subscription } from './bus.ts'
 import { makeOutage, type Outage, reportingTo } from './outage.ts'
 

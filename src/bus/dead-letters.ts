@@ -1,8 +1,9 @@
 // Dead letters in the database: the postgres transport moves them there, the servicebus transport reads them in. A decided one keeps its row as a record of who decided and when; a second decision
 // is refused, also when two people decide at the same moment.
-import { idsParam } from '../db/arrays.ts'
-import type { Db, Queryable, Tx } from '../db/db.ts'
-import { MatoolkitError } from '../errors.ts'
+
+import { MatoolkitError } from '../base/errors/errors.ts'
+import { idsParam } from '../db/connection/arrays.ts'
+import type { Db, Queryable, Tx } from '../db/connection/db.ts'
 import {
   DELIVERED_TOO_OFTEN,
   type DeadJob,

@@ -1,6 +1,6 @@
 // Hints by NOTIFY. Polling delivers every message; a hint only makes a consumer poll sooner, so losing one costs an interval.
 // One listening connection serves all subscriptions of the process.
-import type { Db, Queryable } from '../db/db.ts'
+import type { Db, Queryable } from '../db/connection/db.ts'
 import { addressOf, type Bus, type Subscription } from './bus.ts'
 import { HINT_CHANNEL } from './outbox.ts'
 

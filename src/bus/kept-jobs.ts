@@ -1,6 +1,6 @@
 // With a broker, jobs of workers that come through the API stay in the database: a broker's locks belong to a connection, and such a worker
 // may meet another API each time. The relay leaves their queues alone; hold and cancel withdraw them as without a broker.
-import type { Db, Tx } from '../db/db.ts'
+import type { Db, Tx } from '../db/connection/db.ts'
 import type { Bus, MessagePlace } from './bus.ts'
 
 /** Of a row with a topic and a subscription: its messages are not for the broker. A worker that ever had a credential comes through the API. */

@@ -1,6 +1,6 @@
 // Message ids older than the duplicate window are deleted, in bounded chunks: a run after a long outage neither locks for long nor
 // starves senders, and the next run continues.
-import type { Db } from '../db/db.ts'
+import type { Db } from '../db/connection/db.ts'
 import { DUPLICATE_WINDOW_MS } from './bus.ts'
 
 /** 10,000 ids take 40 ms; 20 chunks every 5 s keep up with 40,000 messages a second. */

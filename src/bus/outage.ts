@@ -1,8 +1,9 @@
 // An outage as one process sees it: the database refuses for the moment. Everything that shares it waits together and tries again with
 // growing pauses. Its beginning, a new cause and its end are told once each.
-import type { Clock } from '../clock.ts'
-import type { Log } from '../log.ts'
-import { outageOf } from '../transient.ts'
+
+import { outageOf } from '../base/errors/transient.ts'
+import type { Log } from '../base/log/log.ts'
+import type { Clock } from '../base/run/clock.ts'
 
 export interface OutageChange {
   /** Null when the outage is over. */

@@ -1,12 +1,13 @@
 // Sending as part of a transaction: a message exists when the transaction commits and never existed when it rolls back. Every
 // transport takes its messages from this table. Two statements per thousand messages: the first drops repeated ids, the second
 // stores the rest and hints the consumers.
-import { arrayParams, timeParam } from '../db/arrays.ts'
-import type { Tx } from '../db/db.ts'
-import { writeMessage } from '../domain/messages.ts'
-import { WORKER_ID } from '../domain/worker-id.ts'
-import { MatoolkitError } from '../errors.ts'
-import type { JobKeys } from '../job-keys.ts'
+
+import { MatoolkitError } from '../base/errors/errors.ts'
+import type { JobKeys } from '../base/keys/job-keys.ts'
+import { WORKER_ID } from '../base/text/worker-id.ts'
+import { arrayParams, timeParam } from '../db/connection/arrays.ts'
+import type { Tx } from '../db/connection/db.ts'
+import { writeMessage } from '../domain/messages/messages.ts'
 import { type Bundle, joinLines, packBundles } from './bundles.ts'
 import {
   addressOf,

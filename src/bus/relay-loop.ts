@@ -1,6 +1,6 @@
 // The loop that forwards the outbox to a broker: at once when messages are stored, and every second in case a hint is lost.
-import type { Clock } from '../clock.ts'
-import { everyLoop, type Service } from '../service.ts'
+import type { Clock } from '../base/run/clock.ts'
+import { everyLoop, type Service } from '../base/run/service.ts'
 import type { Relay } from './bus.ts'
 
 const FORWARD_INTERVAL_MS = 1_000

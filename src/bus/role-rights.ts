@@ -1,14 +1,15 @@
 // The rights of each database role. The application reads and writes all rows. A worker has the tables of the bus only: it takes,
 // leases and ends jobs of its own ids, sends results and hellos in its own name, and gives its own jobs up. It reads no result, sends no
 // other message and cannot choose the number of a row.
+
+import type { Queryable } from '../db/connection/db.ts'
 import {
   applicationTables,
   type DatabaseRole,
   hasDatabaseRole,
   listDatabaseRoles,
-} from '../db/database-roles.ts'
-import type { Queryable } from '../db/db.ts'
-import { type Rights, type RightsReport, type RowRule, reportRights } from '../db/rights.ts'
+} from '../db/schema/database-roles.ts'
+import { type Rights, type RightsReport, type RowRule, reportRights } from '../db/schema/rights.ts'
 import { workerJobs } from './bus.ts'
 
 export const rightsOf = ({ workerIds }: Pick<DatabaseRole, 'workerIds'>): Rights =>

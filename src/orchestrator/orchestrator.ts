@@ -1,20 +1,21 @@
 // The orchestrator: two subscriptions and the timers drive the engine. Any number of orchestrators may run at once.
+
+import type { Clock } from '../base/run/clock.ts'
+import { everyLoop, type Service } from '../base/run/service.ts'
+import { WORKER_ID } from '../base/text/worker-id.ts'
 import type { Bus, ReceivedMessage } from '../bus/bus.ts'
 import { ORCHESTRATOR_EVENTS, WORKER_RESULTS } from '../bus/bus.ts'
 import { type Handler, type MessageOutcome, makeConsumer } from '../bus/consumer.ts'
 import { makeOutage, type OutageChange, reportingTo } from '../bus/outage.ts'
-import type { Clock } from '../clock.ts'
-import { vacuumEmbedded } from '../db/vacuum.ts'
-import type { DescribedAttention } from '../domain/attention.ts'
-import { type Message, readMessage } from '../domain/messages.ts'
-import { WORKER_ID } from '../domain/worker-id.ts'
-import { noteDeadLetters, replayExhausted } from '../engine/attention.ts'
-import type { Engine } from '../engine/engine.ts'
-import { tellMisses } from '../engine/forecast-misses.ts'
-import { handleMessages } from '../engine/messages.ts'
-import { fillWorkers } from '../engine/timers.ts'
-import { everyLoop, type Service } from '../service.ts'
+import { vacuumEmbedded } from '../db/schema/vacuum.ts'
+import { type Message, readMessage } from '../domain/messages/messages.ts'
+import type { DescribedAttention } from '../domain/needs/attention.ts'
+import { noteDeadLetters, replayExhausted } from '../engine/needs/attention.ts'
+import type { Engine } from '../engine/transactions/engine.ts'
+import { tellMisses } from './forecast-misses.ts'
+import { handleMessages } from './messages.ts'
 import { makeTimers } from './timer-loops.ts'
+import { fillWorkers } from './timers.ts'
 
 const UPKEEP_INTERVAL_MS = 5_000
 const DEAD_LETTER_INTERVAL_MS = 60_000

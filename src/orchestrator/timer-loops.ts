@@ -1,11 +1,11 @@
 // The orchestrator's timers, in three loops: phases begin at their time however much else is due, and nobody waits while slots are
 // filled. Each looks every second, and at once when nudged; the phases' loop also when the next phase falls due. On a grid of a second
 // an even load came in bursts, and results waited in them.
-import type { Clock } from '../clock.ts'
-import { findNextPhaseDue } from '../db/batches.ts'
-import type { Engine } from '../engine/engine.ts'
-import { continueWork, fillWorkers, settleHolds, startDuePhases } from '../engine/timers.ts'
-import { everyLoop, type Service } from '../service.ts'
+import type { Clock } from '../base/run/clock.ts'
+import { everyLoop, type Service } from '../base/run/service.ts'
+import { findNextPhaseDue } from '../db/state/batches.ts'
+import type { Engine } from '../engine/transactions/engine.ts'
+import { continueWork, fillWorkers, settleHolds, startDuePhases } from './timers.ts'
 
 const INTERVAL_MS = 1_000
 /** Phases that fall due within this time after a look begin together: 300 batches must not be 300 transactions. */

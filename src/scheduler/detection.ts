@@ -1,6 +1,7 @@
 // From a source result to changes: loads what is known, compares, and looks up the few members it found. Reads only; the tick
 // applies the changes, the preview shows them.
-import type { Queryable } from '../db/db.ts'
+import type { Queryable } from '../db/connection/db.ts'
+import { loadReviews } from '../db/sources/reviews.ts'
 import {
   countRemoved,
   findCompensating,
@@ -10,17 +11,12 @@ import {
   loadKnownBatches,
   loadKnownMembers,
   loadLastPast,
-} from '../db/membership.ts'
-import { loadReviews } from '../db/reviews.ts'
-import {
-  compareWithSource,
-  isCurrentMember,
-  type KnownMember,
-} from '../domain/detection/compare.ts'
-import { immediateChanges, slotOf } from '../domain/detection/immediate.ts'
-import { scheduledChanges, type TickChanges } from '../domain/detection/scheduled.ts'
-import type { SourceRow } from '../domain/detection/source-values.ts'
+} from '../db/state/membership.ts'
 import type { Runbook } from '../domain/runbook/read.ts'
+import { compareWithSource, isCurrentMember, type KnownMember } from '../domain/sources/compare.ts'
+import { immediateChanges, slotOf } from '../domain/sources/immediate.ts'
+import { scheduledChanges, type TickChanges } from '../domain/sources/scheduled.ts'
+import type { SourceRow } from '../domain/sources/source-values.ts'
 import { type Reading, readSource, type StoredRow } from './read-source.ts'
 import type { SourceAccess } from './sources/source.ts'
 

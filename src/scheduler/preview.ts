@@ -1,13 +1,14 @@
 // Shows what a source returns and what the next tick would change, and changes nothing. Works for an unpublished runbook, whose
 // members are all new. Reads the source to its end, as a tick does; takes no lease and writes nothing.
-import type { Queryable } from '../db/db.ts'
-import { countText } from '../domain/count-text.ts'
-import { isoSeconds } from '../domain/detection/compare.ts'
-import type { CountedSample, NextTick, SourcePreview } from '../domain/detection/preview.ts'
-import type { TickChanges } from '../domain/detection/scheduled.ts'
-import type { SourceRow } from '../domain/detection/source-values.ts'
-import type { Json } from '../domain/json.ts'
+
+import { countText } from '../base/text/count-text.ts'
+import type { Json } from '../base/text/json.ts'
+import type { Queryable } from '../db/connection/db.ts'
 import type { Runbook } from '../domain/runbook/read.ts'
+import { isoSeconds } from '../domain/sources/compare.ts'
+import type { CountedSample, NextTick, SourcePreview } from '../domain/sources/preview.ts'
+import type { TickChanges } from '../domain/sources/scheduled.ts'
+import type { SourceRow } from '../domain/sources/source-values.ts'
 import { detect } from './detection.ts'
 import type { StoredRow } from './read-source.ts'
 import type { SourceAccess } from './sources/source.ts'

@@ -1,14 +1,14 @@
 // Reads a source to its end. Of each row it keeps key, time and hash, and the data only if it differs from the member's:
 // 100,000 unchanged rows leave no JSON behind. Nothing of a result may be used before this returns.
 
-import type { FoundRow, RowTexts, SourceContents } from '../domain/detection/compare.ts'
-import { RowCollector } from '../domain/detection/row-collector.ts'
-import { rowReader } from '../domain/detection/row-reader.ts'
-import type { SourceColumn, SourceRow } from '../domain/detection/source-values.ts'
-import { foldKey } from '../domain/member-key.ts'
+import { MatoolkitError } from '../base/errors/errors.ts'
 import type { DataSource } from '../domain/runbook/model.ts'
-import { dataHash } from '../engine/create.ts'
-import { MatoolkitError } from '../errors.ts'
+import type { FoundRow, RowTexts, SourceContents } from '../domain/sources/compare.ts'
+import { RowCollector } from '../domain/sources/row-collector.ts'
+import { rowReader } from '../domain/sources/row-reader.ts'
+import type { SourceColumn, SourceRow } from '../domain/sources/source-values.ts'
+import { foldKey } from '../domain/state/member-key.ts'
+import { dataHash } from '../engine/orders/create.ts'
 import { type SourceAccess, type SourceResult, sourceName } from './sources/source.ts'
 import { TextStore } from './text-store.ts'
 

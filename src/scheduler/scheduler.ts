@@ -1,10 +1,10 @@
 // The scheduler: ticks every runbook when it is due. A few ticks work at the same time; those that wait for their source do not count,
 // so a slow source costs its own ticks only. Phases, polls and retries are the orchestrator's. Any number of schedulers may run; the
 // lease in the database decides who ticks.
-import type { Clock } from '../clock.ts'
-import { listDueRunbooks } from '../db/ticks.ts'
-import type { TickReport } from '../domain/detection/tick-report.ts'
-import { endedOrGivenUp, everyLoop, type Service } from '../service.ts'
+import type { Clock } from '../base/run/clock.ts'
+import { endedOrGivenUp, everyLoop, type Service } from '../base/run/service.ts'
+import { listDueRunbooks } from '../db/sources/ticks.ts'
+import type { TickReport } from '../domain/sources/tick-report.ts'
 import { leavingWhileWaiting, makePlaces } from './places.ts'
 import { type TickOptions, tick } from './tick.ts'
 

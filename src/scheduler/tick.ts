@@ -2,9 +2,10 @@
 // proves it; after a crash the lease expires and the next tick computes its changes afresh. A failing source fails alone: its
 // reason shows on the runbook until a good tick, and no membership changes.
 
-import { insertEvents } from '../db/changes.ts'
-import type { Tx } from '../db/db.ts'
-import { findActiveRunbook } from '../db/runbooks.ts'
+import { type ErrorCode, MatoolkitError } from '../base/errors/errors.ts'
+import { safeReasonOf } from '../base/log/redact.ts'
+import { countText } from '../base/text/count-text.ts'
+import type { Tx } from '../db/connection/db.ts'
 import {
   endTick,
   forgetOldTicks,
@@ -15,30 +16,24 @@ import {
   type TickEnd,
   type TickLease,
   takeLease,
-} from '../db/ticks.ts'
+} from '../db/sources/ticks.ts'
+import { insertEvents } from '../db/state/changes.ts'
+import { findActiveRunbook } from '../db/state/runbooks.ts'
 import { listAttention } from '../db/views/attention.ts'
 import {
   type Attention,
   attentionEvent,
   describeAttention,
   newAttention,
-} from '../domain/attention.ts'
-import { countText } from '../domain/count-text.ts'
-import type { IssueList } from '../domain/detection/row-collector.ts'
-import type { TickReport } from '../domain/detection/tick-report.ts'
-import { eventRecord } from '../domain/event-record.ts'
-import type { Engine } from '../engine/engine.ts'
-import { fencedEngine } from '../engine/engine.ts'
-import {
-  type AppliedChanges,
-  applyChanges,
-  failureText,
-  recordTick,
-} from '../engine/tick-changes.ts'
-import { type ErrorCode, MatoolkitError } from '../errors.ts'
-import { safeReasonOf } from '../redact.ts'
+} from '../domain/needs/attention.ts'
+import type { IssueList } from '../domain/sources/row-collector.ts'
+import type { TickReport } from '../domain/sources/tick-report.ts'
+import { eventRecord } from '../domain/state/event-record.ts'
+import type { Engine } from '../engine/transactions/engine.ts'
+import { fencedEngine } from '../engine/transactions/engine.ts'
 import { type Detection, detect } from './detection.ts'
 import type { SourceAccess } from './sources/source.ts'
+import { type AppliedChanges, applyChanges, failureText, recordTick } from './tick-changes.ts'
 
 /** On top of the query's timeout, for applying its result; each of those transactions renews the lease. */
 const LEASE_MARGIN_MS = 2 * 60_000

@@ -1,32 +1,33 @@
 // Opens a worker from the settings: vault, sign-in, functions, health, and only then jobs. Any failure ends the start with a
 // coded error: a platform restarts the process, whereas a half-open worker would fail its jobs one by one.
+
+import { MatoolkitError, messageOf } from '../base/errors/errors.ts'
+import { readJobKeys } from '../base/keys/job-keys.ts'
+import type { Log } from '../base/log/log.ts'
+import type { Clock } from '../base/run/clock.ts'
+import type { Service } from '../base/run/service.ts'
+import type { Config } from '../base/settings/config.ts'
+import { makeTokens, SignInFault, type Tokens } from '../base/sign-in/token.ts'
+import type { Measures } from '../base/telemetry/measures.ts'
+import type { LifecycleEvent, Telemetry } from '../base/telemetry/telemetry.ts'
 import type { Bus } from '../bus/bus.ts'
 import { logOutage } from '../bus/outage.ts'
-import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
-import { MatoolkitError, messageOf } from '../errors.ts'
-import { readJobKeys } from '../job-keys.ts'
-import type { Log } from '../log.ts'
-import type { Service } from '../service.ts'
-import { makeTokens, SignInFault, type Tokens } from '../sign-in/token.ts'
-import type { Measures } from '../telemetry/measures.ts'
-import type { LifecycleEvent, Telemetry } from '../telemetry/telemetry.ts'
-import type { WorkerFunction } from './catalogue.ts'
-import { openCredential } from './credential.ts'
-import { discoverFunctions } from './custom-functions.ts'
-import { STANDARD_FUNCTIONS } from './functions/standard.ts'
-import type { Secrets } from './m365/api.ts'
+import { type GrantedRights, missingRights } from '../m365/check/rights.ts'
 import {
   type ConnectedTenant,
   connectTenant,
   retryPolicyOf,
   tokenEndpointsOf,
-} from './m365/connect.ts'
-import type { GateChange } from './m365/throttle.ts'
-import { type GrantedRights, missingRights } from './rights.ts'
+} from '../m365/client/connect.ts'
+import { openCredential } from '../m365/client/credential.ts'
+import { STANDARD_FUNCTIONS } from '../m365/functions/standard.ts'
+import type { WorkerFunction } from './functions/catalogue.ts'
+import { discoverFunctions } from './functions/custom-functions.ts'
+import type { Secrets } from './http/api.ts'
+import type { GateChange } from './http/throttle.ts'
+import { Worker } from './jobs/worker.ts'
 import { openFolderVault } from './secrets/folder-vault.ts'
 import { KeyVault, keyVaultScope } from './secrets/key-vault.ts'
-import { Worker } from './worker.ts'
 
 export interface OpenWorkerOptions {
   readonly config: Config

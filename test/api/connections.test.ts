@@ -4,7 +4,11 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { after, afterEach, before, describe, it } from 'node:test'
-import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from '../../src/connections.ts'
+import {
+  CONNECTION_LIMITS,
+  type ConnectionLimits,
+  Connections,
+} from '../../src/api/http/connections.ts'
 import { type ApiUnderTest, openApiUnderTest } from './under-test.ts'
 
 const LIMIT_MS = 20_000

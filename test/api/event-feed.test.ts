@@ -6,11 +6,11 @@ import {
   type ListenRequest,
   openEventFeed,
 } from '../../src/api/events/event-feed.ts'
-import type { Clock } from '../../src/clock.ts'
-import type { Db, Queryable } from '../../src/db/db.ts'
-import { openPostgres } from '../../src/db/postgres.ts'
+import { createLog } from '../../src/base/log/log.ts'
+import type { Clock } from '../../src/base/run/clock.ts'
+import type { Db, Queryable } from '../../src/db/connection/db.ts'
+import { openPostgres } from '../../src/db/connection/postgres.ts'
 import type { EventSelection } from '../../src/db/views/events.ts'
-import { createLog } from '../../src/log.ts'
 import { openTestPostgres, type TestDatabase } from '../databases.ts'
 import { collectGarbage } from '../scheduler/sources/under-test.ts'
 

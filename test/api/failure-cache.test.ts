@@ -1,9 +1,9 @@
 // Failure groups are recomputed exactly when a failure was added or removed.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { FailureCache, type FailureKind } from '../../src/api/failure-cache.ts'
-import type { Queryable } from '../../src/db/db.ts'
-import type { Failure } from '../../src/domain/failures.ts'
+import { FailureCache, type FailureKind } from '../../src/api/services/failure-cache.ts'
+import type { Queryable } from '../../src/db/connection/db.ts'
+import type { Failure } from '../../src/domain/needs/failures.ts'
 
 function storeOf(messages: string[]) {
   const store = { messages, reads: 0, isBroken: false }

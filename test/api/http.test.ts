@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import type { Json } from '../../src/domain/json.ts'
-import { MatoolkitError } from '../../src/errors.ts'
+import { MatoolkitError } from '../../src/base/errors/errors.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import { formOf, plain, plainCsv } from './contract/fixtures.ts'
 import { type ApiUnderTest, openApiUnderTest } from './under-test.ts'
 

@@ -1,8 +1,8 @@
 // Idempotency keys, etags and the audit under concurrent callers, on a server with several connections.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { verifyAudit } from '../../src/db/audit-chain.ts'
-import { sealAudit } from '../../src/db/audit-sealing.ts'
+import { verifyAudit } from '../../src/db/orders/audit-chain.ts'
+import { sealAudit } from '../../src/db/orders/audit-sealing.ts'
 import { openTestPostgres } from '../databases.ts'
 import { formOf, plain, plainCsv } from './contract/fixtures.ts'
 import { type ApiUnderTest, openApiUnderTest } from './under-test.ts'

@@ -4,7 +4,7 @@ import { it } from 'node:test'
 import { z } from 'zod'
 import { csvListOf, csvText, pageRequest } from '../../src/api/http/list-csv.ts'
 import { type RouteRequest, read } from '../../src/api/route.ts'
-import { pageOf } from '../../src/api/shapes.ts'
+import { pageOf } from '../../src/api/shapes/shapes.ts'
 import { ROUTES } from './under-test.ts'
 
 const row = z.strictObject({

@@ -1,8 +1,8 @@
 // Search for members by part of their key: it finds exactly what a scan of every key finds, whatever was cached before.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { KeyText, MemberSearch } from '../../src/api/member-search.ts'
-import type { Queryable } from '../../src/db/db.ts'
+import { KeyText, MemberSearch } from '../../src/api/services/member-search.ts'
+import type { Queryable } from '../../src/db/connection/db.ts'
 import { startProgramme } from '../scenarios/programme.ts'
 import { plain } from './contract/fixtures.ts'
 import { type ApiUnderTest, openApiUnderTest } from './under-test.ts'

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { exportJWK } from 'jose'
 import Provider, { type Configuration } from 'oidc-provider'
-import { realClock } from '../../src/clock.ts'
+import { realClock } from '../../src/base/run/clock.ts'
 import { newKey } from './issuer.ts'
 import { type ApiUnderTest, openApiUnderTest } from './under-test.ts'
 

@@ -4,9 +4,9 @@
 // the order of two concurrent actions is not fixed and must not matter.
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { verifyAudit } from '../../src/db/audit-chain.ts'
-import { sealAudit } from '../../src/db/audit-sealing.ts'
-import type { Db } from '../../src/db/db.ts'
+import type { Db } from '../../src/db/connection/db.ts'
+import { verifyAudit } from '../../src/db/orders/audit-chain.ts'
+import { sealAudit } from '../../src/db/orders/audit-sealing.ts'
 import { brokenInvariants } from '../invariants.ts'
 import type { Job } from '../scenarios/world.ts'
 import { type Chance, makeChance } from '../simulation/chance.ts'

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, it } from 'node:test'
 import { ReadAudit } from '../../src/api/http/read-audit.ts'
-import type { AuditEntry } from '../../src/db/audit.ts'
-import type { Queryable } from '../../src/db/db.ts'
+import type { Queryable } from '../../src/db/connection/db.ts'
+import type { AuditEntry } from '../../src/db/orders/audit.ts'
 import { openTestPglite, type TestDatabase } from '../databases.ts'
 
 let test: TestDatabase

@@ -1,7 +1,7 @@
 // Credentials of workers, made through the API under test.
 import assert from 'node:assert/strict'
-import { assertionOf, readCertificate } from '../../src/sign-in/certificate.ts'
-import { WORKER_ASSERTION_TYPE } from '../../src/worker-token.ts'
+import { WORKER_ASSERTION_TYPE } from '../../src/base/keys/worker-token.ts'
+import { assertionOf, readCertificate } from '../../src/base/sign-in/certificate.ts'
 import { rsaCertificate } from '../sign-in/rsa-certificate.ts'
 import type { ApiUnderTest, CallOptions } from './under-test.ts'
 

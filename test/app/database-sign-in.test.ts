@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
-import { databaseAccess } from '../../src/app/database-sign-in.ts'
-import { virtualClock } from '../../src/clock.ts'
-import { type Config, readConfig } from '../../src/config.ts'
-import { openPostgres } from '../../src/db/postgres.ts'
-import { outageOf } from '../../src/transient.ts'
+import { databaseAccess } from '../../src/app/upkeep/database-sign-in.ts'
+import { outageOf } from '../../src/base/errors/transient.ts'
+import { virtualClock } from '../../src/base/run/clock.ts'
+import { type Config, readConfig } from '../../src/base/settings/config.ts'
+import { openPostgres } from '../../src/db/connection/postgres.ts'
 import { openTestPostgres, type TestDatabase } from '../databases.ts'
 import {
   identityOf,

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { openPostgres } from '../../src/db/postgres.ts'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
+import { openPostgres } from '../../src/db/connection/postgres.ts'
 import { start } from '../cli/processes.ts'
 import { openEmptyPostgres } from '../databases.ts'
 

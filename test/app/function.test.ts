@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { addFunctionCommands } from '../../src/app/commands/function.ts'
-import { run } from '../../src/cli/program.ts'
+import { run } from '../../src/cli/program/program.ts'
 import { WIDE } from '../cli/against-api.ts'
 import { recordingIo } from '../cli/recording-io.ts'
 

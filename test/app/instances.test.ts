@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
 import { type Started, start } from '../cli/processes.ts'
 import { makeDataFolder } from '../schema-copies.ts'

@@ -1,8 +1,8 @@
 // A process with too little memory for its roles says so before it starts.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { leastHeapMb, requireMemory } from '../../src/app/memory.ts'
-import { ROLES } from '../../src/config.ts'
+import { leastHeapMb, requireMemory } from '../../src/app/roles/memory.ts'
+import { ROLES } from '../../src/base/settings/config.ts'
 
 const MB = 2 ** 20
 

@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { openRuntime } from '../../src/app/runtime.ts'
-import { realClock } from '../../src/clock.ts'
-import { readConfig } from '../../src/config.ts'
-import { migrate } from '../../src/db/migrate.ts'
-import { migrationsOnDisk } from '../../src/db/migration-files.ts'
-import { openPglite } from '../../src/db/pglite.ts'
+import { openRuntime } from '../../src/app/roles/runtime.ts'
+import { realClock } from '../../src/base/run/clock.ts'
+import { readConfig } from '../../src/base/settings/config.ts'
+import { openPglite } from '../../src/db/connection/pglite.ts'
+import { migrate } from '../../src/db/schema/migrate.ts'
+import { migrationsOnDisk } from '../../src/db/schema/migration-files.ts'
 
 describe('an upgrade of the embedded database', () => {
   it('comes after a snapshot of what is there, once', async () => {

@@ -4,10 +4,10 @@ import {
   type OpenTransportOptions,
   openTransport,
   serviceBusAccess,
-} from '../../src/app/transports.ts'
+} from '../../src/app/roles/transports.ts'
+import { realClock } from '../../src/base/run/clock.ts'
+import { readConfig } from '../../src/base/settings/config.ts'
 import type { Bus } from '../../src/bus/bus.ts'
-import { realClock } from '../../src/clock.ts'
-import { readConfig } from '../../src/config.ts'
 
 const OPTIONS = { leaseMs: 7 } as OpenTransportOptions
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
 import { plain } from '../api/contract/fixtures.ts'
 import { start } from '../cli/processes.ts'
 

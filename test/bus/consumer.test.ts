@@ -1,6 +1,7 @@
 // The consumer around an in-memory bus that records its calls. Time is a virtual clock.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { type VirtualClock, virtualClock } from '../../src/base/run/clock.ts'
 import { type Bus, LEASE_MS, ORCHESTRATOR_EVENTS, type ReceivedMessage } from '../../src/bus/bus.ts'
 import {
   backoffMs,
@@ -10,7 +11,6 @@ import {
   type MessageOutcome,
   makeConsumer,
 } from '../../src/bus/consumer.ts'
-import { type VirtualClock, virtualClock } from '../../src/clock.ts'
 import { UNUSED } from './under-test.ts'
 
 interface Scripted {

@@ -13,7 +13,7 @@ import {
   WORKER_RESULTS,
   workerJobs,
 } from '../../src/bus/bus.ts'
-import { readMessage } from '../../src/domain/messages.ts'
+import { readMessage } from '../../src/domain/messages/messages.ts'
 import { courses } from './contract-course.ts'
 import { deadJobs, deadLetters, lastLetter } from './contract-dead-letters.ts'
 import { capabilities, operation, places, releases } from './contract-operation.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { MESSAGE_TYPES } from '../../src/domain/messages.ts'
+import { MESSAGE_TYPES } from '../../src/domain/messages/messages.ts'
 
 const root = join(import.meta.dirname, '../..')
 const DOC = readFileSync(join(root, 'docs/bus.md'), 'utf8')

@@ -1,7 +1,7 @@
 // Shared by the tests of transports: the transport under test, messages to send, and ways to receive them.
 import assert from 'node:assert/strict'
 import type { Bus, OutgoingMessage, ReceivedMessage, Subscription } from '../../src/bus/bus.ts'
-import type { Tx } from '../../src/db/db.ts'
+import type { Tx } from '../../src/db/connection/db.ts'
 
 /** One transport under test. `other` is a second client of the same transport, for races. */
 export interface BusUnderTest {

@@ -1,7 +1,7 @@
 // What must be true at the end: everything acknowledged is stored, every job's effect happened, in order, and twice only after a
 // death, a freeze or a lost lease. Each check returns findings as sentences.
-import type { Db } from '../../src/db/db.ts'
-import { CLOCKS_DIFFER_MAX_MS } from '../../src/db/time.ts'
+import type { Db } from '../../src/db/connection/db.ts'
+import { CLOCKS_DIFFER_MAX_MS } from '../../src/db/connection/time.ts'
 import type { Happened } from './fleet.ts'
 import { type Acknowledged, type Effect, type Noticed, readJournals } from './journal.ts'
 import { OPERATOR } from './operators.ts'

@@ -1,7 +1,7 @@
 // Random faults by seed: processes killed, frozen and asked to stop, connections cut by the server, a faulty network, and a server
 // stopped as by a power cut. The seed fixes the choice and order of faults; the exact moment depends on the machine and cannot be
 // replayed.
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '../../src/base/run/clock.ts'
 import type { PostgresServer } from '../postgres-server.ts'
 import { seeded } from '../seeded.ts'
 import type { Fleet } from './fleet.ts'

@@ -4,7 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Clock, realClock } from '../../src/clock.ts'
+import { type Clock, realClock } from '../../src/base/run/clock.ts'
 import { NO_DATABASE, type Part } from './process.ts'
 
 export interface Happened {

@@ -1,14 +1,19 @@
 // Operators who create small batches, hold, resume, retry, remove and cancel without a pause, and record every answered action
 // before the next. An action that ended in an error may or may not have happened (the connection can drop during the commit), so it
 // counts as unanswered. When they stop, they resume what they hold.
-import type { Clock } from '../../src/clock.ts'
-import { cancelBatch, holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
-import { createBatch } from '../../src/engine/create.ts'
-import type { Engine } from '../../src/engine/engine.ts'
-import { removeMembers, retryMembers, setMemberVariable } from '../../src/engine/member-actions.ts'
-import { MatoolkitError } from '../../src/errors.ts'
-import { everyLoop, type Service } from '../../src/service.ts'
-import { isTransient } from '../../src/transient.ts'
+
+import { MatoolkitError } from '../../src/base/errors/errors.ts'
+import { isTransient } from '../../src/base/errors/transient.ts'
+import type { Clock } from '../../src/base/run/clock.ts'
+import { everyLoop, type Service } from '../../src/base/run/service.ts'
+import { cancelBatch, holdBatch, resumeBatch } from '../../src/engine/orders/batch-actions.ts'
+import { createBatch } from '../../src/engine/orders/create.ts'
+import {
+  removeMembers,
+  retryMembers,
+  setMemberVariable,
+} from '../../src/engine/orders/member-actions.ts'
+import type { Engine } from '../../src/engine/transactions/engine.ts'
 import { seeded } from '../seeded.ts'
 import type { Journal } from './journal.ts'
 import { LARGE, SMALL } from './runbooks.ts'

@@ -1,7 +1,7 @@
 // A TCP proxy on loopback that fails on command, as networks do: it resets, goes silent, cuts in the middle of a frame, or lets
 // bytes trickle. The programs under test do not know of it.
 import { createServer, type Server, Socket } from 'node:net'
-import { type Clock, realClock } from '../../src/clock.ts'
+import { type Clock, realClock } from '../../src/base/run/clock.ts'
 
 /**
  * pass: everything. reset: open and new connections are reset. stall: open connections go silent in both directions without

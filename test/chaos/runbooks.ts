@@ -3,8 +3,12 @@
 // up.
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { parseJobId } from '../../src/domain/messages.ts'
-import { defineFunction, TOUCHES_NOTHING, type WorkerFunction } from '../../src/worker/catalogue.ts'
+import { parseJobId } from '../../src/domain/messages/messages.ts'
+import {
+  defineFunction,
+  TOUCHES_NOTHING,
+  type WorkerFunction,
+} from '../../src/worker/functions/catalogue.ts'
 import type { Journal } from './journal.ts'
 
 export const WORKER_ID = 'chaos'

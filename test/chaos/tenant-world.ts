@@ -1,11 +1,11 @@
 // A sandbox tenant behind a faulty proxy, with a fleet that works in it by the real functions over the real client. The sandbox's journal
 // is the judge of what the tenant holds.
 import { join } from 'node:path'
-import { realClock } from '../../src/clock.ts'
-import type { Db } from '../../src/db/db.ts'
-import { createBatch } from '../../src/engine/create.ts'
-import { publishRunbook } from '../../src/engine/publish.ts'
-import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
+import { openSandbox, type Sandbox } from '../../sandbox/sandbox.ts'
+import { realClock } from '../../src/base/run/clock.ts'
+import type { Db } from '../../src/db/connection/db.ts'
+import { createBatch } from '../../src/engine/orders/create.ts'
+import { publishRunbook } from '../../src/engine/orders/publish.ts'
 import { Fleet } from './fleet.ts'
 import { chaosDoor } from './process.ts'
 import { startProxy, type TcpProxy } from './proxy.ts'

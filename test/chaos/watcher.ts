@@ -1,9 +1,10 @@
 // Observes a run over its own connection, past the faulty network: the batch's progress, the invariants, and how long a lapsed
 // lease waits to be taken over. Retries later while the server is down.
-import type { Clock } from '../../src/clock.ts'
-import type { Db } from '../../src/db/db.ts'
-import { CLOCKS_DIFFER_MAX_MS } from '../../src/db/time.ts'
-import { isTransient } from '../../src/transient.ts'
+
+import { isTransient } from '../../src/base/errors/transient.ts'
+import type { Clock } from '../../src/base/run/clock.ts'
+import type { Db } from '../../src/db/connection/db.ts'
+import { CLOCKS_DIFFER_MAX_MS } from '../../src/db/connection/time.ts'
 import { brokenInvariants } from '../invariants.ts'
 import type { Fleet } from './fleet.ts'
 

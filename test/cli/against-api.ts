@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { commandsFor } from '../../src/app/commands/nouns.ts'
-import { run } from '../../src/cli/program.ts'
+import { run } from '../../src/cli/program/program.ts'
 import { type ApiUnderTest, openApiUnderTest, type UnderTestOptions } from '../api/under-test.ts'
 import { type RecordingOptions, recordingIo } from './recording-io.ts'
 

@@ -1,8 +1,8 @@
 // `matoolkit audit`: lists entries by actor, action and time, and verifies the chain, also against an earlier head.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { sealAudit } from '../../src/db/audit-sealing.ts'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
+import { sealAudit } from '../../src/db/orders/audit-sealing.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
 import { type Cli, openCli } from './against-api.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { chooseInstance, type Place } from '../../src/cli/choose-instance.ts'
-import type { Instance } from '../../src/cli/instances.ts'
+import { chooseInstance, type Place } from '../../src/cli/connection/choose-instance.ts'
+import type { Instance } from '../../src/cli/connection/instances.ts'
 
 const at = (folder: string, port: number): Instance => ({
   folder,

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
-import { ApiRefusal } from '../../src/cli/api-refusal.ts'
-import { AdminApiClient, type ApiClientOptions } from '../../src/cli/client.ts'
-import { virtualClock } from '../../src/clock.ts'
-import { EXIT, MatoolkitError } from '../../src/errors.ts'
+import { EXIT, MatoolkitError } from '../../src/base/errors/errors.ts'
+import { virtualClock } from '../../src/base/run/clock.ts'
+import { ApiRefusal } from '../../src/cli/connection/api-refusal.ts'
+import { AdminApiClient, type ApiClientOptions } from '../../src/cli/connection/client.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Command } from 'commander'
 import { NOUNS } from '../../src/app/commands/nouns.ts'
-import { visibleCommands } from '../../src/cli/program.ts'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
+import { visibleCommands } from '../../src/cli/program/program.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
 import { rsaCertificate } from '../sign-in/rsa-certificate.ts'
 import { type Cli, nowhere, openCli, say, setEnv } from './against-api.ts'
@@ -73,24 +73,24 @@ describe('the table of nouns', () => {
     assert.deepEqual(ours, [
       'src/app/commands/nouns.ts',
       // A crash is redacted from the first moment, so what redacts it is loaded too.
-      'src/app/crash.ts',
-      'src/cli/earlier-names.ts',
-      'src/cli/global-flags.ts',
-      'src/cli/program.ts',
-      'src/cli/terminal/io.ts',
-      'src/clock.ts',
-      'src/domain/zoned-time.ts',
-      'src/errors-api.ts',
-      'src/errors-cli.ts',
-      'src/errors-database.ts',
-      'src/errors.ts',
-      'src/exit.ts',
-      'src/main.ts',
-      'src/printable.ts',
+      'src/app/roles/crash.ts',
+      'src/base/errors/api.ts',
+      'src/base/errors/cli.ts',
+      'src/base/errors/database.ts',
+      'src/base/errors/errors.ts',
+      'src/base/errors/exit-codes.ts',
+      'src/base/log/redact.ts',
+      'src/base/run/clock.ts',
       // Looks whether the environment names a proxy.
-      'src/proxy.ts',
-      'src/redact.ts',
-      'src/worker/owning-job.ts',
+      'src/base/run/proxy.ts',
+      'src/base/text/printable.ts',
+      'src/base/text/zoned-time.ts',
+      'src/cli/program/earlier-names.ts',
+      'src/cli/program/global-flags.ts',
+      'src/cli/program/program.ts',
+      'src/cli/terminal/io.ts',
+      'src/main.ts',
+      'src/worker/jobs/owning-job.ts',
     ])
     const packages = new Set(stderr.match(/node_modules\/[\w@-]+/g))
     assert.deepEqual([...packages], ['node_modules/commander'])

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { Command } from 'commander'
 import { NOUNS } from '../../src/app/commands/nouns.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
 import { completionNodes } from '../../src/cli/commands/completion.ts'
 import { COMPLETION_SHELLS, type Shell } from '../../src/cli/commands/completion-shells.ts'
-import { EXIT } from '../../src/errors.ts'
 import { say } from './against-api.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'matoolkit-completion-'))

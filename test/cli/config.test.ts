@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { localTokenFor, registerInstance } from '../../src/cli/instances.ts'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
+import { localTokenFor, registerInstance } from '../../src/cli/connection/instances.ts'
 import { say, setEnv, WIDE } from './against-api.ts'
 
 describe('matoolkit config', () => {

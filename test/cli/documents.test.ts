@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { expectedText } from '../../scripts/docs.ts'
 import { CLI_DOCUMENTS } from '../../scripts/docs-cli.ts'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
 import { ROOT, start } from './processes.ts'
 
 const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8')

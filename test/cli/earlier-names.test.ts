@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { fromEarlierNames } from '../../src/cli/earlier-names.ts'
+import { fromEarlierNames } from '../../src/cli/program/earlier-names.ts'
 
 const GUIDE = join(import.meta.dirname, '../../docs/coming-from-the-earlier-system.md')
 

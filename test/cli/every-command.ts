@@ -1,7 +1,7 @@
 // Every command that help lists, so that tests forget none. Hidden aliases have their own tests.
 import { Command } from 'commander'
 import { allCommands } from '../../src/app/commands/nouns.ts'
-import { visibleCommands } from '../../src/cli/program.ts'
+import { visibleCommands } from '../../src/cli/program/program.ts'
 import { recordingIo } from './recording-io.ts'
 
 export const program = new Command('matoolkit')

@@ -1,7 +1,7 @@
 // The commands of a guide, each with the lines that the page says it shows.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
 import type { Said } from './against-api.ts'
 
 /** The blocks of commands in a section of a page under docs/. */

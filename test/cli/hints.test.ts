@@ -2,8 +2,8 @@
 // the first one of each state is run.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { holdBatch } from '../../src/engine/batch-actions.ts'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
+import { holdBatch } from '../../src/engine/orders/batch-actions.ts'
 import { order, runbook, step } from '../scenarios/looking.ts'
 import type { World } from '../scenarios/world.ts'
 import { type Cli, openCli } from './against-api.ts'

@@ -1,7 +1,7 @@
 // `matoolkit hold` and `matoolkit resume`: stop first, ask afterwards; every overview tells what is held.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
 import { plain } from '../api/contract/fixtures.ts'
 import { runbook } from '../scenarios/looking.ts'
 import { people } from '../scenarios/world.ts'

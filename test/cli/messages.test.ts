@@ -1,7 +1,7 @@
 // Messages to people at the command line: who was told what and when, and what somebody would be told.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
 import { DAY, person, wave } from '../scenarios/message-wave.ts'
 import { type Cli, openCli } from './against-api.ts'
 

@@ -1,8 +1,8 @@
 // The questions of an operator at night: is somebody needed, who is where, where is this person, and what comes next.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { tellMisses } from '../../src/engine/forecast-misses.ts'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
+import { tellMisses } from '../../src/orchestrator/forecast-misses.ts'
 import { plain } from '../api/contract/fixtures.ts'
 import { people } from '../scenarios/world.ts'
 import { type Cli, openCli } from './against-api.ts'

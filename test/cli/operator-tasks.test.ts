@@ -2,7 +2,7 @@
 // world. Each task also checks what must not have happened.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
 import { batchOf, calls, runbook, step } from '../scenarios/looking.ts'
 import { people, type World } from '../scenarios/world.ts'
 import { type Cli, openCli } from './against-api.ts'

@@ -1,8 +1,8 @@
 // Operator commands besides batches: reviews, dead letters, sources and doctor.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { EXIT } from '../../src/base/errors/errors.ts'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
-import { EXIT } from '../../src/errors.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
 import { type Programme, range, row, startProgramme, wave } from '../scenarios/programme.ts'
 import { people } from '../scenarios/world.ts'

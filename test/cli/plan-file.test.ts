@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { EXIT } from '../../src/base/errors/errors.ts'
 import { addRunbookCommands } from '../../src/cli/commands/runbook/runbook.ts'
-import { run } from '../../src/cli/program.ts'
-import { EXIT } from '../../src/errors.ts'
+import { run } from '../../src/cli/program/program.ts'
 import { recordingIo } from './recording-io.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../examples')

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { EXIT, MatoolkitError } from '../../src/base/errors/errors.ts'
+import { printable } from '../../src/base/text/printable.ts'
 import { addRunbookCommands } from '../../src/cli/commands/runbook/runbook.ts'
-import { globalFlagsLast } from '../../src/cli/global-flags.ts'
-import { run } from '../../src/cli/program.ts'
+import { globalFlagsLast } from '../../src/cli/program/global-flags.ts'
+import { run } from '../../src/cli/program/program.ts'
 import { tableText } from '../../src/cli/terminal/table.ts'
-import { EXIT, MatoolkitError } from '../../src/errors.ts'
-import { printable } from '../../src/printable.ts'
 import { recordingIo } from './recording-io.ts'
 
 async function runWith(...args: string[]) {

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { parse } from 'csv-parse/sync'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
 import { type Cli, openCli } from './against-api.ts'
 import { COMMANDS } from './every-command.ts'

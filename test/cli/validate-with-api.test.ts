@@ -1,8 +1,8 @@
 // `matoolkit runbook validate` with and without an API: the workers' own functions, and a check that waits for nobody.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { recordWorker } from '../../src/db/workers.ts'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
+import { recordWorker } from '../../src/db/state/workers.ts'
 import { plain } from '../api/contract/fixtures.ts'
 import { type Cli, nowhere, openCli, setEnv } from './against-api.ts'
 

@@ -1,12 +1,12 @@
 // `--wait`: until a batch is idle or held, the timeout is reached, or Ctrl-C.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { AdminApiClient } from '../../src/cli/client.ts'
-import { type CommandContext, contextOf } from '../../src/cli/command-context.ts'
+import { EXIT, MatoolkitError } from '../../src/base/errors/errors.ts'
+import { type Clock, virtualClock } from '../../src/base/run/clock.ts'
 import { failOnFailedPhase, waitUntilIdle } from '../../src/cli/commands/batch/wait.ts'
+import type { AdminApiClient } from '../../src/cli/connection/client.ts'
+import { type CommandContext, contextOf } from '../../src/cli/program/command-context.ts'
 import type { Row } from '../../src/cli/terminal/show.ts'
-import { type Clock, virtualClock } from '../../src/clock.ts'
-import { EXIT, MatoolkitError } from '../../src/errors.ts'
 import { recordingIo } from './recording-io.ts'
 
 const page = (status: string, phases: readonly (readonly [string, string])[], more = {}): Row => ({

@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
+import { EXIT } from '../../src/base/errors/errors.ts'
 import {
   newsFrom,
   type Summary,
@@ -12,10 +13,9 @@ import {
   watchLine,
   watchLines,
 } from '../../src/cli/commands/batch/watch-view.ts'
-import { DISK_WATCH } from '../../src/domain/status.ts'
-import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
-import { holdScope, resumeScope } from '../../src/engine/holds.ts'
-import { EXIT } from '../../src/errors.ts'
+import { DISK_WATCH } from '../../src/domain/needs/status.ts'
+import { holdBatch, resumeBatch } from '../../src/engine/orders/batch-actions.ts'
+import { holdScope, resumeScope } from '../../src/engine/orders/holds.ts'
 import { plain } from '../api/contract/fixtures.ts'
 import { people } from '../scenarios/world.ts'
 import { type Cli, openCli } from './against-api.ts'

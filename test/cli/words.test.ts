@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { statusIn } from '../../src/cli/commands/words.ts'
 import { makeShow } from '../../src/cli/terminal/show.ts'
-import { type Entity, STATUSES, TRANSITIONS } from '../../src/domain/transitions.ts'
-import { eventWords, statusesByWord, statusWord } from '../../src/domain/words.ts'
+import { type Entity, STATUSES, TRANSITIONS } from '../../src/domain/state/transitions.ts'
+import { eventWords, statusesByWord, statusWord } from '../../src/domain/state/words.ts'
 import { recordingIo } from './recording-io.ts'
 
 const ENTITIES = Object.keys(TRANSITIONS) as Entity[]

@@ -1,8 +1,8 @@
 // `matoolkit worker …`: the list, and one worker with its throttled services.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { recordWorker } from '../../src/db/workers.ts'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
+import { recordWorker } from '../../src/db/state/workers.ts'
 import { runbook, step } from '../scenarios/looking.ts'
 import { type Cli, openCli } from './against-api.ts'
 

@@ -1,7 +1,7 @@
 // The client that the package exports, against a real API: types, pages, keys, refusals, and what is never sent twice.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { AdminApiError, type MatoolkitClient, matoolkit } from '../../src/client/client.ts'
+import { AdminApiError, type MatoolkitClient, matoolkit } from '../../src/api/client/client.ts'
 import { formOf, plain, plainCsv } from '../api/contract/fixtures.ts'
 import { type ApiUnderTest, openApiUnderTest, ROUTES } from '../api/under-test.ts'
 import { nowhere } from '../cli/against-api.ts'

@@ -1,7 +1,7 @@
 // The table that the package publishes against the types of the routes: the compiler refuses this file, with the names, when they differ.
 import type { Endpoints as Written, ApiCode as WrittenCode } from '../../docs/client-table.mjs'
-import type { ApiCode as RouteCode, Endpoints as Routes } from '../../src/client/table.ts'
-import type { Json } from '../../src/domain/json.ts'
+import type { ApiCode as RouteCode, Endpoints as Routes } from '../../src/api/client/table.ts'
+import type { Json } from '../../src/base/text/json.ts'
 
 /** Any JSON has no end, and is written in two ways. */
 type Frozen<T> = [Json] extends [T]

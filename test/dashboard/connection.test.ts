@@ -9,7 +9,7 @@ import {
 } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { dashboardLink } from '../../src/local-token.ts'
+import { dashboardLink } from '../../src/base/keys/local-token.ts'
 import { plain } from '../api/contract/fixtures.ts'
 import { openPage } from '../browser.ts'
 import { assertSound, type DashboardUnderTest, openDashboard } from './under-test.ts'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import type { JsonObject } from '../../src/domain/json.ts'
+import type { JsonObject } from '../../src/base/text/json.ts'
 import type { TestPage } from '../browser.ts'
 import { batchOf, calls, memberId, runbook, step } from '../scenarios/looking.ts'
 import type { Job } from '../scenarios/world.ts'

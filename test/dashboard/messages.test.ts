@@ -2,7 +2,7 @@
 // a runbook or a person's data holds can run.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { holdBatch, rescheduleBatch } from '../../src/engine/batch-actions.ts'
+import { holdBatch, rescheduleBatch } from '../../src/engine/orders/batch-actions.ts'
 import { order } from '../scenarios/looking.ts'
 import { DAY, inDays, person, wave } from '../scenarios/message-wave.ts'
 import { assertSound, type DashboardUnderTest, openDashboard } from './under-test.ts'

@@ -1,10 +1,10 @@
 // Rehearsals in the dashboard: choose, watch, cancel, read the report. The runner ends when the test says so.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { RehearsalOrder } from '../../src/api/rehearsals.ts'
+import type { RehearsalOrder } from '../../src/api/services/rehearsals.ts'
 import type { RehearsalReport } from '../../src/app/rehearsal/report.ts'
 import type { WhatIfReport } from '../../src/app/rehearsal/what-if-report.ts'
-import type { Json } from '../../src/domain/json.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import { plain } from '../api/contract/fixtures.ts'
 import { assertSound, type DashboardUnderTest, openDashboard } from './under-test.ts'
 

@@ -1,7 +1,7 @@
 // The dashboard as people see it: a real Chromium on the real API, with the whole system behind it on a virtual clock.
 import assert from 'node:assert/strict'
 import type { Browser, BrowserContextOptions } from 'playwright-core'
-import { dashboardLink } from '../../src/local-token.ts'
+import { dashboardLink } from '../../src/base/keys/local-token.ts'
 import { type ApiUnderTest, openApiUnderTest, type UnderTestOptions } from '../api/under-test.ts'
 import { accessibilityProblems, openBrowser, openPage, type TestPage } from '../browser.ts'
 

@@ -1,9 +1,9 @@
 // Rows as array parameters, and bulk inserts of steps: every row once, each with its values.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { kindParams, lineParam, unnestRows } from '../../src/db/arrays.ts'
-import { insertPhaseSteps } from '../../src/db/steps.ts'
-import type { StepDefinition } from '../../src/domain/facts.ts'
+import { kindParams, lineParam, unnestRows } from '../../src/db/connection/arrays.ts'
+import { insertPhaseSteps } from '../../src/db/state/steps.ts'
+import type { StepDefinition } from '../../src/domain/state/facts.ts'
 import { DATABASES, type TestDatabase } from '../databases.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 2, 1, 10, minute))

@@ -1,18 +1,18 @@
 // Old rows of the audit go when they may, and the chain of hashes shows afterwards what it showed before.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import { insertAudit } from '../../src/db/audit.ts'
-import { type Expected, verifyAudit } from '../../src/db/audit-chain.ts'
-import { keptFrom, pruneAudit } from '../../src/db/audit-pruning.ts'
+import type { Queryable } from '../../src/db/connection/db.ts'
+import { openPostgres } from '../../src/db/connection/postgres.ts'
+import { insertAudit } from '../../src/db/orders/audit.ts'
+import { type Expected, verifyAudit } from '../../src/db/orders/audit-chain.ts'
+import { keptFrom, pruneAudit } from '../../src/db/orders/audit-pruning.ts'
 import {
   CHAIN_LOCK,
   type ChainHead,
   findChainHead,
   sealAudit,
   sealRows,
-} from '../../src/db/audit-sealing.ts'
-import type { Queryable } from '../../src/db/db.ts'
-import { openPostgres } from '../../src/db/postgres.ts'
+} from '../../src/db/orders/audit-sealing.ts'
 import { DATABASES, openTestPostgres, type TestDatabase } from '../databases.ts'
 
 const day = (number: number) => new Date(Date.UTC(2026, 0, number, 12))

@@ -2,7 +2,7 @@
 // repeat the lists of counters. These tests compare both sides.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { batchCounters, PHASE_COUNTERS } from '../../src/db/counters.ts'
+import { batchCounters, PHASE_COUNTERS } from '../../src/db/state/counters.ts'
 import {
   BATCH_TRANSITIONS,
   ENDED_BATCH_STATUSES,
@@ -15,7 +15,7 @@ import {
   STATUSES,
   TRANSITIONS,
   UNFINISHED_BATCH_STATUSES,
-} from '../../src/domain/transitions.ts'
+} from '../../src/domain/state/transitions.ts'
 import { openTestPglite, type TestDatabase } from '../databases.ts'
 
 const TABLES: Record<Entity, string> = {

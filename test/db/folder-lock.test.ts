@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, it } from 'node:test'
-import { lockFolder } from '../../src/db/folder-lock.ts'
+import { lockFolder } from '../../src/db/connection/folder-lock.ts'
 import { makeDataFolder } from '../schema-copies.ts'
 
 const program = join(import.meta.dirname, '..', 'fixtures', 'folder', 'open-folder.ts')

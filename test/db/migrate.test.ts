@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { findNewerSchema, findSchemaGap, isClosed, migrate } from '../../src/db/migrate.ts'
-import { type Migration, migrationsOnDisk, upgradeOf } from '../../src/db/migration-files.ts'
-import { openPostgres } from '../../src/db/postgres.ts'
-import { connectionNameOf, listProcesses } from '../../src/db/processes.ts'
+import { openPostgres } from '../../src/db/connection/postgres.ts'
+import { findNewerSchema, findSchemaGap, isClosed, migrate } from '../../src/db/schema/migrate.ts'
+import { type Migration, migrationsOnDisk, upgradeOf } from '../../src/db/schema/migration-files.ts'
+import { connectionNameOf, listProcesses } from '../../src/db/schema/processes.ts'
 import { DATABASES, openEmptyPostgres, type TestDatabase } from '../databases.ts'
 
 const NOW = new Date('2026-03-01T00:00:00Z')

@@ -2,9 +2,9 @@
 // end of the process, and the next statement works again.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
-import type { Db } from '../../src/db/db.ts'
-import { openPostgres } from '../../src/db/postgres.ts'
-import { isTransient } from '../../src/transient.ts'
+import { isTransient } from '../../src/base/errors/transient.ts'
+import type { Db } from '../../src/db/connection/db.ts'
+import { openPostgres } from '../../src/db/connection/postgres.ts'
 import { startProxy, type TcpProxy } from '../chaos/proxy.ts'
 import { openTestPostgres, type TestDatabase } from '../databases.ts'
 

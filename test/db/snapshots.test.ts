@@ -13,9 +13,10 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
-import { makeSnapshotLoop, type SnapshotLoopOptions } from '../../src/app/snapshot-loop.ts'
-import { virtualClock } from '../../src/clock.ts'
-import { openPglite } from '../../src/db/pglite.ts'
+import { makeSnapshotLoop, type SnapshotLoopOptions } from '../../src/app/upkeep/snapshot-loop.ts'
+import { createLog } from '../../src/base/log/log.ts'
+import { virtualClock } from '../../src/base/run/clock.ts'
+import { openPglite } from '../../src/db/connection/pglite.ts'
 import {
   keptSnapshots,
   listSnapshots,
@@ -23,8 +24,7 @@ import {
   type Snapshot,
   type SnapshotOptions,
   takeSnapshot,
-} from '../../src/db/snapshots.ts'
-import { createLog } from '../../src/log.ts'
+} from '../../src/db/connection/snapshots.ts'
 import { makeDataFolder } from '../schema-copies.ts'
 
 const AT = new Date('2026-03-01T10:00:00Z')

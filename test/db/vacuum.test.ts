@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { vacuumEmbedded } from '../../src/db/vacuum.ts'
+import { vacuumEmbedded } from '../../src/db/schema/vacuum.ts'
 import { openTestPglite } from '../databases.ts'
 
 it('vacuums the embedded database only when enough rows are dead', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { configureWorkers, recordWorker } from '../../src/db/workers.ts'
+import { configureWorkers, recordWorker } from '../../src/db/state/workers.ts'
 import { story } from '../scenarios/world.ts'
 
 const YAML = `

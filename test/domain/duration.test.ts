@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseDurationSec, parseOffsetMinutes } from '../../src/domain/duration.ts'
+import { parseDurationSec, parseOffsetMinutes } from '../../src/base/text/duration.ts'
 
 const DURATIONS: [text: string, seconds: number | null][] = [
   ['1s', 1],

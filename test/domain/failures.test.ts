@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { errorPattern, FailureGroups } from '../../src/domain/failures.ts'
+import { errorPattern, FailureGroups } from '../../src/domain/needs/failures.ts'
 
 describe('failures made alike', () => {
   const CASES: readonly (readonly [message: string, pattern: string])[] = [

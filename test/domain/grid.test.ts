@@ -1,8 +1,8 @@
 // The packed cells of a grid.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { CELL_OF, packCells, packOverview } from '../../src/domain/grid.ts'
-import { STEP_STATUSES } from '../../src/domain/transitions.ts'
+import { CELL_OF, packCells, packOverview } from '../../src/domain/needs/grid.ts'
+import { STEP_STATUSES } from '../../src/domain/state/transitions.ts'
 
 const columns = [
   { phaseName: 'prepare', stepName: 'create' },

@@ -1,8 +1,8 @@
 // Which addresses are found in keys, data and outputs.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Json } from '../../src/domain/json.ts'
-import { addressesIn, soleAddress } from '../../src/domain/member-addresses.ts'
+import type { Json } from '../../src/base/text/json.ts'
+import { addressesIn, soleAddress } from '../../src/domain/state/member-addresses.ts'
 
 const ADA = 'ada@contoso.com'
 

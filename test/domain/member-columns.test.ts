@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { memberColumns, SAMPLE_KEY, templateOf } from '../../src/domain/member-columns.ts'
 import { readRunbook } from '../../src/domain/runbook/read.ts'
+import { memberColumns, SAMPLE_KEY, templateOf } from '../../src/domain/state/member-columns.ts'
 
 const YAML = `
 name: columns

@@ -1,5 +1,5 @@
 // A body of every message, as this program writes it. Each release keeps them as a fixture (test/releases/fixture.ts).
-import type { Body, MessageType } from '../../src/domain/messages.ts'
+import type { Body, MessageType } from '../../src/domain/messages/messages.ts'
 
 const ofRunbook = { runbookName: 'contoso', runbookVersion: 1 }
 export const RESULT: Body<'worker-result'> = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import type { Json } from '../../src/domain/json.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import {
   type Body,
   epochOf,
@@ -14,7 +14,7 @@ import {
   parseJobId,
   readMessage,
   writeMessage,
-} from '../../src/domain/messages.ts'
+} from '../../src/domain/messages/messages.ts'
 import { seeded } from '../seeded.ts'
 import { BODIES } from './message-bodies.ts'
 

@@ -1,7 +1,7 @@
 // What comes next for one member.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { nextSteps } from '../../src/domain/next-steps.ts'
+import { nextSteps } from '../../src/domain/plan/next-steps.ts'
 
 const at = (hour: number) => new Date(Date.UTC(2026, 2, 2, hour))
 const phases = [

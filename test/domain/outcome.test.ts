@@ -7,7 +7,7 @@ import {
   outcomeWord,
   type WhereFacts,
   whereText,
-} from '../../src/domain/outcome.ts'
+} from '../../src/domain/state/outcome.ts'
 
 const facts = (more: Partial<OutcomeFacts> = {}): OutcomeFacts => ({
   status: 'active',

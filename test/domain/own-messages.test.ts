@@ -2,8 +2,8 @@
 // keep them equal: whatever the fast check accepts, the schemas accept and read alike.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { MESSAGE_FORMATS, readMessage, writeMessage } from '../../src/domain/messages.ts'
-import { isOwnJob, isOwnSuccess } from '../../src/domain/own-messages.ts'
+import { MESSAGE_FORMATS, readMessage, writeMessage } from '../../src/domain/messages/messages.ts'
+import { isOwnJob, isOwnSuccess } from '../../src/domain/messages/own-messages.ts'
 import { seeded } from '../seeded.ts'
 
 const correlationData = {

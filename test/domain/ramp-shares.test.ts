@@ -1,7 +1,7 @@
 // The shares of a ramp as people see them, from before its start to its end.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { rampShares, rampStateText } from '../../src/domain/ramp-shares.ts'
+import { rampShares, rampStateText } from '../../src/domain/plan/ramp-shares.ts'
 
 const SOAK = '2026-03-02T23:30:00.000Z'
 type Facts = Parameters<typeof rampShares>[0]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { hintFor, nearest } from '../../src/domain/spelling.ts'
+import { hintFor, nearest } from '../../src/base/text/spelling.ts'
 
 const NAMES = ['UserPrincipalName', 'on_failure', 'init', 'max_retries', 'Id']
 

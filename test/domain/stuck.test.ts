@@ -1,15 +1,15 @@
 // Why a batch is blocked: one case per reason.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Phase, UNGUARDED } from '../../src/domain/facts.ts'
-import { type Hold, holdsOnBatch, NO_HOLDS } from '../../src/domain/holds.ts'
 import {
   findStuck,
   type PhaseWaitFacts,
   type StuckFacts,
   type WaitGroup,
   waitsOfPhases,
-} from '../../src/domain/stuck.ts'
+} from '../../src/domain/needs/stuck.ts'
+import { type Phase, UNGUARDED } from '../../src/domain/state/facts.ts'
+import { type Hold, holdsOnBatch, NO_HOLDS } from '../../src/domain/state/holds.ts'
 
 const NOW = new Date('2026-03-02T08:00:00Z')
 const ago = (minutes: number) => new Date(+NOW - minutes * 60_000)

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Json } from '../../src/domain/json.ts'
-import { resolveTemplates, scanTemplate, scopeOf, variablesOf } from '../../src/domain/template.ts'
+import type { Json } from '../../src/base/text/json.ts'
+import {
+  resolveTemplates,
+  scanTemplate,
+  scopeOf,
+  variablesOf,
+} from '../../src/domain/runbook/template.ts'
 import { seeded } from '../seeded.ts'
 
 const SCOPE = scopeOf([

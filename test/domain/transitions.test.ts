@@ -17,7 +17,7 @@ import {
   statusAfter,
   TRANSITIONS,
   UNFINISHED_BATCH_STATUSES,
-} from '../../src/domain/transitions.ts'
+} from '../../src/domain/state/transitions.ts'
 
 type Legal = Readonly<Record<string, Readonly<Record<string, string>>>>
 

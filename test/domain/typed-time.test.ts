@@ -1,7 +1,7 @@
 // Times as people type them, over zones and clock changes.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { readTypedTime } from '../../src/domain/typed-time.ts'
+import { readTypedTime } from '../../src/domain/sources/typed-time.ts'
 
 const NOW = '2026-11-30T20:00:00Z'
 const BASE = '2026-12-01T22:00:00Z'

@@ -6,7 +6,7 @@ import {
   knownZone,
   withZonedTimes,
   zonedTimeText,
-} from '../../src/domain/zoned-time.ts'
+} from '../../src/base/text/zoned-time.ts'
 
 const at = new Date('2030-03-01T22:00:05.000Z')
 

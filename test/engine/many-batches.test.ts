@@ -2,7 +2,7 @@
 // transactions and statements, so the speed of the machine is no matter.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Db, Queryable } from '../../src/db/db.ts'
+import type { Db, Queryable } from '../../src/db/connection/db.ts'
 import { openTestPglite, type TestDatabase } from '../databases.ts'
 import { runbook, step } from '../scenarios/looking.ts'
 import { people, story, type World } from '../scenarios/world.ts'

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
 import { makeConsumer } from '../../src/bus/consumer.ts'
-import type { Db } from '../../src/db/db.ts'
-import { resumeBatch } from '../../src/engine/batch-actions.ts'
-import type { Engine } from '../../src/engine/engine.ts'
-import { RunbookCache } from '../../src/engine/runbook-cache.ts'
-import { runTimers } from '../../src/engine/timers.ts'
+import type { Db } from '../../src/db/connection/db.ts'
+import { resumeBatch } from '../../src/engine/orders/batch-actions.ts'
+import type { Engine } from '../../src/engine/transactions/engine.ts'
+import { RunbookCache } from '../../src/engine/transactions/runbook-cache.ts'
 import { handleChunk } from '../../src/orchestrator/orchestrator.ts'
+import { runTimers } from '../../src/orchestrator/timers.ts'
 import {
   attemptsOf,
   batchOf,

@@ -1,13 +1,17 @@
 // Publishing: versions and numbers, the same text again, dry runs, impact, deactivation; and the automation switch.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { listRunbookVersions } from '../../src/db/runbooks.ts'
-import { recordWorker } from '../../src/db/workers.ts'
+import { listRunbookVersions } from '../../src/db/state/runbooks.ts'
+import { recordWorker } from '../../src/db/state/workers.ts'
 import { readRunbook } from '../../src/domain/runbook/read.ts'
-import { findAutomation, setAutomation } from '../../src/engine/automation.ts'
-import { holdBatch } from '../../src/engine/batch-actions.ts'
-import { deactivateRunbook, publishRunbook, requireVersion } from '../../src/engine/publish.ts'
-import { RunbookCache } from '../../src/engine/runbook-cache.ts'
+import { findAutomation, setAutomation } from '../../src/engine/orders/automation.ts'
+import { holdBatch } from '../../src/engine/orders/batch-actions.ts'
+import {
+  deactivateRunbook,
+  publishRunbook,
+  requireVersion,
+} from '../../src/engine/orders/publish.ts'
+import { RunbookCache } from '../../src/engine/transactions/runbook-cache.ts'
 import { order, runbook, step } from '../scenarios/looking.ts'
 import { people, START, story, type World } from '../scenarios/world.ts'
 

@@ -2,8 +2,8 @@
 // transaction is explained with the tables that small, and all others empty.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Db, Tx } from '../../src/db/db.ts'
-import { keepQueryPlans, LEAST_BYTES } from '../../src/db/query-plans.ts'
+import type { Db, Tx } from '../../src/db/connection/db.ts'
+import { keepQueryPlans, LEAST_BYTES } from '../../src/db/connection/query-plans.ts'
 import { openTestPostgres } from '../databases.ts'
 import { runbook, step } from '../scenarios/looking.ts'
 import { openWorld, people } from '../scenarios/world.ts'

@@ -5,27 +5,27 @@ import { randomUUID } from 'node:crypto'
 import { after, before, it } from 'node:test'
 import { workerJobs } from '../../src/bus/bus.ts'
 import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
-import type { Db } from '../../src/db/db.ts'
-import { openPostgres } from '../../src/db/postgres.ts'
-import { type Message, readMessage } from '../../src/domain/messages.ts'
+import type { Db } from '../../src/db/connection/db.ts'
+import { openPostgres } from '../../src/db/connection/postgres.ts'
+import { type Message, readMessage } from '../../src/domain/messages/messages.ts'
 import {
   advanceBatch,
   cancelBatch,
   holdBatch,
   resumeBatch,
-} from '../../src/engine/batch-actions.ts'
-import { createBatch } from '../../src/engine/create.ts'
-import type { Engine } from '../../src/engine/engine.ts'
-import { removeMembers } from '../../src/engine/member-actions.ts'
-import { handleMessages } from '../../src/engine/messages.ts'
-import { moveMember } from '../../src/engine/moves.ts'
+} from '../../src/engine/orders/batch-actions.ts'
+import { createBatch } from '../../src/engine/orders/create.ts'
+import { removeMembers } from '../../src/engine/orders/member-actions.ts'
+import { moveMember } from '../../src/engine/orders/moves.ts'
+import type { Engine } from '../../src/engine/transactions/engine.ts'
+import { handleMessages } from '../../src/orchestrator/messages.ts'
 import {
   expandPhases,
   fillWorkers,
   settleDeadJobs,
   startDuePhases,
   wakeWaits,
-} from '../../src/engine/timers.ts'
+} from '../../src/orchestrator/timers.ts'
 import { openTestPostgres, type TestDatabase } from '../databases.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { batchOf, order, phasesOf, runbook, step } from '../scenarios/looking.ts'

@@ -2,8 +2,8 @@
 // need.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Db } from '../../src/db/db.ts'
-import { fillWorkers, settleLostJobs, wakeWaits } from '../../src/engine/timers.ts'
+import type { Db } from '../../src/db/connection/db.ts'
+import { fillWorkers, settleLostJobs, wakeWaits } from '../../src/orchestrator/timers.ts'
 import { openTestPostgres } from '../databases.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { batchOf, runbook, step } from '../scenarios/looking.ts'

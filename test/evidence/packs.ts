@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { createGunzip, gzipSync } from 'node:zlib'
 import { extract, pack } from 'tar-stream'
-import { chainHashOf, NO_HASH } from '../../src/audit-hash.ts'
-import type { Json } from '../../src/domain/json.ts'
-import { openSigningKey, type SigningKey } from '../../src/evidence/signing-key.ts'
-import { type PackSource, writePack } from '../../src/evidence/write-pack.ts'
+import { openSigningKey, type SigningKey } from '../../src/api/evidence/signing-key.ts'
+import { type PackSource, writePack } from '../../src/api/evidence/write-pack.ts'
+import { chainHashOf, NO_HASH } from '../../src/base/keys/audit-hash.ts'
+import type { Json } from '../../src/base/text/json.ts'
 
 export function newKey(): SigningKey {
   const { privateKey } = generateKeyPairSync('ed25519')

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import type { Json } from '../../src/domain/json.ts'
-import { MANIFEST, PUBLIC_KEY, SIGNATURE } from '../../src/evidence/manifest.ts'
-import type { SigningKey } from '../../src/evidence/signing-key.ts'
-import { verifyPack } from '../../src/evidence/verify-pack.ts'
+import { MANIFEST, PUBLIC_KEY, SIGNATURE } from '../../src/api/evidence/manifest.ts'
+import type { SigningKey } from '../../src/api/evidence/signing-key.ts'
+import { verifyPack } from '../../src/api/evidence/verify-pack.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import { archiveOf, type Entry, entriesOf, newKey, packed, sourceOf, TABLES } from './packs.ts'
 
 describe('an evidence pack', () => {
@@ -162,7 +162,7 @@ describe('an evidence pack', () => {
         },
       ],
     }
-    const { writePack } = await import('../../src/evidence/write-pack.ts')
+    const { writePack } = await import('../../src/api/evidence/write-pack.ts')
     const reading = async () => {
       for await (const _ of writePack(source, key, stop.signal)) stop.abort()
     }

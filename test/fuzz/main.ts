@@ -2,8 +2,8 @@
 // it is made again.
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { realClock } from '../../src/clock.ts'
-import { everyLoop } from '../../src/service.ts'
+import { realClock } from '../../src/base/run/clock.ts'
+import { everyLoop } from '../../src/base/run/service.ts'
 import { TARGETS } from './targets.ts'
 import type { ThreadFinding, ThreadWork } from './thread.ts'
 

@@ -10,16 +10,16 @@ import {
   insertNotification,
   listFailingChannels,
   listNotifications,
-} from '../../src/db/notifications.ts'
+} from '../../src/db/orders/notifications.ts'
 import { testItem } from '../../src/domain/notifications/message.ts'
 import { readNotificationSettings } from '../../src/domain/notifications/read-settings.ts'
 import type { NotificationSettings } from '../../src/domain/notifications/rules.ts'
-import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
-import { approveGate, withdrawDecision } from '../../src/engine/gates.ts'
-import { lookForConditions } from '../../src/engine/notifications.ts'
-import { openMailCertificates } from '../../src/notifications/mail-certificates.ts'
-import { pruneOld, type SenderOptions, sendDue } from '../../src/notifications/sender.ts'
-import { readKey, signedHeaders } from '../../src/notifications/signature.ts'
+import { lookForConditions } from '../../src/engine/needs/notifications.ts'
+import { openMailCertificates } from '../../src/engine/notify/mail-certificates.ts'
+import { pruneOld, type SenderOptions, sendDue } from '../../src/engine/notify/sender.ts'
+import { readKey, signedHeaders } from '../../src/engine/notify/signature.ts'
+import { holdBatch, resumeBatch } from '../../src/engine/orders/batch-actions.ts'
+import { approveGate, withdrawDecision } from '../../src/engine/orders/gates.ts'
 import { openTestPostgres } from '../databases.ts'
 import { order, runbook, step } from '../scenarios/looking.ts'
 import { story, type World } from '../scenarios/world.ts'

@@ -1,7 +1,11 @@
 // Rolling upgrades: a migration after the first release declares what it does to programs at work, and an additive one only adds.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isDeclared, type Migration, migrationsOnDisk } from '../../src/db/migration-files.ts'
+import {
+  isDeclared,
+  type Migration,
+  migrationsOnDisk,
+} from '../../src/db/schema/migration-files.ts'
 import { faultsIn, statementsIn } from './additive.ts'
 import { listFixtures } from './fixture.ts'
 

@@ -1,7 +1,7 @@
 // Whether programs of the former release can continue while a migration runs and after it: a list of what an additive migration may say.
 // Anything else takes something away, tightens a rule or locks a table for long, or a machine cannot tell; then the file must be
 // contracting and name the first migration whose programs do not mind.
-import { type Migration, upgradeOf } from '../../src/db/migration-files.ts'
+import { type Migration, upgradeOf } from '../../src/db/schema/migration-files.ts'
 
 /** Statements without comments, in one line each. */
 export function statementsIn(sql: string): string[] {

@@ -3,11 +3,11 @@
 import { createHash } from 'node:crypto'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Db, Queryable, Tx } from '../../src/db/db.ts'
-import { migrate } from '../../src/db/migrate.ts'
-import { migrationsOnDisk } from '../../src/db/migration-files.ts'
-import { MESSAGE_TYPES, writeMessage } from '../../src/domain/messages.ts'
-import { JobKeys } from '../../src/job-keys.ts'
+import { JobKeys } from '../../src/base/keys/job-keys.ts'
+import type { Db, Queryable, Tx } from '../../src/db/connection/db.ts'
+import { migrate } from '../../src/db/schema/migrate.ts'
+import { migrationsOnDisk } from '../../src/db/schema/migration-files.ts'
+import { MESSAGE_TYPES, writeMessage } from '../../src/domain/messages/messages.ts'
 import { BODIES } from '../domain/message-bodies.ts'
 
 const FOLDER = join(import.meta.dirname, '../fixtures/releases')

@@ -2,9 +2,9 @@
 // verify, and what a later release adds is ignored.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Json, JsonObject } from '../../src/domain/json.ts'
-import { MESSAGE_TYPES, type MessageType, readMessage } from '../../src/domain/messages.ts'
-import { JobKeys } from '../../src/job-keys.ts'
+import { JobKeys } from '../../src/base/keys/job-keys.ts'
+import type { Json, JsonObject } from '../../src/base/text/json.ts'
+import { MESSAGE_TYPES, type MessageType, readMessage } from '../../src/domain/messages/messages.ts'
 import { listFixtures, listMessageFixtures } from './fixture.ts'
 
 const HELP = 'before the release is out, write its fixture again: scripts/release-fixture.ts'

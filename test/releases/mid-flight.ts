@@ -1,6 +1,6 @@
 // A database in mid-flight: two batches under way with steps in every status and every kind of wait, messages in the queue, a result
 // nobody has read and a dead letter. Each release keeps one as a fixture, so that later migrations meet real rows.
-import { removeMembers, skip } from '../../src/engine/member-actions.ts'
+import { removeMembers, skip } from '../../src/engine/orders/member-actions.ts'
 import { WORKER, type World } from '../scenarios/world.ts'
 
 const STEP = `worker_id: ${WORKER}, params: { Who: "{{Name}}" }`

@@ -1,8 +1,8 @@
 // Every release's mid-flight database migrates to the schema of today, and the engine finishes its batches.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { migrate } from '../../src/db/migrate.ts'
-import { STEP_STATUSES } from '../../src/domain/transitions.ts'
+import { migrate } from '../../src/db/schema/migrate.ts'
+import { STEP_STATUSES } from '../../src/domain/state/transitions.ts'
 import { openEmptyPostgres } from '../databases.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { openWorld, START } from '../scenarios/world.ts'

@@ -16,14 +16,14 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, it } from 'node:test'
-import { realClock } from '../../src/clock.ts'
-import type { Db } from '../../src/db/db.ts'
-import { migrate } from '../../src/db/migrate.ts'
-import { type Migration, migrationsOnDisk } from '../../src/db/migration-files.ts'
-import { listProcesses } from '../../src/db/processes.ts'
-import { createBatch } from '../../src/engine/create.ts'
-import { publishRunbook } from '../../src/engine/publish.ts'
-import { EXIT } from '../../src/errors.ts'
+import { EXIT } from '../../src/base/errors/errors.ts'
+import { realClock } from '../../src/base/run/clock.ts'
+import type { Db } from '../../src/db/connection/db.ts'
+import { migrate } from '../../src/db/schema/migrate.ts'
+import { type Migration, migrationsOnDisk } from '../../src/db/schema/migration-files.ts'
+import { listProcesses } from '../../src/db/schema/processes.ts'
+import { createBatch } from '../../src/engine/orders/create.ts'
+import { publishRunbook } from '../../src/engine/orders/publish.ts'
 import { ROOT, start } from '../cli/processes.ts'
 import { openTestPostgres } from '../databases.ts'
 import { brokenInvariants } from '../invariants.ts'
@@ -73,7 +73,8 @@ const SHUTS_OUT = migration(4, 'shuts_out', `-- upgrade: contracting from ${NEWE
 function nextRelease(): string {
   const root = join(folder, 'next')
   mkdirSync(root)
-  for (const part of ['src', 'sql']) cpSync(join(ROOT, part), join(root, part), { recursive: true })
+  for (const part of ['src', 'sandbox', 'sql'])
+    cpSync(join(ROOT, part), join(root, part), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
   const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   writeFileSync(join(root, 'package.json'), JSON.stringify({ ...manifest, version: NEXT }))

@@ -1,10 +1,10 @@
 // Hostile requests: the sandbox refuses them as a tenant would, never breaks, and leaves nothing half done.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Json } from '../../src/domain/json.ts'
-import { CMDLETS } from '../../src/sandbox/exchange/cmdlets.ts'
-import { GRAPH_ROUTES } from '../../src/sandbox/graph/routes.ts'
-import type { Seed } from '../../src/sandbox/state.ts'
+import { CMDLETS } from '../../sandbox/exchange/cmdlets.ts'
+import { GRAPH_ROUTES } from '../../sandbox/graph/routes.ts'
+import type { Seed } from '../../sandbox/state.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import { assertRefused, formOf, GRAPH, HOSTILE_SHARES, id, openUnderTest } from './under-test.ts'
 
 const CLIENT = id(77)

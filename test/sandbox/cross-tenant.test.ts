@@ -1,8 +1,8 @@
 // What the sandbox refuses of migrations between tenants, where the functions never ask for it.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Json } from '../../src/domain/json.ts'
-import type { Seed } from '../../src/sandbox/state.ts'
+import type { Seed } from '../../sandbox/state.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import { errorOf, id, itemsOf, openUnderTest } from './under-test.ts'
 
 const SEED: Seed = {

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { FAULT_KINDS, faultsSchema } from '../../sandbox/faults.ts'
+import { stateOf } from '../../sandbox/seed.ts'
 import { expectedText } from '../../scripts/docs.ts'
 import { SANDBOX_DOCUMENTS } from '../../scripts/docs-sandbox.ts'
-import { FAULT_KINDS, faultsSchema } from '../../src/sandbox/faults.ts'
-import { stateOf } from '../../src/sandbox/seed.ts'
 
 const text = readFileSync(join(import.meta.dirname, '../../docs/sandbox.md'), 'utf8')
 const [seed, faults] = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map(

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { describe, it } from 'node:test'
-import { NO_GUID } from '../../src/sandbox/identity.ts'
-import type { Seed } from '../../src/sandbox/state.ts'
+import { NO_GUID } from '../../sandbox/identity.ts'
+import type { Seed } from '../../sandbox/state.ts'
 import {
   assertCmdletFailed,
   EXCHANGE,

@@ -7,8 +7,8 @@ import {
   type FaultSettings,
   Faults,
   ratesOf,
-} from '../../src/sandbox/faults.ts'
-import type { Seed } from '../../src/sandbox/state.ts'
+} from '../../sandbox/faults.ts'
+import type { Seed } from '../../sandbox/state.ts'
 import {
   assertRefused,
   EXCHANGE,

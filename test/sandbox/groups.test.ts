@@ -1,7 +1,7 @@
 // Groups: members, permissions, and refusals that look alike.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../src/sandbox/state.ts'
+import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../sandbox/state.ts'
 import {
   assertRefused,
   id,

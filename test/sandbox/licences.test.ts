@@ -1,9 +1,9 @@
 // Licences and the mailboxes they create.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { JsonObject } from '../../src/domain/json.ts'
-import { NO_GUID } from '../../src/sandbox/identity.ts'
-import type { Seed } from '../../src/sandbox/state.ts'
+import { NO_GUID } from '../../sandbox/identity.ts'
+import type { Seed } from '../../sandbox/state.ts'
+import type { JsonObject } from '../../src/base/text/json.ts'
 import { assertRefused, id, itemsOf, openUnderTest, type UnderTest } from './under-test.ts'
 
 const E3 = '6fd2c87f-b296-42f0-b197-1e91e994b900'

@@ -1,7 +1,7 @@
 // Mail users made, removed and purged by cmdlet, and what a deleted one is in the way of.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Seed } from '../../src/sandbox/state.ts'
+import type { Seed } from '../../sandbox/state.ts'
 import {
   assertCmdletFailed,
   id,

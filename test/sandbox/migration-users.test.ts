@@ -1,8 +1,8 @@
 // One person of a migration batch: added to it, completed, stopped, started and removed alone; what stops a move at once.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Json } from '../../src/domain/json.ts'
-import type { Seed } from '../../src/sandbox/state.ts'
+import type { Seed } from '../../sandbox/state.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import {
   assertCmdletFailed,
   id,

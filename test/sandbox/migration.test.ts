@@ -1,9 +1,9 @@
 // Mailbox moves between two tenants, with the clock.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Json } from '../../src/domain/json.ts'
-import { MAILBOX_MOVE_PLAN } from '../../src/sandbox/skus.ts'
-import type { Seed } from '../../src/sandbox/state.ts'
+import { MAILBOX_MOVE_PLAN } from '../../sandbox/skus.ts'
+import type { Seed } from '../../sandbox/state.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import {
   assertCmdletFailed,
   EXCHANGE,

@@ -11,11 +11,11 @@ import {
 } from 'node:crypto'
 import { before, describe, it } from 'node:test'
 import forge from 'node-forge'
-import type { Seed } from '../../src/sandbox/state.ts'
-import { readCertificate } from '../../src/sign-in/certificate.ts'
-import { AZURE_ENDPOINTS, makeTokens } from '../../src/sign-in/token.ts'
-import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
-import { missingRights, rightsIn } from '../../src/worker/rights.ts'
+import type { Seed } from '../../sandbox/state.ts'
+import { readCertificate } from '../../src/base/sign-in/certificate.ts'
+import { AZURE_ENDPOINTS, makeTokens } from '../../src/base/sign-in/token.ts'
+import { missingRights, rightsIn } from '../../src/m365/check/rights.ts'
+import { STANDARD_FUNCTIONS } from '../../src/m365/functions/standard.ts'
 import {
   assertRefused,
   EXCHANGE,

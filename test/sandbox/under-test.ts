@@ -1,11 +1,11 @@
 // A sandbox on a virtual clock, called over plain HTTP.
 import assert from 'node:assert/strict'
-import { type VirtualClock, virtualClock } from '../../src/clock.ts'
-import type { Json } from '../../src/domain/json.ts'
-import type { Effect, RequestMade } from '../../src/sandbox/journal.ts'
-import { type OpenSandboxOptions, openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
-import { stateOf } from '../../src/sandbox/seed.ts'
-import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../src/sandbox/state.ts'
+import type { Effect, RequestMade } from '../../sandbox/journal.ts'
+import { type OpenSandboxOptions, openSandbox, type Sandbox } from '../../sandbox/sandbox.ts'
+import { stateOf } from '../../sandbox/seed.ts'
+import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../sandbox/state.ts'
+import { type VirtualClock, virtualClock } from '../../src/base/run/clock.ts'
+import type { Json } from '../../src/base/text/json.ts'
 
 /** Of all hostile bodies one in so many is sent: all of them took 20 s of processor time. `TEST_HOSTILE=all` sends them all. */
 export const HOSTILE_SHARES = process.env.TEST_HOSTILE === 'all' ? 1 : 6

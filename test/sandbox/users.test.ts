@@ -1,7 +1,7 @@
 // Directory users: create, read, change, delete, restore; manager, sessions, mail.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Seed } from '../../src/sandbox/state.ts'
+import type { Seed } from '../../sandbox/state.ts'
 import {
   assertRefused,
   errorOf,

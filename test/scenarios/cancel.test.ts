@@ -1,9 +1,9 @@
 // Cancel: the end, at once and for good. Compensation runs to its end; late results are recorded and change nothing.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { cancelBatch, holdBatch, restartBatch } from '../../src/engine/batch-actions.ts'
-import { addMembers } from '../../src/engine/create.ts'
-import { acceptLate, removeMembers, retryMembers } from '../../src/engine/member-actions.ts'
+import { cancelBatch, holdBatch, restartBatch } from '../../src/engine/orders/batch-actions.ts'
+import { addMembers } from '../../src/engine/orders/create.ts'
+import { acceptLate, removeMembers, retryMembers } from '../../src/engine/orders/member-actions.ts'
 import {
   attemptsOf,
   batchOf,

@@ -2,15 +2,15 @@
 // own state is the witness, not our tables.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { openSandbox, type Sandbox } from '../../sandbox/sandbox.ts'
+import type { Seed } from '../../sandbox/state.ts'
 import {
   cancelBatch,
   holdBatch,
   rescheduleBatch,
   resumeBatch,
-} from '../../src/engine/batch-actions.ts'
-import { removeMembers } from '../../src/engine/member-actions.ts'
-import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
-import type { Seed } from '../../src/sandbox/state.ts'
+} from '../../src/engine/orders/batch-actions.ts'
+import { removeMembers } from '../../src/engine/orders/member-actions.ts'
 import { batchOf, memberId, order, runbook, stepsOf } from './looking.ts'
 import { workersIn } from './tenant-workers.ts'
 import { type Job, START, story, WORKER, type World } from './world.ts'

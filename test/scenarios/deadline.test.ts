@@ -2,7 +2,7 @@
 // waits for its worker is never given up; one that nobody sees any more is, after its timeout and two minutes.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { runTimers, settleLostJobs } from '../../src/engine/timers.ts'
+import { runTimers, settleLostJobs } from '../../src/orchestrator/timers.ts'
 import {
   attemptsOf,
   batchOf,

@@ -1,11 +1,11 @@
 // Little space for the embedded database: everything is held before it is gone, status says so, and a person resumes.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { makeDiskWatch } from '../../src/app/disk-watch.ts'
-import { findHold } from '../../src/db/holds.ts'
-import { SYSTEM } from '../../src/domain/holds.ts'
-import { isAutomaticHold } from '../../src/domain/status.ts'
-import { holdScope, resumeScope } from '../../src/engine/holds.ts'
+import { makeDiskWatch } from '../../src/app/upkeep/disk-watch.ts'
+import { findHold } from '../../src/db/state/holds.ts'
+import { isAutomaticHold } from '../../src/domain/needs/status.ts'
+import { SYSTEM } from '../../src/domain/state/holds.ts'
+import { holdScope, resumeScope } from '../../src/engine/orders/holds.ts'
 import { batchOf, calls, runbook, step } from './looking.ts'
 import { story, type World } from './world.ts'
 

@@ -7,10 +7,10 @@ import {
   WORKER_RESULTS,
   workerJobs,
 } from '../../src/bus/bus.ts'
-import { addMembers } from '../../src/engine/create.ts'
-import { removeMembers } from '../../src/engine/member-actions.ts'
-import { runTimers } from '../../src/engine/timers.ts'
+import { addMembers } from '../../src/engine/orders/create.ts'
+import { removeMembers } from '../../src/engine/orders/member-actions.ts'
 import { handleChunk } from '../../src/orchestrator/orchestrator.ts'
+import { runTimers } from '../../src/orchestrator/timers.ts'
 import { seeded } from '../seeded.ts'
 import { memberId, order, runbook, step } from './looking.ts'
 import { type Answer, type Job, people, story, type World } from './world.ts'

@@ -1,12 +1,12 @@
 // A phase that will not be done in time: people hear of it once, and once when it is in time again, although orchestrators die.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { listNotifications } from '../../src/db/notifications.ts'
-import { endRehearsal, insertRehearsal } from '../../src/db/rehearsals.ts'
+import { listNotifications } from '../../src/db/orders/notifications.ts'
+import { endRehearsal, insertRehearsal } from '../../src/db/orders/rehearsals.ts'
 import { readNotificationSettings } from '../../src/domain/notifications/read-settings.ts'
-import { holdBatch, rescheduleBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
-import { tellMisses } from '../../src/engine/forecast-misses.ts'
-import { lookForConditions } from '../../src/engine/notifications.ts'
+import { lookForConditions } from '../../src/engine/needs/notifications.ts'
+import { holdBatch, rescheduleBatch, resumeBatch } from '../../src/engine/orders/batch-actions.ts'
+import { tellMisses } from '../../src/orchestrator/forecast-misses.ts'
 import { because, order, runbook, step } from './looking.ts'
 import { people, story, type World } from './world.ts'
 

@@ -1,6 +1,6 @@
 // Messages as a foreign sender or another transport might deliver them: straight into the queue, without our own checks.
 import { randomUUID } from 'node:crypto'
-import type { Json } from '../../src/domain/json.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import type { World } from './world.ts'
 
 export interface Envelope {

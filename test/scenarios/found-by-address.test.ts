@@ -1,14 +1,14 @@
 // A person is found by any address they have or had: in the key, in data of the source, in outputs, in every batch.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { refreshMembers } from '../../src/db/membership.ts'
+import { refreshMembers } from '../../src/db/state/membership.ts'
 import {
   type FoundMember,
   findPeopleByAddress,
   findPeopleByBeginning,
 } from '../../src/db/views/find-members.ts'
-import { setMemberVariable } from '../../src/engine/member-actions.ts'
-import { moveMember } from '../../src/engine/moves.ts'
+import { setMemberVariable } from '../../src/engine/orders/member-actions.ts'
+import { moveMember } from '../../src/engine/orders/moves.ts'
 import { memberId, order, runbook, step } from './looking.ts'
 import { people, story, type World } from './world.ts'
 

@@ -1,7 +1,7 @@
 // The fuse: when too many members fail in one phase, the batch is held.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { resumeBatch } from '../../src/engine/batch-actions.ts'
+import { resumeBatch } from '../../src/engine/orders/batch-actions.ts'
 import { attemptsOf, batchOf, order, runbook, step } from './looking.ts'
 import { story, type World } from './world.ts'
 

@@ -2,21 +2,25 @@
 // made about changes.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Json } from '../../src/domain/json.ts'
-import { advanceBatch, rescheduleBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
-import { addMembers } from '../../src/engine/create.ts'
+import type { Json } from '../../src/base/text/json.ts'
+import {
+  advanceBatch,
+  rescheduleBatch,
+  resumeBatch,
+} from '../../src/engine/orders/batch-actions.ts'
+import { addMembers } from '../../src/engine/orders/create.ts'
 import {
   approveGate,
   lookAtGates,
   waiveReadiness,
   withdrawDecision,
-} from '../../src/engine/gates.ts'
+} from '../../src/engine/orders/gates.ts'
 import {
   readmitMembers,
   redoMembers,
   removeMembers,
   retryMembers,
-} from '../../src/engine/member-actions.ts'
+} from '../../src/engine/orders/member-actions.ts'
 import { batchOf, because, calls, memberId, order, phasesOf, runbook, step } from './looking.ts'
 import { people, story, type World } from './world.ts'
 

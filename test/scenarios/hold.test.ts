@@ -6,8 +6,8 @@ import {
   cancelBatch,
   holdBatch,
   resumeBatch,
-} from '../../src/engine/batch-actions.ts'
-import { removeMembers } from '../../src/engine/member-actions.ts'
+} from '../../src/engine/orders/batch-actions.ts'
+import { removeMembers } from '../../src/engine/orders/member-actions.ts'
 import {
   attemptsOf,
   batchOf,

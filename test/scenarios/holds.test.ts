@@ -1,24 +1,24 @@
 // Holds of the system, a runbook, a worker and a member: the same promises as of a batch, each for what it covers and no more.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { recordWorker } from '../../src/db/workers.ts'
-import { type HoldTarget, SYSTEM } from '../../src/domain/holds.ts'
+import { recordWorker } from '../../src/db/state/workers.ts'
+import { type HoldTarget, SYSTEM } from '../../src/domain/state/holds.ts'
 import {
   advanceBatch,
   cancelBatch,
   holdBatch,
   resumeBatch,
-} from '../../src/engine/batch-actions.ts'
-import { addMembers } from '../../src/engine/create.ts'
+} from '../../src/engine/orders/batch-actions.ts'
+import { addMembers } from '../../src/engine/orders/create.ts'
 import {
   finishHolds,
   giveReason,
   type HoldOrder,
   holdScope,
   resumeScope,
-} from '../../src/engine/holds.ts'
-import { removeMembers } from '../../src/engine/member-actions.ts'
-import { moveMember } from '../../src/engine/moves.ts'
+} from '../../src/engine/orders/holds.ts'
+import { removeMembers } from '../../src/engine/orders/member-actions.ts'
+import { moveMember } from '../../src/engine/orders/moves.ts'
 import {
   attemptsOf,
   batchOf,

@@ -1,7 +1,7 @@
 // Init: steps of the batch itself, before any member's; their failure fails the batch, and a restart runs them again.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { holdBatch, restartBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
+import { holdBatch, restartBatch, resumeBatch } from '../../src/engine/orders/batch-actions.ts'
 import { batchOf, because, jobIds, order, phasesOf, runbook, step } from './looking.ts'
 import { keepTimes, passUntil, stepLook } from './timeline.ts'
 import { story, type World } from './world.ts'

@@ -1,8 +1,8 @@
 // Late joiners catch up on every phase that has begun, in order, whatever its status.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { addMembers } from '../../src/engine/create.ts'
-import { removeMembers, retryMembers } from '../../src/engine/member-actions.ts'
+import { addMembers } from '../../src/engine/orders/create.ts'
+import { removeMembers, retryMembers } from '../../src/engine/orders/member-actions.ts'
 import {
   batchOf,
   because,

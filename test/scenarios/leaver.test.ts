@@ -1,7 +1,7 @@
 // Removals: open steps are cancelled, a taken job is awaited, and only then the cleanup runs.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { removeMembers } from '../../src/engine/member-actions.ts'
+import { removeMembers } from '../../src/engine/orders/member-actions.ts'
 import { deliver } from './foreign-mail.ts'
 import {
   attemptsOf,

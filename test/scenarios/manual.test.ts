@@ -7,7 +7,7 @@ import {
   holdBatch,
   rescheduleBatch,
   resumeBatch,
-} from '../../src/engine/batch-actions.ts'
+} from '../../src/engine/orders/batch-actions.ts'
 import {
   batchOf,
   because,

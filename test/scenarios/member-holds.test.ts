@@ -1,14 +1,14 @@
 // Holds of many members at once: the promises of a hold, for these members and for nobody else.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
-import { finishHolds } from '../../src/engine/holds.ts'
+import { holdBatch, resumeBatch } from '../../src/engine/orders/batch-actions.ts'
+import { finishHolds } from '../../src/engine/orders/holds.ts'
 import {
   HELD_MEMBERS_MAX,
   holdMembers,
   resumeMembers,
   withdrawHeld,
-} from '../../src/engine/member-holds.ts'
+} from '../../src/engine/orders/member-holds.ts'
 import { attemptsOf, batchOf, calls, memberId, order, runbook, step, waitsOf } from './looking.ts'
 import { beginWave, POLL, RETRY, story, type World } from './world.ts'
 

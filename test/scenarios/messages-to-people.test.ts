@@ -6,9 +6,13 @@ import {
   holdBatch,
   rescheduleBatch,
   resumeBatch,
-} from '../../src/engine/batch-actions.ts'
-import { readmitMembers, removeMembers, retryMembers } from '../../src/engine/member-actions.ts'
-import { moveMember } from '../../src/engine/moves.ts'
+} from '../../src/engine/orders/batch-actions.ts'
+import {
+  readmitMembers,
+  removeMembers,
+  retryMembers,
+} from '../../src/engine/orders/member-actions.ts'
+import { moveMember } from '../../src/engine/orders/moves.ts'
 import { because, calls, order, phasesOf, step, stepsOf, waitsOf } from './looking.ts'
 import { DAY, inDays, person, wave } from './message-wave.ts'
 import { type Job, POLL, RETRY, story, type World } from './world.ts'

@@ -1,10 +1,10 @@
 // Moving to another wave: carries data, outputs and passed steps, without cleanup.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { holdBatch } from '../../src/engine/batch-actions.ts'
-import { removeMembers } from '../../src/engine/member-actions.ts'
-import { moveMember } from '../../src/engine/moves.ts'
-import { startDuePhases } from '../../src/engine/timers.ts'
+import { holdBatch } from '../../src/engine/orders/batch-actions.ts'
+import { removeMembers } from '../../src/engine/orders/member-actions.ts'
+import { moveMember } from '../../src/engine/orders/moves.ts'
+import { startDuePhases } from '../../src/orchestrator/timers.ts'
 import { batchOf, calls, memberId, order, phasesOf, runbook, step, stepsOf } from './looking.ts'
 import { people, story, type World } from './world.ts'
 

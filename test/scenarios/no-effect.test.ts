@@ -2,7 +2,7 @@
 // made. An account that existed before the migration was deleted that way.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { retryMembers } from '../../src/engine/member-actions.ts'
+import { retryMembers } from '../../src/engine/orders/member-actions.ts'
 import { attemptsOf, because, calls, memberId, order, runbook, step, stepsOf } from './looking.ts'
 import { passUntil } from './timeline.ts'
 import { publishResult, story, type World } from './world.ts'

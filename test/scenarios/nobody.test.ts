@@ -1,8 +1,8 @@
 // Batches without members end on their own, and a later joiner is not forgotten.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { addMembers } from '../../src/engine/create.ts'
-import { removeMembers } from '../../src/engine/member-actions.ts'
+import { addMembers } from '../../src/engine/orders/create.ts'
+import { removeMembers } from '../../src/engine/orders/member-actions.ts'
 import { batchOf, because, calls, memberId, order, phasesOf, runbook, step } from './looking.ts'
 import { people, story } from './world.ts'
 

@@ -2,8 +2,8 @@
 // reason never quotes the body.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import type { Json } from '../../src/base/text/json.ts'
 import type { ReceivedMessage } from '../../src/bus/bus.ts'
-import type { Json } from '../../src/domain/json.ts'
 import { handleChunk } from '../../src/orchestrator/orchestrator.ts'
 import { deadLettersOf, deliver, type Envelope } from './foreign-mail.ts'
 import { batchOf, because, jobIds, runbook, step } from './looking.ts'

@@ -2,9 +2,9 @@
 // anything else.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Json } from '../../src/domain/json.ts'
-import { cancelBatch } from '../../src/engine/batch-actions.ts'
-import { removeMembers } from '../../src/engine/member-actions.ts'
+import type { Json } from '../../src/base/text/json.ts'
+import { cancelBatch } from '../../src/engine/orders/batch-actions.ts'
+import { removeMembers } from '../../src/engine/orders/member-actions.ts'
 import { deadLettersOf, deliver } from './foreign-mail.ts'
 import { attemptsOf, batchOf, because, jobIds, order, runbook, step } from './looking.ts'
 import { passUntil, stepLook } from './timeline.ts'

@@ -1,7 +1,7 @@
 // Outputs: from a step to later steps, from init to every member, and results without any.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Json } from '../../src/domain/json.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import { batchOf, because, runbook, step } from './looking.ts'
 import { story, type World } from './world.ts'
 

@@ -1,7 +1,7 @@
 // Polling: repeated at each interval under a new job id, until it completes, times out or fails.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Json } from '../../src/domain/json.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import { attemptsOf, batchOf, because, calls, runbook, step, waitsOf } from './looking.ts'
 import { historyOf, keepTimes, passUntil, stepLook } from './timeline.ts'
 import { type Answer, story, type World } from './world.ts'

@@ -1,8 +1,8 @@
 // What a person decides about one member against the source: it stays moved, and it stays added again, until the source says something new.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { readmitMembers, removeMembers } from '../../src/engine/member-actions.ts'
-import { moveMembers } from '../../src/engine/moves.ts'
+import { readmitMembers, removeMembers } from '../../src/engine/orders/member-actions.ts'
+import { moveMembers } from '../../src/engine/orders/moves.ts'
 import { calls, memberId, order } from './looking.ts'
 import { type Programme, programme, range, wave } from './programme.ts'
 

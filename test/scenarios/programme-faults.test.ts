@@ -1,9 +1,9 @@
 // Faults around a tick: the source is down, the scheduler dies or hangs, the runbook changes meanwhile.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Tx } from '../../src/db/db.ts'
-import { setAutomation } from '../../src/engine/automation.ts'
-import { fencedEngine } from '../../src/engine/engine.ts'
+import type { Tx } from '../../src/db/connection/db.ts'
+import { setAutomation } from '../../src/engine/orders/automation.ts'
+import { fencedEngine } from '../../src/engine/transactions/engine.ts'
 import { tickDueRunbooks } from '../../src/scheduler/scheduler.ts'
 import { tick } from '../../src/scheduler/tick.ts'
 import { calls, runbook } from './looking.ts'

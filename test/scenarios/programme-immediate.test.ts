@@ -1,8 +1,8 @@
 // Immediate runbooks: every new key starts at once, and none twice without a reason.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { removeMembers } from '../../src/engine/member-actions.ts'
-import { restartKeys } from '../../src/engine/reviews.ts'
+import { removeMembers } from '../../src/engine/orders/member-actions.ts'
+import { restartKeys } from '../../src/engine/orders/reviews.ts'
 import { tickDueRunbooks } from '../../src/scheduler/scheduler.ts'
 import { calls, memberId, order, runbook, step } from './looking.ts'
 import {

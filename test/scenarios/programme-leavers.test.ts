@@ -1,7 +1,7 @@
 // Leavers: missing in two good ticks, never many at once, and after the cut-over only with a person's approval.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { approveReviews, dismissReviews } from '../../src/engine/reviews.ts'
+import { approveReviews, dismissReviews } from '../../src/engine/orders/reviews.ts'
 import { calls, runbook, step } from './looking.ts'
 import {
   at,

@@ -1,8 +1,8 @@
 // A wave that gets a new date in the source, and many members who move at once: both batches wait for a person's choice.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { resumeBatch } from '../../src/engine/batch-actions.ts'
-import { approveReviews, dismissReviews, type MoveChoice } from '../../src/engine/reviews.ts'
+import { resumeBatch } from '../../src/engine/orders/batch-actions.ts'
+import { approveReviews, dismissReviews, type MoveChoice } from '../../src/engine/orders/reviews.ts'
 import { calls, order } from './looking.ts'
 import {
   batchesOf,

@@ -1,7 +1,7 @@
 // Versions, time zones and clocks: a runbook that changes during its waves, and nights on which clocks change.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { deactivateRunbook } from '../../src/engine/publish.ts'
+import { deactivateRunbook } from '../../src/engine/orders/publish.ts'
 import { calls, phasesOf, runbook, step } from './looking.ts'
 import { batchesOf, issuesOf, PHASES, programme, row, startProgramme, wave } from './programme.ts'
 import { story } from './world.ts'

@@ -1,9 +1,9 @@
 // Waves from the source: they appear, members join, leave and move, and ended waves stay as they are.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { createBatch } from '../../src/engine/create.ts'
-import { removeMembers } from '../../src/engine/member-actions.ts'
-import { approveReviews, dismissReviews } from '../../src/engine/reviews.ts'
+import { createBatch } from '../../src/engine/orders/create.ts'
+import { removeMembers } from '../../src/engine/orders/member-actions.ts'
+import { approveReviews, dismissReviews } from '../../src/engine/orders/reviews.ts'
 import { calls, memberId, order, stepsOf } from './looking.ts'
 import {
   at,

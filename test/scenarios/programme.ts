@@ -1,8 +1,8 @@
 // A migration programme on the hand-turned clock: the whole system of world.ts, and a source whose rows the story writes.
 import { randomUUID } from 'node:crypto'
-import type { TickReport } from '../../src/domain/detection/tick-report.ts'
-import type { Json } from '../../src/domain/json.ts'
-import { setAutomation } from '../../src/engine/automation.ts'
+import type { Json } from '../../src/base/text/json.ts'
+import type { TickReport } from '../../src/domain/sources/tick-report.ts'
+import { setAutomation } from '../../src/engine/orders/automation.ts'
 import { type SchedulerOptions, tickDueRunbooks } from '../../src/scheduler/scheduler.ts'
 import type { OpenSource } from '../../src/scheduler/sources/source.ts'
 import { runbook, step } from './looking.ts'

@@ -6,9 +6,9 @@ import {
   holdBatch,
   rescheduleBatch,
   resumeBatch,
-} from '../../src/engine/batch-actions.ts'
-import { addMembers } from '../../src/engine/create.ts'
-import { removeMembers, retryMembers } from '../../src/engine/member-actions.ts'
+} from '../../src/engine/orders/batch-actions.ts'
+import { addMembers } from '../../src/engine/orders/create.ts'
+import { removeMembers, retryMembers } from '../../src/engine/orders/member-actions.ts'
 import { batchOf, because, calls, memberId, order, phasesOf, runbook, step } from './looking.ts'
 import { people, story, type World } from './world.ts'
 

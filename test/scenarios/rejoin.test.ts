@@ -1,7 +1,7 @@
 // Coming back: without cleanup a member continues; after cleanup it starts over, and its old outputs do not count.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { readmitMembers, removeMembers } from '../../src/engine/member-actions.ts'
+import { readmitMembers, removeMembers } from '../../src/engine/orders/member-actions.ts'
 import { batchOf, calls, memberId, order, phasesOf, runbook, step, stepsOf } from './looking.ts'
 import { people, story, type World } from './world.ts'
 

@@ -1,7 +1,7 @@
 // Rescheduling: pending phases move with the start; overdue ones begin at once, in order.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { cancelBatch, rescheduleBatch } from '../../src/engine/batch-actions.ts'
+import { cancelBatch, rescheduleBatch } from '../../src/engine/orders/batch-actions.ts'
 import { because, calls, order, phasesOf, runbook, step } from './looking.ts'
 import { START, story, type World } from './world.ts'
 

@@ -1,7 +1,7 @@
 // Retries as the runbook says: when, how often, under which job id, and what the rows show.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { retryMembers } from '../../src/engine/member-actions.ts'
+import { retryMembers } from '../../src/engine/orders/member-actions.ts'
 import { attemptsOf, batchOf, order, phasesOf, runbook, step, stepsOf, waitsOf } from './looking.ts'
 import { historyOf, keepTimes, passUntil, stepLook } from './timeline.ts'
 import { story, type World } from './world.ts'

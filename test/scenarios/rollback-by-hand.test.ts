@@ -1,7 +1,11 @@
 // A person rolls back people who succeeded: the last step's rollback first, each once, only what was done, and nobody else.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { removeMembers, retryMembers, rollBackMembers } from '../../src/engine/member-actions.ts'
+import {
+  removeMembers,
+  retryMembers,
+  rollBackMembers,
+} from '../../src/engine/orders/member-actions.ts'
 import { batchOf, calls, memberId, order, phasesOf, runbook, step, stepsOf } from './looking.ts'
 import { story, type World } from './world.ts'
 

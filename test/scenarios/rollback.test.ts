@@ -1,7 +1,7 @@
 // Rollback: the compensation of a failed step, step by step, in the rows, and again when the step fails again.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { retryMembers } from '../../src/engine/member-actions.ts'
+import { retryMembers } from '../../src/engine/orders/member-actions.ts'
 import {
   attemptsOf,
   batchOf,

@@ -1,9 +1,9 @@
 // What a change says it starts is what starts, and nothing else: publishing, resume, reschedule.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { StartsAtOnce } from '../../src/domain/starts-at-once.ts'
-import { holdBatch, rescheduleBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
-import { withStarts } from '../../src/engine/starts-at-once.ts'
+import type { StartsAtOnce } from '../../src/domain/plan/starts-at-once.ts'
+import { withStarts } from '../../src/engine/needs/starts-at-once.ts'
+import { holdBatch, rescheduleBatch, resumeBatch } from '../../src/engine/orders/batch-actions.ts'
 import { calls, order, runbook, step } from './looking.ts'
 import { story, type World } from './world.ts'
 

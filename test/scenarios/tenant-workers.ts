@@ -1,10 +1,11 @@
 // Workers of a story that run their jobs in the tenants of a sandbox, as real ones do. A function's own waiting takes no time.
-import type { Clock } from '../../src/clock.ts'
-import type { Sandbox } from '../../src/sandbox/sandbox.ts'
-import { catalogueOf } from '../../src/worker/catalogue.ts'
-import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
-import { runJob } from '../../src/worker/job.ts'
-import type { ConnectedTenant } from '../../src/worker/m365/connect.ts'
+
+import type { Sandbox } from '../../sandbox/sandbox.ts'
+import type { Clock } from '../../src/base/run/clock.ts'
+import type { ConnectedTenant } from '../../src/m365/client/connect.ts'
+import { STANDARD_FUNCTIONS } from '../../src/m365/functions/standard.ts'
+import { catalogueOf } from '../../src/worker/functions/catalogue.ts'
+import { runJob } from '../../src/worker/jobs/job.ts'
 import { configFor, connect } from '../worker/functions/setting.ts'
 import type { Answer, Job, World } from './world.ts'
 

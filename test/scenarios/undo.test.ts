@@ -2,11 +2,11 @@
 // never twice, never past the point of no return, and a failure leaves the rest as it is.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { JsonObject } from '../../src/domain/json.ts'
-import { listCandidates } from '../../src/engine/actions.ts'
-import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
-import { retryMembers, skip } from '../../src/engine/member-actions.ts'
-import { readMemberLedger, undoInitOf, undoMembers } from '../../src/engine/undo.ts'
+import type { JsonObject } from '../../src/base/text/json.ts'
+import { listCandidates } from '../../src/engine/orders/actions.ts'
+import { holdBatch, resumeBatch } from '../../src/engine/orders/batch-actions.ts'
+import { retryMembers, skip } from '../../src/engine/orders/member-actions.ts'
+import { readMemberLedger, undoInitOf, undoMembers } from '../../src/engine/orders/undo.ts'
 import {
   batchOf,
   calls,

@@ -2,10 +2,10 @@
 // ones are skipped and reported.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { cancelBatch, holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
-import { addMembers } from '../../src/engine/create.ts'
-import { retryMembers } from '../../src/engine/member-actions.ts'
-import { deactivateRunbook } from '../../src/engine/publish.ts'
+import { cancelBatch, holdBatch, resumeBatch } from '../../src/engine/orders/batch-actions.ts'
+import { addMembers } from '../../src/engine/orders/create.ts'
+import { retryMembers } from '../../src/engine/orders/member-actions.ts'
+import { deactivateRunbook } from '../../src/engine/orders/publish.ts'
 import {
   batchOf,
   because,

@@ -1,7 +1,7 @@
 // Init when a version is published: not begun, running, done, rerun, and failed.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { holdBatch, restartBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
+import { holdBatch, restartBatch, resumeBatch } from '../../src/engine/orders/batch-actions.ts'
 import { batchOf, because, calls, jobIds, order, rowsOf, runbook, step } from './looking.ts'
 import { story, type World } from './world.ts'
 

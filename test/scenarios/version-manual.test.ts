@@ -1,9 +1,9 @@
 // Versions published over manual batches, and over batches that members moved into.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { advanceBatch } from '../../src/engine/batch-actions.ts'
-import { readmitMembers, removeMembers } from '../../src/engine/member-actions.ts'
-import { moveMember } from '../../src/engine/moves.ts'
+import { advanceBatch } from '../../src/engine/orders/batch-actions.ts'
+import { readmitMembers, removeMembers } from '../../src/engine/orders/member-actions.ts'
+import { moveMember } from '../../src/engine/orders/moves.ts'
 import {
   batchOf,
   calls,

@@ -7,7 +7,7 @@ import {
   removeMembers,
   retryMembers,
   skip,
-} from '../../src/engine/member-actions.ts'
+} from '../../src/engine/orders/member-actions.ts'
 import {
   batchOf,
   because,

@@ -1,11 +1,11 @@
 // The transport under a story: the outbox itself, or Azure Service Bus by the real SDK through the tests' broker, where orchestrator and
 // workers are clients of their own and workers have no database. Stories are the same on both.
 import { randomUUID } from 'node:crypto'
+import type { VirtualClock } from '../../src/base/run/clock.ts'
 import type { Bus } from '../../src/bus/bus.ts'
 import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import { openServiceBus } from '../../src/bus/servicebus/servicebus-bus.ts'
-import type { VirtualClock } from '../../src/clock.ts'
-import type { Db } from '../../src/db/db.ts'
+import type { Db } from '../../src/db/connection/db.ts'
 import type { Broker } from '../bus/servicebus/broker/broker.ts'
 import { openNamespace } from '../bus/servicebus/namespace.ts'
 

@@ -1,6 +1,9 @@
 // The whole system in one process on a hand-turned clock: PGlite in memory, the real bus, the real engine, and workers that
 // answer as the story says. Nothing sleeps: `settle` runs everything until nothing is left to do now.
 import { randomUUID } from 'node:crypto'
+import type { JobKeys } from '../../src/base/keys/job-keys.ts'
+import { type VirtualClock, virtualClock } from '../../src/base/run/clock.ts'
+import type { Json, JsonObject } from '../../src/base/text/json.ts'
 import {
   type Bus,
   ORCHESTRATOR_EVENTS,
@@ -8,25 +11,27 @@ import {
   WORKER_RESULTS,
   workerJobs,
 } from '../../src/bus/bus.ts'
-import { type VirtualClock, virtualClock } from '../../src/clock.ts'
-import type { Db } from '../../src/db/db.ts'
-import { recordWorker } from '../../src/db/workers.ts'
-import type { Json, JsonObject } from '../../src/domain/json.ts'
-import { GIVEN_BACK, type Message, messageIdOf, readMessage } from '../../src/domain/messages.ts'
+import type { Db } from '../../src/db/connection/db.ts'
+import { recordWorker } from '../../src/db/state/workers.ts'
+import {
+  GIVEN_BACK,
+  type Message,
+  messageIdOf,
+  readMessage,
+} from '../../src/domain/messages/messages.ts'
 import type { ChangeWindows } from '../../src/domain/windows/change-windows.ts'
-import { createBatch, type GivenMember } from '../../src/engine/create.ts'
-import type { Engine } from '../../src/engine/engine.ts'
+import { createBatch, type GivenMember } from '../../src/engine/orders/create.ts'
 import {
   type PublishRequest,
   type PublishResult,
   publishRunbook,
-} from '../../src/engine/publish.ts'
-import { RunbookCache } from '../../src/engine/runbook-cache.ts'
-import { runTimers } from '../../src/engine/timers.ts'
-import { WorkerPace } from '../../src/engine/worker-pace.ts'
-import type { JobKeys } from '../../src/job-keys.ts'
+} from '../../src/engine/orders/publish.ts'
+import type { Engine } from '../../src/engine/transactions/engine.ts'
+import { RunbookCache } from '../../src/engine/transactions/runbook-cache.ts'
+import { WorkerPace } from '../../src/engine/transactions/worker-pace.ts'
 import { handleChunk } from '../../src/orchestrator/orchestrator.ts'
-import { StoppedJobs } from '../../src/worker/stopped-jobs.ts'
+import { runTimers } from '../../src/orchestrator/timers.ts'
+import { StoppedJobs } from '../../src/worker/jobs/stopped-jobs.ts'
 import { openTestPglite, type TestDatabase } from '../databases.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { type OpenWire, overPostgres, type Wire } from './wire.ts'

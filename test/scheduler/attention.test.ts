@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
-import { loadAttention, noteDeadLetters } from '../../src/engine/attention.ts'
-import { dismissReviews } from '../../src/engine/reviews.ts'
+import { loadAttention, noteDeadLetters } from '../../src/engine/needs/attention.ts'
+import { dismissReviews } from '../../src/engine/orders/reviews.ts'
 import { programme, range, reviewIds, row, wave } from '../scenarios/programme.ts'
 import { story, type World } from '../scenarios/world.ts'
 

@@ -1,8 +1,12 @@
 // Decides some open reviews at random, as a person would.
-import type { Queryable } from '../../src/db/db.ts'
-import { listReviews, type ReviewRow } from '../../src/db/reviews.ts'
-import type { Engine } from '../../src/engine/engine.ts'
-import { approveReviews, dismissReviews, type ReviewDecision } from '../../src/engine/reviews.ts'
+import type { Queryable } from '../../src/db/connection/db.ts'
+import { listReviews, type ReviewRow } from '../../src/db/sources/reviews.ts'
+import {
+  approveReviews,
+  dismissReviews,
+  type ReviewDecision,
+} from '../../src/engine/orders/reviews.ts'
+import type { Engine } from '../../src/engine/transactions/engine.ts'
 
 const LISTED = 100
 const DISMISSED_SHARE = 0.3

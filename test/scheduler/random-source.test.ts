@@ -2,7 +2,7 @@
 // passed; once the source rests and all reviews are decided, membership matches it.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { MatoolkitError } from '../../src/errors.ts'
+import { MatoolkitError } from '../../src/base/errors/errors.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { at, type Programme, programme, type Row, row } from '../scenarios/programme.ts'
 import { seeded } from '../seeded.ts'

@@ -3,7 +3,11 @@ import assert from 'node:assert/strict'
 import { createPublicKey } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { jwtVerify } from 'jose'
-import { assertionOf, CertificateFault, readCertificate } from '../../src/sign-in/certificate.ts'
+import {
+  assertionOf,
+  CertificateFault,
+  readCertificate,
+} from '../../src/base/sign-in/certificate.ts'
 import { selfSigned } from '../scheduler/sources/certificate.ts'
 import { rsaCertificate } from './rsa-certificate.ts'
 

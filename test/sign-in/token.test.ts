@@ -8,15 +8,15 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { decodeProtectedHeader, jwtVerify } from 'jose'
-import { virtualClock } from '../../src/clock.ts'
-import { readCertificate, type SigningCertificate } from '../../src/sign-in/certificate.ts'
-import { rotatingCertificate } from '../../src/sign-in/rotating-certificate.ts'
+import { virtualClock } from '../../src/base/run/clock.ts'
+import { readCertificate, type SigningCertificate } from '../../src/base/sign-in/certificate.ts'
+import { rotatingCertificate } from '../../src/base/sign-in/rotating-certificate.ts'
 import {
   AZURE_ENDPOINTS,
   makeTokens,
   type TokenEndpoints,
   type TokenRequest,
-} from '../../src/sign-in/token.ts'
+} from '../../src/base/sign-in/token.ts'
 import { rsaCertificate } from './rsa-certificate.ts'
 
 const START = new Date('2026-03-01T10:00:00Z')

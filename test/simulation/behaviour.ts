@@ -1,8 +1,9 @@
 // How functions behave: most succeed, some fail now and then, some members always fail at some function, long operations are
 // incomplete at first. Drawn from the seed, and stable per member and function.
-import type { LedgerEffect } from '../../src/domain/effects.ts'
-import type { Json } from '../../src/domain/json.ts'
-import type { Message } from '../../src/domain/messages.ts'
+
+import type { Json } from '../../src/base/text/json.ts'
+import type { Message } from '../../src/domain/messages/messages.ts'
+import type { LedgerEffect } from '../../src/domain/state/effects.ts'
 import { drawEffect } from './night.ts'
 import type { World } from './world.ts'
 

@@ -149,7 +149,7 @@ export async function lookForBroken(
   await lookAtFailures(world, batchIds)
 }
 
-/** Cached failure groups (src/api/failure-cache.ts) stay correct while the batch's revision is the same. */
+/** Cached failure groups (src/api/services/failure-cache.ts) stay correct while the batch's revision is the same. */
 async function lookAtFailures(
   { db, journal, found }: World,
   batchIds: readonly number[] | null,

@@ -8,11 +8,11 @@ import {
 } from '../../src/bus/bus.ts'
 import { bundleOf, splitBundles } from '../../src/bus/postgres/bundle-rows.ts'
 import { sweepBus } from '../../src/bus/postgres/sweep.ts'
-import { listUnexpandedPhases } from '../../src/db/batches.ts'
-import { BATCH_IS_FREE, WAIT_IS_FREE } from '../../src/db/holds.ts'
-import type { Engine } from '../../src/engine/engine.ts'
-import { expandLarge } from '../../src/engine/expand.ts'
-import { orHoldBatch } from '../../src/engine/hold-on-failure.ts'
+import { listUnexpandedPhases } from '../../src/db/state/batches.ts'
+import { BATCH_IS_FREE, WAIT_IS_FREE } from '../../src/db/state/holds.ts'
+import type { Engine } from '../../src/engine/transactions/engine.ts'
+import { expandLarge } from '../../src/engine/transactions/expand.ts'
+import { orHoldBatch } from '../../src/engine/transactions/hold-on-failure.ts'
 import {
   expandPhases,
   fillWorkers,
@@ -21,7 +21,7 @@ import {
   settleLostJobs,
   startDuePhases,
   wakeWaits,
-} from '../../src/engine/timers.ts'
+} from '../../src/orchestrator/timers.ts'
 import { asOrchestrator } from './orchestrator.ts'
 import { WORKERS } from './runbooks.ts'
 import { type SimulatedWorker, takeJobs, workOn } from './worker.ts'

@@ -1,6 +1,6 @@
 // A process's view of a faulty database: connections drop, statements time out and conflict, commits are lost, or succeed without
 // an answer. A crash leaves the transaction committed or rolled back, and the process gone.
-import type { Db, Tx } from '../../src/db/db.ts'
+import type { Db, Tx } from '../../src/db/connection/db.ts'
 import type { Chance } from './chance.ts'
 import type { Fault, Faults } from './faults.ts'
 import type { Process } from './process.ts'
@@ -87,7 +87,7 @@ async function inTransaction<T>(
   }
 }
 
-/** After an error every further statement of the transaction fails like the first (src/db/postgres.ts). */
+/** After an error every further statement of the transaction fails like the first (src/db/connection/postgres.ts). */
 function faultyTx(tx: Tx, process: Process, faults: Faults, chance: Chance): Tx {
   const planned = STATEMENT_ERRORS.find(([kind]) => chance.happens(faults.rate(kind)))
   let left = planned ? chance.below(STATEMENTS_BEFORE_MAX) : Infinity

@@ -1,11 +1,12 @@
 // Heals the world: faults stop, operators resume what they hold, replay dead letters and advance what waits for a person. From here
 // on everything must end within a bounded number of rounds.
+
+import { MatoolkitError } from '../../src/base/errors/errors.ts'
 import { ORCHESTRATOR_EVENTS, WORKER_RESULTS } from '../../src/bus/bus.ts'
 import { sweepBus } from '../../src/bus/postgres/sweep.ts'
-import { advanceBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
-import { resumeScope } from '../../src/engine/holds.ts'
-import { runTimers } from '../../src/engine/timers.ts'
-import { MatoolkitError } from '../../src/errors.ts'
+import { advanceBatch, resumeBatch } from '../../src/engine/orders/batch-actions.ts'
+import { resumeScope } from '../../src/engine/orders/holds.ts'
+import { runTimers } from '../../src/orchestrator/timers.ts'
 import { lookForBroken, lookOutside } from './checks.ts'
 import { moodOf, nextDueMs, type Usual } from './events.ts'
 import { approveWaiting } from './night-operators.ts'

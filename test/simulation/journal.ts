@@ -2,8 +2,8 @@
 // while that job is unsettled, and once unless it was redelivered; an acknowledged result is in the database; a job that waits for
 // its end was sent.
 import type { ReceivedMessage } from '../../src/bus/bus.ts'
-import type { Db } from '../../src/db/db.ts'
-import { parseJobId, readMessage } from '../../src/domain/messages.ts'
+import type { Db } from '../../src/db/connection/db.ts'
+import { parseJobId, readMessage } from '../../src/domain/messages/messages.ts'
 import { isCopy } from './faulty-bus.ts'
 
 export interface Journal {

@@ -1,6 +1,6 @@
 // Creates a world from its seed: the clock, the faults, two orchestrators, the workers, and the process that serves operators.
 import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
-import type { Db } from '../../src/db/db.ts'
+import type { Db } from '../../src/db/connection/db.ts'
 import { makeChance } from './chance.ts'
 import { drawFaults, type Fault } from './faults.ts'
 import type { Broker } from './faulty-bus.ts'

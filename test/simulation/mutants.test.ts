@@ -50,7 +50,7 @@ function copyUnchecked(from: string, to: string): void {
 it('has the right types: a mistake that cannot run would be found by its crash', () => {
   const folder = mkdtempSync(join(tmpdir(), 'matoolkit-mutants-'))
   try {
-    copyUnchecked(join(ROOT, 'src'), join(folder, 'src'))
+    for (const part of ['src', 'sandbox']) copyUnchecked(join(ROOT, part), join(folder, part))
     cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
     symlinkSync(realpathSync(join(ROOT, 'node_modules')), join(folder, 'node_modules'), 'junction')
     // A mistake may leave a name unused.

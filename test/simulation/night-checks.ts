@@ -2,7 +2,7 @@
 // anything else can happen. Approvals are compared with what their people saw, kept here and not read from the program's decisions;
 // windows are worked out from the numbers of the pattern.
 
-import type { Db } from '../../src/db/db.ts'
+import type { Db } from '../../src/db/connection/db.ts'
 import { EFFECTIVE } from '../../src/db/invariants/order.ts'
 import type { Check } from './checks.ts'
 import { type Night, openUntil, patternOf } from './night.ts'

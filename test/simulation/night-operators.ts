@@ -1,12 +1,13 @@
 // What people decide on a cut-over night: approve and waive at a gate, change their mind, override change windows, undo people, waves and
 // init. Some approve what they published, decide about the wrong batch or undo twice: these must be refused.
-import { holdBatch } from '../../src/engine/batch-actions.ts'
-import { overrideWindow } from '../../src/engine/change-windows.ts'
-import type { Engine } from '../../src/engine/engine.ts'
-import { approveGate, waiveReadiness, withdrawDecision } from '../../src/engine/gates.ts'
-import type { MembersOutcome } from '../../src/engine/member-actions.ts'
-import { undoInitOf, undoMembers } from '../../src/engine/undo.ts'
-import { MatoolkitError } from '../../src/errors.ts'
+
+import { MatoolkitError } from '../../src/base/errors/errors.ts'
+import { holdBatch } from '../../src/engine/orders/batch-actions.ts'
+import { overrideWindow } from '../../src/engine/orders/change-windows.ts'
+import { approveGate, waiveReadiness, withdrawDecision } from '../../src/engine/orders/gates.ts'
+import type { MembersOutcome } from '../../src/engine/orders/member-actions.ts'
+import { undoInitOf, undoMembers } from '../../src/engine/orders/undo.ts'
+import type { Engine } from '../../src/engine/transactions/engine.ts'
 import type { Night } from './night.ts'
 import type { World } from './world.ts'
 

@@ -1,8 +1,8 @@
 // The guards of a cut-over night, drawn from the seed: a gate, a ramp, change windows that open and close many times, effects that can be
 // undone. Drawn from streams of their own, so seeds without them keep their course.
 
-import type { LedgerEffect } from '../../src/domain/effects.ts'
-import type { Json } from '../../src/domain/json.ts'
+import type { Json } from '../../src/base/text/json.ts'
+import type { LedgerEffect } from '../../src/domain/state/effects.ts'
 import type { ChangeWindows } from '../../src/domain/windows/change-windows.ts'
 import { readSystemWindows } from '../../src/domain/windows/read-settings.ts'
 import { type Chance, makeChance } from './chance.ts'

@@ -1,6 +1,7 @@
 // Operators, the scheduler and a changing source: every action that people can request, at random, on random batches and members,
 // sensible or not. A refusal is fine; a success must be true.
 
+import { MatoolkitError } from '../../src/base/errors/errors.ts'
 import {
   advanceBatch,
   cancelBatch,
@@ -8,10 +9,9 @@ import {
   rescheduleBatch,
   restartBatch,
   resumeBatch,
-} from '../../src/engine/batch-actions.ts'
-import { addMembers, createBatch, type GivenMember } from '../../src/engine/create.ts'
-import type { Engine } from '../../src/engine/engine.ts'
-import { type HoldOrder, holdScope, resumeScope } from '../../src/engine/holds.ts'
+} from '../../src/engine/orders/batch-actions.ts'
+import { addMembers, createBatch, type GivenMember } from '../../src/engine/orders/create.ts'
+import { type HoldOrder, holdScope, resumeScope } from '../../src/engine/orders/holds.ts'
 import {
   acceptLate,
   type MembersOutcome,
@@ -24,10 +24,10 @@ import {
   rollBackMembers,
   setMemberVariable,
   skip,
-} from '../../src/engine/member-actions.ts'
-import { moveMember } from '../../src/engine/moves.ts'
-import { publishRunbook } from '../../src/engine/publish.ts'
-import { MatoolkitError } from '../../src/errors.ts'
+} from '../../src/engine/orders/member-actions.ts'
+import { moveMember } from '../../src/engine/orders/moves.ts'
+import { publishRunbook } from '../../src/engine/orders/publish.ts'
+import type { Engine } from '../../src/engine/transactions/engine.ts'
 import type { Chance } from './chance.ts'
 import { HAS_LATE, IS_UNDOABLE, type Moment, momentOf, STEPS } from './moment.ts'
 import { drawNightOperation, NIGHT_OPERATIONS, type NightOperation } from './night-operators.ts'

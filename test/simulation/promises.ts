@@ -1,7 +1,7 @@
 // What an operator may rely on once an action is answered: no worker can take a job of what is held or cancelled any more, and time
 // on hold does not count.
-import type { HoldTarget } from '../../src/domain/holds.ts'
-import type { HoldOrder } from '../../src/engine/holds.ts'
+import type { HoldTarget } from '../../src/domain/state/holds.ts'
+import type { HoldOrder } from '../../src/engine/orders/holds.ts'
 import type { World } from './world.ts'
 
 /** Step `s` of batch `b` belongs to that system, runbook, worker, batch or member. */

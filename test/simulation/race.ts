@@ -1,9 +1,9 @@
 // Two results that end a phase's last two steps at the same moment, on two connections of a real server; PGlite has one connection
 // and cannot show this. Each transaction stops before its first write until the other gets there or waits for a lock, so they meet
 // every time.
-import type { Db, Tx } from '../../src/db/db.ts'
-import { type Message, readMessage } from '../../src/domain/messages.ts'
-import { handleMessages } from '../../src/engine/messages.ts'
+import type { Db, Tx } from '../../src/db/connection/db.ts'
+import { type Message, readMessage } from '../../src/domain/messages/messages.ts'
+import { handleMessages } from '../../src/orchestrator/messages.ts'
 import type { TestDatabase } from '../databases.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { runbook, step } from '../scenarios/looking.ts'

@@ -2,16 +2,20 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { DUPLICATE_WINDOW_MS, type OutgoingMessage } from '../../src/bus/bus.ts'
-import { messageIdOf } from '../../src/domain/messages.ts'
-import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
-import { addMembers } from '../../src/engine/create.ts'
-import { removeMembers, retryStep, rollBackMembers } from '../../src/engine/member-actions.ts'
+import { messageIdOf } from '../../src/domain/messages/messages.ts'
+import { holdBatch, resumeBatch } from '../../src/engine/orders/batch-actions.ts'
+import { addMembers } from '../../src/engine/orders/create.ts'
+import {
+  removeMembers,
+  retryStep,
+  rollBackMembers,
+} from '../../src/engine/orders/member-actions.ts'
 import {
   expandPhases,
   fillWorkers,
   settleLostJobs,
   startDuePhases,
-} from '../../src/engine/timers.ts'
+} from '../../src/orchestrator/timers.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { attemptsOf, batchOf, calls, runbook, step } from '../scenarios/looking.ts'
 import { people, story, type World } from '../scenarios/world.ts'

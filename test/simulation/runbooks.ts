@@ -1,8 +1,8 @@
 // Small runbooks with every feature, drawn from the seed: init with outputs and polling, phases before and after the start, retries
 // of both kinds, polls, rollbacks of several steps, removal steps, templates that some members cannot resolve. A later version
 // changes retries, adds a step, drops or moves a phase, or changes the spelling.
-import type { Json } from '../../src/domain/json.ts'
-import type { GivenMember } from '../../src/engine/create.ts'
+import type { Json } from '../../src/base/text/json.ts'
+import type { GivenMember } from '../../src/engine/orders/create.ts'
 import type { Chance } from './chance.ts'
 import { guardLines, type Night, windowLines } from './night.ts'
 

@@ -1,11 +1,12 @@
 // Schedulers of the simulated world: the real tick over a faulty database and a faulty source. During the query and between any two
 // transactions others interrupt: a new version, the automation switch, an operator, the other scheduler; or the scheduler itself
 // pauses past its lease without noticing.
-import type { Db } from '../../src/db/db.ts'
-import type { SourceRow } from '../../src/domain/detection/source-values.ts'
-import type { TickReport } from '../../src/domain/detection/tick-report.ts'
-import { setAutomation } from '../../src/engine/automation.ts'
-import { type ErrorCode, MatoolkitError, messageOf } from '../../src/errors.ts'
+
+import { type ErrorCode, MatoolkitError, messageOf } from '../../src/base/errors/errors.ts'
+import type { Db } from '../../src/db/connection/db.ts'
+import type { SourceRow } from '../../src/domain/sources/source-values.ts'
+import type { TickReport } from '../../src/domain/sources/tick-report.ts'
+import { setAutomation } from '../../src/engine/orders/automation.ts'
 import { type SchedulerOptions, tickDueRunbooks } from '../../src/scheduler/scheduler.ts'
 import type { OpenSource } from '../../src/scheduler/sources/source.ts'
 import { tick } from '../../src/scheduler/tick.ts'

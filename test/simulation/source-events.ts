@@ -1,6 +1,6 @@
 // Events of a world with a source: ticks, changes of the source, decisions about reviews, the automation switch. And its end: the
 // source stands still, ticks succeed, and every person is where the source says or on a list with the reason.
-import { MatoolkitError } from '../../src/errors.ts'
+import { MatoolkitError } from '../../src/base/errors/errors.ts'
 import { decideAtRandom } from '../scheduler/deciding.ts'
 import { heal } from './heal.ts'
 import { startOffice } from './office.ts'

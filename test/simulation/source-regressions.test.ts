@@ -1,9 +1,9 @@
 // Defects that the simulation with a source found, as short stories: a seed's course changes with the simulation, a story stays.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { cancelBatch } from '../../src/engine/batch-actions.ts'
-import { createBatch } from '../../src/engine/create.ts'
-import { moveMember } from '../../src/engine/moves.ts'
+import { cancelBatch } from '../../src/engine/orders/batch-actions.ts'
+import { createBatch } from '../../src/engine/orders/create.ts'
+import { moveMember } from '../../src/engine/orders/moves.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { batchOf, calls, memberId, order, runbook, step } from '../scenarios/looking.ts'
 import { at, programme, row, wave } from '../scenarios/programme.ts'

@@ -1,7 +1,7 @@
 // A data source that changes all the time: rows come, go and return, change wave, case or data, appear twice or without a usable
 // time; a whole wave gets a new date. Its journal records every complete answer that a tick has recorded, derived from the rows
 // alone; the checks compare the ticks' effects with it.
-import type { SourceRow } from '../../src/domain/detection/source-values.ts'
+import type { SourceRow } from '../../src/domain/sources/source-values.ts'
 import { type Chance, makeChance } from './chance.ts'
 
 /** One person's row. */

@@ -1,6 +1,8 @@
 // Workers of the simulated world. They take jobs, act in a tenant that only the journal records, answer and acknowledge, one stage
 // at a time, so that any event can fall between two stages. They keep the worker's contract: no job starts past its deadline, a
 // known result is sent again rather than recomputed, a lost lease ends the work. Some die, stall or send nonsense.
+
+import type { Json, JsonObject } from '../../src/base/text/json.ts'
 import {
   LEASE_MS,
   type OutgoingMessage,
@@ -9,14 +11,13 @@ import {
 } from '../../src/bus/bus.ts'
 import { enqueueRows } from '../../src/bus/outbox.ts'
 import type { PostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
-import type { Json, JsonObject } from '../../src/domain/json.ts'
 import {
   jobIdOf,
   type Message,
   messageIdOf,
   parseJobId,
   readMessage,
-} from '../../src/domain/messages.ts'
+} from '../../src/domain/messages/messages.ts'
 import { type Answer, type Behaviour, drawBehaviour } from './behaviour.ts'
 import { GRACE_SEC } from './checks.ts'
 import { makeProcess, type Process } from './process.ts'

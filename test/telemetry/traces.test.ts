@@ -1,8 +1,8 @@
 // One trace from the due phase through bus and worker to the result, received over HTTP by a collector that is not ours.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import { openOtlp } from '../../src/telemetry/exporters.ts'
-import { readTraceparent } from '../../src/telemetry/telemetry.ts'
+import { openOtlp } from '../../src/base/telemetry/exporters.ts'
+import { readTraceparent } from '../../src/base/telemetry/telemetry.ts'
 import { openCollector, type SeenSpan, type TestCollector } from './collector.ts'
 import { openStory, SECRETS, type TracedStory } from './story.ts'
 
@@ -207,7 +207,7 @@ describe('traces by OTLP', () => {
           }),
       },
     }
-    const { runTimers } = await import('../../src/engine/timers.ts')
+    const { runTimers } = await import('../../src/orchestrator/timers.ts')
     await assert.rejects(runTimers(failing))
     assert.deepEqual(
       measures.families().filter(({ name }) => name.includes('jobs')),

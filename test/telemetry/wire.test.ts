@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
+import { JobKeys } from '../../src/base/keys/job-keys.ts'
+import { readTraceparent, traceparentOf } from '../../src/base/telemetry/telemetry.ts'
 import type { OutgoingMessage } from '../../src/bus/bus.ts'
 import { rowOf } from '../../src/bus/outbox.ts'
 import { outgoingOf } from '../../src/bus/servicebus/wire.ts'
-import { readMessage } from '../../src/domain/messages.ts'
-import { JobKeys } from '../../src/job-keys.ts'
-import { readTraceparent, traceparentOf } from '../../src/telemetry/telemetry.ts'
+import { readMessage } from '../../src/domain/messages/messages.ts'
 import { job } from '../bus/under-test.ts'
 
 const NOW = new Date('2026-03-02T08:00:00Z')

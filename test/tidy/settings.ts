@@ -5,7 +5,7 @@ import type { Rule } from './walls.ts'
 
 const TABLE = /^src\/(?:config|[a-z]+-settings)\.ts$/
 const KEY = /^ {2}(\w+): setting[<(]/gm
-/** Names the config file; src/config.ts reads it from the environment before there is a configuration. */
+/** Names the config file; src/base/settings/config.ts reads it from the environment before there is a configuration. */
 const READ_BY_CONFIG = 'configFile'
 
 export const settingKeys = (files: readonly SourceFile[]): string[] =>

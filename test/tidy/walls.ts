@@ -226,7 +226,7 @@ const replayableSql: Rule = {
   name: 'SQL gets time and chance as parameters',
   check: (files) =>
     files.flatMap((file) => {
-      if (file.path === 'src/db/time.ts') return []
+      if (file.path === 'src/db/connection/time.ts') return []
       const isSql = file.path.endsWith('.sql')
       if (!isSql && !/^src\/(db|bus)\//.test(file.path)) return []
       const texts = isSql ? [file.text.replaceAll(/--[^\n]*/g, '')] : scan(file).strings
@@ -253,7 +253,7 @@ const sqlAtHome: Rule = {
 }
 
 const TRANSPORT_FOLDER = /^src\/bus\/[^/]+\//
-const TRANSPORT_TABLE = 'src/app/transports.ts'
+const TRANSPORT_TABLE = 'src/app/roles/transports.ts'
 
 const transportsBehindContract: Rule = {
   name: 'only the table of transports imports a transport',

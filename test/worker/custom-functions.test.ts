@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import makeBadges from '../../examples/custom-functions/badge.ts'
-import { virtualClock } from '../../src/clock.ts'
-import { discoverFunctions } from '../../src/worker/custom-functions.ts'
-import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
-import type { RestRequest, Tenant } from '../../src/worker/m365/api.ts'
-import { NO_TENANT } from '../../src/worker/m365/api.ts'
+import { virtualClock } from '../../src/base/run/clock.ts'
+import { STANDARD_FUNCTIONS } from '../../src/m365/functions/standard.ts'
+import { discoverFunctions } from '../../src/worker/functions/custom-functions.ts'
+import type { RestRequest, Tenant } from '../../src/worker/http/api.ts'
+import { NO_TENANT } from '../../src/worker/http/api.ts'
 
 const root = join(import.meta.dirname, '../..')
 const clock = virtualClock(new Date('2026-03-01T10:00:00Z'))

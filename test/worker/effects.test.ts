@@ -1,9 +1,9 @@
 // Whether a failed job may have changed anything: a rollback runs only if it may.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { watchEffects } from '../../src/worker/effects.ts'
-import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
-import { ApiError, type ApiFailure, type Tenant } from '../../src/worker/m365/api.ts'
+import { watchEffects } from '../../src/m365/client/effects.ts'
+import { STANDARD_FUNCTIONS } from '../../src/m365/functions/standard.ts'
+import { ApiError, type ApiFailure, type Tenant } from '../../src/worker/http/api.ts'
 
 const { signal } = new AbortController()
 const get = { method: 'GET', path: '/users/1', signal } as const

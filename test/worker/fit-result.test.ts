@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Json } from '../../src/domain/json.ts'
-import { fitResult, RESULT_BYTES_MAX } from '../../src/worker/fit-result.ts'
+import type { Json } from '../../src/base/text/json.ts'
+import { fitResult, RESULT_BYTES_MAX } from '../../src/worker/jobs/fit-result.ts'
 
 const much = 'ü'.repeat(120_000)
 const bytesOf = (value: Json) => Buffer.byteLength(JSON.stringify(value))

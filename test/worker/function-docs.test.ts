@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { expectedText } from '../../scripts/docs.ts'
 import { FUNCTION_DOCUMENTS } from '../../scripts/docs-functions.ts'
-import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
+import { STANDARD_FUNCTIONS } from '../../src/m365/functions/standard.ts'
 
 const root = join(import.meta.dirname, '../..')
 

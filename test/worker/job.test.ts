@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ReceivedMessage } from '../../src/bus/bus.ts'
-import { catalogueOf } from '../../src/worker/catalogue.ts'
-import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
-import { readJob, refuseExpired } from '../../src/worker/job.ts'
-import type { JobResult } from '../../src/worker/result-cache.ts'
-import { ResultCache } from '../../src/worker/result-cache.ts'
+import { STANDARD_FUNCTIONS } from '../../src/m365/functions/standard.ts'
+import { catalogueOf } from '../../src/worker/functions/catalogue.ts'
+import { readJob, refuseExpired } from '../../src/worker/jobs/job.ts'
+import type { JobResult } from '../../src/worker/jobs/result-cache.ts'
+import { ResultCache } from '../../src/worker/jobs/result-cache.ts'
 
 function received(body: unknown, type: string | null = 'worker-job'): ReceivedMessage {
   return {

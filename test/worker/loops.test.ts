@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
+import { MatoolkitError } from '../../src/base/errors/errors.ts'
+import { virtualClock } from '../../src/base/run/clock.ts'
 import {
   type Bus,
   type Control,
@@ -9,10 +11,8 @@ import {
   type OutgoingMessage,
   type ReceivedMessage,
 } from '../../src/bus/bus.ts'
-import { virtualClock } from '../../src/clock.ts'
-import { MatoolkitError } from '../../src/errors.ts'
-import { defineFunction, TOUCHES_NOTHING } from '../../src/worker/catalogue.ts'
-import { Worker } from '../../src/worker/worker.ts'
+import { defineFunction, TOUCHES_NOTHING } from '../../src/worker/functions/catalogue.ts'
+import { Worker } from '../../src/worker/jobs/worker.ts'
 import { UNUSED } from '../bus/under-test.ts'
 
 const START = new Date('2026-03-01T10:00:00Z')

@@ -3,8 +3,12 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { UnsecuredJWT } from 'jose'
 import { z } from 'zod'
-import { defineFunction, type Permissions, TOUCHES_NOTHING } from '../../src/worker/catalogue.ts'
-import { missingRights, rightsIn } from '../../src/worker/rights.ts'
+import { missingRights, rightsIn } from '../../src/m365/check/rights.ts'
+import {
+  defineFunction,
+  type Permissions,
+  TOUCHES_NOTHING,
+} from '../../src/worker/functions/catalogue.ts'
 
 const needing = (name: string, permissions: Permissions) =>
   defineFunction({

@@ -2,13 +2,17 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
-import { type Clock, virtualClock } from '../../src/clock.ts'
-import type { Json } from '../../src/domain/json.ts'
-import { SECRET_MARK } from '../../src/domain/template.ts'
-import { catalogueOf, defineFunction, TOUCHES_NOTHING } from '../../src/worker/catalogue.ts'
-import { fitParameters } from '../../src/worker/fit-parameters.ts'
-import { type Job, runJob } from '../../src/worker/job.ts'
-import { ApiError, NO_TENANT, type Secrets, type Tenant } from '../../src/worker/m365/api.ts'
+import { type Clock, virtualClock } from '../../src/base/run/clock.ts'
+import type { Json } from '../../src/base/text/json.ts'
+import { SECRET_MARK } from '../../src/domain/runbook/template.ts'
+import {
+  catalogueOf,
+  defineFunction,
+  TOUCHES_NOTHING,
+} from '../../src/worker/functions/catalogue.ts'
+import { ApiError, NO_TENANT, type Secrets, type Tenant } from '../../src/worker/http/api.ts'
+import { fitParameters } from '../../src/worker/jobs/fit-parameters.ts'
+import { type Job, runJob } from '../../src/worker/jobs/job.ts'
 import { secretMissing } from '../../src/worker/secrets/reference.ts'
 
 const START = new Date('2026-03-01T10:00:00Z')

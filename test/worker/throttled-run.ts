@@ -1,11 +1,11 @@
 // Runs people through one Graph and two Exchange calls each, by slots, against a sandbox whose Exchange bears only so many calls at
 // once; every call takes a second of the virtual clock. Used by the test and the bench of the governor.
-import { openSandbox } from '../../src/sandbox/sandbox.ts'
-import { defaultSeed } from '../../src/sandbox/seed.ts'
-import { DEFAULT_SECRET } from '../../src/sandbox/state.ts'
-import { makeTokens } from '../../src/sign-in/token.ts'
-import type { Tenant } from '../../src/worker/m365/api.ts'
-import { connectTenant, tokenEndpointsOf } from '../../src/worker/m365/connect.ts'
+import { openSandbox } from '../../sandbox/sandbox.ts'
+import { defaultSeed } from '../../sandbox/seed.ts'
+import { DEFAULT_SECRET } from '../../sandbox/state.ts'
+import { makeTokens } from '../../src/base/sign-in/token.ts'
+import { connectTenant, tokenEndpointsOf } from '../../src/m365/client/connect.ts'
+import type { Tenant } from '../../src/worker/http/api.ts'
 import { configFor, memorySecrets } from './functions/setting.ts'
 import { drivenClock } from './m365/under-test.ts'
 

@@ -3,20 +3,24 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
+import { JobKeys } from '../../src/base/keys/job-keys.ts'
+import { virtualClock } from '../../src/base/run/clock.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import {
   type Bus,
   LEASE_MS,
   type OutgoingMessage,
   type ReceivedMessage,
 } from '../../src/bus/bus.ts'
-import { virtualClock } from '../../src/clock.ts'
-import type { Json } from '../../src/domain/json.ts'
-import type { Body } from '../../src/domain/messages.ts'
-import { SECRET_MARK } from '../../src/domain/template.ts'
-import { JobKeys } from '../../src/job-keys.ts'
-import { defineFunction, type FunctionCall, TOUCHES_NOTHING } from '../../src/worker/catalogue.ts'
-import { ApiError, NO_TENANT, type RestRequest, type Tenant } from '../../src/worker/m365/api.ts'
-import { Worker, type WorkerOptions } from '../../src/worker/worker.ts'
+import type { Body } from '../../src/domain/messages/messages.ts'
+import { SECRET_MARK } from '../../src/domain/runbook/template.ts'
+import {
+  defineFunction,
+  type FunctionCall,
+  TOUCHES_NOTHING,
+} from '../../src/worker/functions/catalogue.ts'
+import { ApiError, NO_TENANT, type RestRequest, type Tenant } from '../../src/worker/http/api.ts'
+import { Worker, type WorkerOptions } from '../../src/worker/jobs/worker.ts'
 import { UNUSED } from '../bus/under-test.ts'
 
 const START = new Date('2026-03-01T10:00:00Z')

@@ -1,8 +1,8 @@
 // Which hosts webhooks may call.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { ApiError } from '../../src/worker/m365/api.ts'
-import { openWebhooks } from '../../src/worker/webhooks.ts'
+import { ApiError } from '../../src/worker/http/api.ts'
+import { openWebhooks } from '../../src/worker/http/webhooks.ts'
 import { drivenClock, type Reply, type Service, startService } from './m365/under-test.ts'
 
 const clock = drivenClock()

@@ -4,6 +4,9 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { z } from 'zod'
+import { MatoolkitError } from '../../src/base/errors/errors.ts'
+import { type VirtualClock, virtualClock } from '../../src/base/run/clock.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import {
   type Bus,
   LEASE_MS,
@@ -14,13 +17,10 @@ import {
   workerJobs,
 } from '../../src/bus/bus.ts'
 import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
-import { type VirtualClock, virtualClock } from '../../src/clock.ts'
-import type { Json } from '../../src/domain/json.ts'
-import { readMessage } from '../../src/domain/messages.ts'
-import { MatoolkitError } from '../../src/errors.ts'
-import { defineFunction, TOUCHES_NOTHING } from '../../src/worker/catalogue.ts'
-import type { JobResult } from '../../src/worker/result-cache.ts'
-import { Worker, type WorkerOptions } from '../../src/worker/worker.ts'
+import { readMessage } from '../../src/domain/messages/messages.ts'
+import { defineFunction, TOUCHES_NOTHING } from '../../src/worker/functions/catalogue.ts'
+import type { JobResult } from '../../src/worker/jobs/result-cache.ts'
+import { Worker, type WorkerOptions } from '../../src/worker/jobs/worker.ts'
 import { drain } from '../bus/under-test.ts'
 import { DATABASES, type TestDatabase } from '../databases.ts'
 

@@ -1,12 +1,12 @@
 // One request to the API. A refusal becomes an ApiError with the API's own code and sentence; an API that does not answer one with the
 // code UNREACHABLE.
-import { pathAndQuery } from '../../../src/client/address.ts'
-import { AdminApiError as ApiError, problemIn } from '../../../src/client/api-error.ts'
+import { pathAndQuery } from '../../../src/api/client/address.ts'
+import { AdminApiError as ApiError, problemIn } from '../../../src/api/client/api-error.ts'
 import { accessToken, forgetSession } from '../sign-in/session.ts'
 import type { Answer, Endpoint, Given } from './routes.ts'
 import { followServerClock } from './server-clock.ts'
 
-export { AdminApiError as ApiError } from '../../../src/client/api-error.ts'
+export { AdminApiError as ApiError } from '../../../src/api/client/api-error.ts'
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined

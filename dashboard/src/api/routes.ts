@@ -5,4 +5,4 @@ export type {
   Endpoint,
   Given,
   ReadEndpoint as Reading,
-} from '../../../src/client/endpoints.ts'
+} from '../../../src/api/client/endpoints.ts'

@@ -1,6 +1,6 @@
 // A message as a person would get it. Its HTML is shown in a frame without any right: no script, no form, no link, no address of its own;
 // and only its structure and text reach that frame.
-import { shownHtml } from '../../../src/domain/people/shown-html.ts'
+import { shownHtml } from '../../../src/domain/member-messages/shown-html.ts'
 import type { Answer } from '../api/routes.ts'
 import { Button } from '../ui/button.tsx'
 import { Facts } from '../ui/facts.tsx'

@@ -1,5 +1,5 @@
 // Messages to people as a table: what each was told, when, and which start time. For a batch and for one person.
-import { toldStateText } from '../../../src/domain/people/told-state.ts'
+import { toldStateText } from '../../../src/domain/member-messages/told-state.ts'
 import type { Answer } from '../api/routes.ts'
 import { Status } from '../ui/status.tsx'
 import type { Column } from '../ui/table.tsx'

@@ -1,6 +1,6 @@
 // What a known error means, who acts and what to do: the same sentences as in the command line.
-import type { ErrorMeaning } from '../../../src/domain/error-meanings/entry.ts'
-import { remedyText } from '../../../src/domain/error-meanings/remedy.ts'
+import type { ErrorMeaning } from '../../../src/domain/needs/error-meaning.ts'
+import { remedyText } from '../../../src/domain/needs/remedy.ts'
 import { useSession } from '../sign-in/use-session.ts'
 
 export function Meaning({ meaning }: { readonly meaning: ErrorMeaning }) {

@@ -1,5 +1,5 @@
 // The plan of an undo, in its order: each kind of change once, with the number of people, what stays and why.
-import { UNDO_WORDS } from '../../../src/domain/undo-states.ts'
+import { UNDO_WORDS } from '../../../src/domain/state/undo-states.ts'
 import type { Answer } from '../api/routes.ts'
 import { countText } from '../ui/page.tsx'
 import { NoReturn } from './no-return.tsx'

@@ -1,8 +1,11 @@
 // Live events for any number of listeners from one query, run twice a second while at least one listener is connected. A listener
 // that reconnects names its last event and gets everything since. A listener that reads slowly stops being live and reads pages at its
 // own pace until it has caught up, so that it misses nothing and costs little memory.
-import type { Clock } from '../../clock.ts'
-import type { Db } from '../../db/db.ts'
+
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { Log } from '../../base/log/log.ts'
+import type { Clock } from '../../base/run/clock.ts'
+import type { Db } from '../../db/connection/db.ts'
 import {
   type EventLine,
   type EventSelection,
@@ -10,8 +13,6 @@ import {
   listNewestIds,
   readFeed,
 } from '../../db/views/events.ts'
-import { MatoolkitError } from '../../errors.ts'
-import type { Log } from '../../log.ts'
 import { GaplessReader, startingPoint } from './gapless-reader.ts'
 
 const POLL_MS = 500

@@ -1,6 +1,6 @@
 // The shape of an event in answers and in the live stream.
 import { z } from 'zod'
-import { dateTime, nullableText } from '../shapes.ts'
+import { dateTime, nullableText } from '../shapes/shapes.ts'
 
 export const ENTITIES = ['system', 'runbook', 'batch', 'phase', 'member', 'step', 'worker'] as const
 

@@ -1,25 +1,25 @@
 // Puts together what an evidence pack holds. The audit is sealed first, so that what people decided a moment ago is in its chain.
 import { createHash } from 'node:crypto'
 import manifest from '../../../package.json' with { type: 'json' }
-import { NO_HASH } from '../../audit-hash.ts'
-import { listSealedRows } from '../../db/audit-chain.ts'
-import { findPruning } from '../../db/audit-pruning.ts'
-import { type ChainHead, sealAudit } from '../../db/audit-sealing.ts'
-import type { Db, Queryable } from '../../db/db.ts'
+import { NO_HASH } from '../../base/keys/audit-hash.ts'
+import { maskSecrets } from '../../base/log/redact.ts'
+import type { Json } from '../../base/text/json.ts'
+import type { Db, Queryable } from '../../db/connection/db.ts'
+import { listSealedRows } from '../../db/orders/audit-chain.ts'
+import { findPruning } from '../../db/orders/audit-pruning.ts'
+import { type ChainHead, sealAudit } from '../../db/orders/audit-sealing.ts'
 import {
   evidenceTables,
   findBatchRow,
   findLastRehearsal,
   findSealBefore,
   listUsedVersions,
-} from '../../db/evidence.ts'
-import { readFingerprint } from '../../db/retention.ts'
+} from '../../db/orders/evidence.ts'
+import { readFingerprint } from '../../db/orders/retention.ts'
 import type { BatchLine } from '../../db/views/batches.ts'
-import type { Json } from '../../domain/json.ts'
-import type { PackDocument, PackSource } from '../../evidence/write-pack.ts'
-import { maskSecrets } from '../../redact.ts'
-import { shownBatch } from '../batch-shapes.ts'
+import { shownBatch } from '../shapes/batch-shapes.ts'
 import type { Actor } from '../sign-in/sign-in.ts'
+import type { PackDocument, PackSource } from './write-pack.ts'
 
 const ROWS_PER_PAGE = 1_000
 /** A request is in the audit by the time it began, and the batch by the time it was made. */

@@ -2,10 +2,10 @@
 // handler, check the answer against the route's schema.
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandler } from 'fastify'
-import { insertAudit } from '../../db/audit.ts'
-import type { KeyedCall } from '../../db/idempotency.ts'
-import type { Json } from '../../domain/json.ts'
-import { MatoolkitError } from '../../errors.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { Json } from '../../base/text/json.ts'
+import { insertAudit } from '../../db/orders/audit.ts'
+import type { KeyedCall } from '../../db/orders/idempotency.ts'
 import type { Route, UncheckedAnswer } from '../route.ts'
 import {
   type Actor,

@@ -1,7 +1,7 @@
 // List cursors: the sort order and the sort values of the page's last row. Checked, not signed: a forged cursor only points to
 // another place in a list that its caller may read anyway.
 import { z } from 'zod'
-import { MatoolkitError } from '../../errors.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
 
 const content = z.tuple([z.string(), z.union([z.string(), z.null()]), z.int().min(0)])
 

@@ -1,7 +1,7 @@
 // A dry run is the change itself, rolled back: same code, so the same answer. It locks the batch as long as the change would, and
 // uses up no batch number.
-import { nestedDb } from '../../db/nested-db.ts'
-import type { Engine } from '../../engine/engine.ts'
+import { nestedDb } from '../../db/connection/nested-db.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 
 class RolledBack extends Error {}
 

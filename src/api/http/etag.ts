@@ -1,8 +1,8 @@
 // ETags: a short hash of the state that an operator decides by. A change with `If-Match` is refused when that state has changed.
 // Counters are left out: on a running batch they change every second, and would refuse every cancel.
 import { createHash } from 'node:crypto'
-import type { Json } from '../../domain/json.ts'
-import { MatoolkitError } from '../../errors.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { Json } from '../../base/text/json.ts'
 
 const TAG_CHARS = 22
 

@@ -1,10 +1,10 @@
 // Any paged list as CSV for `Accept: text/csv`: the whole list, page by page, so that memory does not grow with it. The columns are the
 // fields of the row's schema; a field of an object has a dot in its name.
 import { z } from 'zod'
-import { csvLine } from '../../csv.ts'
-import { isObject, type Json } from '../../domain/json.ts'
+import { csvLine } from '../../base/files/csv.ts'
+import { isObject, type Json } from '../../base/text/json.ts'
 import type { Route, RouteRequest, UncheckedAnswer } from '../route.ts'
-import { PAGE_MAX } from '../shapes.ts'
+import { PAGE_MAX } from '../shapes/shapes.ts'
 import { checkedAnswer } from './run-change.ts'
 
 const ROWS_MAX = 1_000_000

@@ -7,8 +7,8 @@ import {
   type ErrorDetails,
   MatoolkitError,
   sentenceOf,
-} from '../../errors.ts'
-import { isTransient } from '../../transient.ts'
+} from '../../base/errors/errors.ts'
+import { isTransient } from '../../base/errors/transient.ts'
 
 /** One fault in a request, a runbook or a member file. */
 export const faultSchema = z

@@ -1,6 +1,6 @@
 // Rate limit per caller, as a token bucket. A bucket refills evenly and is stored as the moment at which it is full again: one number
 // per caller. A full table drops the callers idle for longest, whose buckets are full anyway.
-import { MatoolkitError } from '../../errors.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
 
 const CALLERS_MAX = 10_000
 const MINUTE_MS = 60_000

@@ -1,8 +1,9 @@
 // Audit rows for reads of personal data. The first row of a read commits before its answer leaves. A screen that asks again every few
 // seconds would write 17,280 rows a day, so repeats of one person, route and subject are counted for ten minutes and then written as
 // one row. Rows that arrive during a write go out together in the next one: twenty simultaneous readers cost a few transactions.
-import { type AuditEntry, insertAudit, insertAudits } from '../../db/audit.ts'
-import type { Queryable } from '../../db/db.ts'
+
+import type { Queryable } from '../../db/connection/db.ts'
+import { type AuditEntry, insertAudit, insertAudits } from '../../db/orders/audit.ts'
 
 const ROWS_PER_WRITE = 200
 const REPEATS_MS = 10 * 60_000

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { isDeeperThan, JSON_DEPTH_MAX } from '../../domain/json.ts'
+import { isDeeperThan, JSON_DEPTH_MAX } from '../../base/text/json.ts'
 import type { Route } from '../route.ts'
 import { FaultyRequest, type RequestFault } from './problem.ts'
 import { faultsOf } from './request-faults.ts'

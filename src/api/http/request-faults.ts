@@ -1,7 +1,7 @@
 // Faults of a request as people read them: the name, the value they gave, and what is allowed. `query.status.0: Invalid option` says
 // none of it.
 import type { z } from 'zod'
-import { didYouMean, hintFor } from '../../domain/spelling.ts'
+import { didYouMean, hintFor } from '../../base/text/spelling.ts'
 import type { RequestFault } from './problem.ts'
 
 type Place = 'path' | 'query' | 'body'

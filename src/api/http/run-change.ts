@@ -1,18 +1,19 @@
 // Runs a change in one transaction with its audit row and its stored answer: all commit, or none. A caller who lost the answer
 // repeats the request with the same Idempotency-Key and gets that answer; nothing is done twice.
-import { type AuditEntry, insertAudit } from '../../db/audit.ts'
-import type { Queryable } from '../../db/db.ts'
+
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { Json } from '../../base/text/json.ts'
+import type { Queryable } from '../../db/connection/db.ts'
+import { nestedDb } from '../../db/connection/nested-db.ts'
+import { type AuditEntry, insertAudit } from '../../db/orders/audit.ts'
 import {
   claimKey,
   findAnswer,
   type KeyedCall,
   type StoredAnswer,
   storeAnswer,
-} from '../../db/idempotency.ts'
-import { nestedDb } from '../../db/nested-db.ts'
-import type { Json } from '../../domain/json.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { MatoolkitError } from '../../errors.ts'
+} from '../../db/orders/idempotency.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import type { Route, RouteRequest, UncheckedAnswer } from '../route.ts'
 
 /** An answer as it is sent: a body for JSON, or text of another content type. */

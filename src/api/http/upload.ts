@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import type {} from '@fastify/multipart'
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { MatoolkitError } from '../../errors.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
 
 const FILE_BYTES_MAX = 50 * 1024 * 1024
 /** File, fields and multipart boundaries. */

@@ -1,7 +1,8 @@
 // Parts of the pages that people print: the frame with its policy, sections, tables, times. No scripts, no external resources, all text
 // escaped. Times are written without text; `withTimes` says them in the reader's zone.
-import { fullTimeText } from '../../domain/zoned-time.ts'
-import { type Html, html, htmlText } from '../../markup.ts'
+
+import { type Html, html, htmlText } from '../../base/text/markup.ts'
+import { fullTimeText } from '../../base/text/zoned-time.ts'
 import { PAGE_STYLE, STYLE_SOURCE } from './page-style.ts'
 
 /** What comes before the body of a page. */

@@ -1,6 +1,6 @@
 // The style sheet of the pages that people print, and its hash: a page, and the dashboard that opens one, allow this sheet and no other.
 import { createHash } from 'node:crypto'
-import { html, htmlText } from '../../markup.ts'
+import { html, htmlText } from '../../base/text/markup.ts'
 
 export const PAGE_STYLE = html`
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d0d7de; --paper: #fff; --good: #116329; --bad: #a40e26; --wash: #f6f8fa }

@@ -1,20 +1,20 @@
 // The data of a batch report. Members are read page by page, so that 200,000 of them are never in memory at once. A running batch may
 // change while it is read; the report says so.
 import { z } from 'zod'
-import type { Queryable } from '../../db/db.ts'
-import { loadHolds } from '../../db/holds.ts'
+import type { Queryable } from '../../db/connection/db.ts'
+import { loadHolds } from '../../db/state/holds.ts'
 import { listEvents } from '../../db/views/events.ts'
 import { listMembers, type MemberAfter } from '../../db/views/members.ts'
-import { holdsOnBatch } from '../../domain/holds.ts'
-import { activeOutcome, type Outcome } from '../../domain/outcome.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { batch, phase, STEP_KINDS, shownBatch } from '../batch-shapes.ts'
-import { type BatchState, loadBatchState } from '../batch-state.ts'
+import { holdsOnBatch } from '../../domain/state/holds.ts'
+import { activeOutcome, type Outcome } from '../../domain/state/outcome.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { event } from '../events/event-shape.ts'
-import type { FailureCache } from '../failure-cache.ts'
-import { showPhases } from '../phase-waits.ts'
 import { memberLine, shownMember } from '../routes/members.ts'
-import { dateTime, nullableText, wholeCount } from '../shapes.ts'
+import type { FailureCache } from '../services/failure-cache.ts'
+import { batch, phase, STEP_KINDS, shownBatch } from '../shapes/batch-shapes.ts'
+import { type BatchState, loadBatchState } from '../shapes/batch-state.ts'
+import { showPhases } from '../shapes/phase-waits.ts'
+import { dateTime, nullableText, wholeCount } from '../shapes/shapes.ts'
 
 const failureGroup = z.object({
   pattern: z.string(),

@@ -1,10 +1,10 @@
 // The report of a batch as one HTML page: no scripts, no external resources, all text escaped. Accessible: captions and headings for
 // screen readers, no meaning by colour alone, table headings repeated on every printed page.
 
-import { type Outcome, outcomeWord } from '../../domain/outcome.ts'
-import { isBatchEnded } from '../../domain/transitions.ts'
-import { statusWord } from '../../domain/words.ts'
-import { type Html, html, htmlText } from '../../markup.ts'
+import { type Html, html, htmlText } from '../../base/text/markup.ts'
+import { type Outcome, outcomeWord } from '../../domain/state/outcome.ts'
+import { isBatchEnded } from '../../domain/state/transitions.ts'
+import { statusWord } from '../../domain/state/words.ts'
 import {
   columns,
   emptySection,

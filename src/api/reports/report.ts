@@ -1,9 +1,9 @@
 // The report of a batch in three formats. CSV has a line per member, JSON everything, HTML is a self-contained page that prints well.
 // Every member is in it, and nothing internal unless asked.
-import { csvLine } from '../../csv.ts'
-import { outcomeWord } from '../../domain/outcome.ts'
-import { fullTimeText } from '../../domain/zoned-time.ts'
-import { printable } from '../../printable.ts'
+import { csvLine } from '../../base/files/csv.ts'
+import { printable } from '../../base/text/printable.ts'
+import { fullTimeText } from '../../base/text/zoned-time.ts'
+import { outcomeWord } from '../../domain/state/outcome.ts'
 import type {
   LoadedReport,
   MemberPages,

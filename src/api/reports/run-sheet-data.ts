@@ -1,21 +1,22 @@
 // What the run sheet of a batch is made of. People are read page by page, so that 200,000 of them are never in memory at once.
-import type { Queryable } from '../../db/db.ts'
+
+import type { JsonObject } from '../../base/text/json.ts'
+import type { Queryable } from '../../db/connection/db.ts'
 import { listGridSteps } from '../../db/views/grid.ts'
 import { listSheetMembers } from '../../db/views/members.ts'
-import { meaningOf } from '../../domain/error-meanings/meaning-of.ts'
-import type { FailureGroup } from '../../domain/failures.ts'
-import { type GridColumn, type PhaseMark, packCells, phaseMarks } from '../../domain/grid.ts'
-import type { JsonObject } from '../../domain/json.ts'
-import { oldAndNewAddresses } from '../../domain/member-addresses.ts'
-import { foldKey } from '../../domain/member-key.ts'
+import type { FailureGroup } from '../../domain/needs/failures.ts'
+import { type GridColumn, type PhaseMark, packCells, phaseMarks } from '../../domain/needs/grid.ts'
 import type { RunbookPhase } from '../../domain/runbook/model.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
+import { oldAndNewAddresses } from '../../domain/state/member-addresses.ts'
+import { foldKey } from '../../domain/state/member-key.ts'
 import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { type GateLook, lookAtGates } from '../../engine/gates.ts'
-import { type BatchState, loadBatchState } from '../batch-state.ts'
-import { gridColumns } from '../grid-columns.ts'
+import { type GateLook, lookAtGates } from '../../engine/orders/gates.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
+import { meaningOf } from '../../m365/meanings/meaning-of.ts'
 import type { Services } from '../route.ts'
+import { type BatchState, loadBatchState } from '../shapes/batch-state.ts'
+import { gridColumns } from '../shapes/grid-columns.ts'
 
 export interface SheetPhase {
   readonly state: BatchState['phases'][number]

@@ -4,10 +4,10 @@ import {
   ATTENTION_KINDS,
   type DescribedAttention,
   describeAttention,
-} from '../../domain/attention.ts'
-import { loadAttention } from '../../engine/attention.ts'
+} from '../../domain/needs/attention.ts'
+import { loadAttention } from '../../engine/needs/attention.ts'
 import { read } from '../route.ts'
-import { id, nameText, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
+import { id, nameText, nullableDateTime, nullableText, wholeCount } from '../shapes/shapes.ts'
 
 export const attentionItem = z
   .strictObject({

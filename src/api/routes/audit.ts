@@ -1,7 +1,7 @@
 // The audit: a filtered list of who did what, and a check of its hash chain.
 import { z } from 'zod'
-import { type AuditRow, countAudit, listAudit } from '../../db/audit.ts'
-import { verifyAudit } from '../../db/audit-chain.ts'
+import { type AuditRow, countAudit, listAudit } from '../../db/orders/audit.ts'
+import { verifyAudit } from '../../db/orders/audit-chain.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { read } from '../route.ts'
 import {
@@ -14,7 +14,7 @@ import {
   pagingQuery,
   position,
   wholeCount,
-} from '../shapes.ts'
+} from '../shapes/shapes.ts'
 
 const COUNT_MAX = 10_000
 

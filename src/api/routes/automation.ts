@@ -1,10 +1,10 @@
 // A runbook's automation: whether the scheduler runs its query. Off until a person turns it on.
 import { z } from 'zod'
-import type { Automation } from '../../db/automation.ts'
-import { findAutomation, setAutomation } from '../../engine/automation.ts'
+import type { Automation } from '../../db/orders/automation.ts'
+import { findAutomation, setAutomation } from '../../engine/orders/automation.ts'
 import { etagOf, requireEtag } from '../http/etag.ts'
 import { change, read } from '../route.ts'
-import { nameText, nullableDateTime, nullableText, reason } from '../shapes.ts'
+import { nameText, nullableDateTime, nullableText, reason } from '../shapes/shapes.ts'
 
 const automation = z
   .strictObject({

@@ -1,11 +1,13 @@
 // Operator actions on a batch: advance, hold, resume, restart, reschedule, cancel, clone. Each takes a reason, compares `If-Match` and
 // has a dry run that answers as the change would.
 import { z } from 'zod'
-import { countChangesWaiting } from '../../db/change-windows.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { Json } from '../../base/text/json.ts'
+import { countChangesWaiting } from '../../db/orders/change-windows.ts'
 import { listMemberData } from '../../db/views/members.ts'
-import type { Json } from '../../domain/json.ts'
-import { NOTHING_STARTS } from '../../domain/starts-at-once.ts'
-import { MEMBER_STATUSES } from '../../domain/transitions.ts'
+import { NOTHING_STARTS } from '../../domain/plan/starts-at-once.ts'
+import { MEMBER_STATUSES } from '../../domain/state/transitions.ts'
+import { withStarts } from '../../engine/needs/starts-at-once.ts'
 import {
   advanceBatch,
   type BatchOrder,
@@ -15,20 +17,18 @@ import {
   rescheduleBatch,
   restartBatch,
   resumeBatch,
-} from '../../engine/batch-actions.ts'
-import { overrideWindow } from '../../engine/change-windows.ts'
-import { createBatch } from '../../engine/create.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { withStarts } from '../../engine/starts-at-once.ts'
-import { MatoolkitError } from '../../errors.ts'
-import { batch, phase, shownBatch } from '../batch-shapes.ts'
-import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
-import { stoppedJobs } from '../hold-shapes.ts'
+} from '../../engine/orders/batch-actions.ts'
+import { overrideWindow } from '../../engine/orders/change-windows.ts'
+import { createBatch } from '../../engine/orders/create.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
-import { showPhases } from '../phase-waits.ts'
 import { type AuditNote, change, type RouteRequest } from '../route.ts'
-import { id, instant, reason, wholeCount } from '../shapes.ts'
-import { overduePhases, shownStarts, startsAtOnce } from '../starts-shape.ts'
+import { batch, phase, shownBatch } from '../shapes/batch-shapes.ts'
+import { type BatchState, loadBatchState, lockBatchState } from '../shapes/batch-state.ts'
+import { stoppedJobs } from '../shapes/hold-shapes.ts'
+import { showPhases } from '../shapes/phase-waits.ts'
+import { id, instant, reason, wholeCount } from '../shapes/shapes.ts'
+import { overduePhases, shownStarts, startsAtOnce } from '../shapes/starts-shape.ts'
 
 const params = z.strictObject({ batchId: id })
 

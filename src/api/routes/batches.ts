@@ -2,12 +2,12 @@
 import { z } from 'zod'
 import { BATCH_SORTS, type BatchLine, countBatches, listBatches } from '../../db/views/batches.ts'
 import { listInitSteps } from '../../db/views/steps.ts'
-import { BATCH_STATUSES } from '../../domain/transitions.ts'
-import { batch, phase, shownBatch, shownStep, step } from '../batch-shapes.ts'
-import { type BatchState, loadBatchState } from '../batch-state.ts'
+import { BATCH_STATUSES } from '../../domain/state/transitions.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
-import { showPhases } from '../phase-waits.ts'
 import { read } from '../route.ts'
+import { batch, phase, shownBatch, shownStep, step } from '../shapes/batch-shapes.ts'
+import { type BatchState, loadBatchState } from '../shapes/batch-state.ts'
+import { showPhases } from '../shapes/phase-waits.ts'
 import {
   booleanText,
   commaSeparated,
@@ -17,7 +17,7 @@ import {
   nullableText,
   pageOf,
   pagingQuery,
-} from '../shapes.ts'
+} from '../shapes/shapes.ts'
 
 const COUNT_MAX = 10_000
 const INIT_STEPS_MAX = 500

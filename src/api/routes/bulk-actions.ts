@@ -1,5 +1,6 @@
 // Changes of many members that people can come back to: the list, one of them with what has become of its members, and these members.
 import { z } from 'zod'
+import { MatoolkitError } from '../../base/errors/errors.ts'
 import {
   type ActionMember,
   type BulkActionLine,
@@ -10,12 +11,11 @@ import {
   listActionMembers,
   listBulkActions,
 } from '../../db/views/bulk-actions.ts'
-import { activeOutcome, OUTCOMES } from '../../domain/outcome.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { MatoolkitError } from '../../errors.ts'
-import { loadBatchState } from '../batch-state.ts'
+import { activeOutcome, OUTCOMES } from '../../domain/state/outcome.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { read } from '../route.ts'
+import { loadBatchState } from '../shapes/batch-state.ts'
 import {
   commaSeparated,
   dateTime,
@@ -26,7 +26,7 @@ import {
   pageOf,
   pagingQuery,
   wholeCount,
-} from '../shapes.ts'
+} from '../shapes/shapes.ts'
 import { loadShownMembers, memberLine } from './members.ts'
 
 /** A chunk takes seconds; without progress for so long its process has died. */

@@ -1,7 +1,7 @@
 // The database roles that were set up, and whether each has exactly its rights.
 import { z } from 'zod'
 import { listRoleReports } from '../../bus/role-rights.ts'
-import { findSchemaRights } from '../../db/migrate.ts'
+import { findSchemaRights } from '../../db/schema/migrate.ts'
 import { read } from '../route.ts'
 
 const databaseRole = z

@@ -12,13 +12,13 @@ import {
   WORKER_RESULTS,
   workerJobs,
 } from '../../bus/bus.ts'
-import { insertEvents } from '../../db/changes.ts'
-import { listWorkerIds } from '../../db/workers.ts'
-import { eventRecord } from '../../domain/event-record.ts'
-import type { Engine } from '../../engine/engine.ts'
+import { insertEvents } from '../../db/state/changes.ts'
+import { listWorkerIds } from '../../db/state/workers.ts'
+import { eventRecord } from '../../domain/state/event-record.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { cursorText, readCursor } from '../http/cursor.ts'
 import { change, type RouteRequest, read } from '../route.ts'
-import { dateTime, nullableText, pagingQuery, reason, wholeCount } from '../shapes.ts'
+import { dateTime, nullableText, pagingQuery, reason, wholeCount } from '../shapes/shapes.ts'
 
 /** One request per subscription, which is slow on Service Bus. */
 const SUBSCRIPTIONS_PER_PAGE = 50

@@ -1,11 +1,11 @@
 // Events: the paged list of a batch or member, and the live stream (server-sent events).
 import { z } from 'zod'
 import { countEvents, type EventLine, listEvents } from '../../db/views/events.ts'
-import { loadBatchLine } from '../batch-state.ts'
 import { ENTITIES, event } from '../events/event-shape.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { read } from '../route.ts'
-import { commaSeparated, id, pageOf, pagingQuery, position } from '../shapes.ts'
+import { loadBatchLine } from '../shapes/batch-state.ts'
+import { commaSeparated, id, pageOf, pagingQuery, position } from '../shapes/shapes.ts'
 
 const COUNT_MAX = 1_000
 

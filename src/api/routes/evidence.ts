@@ -1,10 +1,10 @@
 // Evidence: a batch as one signed archive, and the key that signs.
 import { z } from 'zod'
-import { writePack } from '../../evidence/write-pack.ts'
-import { loadBatchLine } from '../batch-state.ts'
 import { packSource } from '../evidence/pack-source.ts'
+import { writePack } from '../evidence/write-pack.ts'
 import { read } from '../route.ts'
-import { id } from '../shapes.ts'
+import { loadBatchLine } from '../shapes/batch-state.ts'
+import { id } from '../shapes/shapes.ts'
 
 const PACK_TYPE = 'application/gzip'
 

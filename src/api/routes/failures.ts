@@ -1,16 +1,16 @@
 // Failures over all batches: the same failure of several batches is one group, so that it is understood once and repaired everywhere.
 import { z } from 'zod'
 import { listFailedBatches } from '../../db/views/status.ts'
-import { meaningOf } from '../../domain/error-meanings/meaning-of.ts'
 import {
   type FailuresOfBatch,
   type GroupOfBatches,
   groupOverBatches,
-} from '../../domain/failures.ts'
-import { errorMeaning, STEP_KINDS } from '../batch-shapes.ts'
-import { GROUPS_LISTED_MAX } from '../failure-cache.ts'
+} from '../../domain/needs/failures.ts'
+import { meaningOf } from '../../m365/meanings/meaning-of.ts'
 import { read } from '../route.ts'
-import { dateTime, instant, nameText, nullableText, wholeCount } from '../shapes.ts'
+import { GROUPS_LISTED_MAX } from '../services/failure-cache.ts'
+import { errorMeaning, STEP_KINDS } from '../shapes/batch-shapes.ts'
+import { dateTime, instant, nameText, nullableText, wholeCount } from '../shapes/shapes.ts'
 import { NEWS_MS } from './status.ts'
 
 const BATCHES_MAX = 50

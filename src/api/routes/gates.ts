@@ -1,15 +1,15 @@
 // The gates of a batch's phases: one list of what is known before a phase starts, and people's decisions about it. A decision takes a
 // reason and is audited; nothing here starts a phase.
 import { z } from 'zod'
-import { loadHolds } from '../../db/holds.ts'
-import { countReviews } from '../../db/reviews.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { Json } from '../../base/text/json.ts'
+import { countReviews } from '../../db/sources/reviews.ts'
+import { loadHolds } from '../../db/state/holds.ts'
 import { GATE_DECISIONS, readyPercentOf } from '../../domain/decide/gate.ts'
 import { holdsOnAll } from '../../domain/decide/held.ts'
-import { type Batch, type Phase, sumSteps } from '../../domain/facts.ts'
-import { holdsOnBatch } from '../../domain/holds.ts'
-import type { Json } from '../../domain/json.ts'
-import { OPEN_STEP_STATUSES, PHASE_STATUSES } from '../../domain/transitions.ts'
-import type { Engine } from '../../engine/engine.ts'
+import { type Batch, type Phase, sumSteps } from '../../domain/state/facts.ts'
+import { holdsOnBatch } from '../../domain/state/holds.ts'
+import { OPEN_STEP_STATUSES, PHASE_STATUSES } from '../../domain/state/transitions.ts'
 import {
   approveGate,
   type GateLook,
@@ -17,8 +17,8 @@ import {
   lookAtGates,
   waiveReadiness,
   withdrawDecision,
-} from '../../engine/gates.ts'
-import { MatoolkitError } from '../../errors.ts'
+} from '../../engine/orders/gates.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { change, type RouteRequest, read } from '../route.ts'
 import {
@@ -30,7 +30,7 @@ import {
   nullableText,
   reason,
   wholeCount,
-} from '../shapes.ts'
+} from '../shapes/shapes.ts'
 import { openReviews } from './reviews.ts'
 
 const HOLDS_LISTED_MAX = 100

@@ -1,17 +1,17 @@
 // The grid of a batch: its members by its steps. A window of rows for a screen that scrolls, and an overview in which a row stands for
 // many members.
 import { z } from 'zod'
-import { loadMemberHolds } from '../../db/member-holds.ts'
+import { loadMemberHolds } from '../../db/orders/member-holds.ts'
 import { countGridSteps, listGridSteps, listRowIds } from '../../db/views/grid.ts'
 import { listMembers } from '../../db/views/members.ts'
-import { CELL_CLASSES, CELL_OF, packCells, packOverview } from '../../domain/grid.ts'
-import { activeOutcome, OUTCOMES } from '../../domain/outcome.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { type BatchState, loadBatchState } from '../batch-state.ts'
-import { gridColumns } from '../grid-columns.ts'
-import { RecentAnswers } from '../recent-answer.ts'
+import { CELL_CLASSES, CELL_OF, packCells, packOverview } from '../../domain/needs/grid.ts'
+import { activeOutcome, OUTCOMES } from '../../domain/state/outcome.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { read } from '../route.ts'
-import { dateTime, id, idList, pageSize, position, wholeCount } from '../shapes.ts'
+import { RecentAnswers } from '../services/recent-answer.ts'
+import { type BatchState, loadBatchState } from '../shapes/batch-state.ts'
+import { gridColumns } from '../shapes/grid-columns.ts'
+import { dateTime, id, idList, pageSize, position, wholeCount } from '../shapes/shapes.ts'
 
 /** Counting a million steps takes about a second. */
 const OVERVIEW_FRESH_MS = 5_000

@@ -1,22 +1,30 @@
 // Holds of the system, a runbook, a worker or a member: hold, give the reason later, resume. And the list of all holds in force.
 // A hold takes effect before its jobs are withdrawn, so it is no single transaction; its audit has a row before and one after.
 import { z } from 'zod'
-import { findMissingMember } from '../../db/batches.ts'
-import type { Queryable } from '../../db/db.ts'
-import { countStarts, type HoldPlace, listHolds, placeOfHold } from '../../db/holds.ts'
-import { findLastVersion } from '../../db/runbooks.ts'
-import { isWorkerKnown } from '../../db/workers.ts'
-import { HOLD_SCOPES } from '../../domain/holds.ts'
-import { giveReason, type HoldOrder, holdScope, resumeScope } from '../../engine/holds.ts'
-import { startsOfResume } from '../../engine/starts-at-once.ts'
-import { type ErrorCode, MatoolkitError } from '../../errors.ts'
-import { loadBatchLine } from '../batch-state.ts'
-import { holdInForce, resumeStarts, shownHold, stoppedJobs } from '../hold-shapes.ts'
+import { type ErrorCode, MatoolkitError } from '../../base/errors/errors.ts'
+import type { Queryable } from '../../db/connection/db.ts'
+import { findMissingMember } from '../../db/state/batches.ts'
+import { countStarts, type HoldPlace, listHolds, placeOfHold } from '../../db/state/holds.ts'
+import { findLastVersion } from '../../db/state/runbooks.ts'
+import { isWorkerKnown } from '../../db/state/workers.ts'
+import { HOLD_SCOPES } from '../../domain/state/holds.ts'
+import { startsOfResume } from '../../engine/needs/starts-at-once.ts'
+import { giveReason, type HoldOrder, holdScope, resumeScope } from '../../engine/orders/holds.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { change, read, type Tag } from '../route.ts'
-import { commaSeparated, id, instant, nameText, pageOf, pagingQuery, reason } from '../shapes.ts'
-import { shownStarts, startsAtOnce } from '../starts-shape.ts'
+import { loadBatchLine } from '../shapes/batch-state.ts'
+import { holdInForce, resumeStarts, shownHold, stoppedJobs } from '../shapes/hold-shapes.ts'
+import {
+  commaSeparated,
+  id,
+  instant,
+  nameText,
+  pageOf,
+  pagingQuery,
+  reason,
+} from '../shapes/shapes.ts'
+import { shownStarts, startsAtOnce } from '../shapes/starts-shape.ts'
 
 type Target = Pick<HoldOrder, 'scope' | 'target' | 'batchId'>
 

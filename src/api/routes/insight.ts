@@ -1,24 +1,26 @@
 // A running batch at a glance: progress and estimate, grouped failures, blocked work with the reason. Everything comes from counters,
 // an index or a bounded read, so dashboards can poll it every few seconds.
 import { z } from 'zod'
-import { loadHolds } from '../../db/holds.ts'
-import { countReviews } from '../../db/reviews.ts'
+import { countReviews } from '../../db/sources/reviews.ts'
+import { loadHolds } from '../../db/state/holds.ts'
 import { listWaitGroups, listWorkerFacts } from '../../db/views/insight.ts'
 import { keysOfMembers } from '../../db/views/status.ts'
-import { meaningOf } from '../../domain/error-meanings/meaning-of.ts'
 import {
   type FailureGroup,
   flagsOfGroup,
   listCommand,
   PEOPLE_KEPT_MAX,
-} from '../../domain/failures.ts'
-import { holdsOnBatch } from '../../domain/holds.ts'
-import { findStuck } from '../../domain/stuck.ts'
+} from '../../domain/needs/failures.ts'
+import { findStuck } from '../../domain/needs/stuck.ts'
+import { holdsOnBatch } from '../../domain/state/holds.ts'
 import { windowAt } from '../../domain/windows/phase-window.ts'
-import { listGroupActions } from '../../engine/actions.ts'
-import { forecastBatches } from '../../engine/batch-forecasts.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { windowsFor } from '../../engine/window-state.ts'
+import { forecastBatches } from '../../engine/needs/batch-forecasts.ts'
+import { listGroupActions } from '../../engine/orders/actions.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
+import { windowsFor } from '../../engine/transactions/window-state.ts'
+import { meaningOf } from '../../m365/meanings/meaning-of.ts'
+import { read } from '../route.ts'
+import { FAILURES_MAX, GROUPS_LISTED_MAX, type GroupedFailures } from '../services/failure-cache.ts'
 import {
   action,
   batch,
@@ -29,14 +31,12 @@ import {
   stepTotals,
   throughput,
   totalsOf,
-} from '../batch-shapes.ts'
-import { type BatchState, loadBatchLine, loadBatchState } from '../batch-state.ts'
-import { FAILURES_MAX, GROUPS_LISTED_MAX, type GroupedFailures } from '../failure-cache.ts'
-import { forecast } from '../forecast-shape.ts'
-import { showPhases } from '../phase-waits.ts'
-import { windowNowShape } from '../phase-window-shape.ts'
-import { read } from '../route.ts'
-import { dateTime, id, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
+} from '../shapes/batch-shapes.ts'
+import { type BatchState, loadBatchLine, loadBatchState } from '../shapes/batch-state.ts'
+import { forecast } from '../shapes/forecast-shape.ts'
+import { showPhases } from '../shapes/phase-waits.ts'
+import { windowNowShape } from '../shapes/phase-window-shape.ts'
+import { dateTime, id, nullableDateTime, nullableText, wholeCount } from '../shapes/shapes.ts'
 import { openReviews } from './reviews.ts'
 
 const params = z.strictObject({ batchId: id })

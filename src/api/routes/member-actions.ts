@@ -9,8 +9,9 @@ import {
   rollBackMembers,
   setMemberVariable,
   type UndoSummary,
-} from '../../engine/member-actions.ts'
-import { moveMembers } from '../../engine/moves.ts'
+} from '../../engine/orders/member-actions.ts'
+import { moveMembers } from '../../engine/orders/moves.ts'
+import { change } from '../route.ts'
 import {
   type Common,
   common,
@@ -19,9 +20,8 @@ import {
   outcome,
   rowId,
   stepPlace,
-} from '../bulk-change.ts'
-import { change } from '../route.ts'
-import { json, nameText, wholeCount } from '../shapes.ts'
+} from '../services/bulk-change.ts'
+import { json, nameText, wholeCount } from '../shapes/shapes.ts'
 import { stepOutputs } from './step-actions.ts'
 
 const places = z.array(z.string()).meta({ description: '`phase/step`, last first.' })

@@ -1,23 +1,28 @@
 // Member files: create a manual batch from one, or add its members to a manual batch. The whole file is checked before the
 // transaction, then read again page by page.
 import { z } from 'zod'
-import { findMembersByKey } from '../../db/batches.ts'
-import { type NewData, refreshMembers } from '../../db/membership.ts'
-import { findActiveRunbook } from '../../db/runbooks.ts'
-import { foldKey } from '../../domain/member-key.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import { findMembersByKey } from '../../db/state/batches.ts'
+import { type NewData, refreshMembers } from '../../db/state/membership.ts'
+import { findActiveRunbook } from '../../db/state/runbooks.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
-import type { BatchOrder } from '../../engine/batch-actions.ts'
-import { addMembers, createBatch, dataHash, requireNobodyElsewhere } from '../../engine/create.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { readmitMembers } from '../../engine/member-actions.ts'
-import { MatoolkitError } from '../../errors.ts'
-import { batch, shownBatch } from '../batch-shapes.ts'
-import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
+import { foldKey } from '../../domain/state/member-key.ts'
+import type { BatchOrder } from '../../engine/orders/batch-actions.ts'
+import {
+  addMembers,
+  createBatch,
+  dataHash,
+  requireNobodyElsewhere,
+} from '../../engine/orders/create.ts'
+import { readmitMembers } from '../../engine/orders/member-actions.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { type UploadedFile, uploaded } from '../http/upload.ts'
-import { type MemberFile, readMemberFile } from '../member-file.ts'
 import { change } from '../route.ts'
-import { booleanText, id, nameText, reason, wholeCount } from '../shapes.ts'
+import { type MemberFile, readMemberFile } from '../services/member-file.ts'
+import { batch, shownBatch } from '../shapes/batch-shapes.ts'
+import { type BatchState, loadBatchState, lockBatchState } from '../shapes/batch-state.ts'
+import { booleanText, id, nameText, reason, wholeCount } from '../shapes/shapes.ts'
 import { requireRunbook } from './sources.ts'
 
 const SKIPPED_LISTED_MAX = 100

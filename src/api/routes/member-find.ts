@@ -1,6 +1,6 @@
 // One person over all batches, by key, by an old or new address, or by any other value of their data.
 import { z } from 'zod'
-import type { Queryable } from '../../db/db.ts'
+import type { Queryable } from '../../db/connection/db.ts'
 import {
   type FoundMember,
   findPeopleByAddress,
@@ -8,11 +8,11 @@ import {
   findPeopleByKey,
   findPeopleByText,
 } from '../../db/views/find-members.ts'
-import { soleAddress } from '../../domain/member-addresses.ts'
-import { BATCH_STATUSES } from '../../domain/transitions.ts'
-import { loadBatchState } from '../batch-state.ts'
+import { soleAddress } from '../../domain/state/member-addresses.ts'
+import { BATCH_STATUSES } from '../../domain/state/transitions.ts'
 import { read } from '../route.ts'
-import { nullableDateTime, searchText } from '../shapes.ts'
+import { loadBatchState } from '../shapes/batch-state.ts'
+import { nullableDateTime, searchText } from '../shapes/shapes.ts'
 import { isHelpDeskOnly } from '../sign-in/sign-in.ts'
 import { loadShownMembers, memberLine } from './members.ts'
 

@@ -1,18 +1,18 @@
 // Hold and resume a selection of members. One member is in holds.ts. A hold takes effect for the whole selection at once, before its jobs
 // are withdrawn.
 import { z } from 'zod'
-import { countStartsOf } from '../../db/member-holds.ts'
+import { countStartsOf } from '../../db/orders/member-holds.ts'
 import {
   HELD_MEMBERS_MAX,
   holdMembers,
   resumeMembers,
   type StoppedMembers,
   withdrawHeld,
-} from '../../engine/member-holds.ts'
-import { common, described, forMembers, outcome } from '../bulk-change.ts'
-import { stoppedJobs } from '../hold-shapes.ts'
+} from '../../engine/orders/member-holds.ts'
 import { change } from '../route.ts'
-import { reason, wholeCount } from '../shapes.ts'
+import { common, described, forMembers, outcome } from '../services/bulk-change.ts'
+import { stoppedJobs } from '../shapes/hold-shapes.ts'
+import { reason, wholeCount } from '../shapes/shapes.ts'
 
 const holdRoute = change({
   ...described,

@@ -1,7 +1,8 @@
 // Members of a batch: the list, and removing one. Member files are in member-files.ts.
 import { z } from 'zod'
-import type { Queryable } from '../../db/db.ts'
-import { loadHolds } from '../../db/holds.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { Queryable } from '../../db/connection/db.ts'
+import { loadHolds } from '../../db/state/holds.ts'
 import type { BatchLine } from '../../db/views/batches.ts'
 import {
   findMemberState,
@@ -13,18 +14,17 @@ import {
   type MemberPage,
   type MemberState,
 } from '../../db/views/members.ts'
-import { type HoldsOnBatch, holdsOnBatch } from '../../domain/holds.ts'
-import { foldKeyPart } from '../../domain/member-key.ts'
-import { activeOutcome, OUTCOMES, whereText } from '../../domain/outcome.ts'
-import { MEMBER_STATUSES } from '../../domain/transitions.ts'
-import { removeMembers } from '../../engine/member-actions.ts'
-import { MatoolkitError } from '../../errors.ts'
-import { held, STEP_KINDS } from '../batch-shapes.ts'
-import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
-import { membersOfGroup } from '../failure-cache.ts'
+import { type HoldsOnBatch, holdsOnBatch } from '../../domain/state/holds.ts'
+import { foldKeyPart } from '../../domain/state/member-key.ts'
+import { activeOutcome, OUTCOMES, whereText } from '../../domain/state/outcome.ts'
+import { MEMBER_STATUSES } from '../../domain/state/transitions.ts'
+import { removeMembers } from '../../engine/orders/member-actions.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { etagOf, requireEtag } from '../http/etag.ts'
 import { change, read, type Services } from '../route.ts'
+import { membersOfGroup } from '../services/failure-cache.ts'
+import { held, STEP_KINDS } from '../shapes/batch-shapes.ts'
+import { type BatchState, loadBatchState, lockBatchState } from '../shapes/batch-state.ts'
 import {
   booleanText,
   commaSeparated,
@@ -37,7 +37,7 @@ import {
   pagingQuery,
   reason,
   searchText,
-} from '../shapes.ts'
+} from '../shapes/shapes.ts'
 
 const COUNT_MAX = 1_000
 

@@ -2,6 +2,7 @@
 // The orchestrator sends; a test goes the way of every message.
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { MatoolkitError } from '../../base/errors/errors.ts'
 import {
   type ConditionMessage,
   findNotification,
@@ -14,13 +15,12 @@ import {
   NOTIFICATION_STATUSES,
   type NotificationLine,
   type OpenCondition,
-} from '../../db/notifications.ts'
-import { CONDITION_KINDS } from '../../domain/notifications/conditions.ts'
+} from '../../db/orders/notifications.ts'
+import { CONDITION_KINDS } from '../../domain/needs/conditions.ts'
 import { ITEM_STATES, testItem } from '../../domain/notifications/message.ts'
 import { type QuietHours, WEEKDAYS } from '../../domain/notifications/quiet-hours.ts'
 import { CHANNEL_TYPES, type NotificationRule } from '../../domain/notifications/rules.ts'
-import { loadRunbookRules } from '../../engine/notifications.ts'
-import { MatoolkitError } from '../../errors.ts'
+import { loadRunbookRules } from '../../engine/needs/notifications.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { change, read } from '../route.ts'
 import {
@@ -31,7 +31,7 @@ import {
   nullableText,
   pagingQuery,
   wholeCount,
-} from '../shapes.ts'
+} from '../shapes/shapes.ts'
 
 const SORT = 'newest'
 const next = z.string().nullable().meta({ description: 'Cursor of the next page.' })

@@ -1,19 +1,26 @@
 // The plan of a runbook, published or not: phases with times, steps with resolved examples. For an existing batch, for a member that
 // the caller makes up, or for the template's sample row. Changes nothing.
 import { z } from 'zod'
+import { MatoolkitError } from '../../base/errors/errors.ts'
 import { findBatchOutputs } from '../../db/views/batches.ts'
 import { listSampleMembers } from '../../db/views/members.ts'
-import { planRun } from '../../domain/run-plan.ts'
+import { planRun } from '../../domain/plan/run-plan.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
-import { madeUpMember, sampleMemberOf } from '../../domain/sample-member.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { windowsFor } from '../../engine/window-state.ts'
-import { MatoolkitError } from '../../errors.ts'
-import { loadBatchLine } from '../batch-state.ts'
-import { phaseWindowShape } from '../phase-window-shape.ts'
+import { madeUpMember, sampleMemberOf } from '../../domain/runbook/sample-member.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
+import { windowsFor } from '../../engine/transactions/window-state.ts'
 import { read } from '../route.ts'
-import { parseRunbook, YAML_CHARS_MAX } from '../runbook-text.ts'
-import { instant, json, nameText, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
+import { parseRunbook, YAML_CHARS_MAX } from '../services/runbook-text.ts'
+import { loadBatchLine } from '../shapes/batch-state.ts'
+import { phaseWindowShape } from '../shapes/phase-window-shape.ts'
+import {
+  instant,
+  json,
+  nameText,
+  nullableDateTime,
+  nullableText,
+  wholeCount,
+} from '../shapes/shapes.ts'
 import { requireNamed, requireRunbook } from './sources.ts'
 
 const EXAMPLES_MAX = 3

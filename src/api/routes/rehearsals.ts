@@ -1,5 +1,6 @@
 // Rehearsals over the API: begin one, follow it, read its report, cancel or delete it. A rehearsal touches nothing live.
 import { z } from 'zod'
+import { MatoolkitError } from '../../base/errors/errors.ts'
 import {
   deleteRehearsal,
   findRehearsal,
@@ -8,14 +9,13 @@ import {
   REHEARSAL_STATUSES,
   REHEARSALS_KEPT,
   type RehearsalLine,
-} from '../../db/rehearsals.ts'
-import { liveColumns } from '../../domain/live-batch.ts'
-import { keptKeys, WHAT_IF_SLOTS_MAX, whatIfProblem } from '../../domain/what-if.ts'
-import { MatoolkitError } from '../../errors.ts'
-import { loadLiveBatch } from '../live-batch.ts'
-import { REHEARSAL_SEC_MAX } from '../rehearsals.ts'
+} from '../../db/orders/rehearsals.ts'
+import { liveColumns } from '../../domain/needs/live-batch.ts'
+import { keptKeys, WHAT_IF_SLOTS_MAX, whatIfProblem } from '../../domain/plan/what-if.ts'
 import { change, read, type Services } from '../route.ts'
-import { parseRunbook, YAML_CHARS_MAX } from '../runbook-text.ts'
+import { loadLiveBatch } from '../services/live-batch.ts'
+import { REHEARSAL_SEC_MAX } from '../services/rehearsals.ts'
+import { parseRunbook, YAML_CHARS_MAX } from '../services/runbook-text.ts'
 import {
   dateTime,
   id,
@@ -24,7 +24,7 @@ import {
   nullableDateTime,
   nullableText,
   wholeCount,
-} from '../shapes.ts'
+} from '../shapes/shapes.ts'
 
 const MEMBERS_MAX = 2_000
 const COLUMNS_MAX = 100

@@ -1,13 +1,13 @@
 // What people take away from a batch: its report and its run sheet, written while they are sent.
 import { z } from 'zod'
-import { knownZone } from '../../domain/zoned-time.ts'
+import { knownZone } from '../../base/text/zoned-time.ts'
 import { STYLE_SOURCE } from '../reports/page-style.ts'
 import { REPORT_FORMATS, type ReportFormat, writeReport } from '../reports/report.ts'
 import { loadReport } from '../reports/report-data.ts'
 import { writeRunSheet } from '../reports/run-sheet.ts'
 import { loadRunSheet } from '../reports/run-sheet-data.ts'
 import { read } from '../route.ts'
-import { booleanText, id } from '../shapes.ts'
+import { booleanText, id } from '../shapes/shapes.ts'
 
 const TYPES: Readonly<Record<ReportFormat, string>> = {
   json: 'application/json; charset=utf-8',

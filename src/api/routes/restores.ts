@@ -6,12 +6,19 @@ import {
   listRanAfterBackup,
   type RanAfterBackup,
 } from '../../db/views/restores.ts'
-import { STEP_STATUSES } from '../../domain/transitions.ts'
-import { beginEpoch } from '../../engine/restores.ts'
-import { holdInForce, shownHold } from '../hold-shapes.ts'
+import { STEP_STATUSES } from '../../domain/state/transitions.ts'
+import { beginEpoch } from '../../engine/orders/restores.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { change, read } from '../route.ts'
-import { dateTime, nullableText, pageOf, pagingQuery, reason, wholeCount } from '../shapes.ts'
+import { holdInForce, shownHold } from '../shapes/hold-shapes.ts'
+import {
+  dateTime,
+  nullableText,
+  pageOf,
+  pagingQuery,
+  reason,
+  wholeCount,
+} from '../shapes/shapes.ts'
 
 const epoch = z
   .string()

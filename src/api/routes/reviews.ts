@@ -1,22 +1,22 @@
 // Reviews: source changes that wait for a person (removals, moves, latecomers). A decision names the reviews as they were listed;
 // if one of them is no longer open, nothing is done.
 import { z } from 'zod'
-import { countReviews, listReviews, type ReviewRow } from '../../db/reviews.ts'
+import { countReviews, listReviews, type ReviewRow } from '../../db/sources/reviews.ts'
 import type { OverduePhase } from '../../domain/decide/lifecycle.ts'
-import type { Engine } from '../../engine/engine.ts'
+import { withStarts } from '../../engine/needs/starts-at-once.ts'
 import {
   batchesOfReviews,
   groupReviews,
   overdueAfterMove,
   type ReviewGroup,
-} from '../../engine/review-effect.ts'
+} from '../../engine/orders/review-effect.ts'
 import {
   approveReviews,
   dismissReviews,
   type ReviewDecision,
   type ReviewOutcome,
-} from '../../engine/reviews.ts'
-import { withStarts } from '../../engine/starts-at-once.ts'
+} from '../../engine/orders/reviews.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { change, type RouteRequest, read } from '../route.ts'
@@ -32,8 +32,8 @@ import {
   pagingQuery,
   reason,
   wholeCount,
-} from '../shapes.ts'
-import { overduePhases, shownStarts, startsAtOnce } from '../starts-shape.ts'
+} from '../shapes/shapes.ts'
+import { overduePhases, shownStarts, startsAtOnce } from '../shapes/starts-shape.ts'
 
 const SORT = 'id'
 const IDS_MAX = 5_000

@@ -1,5 +1,7 @@
 // Runbooks and their versions: publish or dry-run, list, show, deactivate.
 import { z } from 'zod'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import { listCatalogues } from '../../db/state/workers.ts'
 import {
   countRunbooks,
   findRunbookLine,
@@ -7,15 +9,13 @@ import {
   listVersions,
   type RunbookLine,
 } from '../../db/views/runbooks.ts'
-import { listCatalogues } from '../../db/workers.ts'
-import { deactivateRunbook, publishRunbook, requireVersion } from '../../engine/publish.ts'
-import { MatoolkitError } from '../../errors.ts'
+import { deactivateRunbook, publishRunbook, requireVersion } from '../../engine/orders/publish.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { etagOf, requireEtag } from '../http/etag.ts'
 import { faultSchema } from '../http/problem.ts'
-import { phaseWindowShape } from '../phase-window-shape.ts'
 import { change, read } from '../route.ts'
-import { faultOf, parseRunbook, YAML_CHARS_MAX } from '../runbook-text.ts'
+import { faultOf, parseRunbook, YAML_CHARS_MAX } from '../services/runbook-text.ts'
+import { phaseWindowShape } from '../shapes/phase-window-shape.ts'
 import {
   booleanText,
   dateTime,
@@ -28,8 +28,8 @@ import {
   searchText,
   version,
   wholeCount,
-} from '../shapes.ts'
-import { startsAtOnce } from '../starts-shape.ts'
+} from '../shapes/shapes.ts'
+import { startsAtOnce } from '../shapes/starts-shape.ts'
 import { requireNamed } from './sources.ts'
 
 const runbookShape = {

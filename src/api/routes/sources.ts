@@ -1,17 +1,17 @@
 // The sources of members: all of them with their ticks, a preview of a query, and a template for member files.
 import { z } from 'zod'
-import { csvLine } from '../../csv.ts'
-import { findActiveRunbook } from '../../db/runbooks.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import { csvLine } from '../../base/files/csv.ts'
+import { findActiveRunbook } from '../../db/state/runbooks.ts'
 import { countRunbooks } from '../../db/views/runbooks.ts'
 import { listSources } from '../../db/views/sources.ts'
-import { templateOf } from '../../domain/member-columns.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
 import { SOURCE_TYPES } from '../../domain/runbook/shape.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { MatoolkitError } from '../../errors.ts'
+import { templateOf } from '../../domain/state/member-columns.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { read } from '../route.ts'
-import { parseRunbook, YAML_CHARS_MAX } from '../runbook-text.ts'
+import { parseRunbook, YAML_CHARS_MAX } from '../services/runbook-text.ts'
 import {
   dateTime,
   json,
@@ -21,7 +21,7 @@ import {
   pageOf,
   pagingQuery,
   wholeCount,
-} from '../shapes.ts'
+} from '../shapes/shapes.ts'
 
 /** The active version, parsed. Throws RUNBOOK_NOT_FOUND. */
 export async function requireRunbook(engine: Engine, runbookName: string): Promise<Runbook> {

@@ -1,7 +1,8 @@
 // The state of everything on one page: whether somebody is needed, what runs and comes next, sources, workers, holds. Every list is
 // bounded, and nothing here counts members or steps.
 import { z } from 'zod'
-import { listHolds } from '../../db/holds.ts'
+import { countText } from '../../base/text/count-text.ts'
+import { listHolds } from '../../db/state/holds.ts'
 import { listWorkers, type WorkerLine } from '../../db/views/insight.ts'
 import {
   keysOfMembers,
@@ -10,18 +11,17 @@ import {
   listSourceOutlook,
   type PhaseOutlook,
 } from '../../db/views/status.ts'
-import { countText } from '../../domain/count-text.ts'
-import { headlineOf, isAutomaticHold, NEED_KINDS, type Need } from '../../domain/status.ts'
-import { isSilent, WORKER_STATES, workerState } from '../../domain/stuck.ts'
-import { PHASE_STATUSES } from '../../domain/transitions.ts'
-import { forecastBatches } from '../../engine/batch-forecasts.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { loadBatchStates } from '../batch-state.ts'
-import type { FailureCache } from '../failure-cache.ts'
-import { holdInForce, shownHold } from '../hold-shapes.ts'
-import { decisionNeeds, holdNeed, missNeeds, stuckNeeds } from '../needs.ts'
+import { headlineOf, isAutomaticHold, NEED_KINDS, type Need } from '../../domain/needs/status.ts'
+import { isSilent, WORKER_STATES, workerState } from '../../domain/needs/stuck.ts'
+import { PHASE_STATUSES } from '../../domain/state/transitions.ts'
+import { forecastBatches } from '../../engine/needs/batch-forecasts.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { read } from '../route.ts'
-import { dateTime, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
+import type { FailureCache } from '../services/failure-cache.ts'
+import { loadBatchStates } from '../shapes/batch-state.ts'
+import { holdInForce, shownHold } from '../shapes/hold-shapes.ts'
+import { decisionNeeds, holdNeed, missNeeds, stuckNeeds } from '../shapes/needs.ts'
+import { dateTime, nullableDateTime, nullableText, wholeCount } from '../shapes/shapes.ts'
 
 const PHASES_MAX = 100
 const SOURCES_MAX = 100

@@ -1,21 +1,21 @@
 // One step with parameters, results and attempts, and the operator actions on it: retry, skip, mark done, accept a late success. Each
 // takes a reason, compares `If-Match` and has a dry run.
 import { z } from 'zod'
-import { lockBatch } from '../../db/facts.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import { lockBatch } from '../../db/state/facts.ts'
 import { findStep, listAttempts, type StepDetail } from '../../db/views/steps.ts'
-import type { Engine } from '../../engine/engine.ts'
 import {
   acceptLate,
   markStepDone,
   retryStep,
   type StepOrder,
   skip,
-} from '../../engine/member-actions.ts'
-import { MatoolkitError } from '../../errors.ts'
-import { shownStep, step } from '../batch-shapes.ts'
+} from '../../engine/orders/member-actions.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { etagOf, requireEtag } from '../http/etag.ts'
 import { change, type RouteRequest, read } from '../route.ts'
+import { shownStep, step } from '../shapes/batch-shapes.ts'
 import {
   dateTime,
   id,
@@ -24,7 +24,7 @@ import {
   nullableText,
   reason,
   wholeCount,
-} from '../shapes.ts'
+} from '../shapes/shapes.ts'
 
 const ATTEMPTS_MAX = 500
 const OUTPUTS_MAX = 100

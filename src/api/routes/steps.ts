@@ -2,11 +2,11 @@
 // other filters are counted up to a limit.
 import { z } from 'zod'
 import { countSteps, listSteps, STEP_SORTS, type StepFilter } from '../../db/views/steps.ts'
-import { STEP_STATUSES } from '../../domain/transitions.ts'
-import { STEP_KINDS, shownStep, step } from '../batch-shapes.ts'
-import { type BatchState, loadBatchState } from '../batch-state.ts'
+import { STEP_STATUSES } from '../../domain/state/transitions.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { read } from '../route.ts'
+import { STEP_KINDS, shownStep, step } from '../shapes/batch-shapes.ts'
+import { type BatchState, loadBatchState } from '../shapes/batch-state.ts'
 import {
   commaSeparated,
   id,
@@ -15,7 +15,7 @@ import {
   pageOf,
   pagingQuery,
   searchText,
-} from '../shapes.ts'
+} from '../shapes/shapes.ts'
 
 const COUNT_MAX = 1_000
 

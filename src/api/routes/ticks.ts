@@ -1,8 +1,8 @@
 // Ticks of a runbook's data source, a tick now, and the rows that the last good tick could not use.
 import { z } from 'zod'
-import { listIssues } from '../../db/source-issues.ts'
-import { listTicks } from '../../db/ticks.ts'
-import { MatoolkitError } from '../../errors.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import { listIssues } from '../../db/sources/source-issues.ts'
+import { listTicks } from '../../db/sources/ticks.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { change, read } from '../route.ts'
 import {
@@ -13,7 +13,7 @@ import {
   pagingQuery,
   reason,
   wholeCount,
-} from '../shapes.ts'
+} from '../shapes/shapes.ts'
 import { attentionItem, shownAttention } from './attention.ts'
 import { requireRunbook } from './sources.ts'
 

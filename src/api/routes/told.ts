@@ -10,14 +10,14 @@ import {
   type ToldLine,
   type ToldSort,
 } from '../../db/views/told.ts'
-import { foldKeyPart } from '../../domain/member-key.ts'
-import { TOLD_STATES } from '../../domain/people/told-state.ts'
-import { PHASE_STATUSES } from '../../domain/transitions.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { loadBatchState } from '../batch-state.ts'
+import { TOLD_STATES } from '../../domain/member-messages/told-state.ts'
+import { foldKeyPart } from '../../domain/state/member-key.ts'
+import { PHASE_STATUSES } from '../../domain/state/transitions.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
-import { RecentAnswers } from '../recent-answer.ts'
 import { read } from '../route.ts'
+import { RecentAnswers } from '../services/recent-answer.ts'
+import { loadBatchState } from '../shapes/batch-state.ts'
 import {
   dateTime,
   id,
@@ -27,8 +27,14 @@ import {
   pagingQuery,
   searchText,
   wholeCount,
-} from '../shapes.ts'
-import { languageText, shownTold, tellingSteps, toldBatchOf, toldLine } from '../told-shapes.ts'
+} from '../shapes/shapes.ts'
+import {
+  languageText,
+  shownTold,
+  tellingSteps,
+  toldBatchOf,
+  toldLine,
+} from '../shapes/told-shapes.ts'
 
 const COUNT_MAX = 1_000
 /** Counting 200,000 messages takes a tenth of a second. */

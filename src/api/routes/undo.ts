@@ -1,23 +1,23 @@
 // The undo ledger: what was changed for one member, and the undo of members and of init.
 import { z } from 'zod'
-import { countUndoSteps, type UndoStepCount } from '../../db/effects.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { Json } from '../../base/text/json.ts'
+import { countUndoSteps, type UndoStepCount } from '../../db/state/effects.ts'
 import { findMemberDetail } from '../../db/views/members.ts'
-import type { Json } from '../../domain/json.ts'
-import { isFailed, isOpen, isPassed, type StepStatus } from '../../domain/transitions.ts'
-import { UNDO_STATES } from '../../domain/undo-states.ts'
+import { isFailed, isOpen, isPassed, type StepStatus } from '../../domain/state/transitions.ts'
+import { UNDO_STATES } from '../../domain/state/undo-states.ts'
 import {
   readInitLedger,
   readMemberLedger,
   type ShownEffect,
   undoInitOf,
   undoMembers,
-} from '../../engine/undo.ts'
-import { MatoolkitError } from '../../errors.ts'
-import { STEP_KINDS } from '../batch-shapes.ts'
-import { loadBatchState, lockBatchState } from '../batch-state.ts'
-import { common, described, forMembers, outcome, params } from '../bulk-change.ts'
+} from '../../engine/orders/undo.ts'
 import { change, read } from '../route.ts'
-import { dateTime, id, json, nullableText, reason, wholeCount } from '../shapes.ts'
+import { common, described, forMembers, outcome, params } from '../services/bulk-change.ts'
+import { STEP_KINDS } from '../shapes/batch-shapes.ts'
+import { loadBatchState, lockBatchState } from '../shapes/batch-state.ts'
+import { dateTime, id, json, nullableText, reason, wholeCount } from '../shapes/shapes.ts'
 
 const state = z.enum(UNDO_STATES).meta({
   description:

@@ -1,10 +1,10 @@
 // The calls of a worker that has neither database nor Service Bus. The credential says which worker it is; no call names another.
 // A call that waits takes nothing, so that no job is lost with its connection.
 import { z } from 'zod'
+import { MatoolkitError } from '../../base/errors/errors.ts'
 import { GATEWAY_MAX, SENT_BY_WORKERS, type WorkerGateway } from '../../bus/worker-gateway.ts'
-import { MatoolkitError } from '../../errors.ts'
 import { type Services, workerCall } from '../route.ts'
-import { dateTime, nullableText, wholeCount } from '../shapes.ts'
+import { dateTime, nullableText, wholeCount } from '../shapes/shapes.ts'
 import type { Actor } from '../sign-in/sign-in.ts'
 
 /** Shorter than the time after which proxies cut a silent connection. */

@@ -2,7 +2,10 @@
 // it; nothing stores it, so these calls take no Idempotency-Key.
 import { createHash, X509Certificate } from 'node:crypto'
 import { z } from 'zod'
-import type { Queryable } from '../../db/db.ts'
+import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
+import { isLoopback } from '../../base/keys/local-token.ts'
+import { newCredentialId, newWorkerToken } from '../../base/keys/worker-token.ts'
+import type { Queryable } from '../../db/connection/db.ts'
 import {
   countWorkerCredentials,
   endWorkerCredential,
@@ -11,13 +14,17 @@ import {
   listWorkerCredentials,
   revokeWorkerCredential,
   type WorkerCredential,
-} from '../../db/worker-credentials.ts'
-import { MatoolkitError, messageOf } from '../../errors.ts'
-import { isLoopback } from '../../local-token.ts'
-import { newCredentialId, newWorkerToken } from '../../worker-token.ts'
+} from '../../db/orders/worker-credentials.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { change, read } from '../route.ts'
-import { dateTime, nullableDateTime, nullableText, pageOf, pagingQuery, reason } from '../shapes.ts'
+import {
+  dateTime,
+  nullableDateTime,
+  nullableText,
+  pageOf,
+  pagingQuery,
+  reason,
+} from '../shapes/shapes.ts'
 
 const DAY_MS = 24 * 3_600_000
 const DAYS_DEFAULT = 365

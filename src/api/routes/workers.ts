@@ -1,16 +1,16 @@
 // Workers, announced or configured: functions, load, and whether they are silent.
 import { z } from 'zod'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { Json } from '../../base/text/json.ts'
+import { listCatalogues } from '../../db/state/workers.ts'
 import { listWorkers, WAITING_COUNTED_MAX, type WorkerLine } from '../../db/views/insight.ts'
-import { listCatalogues } from '../../db/workers.ts'
-import type { Json } from '../../domain/json.ts'
+import { isSilent, WORKER_STATES, workerState } from '../../domain/needs/stuck.ts'
 import type { FunctionCatalogue } from '../../domain/runbook/read.ts'
-import { isSilent, WORKER_STATES, workerState } from '../../domain/stuck.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { MatoolkitError } from '../../errors.ts'
-import { held } from '../batch-shapes.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { read } from '../route.ts'
-import { json, nullableDateTime, nullableText, pagingQuery, wholeCount } from '../shapes.ts'
+import { held } from '../shapes/batch-shapes.ts'
+import { json, nullableDateTime, nullableText, pagingQuery, wholeCount } from '../shapes/shapes.ts'
 
 const throttle = z
   .strictObject({

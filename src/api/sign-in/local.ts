@@ -4,10 +4,14 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
-import { joinShare } from '../../db/folder-lock.ts'
-import { MatoolkitError } from '../../errors.ts'
-import { isLocalToken, isLoopback, localProof, randomText } from '../../local-token.ts'
-import { readPrivateFile, requirePrivateFolder, writePrivateFile } from '../../private-files.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import {
+  readPrivateFile,
+  requirePrivateFolder,
+  writePrivateFile,
+} from '../../base/files/private-files.ts'
+import { isLocalToken, isLoopback, localProof, randomText } from '../../base/keys/local-token.ts'
+import { joinShare } from '../../db/connection/folder-lock.ts'
 import { refuseToken, type SignInMethod } from './sign-in.ts'
 
 /** Throws LOCAL_TOKEN_UNFIT or FOLDER_UNSAFE. */

@@ -3,7 +3,7 @@
 // then SIGN_IN_UNAVAILABLE, not TOKEN_REFUSED, so that clients keep a good token.
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
-import { MatoolkitError, messageOf } from '../../errors.ts'
+import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
 
 const FRESH_MS = 10 * 60_000
 const USABLE_MS = 24 * 3_600_000

@@ -1,6 +1,6 @@
 // Callers, sign-in methods and access rules. A caller signs in with an OpenID Connect token, or on the same machine with the token in
 // a private file. Each route names its rule; `requireRole` checks it.
-import { MatoolkitError } from '../../errors.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { AccessRule } from '../route.ts'
 
 /** `HelpDesk` finds one person by an exact address and reads their page, and no lists. */

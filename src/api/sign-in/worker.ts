@@ -2,18 +2,18 @@
 // worker id, and give access to the calls of that worker only. Each call looks the credential up, so that a revoked one ends at once.
 import { timingSafeEqual, X509Certificate } from 'node:crypto'
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
-import type { Queryable } from '../../db/db.ts'
+import {
+  readWorkerToken,
+  startsLikeWorkerToken,
+  WORKER_ASSERTION_TYPE,
+} from '../../base/keys/worker-token.ts'
+import type { Queryable } from '../../db/connection/db.ts'
 import {
   findCredentialOfCertificate,
   findWorkerCredential,
   noteCredentialUse,
   type WorkerCredential,
-} from '../../db/worker-credentials.ts'
-import {
-  readWorkerToken,
-  startsLikeWorkerToken,
-  WORKER_ASSERTION_TYPE,
-} from '../../worker-token.ts'
+} from '../../db/orders/worker-credentials.ts'
 import { refuseToken, type SignedIn } from './sign-in.ts'
 
 /** The key of the certificate is an RSA key. */

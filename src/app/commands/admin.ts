@@ -2,8 +2,8 @@
 import type { Command } from 'commander'
 import { outputOption } from '../../cli/commands/verb.ts'
 import type { Io } from '../../cli/terminal/io.ts'
-import type { RetentionAct, RetentionFlags } from '../retention/commands.ts'
-import type { SnapshotFlags } from '../snapshots.ts'
+import type { RetentionAct, RetentionFlags } from '../upkeep/retention/commands.ts'
+import type { SnapshotFlags } from '../upkeep/snapshots.ts'
 
 /** Adds them to the noun `admin`, which has the verbs that ask the API. */
 export function addRetentionCommands(noun: Command, io: Io): void {
@@ -19,7 +19,7 @@ export function addRetentionCommands(noun: Command, io: Io): void {
       .addOption(outputOption())
       .addHelpText('after', HELP[act])
       .action(async (flags: RetentionFlags) => {
-        const { runRetention } = await import('../retention/commands.ts')
+        const { runRetention } = await import('../upkeep/retention/commands.ts')
         await runRetention(act, flags, io)
       })
   noun
@@ -29,7 +29,7 @@ export function addRetentionCommands(noun: Command, io: Io): void {
     .addOption(outputOption())
     .addHelpText('after', VERIFY_HELP)
     .action(async (file: string, flags: RetentionFlags) => {
-      const { verifyFile } = await import('../retention/commands.ts')
+      const { verifyFile } = await import('../upkeep/retention/commands.ts')
       await verifyFile(file, flags, io)
     })
 }
@@ -42,7 +42,7 @@ export function addBackupCommands(noun: Command, io: Io): void {
     .addOption(outputOption())
     .addHelpText('after', BACKUP_HELP)
     .action(async (flags: SnapshotFlags) => {
-      const { backUp } = await import('../snapshots.ts')
+      const { backUp } = await import('../upkeep/snapshots.ts')
       await backUp(flags, io)
     })
   noun
@@ -53,7 +53,7 @@ export function addBackupCommands(noun: Command, io: Io): void {
     .addOption(outputOption())
     .addHelpText('after', RESTORE_HELP)
     .action(async (name: string | undefined, flags: SnapshotFlags) => {
-      const { restoreBackup } = await import('../snapshots.ts')
+      const { restoreBackup } = await import('../upkeep/snapshots.ts')
       await restoreBackup(name, flags, io)
     })
 }

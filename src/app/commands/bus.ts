@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { outputOption } from '../../cli/commands/verb.ts'
 import type { Io } from '../../cli/terminal/io.ts'
-import type { BusCheckFlags } from '../bus-check.ts'
+import type { BusCheckFlags } from '../upkeep/bus-check.ts'
 
 export function addBusCommands(program: Command, io: Io): void {
   const noun = program.command('bus').description('check the Service Bus namespace')
@@ -15,7 +15,7 @@ export function addBusCommands(program: Command, io: Io): void {
     .addOption(outputOption())
     .addHelpText('after', CHECK_HELP)
     .action(async (flags: BusCheckFlags) => {
-      const { runBusCheck } = await import('../bus-check.ts')
+      const { runBusCheck } = await import('../upkeep/bus-check.ts')
       await runBusCheck(flags, io)
     })
 }

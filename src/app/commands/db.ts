@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import { outputOption } from '../../cli/commands/verb.ts'
 import type { Io } from '../../cli/terminal/io.ts'
-import type { GrantFlags, MigrateFlags, RevokeFlags } from '../database.ts'
+import type { GrantFlags, MigrateFlags, RevokeFlags } from '../upkeep/database.ts'
 
 export function addDbCommands(program: Command, io: Io): void {
   const noun = program.command('db').description('set up the PostgreSQL server')
@@ -15,7 +15,7 @@ export function addDbCommands(program: Command, io: Io): void {
     .addOption(outputOption(true))
     .addHelpText('after', MIGRATE_HELP)
     .action(async (flags: MigrateFlags) => {
-      const { migrateDatabase } = await import('../database.ts')
+      const { migrateDatabase } = await import('../upkeep/database.ts')
       await migrateDatabase(flags, io)
     })
 
@@ -30,7 +30,7 @@ export function addDbCommands(program: Command, io: Io): void {
     .addOption(outputOption(true))
     .addHelpText('after', GRANT_HELP)
     .action(async (flags: GrantFlags) => {
-      const { grantRights, migrateDatabase } = await import('../database.ts')
+      const { grantRights, migrateDatabase } = await import('../upkeep/database.ts')
       // Its answer is a note here: the answer of this command is about roles.
       if (flags.migrate) await migrateDatabase({}, { ...io, out: io.err })
       await grantRights(flags, io)
@@ -43,7 +43,7 @@ export function addDbCommands(program: Command, io: Io): void {
     .addOption(outputOption(true))
     .addHelpText('after', REVOKE_HELP)
     .action(async (role: string, flags: RevokeFlags) => {
-      const { revokeRights } = await import('../database.ts')
+      const { revokeRights } = await import('../upkeep/database.ts')
       await revokeRights(role, flags, io)
     })
 }

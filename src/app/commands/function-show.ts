@@ -1,19 +1,26 @@
 // `matoolkit function list` and `show`: the standard functions and, with --folder, custom ones.
 
+import { EXIT, MatoolkitError } from '../../base/errors/errors.ts'
+import { realClock } from '../../base/run/clock.ts'
+import { loadConfig } from '../../base/settings/config.ts'
+import type { Json } from '../../base/text/json.ts'
+import { printable } from '../../base/text/printable.ts'
+import { hintFor } from '../../base/text/spelling.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import { openShow } from '../../cli/terminal/output.ts'
 import type { Column, OutputFormat, Row, Show } from '../../cli/terminal/show.ts'
 import { fieldsText } from '../../cli/terminal/table.ts'
-import { realClock } from '../../clock.ts'
-import { loadConfig } from '../../config.ts'
-import type { Json } from '../../domain/json.ts'
-import { hintFor } from '../../domain/spelling.ts'
-import { EXIT, MatoolkitError } from '../../errors.ts'
-import { printable } from '../../printable.ts'
-import { parametersSchema, resultSchema, type WorkerFunction } from '../../worker/catalogue.ts'
-import { discoverFunctions } from '../../worker/custom-functions.ts'
-import { functionReferenceOf, type ReferenceField } from '../../worker/function-reference.ts'
-import { STANDARD_FUNCTIONS } from '../../worker/functions/standard.ts'
+import { STANDARD_FUNCTIONS } from '../../m365/functions/standard.ts'
+import {
+  parametersSchema,
+  resultSchema,
+  type WorkerFunction,
+} from '../../worker/functions/catalogue.ts'
+import { discoverFunctions } from '../../worker/functions/custom-functions.ts'
+import {
+  functionReferenceOf,
+  type ReferenceField,
+} from '../../worker/functions/function-reference.ts'
 
 export interface FunctionFlags {
   readonly folder?: string

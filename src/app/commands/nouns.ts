@@ -1,7 +1,7 @@
 // Every command by its first word. Only the requested noun is loaded: `matoolkit --version` must not wait for databases and web
 // servers. To add a noun, write src/cli/commands/<noun>.ts with a function such as `addRunbookCommands`, and add it here, in its group.
-import { globalFlagsLast } from '../../cli/global-flags.ts'
-import type { AddCommands } from '../../cli/program.ts'
+import { globalFlagsLast } from '../../cli/program/global-flags.ts'
+import type { AddCommands } from '../../cli/program/program.ts'
 
 /** The headings of `matoolkit --help`, in order: what an operator needs at night comes first. */
 const NOUN_GROUPS = {

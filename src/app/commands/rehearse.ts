@@ -86,7 +86,7 @@ export function addWhatIfCommand(program: Command, io: Io): void {
     ],
     run: async (context, [id], flags) => {
       const { runWhatIf, slotsFlag } = await import('../rehearsal/what-if-command.ts')
-      const { WHAT_IF_SLOTS_MAX } = await import('../../domain/what-if.ts')
+      const { WHAT_IF_SLOTS_MAX } = await import('../../domain/plan/what-if.ts')
       const slots = slotsFlag(flags.slots as string | undefined, WHAT_IF_SLOTS_MAX)
       const people = flags.people === undefined ? null : wholeFlag(flags.people, SEED_MAX, 1)
       await runWhatIf(context, id, { slots, people, seed: wholeFlag(flags.seed, SEED_MAX, 1) })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type Command, InvalidArgumentError } from 'commander'
 import { interruptible } from '../../cli/terminal/interrupt.ts'
 import type { Io } from '../../cli/terminal/io.ts'
-import type { SandboxFlags } from '../sandbox.ts'
+import type { SandboxFlags } from '../sandbox/sandbox.ts'
 
 const PORT_DEFAULT = 4365
 
@@ -29,7 +29,7 @@ export function addSandboxCommands(program: Command, io: Io): void {
     .addHelpText('after', SANDBOX_HELP)
     .action((options: SandboxFlags) =>
       interruptible(async (interrupted) => {
-        const { startSandbox } = await import('../sandbox.ts')
+        const { startSandbox } = await import('../sandbox/sandbox.ts')
         const sandbox = await startSandbox(options, io)
         if (!interrupted.aborted) await once(interrupted, 'abort')
         await sandbox.close()

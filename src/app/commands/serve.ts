@@ -1,8 +1,8 @@
 // `matoolkit serve`: name and flags. The roles are loaded when it runs.
 import type { Command } from 'commander'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { Config, Role } from '../../base/settings/config.ts'
 import type { Io } from '../../cli/terminal/io.ts'
-import type { Config, Role } from '../../config.ts'
-import { MatoolkitError } from '../../errors.ts'
 
 interface ServeFlags {
   readonly roles?: string
@@ -18,16 +18,16 @@ export function addServeCommands(program: Command, io: Io): void {
     .addHelpText('after', SERVE_HELP)
     .action(async (flags: ServeFlags) => {
       const [{ loadConfig }, { MACHINE }, { listenForStop, runUntilStopped }] = await Promise.all([
-        import('../../config.ts'),
-        import('../../clock.ts'),
-        import('../shutdown.ts'),
+        import('../../base/settings/config.ts'),
+        import('../../base/run/clock.ts'),
+        import('../roles/shutdown.ts'),
       ])
       const config = loadConfig()
       const roles = await rolesFrom(flags, config)
-      const { requireStartable } = await import('../preflight.ts')
+      const { requireStartable } = await import('../roles/preflight.ts')
       await requireStartable(config, roles)
       const stopping = listenForStop(MACHINE.steadyMs)
-      const { openServe, logTo } = await import('../serve.ts')
+      const { openServe, logTo } = await import('../roles/serve.ts')
       const handle = await openServe({
         config,
         roles,
@@ -49,7 +49,7 @@ export function addServeCommands(program: Command, io: Io): void {
 
 async function rolesFrom({ roles }: ServeFlags, config: Config): Promise<readonly Role[]> {
   if (roles === undefined) return config.roles
-  const { SETTINGS } = await import('../../config.ts')
+  const { SETTINGS } = await import('../../base/settings/config.ts')
   const read = SETTINGS.roles.read(roles)
   if (read) return read
   const reason = `--roles is "${roles}", but must be ${SETTINGS.roles.mustBe}.`

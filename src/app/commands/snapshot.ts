@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { outputOption } from '../../cli/commands/verb.ts'
 import type { Io } from '../../cli/terminal/io.ts'
-import type { SnapshotFlags } from '../snapshots.ts'
+import type { SnapshotFlags } from '../upkeep/snapshots.ts'
 
 export function addSnapshotCommands(program: Command, io: Io): void {
   const noun = program
@@ -15,7 +15,7 @@ export function addSnapshotCommands(program: Command, io: Io): void {
     .addOption(outputOption())
     .addHelpText('after', LIST_HELP)
     .action(async (flags: SnapshotFlags) => {
-      const { showSnapshots } = await import('../snapshots.ts')
+      const { showSnapshots } = await import('../upkeep/snapshots.ts')
       await showSnapshots(flags, io)
     })
 
@@ -27,7 +27,7 @@ export function addSnapshotCommands(program: Command, io: Io): void {
     .addOption(outputOption())
     .addHelpText('after', RESTORE_HELP)
     .action(async (name: string | undefined, flags: SnapshotFlags) => {
-      const { restoreNamed } = await import('../snapshots.ts')
+      const { restoreNamed } = await import('../upkeep/snapshots.ts')
       await restoreNamed(name, flags, io)
     })
 }

@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { outputOption } from '../../cli/commands/verb.ts'
 import type { Io } from '../../cli/terminal/io.ts'
-import type { TenantCheckFlags } from '../tenant-check.ts'
+import type { TenantCheckFlags } from './tenant-check.ts'
 
 export function addTenantCommands(program: Command, io: Io): void {
   const noun = program.command('tenant').description('check a Microsoft 365 tenant')
@@ -20,7 +20,7 @@ export function addTenantCommands(program: Command, io: Io): void {
     .addOption(outputOption())
     .addHelpText('after', CHECK_HELP)
     .action(async (flags: TenantCheckFlags) => {
-      const { runTenantCheck } = await import('../tenant-check.ts')
+      const { runTenantCheck } = await import('./tenant-check.ts')
       await runTenantCheck(flags, io)
     })
 }

@@ -1,7 +1,7 @@
 // `matoolkit up`: name and flags. The code is loaded when it runs.
 import type { Command } from 'commander'
 import type { Io } from '../../cli/terminal/io.ts'
-import type { UpFlags } from '../up.ts'
+import type { UpFlags } from '../roles/up.ts'
 
 export function addUpCommands(program: Command, io: Io): void {
   program
@@ -14,11 +14,11 @@ export function addUpCommands(program: Command, io: Io): void {
     .addHelpText('after', UP_HELP)
     .action(async (flags: UpFlags) => {
       const [{ MACHINE }, { listenForStop, runUntilStopped }] = await Promise.all([
-        import('../../clock.ts'),
-        import('../shutdown.ts'),
+        import('../../base/run/clock.ts'),
+        import('../roles/shutdown.ts'),
       ])
       const stopping = listenForStop(MACHINE.steadyMs)
-      const { openUp } = await import('../up.ts')
+      const { openUp } = await import('../roles/up.ts')
       await runUntilStopped(await openUp(flags, io, stopping), stopping, io)
     })
 }

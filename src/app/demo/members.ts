@@ -1,8 +1,8 @@
 // Reads a member file (CSV, RFC 4180, UTF-8) and reports every problem with row and column. The header is row 1, as in an editor.
 import { parse } from 'csv-parse/sync'
-import type { Json } from '../../domain/json.ts'
-import { foldKey } from '../../domain/member-key.ts'
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors/errors.ts'
+import type { Json } from '../../base/text/json.ts'
+import { foldKey } from '../../domain/state/member-key.ts'
 
 export interface MemberRow {
   readonly key: string

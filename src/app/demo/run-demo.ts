@@ -1,21 +1,22 @@
 // Runs the demonstration: starts the services, follows the batch to its end, skips the days in which nothing happens, and prints
 // the outcome. Everything it shows comes from rows and events.
+
+import { EXIT } from '../../base/errors/errors.ts'
+import { MACHINE, realClock } from '../../base/run/clock.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import type { Screen } from '../../cli/terminal/screen.ts'
-import { MACHINE, realClock } from '../../clock.ts'
 import { findBroken, INVARIANTS } from '../../db/invariants/invariants.ts'
-import { analyze } from '../../db/vacuum.ts'
+import { analyze } from '../../db/schema/vacuum.ts'
+import { noteWorkersSeen } from '../../db/state/workers.ts'
 import {
   countPolls,
   findQuietUntil,
   listProgressEvents,
   loadProgress,
 } from '../../db/views/progress.ts'
-import { noteWorkersSeen } from '../../db/workers.ts'
-import type { Progress } from '../../domain/progress.ts'
-import { isBatchEnded } from '../../domain/transitions.ts'
-import { EXIT } from '../../errors.ts'
-import { inspectCommand, keepSandboxToken } from '../sandbox-token.ts'
+import type { Progress } from '../../domain/forecast/progress.ts'
+import { isBatchEnded } from '../../domain/state/transitions.ts'
+import { inspectCommand, keepSandboxToken } from '../sandbox/sandbox-token.ts'
 import type { Demo } from './open-demo.ts'
 import { interruptedLines, summaryLines, unexpectedOutcomes } from './summary.ts'
 import { DEFECT_COUNT, ROLLBACK_COUNT } from './tenants.ts'

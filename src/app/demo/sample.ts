@@ -1,14 +1,14 @@
 // The example that the demonstration runs: runbook, member file, and what people do while it runs.
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Io } from '../../cli/terminal/io.ts'
-import { findMembersByKey } from '../../db/batches.ts'
+import { findMembersByKey } from '../../db/state/batches.ts'
 import { type Runbook, readRunbook } from '../../domain/runbook/read.ts'
-import { addMembers, createBatch } from '../../engine/create.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { removeMembers } from '../../engine/member-actions.ts'
-import { publishRunbook } from '../../engine/publish.ts'
-import { MatoolkitError } from '../../errors.ts'
+import { addMembers, createBatch } from '../../engine/orders/create.ts'
+import { removeMembers } from '../../engine/orders/member-actions.ts'
+import { publishRunbook } from '../../engine/orders/publish.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { type MemberRow, type MemberRowProblem, readMembers } from './members.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../../examples')

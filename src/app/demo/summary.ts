@@ -1,13 +1,13 @@
 // The summary of the demonstration, and whether it is the expected one. Some members fail by design. The demonstration itself fails
 // when the batch does not complete, a member is unaccounted for, a rollback is missing or needless, or an invariant is broken.
 
+import { countText } from '../../base/text/count-text.ts'
+import { durationText, phaseOffsetText } from '../../base/text/duration.ts'
 import type { NewsItem, Paint } from '../../cli/terminal/progress-text.ts'
 import { tableText } from '../../cli/terminal/table.ts'
 import { cutTo } from '../../cli/terminal/text-width.ts'
-import { countText } from '../../domain/count-text.ts'
-import { durationText, phaseOffsetText } from '../../domain/duration.ts'
 
-import { membersOf, type Progress, type Tally } from '../../domain/progress.ts'
+import { membersOf, type Progress, type Tally } from '../../domain/forecast/progress.ts'
 
 export interface FaultReport {
   readonly requests: number

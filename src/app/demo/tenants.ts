@@ -1,17 +1,18 @@
 // The two tenants of the demonstration, in a sandbox: Fabrikam, where the people of the member file are, and Contoso, where they
 // go. Nine people have defects, so that there are failures to see, and the tenants inject faults, so that there is something to
 // withstand.
-import type { Clock } from '../../clock.ts'
-import type { Config } from '../../config.ts'
-import type { FaultSettings } from '../../sandbox/faults.ts'
-import { guidOf } from '../../sandbox/identity.ts'
-import type { RequestMade } from '../../sandbox/journal.ts'
-import { openSandbox } from '../../sandbox/sandbox.ts'
-import { DEFAULT_SECRET, type Seed } from '../../sandbox/state.ts'
-import { makeTokens } from '../../sign-in/token.ts'
-import type { Tenant } from '../../worker/m365/api.ts'
-import { connectTenant, tokenEndpointsOf } from '../../worker/m365/connect.ts'
-import { memoryVault, sandboxConfig } from '../sandbox-worker.ts'
+
+import type { FaultSettings } from '../../../sandbox/faults.ts'
+import { guidOf } from '../../../sandbox/identity.ts'
+import type { RequestMade } from '../../../sandbox/journal.ts'
+import { openSandbox } from '../../../sandbox/sandbox.ts'
+import { DEFAULT_SECRET, type Seed } from '../../../sandbox/state.ts'
+import type { Clock } from '../../base/run/clock.ts'
+import type { Config } from '../../base/settings/config.ts'
+import { makeTokens } from '../../base/sign-in/token.ts'
+import { connectTenant, tokenEndpointsOf } from '../../m365/client/connect.ts'
+import type { Tenant } from '../../worker/http/api.ts'
+import { memoryVault, sandboxConfig } from '../sandbox/sandbox-worker.ts'
 import type { FaultReport } from './summary.ts'
 
 /** A row of the member file. */

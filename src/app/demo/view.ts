@@ -1,6 +1,10 @@
 // The screen of the demonstration as text: pure functions from progress and events to lines that fit the width. Lines are cut before
 // they are coloured. Names and reasons come from files and are made printable.
 
+import { countText } from '../../base/text/count-text.ts'
+import { phaseOffsetText } from '../../base/text/duration.ts'
+import { printable } from '../../base/text/printable.ts'
+import { fullTimeText } from '../../base/text/zoned-time.ts'
 import {
   countsText,
   type NewsItem,
@@ -12,11 +16,7 @@ import {
   stateText,
 } from '../../cli/terminal/progress-text.ts'
 import { cutTo } from '../../cli/terminal/text-width.ts'
-import { countText } from '../../domain/count-text.ts'
-import { phaseOffsetText } from '../../domain/duration.ts'
-import { membersOf, type Progress, type Tally } from '../../domain/progress.ts'
-import { fullTimeText } from '../../domain/zoned-time.ts'
-import { printable } from '../../printable.ts'
+import { membersOf, type Progress, type Tally } from '../../domain/forecast/progress.ts'
 
 /** Everything one frame shows. */
 export interface DemoFrame {

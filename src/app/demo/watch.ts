@@ -10,8 +10,8 @@ import {
   type ProgressEvent,
   type Tally,
   tallyEvents,
-} from '../../domain/progress.ts'
-import { isBatchEnded } from '../../domain/transitions.ts'
+} from '../../domain/forecast/progress.ts'
+import { isBatchEnded } from '../../domain/state/transitions.ts'
 import { frameLines, statusLine } from './view.ts'
 
 export interface ProgressSource {

@@ -1,7 +1,7 @@
 // An answer as the text that an assistant reads: bounded, and marked as data. Names, messages and parameters come from people and other
 // systems, and one may be written to look like an order to the assistant.
 import { randomUUID } from 'node:crypto'
-import type { Json } from '../../domain/json.ts'
+import type { Json } from '../../base/text/json.ts'
 
 /** About 15,000 tokens: clients cut or refuse longer answers. */
 export const ANSWER_CHARS_MAX = 60_000

@@ -1,13 +1,13 @@
 // Tools that compute here instead of asking an endpoint: they check and plan a runbook and explain an error, with at most GET requests.
 
 import type { ApiRole } from '../../api/sign-in/sign-in.ts'
-import { meaningOf } from '../../domain/error-meanings/meaning-of.ts'
-import { remedyText } from '../../domain/error-meanings/remedy.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
-import { planRun } from '../../domain/run-plan.ts'
+import { ERRORS, MatoolkitError } from '../../base/errors/errors.ts'
+import type { Json, JsonObject } from '../../base/text/json.ts'
+import { remedyText } from '../../domain/needs/remedy.ts'
+import { planRun } from '../../domain/plan/run-plan.ts'
 import { type FunctionCatalogue, readRunbook } from '../../domain/runbook/read.ts'
-import { madeUpMember, sampleMemberOf } from '../../domain/sample-member.ts'
-import { ERRORS, MatoolkitError } from '../../errors.ts'
+import { madeUpMember, sampleMemberOf } from '../../domain/runbook/sample-member.ts'
+import { meaningOf } from '../../m365/meanings/meaning-of.ts'
 import type { ReadApi, Tool } from './tools.ts'
 
 const YAML_CHARS_MAX = 1_000_000

@@ -3,8 +3,8 @@
 import { parametersOf } from '../../api/openapi.ts'
 import type { Route } from '../../api/route.ts'
 import type { ApiRole } from '../../api/sign-in/sign-in.ts'
-import type { Query } from '../../cli/client.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../base/text/json.ts'
+import type { Query } from '../../cli/connection/client.ts'
 
 /** A GET request of the API. */
 export type ReadApi = (path: string, query: Query) => Promise<Json>

@@ -1,7 +1,7 @@
 // Runs a rehearsal in a process of its own: it may take a minute of a core and half a gigabyte, and if it crashes nobody else notices.
 import { fork } from 'node:child_process'
-import type { RehearsalOrder, RunRehearsal } from '../../api/rehearsals.ts'
-import type { Json } from '../../domain/json.ts'
+import type { RehearsalOrder, RunRehearsal } from '../../api/services/rehearsals.ts'
+import type { Json } from '../../base/text/json.ts'
 import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
 import type { ChildOrder, ChildWord } from './child.ts'
 import { REHEARSAL_FAULTS } from './faults.ts'

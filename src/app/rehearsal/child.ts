@@ -1,12 +1,12 @@
 // The process of a rehearsal that the API began: gets one order, tells its progress, then its report or why there is none. It ends with
 // its API.
-import type { RehearsalOrder } from '../../api/rehearsals.ts'
-import { realClock } from '../../clock.ts'
-import { openDisposable } from '../../db/disposable-pglite.ts'
-import type { Json } from '../../domain/json.ts'
+import type { RehearsalOrder } from '../../api/services/rehearsals.ts'
+import { messageOf } from '../../base/errors/errors.ts'
+import { realClock } from '../../base/run/clock.ts'
+import type { Json } from '../../base/text/json.ts'
+import { openDisposable } from '../../db/schema/disposable-pglite.ts'
 import { readRunbook } from '../../domain/runbook/read.ts'
 import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
-import { messageOf } from '../../errors.ts'
 import { namedFaults } from './faults.ts'
 import { rehearse } from './rehearse.ts'
 import type { RehearsalReport } from './report.ts'

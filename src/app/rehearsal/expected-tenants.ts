@@ -1,12 +1,13 @@
 // Works out which tenants a runbook expects: the people, groups, domains and endpoints that its steps name before any step creates
 // them. A name that a step creates is left out, and a rare domain is taken for a slip of the pen, so that both fail as they would at
 // Microsoft. One tenant per worker.
-import type { Json } from '../../domain/json.ts'
+
+import { guidOf, isGuidText } from '../../../sandbox/identity.ts'
+import { DEFAULT_SKUS } from '../../../sandbox/skus.ts'
+import type { Seed } from '../../../sandbox/state.ts'
+import type { Json } from '../../base/text/json.ts'
 import type { Runbook, RunbookStep } from '../../domain/runbook/model.ts'
-import { resolveTemplates, type Scope, scopeOf } from '../../domain/template.ts'
-import { guidOf, isGuidText } from '../../sandbox/identity.ts'
-import { DEFAULT_SKUS } from '../../sandbox/skus.ts'
-import type { Seed } from '../../sandbox/state.ts'
+import { resolveTemplates, type Scope, scopeOf } from '../../domain/runbook/template.ts'
 
 export type RehearsalRow = Readonly<Record<string, Json>>
 type TenantSeed = Seed['tenants'][number]

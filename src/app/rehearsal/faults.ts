@@ -1,15 +1,15 @@
 // What goes wrong in a rehearsal, by name or by script. Each fault changes what the rehearsal is given (people, tenants, limits) or
 // happens at a time that follows from the phases, so the same seed meets the same faults.
 import { z } from 'zod'
-import { listReviews } from '../../db/reviews.ts'
-import { instantOf } from '../../domain/detection/source-time.ts'
-import { durationText } from '../../domain/duration.ts'
+import { faultsSchema } from '../../../sandbox/faults.ts'
+import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../../sandbox/state.ts'
+import type { Timing } from '../../../sandbox/world.ts'
+import { durationText } from '../../base/text/duration.ts'
+import { listReviews } from '../../db/sources/reviews.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { approveReviews } from '../../engine/reviews.ts'
-import { faultsSchema } from '../../sandbox/faults.ts'
-import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../sandbox/state.ts'
-import type { Timing } from '../../sandbox/world.ts'
+import { instantOf } from '../../domain/sources/source-time.ts'
+import { approveReviews } from '../../engine/orders/reviews.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { phasesInOrder, type RehearsalRow } from './expected-tenants.ts'
 import type { RehearsalEvent } from './run.ts'
 

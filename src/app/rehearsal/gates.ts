@@ -1,10 +1,10 @@
 // The gates of a rehearsal: nobody is there to approve, so the rehearsal does it at the time at which the night would have waited, and
 // the report names what was missing.
-import { listHolds } from '../../db/holds.ts'
-import { HELD_BY_GATE } from '../../domain/holds.ts'
-import { resumeBatch } from '../../engine/batch-actions.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { approveGate, lookAtGates, waiveReadiness } from '../../engine/gates.ts'
+import { listHolds } from '../../db/state/holds.ts'
+import { HELD_BY_GATE } from '../../domain/state/holds.ts'
+import { resumeBatch } from '../../engine/orders/batch-actions.ts'
+import { approveGate, lookAtGates, waiveReadiness } from '../../engine/orders/gates.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 
 const HOLDS_MAX = 500
 const WAIVED_MS = 24 * 3_600_000

@@ -1,8 +1,9 @@
 // What a rehearsal needs of a running batch: its runbook, its people, and which steps they have passed. Reads the API and changes nothing.
-import { type CommandContext, idOf } from '../../cli/command-context.ts'
+
+import { MatoolkitError } from '../../base/errors/errors.ts'
 import { batchPath } from '../../cli/commands/batch/paths.ts'
-import type { SourceRow } from '../../domain/detection/source-values.ts'
-import type { GridColumn } from '../../domain/grid.ts'
+import { type CommandContext, idOf } from '../../cli/program/command-context.ts'
+import type { GridColumn } from '../../domain/needs/grid.ts'
 import {
   isLeft,
   type LivePast,
@@ -12,13 +13,13 @@ import {
   placeKey,
   unfitCount,
   unfitReason,
-} from '../../domain/live-batch.ts'
-import { foldKey } from '../../domain/member-key.ts'
-import type { Outcome } from '../../domain/outcome.ts'
+} from '../../domain/needs/live-batch.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 import { type RunbookProblem, readRunbook } from '../../domain/runbook/read.ts'
-import { isPassed, type StepStatus } from '../../domain/transitions.ts'
-import { MatoolkitError } from '../../errors.ts'
+import type { SourceRow } from '../../domain/sources/source-values.ts'
+import { foldKey } from '../../domain/state/member-key.ts'
+import type { Outcome } from '../../domain/state/outcome.ts'
+import { isPassed, type StepStatus } from '../../domain/state/transitions.ts'
 
 interface ShownBatch {
   readonly batch: {

@@ -1,6 +1,9 @@
 // The messages of a rehearsal: who would have been told what and when, in which language, how long the mailbox needs to send them, and who
 // would not have been reached.
-import type { Db } from '../../db/db.ts'
+
+import { countText } from '../../base/text/count-text.ts'
+import { durationText } from '../../base/text/duration.ts'
+import type { Db } from '../../db/connection/db.ts'
 import {
   listMessageExamples,
   listRehearsedMessages,
@@ -8,9 +11,7 @@ import {
   type MessageExample,
   type RehearsedMessages,
 } from '../../db/views/rehearsal.ts'
-import { countText } from '../../domain/count-text.ts'
-import { durationText } from '../../domain/duration.ts'
-import { reachOf } from '../../domain/people/reach.ts'
+import { reachOf } from '../../domain/member-messages/reach.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 
 /** Exchange Online accepts no more from a mailbox: docs/messages.md. */

@@ -1,12 +1,16 @@
 // Who would have been told: the rehearsal looks for conditions as an orchestrator does, by the runbook's rules and those of the settings, if they
 // are given. Messages are written and never sent: nothing here can send.
 import { randomUUID } from 'node:crypto'
-import { listUnapprovedGates } from '../../db/notifications.ts'
-import { URGENT_KINDS } from '../../domain/notifications/conditions.ts'
+import { listUnapprovedGates } from '../../db/orders/notifications.ts'
+import { URGENT_KINDS } from '../../domain/needs/conditions.ts'
 import type { Channel, NotificationSettings } from '../../domain/notifications/rules.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { GATES_AHEAD_MS, LOOK_INTERVAL_MS, lookForConditions } from '../../engine/notifications.ts'
+import {
+  GATES_AHEAD_MS,
+  LOOK_INTERVAL_MS,
+  lookForConditions,
+} from '../../engine/needs/notifications.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 
 /** Hears everything, so that the report also has what no rule names. No channel of a file has this name. */
 export const EVERYBODY = '*'

@@ -1,10 +1,11 @@
 // The past of a running batch. The rehearsal repeats it on its own tenants: steps that somebody has passed run at their dates, and all others
 // wait in the queue until now. Accounts, moves and outputs are then there as they are in the live tenants.
+
+import type { Clock } from '../../base/run/clock.ts'
 import { type Bus, type ReceivedMessage, TIME_TO_LIVE_MAX_MS } from '../../bus/bus.ts'
 import { keepJobsUntil } from '../../bus/rehearsed-jobs.ts'
-import type { MemberRows } from '../../cli/member-rows.ts'
-import type { Clock } from '../../clock.ts'
-import type { Db } from '../../db/db.ts'
+import type { MemberRows } from '../../cli/input/member-rows.ts'
+import type { Db } from '../../db/connection/db.ts'
 import { listStepPlaces } from '../../db/views/rehearsal.ts'
 import {
   type LivePast,
@@ -12,7 +13,7 @@ import {
   liveColumns,
   placeKey,
   type StepPlace,
-} from '../../domain/live-batch.ts'
+} from '../../domain/needs/live-batch.ts'
 
 export interface RehearsalPast {
   readonly batchId: number

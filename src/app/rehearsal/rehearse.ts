@@ -1,8 +1,11 @@
 // One rehearsal from its inputs to its report. Nothing outside this process is read or changed.
 
 import { z } from 'zod'
-import type { MemberRows } from '../../cli/member-rows.ts'
-import type { Db } from '../../db/db.ts'
+import type { FaultSettings } from '../../../sandbox/faults.ts'
+import type { Seed, State } from '../../../sandbox/state.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { MemberRows } from '../../cli/input/member-rows.ts'
+import type { Db } from '../../db/connection/db.ts'
 import { listFailures } from '../../db/views/insight.ts'
 import {
   countLostAttempts,
@@ -16,19 +19,20 @@ import {
   listRolledBackMembers,
   listSourceTrouble,
 } from '../../db/views/rehearsal.ts'
-import { instantOf } from '../../domain/detection/source-time.ts'
-import { FailureGroups } from '../../domain/failures.ts'
-import { foldKey } from '../../domain/member-key.ts'
+import { FailureGroups } from '../../domain/needs/failures.ts'
 import type { NotificationSettings } from '../../domain/notifications/rules.ts'
+import { runbookWorkers } from '../../domain/plan/what-if.ts'
 import type { Runbook, RunbookStep } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
-import { runbookWorkers } from '../../domain/what-if.ts'
+import { instantOf } from '../../domain/sources/source-time.ts'
+import { foldKey } from '../../domain/state/member-key.ts'
 import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
-import { MatoolkitError } from '../../errors.ts'
-import type { FaultSettings } from '../../sandbox/faults.ts'
-import type { Seed, State } from '../../sandbox/state.ts'
-import { defineFunction, TOUCHES_NOTHING, type WorkerFunction } from '../../worker/catalogue.ts'
-import { STANDARD_FUNCTIONS } from '../../worker/functions/standard.ts'
+import { STANDARD_FUNCTIONS } from '../../m365/functions/standard.ts'
+import {
+  defineFunction,
+  TOUCHES_NOTHING,
+  type WorkerFunction,
+} from '../../worker/functions/catalogue.ts'
 import { CallMeter } from './call-meter.ts'
 import { expectedTenants, phasesInOrder } from './expected-tenants.ts'
 import {

@@ -1,10 +1,11 @@
 // What to do about a failure of a rehearsal: what Microsoft's error means, or which parameter was refused and where its value comes from.
-import { meaningOf } from '../../domain/error-meanings/meaning-of.ts'
-import { remedyText } from '../../domain/error-meanings/remedy.ts'
-import type { FailureGroup } from '../../domain/failures.ts'
-import { foldKey } from '../../domain/member-key.ts'
+
+import type { FailureGroup } from '../../domain/needs/failures.ts'
+import { remedyText } from '../../domain/needs/remedy.ts'
 import type { Runbook, RunbookStep } from '../../domain/runbook/model.ts'
-import { variablesOf } from '../../domain/template.ts'
+import { variablesOf } from '../../domain/runbook/template.ts'
+import { foldKey } from '../../domain/state/member-key.ts'
+import { meaningOf } from '../../m365/meanings/meaning-of.ts'
 
 /** Null when nothing is known about it. */
 export function remedyOf(

@@ -1,11 +1,11 @@
 // The report of a rehearsal as one HTML page: no scripts, no external resources, charts as inline SVG, all text escaped. A lead can mail
 // it. Accessible: captions and headings, every chart has its figures in a table, no meaning by colour alone.
 
-import { countText } from '../../domain/count-text.ts'
-import { durationText } from '../../domain/duration.ts'
-import { textOfHtml } from '../../domain/people/shown-html.ts'
-import { fullTimeText } from '../../domain/zoned-time.ts'
-import { type Html, html, htmlText } from '../../markup.ts'
+import { countText } from '../../base/text/count-text.ts'
+import { durationText } from '../../base/text/duration.ts'
+import { type Html, html, htmlText } from '../../base/text/markup.ts'
+import { fullTimeText } from '../../base/text/zoned-time.ts'
+import { textOfHtml } from '../../domain/member-messages/shown-html.ts'
 import { messageNotes } from './messages.ts'
 import { type RehearsalReport, resultText, type TimelinePhase, type Verdict } from './report.ts'
 

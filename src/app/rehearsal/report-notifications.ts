@@ -1,7 +1,8 @@
 // Who would have been told what, and when: conditions by kind, and the messages of each channel. Pure, like the report that it is part of.
+
+import { countText } from '../../base/text/count-text.ts'
 import type { RehearsedCondition, RehearsedNotification } from '../../db/views/rehearsal.ts'
-import { countText } from '../../domain/count-text.ts'
-import { CONDITION_KINDS, type ConditionKind } from '../../domain/notifications/conditions.ts'
+import { CONDITION_KINDS, type ConditionKind } from '../../domain/needs/conditions.ts'
 import type { NotificationSettings } from '../../domain/notifications/rules.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 import { EVERYBODY } from './notifications.ts'

@@ -1,12 +1,13 @@
 // The report of a rehearsal on a terminal: the verdict first, then its reasons, then tables.
+
+import { countText } from '../../base/text/count-text.ts'
+import { durationText } from '../../base/text/duration.ts'
+import type { Json } from '../../base/text/json.ts'
+import { printable } from '../../base/text/printable.ts'
 import { type Io, inViewersZone, type Style } from '../../cli/terminal/io.ts'
 import type { Column, Row, Show } from '../../cli/terminal/show.ts'
-import { countText } from '../../domain/count-text.ts'
-import { durationText } from '../../domain/duration.ts'
-import type { Json } from '../../domain/json.ts'
-import { outcomeText } from '../../domain/outcome.ts'
-import { textOfHtml } from '../../domain/people/shown-html.ts'
-import { printable } from '../../printable.ts'
+import { textOfHtml } from '../../domain/member-messages/shown-html.ts'
+import { outcomeText } from '../../domain/state/outcome.ts'
 import { messageNotes } from './messages.ts'
 import {
   type RehearsalReport,

@@ -1,4 +1,7 @@
 // The report of a rehearsal: from what happened to a verdict with reasons. Pure: the same facts give the same report.
+
+import { countText } from '../../base/text/count-text.ts'
+import { durationText } from '../../base/text/duration.ts'
 import type {
   NotUndoable,
   RehearsedBatch,
@@ -6,12 +9,10 @@ import type {
   RehearsedStep,
   SourceTrouble,
 } from '../../db/views/rehearsal.ts'
-import { countText } from '../../domain/count-text.ts'
-import { durationText } from '../../domain/duration.ts'
-import { type OutcomeCounts, outcomeCounts } from '../../domain/outcome.ts'
-import { mayChangeTenant } from '../../domain/runbook/lint/function-facts.ts'
+import { mayChangeTenant } from '../../domain/runbook/function-facts.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
+import { type OutcomeCounts, outcomeCounts } from '../../domain/state/outcome.ts'
 import type { CallCount, ServiceUse } from './call-meter.ts'
 import { loadText, namesText, type RehearsalMessages } from './messages.ts'
 import {

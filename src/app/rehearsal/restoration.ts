@@ -1,7 +1,8 @@
 // Whether rollbacks restored the tenant: the accounts, licences, groups, mailboxes and moves of each person before the phase and at
 // the end, compared object by object. What only time changes, such as when somebody last signed out, does not count.
+
+import type { State } from '../../../sandbox/state.ts'
 import type { RolledBackMember } from '../../db/views/rehearsal.ts'
-import type { State } from '../../sandbox/state.ts'
 
 /** A user's facts as JSON, by tenant and id. Equal texts are shared between snapshots. */
 type Snapshot = ReadonlyMap<string, string>

@@ -1,7 +1,7 @@
 // Runs a rehearsal: everything that is due now, then the clock goes to the next moment at which something is due. While jobs run the
 // clock moves in small steps, so that results are handled together as they are by a busy orchestrator.
 import { findNextMoment, type NextMoment } from '../../db/views/rehearsal.ts'
-import { LOOK_INTERVAL_MS } from '../../engine/notifications.ts'
+import { LOOK_INTERVAL_MS } from '../../engine/needs/notifications.ts'
 import type { RehearsalSystem } from './system.ts'
 
 /** Results of so long are handled together. */

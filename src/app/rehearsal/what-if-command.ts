@@ -1,16 +1,22 @@
 // `matoolkit batch what-if`: reads a running batch through the API, rehearses it as it is and with a change on this machine, and shows the
 // difference.
-import { type CommandContext, type Flags, textFlag, usageError } from '../../cli/command-context.ts'
+
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import { countText } from '../../base/text/count-text.ts'
+import type { Json } from '../../base/text/json.ts'
+import { printable } from '../../base/text/printable.ts'
 import { listOf, namesInFile } from '../../cli/commands/batch/select-people.ts'
-import { inHome } from '../../cli/home.ts'
+import { inHome } from '../../cli/connection/home.ts'
+import {
+  type CommandContext,
+  type Flags,
+  textFlag,
+  usageError,
+} from '../../cli/program/command-context.ts'
 import type { Column, Row } from '../../cli/terminal/show.ts'
-import { openDisposable } from '../../db/disposable-pglite.ts'
-import { countText } from '../../domain/count-text.ts'
-import type { Json } from '../../domain/json.ts'
+import { openDisposable } from '../../db/schema/disposable-pglite.ts'
+import { slotsAsTheyAre, type WhatIf, whatIfProblem } from '../../domain/plan/what-if.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
-import { slotsAsTheyAre, type WhatIf, whatIfProblem } from '../../domain/what-if.ts'
-import { MatoolkitError } from '../../errors.ts'
-import { printable } from '../../printable.ts'
 import { readTenants } from './command.ts'
 import { FAULT_NAMES, namedFaults } from './faults.ts'
 import { readLiveBatch } from './live-batch.ts'

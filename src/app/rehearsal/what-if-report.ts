@@ -1,7 +1,7 @@
 // The comparison of two rehearsals of one batch, as it is and with a change. Pure: the same reports give the same comparison.
-import { countText } from '../../domain/count-text.ts'
-import { durationText } from '../../domain/duration.ts'
-import type { WhatIf } from '../../domain/what-if.ts'
+import { countText } from '../../base/text/count-text.ts'
+import { durationText } from '../../base/text/duration.ts'
+import type { WhatIf } from '../../domain/plan/what-if.ts'
 import type { RehearsalReport, TimelinePhase } from './report.ts'
 
 export interface PhaseEnd {

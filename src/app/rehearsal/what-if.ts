@@ -1,17 +1,18 @@
 // What if: rehearses a running batch twice with one seed, as it is and with a change, and compares when its phases end. Nothing live is
 // touched.
-import type { Db } from '../../db/db.ts'
-import type { LivePast, LivePerson } from '../../domain/live-batch.ts'
-import type { Runbook } from '../../domain/runbook/model.ts'
-import type { RunbookProblem } from '../../domain/runbook/read.ts'
+
+import type { Seed } from '../../../sandbox/state.ts'
+import type { Db } from '../../db/connection/db.ts'
+import type { LivePast, LivePerson } from '../../domain/needs/live-batch.ts'
 import {
   changedSlots,
   keptKeys,
   SLOTS_ASSUMED,
   type WhatIf,
   whatIfText,
-} from '../../domain/what-if.ts'
-import type { Seed } from '../../sandbox/state.ts'
+} from '../../domain/plan/what-if.ts'
+import type { Runbook } from '../../domain/runbook/model.ts'
+import type { RunbookProblem } from '../../domain/runbook/read.ts'
 import { namedFaults } from './faults.ts'
 import { pastOf, rowsOfLive } from './past.ts'
 import { rehearse } from './rehearse.ts'

@@ -1,7 +1,12 @@
 // The calls of a worker to the API: one request each, with a time limit and the worker's credential. Whatever goes wrong on the way is an
 // outage (WORKER_API_UNREACHABLE, WORKER_CREDENTIAL_REFUSED): nothing is lost, and the caller tries again. Only what the API says about a message itself
 // is that message's fault.
-import { type ErrorCode, type ErrorDetails, MatoolkitError, messageOf } from '../../errors.ts'
+import {
+  type ErrorCode,
+  type ErrorDetails,
+  MatoolkitError,
+  messageOf,
+} from '../../base/errors/errors.ts'
 import type { ApiAccess } from '../worker-gateway.ts'
 
 export interface CallOptions {

@@ -1,6 +1,7 @@
 // Proves a worker's way through the API: it answers, takes the credential, and the credential is this worker's. Takes no job.
-import type { Clock } from '../../clock.ts'
-import { messageOf } from '../../errors.ts'
+
+import { messageOf } from '../../base/errors/errors.ts'
+import type { Clock } from '../../base/run/clock.ts'
 import type { ApiAccess } from '../worker-gateway.ts'
 import { ApiCalls } from './api-calls.ts'
 

@@ -1,8 +1,9 @@
 // The transport `https`: a worker that has neither database nor Service Bus takes its jobs and sends its results through the API. It is one
 // worker's side of the bus; everybody else reaches the bus itself. Leases lie in the database behind the API, so that any API continues
 // what another began.
-import type { Clock } from '../../clock.ts'
-import { MatoolkitError } from '../../errors.ts'
+
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { Clock } from '../../base/run/clock.ts'
 import {
   addressOf,
   type Bus,

@@ -1,6 +1,6 @@
 // Where a message lies in the table of bundles, and splitting a bundle: before anything happens to a part of a bundle, each of
 // its messages gets a row of its own.
-import type { Queryable } from '../../db/db.ts'
+import type { Queryable } from '../../db/connection/db.ts'
 import type { MessageLease } from '../bus.ts'
 
 /** Ids of bundles are this far apart; the ids between belong to their messages once split. */

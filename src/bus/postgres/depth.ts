@@ -1,5 +1,5 @@
 // Readiness and depth of the postgres transport, read on request.
-import type { Queryable } from '../../db/db.ts'
+import type { Queryable } from '../../db/connection/db.ts'
 import type { BusDepth, TopicDepth } from '../bus.ts'
 import { countDeadLetters } from '../dead-letters.ts'
 

@@ -1,6 +1,6 @@
 // Where messages are: in the queue, under a lease, among the dead letters, or gone. One statement, so a message that moves from one
 // to the other is seen in one of them.
-import type { Queryable } from '../../db/db.ts'
+import type { Queryable } from '../../db/connection/db.ts'
 import type { MessagePlace, Topic } from '../bus.ts'
 
 interface FoundRow {

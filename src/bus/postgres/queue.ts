@@ -1,8 +1,8 @@
 // The statements on messages: claim, ack, abandon, renew, dead-letter; each takes a whole chunk. A lease is valid while its token
 // is the row's and its time has not passed. As on Service Bus, a consumer that was too slow loses the message even when nobody
 // else has taken it.
-import { idsParam } from '../../db/arrays.ts'
-import type { Queryable } from '../../db/db.ts'
+import { idsParam } from '../../db/connection/arrays.ts'
+import type { Queryable } from '../../db/connection/db.ts'
 import { BUNDLE_MAX, splitLines } from '../bundles.ts'
 import {
   DELIVERED_TOO_OFTEN,

@@ -1,7 +1,7 @@
 // Housekeeping of the postgres transport: expired messages go to the dead letters, message ids older than the duplicate window
 // are deleted. Both in bounded chunks, so that a run after a long outage neither locks for long nor starves senders; the next run
 // continues.
-import type { Db } from '../../db/db.ts'
+import type { Db } from '../../db/connection/db.ts'
 import { EXPIRED, TIME_TO_LIVE_MAX_MS } from '../bus.ts'
 import { forgetMessageIds, inChunks } from '../message-ids.ts'
 import { EXPIRED_DESCRIPTION, movingToDeadLetters } from './queue.ts'

@@ -1,6 +1,6 @@
 // Withdrawing messages as part of a transaction: they are gone when it commits and were never touched when it rolls back.
-import { idsParam } from '../../db/arrays.ts'
-import type { Tx } from '../../db/db.ts'
+import { idsParam } from '../../db/connection/arrays.ts'
+import type { Tx } from '../../db/connection/db.ts'
 import { bundleOf, splitBundles } from './bundle-rows.ts'
 
 /** A lapsed lease counts as leased: its consumer may be slow rather than dead, and would still run the job. */

@@ -1,8 +1,9 @@
 // The gateway for workers that come through the API, over the tables of the bus. A lease names a row, so each call first proves that these rows
 // are the worker's own: a row never changes its worker.
-import type { Db, Queryable } from '../../db/db.ts'
-import { readMessage } from '../../domain/messages.ts'
-import { MatoolkitError } from '../../errors.ts'
+
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { Db, Queryable } from '../../db/connection/db.ts'
+import { readMessage } from '../../domain/messages/messages.ts'
 import { type Bus, type MessageLease, type TimeSource, workerJobs } from '../bus.ts'
 import { enqueueRows, rowFromWorker } from '../outbox.ts'
 import type { ClockWait, JobEnd, SentMessage, WorkerGateway } from '../worker-gateway.ts'

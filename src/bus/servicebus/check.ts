@@ -1,7 +1,8 @@
 // Compares a namespace with what it must hold, creates what is missing if asked, and proves by one message that sending and receiving work.
 // It changes nothing that exists.
-import type { Clock } from '../../clock.ts'
-import { messageOf } from '../../errors.ts'
+
+import { messageOf } from '../../base/errors/errors.ts'
+import type { Clock } from '../../base/run/clock.ts'
 import type { OutboxRow } from '../outbox.ts'
 import { rowOf } from '../outbox.ts'
 import type { Administration } from './administration.ts'

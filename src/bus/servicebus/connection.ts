@@ -7,8 +7,8 @@ import type {
   ServiceBusReceiver,
   ServiceBusSender,
 } from '@azure/service-bus'
-import { type Clock, realClock } from '../../clock.ts'
-import { MatoolkitError, messageOf } from '../../errors.ts'
+import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
+import { type Clock, realClock } from '../../base/run/clock.ts'
 import type { Subscription, Topic } from '../bus.ts'
 
 /** Where the namespace is, and who we are there. A connection string is for the emulator and tests. */

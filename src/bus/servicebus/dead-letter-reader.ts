@@ -1,7 +1,7 @@
 // Reads the broker's dead letters into the database, where people and the engine decide on them as on those of any transport. A letter
 // leaves the broker only once it is stored; one that is read twice is stored once.
-import { arrayParams, timeParam } from '../../db/arrays.ts'
-import type { Db } from '../../db/db.ts'
+import { arrayParams, timeParam } from '../../db/connection/arrays.ts'
+import type { Db } from '../../db/connection/db.ts'
 import type { Subscription } from '../bus.ts'
 import { isLost, type ServiceBusConnection } from './connection.ts'
 import { type FoundLetter, letterFrom } from './wire.ts'

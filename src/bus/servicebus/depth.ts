@@ -1,6 +1,6 @@
 // How many messages wait: those in the outbox, and those at the broker, counted by looking at them. Counting needs no more than the right
 // to receive, and ends at a limit.
-import type { Db } from '../../db/db.ts'
+import type { Db } from '../../db/connection/db.ts'
 import type { BusDepth, Subscription, Topic, TopicDepth } from '../bus.ts'
 import { countDeadLetters } from '../dead-letters.ts'
 import { isKept } from '../kept-jobs.ts'

@@ -1,7 +1,7 @@
 // Forwards the outbox to the broker: leases bundles, sends their messages, deletes them. Several relays work side by side. One that dies
 // between sending and deleting leaves its bundles to the next, which sends them again under the same message ids.
-import { idsParam } from '../../db/arrays.ts'
-import type { Db } from '../../db/db.ts'
+import { idsParam } from '../../db/connection/arrays.ts'
+import type { Db } from '../../db/connection/db.ts'
 import { BUNDLE_MAX, splitLines } from '../bundles.ts'
 import { LEASE_MS, type TimeSource, type Topic } from '../bus.ts'
 import { isKept } from '../kept-jobs.ts'

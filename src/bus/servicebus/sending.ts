@@ -1,6 +1,6 @@
 // Sending: messages of a topic go in batches as large as the broker takes. Message ids are ours, so what is sent twice arrives once.
 import type { ServiceBusMessage, ServiceBusSender } from '@azure/service-bus'
-import { MatoolkitError } from '../../errors.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
 import { MESSAGE_MAX_BYTES } from '../bus.ts'
 import type { OutboxRow } from '../outbox.ts'
 import type { ServiceBusConnection } from './connection.ts'

@@ -1,9 +1,10 @@
 // The transport `servicebus`: Azure Service Bus carries the messages. State and messages still commit together in the outbox, from where a
 // relay forwards them; dead letters are read into the database. A process that is only a worker needs no database.
-import type { Clock } from '../../clock.ts'
-import type { Db } from '../../db/db.ts'
-import { listWorkerIds } from '../../db/workers.ts'
-import { MatoolkitError } from '../../errors.ts'
+
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { Clock } from '../../base/run/clock.ts'
+import type { Db } from '../../db/connection/db.ts'
+import { listWorkerIds } from '../../db/state/workers.ts'
 import {
   addressOf,
   type Bus,

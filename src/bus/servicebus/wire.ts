@@ -2,7 +2,7 @@
 // those of the broker. A body that the broker would refuse for its size travels compressed.
 import { gunzipSync, gzipSync } from 'node:zlib'
 import type { ServiceBusMessage, ServiceBusReceivedMessage } from '@azure/service-bus'
-import { storableText } from '../../domain/json.ts'
+import { storableText } from '../../base/text/json.ts'
 import {
   DELIVERED_TOO_OFTEN,
   EXPIRED,

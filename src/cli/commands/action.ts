@@ -1,7 +1,7 @@
 // `matoolkit action …`: changes of many members, and what has become of them.
 import type { Command } from 'commander'
-import type { Json } from '../../domain/json.ts'
-import { type CommandContext, idOf, showPages } from '../command-context.ts'
+import type { Json } from '../../base/text/json.ts'
+import { type CommandContext, idOf, showPages } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column, Row } from '../terminal/show.ts'
 import { outcomeCell } from './batch/lists.ts'

@@ -1,8 +1,8 @@
 // `matoolkit admin …`: after a restore of the database from a backup.
 
 import type { Command } from 'commander'
-import type { Json } from '../../domain/json.ts'
-import { showPages } from '../command-context.ts'
+import type { Json } from '../../base/text/json.ts'
+import { showPages } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
 import type { Column, Row } from '../terminal/show.ts'

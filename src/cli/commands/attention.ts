@@ -1,8 +1,9 @@
 // What waits for a person, as lines with the command that decides it.
-import { attentionText, type DescribedAttention } from '../../domain/attention.ts'
-import { printable } from '../../printable.ts'
-import type { Query } from '../client.ts'
-import type { CommandContext } from '../command-context.ts'
+
+import { printable } from '../../base/text/printable.ts'
+import { attentionText, type DescribedAttention } from '../../domain/needs/attention.ts'
+import type { Query } from '../connection/client.ts'
+import type { CommandContext } from '../program/command-context.ts'
 
 const LINES_MAX = 10
 

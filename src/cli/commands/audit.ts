@@ -2,19 +2,19 @@
 // cut off; compared with the head of an earlier check it does.
 
 import type { Command } from 'commander'
-import type { Json } from '../../domain/json.ts'
-import { EXIT, MatoolkitError } from '../../errors.ts'
+import { EXIT, MatoolkitError } from '../../base/errors/errors.ts'
+import type { Json } from '../../base/text/json.ts'
+import { readTextFile } from '../input/files.ts'
+import { timeFlag } from '../input/typed-time.ts'
 import {
   type CommandContext,
   type Flags,
   showPages,
   textFlag,
   usageError,
-} from '../command-context.ts'
-import { readTextFile } from '../files.ts'
+} from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column, Row } from '../terminal/show.ts'
-import { timeFlag } from '../typed-time.ts'
 import { addVerb, PAGED } from './verb.ts'
 
 const ENTRIES: readonly Column[] = [

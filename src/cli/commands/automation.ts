@@ -1,7 +1,7 @@
 // `matoolkit automation …`: switches the automatic query of a runbook on and off.
 import type { Command } from 'commander'
-import type { Json } from '../../domain/json.ts'
-import { type CommandContext, pathSegment, textFlag } from '../command-context.ts'
+import type { Json } from '../../base/text/json.ts'
+import { type CommandContext, pathSegment, textFlag } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
 import { AUTOMATION_TICK } from './tick.ts'

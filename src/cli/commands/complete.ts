@@ -1,8 +1,8 @@
 // `matoolkit complete <kinds> -- <word> <typed...>`, hidden: the names and ids that a shell offers for the word, one per line. It has a
 // short time limit and says nothing when anything fails, because a person is typing.
 import type { Command } from 'commander'
-import type { Json } from '../../domain/json.ts'
-import type { ProfileFlags } from '../profile.ts'
+import type { Json } from '../../base/text/json.ts'
+import type { ProfileFlags } from '../connection/profile.ts'
 import type { Io } from '../terminal/io.ts'
 import { COMPLETION_KINDS, type CompletionKind } from './completion-shells.ts'
 
@@ -78,9 +78,10 @@ const SOURCES: Readonly<Record<CompletionKind, Source>> = {
     fieldsOf((await get(`/api/batches/${batchId}/phases`)).phases, 'phaseName'),
   ),
   step: ofBatch(stepsOf),
-  profile: async () => Object.keys((await import('../profile.ts')).readConfigFile().profiles),
+  profile: async () =>
+    Object.keys((await import('../connection/profile.ts')).readConfigFile().profiles),
   instance: async () => {
-    const { runningInstances } = await import('../instances.ts')
+    const { runningInstances } = await import('../connection/instances.ts')
     return (await runningInstances()).map(({ url }) => new URL(url).port)
   },
 }
@@ -120,8 +121,8 @@ function batchIn(typed: readonly string[]): number | null {
 
 /** Asks the API that the command itself would talk to. */
 async function openClient({ typed }: Line, io: Io): Promise<Get> {
-  const { contextOf } = await import('../command-context.ts')
-  const { openProfile } = await import('../profile.ts')
+  const { contextOf } = await import('../program/command-context.ts')
+  const { openProfile } = await import('../connection/profile.ts')
   const { profile } = await openProfile(profileFlags(typed))
   const silent: Io = { ...io, out: () => {}, err: () => {}, progress: () => {} }
   const { client } = contextOf({}, silent, { profile })

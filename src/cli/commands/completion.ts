@@ -1,7 +1,7 @@
 // `matoolkit completion <shell>`: prints a script that completes commands, flags and their values. It is generated from the commands
 // of this version. Names and ids of runbooks, batches, members and others are asked from the API while completing, briefly and silently.
 import { Argument, Command } from 'commander'
-import { type AddCommands, visibleCommands } from '../program.ts'
+import { type AddCommands, visibleCommands } from '../program/program.ts'
 import type { Io } from '../terminal/io.ts'
 import {
   COMPLETION_SHELLS,

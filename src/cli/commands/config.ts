@@ -1,7 +1,7 @@
 // `matoolkit config …`: profiles with the API's address and the sign-in, and the source of each value.
 import { type Command, Option } from 'commander'
-import { MatoolkitError } from '../../errors.ts'
-import { printable } from '../../printable.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import { printable } from '../../base/text/printable.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column, OutputFormat } from '../terminal/show.ts'
 import { outputOption } from './verb.ts'
@@ -65,7 +65,7 @@ export function addConfigCommands(program: Command, io: Io): void {
     .addOption(outputOption(true))
     .addHelpText('after', helpOf('config path'))
     .action(async (flags: ConfigFlags) => {
-      const file = (await import('../profile.ts')).configPath()
+      const file = (await import('../connection/profile.ts')).configPath()
       await showChange(file, { file }, flags, io)
     })
 }
@@ -80,7 +80,7 @@ const helpOf = (...examples: readonly string[]): string =>
   ].join('\n')
 
 async function show(flags: ConfigFlags, io: Io): Promise<void> {
-  const { openProfile, readConfigFile, configPath } = await import('../profile.ts')
+  const { openProfile, readConfigFile, configPath } = await import('../connection/profile.ts')
   const { showFor } = await import('../terminal/output.ts')
   const { profile, chosen } = await openProfile(flags)
   const { name, ...known } = profile
@@ -105,7 +105,7 @@ async function show(flags: ConfigFlags, io: Io): Promise<void> {
 }
 
 async function change(key: string, text: string | null, flags: ConfigFlags, io: Io): Promise<void> {
-  const { PROFILE_KEYS, readConfigFile, writeConfigFile } = await import('../profile.ts')
+  const { PROFILE_KEYS, readConfigFile, writeConfigFile } = await import('../connection/profile.ts')
   if (!Object.hasOwn(PROFILE_KEYS, key)) {
     throw new MatoolkitError('USAGE', { reason: `"${key}" is not a setting: use one of ${KEYS}.` })
   }
@@ -139,7 +139,7 @@ async function showChange(
 }
 
 async function use(name: string, flags: ConfigFlags, io: Io): Promise<void> {
-  const { readConfigFile, writeConfigFile, configPath } = await import('../profile.ts')
+  const { readConfigFile, writeConfigFile, configPath } = await import('../connection/profile.ts')
   const file = readConfigFile()
   if (!Object.hasOwn(file.profiles, name)) {
     throw new MatoolkitError('PROFILE_UNKNOWN', { profile: name, file: configPath() })

@@ -1,7 +1,7 @@
 // `matoolkit dashboard`: the link to the dashboard, with the token of this machine where people need none of their own.
 import type { Command } from 'commander'
-import { dashboardLink } from '../../local-token.ts'
-import { localTokenFor } from '../instances.ts'
+import { dashboardLink } from '../../base/keys/local-token.ts'
+import { localTokenFor } from '../connection/instances.ts'
 import type { Io } from '../terminal/io.ts'
 import { addVerb } from './verb.ts'
 

@@ -1,6 +1,6 @@
 // `matoolkit deadletters …`: messages that could not be handled. A person replays or discards them.
 import type { Command } from 'commander'
-import type { Json } from '../../domain/json.ts'
+import type { Json } from '../../base/text/json.ts'
 import {
   type CommandContext,
   type Flags,
@@ -8,7 +8,7 @@ import {
   pathSegment,
   sayMore,
   textFlag,
-} from '../command-context.ts'
+} from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
 import type { Column, Row } from '../terminal/show.ts'

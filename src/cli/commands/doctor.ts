@@ -2,11 +2,11 @@
 // with advice for each problem.
 
 import type { Command } from 'commander'
-import type { DescribedAttention } from '../../domain/attention.ts'
-import { countText } from '../../domain/count-text.ts'
-import { messageOf } from '../../errors.ts'
-import { printable } from '../../printable.ts'
-import type { CommandContext } from '../command-context.ts'
+import { messageOf } from '../../base/errors/errors.ts'
+import { countText } from '../../base/text/count-text.ts'
+import { printable } from '../../base/text/printable.ts'
+import type { DescribedAttention } from '../../domain/needs/attention.ts'
+import type { CommandContext } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Check, showChecks } from '../terminal/show-checks.ts'
 import { itemText, loadItems } from './attention.ts'

@@ -1,7 +1,7 @@
 // `matoolkit events`: what happened in a batch.
 import type { Command } from 'commander'
-import { eventWords } from '../../domain/words.ts'
-import { type CommandContext, type Flags, showPages, textFlag } from '../command-context.ts'
+import { eventWords } from '../../domain/state/words.ts'
+import { type CommandContext, type Flags, showPages, textFlag } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
 import { batchPath, findMemberId } from './batch/paths.ts'

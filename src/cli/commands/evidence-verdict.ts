@@ -1,8 +1,9 @@
 // The verdict on an evidence pack, as fields and as sentences.
-import type { Json } from '../../domain/json.ts'
-import { EXIT } from '../../errors.ts'
-import type { PackVerdict } from '../../evidence/verify-pack.ts'
-import { printable } from '../../printable.ts'
+
+import type { PackVerdict } from '../../api/evidence/verify-pack.ts'
+import { EXIT } from '../../base/errors/errors.ts'
+import type { Json } from '../../base/text/json.ts'
+import { printable } from '../../base/text/printable.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
 

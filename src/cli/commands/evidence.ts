@@ -2,10 +2,15 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { createReadStream, statSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { Json } from '../../domain/json.ts'
-import { MatoolkitError, messageOf } from '../../errors.ts'
-import { type CommandContext, type Flags, textFlag, usageError } from '../command-context.ts'
-import { readStart, requireReplaceable, writeNewFile } from '../files.ts'
+import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
+import type { Json } from '../../base/text/json.ts'
+import { readStart, requireReplaceable, writeNewFile } from '../input/files.ts'
+import {
+  type CommandContext,
+  type Flags,
+  textFlag,
+  usageError,
+} from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { openShow } from '../terminal/output.ts'
 import type { OutputFormat, Row } from '../terminal/show.ts'
@@ -60,7 +65,7 @@ async function verifyFile(
 ): Promise<void> {
   const named = await namedKey(key, fingerprint)
   requireReadable(file)
-  const { verifyPack } = await import('../../evidence/verify-pack.ts')
+  const { verifyPack } = await import('../../api/evidence/verify-pack.ts')
   const { sayVerdict, VERDICT, verdictRow } = await import('./evidence-verdict.ts')
   const verdict = await verifyPack(createReadStream(file), named)
   await openShow(output, io).one(verdictRow(file, verdict, named), VERDICT)
@@ -90,7 +95,7 @@ async function namedKey(
     )
   }
   if (file === undefined) return null
-  const { fingerprintOf } = await import('../../evidence/signing-key.ts')
+  const { fingerprintOf } = await import('../../api/evidence/signing-key.ts')
   return fingerprintOf(publicKeyIn(file, await readStart(file, KEY_BYTES_MAX)))
 }
 

@@ -1,8 +1,8 @@
 // `matoolkit failures`: the failed steps of a batch, grouped by error.
 import type { Command } from 'commander'
-import type { Json } from '../../domain/json.ts'
-import { peopleText } from '../../domain/status.ts'
-import { sayRest } from '../command-context.ts'
+import type { Json } from '../../base/text/json.ts'
+import { peopleText } from '../../domain/needs/status.ts'
+import { sayRest } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn } from '../terminal/show.ts'
 import { batchPath } from './batch/paths.ts'

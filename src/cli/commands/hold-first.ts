@@ -1,7 +1,7 @@
 // Holding at once: the hold is set before anybody is asked for its reason, because people are being cut over meanwhile.
-import { countText } from '../../domain/count-text.ts'
-import { printable } from '../../printable.ts'
-import { type CommandContext, idOf, pathSegment, textFlag } from '../command-context.ts'
+import { countText } from '../../base/text/count-text.ts'
+import { printable } from '../../base/text/printable.ts'
+import { type CommandContext, idOf, pathSegment, textFlag } from '../program/command-context.ts'
 import type { Row } from '../terminal/show.ts'
 import { batchPath } from './batch/paths.ts'
 import { capital } from './holds-in-force.ts'

@@ -1,9 +1,9 @@
 // `matoolkit hold` and `matoolkit resume`: the whole system, a runbook, a worker, a batch or a member. A hold takes effect at once and
 // asks for its reason afterwards; a resume of the whole system first shows what would start.
 import type { Command } from 'commander'
-import { countText } from '../../domain/count-text.ts'
-import type { Json } from '../../domain/json.ts'
-import { printable } from '../../printable.ts'
+import { countText } from '../../base/text/count-text.ts'
+import type { Json } from '../../base/text/json.ts'
+import { printable } from '../../base/text/printable.ts'
 import {
   type CommandContext,
   type Flags,
@@ -11,7 +11,7 @@ import {
   showPages,
   textFlag,
   usageError,
-} from '../command-context.ts'
+} from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row } from '../terminal/show.ts'

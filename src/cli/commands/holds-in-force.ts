@@ -1,7 +1,7 @@
 // Holds in force, as overviews show them: a hold of the whole system on the first line, others in the row of what they stop.
 
-import { printable } from '../../printable.ts'
-import type { CommandContext } from '../command-context.ts'
+import { printable } from '../../base/text/printable.ts'
+import type { CommandContext } from '../program/command-context.ts'
 import { inViewersZone } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
 

@@ -1,13 +1,13 @@
 // `matoolkit notification …`: messages to people, open conditions, channels, and a test of one.
 import type { Command } from 'commander'
-import { EXIT } from '../../errors.ts'
+import { EXIT } from '../../base/errors/errors.ts'
 import {
   type CommandContext,
   type Flags,
   pathSegment,
   showPages,
   textFlag,
-} from '../command-context.ts'
+} from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column, Row } from '../terminal/show.ts'
 import { addVerb, PAGED } from './verb.ts'

@@ -1,24 +1,25 @@
 // `matoolkit runbook preview-message` and `batch preview-message`: a message as a person would get it, before anything is sent.
-import { columnsProblem, rowReader } from '../../domain/detection/row-reader.ts'
-import type { Json } from '../../domain/json.ts'
-import { foldKey } from '../../domain/member-key.ts'
-import { type MessagePreview, previewMessage } from '../../domain/people/preview.ts'
-import type { SampleMember } from '../../domain/run-plan.ts'
+
+import { EXIT, MatoolkitError } from '../../base/errors/errors.ts'
+import type { Json } from '../../base/text/json.ts'
+import { printable } from '../../base/text/printable.ts'
+import { type MessagePreview, previewMessage } from '../../domain/member-messages/preview.ts'
+import type { SampleMember } from '../../domain/plan/run-plan.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
-import { sampleMemberOf, startTimeOf } from '../../domain/sample-member.ts'
-import { EXIT, MatoolkitError } from '../../errors.ts'
-import { printable } from '../../printable.ts'
+import { sampleMemberOf, startTimeOf } from '../../domain/runbook/sample-member.ts'
+import { columnsProblem, rowReader } from '../../domain/sources/row-reader.ts'
+import { foldKey } from '../../domain/state/member-key.ts'
+import { findMemberRows } from '../input/member-rows.ts'
+import { readRunbookFile } from '../input/runbook-file.ts'
+import { timeFlag } from '../input/typed-time.ts'
 import {
   type CommandContext,
   type Flags,
   pathSegment,
   textFlag,
   usageError,
-} from '../command-context.ts'
-import { findMemberRows } from '../member-rows.ts'
-import { readRunbookFile } from '../runbook-file.ts'
+} from '../program/command-context.ts'
 import type { Column, Row } from '../terminal/show.ts'
-import { timeFlag } from '../typed-time.ts'
 import { memberPath } from './batch/paths.ts'
 import { isRunbookFile } from './runbook/plan-file.ts'
 

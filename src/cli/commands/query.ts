@@ -1,10 +1,10 @@
 // `matoolkit query …`: tries a runbook's query without changing anything.
 
 import type { Command } from 'commander'
-import { countText } from '../../domain/count-text.ts'
-import type { Json } from '../../domain/json.ts'
-import { type CommandContext, pathSegment, sayRest, textFlag } from '../command-context.ts'
-import { readTextFile } from '../files.ts'
+import { countText } from '../../base/text/count-text.ts'
+import type { Json } from '../../base/text/json.ts'
+import { readTextFile } from '../input/files.ts'
+import { type CommandContext, pathSegment, sayRest, textFlag } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, showSection } from '../terminal/show.ts'
 import { addVerb, RUNBOOK_ARG } from './verb.ts'

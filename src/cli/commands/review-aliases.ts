@@ -1,6 +1,6 @@
 // `removals`, `latecomers` and `moves`: the former names of `matoolkit review`. They work for one release, hidden from help.
 import type { Command } from 'commander'
-import { MatoolkitError } from '../../errors.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Io } from '../terminal/io.ts'
 import {
   ALLOW_OVERDUE,

@@ -1,5 +1,5 @@
 // What a decision about reviews does, as sentences: the question before it and the result after it.
-import { countText } from '../../domain/count-text.ts'
+import { countText } from '../../base/text/count-text.ts'
 import type { RefusedMembers } from './batch/member-actions.ts'
 import type { ReviewVerdict } from './review.ts'
 import type { StartsAnswer } from './starts.ts'

@@ -1,9 +1,10 @@
 // `matoolkit review`: source changes that wait for a person. A decision names the reviews as they were listed; the API refuses it
 // when one of them is no longer open.
 import type { Command } from 'commander'
-import type { Json } from '../../domain/json.ts'
-import { EXIT, MatoolkitError } from '../../errors.ts'
-import { printable } from '../../printable.ts'
+import { EXIT, MatoolkitError } from '../../base/errors/errors.ts'
+import type { Json } from '../../base/text/json.ts'
+import { printable } from '../../base/text/printable.ts'
+import { timeFlag } from '../input/typed-time.ts'
 import {
   type CommandContext,
   type Flags,
@@ -11,11 +12,10 @@ import {
   loadPages,
   showPages,
   textFlag,
-} from '../command-context.ts'
+} from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
 import type { Column } from '../terminal/show.ts'
-import { timeFlag } from '../typed-time.ts'
 import { sayRefused } from './batch/member-actions.ts'
 import { type DecidedReviews, questionOf, resultOf } from './review-texts.ts'
 import { warnStarts } from './starts.ts'

@@ -1,7 +1,7 @@
 // `matoolkit source-issues`: rows of a data source that the last tick could not use, and changes it did not make.
 import type { Command } from 'commander'
-import { printable } from '../../printable.ts'
-import { pathSegment, showPages } from '../command-context.ts'
+import { printable } from '../../base/text/printable.ts'
+import { pathSegment, showPages } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column, Row } from '../terminal/show.ts'
 import { addVerb, PAGED, RUNBOOK_ARG } from './verb.ts'

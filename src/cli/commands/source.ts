@@ -1,6 +1,6 @@
 // `matoolkit source …`: the data sources of all runbooks, with their last and next tick.
 import type { Command } from 'commander'
-import { showPages } from '../command-context.ts'
+import { showPages } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
 import { addVerb, PAGED } from './verb.ts'

@@ -1,7 +1,8 @@
 // What a change would start at once, as lines: before the question, and in a dry run.
-import { type StartsAtOnce, startTexts } from '../../domain/starts-at-once.ts'
-import { printable } from '../../printable.ts'
-import type { CommandContext } from '../command-context.ts'
+
+import { printable } from '../../base/text/printable.ts'
+import { type StartsAtOnce, startTexts } from '../../domain/plan/starts-at-once.ts'
+import type { CommandContext } from '../program/command-context.ts'
 import { inViewersZone } from '../terminal/io.ts'
 
 /** As the API answers it: times are texts. */

@@ -1,5 +1,5 @@
 // What a step does now and at which attempt, in the words of operators. Attempts count from 1.
-import { countText } from '../../domain/count-text.ts'
+import { countText } from '../../base/text/count-text.ts'
 import type { Column, Row } from '../terminal/show.ts'
 
 /** Empty before a step has begun. */

@@ -1,7 +1,7 @@
 // `matoolkit step …`: one step, what was sent for it and what came back.
 import type { Command } from 'commander'
-import type { Json } from '../../domain/json.ts'
-import { idOf } from '../command-context.ts'
+import type { Json } from '../../base/text/json.ts'
+import { idOf } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
 import { polledText, stepNow } from './step-texts.ts'

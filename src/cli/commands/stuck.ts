@@ -1,6 +1,6 @@
 // `matoolkit stuck`: the blocked work of a batch, and what open steps wait for.
 import type { Command } from 'commander'
-import type { Json } from '../../domain/json.ts'
+import type { Json } from '../../base/text/json.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
 import { batchPath } from './batch/paths.ts'

@@ -1,7 +1,7 @@
 // `matoolkit template …`: member file templates.
 import type { Command } from 'commander'
-import { pathSegment, textFlag } from '../command-context.ts'
-import { writeNewFile } from '../files.ts'
+import { writeNewFile } from '../input/files.ts'
+import { pathSegment, textFlag } from '../program/command-context.ts'
 import { type Io, safeFor, withoutLineEnd } from '../terminal/io.ts'
 import { addVerb, RUNBOOK_ARG } from './verb.ts'
 

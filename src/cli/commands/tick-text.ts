@@ -1,5 +1,5 @@
 // What a tick did, in words of people and in one order.
-import { countText } from '../../domain/count-text.ts'
+import { countText } from '../../base/text/count-text.ts'
 import type { Row } from '../terminal/show.ts'
 
 /** Counts that are not words of people, for one and for many. The others stand as they are: `2 joined`. */

@@ -1,9 +1,14 @@
 // `matoolkit scheduler tick` and `matoolkit automation tick`: a tick now, over the API, with what it did.
 import type { Command } from 'commander'
-import type { Json } from '../../domain/json.ts'
-import { EXIT } from '../../errors.ts'
-import { ApiRefusal } from '../api-refusal.ts'
-import { type CommandContext, type Flags, pathSegment, textFlag } from '../command-context.ts'
+import { EXIT } from '../../base/errors/errors.ts'
+import type { Json } from '../../base/text/json.ts'
+import { ApiRefusal } from '../connection/api-refusal.ts'
+import {
+  type CommandContext,
+  type Flags,
+  pathSegment,
+  textFlag,
+} from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column, Row } from '../terminal/show.ts'
 import { loadItems, sayItems } from './attention.ts'

@@ -1,9 +1,9 @@
 // One API command as data: arguments, flags, examples and the function it runs. Every command gets the shared flags and a
 // CommandContext.
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { hintFor } from '../../domain/spelling.ts'
-import type { CommandContext, Flags } from '../command-context.ts'
-import { GLOBAL_FLAGS } from '../global-flags.ts'
+import { hintFor } from '../../base/text/spelling.ts'
+import type { CommandContext, Flags } from '../program/command-context.ts'
+import { GLOBAL_FLAGS } from '../program/global-flags.ts'
 import type { Io } from '../terminal/io.ts'
 import { OUTPUT_FORMATS } from '../terminal/show.ts'
 
@@ -100,16 +100,16 @@ export function addVerb(noun: Command, io: Io, verb: Verb): void {
     const args = passed.slice(0, -2).flat() as (string | undefined)[]
     if (replacedBy !== undefined)
       io.err(`warning: "${noun.name()} ${verb.name}" is now "matoolkit ${replacedBy}".`)
-    const { openContext } = await import('../command-context.ts')
+    const { openContext } = await import('../program/command-context.ts')
     const kind = { isText: verb.isText ?? false, isChange: isChange(verb) }
     const context = await openContext(flags, io, kind)
-    const { chooseZone } = await import('../viewer-zone.ts')
+    const { chooseZone } = await import('../input/viewer-zone.ts')
     await chooseZone(context, args[batchArgOf(verb)])
     const given = args.filter((arg) => arg !== undefined)
     try {
       await verb.run(context, given, flags)
     } catch (error) {
-      const { suggestRunbook } = await import('../suggest-runbook.ts')
+      const { suggestRunbook } = await import('../input/suggest-runbook.ts')
       await suggestRunbook(error, context.client)
       throw error
     }

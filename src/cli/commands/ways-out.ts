@@ -1,11 +1,11 @@
 // What failed in a batch, with people and the commands that help: after a watch, below what is stuck, and below the failures.
-import { countText } from '../../domain/count-text.ts'
+import { countText } from '../../base/text/count-text.ts'
+import { printable } from '../../base/text/printable.ts'
 import type { Action } from '../../domain/decide/actions.ts'
-import type { ErrorMeaning } from '../../domain/error-meanings/entry.ts'
-import { remedyText } from '../../domain/error-meanings/remedy.ts'
-import { peopleText } from '../../domain/status.ts'
-import { printable } from '../../printable.ts'
-import type { CommandContext } from '../command-context.ts'
+import type { ErrorMeaning } from '../../domain/needs/error-meaning.ts'
+import { remedyText } from '../../domain/needs/remedy.ts'
+import { peopleText } from '../../domain/needs/status.ts'
+import type { CommandContext } from '../program/command-context.ts'
 import { batchPath } from './batch/paths.ts'
 
 /** A group of GET /api/batches/{id}/failures, as far as it is told. */

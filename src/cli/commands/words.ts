@@ -1,6 +1,6 @@
 // Statuses and events in the words of people, for tables. JSON, YAML and CSV keep the API's names, and a filter takes both.
-import type { Entity } from '../../domain/transitions.ts'
-import { statusWord } from '../../domain/words.ts'
+import type { Entity } from '../../domain/state/transitions.ts'
+import { statusWord } from '../../domain/state/words.ts'
 import type { Column, ColumnValue } from '../terminal/show.ts'
 
 /** A status, in words in a table. */

@@ -1,8 +1,9 @@
 // `matoolkit worker credential …`: credentials of workers that take their jobs through the API. A token is printed alone on stdout, once, so
 // that it can go into a file; everything said about it goes to stderr.
 import type { Command } from 'commander'
-import type { Json } from '../../domain/json.ts'
-import { printable } from '../../printable.ts'
+import type { Json } from '../../base/text/json.ts'
+import { printable } from '../../base/text/printable.ts'
+import { readTextFile } from '../input/files.ts'
 import {
   type CommandContext,
   durationMs,
@@ -11,8 +12,7 @@ import {
   showPages,
   textFlag,
   usageError,
-} from '../command-context.ts'
-import { readTextFile } from '../files.ts'
+} from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
 import { type Column, type Row, rowsIn } from '../terminal/show.ts'

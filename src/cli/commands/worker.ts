@@ -1,8 +1,8 @@
 // `matoolkit worker …`: the workers, their load and their credentials.
 import type { Command } from 'commander'
-import { durationText } from '../../domain/duration.ts'
-import type { Json } from '../../domain/json.ts'
-import { type CommandContext, pathSegment } from '../command-context.ts'
+import { durationText } from '../../base/text/duration.ts'
+import type { Json } from '../../base/text/json.ts'
+import { type CommandContext, pathSegment } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn } from '../terminal/show.ts'
 import { resumeHeld } from './hold.ts'

@@ -25,8 +25,8 @@ import {
   revocationRequest,
   type TokenEndpointResponse,
 } from 'oauth4webapi'
-import type { Clock } from '../../clock.ts'
-import { MatoolkitError, messageOf } from '../../errors.ts'
+import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
+import type { Clock } from '../../base/run/clock.ts'
 import { isEntra, type Registration } from './registration.ts'
 
 export interface GrantedToken {

@@ -1,11 +1,11 @@
 // Issuer, client id and scope of a sign-in: from the profile, and what is missing from the API. Secrets go only to issuers that the
 // user has set.
 
-import { CLIENT_SETTINGS } from '../../client-settings.ts'
-import type { Clock } from '../../clock.ts'
-import { MatoolkitError } from '../../errors.ts'
-import { AdminApiClient } from '../client.ts'
-import type { Profile } from '../profile.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { Clock } from '../../base/run/clock.ts'
+import { CLIENT_SETTINGS } from '../../base/settings/client.ts'
+import { AdminApiClient } from '../connection/client.ts'
+import type { Profile } from '../connection/profile.ts'
 
 /** Issuer, client and scope of a sign-in. */
 export interface Registration {

@@ -1,8 +1,9 @@
 // The access token of the signed-in application or person, renewed when it is about to expire or was refused, and cached for the
 // command. The issuer code is loaded only when a renewal is needed.
-import type { Clock } from '../../clock.ts'
-import { readClientEnv } from '../../config.ts'
-import { MatoolkitError } from '../../errors.ts'
+
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { Clock } from '../../base/run/clock.ts'
+import { readClientEnv } from '../../base/settings/config.ts'
 import type { GrantedToken } from './issuer.ts'
 import {
   apiUrlOf,

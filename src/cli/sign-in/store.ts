@@ -4,7 +4,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/run/clock.ts'
 import {
   homeFolder,
   inHome,
@@ -12,7 +12,7 @@ import {
   removeFile,
   requireHomeFolder,
   writeJsonFile,
-} from '../home.ts'
+} from '../connection/home.ts'
 import type { GrantedToken } from './issuer.ts'
 import { type Keyring, openKeyring } from './keyring.ts'
 import type { Registration } from './registration.ts'

@@ -1,10 +1,11 @@
 // The access token of a request: MATOOLKIT_TOKEN, else the local token of `matoolkit up`, else that of the signed-in application or
 // person. No token leaves over plain http to another machine, and no local one before the other end has proven that it has it.
-import type { Clock } from '../../clock.ts'
-import { readClientEnv } from '../../config.ts'
-import { isLocalToken } from '../../local-token.ts'
-import { localTokenFor } from '../instances.ts'
-import type { Profile } from '../profile.ts'
+
+import { isLocalToken } from '../../base/keys/local-token.ts'
+import type { Clock } from '../../base/run/clock.ts'
+import { readClientEnv } from '../../base/settings/config.ts'
+import { localTokenFor } from '../connection/instances.ts'
+import type { Profile } from '../connection/profile.ts'
 import { isOnThisMachine, requireProof } from './prove-local.ts'
 import { requireHttps } from './registration.ts'
 

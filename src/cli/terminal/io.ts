@@ -1,9 +1,9 @@
 // Input and output of commands: text to a terminal or a pipe, coloured on a terminal only. Commands get an `Io` and never touch
 // `process`, so that tests can run them and read the output.
 import { styleText } from 'node:util'
-import { type Clock, realClock } from '../../clock.ts'
-import { withZonedTimes } from '../../domain/zoned-time.ts'
-import { printable } from '../../printable.ts'
+import { type Clock, realClock } from '../../base/run/clock.ts'
+import { printable } from '../../base/text/printable.ts'
+import { withZonedTimes } from '../../base/text/zoned-time.ts'
 
 export type Style = 'red' | 'yellow' | 'green' | 'bold' | 'dim'
 

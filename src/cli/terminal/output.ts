@@ -1,6 +1,6 @@
 // The output format: `--output`, else MATOOLKIT_OUTPUT, else the profile, else a table on a terminal and JSON elsewhere.
 
-import { loadProfile, type Profile } from '../profile.ts'
+import { loadProfile, type Profile } from '../connection/profile.ts'
 import type { Io } from './io.ts'
 import { makeShow, type OutputFormat, type Show } from './show.ts'
 

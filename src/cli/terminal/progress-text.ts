@@ -1,10 +1,10 @@
 // Progress as text, for `batch watch` and the demonstration: pure functions from counters and events to lines. Lines are cut before
 // they are coloured. Names and reasons come from files and are made printable.
-import { durationText } from '../../domain/duration.ts'
-import type { Phase } from '../../domain/facts.ts'
-import { openIn, type ProgressEvent, stepsIn } from '../../domain/progress.ts'
-import { dayTimeText, withZonedTimes } from '../../domain/zoned-time.ts'
-import { printable } from '../../printable.ts'
+import { durationText } from '../../base/text/duration.ts'
+import { printable } from '../../base/text/printable.ts'
+import { dayTimeText, withZonedTimes } from '../../base/text/zoned-time.ts'
+import { openIn, type ProgressEvent, stepsIn } from '../../domain/forecast/progress.ts'
+import type { Phase } from '../../domain/state/facts.ts'
 import type { Io, Style } from './io.ts'
 import { cutTo } from './text-width.ts'
 

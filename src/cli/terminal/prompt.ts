@@ -1,8 +1,8 @@
 // Questions to the person: confirmation before an irreversible change, and a reason. Above 100 members the person types the number
 // of members, so that nobody confirms the wrong batch by habit. Without a person and without the flag, nothing is done.
-import { MatoolkitError } from '../../errors.ts'
-import { printable } from '../../printable.ts'
-import { type CommandContext, textFlag, usageError } from '../command-context.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import { printable } from '../../base/text/printable.ts'
+import { type CommandContext, textFlag, usageError } from '../program/command-context.ts'
 import { inViewersZone } from './io.ts'
 
 const TYPED_ABOVE_MEMBERS = 100

@@ -1,7 +1,8 @@
 // Checks as people and scripts read them: a line each, what to do about a problem below the table, exit code 1 when one failed.
-import type { Json, JsonObject } from '../../domain/json.ts'
-import { EXIT } from '../../errors.ts'
-import { printable } from '../../printable.ts'
+
+import { EXIT } from '../../base/errors/errors.ts'
+import type { Json, JsonObject } from '../../base/text/json.ts'
+import { printable } from '../../base/text/printable.ts'
 import type { Io } from './io.ts'
 import type { Column, Row, Show } from './show.ts'
 

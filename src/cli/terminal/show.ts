@@ -1,7 +1,7 @@
 // Shows answers as a table that fits the terminal, as the API's JSON, as YAML, or as CSV with the table's columns. Foreign text is
 // made printable. Only tables on a terminal are cut, and a note on stderr says so.
-import type { Json } from '../../domain/json.ts'
-import { printable } from '../../printable.ts'
+import type { Json } from '../../base/text/json.ts'
+import { printable } from '../../base/text/printable.ts'
 import { type Io, inViewersZone, type Style, safeFor, withoutLineEnd } from './io.ts'
 import { fieldsText, type TableColumn, tableOf } from './table.ts'
 import { wrapped } from './text-width.ts'
@@ -143,7 +143,7 @@ async function csvText(
   columns: readonly Column[],
   hasHeader = true,
 ): Promise<string> {
-  const { csvLine } = await import('../../csv.ts')
+  const { csvLine } = await import('../../base/files/csv.ts')
   const header = hasHeader ? [columns.map(([title]) => title)] : []
   const lines = rows.map((row) => columns.map(([, value]) => textOf(valueFor('csv', row, value))))
   return withoutLineEnd([...header, ...lines].map(csvLine).join(''))

@@ -2,8 +2,8 @@
 // live database, the tests after every story and every simulated event. A finding names rows by id and never quotes data. Invariants that no query can check
 // are listed with the test that does.
 
-import type { Queryable } from '../db.ts'
-import { CLOCKS_DIFFER_MAX_MS } from '../time.ts'
+import type { Queryable } from '../connection/db.ts'
+import { CLOCKS_DIFFER_MAX_MS } from '../connection/time.ts'
 import { JOB_INVARIANTS } from './jobs.ts'
 import { ORDER_INVARIANTS } from './order.ts'
 import { TRANSITION_INVARIANTS } from './transitions.ts'

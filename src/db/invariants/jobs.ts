@@ -1,8 +1,8 @@
 // Jobs, waits and messages: every unfinished step waits for something that will come, every job is settled once or still unsettled,
 // and a member never has two unsettled jobs.
 
-import { WAIT_IS_FREE } from '../holds.ts'
-import { COMPENSATION, OPEN_STEPS, PASSED_STEPS } from '../status-lists.ts'
+import { COMPENSATION, OPEN_STEPS, PASSED_STEPS } from '../connection/status-lists.ts'
+import { WAIT_IS_FREE } from '../state/holds.ts'
 import type { Invariant } from './invariants.ts'
 import { EFFECTIVE } from './order.ts'
 

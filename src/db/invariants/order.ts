@@ -6,7 +6,7 @@ import {
   OPEN_STEPS,
   PASSED_STEPS,
   STARTED_PHASES,
-} from '../status-lists.ts'
+} from '../connection/status-lists.ts'
 import type { Invariant } from './invariants.ts'
 import { POLLS } from './polls.ts'
 

@@ -1,14 +1,14 @@
 // Transitions, counters and times: each entity's events are a chain of legal transitions that ends at its row, stored counters equal
 // the counted rows, and nothing happens before its time, during a hold, or without an actor and a reason.
-import { MEMBER_COUNTS } from '../../domain/facts.ts'
+import { MEMBER_COUNTS } from '../../domain/state/facts.ts'
 import {
   MEMBER_STATUSES,
   STEP_STATUSES,
   TRANSITIONS,
   type Transition,
-} from '../../domain/transitions.ts'
-import { batchCounters, PHASE_COUNTERS } from '../counters.ts'
-import { OPEN_STEPS, textLiteral, UNFINISHED_BATCHES } from '../status-lists.ts'
+} from '../../domain/state/transitions.ts'
+import { OPEN_STEPS, textLiteral, UNFINISHED_BATCHES } from '../connection/status-lists.ts'
+import { batchCounters, PHASE_COUNTERS } from '../state/counters.ts'
 import type { Invariant } from './invariants.ts'
 import { STANDING } from './order.ts'
 import { POLLS } from './polls.ts'

@@ -1,6 +1,6 @@
 // What waits for a person, counted set-based: open reviews by batch and time, failing sources, rows that the last tick left out.
-import type { Attention } from '../../domain/attention.ts'
-import type { Queryable } from '../db.ts'
+import type { Attention } from '../../domain/needs/attention.ts'
+import type { Queryable } from '../connection/db.ts'
 
 export const ATTENTION_LISTED_MAX = 500
 

@@ -1,12 +1,13 @@
 // Batches for lists and pages. Member counts come from the stored counters.
-import type { Batch } from '../../domain/facts.ts'
-import type { Json } from '../../domain/json.ts'
-import type { OutcomeFacts } from '../../domain/outcome.ts'
-import type { BatchStatus } from '../../domain/transitions.ts'
-import { idsParam } from '../arrays.ts'
-import { Conditions } from '../conditions.ts'
-import type { Queryable } from '../db.ts'
-import { UNFINISHED_BATCHES } from '../status-lists.ts'
+
+import type { Json } from '../../base/text/json.ts'
+import type { Batch } from '../../domain/state/facts.ts'
+import type { OutcomeFacts } from '../../domain/state/outcome.ts'
+import type { BatchStatus } from '../../domain/state/transitions.ts'
+import { idsParam } from '../connection/arrays.ts'
+import { Conditions } from '../connection/conditions.ts'
+import type { Queryable } from '../connection/db.ts'
+import { UNFINISHED_BATCHES } from '../connection/status-lists.ts'
 
 export interface BatchLine
   extends OutcomeFacts,

@@ -1,8 +1,8 @@
 // Changes of many members for lists, and what has become of each member since.
-import type { Json } from '../../domain/json.ts'
-import type { ActiveOutcome, Outcome } from '../../domain/outcome.ts'
-import { Conditions } from '../conditions.ts'
-import type { Queryable } from '../db.ts'
+import type { Json } from '../../base/text/json.ts'
+import type { ActiveOutcome, Outcome } from '../../domain/state/outcome.ts'
+import { Conditions } from '../connection/conditions.ts'
+import type { Queryable } from '../connection/db.ts'
 import { memberOutcome } from './members.ts'
 
 export interface BulkActionLine {

@@ -1,8 +1,8 @@
 // Events for people, with the names of their members, phases and steps. Lists follow an index from the newest or oldest; the feed
 // reads all events in id order.
-import type { EventRecord } from '../../domain/event-record.ts'
-import { Conditions } from '../conditions.ts'
-import type { Queryable } from '../db.ts'
+import type { EventRecord } from '../../domain/state/event-record.ts'
+import { Conditions } from '../connection/conditions.ts'
+import type { Queryable } from '../connection/db.ts'
 
 export type EventEntity = EventRecord['entity']
 

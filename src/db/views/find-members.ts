@@ -1,8 +1,8 @@
 // Finds people over all batches. Keys and addresses are found by their indexes. Other texts are searched in the data and outputs of every
 // member, in one pass that ends at the limit: among 100,000 members 0.3 s on a server and 0.6 s embedded.
-import { foldKey } from '../../domain/member-key.ts'
-import { contains } from '../conditions.ts'
-import type { Queryable } from '../db.ts'
+import { foldKey } from '../../domain/state/member-key.ts'
+import { contains } from '../connection/conditions.ts'
+import type { Queryable } from '../connection/db.ts'
 
 export interface FoundMember {
   readonly id: number

@@ -1,7 +1,7 @@
 // Members and steps of a batch for its grid: a window of rows by number, or everything counted in buckets of neighbouring members.
-import type { GridCount, GridStep } from '../../domain/grid.ts'
-import { idsParam } from '../arrays.ts'
-import type { Queryable } from '../db.ts'
+import type { GridCount, GridStep } from '../../domain/needs/grid.ts'
+import { idsParam } from '../connection/arrays.ts'
+import type { Queryable } from '../connection/db.ts'
 
 /** Ids in the order of the grid. Members are only ever appended, so a row number keeps its member. */
 export async function listRowIds(

@@ -1,13 +1,14 @@
 // A batch's pace, failures and waits, for operators.
-import type { Failure } from '../../domain/failures.ts'
-import type { ToldThrottle } from '../../domain/messages.ts'
-import { type BatchPace, PACE_PARTS, PACE_WINDOW_MS } from '../../domain/pace.ts'
-import type { PhaseWaiter, WaitGroup, WorkerFacts } from '../../domain/stuck.ts'
-import { idsParam } from '../arrays.ts'
-import type { Queryable } from '../db.ts'
-import { FAILED_STEPS, PASSED_STEPS } from '../status-lists.ts'
-import { listWorkersWithQueue } from '../waits.ts'
-import type { WorkerWindow } from '../workers.ts'
+
+import { type BatchPace, PACE_PARTS, PACE_WINDOW_MS } from '../../domain/forecast/pace.ts'
+import type { ToldThrottle } from '../../domain/messages/messages.ts'
+import type { Failure } from '../../domain/needs/failures.ts'
+import type { PhaseWaiter, WaitGroup, WorkerFacts } from '../../domain/needs/stuck.ts'
+import { idsParam } from '../connection/arrays.ts'
+import type { Queryable } from '../connection/db.ts'
+import { FAILED_STEPS, PASSED_STEPS } from '../connection/status-lists.ts'
+import { listWorkersWithQueue } from '../state/waits.ts'
+import type { WorkerWindow } from '../state/workers.ts'
 
 /** Of each batch; fewer with more than a hundred batches, so that a look costs what it costs with a hundred. */
 const [EVENTS_MIN, EVENTS_MAX, EVENTS_OF_ALL] = [400, 2_000, 200_000]

@@ -1,15 +1,15 @@
 // Members of a batch for lists, page by page along an index. Failed members come with the step that failed; lists carry no data.
 
-import type { Json } from '../../domain/json.ts'
-import { foldKey, foldKeyPart } from '../../domain/member-key.ts'
-import type { ActiveOutcome, CurrentStep, Outcome } from '../../domain/outcome.ts'
-import type { SampleMember } from '../../domain/run-plan.ts'
-import type { MemberStatus } from '../../domain/transitions.ts'
-import { idsParam } from '../arrays.ts'
-import { WAITS_FOR, WAITS_UNTIL } from '../change-windows.ts'
-import { Conditions, contains, LOWER_ERROR, startsWith } from '../conditions.ts'
-import type { Queryable } from '../db.ts'
-import { FAILED_STEPS } from '../status-lists.ts'
+import type { Json } from '../../base/text/json.ts'
+import type { SampleMember } from '../../domain/plan/run-plan.ts'
+import { foldKey, foldKeyPart } from '../../domain/state/member-key.ts'
+import type { ActiveOutcome, CurrentStep, Outcome } from '../../domain/state/outcome.ts'
+import type { MemberStatus } from '../../domain/state/transitions.ts'
+import { idsParam } from '../connection/arrays.ts'
+import { Conditions, contains, LOWER_ERROR, startsWith } from '../connection/conditions.ts'
+import type { Queryable } from '../connection/db.ts'
+import { FAILED_STEPS } from '../connection/status-lists.ts'
+import { WAITS_FOR, WAITS_UNTIL } from '../orders/change-windows.ts'
 
 export interface MemberLine {
   readonly id: number

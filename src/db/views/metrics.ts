@@ -1,7 +1,7 @@
 // Workload metrics, from stored counters and small tables; steps are never counted.
-import type { Queryable } from '../db.ts'
-import { BATCH_IS_FREE } from '../holds.ts'
-import { UNFINISHED_BATCHES } from '../status-lists.ts'
+import type { Queryable } from '../connection/db.ts'
+import { UNFINISHED_BATCHES } from '../connection/status-lists.ts'
+import { BATCH_IS_FREE } from '../state/holds.ts'
 import { countAttention } from './attention.ts'
 
 export interface Figure {

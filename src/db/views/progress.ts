@@ -1,11 +1,11 @@
 // A batch's progress for watch screens, from counters and events; steps are never counted. The statements lock nothing.
 import { phaseOrder } from '../../domain/decide/next.ts'
+import { throughputOf } from '../../domain/forecast/pace.ts'
+import type { Progress, ProgressEvent } from '../../domain/forecast/progress.ts'
 import { phaseEnds } from '../../domain/forecast/running.ts'
-import { throughputOf } from '../../domain/pace.ts'
-import type { Progress, ProgressEvent } from '../../domain/progress.ts'
-import type { Queryable } from '../db.ts'
-import { loadPhases } from '../facts.ts'
-import { BATCH_IS_FREE } from '../holds.ts'
+import type { Queryable } from '../connection/db.ts'
+import { loadPhases } from '../state/facts.ts'
+import { BATCH_IS_FREE } from '../state/holds.ts'
 import { loadPaces } from './insight.ts'
 
 /** Null when the batch does not exist. */

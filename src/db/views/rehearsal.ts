@@ -1,14 +1,14 @@
 // What a rehearsal reads: when something is due next, and at its end phases, people, steps and rollbacks. Only for throw-away databases:
 // the statements count rows.
 
-import type { Json } from '../../domain/json.ts'
-import type { ConditionKind } from '../../domain/notifications/conditions.ts'
+import type { Json } from '../../base/text/json.ts'
+import type { ConditionKind } from '../../domain/needs/conditions.ts'
 import type { MessageItem } from '../../domain/notifications/message.ts'
-import type { OutcomeFacts } from '../../domain/outcome.ts'
-import { WAITS_FOR } from '../change-windows.ts'
-import type { Queryable } from '../db.ts'
-import { BATCH_IS_FREE, WAIT_IS_FREE } from '../holds.ts'
-import { FAILED_STEPS, PASSED_STEPS } from '../status-lists.ts'
+import type { OutcomeFacts } from '../../domain/state/outcome.ts'
+import type { Queryable } from '../connection/db.ts'
+import { FAILED_STEPS, PASSED_STEPS } from '../connection/status-lists.ts'
+import { WAITS_FOR } from '../orders/change-windows.ts'
+import { BATCH_IS_FREE, WAIT_IS_FREE } from '../state/holds.ts'
 import { BATCHES_AND_PHASES, OUTCOME_FACTS } from './batches.ts'
 import { POLLS_OF_ATTEMPTS } from './progress.ts'
 

@@ -1,6 +1,6 @@
 // What ran after the backup, as far as it is known: results of earlier epochs that arrived since the last restore, each job once. Jobs that
 // the backup itself knows as ended are left out: by their attempt, or as an earlier poll, which leaves none when it says nothing new.
-import type { Queryable } from '../db.ts'
+import type { Queryable } from '../connection/db.ts'
 
 export interface RanAfterBackup {
   readonly id: number

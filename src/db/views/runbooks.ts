@@ -1,7 +1,7 @@
 // Runbooks for lists: one line per name, with its automation and its unfinished batches.
-import { Conditions, contains } from '../conditions.ts'
-import type { Queryable } from '../db.ts'
-import { UNFINISHED_BATCHES } from '../status-lists.ts'
+import { Conditions, contains } from '../connection/conditions.ts'
+import type { Queryable } from '../connection/db.ts'
+import { UNFINISHED_BATCHES } from '../connection/status-lists.ts'
 
 export interface RunbookLine {
   readonly id: number

@@ -1,5 +1,5 @@
 // Data sources for lists: one line per active runbook, with its last tick, its next one, and what waits for a person.
-import type { Queryable } from '../db.ts'
+import type { Queryable } from '../connection/db.ts'
 
 export interface SourceLine {
   readonly runbookName: string

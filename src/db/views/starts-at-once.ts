@@ -1,11 +1,11 @@
 // What is ready to go in some batches: their state, and the steps that wait for their resume.
 
-import type { Batch } from '../../domain/facts.ts'
-import type { HoldTarget } from '../../domain/holds.ts'
-import type { StepStart } from '../../domain/starts-at-once.ts'
-import { idsParam } from '../arrays.ts'
-import type { Queryable } from '../db.ts'
-import { BATCH_HELD_AT, FALLS_DUE, GOES_OUT, MEMBER_IS_FREE } from '../holds.ts'
+import type { StepStart } from '../../domain/plan/starts-at-once.ts'
+import type { Batch } from '../../domain/state/facts.ts'
+import type { HoldTarget } from '../../domain/state/holds.ts'
+import { idsParam } from '../connection/arrays.ts'
+import type { Queryable } from '../connection/db.ts'
+import { BATCH_HELD_AT, FALLS_DUE, GOES_OUT, MEMBER_IS_FREE } from '../state/holds.ts'
 
 const STEPS_LISTED_MAX = 50
 const BATCHES_LISTED_MAX = 50

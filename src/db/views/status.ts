@@ -1,8 +1,8 @@
 // The state of everything, for one screen: phases that run or come next, failed people by batch, sources. Each list is bounded.
-import type { PhaseStatus } from '../../domain/transitions.ts'
-import { idsParam } from '../arrays.ts'
-import type { Queryable } from '../db.ts'
-import { UNFINISHED_BATCHES } from '../status-lists.ts'
+import type { PhaseStatus } from '../../domain/state/transitions.ts'
+import { idsParam } from '../connection/arrays.ts'
+import type { Queryable } from '../connection/db.ts'
+import { UNFINISHED_BATCHES } from '../connection/status-lists.ts'
 
 export interface PhaseOutlook {
   readonly batchId: number

@@ -1,19 +1,19 @@
 // Steps of a batch for lists, with their phase, member and wait. A batch of 100,000 members has a million steps, so filters use an
 // index where one exists: sent steps by waits, failed steps by their error, a member's steps by the member.
 
-import type { StepKind } from '../../domain/facts.ts'
-import type { Json } from '../../domain/json.ts'
-import { foldKey } from '../../domain/member-key.ts'
+import type { Json } from '../../base/text/json.ts'
+import type { StepKind } from '../../domain/state/facts.ts'
+import { foldKey } from '../../domain/state/member-key.ts'
 import {
   FAILED_STEP_STATUSES,
   SENT_STEP_STATUSES,
   type StepStatus,
-} from '../../domain/transitions.ts'
-import { idsParam } from '../arrays.ts'
-import { WAITS_FOR, WAITS_UNTIL } from '../change-windows.ts'
-import { Conditions, contains, LOWER_ERROR } from '../conditions.ts'
-import type { Queryable } from '../db.ts'
-import { COMPENSATION } from '../status-lists.ts'
+} from '../../domain/state/transitions.ts'
+import { idsParam } from '../connection/arrays.ts'
+import { Conditions, contains, LOWER_ERROR } from '../connection/conditions.ts'
+import type { Queryable } from '../connection/db.ts'
+import { COMPENSATION } from '../connection/status-lists.ts'
+import { WAITS_FOR, WAITS_UNTIL } from '../orders/change-windows.ts'
 
 export interface StepLine {
   readonly id: number

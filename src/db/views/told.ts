@@ -1,12 +1,12 @@
 // Who was told what and when, for lists. A line is a message to a person. Those that were sent are rows of told_messages; those to come are the
 // batch's members by the steps that tell them; those that failed are steps with an error. Each kind is paged along an index of its own.
 
-import { SEND_MESSAGE } from '../../domain/people/message-text.ts'
-import type { ToldState } from '../../domain/people/told-state.ts'
-import type { StepStatus } from '../../domain/transitions.ts'
-import { Conditions, contains } from '../conditions.ts'
-import type { Queryable } from '../db.ts'
-import { FAILED_STEPS, textLiteral } from '../status-lists.ts'
+import { SEND_MESSAGE } from '../../domain/member-messages/message-text.ts'
+import type { ToldState } from '../../domain/member-messages/told-state.ts'
+import type { StepStatus } from '../../domain/state/transitions.ts'
+import { Conditions, contains } from '../connection/conditions.ts'
+import type { Queryable } from '../connection/db.ts'
+import { FAILED_STEPS, textLiteral } from '../connection/status-lists.ts'
 
 /** A step of a phase that sends a message to each member. */
 export interface TellingStep {
@@ -59,7 +59,7 @@ export interface ToldPage {
   readonly limit: number
 }
 
-/** The batch's row decides whether anybody is owed a correction; see `listOwed` in src/db/told.ts. */
+/** The batch's row decides whether anybody is owed a correction; see `listOwed` in src/db/orders/told.ts. */
 export interface ToldBatch {
   readonly id: number
   /** Null: nobody is owed one. */

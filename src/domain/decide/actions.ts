@@ -1,8 +1,8 @@
 // The ways out of a dead end: for a member in its state, what an operator may do, each with the exact command. An action is possible
 // exactly when the decision behind it does not refuse, so a shown command works at that moment.
-import { isCompensation, type Member, type Step } from '../facts.ts'
-import { type Hold, nameOfHeld } from '../holds.ts'
-import { isFailed, isPassed } from '../transitions.ts'
+import { isCompensation, type Member, type Step } from '../state/facts.ts'
+import { type Hold, nameOfHeld } from '../state/holds.ts'
+import { isFailed, isPassed } from '../state/transitions.ts'
 import type { Draft } from './draft.ts'
 import { holdsOnAll } from './held.ts'
 import { refuseRestart } from './lifecycle.ts'

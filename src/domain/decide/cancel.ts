@@ -1,6 +1,6 @@
 // Cancelling open steps: of a member that stops, of a batch or an undo that ends.
-import type { Step } from '../facts.ts'
-import { isOpen } from '../transitions.ts'
+import type { Step } from '../state/facts.ts'
+import { isOpen } from '../state/transitions.ts'
 import type { Draft } from './draft.ts'
 
 /** Cancels the member's open steps in all phases. A job that was sent stays unsettled until it ends. */

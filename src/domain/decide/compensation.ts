@@ -1,8 +1,8 @@
 // Compensation: the rollback after a failure, the cleanup after a removal. Steps run in order, each after the previous one has ended;
 // a failed step does not stop the next.
-import { countText } from '../count-text.ts'
-import type { Member, Step } from '../facts.ts'
-import { isOpen, isPassed } from '../transitions.ts'
+import { countText } from '../../base/text/count-text.ts'
+import type { Member, Step } from '../state/facts.ts'
+import { isOpen, isPassed } from '../state/transitions.ts'
 import { definitionOf, pendingStep } from './definitions.ts'
 import type { Draft } from './draft.ts'
 import { effectiveSteps } from './next.ts'

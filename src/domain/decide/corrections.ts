@@ -1,7 +1,7 @@
 // Corrections of what people were told. A member was told a start time by a step with `notify`; when that time is no longer true, the step is
 // done again and sends the correction that its message names. The time told stands in a row of its own (told_messages), so the state
 // decides and not the event: two new dates in a row give one correction, and a return to the told date gives none.
-import { isUnsettled, type Member, type Step } from '../facts.ts'
+import { isUnsettled, type Member, type Step } from '../state/facts.ts'
 import { runbookStepOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
 import { isEffective, queueNextOfMember } from './next.ts'

@@ -1,6 +1,7 @@
 // Step definitions: from a runbook's step to the definition stored with a step's row, and back to the runbook when it is sent.
-import type { Phase, Step, StepDefinition, StepKind } from '../facts.ts'
+
 import type { Runbook, RunbookStep } from '../runbook/read.ts'
+import type { Phase, Step, StepDefinition, StepKind } from '../state/facts.ts'
 import type { Draft } from './draft.ts'
 
 export function definitionOf(step: RunbookStep, index: number, version: number): StepDefinition {

@@ -1,12 +1,13 @@
 // The working set of one transaction: loaded facts, changed in memory by decisions, and the record of what changed. No I/O.
 // Every status changes through `transition*`, which consults the table of transitions and records the event with its reason. The
 // counters follow from the difference between what was loaded and what is there at the end (finish.ts).
-import type { LedgerEffect } from '../effects.ts'
-import { type EventRecord, type EventSubject, eventRecord } from '../event-record.ts'
-import type { Batch, Member, Phase, Step, StepKind, Variables, Wait } from '../facts.ts'
-import { type HoldsOnBatch, NO_HOLDS } from '../holds.ts'
-import type { Json } from '../json.ts'
+
+import type { Json } from '../../base/text/json.ts'
 import type { Runbook } from '../runbook/read.ts'
+import type { LedgerEffect } from '../state/effects.ts'
+import { type EventRecord, type EventSubject, eventRecord } from '../state/event-record.ts'
+import type { Batch, Member, Phase, Step, StepKind, Variables, Wait } from '../state/facts.ts'
+import { type HoldsOnBatch, NO_HOLDS } from '../state/holds.ts'
 import {
   type BatchEvent,
   type BatchStatus,
@@ -18,7 +19,7 @@ import {
   type StepEvent,
   type StepStatus,
   statusAfter,
-} from '../transitions.ts'
+} from '../state/transitions.ts'
 import { ALWAYS_OPEN, type WindowState } from '../windows/change-windows.ts'
 import type { GateFacts } from './gate.ts'
 

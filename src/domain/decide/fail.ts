@@ -1,6 +1,6 @@
 // A step that failed for good, and what that means for its member or its batch.
-import { mayHaveRun, type Step } from '../facts.ts'
-import { isOpen } from '../transitions.ts'
+import { mayHaveRun, type Step } from '../state/facts.ts'
+import { isOpen } from '../state/transitions.ts'
 import { cancelOpenSteps, cancelStep } from './cancel.ts'
 import { beginRollback, onCompensationEnd } from './compensation.ts'
 import type { Draft } from './draft.ts'

@@ -1,8 +1,8 @@
 // The end of every decision: the counters follow the rows, phases and the batch open and close by the counters, the fuse is checked.
 // All of it derives from what was loaded and what is there now, so that no decision can forget to count.
-import { countText } from '../count-text.ts'
-import { isShareWritten, type Member, openSteps, type Phase, type Step } from '../facts.ts'
-import { HELD_BY_RAMP } from '../holds.ts'
+import { countText } from '../../base/text/count-text.ts'
+import { isShareWritten, type Member, openSteps, type Phase, type Step } from '../state/facts.ts'
+import { HELD_BY_RAMP } from '../state/holds.ts'
 import {
   isFailed,
   isOpen,
@@ -10,7 +10,7 @@ import {
   isPhaseEnded,
   type MemberStatus,
   type StepStatus,
-} from '../transitions.ts'
+} from '../state/transitions.ts'
 import type { Draft } from './draft.ts'
 import { isEffective, isEmptied, isEmptiedUnstarted } from './next.ts'
 import { endShare, rampFailure, reopenShare } from './ramp.ts'

@@ -1,7 +1,8 @@
 // The gate of a phase: approvals and readiness that must be there before it starts. Checked in the transaction that starts the phase,
 // from decisions that were made about this version, these members and this time.
-import { isShort, type LicenceCount } from '../licence-count.ts'
+
 import type { Gate } from '../runbook/model.ts'
+import { isShort, type LicenceCount } from './counted-supply.ts'
 
 export const GATE_DECISIONS = ['approval', 'waiver'] as const
 export type GateDecisionKind = (typeof GATE_DECISIONS)[number]

@@ -1,6 +1,6 @@
 // What a hold stops: nothing is sent and no time runs for a step while any hold covers it.
-import type { Batch, Step } from '../facts.ts'
-import type { Hold, HoldsOnBatch } from '../holds.ts'
+import type { Batch, Step } from '../state/facts.ts'
+import type { Hold, HoldsOnBatch } from '../state/holds.ts'
 import type { Draft } from './draft.ts'
 
 type BatchHeld = Pick<Batch, 'id' | 'heldAt' | 'heldBy' | 'heldReason'>

@@ -1,7 +1,7 @@
 // A batch's lifecycle: init, phases that fall due, manual advance, hold and resume, restart, reschedule.
-import { openSteps, type Phase, type Step } from '../facts.ts'
-import { HELD_BY_GATE, HELD_BY_RAMP, tellHold } from '../holds.ts'
-import { isPassed, isPhaseEnded } from '../transitions.ts'
+import { openSteps, type Phase, type Step } from '../state/facts.ts'
+import { HELD_BY_GATE, HELD_BY_RAMP, tellHold } from '../state/holds.ts'
+import { isPassed, isPhaseEnded } from '../state/transitions.ts'
 import { definitionOf, pendingStep } from './definitions.ts'
 import type { Draft, StartFacts } from './draft.ts'
 import { setHold } from './finish.ts'

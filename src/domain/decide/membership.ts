@@ -1,6 +1,6 @@
 // Members leave, come back, and move to another batch.
-import { isCompensation, isUnsettled, type Member, mayHaveRun } from '../facts.ts'
-import { isOpen, isPassed } from '../transitions.ts'
+import { isCompensation, isUnsettled, type Member, mayHaveRun } from '../state/facts.ts'
+import { isOpen, isPassed } from '../state/transitions.ts'
 import { cancelOpenSteps } from './cancel.ts'
 import { beginCleanup } from './compensation.ts'
 import { endCorrections } from './corrections.ts'

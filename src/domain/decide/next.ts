@@ -7,8 +7,8 @@ import {
   type Phase,
   type Step,
   type StepKind,
-} from '../facts.ts'
-import { isOpen, isPassed, isPhaseStarted } from '../transitions.ts'
+} from '../state/facts.ts'
+import { isOpen, isPassed, isPhaseStarted } from '../state/transitions.ts'
 import type { Draft } from './draft.ts'
 
 /** Phases by time: the largest offset before the start first, then by place in the file. */

@@ -1,7 +1,8 @@
 // What a poll said, as a text for people, and whether it said something new. Polls that say the same are counted and leave no rows, so a
 // step leaves a bounded number of them however long it is polled.
-import type { Step } from '../facts.ts'
-import { isObject, type Json } from '../json.ts'
+
+import { isObject, type Json } from '../../base/text/json.ts'
+import type { Step } from '../state/facts.ts'
 
 /** A longer answer is cut: what people read is at its beginning. */
 const SAID_CHARS_MAX = 500

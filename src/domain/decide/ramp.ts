@@ -1,8 +1,8 @@
 // A ramp: a phase starts for a share of its members, and for the next share once the former has ended, soaked, and failed within the
 // limit. Steps are written only for the shares that have started, so nobody of a later share has a job. Members are taken in the order
 // of their ids; who joins meanwhile comes last.
-import { countText } from '../count-text.ts'
-import { openSteps, type Phase } from '../facts.ts'
+import { countText } from '../../base/text/count-text.ts'
+import { openSteps, type Phase } from '../state/facts.ts'
 import { runbookPhaseOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
 

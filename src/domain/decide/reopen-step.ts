@@ -1,6 +1,6 @@
 // Reopening a step: an operator's retry or redo, a member who comes back, a restarted init, a correction of what a member was told.
-import { isCompensation, type Step } from '../facts.ts'
-import { isPassed } from '../transitions.ts'
+import { isCompensation, type Step } from '../state/facts.ts'
+import { isPassed } from '../state/transitions.ts'
 import { definitionNamed, runbookPhaseOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
 

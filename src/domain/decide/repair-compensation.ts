@@ -1,7 +1,7 @@
 // An operator's repair of a failed rollback or cleanup step: retry, skip, mark done. The others of its sequence have run already, for
 // a failed one does not stop the next. Refused once what it would reverse has started again.
-import { isUnsettled, type Step } from '../facts.ts'
-import { isFailed } from '../transitions.ts'
+import { isUnsettled, type Step } from '../state/facts.ts'
+import { isFailed } from '../state/transitions.ts'
 import { onCompensationEnd } from './compensation.ts'
 import type { Draft } from './draft.ts'
 import type { Refusal } from './membership.ts'

@@ -1,9 +1,10 @@
 // An operator's repairs of one member: retry, redo, skip, mark done, set a variable, accept a late result.
 // Each refuses, with a reason, while a compensation or a job of the member is open. Phases and batch reopen as needed (finish.ts).
 // Every refusal is a function of its own: the actions shown to people (actions.ts) are those that it lets through.
-import { isCompensation, isUnsettled, type Member, mayHaveRun, type Step } from '../facts.ts'
-import type { Json } from '../json.ts'
-import { isFailed, isPassed } from '../transitions.ts'
+
+import type { Json } from '../../base/text/json.ts'
+import { isCompensation, isUnsettled, type Member, mayHaveRun, type Step } from '../state/facts.ts'
+import { isFailed, isPassed } from '../state/transitions.ts'
 import type { Draft } from './draft.ts'
 import { isCompensationOpen, type Refusal } from './membership.ts'
 import {

@@ -1,7 +1,7 @@
 // A person rolls back what a member has passed: each step's own rollback, the last step's first. Only steps that may have had an effect,
 // and a rollback that several steps share runs once, where the first of them is due. The member ends as failed, with a retry open.
-import { type Member, mayHaveRun, type Step } from '../facts.ts'
-import { isFailed, UNDOABLE_STEP_STATUSES } from '../transitions.ts'
+import { type Member, mayHaveRun, type Step } from '../state/facts.ts'
+import { isFailed, UNDOABLE_STEP_STATUSES } from '../state/transitions.ts'
 import { cancelOpenSteps } from './cancel.ts'
 import { beginRollback } from './compensation.ts'
 import type { Draft } from './draft.ts'

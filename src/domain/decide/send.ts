@@ -1,11 +1,12 @@
 // Sending: queued steps take free slots, and their templates resolve into jobs. Templates resolve at sending and at every retry, from
 // the data of that moment; a re-poll repeats what was sent.
-import type { Batch, Phase, Step, Variables } from '../facts.ts'
-import type { Json, JsonObject } from '../json.ts'
-import { jobIdOf } from '../messages.ts'
-import { messageParams, SEND_MESSAGE } from '../people/message-text.ts'
+
+import type { Json, JsonObject } from '../../base/text/json.ts'
+import { messageParams, SEND_MESSAGE } from '../member-messages/message-text.ts'
+import { jobIdOf } from '../messages/messages.ts'
 import type { Notify } from '../runbook/model.ts'
-import { type MissingName, resolveTemplates, type Scope, scopeOf } from '../template.ts'
+import { type MissingName, resolveTemplates, type Scope, scopeOf } from '../runbook/template.ts'
+import type { Batch, Phase, Step, Variables } from '../state/facts.ts'
 import { endCorrection, isNeedless } from './corrections.ts'
 import { runbookStepOf } from './definitions.ts'
 import type { Draft } from './draft.ts'

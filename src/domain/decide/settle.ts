@@ -1,11 +1,11 @@
 // A job's end settles its step: by a result, a passed deadline, a dead letter or a withdrawal.
 // An unexpected result (late, duplicate or foreign) is recorded and changes nothing.
-import { durationText } from '../duration.ts'
-import { readEffect } from '../effects.ts'
-import type { Step } from '../facts.ts'
-import { isObject, type Json, type JsonObject } from '../json.ts'
-import { epochOf, GIVEN_BACK } from '../messages.ts'
-import { beforeRestore, detailsOfLost } from '../restores.ts'
+import { durationText } from '../../base/text/duration.ts'
+import { isObject, type Json, type JsonObject } from '../../base/text/json.ts'
+import { epochOf, GIVEN_BACK } from '../messages/messages.ts'
+import { readEffect } from '../state/effects.ts'
+import type { Step } from '../state/facts.ts'
+import { beforeRestore, detailsOfLost } from '../state/restores.ts'
 import { onCompensationEnd } from './compensation.ts'
 import { noteTold } from './corrections.ts'
 import { runbookStepOf } from './definitions.ts'

@@ -1,7 +1,8 @@
 // Which steps change a tenant. A standard function that only looks does not; nothing is known about a custom function, or about one that
 // a member's data names, so these count as changes.
-import type { Step } from '../facts.ts'
-import { mayChangeTenant } from '../runbook/lint/function-facts.ts'
+
+import { mayChangeTenant } from '../runbook/function-facts.ts'
+import type { Step } from '../state/facts.ts'
 import { runbookStepOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
 

@@ -1,7 +1,7 @@
 // The end of an undo step, and of the undo.
-import { countText } from '../count-text.ts'
-import type { Step } from '../facts.ts'
-import { isOpen, isPassed } from '../transitions.ts'
+import { countText } from '../../base/text/count-text.ts'
+import type { Step } from '../state/facts.ts'
+import { isOpen, isPassed } from '../state/transitions.ts'
 import { cancelStep } from './cancel.ts'
 import type { Draft } from './draft.ts'
 

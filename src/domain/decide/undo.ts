@@ -1,12 +1,12 @@
 // The undo of effects: the inverse of each change that the ledger has of a member, the last change first. Unlike a rollback it does not
 // follow the runbook but what was really changed; what nothing changed stays. The first inverse that fails ends the undo: what came before
 // it may rest on it. The member ends as failed, with a retry open.
-import { countText } from '../count-text.ts'
-import { isReversible, type LedgerEffect, type ReversibleEffect } from '../effects.ts'
-import { isUnsettled, type Member, type Step, type StepDefinition } from '../facts.ts'
-import type { Json } from '../json.ts'
-import { isOpen, isPassed, UNDOABLE_STEP_STATUSES } from '../transitions.ts'
-import type { UndoState } from '../undo-states.ts'
+import { countText } from '../../base/text/count-text.ts'
+import type { Json } from '../../base/text/json.ts'
+import { isReversible, type LedgerEffect, type ReversibleEffect } from '../state/effects.ts'
+import { isUnsettled, type Member, type Step, type StepDefinition } from '../state/facts.ts'
+import { isOpen, isPassed, UNDOABLE_STEP_STATUSES } from '../state/transitions.ts'
+import type { UndoState } from '../state/undo-states.ts'
 import { cancelOpenSteps } from './cancel.ts'
 import { pendingStep } from './definitions.ts'
 import type { AttemptRecord, Draft } from './draft.ts'

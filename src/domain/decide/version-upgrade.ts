@@ -1,9 +1,10 @@
 // What a published version means for an unfinished batch: which phases are replaced, rerun, skipped or kept, and whether init reruns.
 // Decided by phase names and as of the time of publishing, so that the publisher's answer is what happens later. Nothing that has begun
 // is taken away.
-import type { Batch, Phase } from '../facts.ts'
+
 import type { Gate, Runbook } from '../runbook/read.ts'
-import type { PhaseStatus } from '../transitions.ts'
+import type { Batch, Phase } from '../state/facts.ts'
+import type { PhaseStatus } from '../state/transitions.ts'
 import { dueAt } from './lifecycle.ts'
 import { hasBegun } from './next.ts'
 

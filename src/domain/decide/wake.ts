@@ -1,7 +1,7 @@
 // A wait ends by the clock: a retry or a poll is due, or polling took too long. Whether a job is lost, the bus must be asked first
 // (engine/lost-jobs.ts).
-import type { Step } from '../facts.ts'
-import { isOpen } from '../transitions.ts'
+import type { Step } from '../state/facts.ts'
+import { isOpen } from '../state/transitions.ts'
 import type { Draft } from './draft.ts'
 import { isStepHeld } from './held.ts'
 import { nextOfBatch, nextOfMember, queueNextAfter } from './next.ts'

@@ -1,9 +1,9 @@
 // When a phase to come starts and ends: as long as in the rehearsal; without one at the pace of the batch's other phases.
-import { countText } from '../count-text.ts'
-import type { Phase } from '../facts.ts'
-import { rateText } from '../pace.ts'
+import { countText } from '../../base/text/count-text.ts'
+import type { Phase } from '../state/facts.ts'
 import type { ForecastFacts, FoundEnd } from './forecast.ts'
 import { endOfWork } from './open-time.ts'
+import { rateText } from './pace.ts'
 import { rehearsedMs } from './rehearsed.ts'
 import { REHEARSAL_P90, rehearsalText } from './running.ts'
 

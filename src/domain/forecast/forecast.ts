@@ -1,15 +1,15 @@
 // The one forecast of when phases and a batch end, as a p50 and a p90: half of such nights end by the first, nine of ten by the second.
 // Each phase starts at its time and after the previous one; a running one continues at the pace of the last minutes, one to come takes as
 // long as in the last rehearsal. Where that would be a guess, or a hold stops the work, it gives the reason instead.
-import { countText } from '../count-text.ts'
+import { countText } from '../../base/text/count-text.ts'
 import { holdsOnAll } from '../decide/held.ts'
-import { type Batch, openSteps, type Phase } from '../facts.ts'
-import { type Hold, type HoldsOnBatch, nameOfHeld } from '../holds.ts'
-import { type PaceSpread, paceOfEnded, rateText, type Throughput } from '../pace.ts'
+import { type Batch, openSteps, type Phase } from '../state/facts.ts'
+import { type Hold, type HoldsOnBatch, nameOfHeld } from '../state/holds.ts'
 import { windowText } from '../windows/window-text.ts'
 import { endOfComing } from './coming.ts'
 import { type KnownMiss, type Miss, missOf } from './miss.ts'
 import type { WindowAt } from './open-time.ts'
+import { type PaceSpread, paceOfEnded, rateText, type Throughput } from './pace.ts'
 import type { Rehearsed } from './rehearsed.ts'
 import { endOfRunning, isTail } from './running.ts'
 

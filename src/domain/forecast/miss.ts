@@ -1,8 +1,8 @@
 // Whether a phase is forecast to miss its time. A phase before the cut-over must end before T-0: until then people move from phase to
 // phase one by one, and a delay is made up for. From T-0 on a phase must end before the next one is due. A miss begins when the p50 is
 // late and ends when the p90 is in time; between the two it stays as it is, so that it does not come and go.
-import { durationText } from '../duration.ts'
-import type { Phase } from '../facts.ts'
+import { durationText } from '../../base/text/duration.ts'
+import type { Phase } from '../state/facts.ts'
 import type { ForecastFacts, PhaseForecast } from './forecast.ts'
 import { isTail } from './running.ts'
 

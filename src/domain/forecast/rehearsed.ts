@@ -1,6 +1,6 @@
 // How long phases took in a rehearsal, and how long that makes them for other numbers of members and slots. A phase has two parts: work in
 // the slots of its busiest worker, which grows with the members, and waiting, which does not (the report's own rule for ten times as many).
-import type { Json } from '../json.ts'
+import type { Json } from '../../base/text/json.ts'
 
 export interface PhaseWork {
   readonly name: string

@@ -1,12 +1,12 @@
 // When a running phase ends: at the pace of the last minutes, as far as that says something; otherwise as in the rehearsal.
-import { countText } from '../count-text.ts'
+import { countText } from '../../base/text/count-text.ts'
+import { durationText } from '../../base/text/duration.ts'
 import { shareText } from '../decide/ramp.ts'
-import { durationText } from '../duration.ts'
-import { openSteps, type Phase } from '../facts.ts'
-import { type PaceSpread, rateText } from '../pace.ts'
-import { stepsIn } from '../progress.ts'
+import { openSteps, type Phase } from '../state/facts.ts'
 import type { ForecastFacts, FoundEnd } from './forecast.ts'
 import { endOfWork } from './open-time.ts'
+import { type PaceSpread, rateText } from './pace.ts'
+import { stepsIn } from './progress.ts'
 import { rehearsedMs } from './rehearsed.ts'
 
 /** With a smaller share of the steps ended, or open, the pace says nothing: the last few are slow. */

@@ -1,8 +1,8 @@
 // One message to a channel: what it says about one condition or several, as text, as an Adaptive Card, as JSON. The reader was woken: what
 // happened, to which batch, since when, and the command to type next.
-import type { Json } from '../json.ts'
-import { withZonedTimes, zonedTimeText } from '../zoned-time.ts'
-import type { Condition } from './conditions.ts'
+import type { Json } from '../../base/text/json.ts'
+import { withZonedTimes, zonedTimeText } from '../../base/text/zoned-time.ts'
+import type { Condition } from '../needs/conditions.ts'
 
 export const ITEM_STATES = ['open', 'cleared', 'ended', 'test'] as const
 

@@ -2,9 +2,9 @@
 // the variables and files that do.
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
-import { parseDurationSec } from '../duration.ts'
-import { knownZone } from '../zoned-time.ts'
-import { CONDITION_KINDS, URGENT_KINDS } from './conditions.ts'
+import { parseDurationSec } from '../../base/text/duration.ts'
+import { knownZone } from '../../base/text/zoned-time.ts'
+import { CONDITION_KINDS, URGENT_KINDS } from '../needs/conditions.ts'
 import { type QuietHours, WEEKDAYS } from './quiet-hours.ts'
 import type { Channel, MailApp, NotificationSettings, SecretPlace } from './rules.ts'
 

@@ -1,8 +1,8 @@
 // Builds a Runbook from a document without errors. Trusts the checks before it: a missing value is a bug of ours and throws.
-import { parseDurationSec, parseOffsetMinutes } from '../duration.ts'
-import type { Json } from '../json.ts'
+import { parseDurationSec, parseOffsetMinutes } from '../../base/text/duration.ts'
+import type { Json } from '../../base/text/json.ts'
+import { SEND_MESSAGE } from '../member-messages/message-text.ts'
 import { WEEKDAYS } from '../notifications/quiet-hours.ts'
-import { SEND_MESSAGE } from '../people/message-text.ts'
 import type { ChangeWindows } from '../windows/change-windows.ts'
 import type {
   DataSource,

@@ -2,11 +2,11 @@
 // announce theirs with the schemas of the parameters. An unknown function or parameter is a warning: its worker may not have
 // started yet. A missing required parameter is an error: the job would be refused for every member.
 import { z } from 'zod'
-import { SEND_MESSAGE } from '../people/message-text.ts'
-import { didYouMean, hintFor } from '../spelling.ts'
+import { didYouMean, hintFor } from '../../base/text/spelling.ts'
+import standardFunctions from '../../m365/standard-functions.json' with { type: 'json' }
+import { SEND_MESSAGE } from '../member-messages/message-text.ts'
 import { nodeAt, type Outline, type StepOutline, scalarAt, textAt } from './outline.ts'
 import type { Findings } from './problems.ts'
-import standardFunctions from './standard-functions.json' with { type: 'json' }
 import type { MapNode } from './tree.ts'
 
 /** Generated from the worker's own definitions; a test compares the two. */

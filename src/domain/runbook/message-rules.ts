@@ -1,8 +1,8 @@
 // Rules about messages to members: a step runs a function or sends a message; messages, languages and corrections that are named exist;
 // every message has the default language; no secret is sent to anybody.
-import { START_VARIABLES, TOLD_VARIABLES } from '../people/message-text.ts'
-import { hintFor } from '../spelling.ts'
-import { isSecretName, scanTemplate } from '../template.ts'
+
+import { hintFor } from '../../base/text/spelling.ts'
+import { START_VARIABLES, TOLD_VARIABLES } from '../member-messages/message-text.ts'
 import {
   entriesAt,
   type MessageOutline,
@@ -16,6 +16,7 @@ import {
   textsOfMessage,
 } from './outline.ts'
 import type { Findings } from './problems.ts'
+import { isSecretName, scanTemplate } from './template.ts'
 import { REASONS } from './variables.ts'
 
 /** A message has no parameters and no result, is sent once, and is no reason to undo anything. */

@@ -1,10 +1,10 @@
 // What the steps of a runbook need when they are sent: variables and functions. Tells a publisher beforehand; only the database
 // knows whether a member has a variable.
-import type { Json } from '../json.ts'
-import { foldKey } from '../member-key.ts'
-import { START_VARIABLES, TOLD_VARIABLES } from '../people/message-text.ts'
-import { scanTemplate } from '../template.ts'
+import type { Json } from '../../base/text/json.ts'
+import { START_VARIABLES, TOLD_VARIABLES } from '../member-messages/message-text.ts'
+import { foldKey } from '../state/member-key.ts'
 import type { Notify, Runbook, RunbookStep } from './model.ts'
+import { scanTemplate } from './template.ts'
 import { BATCH_VARIABLES } from './variables.ts'
 
 function* textsIn(value: Json): Generator<string> {

@@ -1,6 +1,6 @@
 // Finds steps, phases and rollbacks of a document that may still have errors, so that rules are checked in the same run as the
 // structure. Nodes of the wrong type are skipped; the structural check has reported them.
-import { parseOffsetMinutes } from '../duration.ts'
+import { parseOffsetMinutes } from '../../base/text/duration.ts'
 import type { Entry, MapNode, Node, ScalarNode } from './tree.ts'
 
 export interface StepOutline {

@@ -1,8 +1,8 @@
 // Rules between values: unique names, existing rollbacks, keys that belong to one type of data source, durations that fit
 // together. The same rules apply to every kind of step.
-import { parseDurationSec } from '../duration.ts'
-import { foldKey } from '../member-key.ts'
-import { hintFor } from '../spelling.ts'
+import { parseDurationSec } from '../../base/text/duration.ts'
+import { hintFor } from '../../base/text/spelling.ts'
+import { foldKey } from '../state/member-key.ts'
 import { checkMessages } from './message-rules.ts'
 import {
   mapAt,

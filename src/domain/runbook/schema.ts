@@ -1,6 +1,6 @@
 // The keys of a runbook as JSON Schema for editors, in draft 7, which common YAML plug-ins read. It covers the table of keys;
 // `matoolkit runbook validate` also checks rules between values and variables.
-import type { Json } from '../json.ts'
+import type { Json } from '../../base/text/json.ts'
 import { STANDARD_CATALOGUE } from './catalogues.ts'
 import { RUNBOOK_SHAPE, type RunbookField, type Shape } from './shape.ts'
 import type { TextFormat } from './text-formats.ts'

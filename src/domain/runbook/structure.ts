@@ -1,7 +1,7 @@
 // Checks a document against the table of keys: unknown and missing keys, wrong types, invalid values. Continues after every
 // problem, so that an author sees all of them at once.
 
-import { hintFor } from '../spelling.ts'
+import { hintFor } from '../../base/text/spelling.ts'
 import type { Findings, Span } from './problems.ts'
 import { chosen, RUNBOOK_SHAPE, type Shape } from './shape.ts'
 import type { ShapeFault, TextFormat } from './text-formats.ts'

@@ -4,8 +4,8 @@ import {
   OFFSET_PATTERN,
   parseDurationSec,
   parseOffsetMinutes,
-} from '../duration.ts'
-import { WORKER_ID_PATTERN } from '../worker-id.ts'
+} from '../../base/text/duration.ts'
+import { WORKER_ID_PATTERN } from '../../base/text/worker-id.ts'
 import type { ProblemCode, ProblemDetails } from './problems.ts'
 
 export interface TextFormat {

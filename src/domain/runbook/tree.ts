@@ -2,7 +2,7 @@
 // nodes, duplicate keys, reserved names, aliases, and values that JSON or PostgreSQL cannot store.
 import type { Document, YAMLMap } from 'yaml'
 import { isAlias, isMap, isNode, isScalar, isSeq } from 'yaml'
-import { RESERVED_NAMES } from '../json.ts'
+import { RESERVED_NAMES } from '../../base/text/json.ts'
 import type { Findings, ProblemCode, Span } from './problems.ts'
 
 export const RUNBOOK_NODES_MAX = 20_000

@@ -2,11 +2,10 @@
 // by time, then by file order) and columns of the data source. If the columns are unknown, a name without another origin counts
 // as a column. Rollbacks are checked for the earliest step that uses them.
 
-import { RESERVED_NAMES } from '../json.ts'
-import { foldKey } from '../member-key.ts'
-import { START_VARIABLES, TOLD_VARIABLES } from '../people/message-text.ts'
-import { hintFor } from '../spelling.ts'
-import { isSecretName, scanTemplate, type TemplateFault } from '../template.ts'
+import { RESERVED_NAMES } from '../../base/text/json.ts'
+import { hintFor } from '../../base/text/spelling.ts'
+import { START_VARIABLES, TOLD_VARIABLES } from '../member-messages/message-text.ts'
+import { foldKey } from '../state/member-key.ts'
 import {
   entriesAt,
   mapsOf,
@@ -18,6 +17,7 @@ import {
   textsAt,
 } from './outline.ts'
 import type { Findings } from './problems.ts'
+import { isSecretName, scanTemplate, type TemplateFault } from './template.ts'
 import type { MapNode, Node, ScalarNode } from './tree.ts'
 
 export const BATCH_VARIABLES = ['_batch_id', '_batch_start_time'] as const

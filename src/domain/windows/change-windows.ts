@@ -1,7 +1,8 @@
 // Change windows: when a tenant may be changed. Weekly hours in a zone, and freezes between two dates. Clock changes: a window never becomes
 // longer than its wall times say, and a freeze never shorter. Pure: the time is given.
-import { instantsOf, offsetAt } from '../detection/source-time.ts'
+
 import { WEEKDAYS, type Weekday } from '../notifications/quiet-hours.ts'
+import { instantsOf, offsetAt } from '../sources/source-time.ts'
 
 export interface WindowHours {
   /** The days on which they begin. */

@@ -1,6 +1,6 @@
 // Whether a phase is due inside its change windows, and if not, when its changes really begin. For plans, before anything runs.
 
-import { mayChangeTenant } from '../runbook/lint/function-facts.ts'
+import { mayChangeTenant } from '../runbook/function-facts.ts'
 import type { RunbookPhase } from '../runbook/model.ts'
 import { type ChangeWindows, stateOfAll, withOverride } from './change-windows.ts'
 

@@ -1,7 +1,7 @@
 // A closed change window in words.
 
-import { durationText } from '../duration.ts'
-import { fullTimeText } from '../zoned-time.ts'
+import { durationText } from '../../base/text/duration.ts'
+import { fullTimeText } from '../../base/text/zoned-time.ts'
 import type { ChangeWindows, WindowState } from './change-windows.ts'
 import type { PhaseWindow } from './phase-window.ts'
 

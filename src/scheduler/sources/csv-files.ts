@@ -2,7 +2,7 @@
 // A file whose size or time changes while it is read is still being written and is refused.
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { basename, join, sep } from 'node:path'
-import { messageOf } from '../../errors.ts'
+import { messageOf } from '../../base/errors/errors.ts'
 import { SourceFault } from './fault.ts'
 
 export interface CsvFile {

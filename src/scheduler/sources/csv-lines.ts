@@ -1,7 +1,7 @@
 // The records of one CSV file, streamed from disk: exactly the bytes that the file had when it was found.
 import { createReadStream } from 'node:fs'
-import { CsvReader } from '../../csv.ts'
-import { CsvFault } from '../../csv-text.ts'
+import { CsvReader } from '../../base/files/csv.ts'
+import { CsvFault } from '../../base/files/csv-text.ts'
 import { type CsvFile, requireUnchanged, whyUnreadable } from './csv-files.ts'
 import { SourceFault } from './fault.ts'
 

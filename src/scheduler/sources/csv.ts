@@ -2,8 +2,8 @@
 // whole result, with file and line: a skipped row would look like a leaver. An empty field is null, because CSV cannot tell it
 // from empty text.
 
-import type { SourceColumn, SourceRow } from '../../domain/detection/source-values.ts'
-import type { Json } from '../../domain/json.ts'
+import type { Json } from '../../base/text/json.ts'
+import type { SourceColumn, SourceRow } from '../../domain/sources/source-values.ts'
 import { type CsvFile, filesOf, requireUnchanged } from './csv-files.ts'
 import { CsvLines } from './csv-lines.ts'
 import { SourceFault } from './fault.ts'

@@ -1,7 +1,7 @@
 // Calls to Databricks. Each is retried a few times when the service is busy or the connection breaks: all of them only read.
 // Tokens go to the workspace alone; storage links carry their own authorisation.
-import type { Clock } from '../../clock.ts'
-import { causeOf } from '../../sign-in/token.ts'
+import type { Clock } from '../../base/run/clock.ts'
+import { causeOf } from '../../base/sign-in/token.ts'
 import { SourceFault } from './fault.ts'
 
 /** The values of a row. */

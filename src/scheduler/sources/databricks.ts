@@ -2,8 +2,10 @@
 // storage links beyond. A failed statement still returns HTTP 200, a truncated result says so in its manifest, and only
 // cancelling stops a statement.
 
-import { chunksOf } from '../../chunks.ts'
-import { utcText } from '../../domain/detection/source-time.ts'
+import { chunksOf } from '../../base/run/chunks.ts'
+import type { TokenRequest } from '../../base/sign-in/token.ts'
+import type { Json } from '../../base/text/json.ts'
+import { utcText } from '../../domain/sources/source-time.ts'
 import {
   type ColumnType,
   exactNumber,
@@ -11,9 +13,7 @@ import {
   jsonValue,
   type SourceColumn,
   type SourceRow,
-} from '../../domain/detection/source-values.ts'
-import type { Json } from '../../domain/json.ts'
-import type { TokenRequest } from '../../sign-in/token.ts'
+} from '../../domain/sources/source-values.ts'
 import { type Identity, readConnection } from './connection.ts'
 import {
   DatabricksApi,

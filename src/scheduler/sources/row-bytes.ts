@@ -1,5 +1,5 @@
 // The size of a row, roughly: enough to keep a few wide rows from filling a small heap.
-import type { Json } from '../../domain/json.ts'
+import type { Json } from '../../base/text/json.ts'
 
 const OTHER_BYTES = 8
 

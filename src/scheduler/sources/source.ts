@@ -1,16 +1,18 @@
 // The contract of all data sources: columns, then rows in chunks, as fast as the caller reads. A result that ends is complete.
 // Anything else throws a coded error that names the source and none of its secrets, and nothing of the result may be used: a
 // member missing from half a result looks like a leaver.
-import type { Clock } from '../../clock.ts'
-import { type Config, readConnectionVariable } from '../../config.ts'
-import { columnsProblem } from '../../domain/detection/row-reader.ts'
-import type { SourceColumn, SourceRow } from '../../domain/detection/source-values.ts'
-import type { DataSource } from '../../domain/runbook/model.ts'
-import { CONNECTION_PREFIXES } from '../../domain/runbook/text-formats.ts'
-import { type ErrorCode, type ErrorDetails, MatoolkitError, messageOf } from '../../errors.ts'
-import { HiddenSecrets } from '../../hidden-secrets.ts'
-import { redactText } from '../../redact.ts'
-import { type MachineSettings, machineIdentityOf } from '../../sign-in/machine-identity.ts'
+
+import {
+  type ErrorCode,
+  type ErrorDetails,
+  MatoolkitError,
+  messageOf,
+} from '../../base/errors/errors.ts'
+import { HiddenSecrets } from '../../base/log/hidden-secrets.ts'
+import { redactText } from '../../base/log/redact.ts'
+import type { Clock } from '../../base/run/clock.ts'
+import { type Config, readConnectionVariable } from '../../base/settings/config.ts'
+import { type MachineSettings, machineIdentityOf } from '../../base/sign-in/machine-identity.ts'
 import {
   AZURE_ENDPOINTS,
   makeTokens,
@@ -18,7 +20,11 @@ import {
   type TokenEndpoints,
   type TokenRequest,
   type Tokens,
-} from '../../sign-in/token.ts'
+} from '../../base/sign-in/token.ts'
+import type { DataSource } from '../../domain/runbook/model.ts'
+import { CONNECTION_PREFIXES } from '../../domain/runbook/text-formats.ts'
+import { columnsProblem } from '../../domain/sources/row-reader.ts'
+import type { SourceColumn, SourceRow } from '../../domain/sources/source-values.ts'
 import { SOURCE_ADVICE } from './advice.ts'
 import { openCsv } from './csv.ts'
 import { openDatabricks } from './databricks.ts'

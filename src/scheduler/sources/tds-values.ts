@@ -1,15 +1,15 @@
 // Converts the TDS driver's values to JSON. The driver reads decimals into doubles of about 15 digits; where that may have
 // changed a value the query fails and names the column to cast, because nobody could tell later.
 
-import { utcTextOf } from '../../domain/detection/source-time.ts'
+import type { Json } from '../../base/text/json.ts'
+import { utcTextOf } from '../../domain/sources/source-time.ts'
 import {
   type ColumnType,
   exactNumber,
   floatNumber,
   type SourceColumn,
   type SourceRow,
-} from '../../domain/detection/source-values.ts'
-import type { Json } from '../../domain/json.ts'
+} from '../../domain/sources/source-values.ts'
 import { SourceFault } from './fault.ts'
 
 /** The driver's column metadata. */

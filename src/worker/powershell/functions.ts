@@ -1,13 +1,13 @@
 // Functions of PowerShell modules as worker functions: their signatures come from PowerShell, and each call runs in one of the sessions,
 // as many as there are calls at the same time. A session that ended is replaced by the next call.
 import { z } from 'zod'
-import type { Clock } from '../../clock.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
-import { messageOf } from '../../errors.ts'
-import { HiddenSecrets } from '../../hidden-secrets.ts'
-import type { CloudName } from '../../worker-settings.ts'
-import { defineFunction, type FunctionCall, type WorkerFunction } from '../catalogue.ts'
-import type { Tenant } from '../m365/api.ts'
+import { messageOf } from '../../base/errors/errors.ts'
+import { HiddenSecrets } from '../../base/log/hidden-secrets.ts'
+import type { Clock } from '../../base/run/clock.ts'
+import type { CloudName } from '../../base/settings/worker.ts'
+import type { Json, JsonObject } from '../../base/text/json.ts'
+import { defineFunction, type FunctionCall, type WorkerFunction } from '../functions/catalogue.ts'
+import type { Tenant } from '../http/api.ts'
 import { PowerShellSession } from './session.ts'
 
 export interface PowerShellParts {

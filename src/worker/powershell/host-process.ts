@@ -8,7 +8,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { environmentWithoutSettings } from '../../config.ts'
+import { environmentWithoutSettings } from '../../base/settings/config.ts'
 
 const HOST_SCRIPT = join(import.meta.dirname, 'host.ps1')
 const OUTPUT_CHARS_KEPT = 1_000

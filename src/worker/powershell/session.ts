@@ -1,7 +1,7 @@
 // One PowerShell process that runs functions of modules, one call at a time. A call that is aborted ends the process, because a running
 // pipeline cannot be interrupted safely from outside.
-import type { Clock } from '../../clock.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import type { Clock } from '../../base/run/clock.ts'
+import type { Json, JsonObject } from '../../base/text/json.ts'
 import { type HostProcess, startHost } from './host-process.ts'
 
 /** PowerShell itself takes a second or two; importing Microsoft's modules up to half a minute. */

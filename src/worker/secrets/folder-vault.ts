@@ -5,9 +5,14 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { MatoolkitError, messageOf } from '../../errors.ts'
-import { draftOf, isPrivateFile, OWNER_ONLY, requirePrivateFolder } from '../../private-files.ts'
-import type { Secrets } from '../m365/api.ts'
+import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
+import {
+  draftOf,
+  isPrivateFile,
+  OWNER_ONLY,
+  requirePrivateFolder,
+} from '../../base/files/private-files.ts'
+import type { Secrets } from '../http/api.ts'
 import { requireReference, secretMissing, secretReferenceOf } from './reference.ts'
 
 const KEY_BYTES = 32

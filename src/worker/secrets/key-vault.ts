@@ -1,12 +1,12 @@
 // Azure Key Vault over REST: secrets for functions, and the worker's certificate, which Key Vault also stores as a secret. The
 // managed identity needs the role Key Vault Secrets Officer, or Secrets User if no function creates secrets.
 
-import type { JsonObject } from '../../domain/json.ts'
-import { ApiError, type Secrets } from '../m365/api.ts'
-import { ApiClient, type ClientOptions } from '../m365/client.ts'
-import { objectOf, queryText, readODataRefusal } from '../m365/graph.ts'
-import { isNotFound } from '../m365/not-found.ts'
-import { Throttle } from '../m365/throttle.ts'
+import type { JsonObject } from '../../base/text/json.ts'
+import { objectOf, queryText, readODataRefusal } from '../../m365/client/graph.ts'
+import { isNotFound } from '../../m365/client/not-found.ts'
+import { ApiError, type Secrets } from '../http/api.ts'
+import { ApiClient, type ClientOptions } from '../http/client.ts'
+import { Throttle } from '../http/throttle.ts'
 import { requireReference, secretMissing, secretReferenceOf } from './reference.ts'
 
 export type KeyVaultOptions = Pick<

@@ -1,11 +1,11 @@
 // References to secrets. A reference is a name in the vault with our prefix: nothing else in the vault can be read by one, not
 // even the worker's own certificate. For `{{secret:ref}}` in a runbook the job carries a marker, `{ "$secret": ["text", {
-// "ref": "…" }] }`, which only template resolution makes (src/domain/template.ts refuses it in member data). Here markers get
+// "ref": "…" }] }`, which only template resolution makes (src/domain/runbook/template.ts refuses it in member data). Here markers get
 // their values.
 import { createHash } from 'node:crypto'
-import type { Json, JsonObject } from '../../domain/json.ts'
-import { SECRET_MARK, type SecretPart } from '../../domain/template.ts'
-import { ApiError, type Secrets } from '../m365/api.ts'
+import type { Json, JsonObject } from '../../base/text/json.ts'
+import { SECRET_MARK, type SecretPart } from '../../domain/runbook/template.ts'
+import { ApiError, type Secrets } from '../http/api.ts'
 
 const PREFIX = 'matoolkit-'
 /** Key Vault's limit, less the prefix. */

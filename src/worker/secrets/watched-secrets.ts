@@ -1,8 +1,9 @@
 // The vault as one job sees it. It reads what the job's parameters name, which are signed, and what the job itself stored or found; it
 // remembers every value read or stored, so that none leaves with the result.
-import type { Json, JsonObject } from '../../domain/json.ts'
-import { HiddenSecrets } from '../../hidden-secrets.ts'
-import { ApiError, type Secrets } from '../m365/api.ts'
+
+import { HiddenSecrets } from '../../base/log/hidden-secrets.ts'
+import type { Json, JsonObject } from '../../base/text/json.ts'
+import { ApiError, type Secrets } from '../http/api.ts'
 
 export function watchedSecrets(
   secrets: Secrets,

@@ -1,8 +1,8 @@
 // The audit over HTTP: its rows, its filters, and a hash chain that reveals tampering.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { verifyAudit } from '../../../src/db/audit-chain.ts'
-import { sealAudit } from '../../../src/db/audit-sealing.ts'
+import { verifyAudit } from '../../../src/db/orders/audit-chain.ts'
+import { sealAudit } from '../../../src/db/orders/audit-sealing.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { formOf, plain, plainCsv } from './fixtures.ts'
 

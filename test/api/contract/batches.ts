@@ -1,7 +1,7 @@
 // Batches, members, phases and steps over HTTP: lists with their filters, and changes to manual batches.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { holdBatch } from '../../../src/engine/batch-actions.ts'
+import { holdBatch } from '../../../src/engine/orders/batch-actions.ts'
 import { people } from '../../scenarios/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { csvOf, formOf, plain, plainCsv, WAVE_HEADER, wave } from './fixtures.ts'

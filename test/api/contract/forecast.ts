@@ -1,7 +1,7 @@
 // The forecast over HTTP: the figures of the summary in full, and a phase that will be late.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { tellMisses } from '../../../src/engine/forecast-misses.ts'
+import { tellMisses } from '../../../src/orchestrator/forecast-misses.ts'
 import { people } from '../../scenarios/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { plain } from './fixtures.ts'

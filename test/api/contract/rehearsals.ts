@@ -5,8 +5,8 @@ import {
   REHEARSAL_SEC_MAX,
   type RehearsalOrder,
   type RunRehearsal,
-} from '../../../src/api/rehearsals.ts'
-import type { Json } from '../../../src/domain/json.ts'
+} from '../../../src/api/services/rehearsals.ts'
+import type { Json } from '../../../src/base/text/json.ts'
 import { readNotificationSettings } from '../../../src/domain/notifications/read-settings.ts'
 import { people } from '../../scenarios/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'

@@ -1,7 +1,7 @@
 // What people take away from a batch, over HTTP.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { verifyPack } from '../../../src/evidence/verify-pack.ts'
+import { verifyPack } from '../../../src/api/evidence/verify-pack.ts'
 import { people } from '../../scenarios/world.ts'
 import { AUDIENCE, claimsOf, newKey, signed, TestIssuer } from '../issuer.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'

@@ -1,8 +1,8 @@
 // Runbooks over HTTP: publish, list, show, deactivate, turn automation on and off, preview, member file template.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { ErrorCode } from '../../../src/errors.ts'
-import { MatoolkitError } from '../../../src/errors.ts'
+import type { ErrorCode } from '../../../src/base/errors/errors.ts'
+import { MatoolkitError } from '../../../src/base/errors/errors.ts'
 import { type ApiUnderTest, openApiUnderTest, routeOf } from '../under-test.ts'
 import { plain, wave } from './fixtures.ts'
 

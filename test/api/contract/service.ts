@@ -1,8 +1,8 @@
 // The service's own endpoints: health, readiness, sign-in settings, current user, OpenAPI, documentation page, metrics.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { migrationsOnDisk } from '../../../src/db/migration-files.ts'
-import { localProof } from '../../../src/local-token.ts'
+import { localProof } from '../../../src/base/keys/local-token.ts'
+import { migrationsOnDisk } from '../../../src/db/schema/migration-files.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 
 export function serviceContract(): void {

@@ -1,7 +1,11 @@
 // Who was told what and when, over HTTP.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { holdBatch, rescheduleBatch, resumeBatch } from '../../../src/engine/batch-actions.ts'
+import {
+  holdBatch,
+  rescheduleBatch,
+  resumeBatch,
+} from '../../../src/engine/orders/batch-actions.ts'
 import { order } from '../../scenarios/looking.ts'
 import { DAY, inDays, person, wave } from '../../scenarios/message-wave.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'

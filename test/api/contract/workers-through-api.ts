@@ -1,10 +1,10 @@
 // Workers that come through the API: their credentials, and their calls. What one worker must not do with the jobs of another is here, too.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { newWorkerToken, WORKER_ASSERTION_TYPE } from '../../../src/base/keys/worker-token.ts'
+import { assertionOf, readCertificate } from '../../../src/base/sign-in/certificate.ts'
 import { WORKER_RESULTS, workerJobs } from '../../../src/bus/bus.ts'
-import { LIVE_MAX } from '../../../src/db/worker-credentials.ts'
-import { assertionOf, readCertificate } from '../../../src/sign-in/certificate.ts'
-import { newWorkerToken, WORKER_ASSERTION_TYPE } from '../../../src/worker-token.ts'
+import { LIVE_MAX } from '../../../src/db/orders/worker-credentials.ts'
 import { job } from '../../bus/under-test.ts'
 import { rsaCertificate } from '../../sign-in/rsa-certificate.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'

@@ -1,6 +1,7 @@
 // Phases and progress as literals, for the tests of the demonstration.
-import { type Phase, UNGUARDED } from '../../../src/domain/facts.ts'
-import type { Progress } from '../../../src/domain/progress.ts'
+
+import type { Progress } from '../../../src/domain/forecast/progress.ts'
+import { type Phase, UNGUARDED } from '../../../src/domain/state/facts.ts'
 
 export const T0 = new Date('2030-03-01T20:00:00Z')
 export const at = (minutes: number): Date => new Date(+T0 + minutes * 60_000)

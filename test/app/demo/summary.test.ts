@@ -6,7 +6,7 @@ import {
   summaryLines,
   unexpectedOutcomes,
 } from '../../../src/app/demo/summary.ts'
-import { EMPTY_TALLY } from '../../../src/domain/progress.ts'
+import { EMPTY_TALLY } from '../../../src/domain/forecast/progress.ts'
 import { phase, progress, T0 } from './phases.ts'
 
 const plain = (_style: string, text: string) => text

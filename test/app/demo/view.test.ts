@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type DemoFrame, frameLines, statusLine } from '../../../src/app/demo/view.ts'
+import { durationText, phaseOffsetText } from '../../../src/base/text/duration.ts'
+import { fullTimeText } from '../../../src/base/text/zoned-time.ts'
 import {
   countsText,
   newsLine,
@@ -9,9 +11,11 @@ import {
   progressBar,
   stateText,
 } from '../../../src/cli/terminal/progress-text.ts'
-import { durationText, phaseOffsetText } from '../../../src/domain/duration.ts'
-import { EMPTY_TALLY, type ProgressEvent, tallyEvents } from '../../../src/domain/progress.ts'
-import { fullTimeText } from '../../../src/domain/zoned-time.ts'
+import {
+  EMPTY_TALLY,
+  type ProgressEvent,
+  tallyEvents,
+} from '../../../src/domain/forecast/progress.ts'
 import { at, phase, progress, T0 } from './phases.ts'
 
 const plain = (_style: string, text: string) => text

@@ -2,10 +2,10 @@
 // how long each phase waited.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { guidOf } from '../../../sandbox/identity.ts'
 import { resultText } from '../../../src/app/rehearsal/report.ts'
 import { rehearsalPage } from '../../../src/app/rehearsal/report-html.ts'
 import type { ChangeWindows } from '../../../src/domain/windows/change-windows.ts'
-import { guidOf } from '../../../src/sandbox/identity.ts'
 import { example, rehearseText } from './rehearsing.ts'
 
 const ROWS = `RemediationId,Action,GroupId,UserId,ShouldBeMember

@@ -1,9 +1,9 @@
 // The tenants that a runbook expects: what its steps name and do not create.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { stateOf } from '../../../sandbox/seed.ts'
 import { expectedTenants, labelOf } from '../../../src/app/rehearsal/expected-tenants.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
-import { stateOf } from '../../../src/sandbox/seed.ts'
 import { example } from './rehearsing.ts'
 
 const tenantsOf = (yaml: string, rows: readonly Record<string, string>[]) =>

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { loadLiveBatch } from '../../../src/api/live-batch.ts'
+import { loadLiveBatch } from '../../../src/api/services/live-batch.ts'
 import type { RehearsalReport } from '../../../src/app/rehearsal/report.ts'
 import { rehearseWhatIf } from '../../../src/app/rehearsal/what-if.ts'
 import {
@@ -12,10 +12,15 @@ import {
   type WhatIfReport,
   whatIfHeadline,
 } from '../../../src/app/rehearsal/what-if-report.ts'
-import type { StepPlace } from '../../../src/domain/live-batch.ts'
+import { EXIT } from '../../../src/base/errors/errors.ts'
+import type { StepPlace } from '../../../src/domain/needs/live-batch.ts'
+import {
+  changedSlots,
+  keptKeys,
+  type WhatIf,
+  whatIfProblem,
+} from '../../../src/domain/plan/what-if.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
-import { changedSlots, keptKeys, type WhatIf, whatIfProblem } from '../../../src/domain/what-if.ts'
-import { EXIT } from '../../../src/errors.ts'
 import { type Cli, openCli, setEnv } from '../../cli/against-api.ts'
 import { openTestPglite } from '../../databases.ts'
 import { range } from '../../scenarios/programme.ts'

@@ -4,14 +4,14 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { setUpRole } from '../../../src/app/database-roles.ts'
+import { setUpRole } from '../../../src/app/upkeep/database-roles.ts'
 import {
   type RetentionAct,
   type RetentionFlags,
   runRetention,
   verifyFile,
-} from '../../../src/app/retention/commands.ts'
-import { EXIT } from '../../../src/errors.ts'
+} from '../../../src/app/upkeep/retention/commands.ts'
+import { EXIT } from '../../../src/base/errors/errors.ts'
 import { setEnv } from '../../cli/against-api.ts'
 import { recordingIo } from '../../cli/recording-io.ts'
 import { openRole, type TestRole } from '../../database-roles.ts'

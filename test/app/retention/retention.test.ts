@@ -12,23 +12,27 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { verifyArchive } from '../../../src/app/retention/archive-file.ts'
+import { verifyArchive } from '../../../src/app/upkeep/retention/archive-file.ts'
 import {
   archiveEnded,
   eraseEnded,
   purgeArchived,
   type RetentionContext,
-} from '../../../src/app/retention/retain.ts'
-import { retainOnce } from '../../../src/app/retention/retention-loop.ts'
-import { verifyAudit } from '../../../src/db/audit-chain.ts'
-import { sealAudit } from '../../../src/db/audit-sealing.ts'
-import { addProgress, endBulkAction, insertBulkAction } from '../../../src/db/bulk-actions.ts'
-import type { Db, Queryable } from '../../../src/db/db.ts'
-import { insertMemberHolds } from '../../../src/db/member-holds.ts'
-import { findPast, loadLastPast } from '../../../src/db/membership.ts'
-import { type EndedBatch, listEndedBatches } from '../../../src/db/retention.ts'
-import { retryMembers } from '../../../src/engine/member-actions.ts'
-import { createLog } from '../../../src/log.ts'
+} from '../../../src/app/upkeep/retention/retain.ts'
+import { retainOnce } from '../../../src/app/upkeep/retention/retention-loop.ts'
+import { createLog } from '../../../src/base/log/log.ts'
+import type { Db, Queryable } from '../../../src/db/connection/db.ts'
+import { verifyAudit } from '../../../src/db/orders/audit-chain.ts'
+import { sealAudit } from '../../../src/db/orders/audit-sealing.ts'
+import {
+  addProgress,
+  endBulkAction,
+  insertBulkAction,
+} from '../../../src/db/orders/bulk-actions.ts'
+import { insertMemberHolds } from '../../../src/db/orders/member-holds.ts'
+import { type EndedBatch, listEndedBatches } from '../../../src/db/orders/retention.ts'
+import { findPast, loadLastPast } from '../../../src/db/state/membership.ts'
+import { retryMembers } from '../../../src/engine/orders/member-actions.ts'
 import { memberId, runbook, step } from '../../scenarios/looking.ts'
 import { story, type World } from '../../scenarios/world.ts'
 

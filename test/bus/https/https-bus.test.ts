@@ -2,6 +2,7 @@
 // workers of the test stand for the orchestrator's subscriptions, which no real worker can reach, so that the whole suite goes over the wire.
 import { randomUUID } from 'node:crypto'
 import type { ApiBus } from '../../../src/api/route.ts'
+import { type Clock, realClock } from '../../../src/base/run/clock.ts'
 import {
   addressOf,
   type Bus,
@@ -14,7 +15,6 @@ import {
 } from '../../../src/bus/bus.ts'
 import { openPostgresBus, type PostgresBus } from '../../../src/bus/postgres/postgres-bus.ts'
 import type { JobEnd, WorkerGateway } from '../../../src/bus/worker-gateway.ts'
-import { type Clock, realClock } from '../../../src/clock.ts'
 import { openWorld } from '../../scenarios/world.ts'
 import { busContract } from '../contract.ts'
 import type { BusUnderTest } from '../under-test.ts'

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import rhea, { type Connection, type Message, type Receiver, type Sender } from 'rhea'
-import type { Json, JsonObject } from '../../../src/domain/json.ts'
+import type { Json, JsonObject } from '../../../src/base/text/json.ts'
 
 export interface ForeignPeer {
   send(topic: string, body: JsonObject, properties: Record<string, string>): Promise<void>

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, it } from 'node:test'
+import { realClock, virtualClock } from '../../../src/base/run/clock.ts'
 import {
   type Bus,
   MESSAGE_MAX_BYTES,
@@ -14,7 +15,6 @@ import { makeConsumer } from '../../../src/bus/consumer.ts'
 import { enqueue, enqueueNew } from '../../../src/bus/outbox.ts'
 import { forward } from '../../../src/bus/servicebus/relay.ts'
 import { openServiceBus } from '../../../src/bus/servicebus/servicebus-bus.ts'
-import { realClock, virtualClock } from '../../../src/clock.ts'
 import { openTestPglite, type TestDatabase } from '../../databases.ts'
 import { drain, event, idsOf, job, takeOne } from '../under-test.ts'
 import { openNamespace, type TestNamespace } from './namespace.ts'

@@ -1,8 +1,8 @@
 // The servicebus transport keeps the contract of a transport, by the real SDK through a broker, and forwards the outbox.
 import { randomUUID } from 'node:crypto'
+import { virtualClock } from '../../../src/base/run/clock.ts'
 import type { Bus } from '../../../src/bus/bus.ts'
 import { openServiceBus } from '../../../src/bus/servicebus/servicebus-bus.ts'
-import { virtualClock } from '../../../src/clock.ts'
 import { openTestPglite } from '../../databases.ts'
 import { busContract } from '../contract.ts'
 import type { BusUnderTest } from '../under-test.ts'

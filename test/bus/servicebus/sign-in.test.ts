@@ -4,12 +4,12 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import tls from 'node:tls'
-import { serviceBusAccess } from '../../../src/app/transports.ts'
+import { makeAuthority } from '../../../sandbox/authority.ts'
+import { serviceBusAccess } from '../../../src/app/roles/transports.ts'
+import { realClock } from '../../../src/base/run/clock.ts'
+import { readConfig } from '../../../src/base/settings/config.ts'
 import { type Bus, workerJobs } from '../../../src/bus/bus.ts'
 import { openServiceBus } from '../../../src/bus/servicebus/servicebus-bus.ts'
-import { realClock } from '../../../src/clock.ts'
-import { readConfig } from '../../../src/config.ts'
-import { makeAuthority } from '../../../src/sandbox/authority.ts'
 import {
   identityOf,
   startTokenServer,

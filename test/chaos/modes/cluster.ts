@@ -3,9 +3,9 @@
 // and then all of one kind at once: no death may stop the system for good.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { realClock } from '../../../src/base/run/clock.ts'
 import { LEASE_MS as LOCK_MS } from '../../../src/bus/bus.ts'
-import { realClock } from '../../../src/clock.ts'
-import { setAutomation } from '../../../src/engine/automation.ts'
+import { setAutomation } from '../../../src/engine/orders/automation.ts'
 import type { Broker } from '../../bus/servicebus/broker/broker.ts'
 import { openNamespace } from '../../bus/servicebus/namespace.ts'
 import { freePort } from '../../postgres-server.ts'

@@ -1,6 +1,6 @@
 // The connection to the tenant is cut, silent or slow, again and again, and workers die meanwhile: the real functions over the real
 // client against a sandbox behind a faulty proxy. The sandbox's journal is the judge: every change once, for every member.
-import { realClock } from '../../../src/clock.ts'
+import { realClock } from '../../../src/base/run/clock.ts'
 import { seeded } from '../../seeded.ts'
 import { missingAcknowledged, unhealthy } from '../checks.ts'
 import { readJournals } from '../journal.ts'

@@ -1,5 +1,5 @@
 // Seeds of faults on Service Bus, one after another until the time is over: test/bus/servicebus/seeded/.
-import { realClock } from '../../../src/clock.ts'
+import { realClock } from '../../../src/base/run/clock.ts'
 import { runOnServiceBus } from '../../bus/servicebus/seeded/run.ts'
 import { openRenewablePglite } from '../../renewable-pglite.ts'
 import type { ChaosMode } from '../mode.ts'

@@ -1,9 +1,9 @@
 // Sabotage by size: the same members in many batches, a giant next to small ones, and large results for orchestrators with the least heap
 // they accept. Everybody must end, nothing may be done twice, and no process may die. Times are compared within one run, in turns, so
 // that a busy machine slows both sides down; `npm run bench` has the figures of a quiet one.
-import { leastHeapMb } from '../../../src/app/memory.ts'
-import { realClock } from '../../../src/clock.ts'
-import { holdScope, resumeScope } from '../../../src/engine/holds.ts'
+import { leastHeapMb } from '../../../src/app/roles/memory.ts'
+import { realClock } from '../../../src/base/run/clock.ts'
+import { holdScope, resumeScope } from '../../../src/engine/orders/holds.ts'
 import {
   missingAcknowledged,
   missingEffects,

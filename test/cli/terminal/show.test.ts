@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { parse } from 'yaml'
-import { contextOf } from '../../../src/cli/command-context.ts'
+import { contextOf } from '../../../src/cli/program/command-context.ts'
 import { confirm } from '../../../src/cli/terminal/prompt.ts'
 import {
   type Column,

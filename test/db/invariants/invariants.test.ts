@@ -1,9 +1,9 @@
 // Every invariant is proven by a violation: planted in a healthy world, found, and rolled back.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { Tx } from '../../../src/db/db.ts'
+import type { Tx } from '../../../src/db/connection/db.ts'
 import { findBroken, INVARIANTS, TESTED_ELSEWHERE } from '../../../src/db/invariants/invariants.ts'
-import { removeMembers } from '../../../src/engine/member-actions.ts'
+import { removeMembers } from '../../../src/engine/orders/member-actions.ts'
 import { openTestPostgres } from '../../databases.ts'
 import { openWorld, START, type World } from '../../scenarios/world.ts'
 import { VIOLATIONS, type Violation } from './violations.ts'

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { loadPaces } from '../../../src/db/views/insight.ts'
 import { findQuietUntil, listProgressEvents, loadProgress } from '../../../src/db/views/progress.ts'
-import { EMPTY_TALLY, tallyEvents } from '../../../src/domain/progress.ts'
-import { holdScope, resumeScope } from '../../../src/engine/holds.ts'
+import { EMPTY_TALLY, tallyEvents } from '../../../src/domain/forecast/progress.ts'
+import { holdScope, resumeScope } from '../../../src/engine/orders/holds.ts'
 import { START, story } from '../../scenarios/world.ts'
 
 const YAML = `

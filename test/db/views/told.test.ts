@@ -1,7 +1,7 @@
 // Who was told, of a large batch: every page is read along an index, whatever is asked for, and nobody is missed.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Db, Queryable } from '../../../src/db/db.ts'
+import type { Db, Queryable } from '../../../src/db/connection/db.ts'
 import { countByStep, countTold, listTold, type ToldFilter } from '../../../src/db/views/told.ts'
 import { openTestPostgres } from '../../databases.ts'
 

@@ -5,7 +5,9 @@
 
 import { definitionOf, pendingStep } from '../../../src/domain/decide/definitions.ts'
 import { Draft } from '../../../src/domain/decide/draft.ts'
-import type { EventRecord } from '../../../src/domain/event-record.ts'
+import { jobIdOf } from '../../../src/domain/messages/messages.ts'
+import { type Runbook, readRunbook } from '../../../src/domain/runbook/read.ts'
+import type { EventRecord } from '../../../src/domain/state/event-record.ts'
 import {
   type Batch,
   type Member,
@@ -17,10 +19,12 @@ import {
   type StepCounts,
   UNGUARDED,
   type Wait,
-} from '../../../src/domain/facts.ts'
-import { jobIdOf } from '../../../src/domain/messages.ts'
-import { type Runbook, readRunbook } from '../../../src/domain/runbook/read.ts'
-import type { BatchStatus, MemberStatus, PhaseStatus } from '../../../src/domain/transitions.ts'
+} from '../../../src/domain/state/facts.ts'
+import type {
+  BatchStatus,
+  MemberStatus,
+  PhaseStatus,
+} from '../../../src/domain/state/transitions.ts'
 
 export const NOW = new Date('2026-03-02T08:00:00Z')
 /** So many seconds from now. */

@@ -9,8 +9,8 @@ import {
   setHold,
   updateCounters,
 } from '../../../src/domain/decide/finish.ts'
-import type { MemberCounts } from '../../../src/domain/facts.ts'
-import type { MemberStatus, StepStatus } from '../../../src/domain/transitions.ts'
+import type { MemberCounts } from '../../../src/domain/state/facts.ts'
+import type { MemberStatus, StepStatus } from '../../../src/domain/state/transitions.ts'
 import { at, countersOf, draftOf, type Facts, recount } from './builders.ts'
 import { stepOf, table } from './table.ts'
 

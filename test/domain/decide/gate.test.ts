@@ -8,7 +8,7 @@ import {
   voidedBecause,
 } from '../../../src/domain/decide/gate.ts'
 import { shareAfter } from '../../../src/domain/decide/ramp.ts'
-import { guardTexts } from '../../../src/domain/guard-text.ts'
+import { guardTexts } from '../../../src/domain/plan/guard-text.ts'
 
 const NOW = new Date('2026-03-02T08:00:00Z')
 const later = (minutes: number) => new Date(+NOW + minutes * 60_000)

@@ -6,7 +6,7 @@ import {
   readmitMember,
   removeMember,
 } from '../../../src/domain/decide/membership.ts'
-import type { Member } from '../../../src/domain/facts.ts'
+import type { Member } from '../../../src/domain/state/facts.ts'
 import { at, draftOf, type Facts } from './builders.ts'
 import { type Row, stepOf, table } from './table.ts'
 

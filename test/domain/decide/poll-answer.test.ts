@@ -1,9 +1,9 @@
 // What a poll said and whether it is news.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Json } from '../../../src/base/text/json.ts'
 import { isUnchanged, POLL_CHANGES_MAX, saidIn } from '../../../src/domain/decide/poll-answer.ts'
-import type { Step } from '../../../src/domain/facts.ts'
-import type { Json } from '../../../src/domain/json.ts'
+import type { Step } from '../../../src/domain/state/facts.ts'
 
 describe('what a poll said', () => {
   const CASES: readonly [payload: Json | undefined, reason: string | null, said: string | null][] =

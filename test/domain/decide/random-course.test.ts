@@ -4,14 +4,14 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Draft } from '../../../src/domain/decide/draft.ts'
 import { isEffective, nextOfMember, phaseOrder } from '../../../src/domain/decide/next.ts'
-import { isUnsettled, type Step } from '../../../src/domain/facts.ts'
+import { isUnsettled, type Step } from '../../../src/domain/state/facts.ts'
 import {
   type Entity,
   isBatchEnded,
   isOpen,
   isPassed,
   statusAfter,
-} from '../../../src/domain/transitions.ts'
+} from '../../../src/domain/state/transitions.ts'
 import { countersOf, recount } from './builders.ts'
 import {
   Course,

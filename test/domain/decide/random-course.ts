@@ -22,9 +22,9 @@ import {
 import { sendQueued } from '../../../src/domain/decide/send.ts'
 import { onDeadLetter, onLost, onResult, onWithdrawn } from '../../../src/domain/decide/settle.ts'
 import { onWake } from '../../../src/domain/decide/wake.ts'
-import type { Batch, Member, Phase, Step } from '../../../src/domain/facts.ts'
-import { isUnsettled } from '../../../src/domain/facts.ts'
-import { isOpen, isPhaseEnded } from '../../../src/domain/transitions.ts'
+import type { Batch, Member, Phase, Step } from '../../../src/domain/state/facts.ts'
+import { isUnsettled } from '../../../src/domain/state/facts.ts'
+import { isOpen, isPhaseEnded } from '../../../src/domain/state/transitions.ts'
 import { seeded } from '../../seeded.ts'
 import { DEMO, draftOf, NOW } from './builders.ts'
 

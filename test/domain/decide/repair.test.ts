@@ -9,7 +9,7 @@ import {
   setVariable,
   skipStep,
 } from '../../../src/domain/decide/repair.ts'
-import type { Step } from '../../../src/domain/facts.ts'
+import type { Step } from '../../../src/domain/state/facts.ts'
 import { at, DEMO_YAML, type Facts, runbookOf } from './builders.ts'
 import { type Row, stepOf, table } from './table.ts'
 

@@ -1,7 +1,8 @@
 // A member's first step with an unsettled job, and the results a worker may send.
+
+import type { Json } from '../../../src/base/text/json.ts'
 import type { Draft } from '../../../src/domain/decide/draft.ts'
 import { onResult, type WorkerResult } from '../../../src/domain/decide/settle.ts'
-import type { Json } from '../../../src/domain/json.ts'
 import type { Facts } from './builders.ts'
 import { stepOf } from './table.ts'
 

@@ -1,9 +1,9 @@
 // A job's end: results of every shape, lost jobs, dead letters, withdrawals.
 import assert from 'node:assert/strict'
+import type { Json } from '../../../src/base/text/json.ts'
 import { definitionOf } from '../../../src/domain/decide/definitions.ts'
 import type { Draft } from '../../../src/domain/decide/draft.ts'
 import { onDeadLetter, onLost, onWithdrawn } from '../../../src/domain/decide/settle.ts'
-import type { Json } from '../../../src/domain/json.ts'
 import { at, DEMO, type Facts } from './builders.ts'
 import { CANCELLED, CREATE, createTried, fails, PHASES, result, says } from './results.ts'
 import { stepOf, table } from './table.ts'

@@ -8,7 +8,7 @@ import {
   type Publication,
   planUpgrade,
 } from '../../../src/domain/decide/version-upgrade.ts'
-import type { BatchStatus, PhaseStatus } from '../../../src/domain/transitions.ts'
+import type { BatchStatus, PhaseStatus } from '../../../src/domain/state/transitions.ts'
 import { at, NOW, runbookOf } from './builders.ts'
 
 const HOUR = 3600

@@ -1,9 +1,9 @@
 // Detection as a table: source and known facts, one case per line.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { compareWithSource } from '../../../src/domain/detection/compare.ts'
-import { JOIN_REVIEWS_MAX } from '../../../src/domain/detection/joiners.ts'
-import type { MemberLookups } from '../../../src/domain/detection/scheduled.ts'
+import { compareWithSource } from '../../../src/domain/sources/compare.ts'
+import { JOIN_REVIEWS_MAX } from '../../../src/domain/sources/joiners.ts'
+import type { MemberLookups } from '../../../src/domain/sources/scheduled.ts'
 import {
   type Case,
   changesOf,

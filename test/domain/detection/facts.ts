@@ -6,14 +6,14 @@ import {
   type KnownBatch,
   type KnownMember,
   type SourceContents,
-} from '../../../src/domain/detection/compare.ts'
-import type { PastMembership } from '../../../src/domain/detection/joiners.ts'
-import type { Review } from '../../../src/domain/detection/reviews.ts'
+} from '../../../src/domain/sources/compare.ts'
+import type { PastMembership } from '../../../src/domain/sources/joiners.ts'
+import type { Review } from '../../../src/domain/sources/reviews.ts'
 import {
   type MemberLookups,
   scheduledChanges,
   type TickChanges,
-} from '../../../src/domain/detection/scheduled.ts'
+} from '../../../src/domain/sources/scheduled.ts'
 
 const HOUR = 3_600_000
 export const NOW = Date.parse('2026-03-02T08:00:00Z')

@@ -1,9 +1,9 @@
 // Immediate runbooks as a table: who starts, in which batch, and who does not.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { SourceContents } from '../../../src/domain/detection/compare.ts'
-import { immediateChanges, slotOf } from '../../../src/domain/detection/immediate.ts'
-import type { PastMembership } from '../../../src/domain/detection/joiners.ts'
+import type { SourceContents } from '../../../src/domain/sources/compare.ts'
+import { immediateChanges, slotOf } from '../../../src/domain/sources/immediate.ts'
+import type { PastMembership } from '../../../src/domain/sources/joiners.ts'
 import { describeChanges, found, type Known, known, many, NOW, past } from './facts.ts'
 
 const AT = NOW + 7 * 60_000 + 1

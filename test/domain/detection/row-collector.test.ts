@@ -1,8 +1,8 @@
 // Collecting rows: usable and unusable keys.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { FoundRow } from '../../../src/domain/detection/compare.ts'
-import { ISSUES_MAX, IssueList, RowCollector } from '../../../src/domain/detection/row-collector.ts'
+import type { FoundRow } from '../../../src/domain/sources/compare.ts'
+import { ISSUES_MAX, IssueList, RowCollector } from '../../../src/domain/sources/row-collector.ts'
 import { rowOf } from './facts.ts'
 
 describe('the row collector', () => {

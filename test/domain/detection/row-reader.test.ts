@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { columnsProblem, rowReader } from '../../../src/domain/detection/row-reader.ts'
+import type { Json } from '../../../src/base/text/json.ts'
+import type { DataSource } from '../../../src/domain/runbook/model.ts'
+import { columnsProblem, rowReader } from '../../../src/domain/sources/row-reader.ts'
 import {
   type ColumnType,
   exactNumber,
   floatNumber,
   jsonValue,
   type SourceRow,
-} from '../../../src/domain/detection/source-values.ts'
-import type { Json } from '../../../src/domain/json.ts'
-import type { DataSource } from '../../../src/domain/runbook/model.ts'
+} from '../../../src/domain/sources/source-values.ts'
 
 const SOURCE: DataSource = {
   ...{ type: 'csv', connection: null, warehouseId: null, path: 'a.csv', query: null },

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Json } from '../../../src/base/text/json.ts'
 import {
   instantOf,
   noInstantReason,
   readWrittenTime,
   utcText,
-} from '../../../src/domain/detection/source-time.ts'
-import type { Json } from '../../../src/domain/json.ts'
+} from '../../../src/domain/sources/source-time.ts'
 
 describe('the instant of a value', () => {
   const CASES: readonly [value: Json, zone: string | null, means: string][] = [

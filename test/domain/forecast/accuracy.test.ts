@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { forecastBatch } from '../../../src/domain/forecast/forecast.ts'
-import type { Rehearsed } from '../../../src/domain/forecast/rehearsed.ts'
 import {
   type BatchPace,
   PACE_PARTS,
   PACE_WINDOW_MS,
   spreadOf,
   throughputOf,
-} from '../../../src/domain/pace.ts'
+} from '../../../src/domain/forecast/pace.ts'
+import type { Rehearsed } from '../../../src/domain/forecast/rehearsed.ts'
 import { seeded } from '../../seeded.ts'
 import { facts, phase } from './facts.ts'
 

@@ -1,7 +1,8 @@
 // Facts of a batch for the tests of the forecast: phases that run, come or have ended, relative to now.
-import { type Phase, UNGUARDED } from '../../../src/domain/facts.ts'
+
 import type { ForecastFacts } from '../../../src/domain/forecast/forecast.ts'
-import { type Hold, NO_HOLDS } from '../../../src/domain/holds.ts'
+import { type Phase, UNGUARDED } from '../../../src/domain/state/facts.ts'
+import { type Hold, NO_HOLDS } from '../../../src/domain/state/holds.ts'
 
 export const NOW = new Date('2026-03-02T20:00:00Z')
 export const ago = (minutes: number) => new Date(+NOW - minutes * 60_000)

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { type ForecastFacts, forecastBatch } from '../../../src/domain/forecast/forecast.ts'
 import { endOfWork } from '../../../src/domain/forecast/open-time.ts'
 import { phaseEnds, slowFactor } from '../../../src/domain/forecast/running.ts'
-import { holdsOnBatch } from '../../../src/domain/holds.ts'
+import { holdsOnBatch } from '../../../src/domain/state/holds.ts'
 import type { WindowState } from '../../../src/domain/windows/change-windows.ts'
 import { seeded } from '../../seeded.ts'
 import {

@@ -1,9 +1,9 @@
 // When a phase is forecast to miss its time, since when, and why it no longer is.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Phase } from '../../../src/domain/facts.ts'
 import { type ForecastFacts, forecastBatch } from '../../../src/domain/forecast/forecast.ts'
 import { clearedText } from '../../../src/domain/forecast/miss.ts'
+import type { Phase } from '../../../src/domain/state/facts.ts'
 import { ago, batch, coming, ended, facts, inMin, NOW, pace, REHEARSED, running } from './facts.ts'
 
 describe('a miss', () => {

@@ -1,9 +1,14 @@
 // What a forecast rests on: the pace of a batch and how it varies, and the times of a rehearsal.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Phase } from '../../../src/domain/facts.ts'
+import {
+  type BatchPace,
+  paceOfEnded,
+  spreadOf,
+  throughputOf,
+} from '../../../src/domain/forecast/pace.ts'
 import { rehearsedMs, rehearsedTimes } from '../../../src/domain/forecast/rehearsed.ts'
-import { type BatchPace, paceOfEnded, spreadOf, throughputOf } from '../../../src/domain/pace.ts'
+import type { Phase } from '../../../src/domain/state/facts.ts'
 import { ago, ended, NOW, REHEARSED, running } from './facts.ts'
 
 describe('the times of a rehearsal', () => {

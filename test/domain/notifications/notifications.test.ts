@@ -1,7 +1,7 @@
 // Channels, rules, quiet hours and texts, without a database.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { holdCondition, stuckConditions } from '../../../src/domain/notifications/conditions.ts'
+import { holdCondition, stuckConditions } from '../../../src/domain/needs/conditions.ts'
 import { itemOf, plainText, teamsEnvelope } from '../../../src/domain/notifications/message.ts'
 import {
   type QuietHours,

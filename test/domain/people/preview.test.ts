@@ -1,11 +1,11 @@
 // A message before it is sent: the same text as the one that is sent, the language with its reason, and missing values with their place.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Json } from '../../../src/domain/json.ts'
-import { messageParams } from '../../../src/domain/people/message-text.ts'
-import { type PreviewFacts, previewMessage } from '../../../src/domain/people/preview.ts'
+import type { Json } from '../../../src/base/text/json.ts'
+import { messageParams } from '../../../src/domain/member-messages/message-text.ts'
+import { type PreviewFacts, previewMessage } from '../../../src/domain/member-messages/preview.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
-import { scopeOf } from '../../../src/domain/template.ts'
+import { scopeOf } from '../../../src/domain/runbook/template.ts'
 import { inDays, person, wave } from '../../scenarios/message-wave.ts'
 
 const YAML = wave()

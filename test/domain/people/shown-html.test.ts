@@ -1,7 +1,7 @@
 // What a preview shows of a message's HTML: structure and text, never anything that runs, loads or leads elsewhere.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { shownHtml } from '../../../src/domain/people/shown-html.ts'
+import { shownHtml } from '../../../src/domain/member-messages/shown-html.ts'
 
 it('keeps structure and text', () => {
   const html = '<h1>Hello</h1><p>A &amp; B<br>C</p><ul><li>one</li></ul>'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { WEEKDAYS } from '../../../src/domain/notifications/quiet-hours.ts'
-import { planNotes } from '../../../src/domain/plan-notes.ts'
+import { planNotes } from '../../../src/domain/plan/plan-notes.ts'
 import type { RunbookStep } from '../../../src/domain/runbook/model.ts'
 import type { ChangeWindows } from '../../../src/domain/windows/change-windows.ts'
 import { phaseWindow } from '../../../src/domain/windows/phase-window.ts'

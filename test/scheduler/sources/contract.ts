@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import type { SourceColumn, SourceRow } from '../../../src/domain/detection/source-values.ts'
+import type { Tokens } from '../../../src/base/sign-in/token.ts'
 import type { DataSource } from '../../../src/domain/runbook/model.ts'
+import type { SourceColumn, SourceRow } from '../../../src/domain/sources/source-values.ts'
 import { openSource, type SourceSettings } from '../../../src/scheduler/sources/source.ts'
-import type { Tokens } from '../../../src/sign-in/token.ts'
 import {
   collectGarbage,
   errorOf,

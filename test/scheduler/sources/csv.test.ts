@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import type { ErrorCode } from '../../../src/errors.ts'
+import type { ErrorCode } from '../../../src/base/errors/errors.ts'
 import { openSource } from '../../../src/scheduler/sources/source.ts'
 import { MANY, memberName } from './contract.ts'
 import {

@@ -1,8 +1,8 @@
 // Databricks, against a fake server built after its documentation.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import type { TokenRequest } from '../../../src/base/sign-in/token.ts'
 import { openSource } from '../../../src/scheduler/sources/source.ts'
-import type { TokenRequest } from '../../../src/sign-in/token.ts'
 import {
   describeSource,
   MANY,

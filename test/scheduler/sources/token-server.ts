@@ -2,7 +2,7 @@
 // endpoint of Container Apps, and Databricks OAuth. One HTTP server for all; tests choose its failures.
 import { createServer, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { AZURE_ENDPOINTS, type TokenEndpoints } from '../../../src/sign-in/token.ts'
+import { AZURE_ENDPOINTS, type TokenEndpoints } from '../../../src/base/sign-in/token.ts'
 
 export const CLIENT_SECRET = 'client-secret-7Q~x'
 const IDENTITY_HEADER = 'identity-header-853b'

@@ -1,9 +1,9 @@
 // Tokens for data sources: issuers, caching, and errors.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import type { TokenRequest } from '../../../src/base/sign-in/token.ts'
 import { SourceFault } from '../../../src/scheduler/sources/fault.ts'
 import { makeSourceTokens } from '../../../src/scheduler/sources/source.ts'
-import type { TokenRequest } from '../../../src/sign-in/token.ts'
 import { CLIENT_SECRET, identityOf, startTokenServer, type TokenServer } from './token-server.ts'
 import { skippingClock } from './under-test.ts'
 

@@ -3,17 +3,17 @@
 import assert from 'node:assert/strict'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { Clock } from '../../../src/clock.ts'
-import type { SourceColumn, SourceRow } from '../../../src/domain/detection/source-values.ts'
+import { type ErrorCode, MatoolkitError } from '../../../src/base/errors/errors.ts'
+import type { Clock } from '../../../src/base/run/clock.ts'
+import type { Tokens } from '../../../src/base/sign-in/token.ts'
 import type { DataSource } from '../../../src/domain/runbook/model.ts'
-import { type ErrorCode, MatoolkitError } from '../../../src/errors.ts'
+import type { SourceColumn, SourceRow } from '../../../src/domain/sources/source-values.ts'
 import {
   makeSourceTokens,
   openSource,
   type SourceSettings,
   sourceName,
 } from '../../../src/scheduler/sources/source.ts'
-import type { Tokens } from '../../../src/sign-in/token.ts'
 
 export const TIMEOUT_MS = 300_000
 export const START = new Date('2026-01-01T00:00:00Z')

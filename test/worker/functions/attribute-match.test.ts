@@ -1,13 +1,13 @@
 // Which values match, and reading nested attributes.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Json } from '../../../src/domain/json.ts'
+import type { Json } from '../../../src/base/text/json.ts'
 import {
   type ExpectedAttribute,
   isAsExpected,
   isMatch,
   valueAt,
-} from '../../../src/worker/functions/attribute-match.ts'
+} from '../../../src/m365/functions/attribute-match.ts'
 
 describe('a match', () => {
   const CASES: [

@@ -1,6 +1,6 @@
 // One row per function: its parameters, its result on the first and second run, its effects in the tenant, what it refuses.
 // situations.test.ts runs over this table; a function without a row fails it.
-import type { Json } from '../../../src/domain/json.ts'
+import type { Json } from '../../../src/base/text/json.ts'
 import { ENTRA_CASES } from './entra-cases.ts'
 import { EXCHANGE_CASES } from './exchange-cases.ts'
 import { FILE_CASES } from './file-cases.ts'

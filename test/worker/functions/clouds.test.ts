@@ -1,7 +1,7 @@
 // The clouds of governments and China, rehearsed: a worker signs in to a tenant of its own cloud and works there, and is refused in another.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { CLOUDS, type Seed } from '../../../src/sandbox/state.ts'
+import { CLOUDS, type Seed } from '../../../sandbox/state.ts'
 import { CASES } from './cases.ts'
 import { within } from './setting.ts'
 

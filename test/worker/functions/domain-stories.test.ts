@@ -1,7 +1,7 @@
 // Guests who are new, and the night on which a domain leaves a tenant.
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
-import { meaningOf } from '../../../src/domain/error-meanings/meaning-of.ts'
+import { meaningOf } from '../../../src/m365/meanings/meaning-of.ts'
 import type { Params } from './cases.ts'
 import type { WithinOptions } from './setting.ts'
 import { fails, story, succeeds, userOf } from './story.ts'

@@ -1,7 +1,7 @@
 // Particulars of the Entra functions: identity checks, safety refusals and ambiguous responses.
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
-import type { Json } from '../../../src/domain/json.ts'
+import type { Json } from '../../../src/base/text/json.ts'
 import { CASES, type Params } from './cases.ts'
 import type { Setting } from './setting.ts'
 import { fails, story, succeeds, userOf } from './story.ts'

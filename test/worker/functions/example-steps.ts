@@ -1,12 +1,12 @@
 // The step that docs/functions.md shows for each function: the parameters of its row in cases.ts, which the tests run, with columns of a
 // member file and outputs of earlier steps in place of the people there. A test validates each and fits it to the function.
 import { stringify } from 'yaml'
-import type { Json, JsonObject } from '../../../src/domain/json.ts'
+import type { Json, JsonObject } from '../../../src/base/text/json.ts'
 import {
   parametersSchema,
   resultSchema,
   type WorkerFunction,
-} from '../../../src/worker/catalogue.ts'
+} from '../../../src/worker/functions/catalogue.ts'
 import { CASES, type Params } from './cases.ts'
 
 const WAVE = 'wave {{_batch_id}}'

@@ -1,9 +1,9 @@
 // What a tenant guards beyond permissions: people with admin roles, forwarding to others, managers.
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
-import { meaningOf } from '../../../src/domain/error-meanings/meaning-of.ts'
-import { remedyText } from '../../../src/domain/error-meanings/remedy.ts'
-import type { Seed } from '../../../src/sandbox/state.ts'
+import type { Seed } from '../../../sandbox/state.ts'
+import { remedyText } from '../../../src/domain/needs/remedy.ts'
+import { meaningOf } from '../../../src/m365/meanings/meaning-of.ts'
 import type { Params } from './cases.ts'
 import type { WithinOptions } from './setting.ts'
 import { fails, story, succeeds, userOf } from './story.ts'

@@ -2,9 +2,9 @@
 // reports nothing to undo, and that a later change by somebody else is left alone.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isReversible, type LedgerEffect, readEffect } from '../../../src/domain/effects.ts'
-import type { JsonObject } from '../../../src/domain/json.ts'
-import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
+import type { JsonObject } from '../../../src/base/text/json.ts'
+import { isReversible, type LedgerEffect, readEffect } from '../../../src/domain/state/effects.ts'
+import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import { CASES, type Params } from './cases.ts'
 import { type Setting, within } from './setting.ts'
 import { OBRIEN } from './tenants.ts'

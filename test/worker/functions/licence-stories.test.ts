@@ -1,8 +1,8 @@
 // Licences: what is assigned, provisioned and free.
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
-import type { JsonObject } from '../../../src/domain/json.ts'
-import { DEFAULT_SKUS } from '../../../src/sandbox/skus.ts'
+import { DEFAULT_SKUS } from '../../../sandbox/skus.ts'
+import type { JsonObject } from '../../../src/base/text/json.ts'
 import { CASES } from './cases.ts'
 import type { WithinOptions } from './setting.ts'
 import { fails, story, succeeds, userOf } from './story.ts'

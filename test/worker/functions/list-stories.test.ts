@@ -1,7 +1,7 @@
 // A column with several values, or none: added, tested and taken away in one step each.
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
-import type { Json } from '../../../src/domain/json.ts'
+import type { Json } from '../../../src/base/text/json.ts'
 import { story, succeeds } from './story.ts'
 import { ADA, EVERYBODY, NEWCOMERS, OBRIEN } from './tenants.ts'
 

@@ -1,8 +1,8 @@
 // Readiness for a mailbox move: every gap of a person in one answer, each with its remedy, and none that the move itself does not ask for.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { MAILBOX_MOVE_PLAN } from '../../../src/sandbox/skus.ts'
-import { targetGaps, type WantedMove } from '../../../src/worker/functions/move-gaps.ts'
+import { MAILBOX_MOVE_PLAN } from '../../../sandbox/skus.ts'
+import { targetGaps, type WantedMove } from '../../../src/m365/functions/moves/move-gaps.ts'
 import type { Params } from './cases.ts'
 import type { Setting, WithinOptions } from './setting.ts'
 import { story, succeeds, userOf } from './story.ts'

@@ -1,7 +1,7 @@
 // The target of a mailbox move: made in one call, never taken over from somebody else, stamped in one write, whatever was there before.
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
-import type { JsonObject } from '../../../src/domain/json.ts'
+import type { JsonObject } from '../../../src/base/text/json.ts'
 import { CASES } from './cases.ts'
 import type { Setting } from './setting.ts'
 import { fails, story, succeeds, userOf } from './story.ts'

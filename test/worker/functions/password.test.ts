@@ -1,9 +1,13 @@
 // Passwords are strong, belong to one account, and stay the same when a job is repeated.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { realClock } from '../../../src/clock.ts'
-import { makePassword, ownPassword, passwordFor } from '../../../src/worker/functions/password.ts'
-import { NO_TENANT } from '../../../src/worker/m365/api.ts'
+import { realClock } from '../../../src/base/run/clock.ts'
+import {
+  makePassword,
+  ownPassword,
+  passwordFor,
+} from '../../../src/m365/functions/entra/password.ts'
+import { NO_TENANT } from '../../../src/worker/http/api.ts'
 import { memorySecrets } from './setting.ts'
 
 const { signal } = new AbortController()

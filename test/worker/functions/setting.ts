@@ -1,21 +1,22 @@
 // Runs a function against sandbox tenants: the real client over real HTTP, jobs run as the worker runs them, and a clock whose
 // waits return at once with the time advanced.
-import type { Clock } from '../../../src/clock.ts'
-import { type Config, readConfig } from '../../../src/config.ts'
-import type { RecordedTenant } from '../../../src/sandbox/replay.ts'
-import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts'
-import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../../src/sandbox/state.ts'
-import { makeTokens } from '../../../src/sign-in/token.ts'
-import { catalogueOf, type Permissions } from '../../../src/worker/catalogue.ts'
-import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
-import { runJob } from '../../../src/worker/job.ts'
-import type { Secrets } from '../../../src/worker/m365/api.ts'
+
+import type { RecordedTenant } from '../../../sandbox/replay.ts'
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts'
+import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../../sandbox/state.ts'
+import type { Clock } from '../../../src/base/run/clock.ts'
+import { type Config, readConfig } from '../../../src/base/settings/config.ts'
+import { makeTokens } from '../../../src/base/sign-in/token.ts'
 import {
   type ConnectedTenant,
   connectTenant,
   tokenEndpointsOf,
-} from '../../../src/worker/m365/connect.ts'
-import type { JobResult } from '../../../src/worker/result-cache.ts'
+} from '../../../src/m365/client/connect.ts'
+import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
+import { catalogueOf, type Permissions } from '../../../src/worker/functions/catalogue.ts'
+import type { Secrets } from '../../../src/worker/http/api.ts'
+import { runJob } from '../../../src/worker/jobs/job.ts'
+import type { JobResult } from '../../../src/worker/jobs/result-cache.ts'
 import type { Params } from './cases.ts'
 import { SEED, UNDER_WAY } from './tenants.ts'
 

@@ -3,10 +3,10 @@
 // shows what really happened.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { InjectedFault } from '../../../sandbox/faults.ts'
 import { STANDARD_CATALOGUE } from '../../../src/domain/runbook/catalogues.ts'
-import type { InjectedFault } from '../../../src/sandbox/faults.ts'
-import type { Permissions } from '../../../src/worker/catalogue.ts'
-import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
+import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
+import type { Permissions } from '../../../src/worker/functions/catalogue.ts'
 import { CASES, type Case } from './cases.ts'
 import { type Dialect, type Setting, within } from './setting.ts'
 

@@ -4,8 +4,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
-import { catalogueOf, parametersSchema, resultSchema } from '../../../src/worker/catalogue.ts'
-import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
+import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
+import {
+  catalogueOf,
+  parametersSchema,
+  resultSchema,
+} from '../../../src/worker/functions/catalogue.ts'
 
 /** For mailboxes and people of any runbook; no example uses them. */
 const LIBRARY = [

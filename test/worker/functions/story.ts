@@ -1,7 +1,7 @@
 // Test helper: each story runs in its own sandbox and checks what it left there.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Json } from '../../../src/domain/json.ts'
+import type { Json } from '../../../src/base/text/json.ts'
 import type { Params } from './cases.ts'
 import { type Setting, type WithinOptions, within } from './setting.ts'
 

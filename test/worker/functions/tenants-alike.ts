@@ -1,5 +1,5 @@
 // Tenants of a sandbox as they compare: without what time alone changes.
-import type { State } from '../../../src/sandbox/state.ts'
+import type { State } from '../../../sandbox/state.ts'
 
 /** What time alone changes, and what an account leaves behind when it is deleted. */
 const VOLATILE =

@@ -1,6 +1,6 @@
 // The two tenants of the function tests: Contoso, where most functions work, and Fabrikam, the source of mailbox moves. Some
 // names contain an apostrophe on purpose.
-import type { Seed } from '../../../src/sandbox/state.ts'
+import type { Seed } from '../../../sandbox/state.ts'
 
 /** An id that is easy to recognise. */
 export const id = (number: number): string =>

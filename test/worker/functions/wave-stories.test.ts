@@ -1,9 +1,9 @@
 // A wave of people: few calls to the tenant serve all of them, everybody gets an own answer, and nobody is touched who must not be.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { RequestMade } from '../../../src/sandbox/journal.ts'
-import type { Seed } from '../../../src/sandbox/state.ts'
-import type { JobResult } from '../../../src/worker/result-cache.ts'
+import type { RequestMade } from '../../../sandbox/journal.ts'
+import type { Seed } from '../../../sandbox/state.ts'
+import type { JobResult } from '../../../src/worker/jobs/result-cache.ts'
 import type { Params } from './cases.ts'
 import type { WithinOptions } from './setting.ts'
 import { id, NEWCOMERS, NOBODY, UNDER_WAY } from './tenants.ts'

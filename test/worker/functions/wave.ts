@@ -1,19 +1,19 @@
 // A wave of jobs for a real worker in a sandbox tenant. The bus is a list that gives the worker no more than its window: slots, and the
 // pace that its results show, as the engine computes it. Time is virtual and passes while the sandbox answers.
 import { randomUUID } from 'node:crypto'
+import type { RequestMade } from '../../../sandbox/journal.ts'
+import { type VirtualClock, virtualClock } from '../../../src/base/run/clock.ts'
 import {
   type Bus,
   LEASE_MS,
   type OutgoingMessage,
   type ReceivedMessage,
 } from '../../../src/bus/bus.ts'
-import { type VirtualClock, virtualClock } from '../../../src/clock.ts'
 import type { AttemptRecord } from '../../../src/domain/decide/draft.ts'
 import { jobsShownBy, meanAfter, windowOf } from '../../../src/domain/decide/window.ts'
-import type { RequestMade } from '../../../src/sandbox/journal.ts'
-import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
-import type { JobResult } from '../../../src/worker/result-cache.ts'
-import { Worker } from '../../../src/worker/worker.ts'
+import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
+import type { JobResult } from '../../../src/worker/jobs/result-cache.ts'
+import { Worker } from '../../../src/worker/jobs/worker.ts'
 import { UNUSED } from '../../bus/under-test.ts'
 import type { Params } from './cases.ts'
 import { type Setting, START, type WithinOptions, withinOn } from './setting.ts'

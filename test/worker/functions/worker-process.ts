@@ -1,12 +1,12 @@
 // A worker process made to be killed: `node test/worker/functions/worker-process.ts '<its part as JSON>'`. Bus, client, vault
 // and functions are the real ones.
 import { randomUUID } from 'node:crypto'
+import { realClock } from '../../../src/base/run/clock.ts'
 import { openPostgresBus } from '../../../src/bus/postgres/postgres-bus.ts'
-import { realClock } from '../../../src/clock.ts'
-import { openPostgres } from '../../../src/db/postgres.ts'
-import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
+import { openPostgres } from '../../../src/db/connection/postgres.ts'
+import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
+import { Worker } from '../../../src/worker/jobs/worker.ts'
 import { openFolderVault } from '../../../src/worker/secrets/folder-vault.ts'
-import { Worker } from '../../../src/worker/worker.ts'
 import { configFor, connect } from './setting.ts'
 
 export interface Part {

@@ -9,7 +9,7 @@ import {
   concurrencyOf,
   pressureIn,
   type Refused,
-} from '../../../src/worker/m365/concurrency.ts'
+} from '../../../src/worker/http/concurrency.ts'
 
 const MAX = 32
 const ANSWER: Answered = { pressure: 'none', isFelt: true, atMs: 0 }

@@ -1,10 +1,10 @@
 // Building a tenant from settings: the URLs of the clouds, token audiences, and each replica's share of the quota.
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { readConfig } from '../../../src/config.ts'
-import type { TokenRequest } from '../../../src/sign-in/token.ts'
-import { NO_TENANT } from '../../../src/worker/m365/api.ts'
-import { connectTenant, tokenEndpointsOf } from '../../../src/worker/m365/connect.ts'
+import { readConfig } from '../../../src/base/settings/config.ts'
+import type { TokenRequest } from '../../../src/base/sign-in/token.ts'
+import { connectTenant, tokenEndpointsOf } from '../../../src/m365/client/connect.ts'
+import { NO_TENANT } from '../../../src/worker/http/api.ts'
 import { drivenClock, type Service, startService } from './under-test.ts'
 
 const IDS = {

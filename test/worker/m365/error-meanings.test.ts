@@ -5,12 +5,8 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import {
-  ERROR_TABLE,
-  entriesFor,
-  meaningOf,
-} from '../../../src/domain/error-meanings/meaning-of.ts'
-import { ApiError } from '../../../src/worker/m365/api.ts'
+import { ERROR_TABLE, entriesFor, meaningOf } from '../../../src/m365/meanings/meaning-of.ts'
+import { ApiError } from '../../../src/worker/http/api.ts'
 import { configFor, connect, leapingClock } from '../functions/setting.ts'
 
 interface Recorded {

@@ -1,9 +1,9 @@
 // Cmdlets over real HTTP, with bodies observed from Exchange Online.
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import type { Json, JsonObject } from '../../../src/domain/json.ts'
-import { ApiError, changeOfList } from '../../../src/worker/m365/api.ts'
-import { ExchangeOnline } from '../../../src/worker/m365/exchange.ts'
+import type { Json, JsonObject } from '../../../src/base/text/json.ts'
+import { ExchangeOnline } from '../../../src/m365/client/exchange.ts'
+import { ApiError, changeOfList } from '../../../src/worker/http/api.ts'
 import { drivenClock, type Reply, type Seen, type Service, startService } from './under-test.ts'
 
 const TENANT_ID = '11111111-2222-3333-4444-555555555555'

@@ -1,10 +1,10 @@
 // Calls over real HTTP: what is retried, how long all slots wait, and what an error says.
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { SignInFault } from '../../../src/sign-in/token.ts'
-import { ApiError, odataText, pathOf, type RestRequest } from '../../../src/worker/m365/api.ts'
-import { Graph, type GraphOptions } from '../../../src/worker/m365/graph.ts'
-import type { GateChange } from '../../../src/worker/m365/throttle.ts'
+import { SignInFault } from '../../../src/base/sign-in/token.ts'
+import { Graph, type GraphOptions } from '../../../src/m365/client/graph.ts'
+import { ApiError, odataText, pathOf, type RestRequest } from '../../../src/worker/http/api.ts'
+import type { GateChange } from '../../../src/worker/http/throttle.ts'
 import {
   drivenClock,
   GRAPH_BUSY,

@@ -1,7 +1,7 @@
 // What counts as "not found", by service, status and words.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isMissingInExchange, isMissingInGraph } from '../../../src/worker/m365/not-found.ts'
+import { isMissingInExchange, isMissingInGraph } from '../../../src/m365/client/not-found.ts'
 
 const GONE = "The operation couldn't be performed because object 'x' couldn't be found on 'y'."
 const EXCEPTION = 'ManagementObjectNotFoundException'

@@ -2,8 +2,8 @@
 // limit, those of a kind go in the order in which they came, and nothing is left.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { virtualClock } from '../../../src/clock.ts'
-import { Throttle } from '../../../src/worker/m365/throttle.ts'
+import { virtualClock } from '../../../src/base/run/clock.ts'
+import { Throttle } from '../../../src/worker/http/throttle.ts'
 import { START } from './under-test.ts'
 
 const SEEDS = 12

@@ -1,9 +1,9 @@
 // One quota: what closes its gate, who goes next, and that nothing is stuck or left behind whatever happens. Time is virtual.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type VirtualClock, virtualClock } from '../../../src/clock.ts'
-import { GraphWorkloads } from '../../../src/worker/m365/graph-workloads.ts'
-import { Throttle, type ThrottleOptions } from '../../../src/worker/m365/throttle.ts'
+import { type VirtualClock, virtualClock } from '../../../src/base/run/clock.ts'
+import { GraphWorkloads } from '../../../src/m365/client/graph-workloads.ts'
+import { Throttle, type ThrottleOptions } from '../../../src/worker/http/throttle.ts'
 import { START } from './under-test.ts'
 
 const { signal: NEVER } = new AbortController()

@@ -1,9 +1,9 @@
 // A scripted HTTP service on loopback, and a clock that advances only when everyone waits for it.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { type Clock, virtualClock } from '../../../src/clock.ts'
-import type { Json } from '../../../src/domain/json.ts'
-import type { ThrottleState } from '../../../src/worker/m365/throttle.ts'
+import { type Clock, virtualClock } from '../../../src/base/run/clock.ts'
+import type { Json } from '../../../src/base/text/json.ts'
+import type { ThrottleState } from '../../../src/worker/http/throttle.ts'
 
 export const START = new Date('2026-03-01T10:00:00.000Z')
 

@@ -1,8 +1,8 @@
 // Pseudonyms of a recording: nobody is named in whatever Microsoft may answer, and what an answer means stays readable.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { JsonObject } from '../../../src/domain/json.ts'
-import { Pseudonyms } from '../../../src/worker/recording/pseudonyms.ts'
+import type { JsonObject } from '../../../src/base/text/json.ts'
+import { Pseudonyms } from '../../../src/m365/check/pseudonyms.ts'
 
 const TENANT = 'b4c546a4-7dac-46a6-a7dd-ed822a11efd3'
 const open = () => new Pseudonyms({ organization: 'acme.onmicrosoft.com', tenantId: TENANT })

@@ -5,7 +5,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import type { Secrets } from '../../../src/worker/m365/api.ts'
+import type { Secrets } from '../../../src/worker/http/api.ts'
 import { openFolderVault } from '../../../src/worker/secrets/folder-vault.ts'
 import { KeyVault, keyVaultScope } from '../../../src/worker/secrets/key-vault.ts'
 import { drivenClock, type Seen, type Service, startService } from '../m365/under-test.ts'

@@ -1,7 +1,7 @@
 // What the people of the batch were told: how many by which step, in which language, and each message with its state.
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { TOLD_STATES, toldStateText } from '../../../../src/domain/people/told-state.ts'
+import { TOLD_STATES, toldStateText } from '../../../../src/domain/member-messages/told-state.ts'
 import { usePages, useReading } from '../../api/hooks.ts'
 import type { Answer } from '../../api/routes.ts'
 import { Previewed } from '../../members/message-preview.tsx'

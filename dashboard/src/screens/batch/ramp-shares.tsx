@@ -3,7 +3,7 @@ import {
   type RampShare,
   shareLimitText,
   shareStateText,
-} from '../../../../src/domain/ramp-shares.ts'
+} from '../../../../src/domain/plan/ramp-shares.ts'
 import { TextWithTimes } from '../../ui/sentence.tsx'
 import type { Phase } from './time-axis.ts'
 

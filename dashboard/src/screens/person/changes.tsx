@@ -1,7 +1,7 @@
 // What we changed for this person, in order of time: each change with what was before, the function that takes it back, and whether an
 // undo would. Below the list stands the undo itself, for those who may.
 import { useState } from 'react'
-import { UNDO_WORDS } from '../../../../src/domain/undo-states.ts'
+import { UNDO_WORDS } from '../../../../src/domain/state/undo-states.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Empty, Loaded } from '../../ui/feedback.tsx'

@@ -1,7 +1,7 @@
 // What else is known of a person: data, outputs, events, other batches.
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { eventWords } from '../../../../src/domain/words.ts'
+import { eventWords } from '../../../../src/domain/state/words.ts'
 import { useReading } from '../../api/hooks.ts'
 import { TOLD_COLUMNS, toldKey } from '../../members/told.tsx'
 import { Button } from '../../ui/button.tsx'

@@ -1,7 +1,7 @@
 // What an operator may do about one step: a failed rollback or removal step, or a success that came too late. Steps of phases are
 // repaired with their person.
 import { useState } from 'react'
-import { statusWord } from '../../../../src/domain/words.ts'
+import { statusWord } from '../../../../src/domain/state/words.ts'
 import { useChange, usePreviews } from '../../api/hooks.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'

@@ -1,8 +1,8 @@
 // A person's story in plain words, from what the API tells: where they are, why, what comes next. Instants stay ISO texts; the page
 // shows them in the viewer's zone.
 
-import type { Json } from '../../../../src/domain/json.ts'
-import { addressesIn } from '../../../../src/domain/member-addresses.ts'
+import type { Json } from '../../../../src/base/text/json.ts'
+import { addressesIn } from '../../../../src/domain/state/member-addresses.ts'
 import type { Answer } from '../../api/routes.ts'
 import type { Effect } from '../../undo/change-words.ts'
 

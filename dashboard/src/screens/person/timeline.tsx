@@ -1,6 +1,6 @@
 // What was done and what comes: phases and steps, each with every attempt, its parameters and result, and what an error means.
 import { useState } from 'react'
-import { statusWord } from '../../../../src/domain/words.ts'
+import { statusWord } from '../../../../src/domain/state/words.ts'
 import { useReading } from '../../api/hooks.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Empty, Loaded } from '../../ui/feedback.tsx'

@@ -1,7 +1,7 @@
 // The report of a rehearsal: the verdict with its reasons, phases in time, who would fail and why, rollbacks, calls.
 import type { ReactNode } from 'react'
 import type { RehearsalReport, TimelinePhase } from '../../../../src/app/rehearsal/report.ts'
-import { textOfHtml } from '../../../../src/domain/people/shown-html.ts'
+import { textOfHtml } from '../../../../src/domain/member-messages/shown-html.ts'
 import { Figure, Section } from '../../ui/page.tsx'
 import { TextWithTimes } from '../../ui/sentence.tsx'
 import { Status } from '../../ui/status.tsx'

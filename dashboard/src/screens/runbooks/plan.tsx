@@ -1,6 +1,6 @@
 // The plan of a run: phases with their times, steps with examples. Of the active version or of an unpublished text; changes nothing.
 import { useId, useState } from 'react'
-import { planNotes } from '../../../../src/domain/plan-notes.ts'
+import { planNotes } from '../../../../src/domain/plan/plan-notes.ts'
 import { useChange, useReading } from '../../api/hooks.ts'
 import type { Answer } from '../../api/routes.ts'
 import { Button } from '../../ui/button.tsx'

@@ -1,6 +1,6 @@
 // A batch on the wall: its phases in order of time, its members as counts that add up, its pace and its end.
 import { Link } from 'wouter'
-import { phaseOffsetText } from '../../../../src/domain/duration.ts'
+import { phaseOffsetText } from '../../../../src/base/text/duration.ts'
 import { WindowNote } from '../../ui/change-window.tsx'
 import { countText } from '../../ui/page.tsx'
 import { completedPhase } from '../../ui/phase-end.ts'

@@ -1,6 +1,6 @@
 // The emergency stop of everything, and its end.
 import { useEffect, useState } from 'react'
-import { countText } from '../../../../src/domain/count-text.ts'
+import { countText } from '../../../../src/base/text/count-text.ts'
 import { useChange } from '../../api/hooks.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'

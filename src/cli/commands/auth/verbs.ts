@@ -1,11 +1,12 @@
 // `matoolkit auth …`: sign-in, status, token and sign-out.
-import { readClientEnv } from '../../../config.ts'
-import type { Json } from '../../../domain/json.ts'
-import { EXIT, MatoolkitError } from '../../../errors.ts'
-import { printable } from '../../../printable.ts'
-import { ApiRefusal } from '../../api-refusal.ts'
-import type { CommandContext } from '../../command-context.ts'
-import { localTokenFor } from '../../instances.ts'
+
+import { EXIT, MatoolkitError } from '../../../base/errors/errors.ts'
+import { readClientEnv } from '../../../base/settings/config.ts'
+import type { Json } from '../../../base/text/json.ts'
+import { printable } from '../../../base/text/printable.ts'
+import { ApiRefusal } from '../../connection/api-refusal.ts'
+import { localTokenFor } from '../../connection/instances.ts'
+import type { CommandContext } from '../../program/command-context.ts'
 import { revoke, signInWithDeviceCode } from '../../sign-in/issuer.ts'
 import { apiUrlOf, findRegistration, requireHttps } from '../../sign-in/registration.ts'
 import {

@@ -1,21 +1,21 @@
 // `matoolkit batch …`: the commands that change a batch. Irreversible ones read the batch first and ask for confirmation; the
 // request carries the etag that was read, so a batch that changed in between is refused.
 import { basename } from 'node:path'
-import { countText } from '../../../domain/count-text.ts'
-import type { Json } from '../../../domain/json.ts'
-import { MatoolkitError } from '../../../errors.ts'
-import { printable } from '../../../printable.ts'
+import { MatoolkitError } from '../../../base/errors/errors.ts'
+import { countText } from '../../../base/text/count-text.ts'
+import type { Json } from '../../../base/text/json.ts'
+import { printable } from '../../../base/text/printable.ts'
+import { readBytes } from '../../input/files.ts'
+import { readTime } from '../../input/typed-time.ts'
 import {
   type CommandContext,
   type Flags,
   sayRest,
   textFlag,
   usageError,
-} from '../../command-context.ts'
-import { readBytes } from '../../files.ts'
+} from '../../program/command-context.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../../terminal/show.ts'
-import { readTime } from '../../typed-time.ts'
 import { heldBatch, holdThenAsk } from '../hold-first.ts'
 import { capital } from '../holds-in-force.ts'
 import { batchPath } from './paths.ts'

@@ -1,8 +1,8 @@
 // `matoolkit batch …`: names, arguments and flags of the commands.
 
 import type { Command } from 'commander'
-import { STATUSES } from '../../../domain/transitions.ts'
-import { statusesByWord } from '../../../domain/words.ts'
+import { STATUSES } from '../../../domain/state/transitions.ts'
+import { statusesByWord } from '../../../domain/state/words.ts'
 import type { Io } from '../../terminal/io.ts'
 import {
   addVerb,

@@ -1,9 +1,9 @@
 // `matoolkit batch evidence`: everything about a batch as one signed archive, checked as soon as it is written: a broken download must not be
 // found out years later.
 import { createReadStream } from 'node:fs'
-import { verifyPack } from '../../../evidence/verify-pack.ts'
-import { type CommandContext, type Flags, idOf, textFlag } from '../../command-context.ts'
-import { requireReplaceable, writeNewFile } from '../../files.ts'
+import { verifyPack } from '../../../api/evidence/verify-pack.ts'
+import { requireReplaceable, writeNewFile } from '../../input/files.ts'
+import { type CommandContext, type Flags, idOf, textFlag } from '../../program/command-context.ts'
 import { sayVerdict, VERDICT, verdictRow } from '../evidence-verdict.ts'
 import { batchPath } from './paths.ts'
 

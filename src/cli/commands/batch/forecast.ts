@@ -1,7 +1,7 @@
 // `matoolkit batch forecast`: when each phase ends, with what certainty, what that rests on, and what will be late.
-import type { Json } from '../../../domain/json.ts'
-import { printable } from '../../../printable.ts'
-import type { CommandContext } from '../../command-context.ts'
+import type { Json } from '../../../base/text/json.ts'
+import { printable } from '../../../base/text/printable.ts'
+import type { CommandContext } from '../../program/command-context.ts'
 import { inViewersZone } from '../../terminal/io.ts'
 import { type Column, type Row, rowsIn } from '../../terminal/show.ts'
 import type { Verb } from '../verb.ts'

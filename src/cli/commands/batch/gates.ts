@@ -1,17 +1,17 @@
 // `matoolkit batch gates`, `approve`, `waive` and `withdraw`: what is known before a phase starts, and what people decide about it.
-import { countText } from '../../../domain/count-text.ts'
-import type { Json } from '../../../domain/json.ts'
-import { printable } from '../../../printable.ts'
+import { countText } from '../../../base/text/count-text.ts'
+import type { Json } from '../../../base/text/json.ts'
+import { printable } from '../../../base/text/printable.ts'
+import { readTime } from '../../input/typed-time.ts'
 import {
   type CommandContext,
   type Flags,
   pathSegment,
   textFlag,
   usageError,
-} from '../../command-context.ts'
+} from '../../program/command-context.ts'
 import { askReason } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../../terminal/show.ts'
-import { readTime } from '../../typed-time.ts'
 import { DRY_RUN, REASON, type Verb } from '../verb.ts'
 import { batchPath } from './paths.ts'
 

@@ -1,24 +1,24 @@
 // `matoolkit batch …`: the commands that read: batches, one batch, its phases, members, steps and summary.
 
-import type { DescribedAttention } from '../../../domain/attention.ts'
-import { countText } from '../../../domain/count-text.ts'
-import type { Json } from '../../../domain/json.ts'
+import { countText } from '../../../base/text/count-text.ts'
+import type { Json } from '../../../base/text/json.ts'
+import { printable } from '../../../base/text/printable.ts'
+import type { DescribedAttention } from '../../../domain/needs/attention.ts'
+import { rampStateText, type ToldRamp } from '../../../domain/plan/ramp-shares.ts'
 import {
   type Outcome,
   type OutcomeCounts,
   outcomeText,
   outcomeWord,
-} from '../../../domain/outcome.ts'
-import { rampStateText, type ToldRamp } from '../../../domain/ramp-shares.ts'
-import { ENDED_BATCH_STATUSES } from '../../../domain/transitions.ts'
-import { printable } from '../../../printable.ts'
+} from '../../../domain/state/outcome.ts'
+import { ENDED_BATCH_STATUSES } from '../../../domain/state/transitions.ts'
 import {
   type CommandContext,
   type Flags,
   idOf,
   showPages,
   textFlag,
-} from '../../command-context.ts'
+} from '../../program/command-context.ts'
 import { inViewersZone } from '../../terminal/io.ts'
 import { type Column, type ColumnValue, type Row, rowsIn, type Show } from '../../terminal/show.ts'
 import { loadItems, sayItems } from '../attention.ts'

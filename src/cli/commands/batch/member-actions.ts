@@ -1,12 +1,12 @@
 // `matoolkit batch retry`, `redo`, `readd-member`, `set-variable` …: actions on one or many members. A dry run names the people, a
 // person confirms, and the request carries their number: a selection that changed in between is refused.
 
-import { countText } from '../../../domain/count-text.ts'
-import type { Json } from '../../../domain/json.ts'
-import { UNDO_WORDS, type UndoState } from '../../../domain/undo-states.ts'
-import { statusWord } from '../../../domain/words.ts'
-import { EXIT, MatoolkitError } from '../../../errors.ts'
-import { printable } from '../../../printable.ts'
+import { EXIT, MatoolkitError } from '../../../base/errors/errors.ts'
+import { countText } from '../../../base/text/count-text.ts'
+import type { Json } from '../../../base/text/json.ts'
+import { printable } from '../../../base/text/printable.ts'
+import { UNDO_WORDS, type UndoState } from '../../../domain/state/undo-states.ts'
+import { statusWord } from '../../../domain/state/words.ts'
 import {
   type CommandContext,
   type Flags,
@@ -14,7 +14,7 @@ import {
   sayRest,
   textFlag,
   usageError,
-} from '../../command-context.ts'
+} from '../../program/command-context.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../../terminal/show.ts'
 import { outputsFrom } from './outputs.ts'

@@ -1,6 +1,6 @@
 // The outputs of a step that was done by hand, as typed.
-import type { Json } from '../../../domain/json.ts'
-import { type Flags, textFlag, usageError } from '../../command-context.ts'
+import type { Json } from '../../../base/text/json.ts'
+import { type Flags, textFlag, usageError } from '../../program/command-context.ts'
 
 /** `--outputs name=value,…`: the outputs of a step that was done by hand. */
 export function outputsFrom(flags: Flags): Record<string, Json> {

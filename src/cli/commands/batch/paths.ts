@@ -1,6 +1,6 @@
 // API paths of batches and their members. A member is named by id or by key.
-import { MatoolkitError } from '../../../errors.ts'
-import { type CommandContext, idOf, usageError } from '../../command-context.ts'
+import { MatoolkitError } from '../../../base/errors/errors.ts'
+import { type CommandContext, idOf, usageError } from '../../program/command-context.ts'
 import type { Row } from '../../terminal/show.ts'
 
 export const batchPath = (id: string | undefined): string => `/api/batches/${idOf('batch', id)}`

@@ -2,8 +2,8 @@
 // behind.
 
 import { extname } from 'node:path'
-import { type CommandContext, type Flags, idOf, textFlag } from '../../command-context.ts'
-import { requireReplaceable, writeNewFile } from '../../files.ts'
+import { requireReplaceable, writeNewFile } from '../../input/files.ts'
+import { type CommandContext, type Flags, idOf, textFlag } from '../../program/command-context.ts'
 import { safeFor, withoutLineEnd } from '../../terminal/io.ts'
 import type { Row } from '../../terminal/show.ts'
 import { statusIn } from '../words.ts'

@@ -1,5 +1,5 @@
 // The batch after a command that changed it, at once or when its running phases have ended.
-import type { CommandContext } from '../../command-context.ts'
+import type { CommandContext } from '../../program/command-context.ts'
 import type { Row } from '../../terminal/show.ts'
 import { showBatch } from './lists.ts'
 import { failOnFailedPhase, waitUntilIdle } from './wait.ts'

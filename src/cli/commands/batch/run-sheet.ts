@@ -1,6 +1,7 @@
 // `matoolkit batch run-sheet`: a page to print before the night, for the hours in which matoolkit or the network is away.
-import { type CommandContext, type Flags, idOf, textFlag } from '../../command-context.ts'
-import { requireReplaceable, writeNewFile } from '../../files.ts'
+
+import { requireReplaceable, writeNewFile } from '../../input/files.ts'
+import { type CommandContext, type Flags, idOf, textFlag } from '../../program/command-context.ts'
 import { batchPath } from './paths.ts'
 
 export async function runRunSheet(

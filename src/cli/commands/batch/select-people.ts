@@ -1,8 +1,13 @@
 // Which people a command is about: named one by one, in a list, in a file, or by what failed. No selection is an error; it never
 // means all.
-import type { Json } from '../../../domain/json.ts'
-import { type CommandContext, type Flags, textFlag, usageError } from '../../command-context.ts'
-import { readBytes } from '../../files.ts'
+import type { Json } from '../../../base/text/json.ts'
+import { readBytes } from '../../input/files.ts'
+import {
+  type CommandContext,
+  type Flags,
+  textFlag,
+  usageError,
+} from '../../program/command-context.ts'
 import { findMemberId } from './paths.ts'
 
 /** Flags that select members. */

@@ -1,11 +1,11 @@
 // `matoolkit batch resume` and `reschedule`: both say what they would start at once, ask, and only then change anything. The request
 // carries the etag of what the person saw.
-import { countText } from '../../../domain/count-text.ts'
-import type { Json } from '../../../domain/json.ts'
-import { type CommandContext, type Flags, textFlag } from '../../command-context.ts'
+import { countText } from '../../../base/text/count-text.ts'
+import type { Json } from '../../../base/text/json.ts'
+import { readTime } from '../../input/typed-time.ts'
+import { type CommandContext, type Flags, textFlag } from '../../program/command-context.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import type { Row } from '../../terminal/show.ts'
-import { readTime } from '../../typed-time.ts'
 import { type StartsAnswer, warnStarts } from '../starts.ts'
 import { batchPath } from './paths.ts'
 import { showResult, waitAndShow } from './results.ts'

@@ -1,7 +1,7 @@
 // `matoolkit batch retry-step`, `skip`, `mark-done` and `accept-late`: decisions about one step. The person confirms the step as it was read,
 // and the request carries its etag.
-import type { Json } from '../../../domain/json.ts'
-import { type CommandContext, type Flags, idOf } from '../../command-context.ts'
+import type { Json } from '../../../base/text/json.ts'
+import { type CommandContext, type Flags, idOf } from '../../program/command-context.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row } from '../../terminal/show.ts'
 import type { RunCommand } from '../verb.ts'

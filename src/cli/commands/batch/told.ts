@@ -1,8 +1,13 @@
 // `matoolkit batch told` and `preview-message`: who was told what and when, and what somebody would be told.
-import { countText } from '../../../domain/count-text.ts'
-import { TOLD_STATES, toldStateText } from '../../../domain/people/told-state.ts'
-import { printable } from '../../../printable.ts'
-import { type CommandContext, type Flags, showPages, textFlag } from '../../command-context.ts'
+import { countText } from '../../../base/text/count-text.ts'
+import { printable } from '../../../base/text/printable.ts'
+import { TOLD_STATES, toldStateText } from '../../../domain/member-messages/told-state.ts'
+import {
+  type CommandContext,
+  type Flags,
+  showPages,
+  textFlag,
+} from '../../program/command-context.ts'
 import { type Column, type Row, rowsIn } from '../../terminal/show.ts'
 import { runPreviewOfBatch } from '../preview-message.ts'
 import { PAGED, type Verb } from '../verb.ts'

@@ -1,8 +1,8 @@
 // `batch undo-init`: takes back what init changed. `member effects`: what was changed for a member, with the inverse of each change.
-import { countText } from '../../../domain/count-text.ts'
-import type { Json } from '../../../domain/json.ts'
-import type { CommandContext, Flags } from '../../command-context.ts'
-import { textFlag } from '../../command-context.ts'
+import { countText } from '../../../base/text/count-text.ts'
+import type { Json } from '../../../base/text/json.ts'
+import type { CommandContext, Flags } from '../../program/command-context.ts'
+import { textFlag } from '../../program/command-context.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, type Row, rowsIn } from '../../terminal/show.ts'
 import { batchPath, memberPath } from './paths.ts'

@@ -1,9 +1,9 @@
 // `--wait`: polls a batch every two seconds until it is idle, shows its progress, and gives up after `--timeout`. A batch is idle when
 // it has ended, or when every started phase has. A held batch ends the wait with an error.
 
-import { statusWord } from '../../../domain/words.ts'
-import { EXIT, MatoolkitError } from '../../../errors.ts'
-import { type CommandContext, durationMs } from '../../command-context.ts'
+import { EXIT, MatoolkitError } from '../../../base/errors/errors.ts'
+import { statusWord } from '../../../domain/state/words.ts'
+import { type CommandContext, durationMs } from '../../program/command-context.ts'
 import { interruptible } from '../../terminal/interrupt.ts'
 import type { Row } from '../../terminal/show.ts'
 import { BATCH_ENDED, membersText } from './lists.ts'

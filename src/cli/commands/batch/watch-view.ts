@@ -1,12 +1,12 @@
 // The screen of `matoolkit batch watch` as text: pure functions from the API's answers to lines that fit the width.
 
-import { countText } from '../../../domain/count-text.ts'
-import { type Phase, UNGUARDED } from '../../../domain/facts.ts'
-import { type OutcomeCounts, outcomeText } from '../../../domain/outcome.ts'
-import type { ProgressEvent } from '../../../domain/progress.ts'
-import { statusWord } from '../../../domain/words.ts'
-import { fullTimeText, withZonedTimes } from '../../../domain/zoned-time.ts'
-import { printable } from '../../../printable.ts'
+import { countText } from '../../../base/text/count-text.ts'
+import { printable } from '../../../base/text/printable.ts'
+import { fullTimeText, withZonedTimes } from '../../../base/text/zoned-time.ts'
+import type { ProgressEvent } from '../../../domain/forecast/progress.ts'
+import { type Phase, UNGUARDED } from '../../../domain/state/facts.ts'
+import { type OutcomeCounts, outcomeText } from '../../../domain/state/outcome.ts'
+import { statusWord } from '../../../domain/state/words.ts'
 import {
   countsText,
   leftText,

@@ -1,11 +1,11 @@
 // `matoolkit batch watch`: follows a batch until it ends. On a terminal a live screen that follows the window size, in a pipe a line
 // per change, with `--output` a record per event and per new state. Stopping the watch does not affect the batch.
 
-import type { Json } from '../../../domain/json.ts'
-import { fullTimeText } from '../../../domain/zoned-time.ts'
-import { EXIT, MatoolkitError, messageOf } from '../../../errors.ts'
-import { type CommandContext, durationMs } from '../../command-context.ts'
-import { followEvents } from '../../event-stream.ts'
+import { EXIT, MatoolkitError, messageOf } from '../../../base/errors/errors.ts'
+import type { Json } from '../../../base/text/json.ts'
+import { fullTimeText } from '../../../base/text/zoned-time.ts'
+import { followEvents } from '../../connection/event-stream.ts'
+import { type CommandContext, durationMs } from '../../program/command-context.ts'
 import { interruptible } from '../../terminal/interrupt.ts'
 import { type NewsItem, newsLine } from '../../terminal/progress-text.ts'
 import { openScreen, type Screen, type Terminal } from '../../terminal/screen.ts'

@@ -1,6 +1,12 @@
 // `matoolkit runbook diff`: two versions, or a version and a file, line by line.
-import { type CommandContext, type Flags, textFlag, usageError } from '../../command-context.ts'
-import { readTextFile } from '../../files.ts'
+
+import { readTextFile } from '../../input/files.ts'
+import {
+  type CommandContext,
+  type Flags,
+  textFlag,
+  usageError,
+} from '../../program/command-context.ts'
 import type { Column, Row } from '../../terminal/show.ts'
 import { changesBetween, withContext } from '../../terminal/text-diff.ts'
 import { versionPath } from './lists.ts'

@@ -1,12 +1,12 @@
 // `matoolkit runbook init`: writes a commented starter runbook and its member file, from flags or, without a name on a terminal, from a
 // few questions. Both are valid and can be rehearsed as they are.
-import { messageOf } from '../../../errors.ts'
-import { printable } from '../../../printable.ts'
-import { usageError } from '../../command-context.ts'
-import { requireReplaceable, writeNewFile } from '../../files.ts'
+import { messageOf } from '../../../base/errors/errors.ts'
+import { printable } from '../../../base/text/printable.ts'
+import { requireReplaceable, writeNewFile } from '../../input/files.ts'
+import { readTime } from '../../input/typed-time.ts'
+import { usageError } from '../../program/command-context.ts'
 import type { Io } from '../../terminal/io.ts'
 import { confirm } from '../../terminal/prompt.ts'
-import { readTime } from '../../typed-time.ts'
 import { type Starter, starterMembers, starterRunbook } from './starter.ts'
 
 export interface InitFlags {

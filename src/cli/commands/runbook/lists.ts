@@ -1,5 +1,5 @@
 // `matoolkit runbook …`: the commands that read: runbooks, one runbook's text, its versions and its ticks.
-import type { Json } from '../../../domain/json.ts'
+import type { Json } from '../../../base/text/json.ts'
 import {
   type CommandContext,
   type Flags,
@@ -8,7 +8,7 @@ import {
   showPages,
   textFlag,
   usageError,
-} from '../../command-context.ts'
+} from '../../program/command-context.ts'
 import { safeFor, withoutLineEnd } from '../../terminal/io.ts'
 import type { Column, Row } from '../../terminal/show.ts'
 import { heldColumn, sayHeldSystem } from '../holds-in-force.ts'

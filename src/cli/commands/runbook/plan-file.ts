@@ -1,20 +1,25 @@
 // `matoolkit runbook plan wave.yaml`: what the first tick would create from a runbook file and its people. Needs no server.
 
-import { type BatchesPlan, planBatches } from '../../../domain/batches-plan.ts'
-import { countText } from '../../../domain/count-text.ts'
-import { columnsProblem } from '../../../domain/detection/row-reader.ts'
-import type { Json } from '../../../domain/json.ts'
-import { planNotes } from '../../../domain/plan-notes.ts'
-import { planRun, type RunPlan } from '../../../domain/run-plan.ts'
+import { MatoolkitError } from '../../../base/errors/errors.ts'
+import { countText } from '../../../base/text/count-text.ts'
+import type { Json } from '../../../base/text/json.ts'
+import { printable } from '../../../base/text/printable.ts'
+import { type BatchesPlan, planBatches } from '../../../domain/plan/batches-plan.ts'
+import { planNotes } from '../../../domain/plan/plan-notes.ts'
+import { planRun, type RunPlan } from '../../../domain/plan/run-plan.ts'
 import type { Runbook, RunbookProblem } from '../../../domain/runbook/read.ts'
-import { sampleMemberOf } from '../../../domain/sample-member.ts'
-import { MatoolkitError } from '../../../errors.ts'
-import { printable } from '../../../printable.ts'
-import { type CommandContext, type Flags, textFlag, usageError } from '../../command-context.ts'
-import { findMemberRows, type MemberRows } from '../../member-rows.ts'
-import { readRunbookFile } from '../../runbook-file.ts'
+import { sampleMemberOf } from '../../../domain/runbook/sample-member.ts'
+import { columnsProblem } from '../../../domain/sources/row-reader.ts'
+import { findMemberRows, type MemberRows } from '../../input/member-rows.ts'
+import { readRunbookFile } from '../../input/runbook-file.ts'
+import { timeFlag } from '../../input/typed-time.ts'
+import {
+  type CommandContext,
+  type Flags,
+  textFlag,
+  usageError,
+} from '../../program/command-context.ts'
 import { type Column, type Row, showSection } from '../../terminal/show.ts'
-import { timeFlag } from '../../typed-time.ts'
 import { STEP_COLUMNS, stepRows } from './plan-steps.ts'
 
 /** Names of runbooks have neither. */

@@ -1,6 +1,6 @@
 // The steps of a plan as a table: a line per step, with the parameters of the first example.
-import type { Json } from '../../../domain/json.ts'
-import type { NotedPhase } from '../../../domain/plan-notes.ts'
+import type { Json } from '../../../base/text/json.ts'
+import type { NotedPhase } from '../../../domain/plan/plan-notes.ts'
 import type { Column, Row } from '../../terminal/show.ts'
 
 interface PlannedStep {

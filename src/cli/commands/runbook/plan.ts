@@ -1,7 +1,9 @@
 // `matoolkit runbook plan`: the steps of a runbook with their due times and parameters, before anything runs.
 
-import type { Json } from '../../../domain/json.ts'
-import { planNotes } from '../../../domain/plan-notes.ts'
+import type { Json } from '../../../base/text/json.ts'
+import { planNotes } from '../../../domain/plan/plan-notes.ts'
+import { readTextFile } from '../../input/files.ts'
+import { timeFlag } from '../../input/typed-time.ts'
 import {
   type CommandContext,
   type Flags,
@@ -9,9 +11,7 @@ import {
   pathSegment,
   textFlag,
   usageError,
-} from '../../command-context.ts'
-import { readTextFile } from '../../files.ts'
-import { timeFlag } from '../../typed-time.ts'
+} from '../../program/command-context.ts'
 import { isRunbookFile, runPlanOfFile } from './plan-file.ts'
 import { type PlannedSteps, STEP_COLUMNS, stepRows } from './plan-steps.ts'
 

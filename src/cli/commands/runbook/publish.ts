@@ -1,12 +1,17 @@
 // `matoolkit runbook publish` and `delete`: both state the impact on running batches and ask before anything changes.
 
-import { countText } from '../../../domain/count-text.ts'
-import type { Json } from '../../../domain/json.ts'
+import { countText } from '../../../base/text/count-text.ts'
+import type { Json } from '../../../base/text/json.ts'
+import { printable } from '../../../base/text/printable.ts'
 import type { PhaseWindow } from '../../../domain/windows/phase-window.ts'
 import { phaseWindowText, type Told } from '../../../domain/windows/window-text.ts'
-import { printable } from '../../../printable.ts'
-import { type CommandContext, type Flags, sayRest, textFlag } from '../../command-context.ts'
-import { readTextFile } from '../../files.ts'
+import { readTextFile } from '../../input/files.ts'
+import {
+  type CommandContext,
+  type Flags,
+  sayRest,
+  textFlag,
+} from '../../program/command-context.ts'
 import { confirm } from '../../terminal/prompt.ts'
 import type { Column, Row } from '../../terminal/show.ts'
 import { type StartsAnswer, startLines } from '../starts.ts'

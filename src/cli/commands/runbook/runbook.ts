@@ -1,6 +1,6 @@
 // `matoolkit runbook …`: names, arguments and flags of the commands. Their code is loaded when one runs.
 import type { Command } from 'commander'
-import { GLOBAL_FLAGS } from '../../global-flags.ts'
+import { GLOBAL_FLAGS } from '../../program/global-flags.ts'
 import type { Io } from '../../terminal/io.ts'
 import { addVerb, CHANGE, DRY_RUN, outputOption, PAGED } from '../verb.ts'
 import type { InitFlags } from './init.ts'

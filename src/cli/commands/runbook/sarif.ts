@@ -1,7 +1,7 @@
 // The problems of runbooks as SARIF 2.1.0, the format of code scanning. Ignored warnings are listed as suppressed, with their reason.
 import { isAbsolute } from 'node:path'
 import manifest from '../../../../package.json' with { type: 'json' }
-import type { Json } from '../../../domain/json.ts'
+import type { Json } from '../../../base/text/json.ts'
 import { isLintRule, LINT_RULES } from '../../../domain/runbook/lint/lint-rules.ts'
 import { PROBLEMS, type ProblemCode } from '../../../domain/runbook/problems.ts'
 import type { IgnoredProblem, RunbookProblem } from '../../../domain/runbook/read.ts'

@@ -1,24 +1,24 @@
 // `matoolkit runbook validate`: reports every problem of every file at once, migration rules included.
 import { parse } from 'csv-parse/sync'
-import { CsvFault, decodeCsv, delimiterProblem } from '../../../csv-text.ts'
-import type { Json } from '../../../domain/json.ts'
+import { EXIT, MatoolkitError, messageOf } from '../../../base/errors/errors.ts'
+import { CsvFault, decodeCsv, delimiterProblem } from '../../../base/files/csv-text.ts'
+import type { Json } from '../../../base/text/json.ts'
+import { printable } from '../../../base/text/printable.ts'
 import { RUNBOOK_BYTES_MAX } from '../../../domain/runbook/document.ts'
 import {
   type IgnoredProblem,
   type RunbookProblem,
   readRunbook,
 } from '../../../domain/runbook/read.ts'
-import { EXIT, MatoolkitError, messageOf } from '../../../errors.ts'
-import { printable } from '../../../printable.ts'
-import { readStart } from '../../files.ts'
-import type { Io } from '../../terminal/io.ts'
-import { makeShow, type OutputFormat } from '../../terminal/show.ts'
-import { tableText } from '../../terminal/table.ts'
+import { readStart } from '../../input/files.ts'
 import {
   loadWorkerFunctions,
   type WorkerFunctions,
   type WorkerFunctionsFlags,
-} from '../../worker-functions.ts'
+} from '../../input/worker-functions.ts'
+import type { Io } from '../../terminal/io.ts'
+import { makeShow, type OutputFormat } from '../../terminal/show.ts'
+import { tableText } from '../../terminal/table.ts'
 
 export interface ValidateOptions extends WorkerFunctionsFlags {
   readonly files: readonly string[]

@@ -1,7 +1,7 @@
 // Judges a valid runbook by the migration rules. Every rule is a function from the steps in the order in which a member meets them to
 // warnings at line and column. What the catalogue does not know is not judged.
-import { durationText } from '../../duration.ts'
-import type { Json } from '../../json.ts'
+import { durationText } from '../../../base/text/duration.ts'
+import type { Json } from '../../../base/text/json.ts'
 import type { Runbook, RunbookStep } from '../model.ts'
 import { mapAt, type Outline, scalarAt } from '../outline.ts'
 import type { Findings } from '../problems.ts'

@@ -1,9 +1,10 @@
 // A runbook as the migration rules see it: steps in the order in which a member meets them, with their facts and their places in the text.
+
+import { type FunctionFacts, functionFacts } from '../function-facts.ts'
 import type { Gate, Runbook, RunbookStep } from '../model.ts'
 import type { Outline, PhaseOutline, StepOutline } from '../outline.ts'
 import type { Findings } from '../problems.ts'
 import type { MapNode } from '../tree.ts'
-import { type FunctionFacts, functionFacts } from './function-facts.ts'
 
 export interface LintedStep {
   readonly step: RunbookStep

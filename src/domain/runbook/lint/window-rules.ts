@@ -1,6 +1,6 @@
 // The migration rules about change windows: what no batch, whenever it starts inside a window, can avoid. The start of a batch is not
 // known here, so freezes and clock changes are left to plans.
-import { durationText } from '../../duration.ts'
+import { durationText } from '../../../base/text/duration.ts'
 import {
   inWeek,
   WEEK_MIN,
@@ -9,9 +9,9 @@ import {
   weekSpans,
   weekTimeText,
 } from '../../windows/week.ts'
+import { mayChangeTenant } from '../function-facts.ts'
 import { scalarAt } from '../outline.ts'
 import type { Findings } from '../problems.ts'
-import { mayChangeTenant } from './function-facts.ts'
 import {
   inOrder,
   type Linted,

@@ -1,11 +1,11 @@
 // One seed on Service Bus from start to end: events and faults at random, then the faults stop and everything must end, with every
 // invariant kept, nothing left at the broker, and no job run twice without a cause.
 import { DUPLICATE_WINDOW_MS } from '../../../../src/bus/bus.ts'
-import { cancelBatch, holdBatch, resumeBatch } from '../../../../src/engine/batch-actions.ts'
-import { createBatch } from '../../../../src/engine/create.ts'
-import { removeMembers, retryMembers } from '../../../../src/engine/member-actions.ts'
-import { publishRunbook } from '../../../../src/engine/publish.ts'
-import { runTimers } from '../../../../src/engine/timers.ts'
+import { cancelBatch, holdBatch, resumeBatch } from '../../../../src/engine/orders/batch-actions.ts'
+import { createBatch } from '../../../../src/engine/orders/create.ts'
+import { removeMembers, retryMembers } from '../../../../src/engine/orders/member-actions.ts'
+import { publishRunbook } from '../../../../src/engine/orders/publish.ts'
+import { runTimers } from '../../../../src/orchestrator/timers.ts'
 import { brokenInvariants } from '../../../invariants.ts'
 import type { RenewableDb } from '../../../renewable-pglite.ts'
 import { drawShape, people, runbookText } from '../../../simulation/runbooks.ts'

@@ -13,8 +13,8 @@ import {
   type Message,
   messageIdOf,
   readMessage,
-} from '../../../../src/domain/messages.ts'
-import { StoppedJobs } from '../../../../src/worker/stopped-jobs.ts'
+} from '../../../../src/domain/messages/messages.ts'
+import { StoppedJobs } from '../../../../src/worker/jobs/stopped-jobs.ts'
 import type { Answer } from '../../../simulation/behaviour.ts'
 import type { SeededWorld } from './world.ts'
 

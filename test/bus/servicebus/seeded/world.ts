@@ -1,5 +1,12 @@
 // A seeded world on Service Bus: PGlite, a virtual clock, the tests' broker, and processes that are clients of their own by the real SDK.
 // The seed decides what happens and which fault comes when; the timing of sockets is the machine's.
+
+import {
+  type Clock,
+  realClock,
+  type VirtualClock,
+  virtualClock,
+} from '../../../../src/base/run/clock.ts'
 import {
   type Bus,
   ORCHESTRATOR_EVENTS,
@@ -8,11 +15,10 @@ import {
 } from '../../../../src/bus/bus.ts'
 import { type Consumer, makeConsumer } from '../../../../src/bus/consumer.ts'
 import { openServiceBus } from '../../../../src/bus/servicebus/servicebus-bus.ts'
-import { type Clock, realClock, type VirtualClock, virtualClock } from '../../../../src/clock.ts'
-import type { Db } from '../../../../src/db/db.ts'
-import type { Engine } from '../../../../src/engine/engine.ts'
-import { RunbookCache } from '../../../../src/engine/runbook-cache.ts'
-import { WorkerPace } from '../../../../src/engine/worker-pace.ts'
+import type { Db } from '../../../../src/db/connection/db.ts'
+import type { Engine } from '../../../../src/engine/transactions/engine.ts'
+import { RunbookCache } from '../../../../src/engine/transactions/runbook-cache.ts'
+import { WorkerPace } from '../../../../src/engine/transactions/worker-pace.ts'
 import { makeHandler } from '../../../../src/orchestrator/orchestrator.ts'
 import type { RenewableDb } from '../../../renewable-pglite.ts'
 import { type Behaviour, drawBehaviour } from '../../../simulation/behaviour.ts'

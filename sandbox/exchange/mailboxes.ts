@@ -1,0 +1,44 @@
+// What cmdlets tell about a mailbox besides its addresses: size, holds, and who may use it.
+import type { JsonObject } from '../../src/base/text/json.ts'
+import type { SandboxCall } from '../call.ts'
+import type { Parameters } from './parameters.ts'
+import { type Output, recipientOf } from './recipients.ts'
+
+const GIGABYTE = 1024 ** 3
+
+/** As Exchange writes a size: `1.2 GB (1,288,490,189 bytes)`. */
+const sizeText = (bytes: number): string =>
+  `${(bytes / GIGABYTE).toFixed(3)} GB (${bytes.toLocaleString('en-US')} bytes)`
+
+const mailboxOf = (call: SandboxCall, parameters: Parameters) =>
+  recipientOf(call, parameters.required('Identity'), 'mailbox')
+
+export function getStatistics(call: SandboxCall, parameters: Parameters): Output {
+  const { recipient, displayName } = mailboxOf(call, parameters)
+  const TotalItemSize = sizeText(recipient.sizeBytes)
+  const TotalDeletedItemSize = sizeText(0)
+  const counts = { ItemCount: recipient.itemCount, DeletedItemCount: 0 }
+  return {
+    items: [{ DisplayName: displayName, TotalItemSize, TotalDeletedItemSize, ...counts }],
+  }
+}
+
+const SELF = 'NT AUTHORITY\\SELF'
+
+export function getMailboxPermissions(call: SandboxCall, parameters: Parameters): Output {
+  const { mailNickname, recipient } = mailboxOf(call, parameters)
+  const entry = (User: string, AccessRights: string[]): JsonObject => ({
+    ...{ Identity: mailNickname, User, AccessRights, IsInherited: false, Deny: false },
+  })
+  const own = entry(SELF, ['FullAccess', 'ReadPermission'])
+  return { items: [own, ...recipient.fullAccess.map((user) => entry(user, ['FullAccess']))] }
+}
+
+export function getRecipientPermissions(call: SandboxCall, parameters: Parameters): Output {
+  const { mailNickname, recipient } = mailboxOf(call, parameters)
+  const entry = (Trustee: string): JsonObject => ({
+    ...{ Identity: mailNickname, Trustee, AccessControlType: 'Allow' },
+    ...{ AccessRights: ['SendAs'], IsInherited: false },
+  })
+  return { items: [SELF, ...recipient.sendAs].map(entry) }
+}

@@ -1,0 +1,201 @@
+// Decisions about the gates of phases, and the facts that a gate is judged by. All of it is counted in the database, in a fixed number of
+// statements however many members there are.
+
+import { type CountedLicence, LICENCE_COUNT } from '../../domain/decide/counted-supply.ts'
+import type { GateDecisionKind, GateSubject } from '../../domain/decide/gate.ts'
+import { idsParam } from '../connection/arrays.ts'
+import type { Queryable, Tx } from '../connection/db.ts'
+import { PASSED_STEPS, UNFINISHED_BATCHES } from '../connection/status-lists.ts'
+
+/** Members who are not removed, as a hash of their ids in order. */
+export async function hashMembers(db: Queryable, batchId: number): Promise<string> {
+  const [row] = await db.query<{ hash: string }>(
+    `select md5(coalesce(string_agg(id::text, ',' order by id), '')) as hash
+       from batch_members where batch_id = $1 and status <> 'removed'`,
+    [batchId],
+  )
+  return row!.hash
+}
+
+/** By phase: members who failed or left and had passed it. Few, so this reads little where counting those who are ready reads every step. */
+export async function countPassedInactive(
+  db: Queryable,
+  batchId: number,
+  phaseIds: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  const rows = await db.query<{ phaseId: number; passed: number }>(
+    `select p.id as "phaseId", count(*)::int as passed
+       from batch_members m cross join unnest($2::bigint[]) as p (id)
+      cross join lateral (select bool_and(s.status in ${PASSED_STEPS}) as is_passed from step_executions s
+                           where s.batch_member_id = m.id and s.phase_execution_id = p.id and s.kind = 'phase') as steps
+      where m.batch_id = $1 and m.status <> 'active' and steps.is_passed group by 1`,
+    [batchId, idsParam(phaseIds)],
+  )
+  return new Map(rows.map(({ phaseId, passed }) => [phaseId, passed]))
+}
+
+/** Active members who have steps in all of these phases and have passed every one. */
+export async function countReady(
+  db: Queryable,
+  batchId: number,
+  phaseIds: readonly number[],
+): Promise<number> {
+  const [row] = await db.query<{ ready: number }>(
+    `select count(*)::int as ready
+       from batch_members m
+       join (select batch_member_id as id from step_executions
+              where batch_id = $1 and kind = 'phase' and phase_execution_id = any($2::bigint[])
+              group by batch_member_id
+             having bool_and(status in ${PASSED_STEPS}) and count(distinct phase_execution_id) = $3) as passed on passed.id = m.id
+      where m.batch_id = $1 and m.status = 'active'`,
+    [batchId, idsParam(phaseIds), phaseIds.length],
+  )
+  return row!.ready
+}
+
+/** Licences that steps of these names have counted in these phases: how many of the batch's members hold each, and how many are free by the newest answer. */
+export const countLicences = (
+  db: Queryable,
+  batchId: number,
+  phaseIds: readonly number[],
+  stepNames: readonly string[],
+): Promise<CountedLicence[]> =>
+  db.query<CountedLicence>(
+    `with answers as (
+       select distinct on (s.batch_member_id, lower(l ->> 'SkuId')) lower(l ->> 'SkuId') as sku, l ->> 'SkuPartNumber' as name,
+              coalesce(l -> 'IsHeld' = 'true', false) as is_held,
+              case when jsonb_typeof(l -> 'Free') = 'number' then least((l ->> 'Free')::numeric, 1e9)::int else 0 end as free,
+              s.completed_at
+         from step_executions s join batch_members m on m.id = s.batch_member_id and m.status <> 'removed'
+        cross join lateral jsonb_array_elements(
+          case when jsonb_typeof(s.result_json -> 'Licenses') = 'array' then s.result_json -> 'Licenses' else '[]' end) as l
+        where s.batch_id = $1 and s.kind = 'phase' and s.phase_execution_id = any($2::bigint[]) and s.status = 'succeeded'
+          and lower(s.step_name) = any($3::text[]) and s.function_name = '${LICENCE_COUNT}'
+        order by s.batch_member_id, lower(l ->> 'SkuId'), s.completed_at desc, s.id desc)
+     select (array_agg(name order by completed_at desc))[1] as name, count(*) filter (where is_held)::int as held,
+            (array_agg(free order by completed_at desc))[1] as free, max(completed_at) as "countedAt"
+       from answers group by sku order by 1`,
+    [batchId, idsParam(phaseIds), stepNames.map((name) => name.toLowerCase())],
+  )
+
+/** The id of the batch's member at this place, from 1, in the order of ids and without removed ones; null when there are fewer. */
+export async function findMemberAt(
+  db: Queryable,
+  batchId: number,
+  place: number,
+): Promise<number | null> {
+  const rows = await db.query<{ id: number }>(
+    `select id from batch_members where batch_id = $1 and status <> 'removed' order by id offset $2 limit 1`,
+    [batchId, place - 1],
+  )
+  return rows[0]?.id ?? null
+}
+
+export interface GateDecision extends GateSubject {
+  readonly id: number
+  readonly phaseName: string
+  readonly kind: GateDecisionKind
+  readonly decidedBy: string
+  readonly decidedAt: Date
+  readonly reason: string
+  /** Of a waiver. */
+  readonly endsAt: Date | null
+  /** When it was withdrawn or became void. */
+  readonly endedAt: Date | null
+  readonly endedBecause: string | null
+}
+
+const DECISION = `id, phase_name as "phaseName", kind, decided_by as "decidedBy", decided_at as "decidedAt", reason, ends_at as "endsAt",
+  runbook_version as "runbookVersion", members_hash as "membersHash", members_present as "membersPresent",
+  members_removed as "membersRemoved", due_at as "dueAt", ended_at as "endedAt",
+  ended_because as "endedBecause"`
+
+/** Decisions about the batch's gates that were neither withdrawn nor void, oldest first. */
+export const listOpenDecisions = (db: Queryable, batchId: number): Promise<GateDecision[]> =>
+  db.query<GateDecision>(
+    `select ${DECISION} from gate_decisions where batch_id = $1 and ended_at is null order by id`,
+    [batchId],
+  )
+
+/** All of them, newest first. */
+export const listDecisions = (
+  db: Queryable,
+  batchId: number,
+  limit: number,
+): Promise<GateDecision[]> =>
+  db.query<GateDecision>(
+    `select ${DECISION} from gate_decisions where batch_id = $1 order by id desc limit $2`,
+    [batchId, limit],
+  )
+
+export interface NewGateDecision extends GateSubject {
+  readonly batchId: number
+  readonly phaseName: string
+  readonly kind: GateDecisionKind
+  readonly decidedBy: string
+  readonly reason: string
+  readonly endsAt: Date | null
+}
+
+/** False when this person has approved already, or a waiver is in force. */
+export async function insertDecision(
+  tx: Tx,
+  decision: NewGateDecision,
+  now: Date,
+): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into gate_decisions (batch_id, phase_name, kind, decided_by, decided_at, reason, ends_at, runbook_version, members_hash,
+                                 members_present, members_removed, due_at)
+     values ($1, lower($2), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict do nothing returning id`,
+    [
+      decision.batchId,
+      decision.phaseName,
+      decision.kind,
+      decision.decidedBy,
+      now,
+      decision.reason,
+      decision.endsAt,
+      decision.runbookVersion,
+      decision.membersHash,
+      decision.membersPresent,
+      decision.membersRemoved,
+      decision.dueAt,
+    ],
+  )
+  return rows.length > 0
+}
+
+export async function endDecisions(
+  tx: Tx,
+  ended: readonly { readonly id: number; readonly because: string }[],
+  now: Date,
+): Promise<void> {
+  if (ended.length === 0) return
+  await tx.query(
+    `update gate_decisions d set ended_at = $3, ended_because = e.because
+       from unnest($1::bigint[], $2::text[]) as e (id, because) where d.id = e.id and d.ended_at is null`,
+    [ended.map(({ id }) => id), ended.map(({ because }) => because), now],
+  )
+}
+
+/**
+ * Unfinished batches with decisions that no longer fit: another version, time or number of members, or a waiver that has ended. A leaver
+ * and a returner between two looks are not noticed here; the start of the phase compares the members themselves.
+ */
+export async function listBatchesWithStaleDecisions(
+  db: Queryable,
+  now: Date,
+  limit: number,
+): Promise<number[]> {
+  const rows = await db.query<{ id: number }>(
+    `select distinct b.id
+       from gate_decisions d join batches b on b.id = d.batch_id
+       join phase_executions p on p.batch_id = b.id and lower(p.phase_name) = d.phase_name and p.status = 'pending'
+      where d.ended_at is null and b.status in ${UNFINISHED_BATCHES}
+        and (d.runbook_version <> b.runbook_version or d.due_at is distinct from p.due_at or d.ends_at <= $1
+             or d.members_present <> b.members_active + b.members_failed or d.members_removed <> b.members_removed)
+      order by b.id limit $2`,
+    [now, limit],
+  )
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,424 @@
+// Writes what decisions changed, set-based, in the caller's transaction; the drafts of several batches with the same statements. Every
+// update is guarded by the status loaded under the lock: a mismatch means that somebody wrote without the lock, and nothing at all is written.
+import type { AttemptRecord, Draft } from '../../domain/decide/draft.ts'
+import { priorityOf } from '../../domain/decide/send.ts'
+import { changesTenant } from '../../domain/decide/tenant-effect.ts'
+import type { EventRecord } from '../../domain/state/event-record.ts'
+import type { Member, Phase, Step } from '../../domain/state/facts.ts'
+import {
+  arrayParams,
+  idsParam,
+  jsonText,
+  kindParams,
+  lineParam,
+  timeParam,
+  unnestRows,
+} from '../connection/arrays.ts'
+import type { Tx } from '../connection/db.ts'
+import { updateGuarded } from '../connection/guard.ts'
+import { writeTold } from '../orders/told.ts'
+import { batchCounters, countersOf, PHASE_COUNTERS } from './counters.ts'
+import { addAddresses } from './member-addresses.ts'
+import { insertSteps, updateDefinitions, updateSteps } from './step-changes.ts'
+
+/** The draft of one transaction on one batch; several when one transaction changes several batches, at the same moment. */
+export type Drafts = readonly [Draft, ...Draft[]]
+
+/** Writes the drafts without their messages. The statements are pipelined: the next one's parameters are built while the database runs. */
+export async function writeChanges(tx: Tx, drafts: Drafts): Promise<void> {
+  await Promise.all([
+    writeRows(tx, drafts),
+    updatePhases(tx, drafts),
+    updateBatches(tx, drafts),
+    raiseFailureRevisions(tx, drafts),
+  ])
+}
+
+/** The rows of single members and steps, without phases and batch. */
+export async function writeRows(tx: Tx, drafts: Drafts): Promise<void> {
+  const real = await insertAllSteps(tx, drafts)
+  await Promise.all([
+    updateSteps(tx, drafts),
+    ...drafts.map((draft) => updateDefinitions(tx, draft)),
+    replaceWaits(tx, drafts, real),
+    insertAttempts(tx, drafts),
+    updateMembers(tx, drafts),
+    insertAllEvents(tx, drafts, real),
+  ])
+  if (drafts.some(({ told, changedCorrections }) => told.length + changedCorrections.size > 0))
+    await writeTold(tx, drafts)
+}
+
+/** The id that a row got, from the one that its draft gave it. */
+type RealId = (draft: Draft, id: number) => number
+
+/** Only failures and removals make steps here, so a statement for each batch will do. */
+async function insertAllSteps(tx: Tx, drafts: Drafts): Promise<RealId> {
+  const ids = new Map<Draft, ReadonlyMap<number, number>>()
+  for (const draft of drafts)
+    if (draft.newSteps.length > 0) ids.set(draft, await insertSteps(tx, draft))
+  return (draft, id) => (id < 0 ? ids.get(draft)!.get(id)! : id)
+}
+
+interface WaitingStep {
+  readonly draft: Draft
+  readonly step: Step
+}
+
+async function replaceWaits(tx: Tx, drafts: Drafts, real: RealId): Promise<void> {
+  const gone: number[] = []
+  const waiting: WaitingStep[] = []
+  for (const draft of drafts) {
+    for (const step of draft.changedWaits) {
+      if (draft.hadWait(step)) gone.push(step.id)
+      if (step.wait !== null) waiting.push({ draft, step })
+    }
+  }
+  await Promise.all([
+    gone.length > 0 &&
+      tx.query('delete from waits where step_id = any($1::bigint[])', [idsParam(gone)]),
+    waiting.length > 0 && insertWaits(tx, waiting, real),
+  ])
+}
+
+function insertWaits(tx: Tx, waiting: readonly WaitingStep[], real: RealId): Promise<unknown> {
+  const rows = unnestRows({
+    id: '$1::bigint[]',
+    batch: '$2::bigint[]',
+    member: '$3::bigint[]',
+    job_id: '$4::text[]',
+    kind: '$5::int[]',
+  })
+  return tx.query(
+    `insert into waits (step_id, batch_id, batch_member_id, worker_id, kind, priority, since, wake_at, changes_tenant, job_id)
+     select id, batch, member, ($6::text[])[kind], ($7::text[])[kind], ($8::int[])[kind], ($9::timestamptz[])[kind],
+            ($10::timestamptz[])[kind], ($11::bool[])[kind], job_id
+       from ${rows} as w`,
+    [
+      ...arrayParams(
+        waiting,
+        ({ draft, step }) => real(draft, step.id),
+        ({ draft }) => draft.batch.id,
+        ({ step }) => step.memberId,
+        ({ step: { wait } }) => (wait!.kind === 'job' ? wait!.jobId : null),
+      ),
+      ...kindParams(
+        waiting,
+        ({ step }) => step.definition.workerId,
+        ({ step }) => step.wait!.kind,
+        ({ step }) => priorityOf(step),
+        ({ step }) => step.wait!.since,
+        ({ step }) => step.wait!.wakeAt,
+        ({ draft, step }) => changesTenant(draft, step),
+      ),
+    ],
+  )
+}
+
+async function insertAttempts(tx: Tx, drafts: Drafts): Promise<void> {
+  const attempts: AttemptRecord[] = []
+  const batchIds: number[] = []
+  for (const draft of drafts) {
+    for (const attempt of draft.attempts) {
+      if (attempt.isFolded) continue
+      attempts.push(attempt)
+      batchIds.push(draft.batch.id)
+    }
+  }
+  if (attempts.length === 0) return
+  const rows = unnestRows({
+    batch_id: '$1::bigint[]',
+    step_id: '$3::bigint[]',
+    job_id: '$4::text[]',
+    error: '$5::text[]',
+    duration_ms: '$6::int[]',
+    result: `string_to_array($7, E'\\n', '')`,
+    kind: '$8::int[]',
+    effect: `string_to_array($14, E'\\n', '')`,
+  })
+  await tx.query(
+    `insert into attempts (step_id, batch_id, job_id, attempt, poll, worker_id, sent_at, settled_at, outcome, result_json,
+                           error_message, duration_ms, effect_json)
+     select step_id, batch_id, job_id, ($9::int[])[kind], ($10::int[])[kind], ($11::text[])[kind], ($12::timestamptz[])[kind], $2,
+            ($13::text[])[kind], result::jsonb, error, duration_ms, effect::jsonb
+       from ${rows} as a`,
+    [
+      idsParam(batchIds),
+      drafts[0].now,
+      ...arrayParams(
+        attempts,
+        (a) => a.stepId,
+        (a) => a.jobId,
+        (a) => a.error,
+        (a) => a.durationMs,
+      ),
+      lineParam(attempts, (a) => jsonText(a.result)),
+      ...kindParams(
+        attempts,
+        (a) => a.attempt,
+        (a) => a.poll,
+        (a) => a.workerId,
+        (a) => a.sentAt,
+        (a) => a.outcome,
+      ),
+      lineParam(attempts, (a) => (a.effect ? JSON.stringify(a.effect) : null)),
+    ],
+  )
+}
+
+/** Nearly always only outputs change: two columns instead of nine. */
+async function updateMembers(tx: Tx, drafts: Drafts): Promise<void> {
+  const changed = drafts.filter(({ changedMembers }) => changedMembers.size > 0)
+  if (changed.length === 0) return
+  const whole: Draft[] = []
+  const outputs: Member[] = []
+  for (const draft of changed) {
+    if (draft.events.some(({ entity }) => entity === 'member')) whole.push(draft)
+    else outputs.push(...draft.changedMembers)
+  }
+  await Promise.all([
+    outputs.length > 0 && updateOutputs(tx, outputs),
+    ...whole.map((draft) => updateWholeMembers(tx, draft)),
+    addAddresses(
+      tx,
+      changed.flatMap((draft) =>
+        [...draft.changedMembers].map((member) => ({
+          memberId: member.id,
+          key: member.key,
+          texts: draft.newOutputs(member),
+        })),
+      ),
+    ),
+  ])
+}
+
+function updateOutputs(tx: Tx, members: readonly Member[]): Promise<void> {
+  return updateGuarded(
+    tx,
+    'outputs',
+    members.length,
+    `update batch_members m set worker_data_json = c.outputs::jsonb
+       from ${unnestRows({ id: '$1::bigint[]', status: '$2::text[]', outputs: `string_to_array($3, E'\\n')` })} as c
+      where m.id = c.id and m.status = c.status`,
+    [
+      ...arrayParams(
+        members,
+        (m) => m.id,
+        (m) => m.status,
+      ),
+      lineParam(members, (m) => JSON.stringify(m.outputs)),
+    ],
+  )
+}
+
+function updateWholeMembers(tx: Tx, draft: Draft): Promise<void> {
+  return updateGuarded(
+    tx,
+    'members',
+    draft.changedMembers.size,
+    `update batch_members m
+        set status = c.status, worker_data_json = c.outputs::jsonb, failed_at = c.failed_at, removed_at = c.removed_at,
+            removed_by = c.removed_by, removal_number = c.removal_number, moved_to_batch_id = c.moved_to
+       from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::text[], $8::int[],
+                   $9::bigint[])
+            as c (id, from_status, status, outputs, failed_at, removed_at, removed_by, removal_number, moved_to)
+      where m.id = c.id and m.status = c.from_status`,
+    arrayParams(
+      draft.changedMembers,
+      (m) => m.id,
+      (m) => draft.memberStatusLoaded(m),
+      (m) => m.status,
+      (m) => JSON.stringify(m.outputs),
+      (m) => timeParam(m.failedAt),
+      (m) => timeParam(m.removedAt),
+      (m) => m.removedBy,
+      (m) => m.removalNumber,
+      (m) => m.movedToBatchId,
+    ),
+  )
+}
+
+const UPDATE_PHASES = `
+  update phase_executions p
+     set status = c.status, skipped_because = c.skipped_because, due_at = c.due_at, dispatched_at = c.dispatched_at,
+         expanded_through = c.expanded_through, expanded_at = c.expanded_at, completed_at = c.completed_at,
+         fuse_acknowledged = c.fuse, gate_passed_at = c.gate_passed_at, gate_look_at = c.gate_look_at, ramp_share = c.share,
+         ramp_through = c.ramp_through, soak_ends_at = c.soak_ends_at,
+         ${PHASE_COUNTERS.map((name, i) => `${name} = c.n${i}`).join(', ')}
+    from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::bigint[],
+                $8::timestamptz[], $9::timestamptz[], $10::int[], $11::timestamptz[], $12::timestamptz[], $13::int[], $14::bigint[],
+                $15::timestamptz[], ${PHASE_COUNTERS.map((_, i) => `$${i + 16}::int[]`).join(', ')})
+         as c (id, from_status, status, skipped_because, due_at, dispatched_at, expanded_through, expanded_at, completed_at,
+               fuse, gate_passed_at, gate_look_at, share, ramp_through, soak_ends_at, ${PHASE_COUNTERS.map((_, i) => `n${i}`).join(', ')})
+   where p.id = c.id and p.status = c.from_status`
+
+async function updatePhases(tx: Tx, drafts: Drafts): Promise<void> {
+  const phases: Phase[] = []
+  const loaded: string[] = []
+  for (const draft of drafts) {
+    for (const phase of draft.changedPhases) {
+      phases.push(phase)
+      loaded.push(draft.phaseStatusLoaded(phase))
+    }
+  }
+  if (phases.length === 0) return
+  const [statusesLoaded] = arrayParams(loaded, (status) => status)
+  const counters = new Map(phases.map((phase) => [phase, countersOf(phase)]))
+  await updateGuarded(tx, 'phases', phases.length, UPDATE_PHASES, [
+    idsParam(phases.map(({ id }) => id)),
+    statusesLoaded,
+    ...arrayParams(
+      phases,
+      (p) => p.status,
+      (p) => p.skippedBecause,
+      (p) => timeParam(p.dueAt),
+      (p) => timeParam(p.dispatchedAt),
+      (p) => p.expandedThrough,
+      (p) => timeParam(p.expandedAt),
+      (p) => timeParam(p.completedAt),
+      (p) => p.fuseAcknowledged,
+      (p) => timeParam(p.gatePassedAt),
+      (p) => timeParam(p.gateLookAt),
+      (p) => p.rampShare,
+      (p) => p.rampThrough,
+      (p) => timeParam(p.soakEndsAt),
+      ...PHASE_COUNTERS.map((_, i) => (p: Phase) => counters.get(p)![i]!),
+    ),
+  ])
+}
+
+const UPDATE_BATCHES = `
+  update batches b
+     set status = c.status, runbook_version = c.version,
+         runbook_id = case when b.runbook_version = c.version then b.runbook_id else
+                        (select r.id from runbooks r where lower(r.name) = b.runbook_name and r.version = c.version) end,
+         batch_start_time = c.start_time, failed_in_init = c.failed_in_init, current_phase = c.current_phase,
+         init_dispatched_at = c.init_at, activated_at = c.activated_at, ended_at = c.ended_at, held_at = c.held_at,
+         held_by = c.held_by, held_reason = c.held_reason, outputs_json = c.outputs::jsonb,
+         ${batchCounters.map(([, column], i) => `${column} = c.n${i}`).join(', ')}
+    from unnest($1::bigint[], $2::text[], $3::text[], $4::int[], $5::timestamptz[], $6::bool[], $7::text[], $8::timestamptz[],
+                $9::timestamptz[], $10::timestamptz[], $11::timestamptz[], $12::text[], $13::text[], $14::text[],
+                ${batchCounters.map((_, i) => `$${i + 15}::int[]`).join(', ')})
+         as c (id, from_status, status, version, start_time, failed_in_init, current_phase, init_at, activated_at, ended_at, held_at,
+               held_by, held_reason, outputs, ${batchCounters.map((_, i) => `n${i}`).join(', ')})
+   where b.id = c.id and b.status = c.from_status`
+
+async function updateBatches(tx: Tx, drafts: Drafts): Promise<void> {
+  const changed = drafts.filter(({ isBatchChanged }) => isBatchChanged)
+  if (changed.length === 0) return
+  const values = arrayParams(
+    changed,
+    ({ batch }) => batch.id,
+    ({ batchStatusLoaded }) => batchStatusLoaded,
+    ({ batch }) => batch.status,
+    ({ batch }) => batch.runbookVersion,
+    ({ batch }) => timeParam(batch.startTime),
+    ({ batch }) => batch.failedInInit,
+    ({ batch }) => batch.currentPhase,
+    ({ batch }) => timeParam(batch.initDispatchedAt),
+    ({ batch }) => timeParam(batch.activatedAt),
+    ({ batch }) => timeParam(batch.endedAt),
+    ({ batch }) => timeParam(batch.heldAt),
+    ({ batch }) => batch.heldBy,
+    ({ batch }) => batch.heldReason,
+    ({ batch }) => JSON.stringify(batch.outputs),
+    ...batchCounters.map(
+      ([property]) =>
+        ({ batch }: Draft) =>
+          batch[property],
+    ),
+  )
+  await updateGuarded(tx, 'batches', changed.length, UPDATE_BATCHES, values)
+}
+
+async function raiseFailureRevisions(tx: Tx, drafts: Drafts): Promise<void> {
+  const failing = drafts.filter(({ failureChanges }) => failureChanges > 0)
+  if (failing.length === 0) return
+  await tx.query(
+    `update batches b set failure_revision = b.failure_revision + c.by
+       from unnest($1::bigint[], $2::int[]) as c (id, by) where b.id = c.id`,
+    arrayParams(
+      failing,
+      ({ batch }) => batch.id,
+      ({ failureChanges }) => failureChanges,
+    ),
+  )
+}
+
+function insertAllEvents(tx: Tx, drafts: Drafts, real: RealId): Promise<void> {
+  const [{ now, actor }] = drafts
+  const rows = drafts.flatMap((draft) =>
+    draft.events.map((event) => ({
+      event,
+      batchId: draft.batch.id,
+      stepId: event.stepId === null ? null : real(draft, event.stepId),
+    })),
+  )
+  return insertEventRows(tx, now, actor, rows)
+}
+
+export async function insertEvents(
+  tx: Tx,
+  batchId: number | null,
+  now: Date,
+  actor: string,
+  events: readonly EventRecord[],
+): Promise<void> {
+  const rows = events.map((event) => ({ event, batchId, stepId: event.stepId }))
+  await insertEventRows(tx, now, actor, rows)
+}
+
+interface EventRow {
+  readonly event: EventRecord
+  readonly batchId: number | null
+  readonly stepId: number | null
+}
+
+async function insertEventRows(
+  tx: Tx,
+  now: Date,
+  actor: string,
+  events: readonly EventRow[],
+): Promise<void> {
+  if (events.length === 0) return
+  const rows = unnestRows({
+    batch: '$2::bigint[]',
+    member: '$4::bigint[]',
+    step: '$5::bigint[]',
+    job_id: '$6::text[]',
+    because: '$7::text[]',
+    details: `string_to_array($8, E'\\n', '')`,
+    kind: '$9::int[]',
+  })
+  await tx.query(
+    `insert into events (at, batch_id, actor, entity, event, from_status, to_status, batch_member_id, phase_id, step_id, attempt,
+                         job_id, because, details)
+     select $1, batch, $3, ($10::text[])[kind], ($11::text[])[kind], ($12::text[])[kind], ($13::text[])[kind], member,
+            ($14::bigint[])[kind], step, ($15::int[])[kind], job_id, because, details::jsonb
+       from ${rows} as e`,
+    [
+      now,
+      ...arrayParams(events, (row) => row.batchId),
+      actor,
+      ...arrayParams(
+        events,
+        ({ event }) => event.memberId,
+        ({ stepId }) => stepId,
+        ({ event }) => event.jobId,
+        ({ event }) => event.because,
+      ),
+      lineParam(events, ({ event }) =>
+        event.details === null ? null : JSON.stringify(event.details),
+      ),
+      ...kindParams(
+        events,
+        ({ event }) => event.entity,
+        ({ event }) => event.event,
+        ({ event }) => event.from,
+        ({ event }) => event.to,
+        ({ event }) => event.phaseId,
+        ({ event }) => event.attempt,
+      ),
+    ],
+  )
+}

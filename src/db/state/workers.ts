@@ -1,0 +1,180 @@
+// Workers that announced themselves, or that the configuration names because they never will.
+import { meanAfter, type PaceFacts } from '../../domain/decide/window.ts'
+import type { ToldThrottle } from '../../domain/messages/messages.ts'
+import type { FunctionCatalogue } from '../../domain/runbook/read.ts'
+import type { Db, Queryable, Tx } from '../connection/db.ts'
+
+export interface WorkerWindow extends PaceFacts {
+  /** Its own limit; null when it has none. */
+  readonly maxOutstanding: number | null
+  /** The batch that was served last; 0 for none. */
+  readonly lastServed: number
+}
+
+const WINDOW = `slots, job_ms as "jobMs", max_outstanding as "maxOutstanding", last_served_batch_id as "lastServed"`
+
+/** Locks the worker's row: transactions that need a free slot queue here. Null for an unknown worker. */
+export async function lockWorker(tx: Tx, workerId: string): Promise<WorkerWindow | null> {
+  const rows = await tx.query<WorkerWindow>(
+    `select ${WINDOW} from workers where worker_id = $1 for update`,
+    [workerId],
+  )
+  return rows[0] ?? null
+}
+
+/** Null for an unknown worker. */
+export async function findWindow(db: Queryable, workerId: string): Promise<WorkerWindow | null> {
+  const rows = await db.query<WorkerWindow>(`select ${WINDOW} from workers where worker_id = $1`, [
+    workerId,
+  ])
+  return rows[0] ?? null
+}
+
+/** Slots of each worker for each of the batches that it works on now; null when it has not announced them. */
+export async function listWorkerShares(
+  db: Queryable,
+  workerIds: readonly string[],
+): Promise<ReadonlyMap<string, number | null>> {
+  const rows = await db.query<{ id: string; share: number | null }>(
+    `select w.worker_id as id, w.slots::float8 / greatest(1, b.count) as share
+       from workers w cross join lateral (
+         select count(distinct batch_id)::int as count from waits o where o.worker_id = w.worker_id and o.kind = 'job') as b
+      where w.worker_id = any($1::text[])`,
+    [workerIds],
+  )
+  return new Map(rows.map(({ id, share }) => [id, share]))
+}
+
+export interface NewRunTimes {
+  readonly workerId: string
+  readonly jobs: number
+  readonly meanMs: number
+}
+
+export interface ChangedPace extends Pick<WorkerWindow, 'slots' | 'jobMs' | 'maxOutstanding'> {
+  /** The mean run time until now. */
+  readonly before: number | null
+}
+
+/** Adds run times to the workers' means. A row that another transaction has locked is left out: the next results count as well. */
+export async function addRunTimes(
+  db: Db,
+  times: readonly NewRunTimes[],
+): Promise<readonly ChangedPace[]> {
+  return db.transaction(async (tx) => {
+    const rows = await tx.query<WorkerWindow & { id: string }>(
+      `select worker_id as id, ${WINDOW} from workers where worker_id = any($1::text[]) order by worker_id for update skip locked`,
+      [times.map(({ workerId }) => workerId)],
+    )
+    const changed = rows.map(({ id, slots, maxOutstanding, jobMs: before }) => {
+      const { jobs, meanMs } = times.find(({ workerId }) => workerId === id)!
+      return { id, slots, maxOutstanding, before, jobMs: meanAfter(before, jobs, meanMs) }
+    })
+    if (changed.length > 0)
+      await tx.query(
+        `update workers w set job_ms = c.ms from unnest($1::text[], $2::float8[]) as c (id, ms) where w.worker_id = c.id`,
+        [changed.map(({ id }) => id), changed.map(({ jobMs }) => jobMs)],
+      )
+    return changed
+  })
+}
+
+export async function recordServed(tx: Tx, workerId: string, batchId: number): Promise<void> {
+  await tx.query('update workers set last_served_batch_id = $2 where worker_id = $1', [
+    workerId,
+    batchId,
+  ])
+}
+
+/** Workers that announced themselves or are configured, sorted. */
+export async function listWorkerIds(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    'select worker_id as id from workers order by worker_id',
+  )
+  return rows.map(({ id }) => id)
+}
+
+export async function listAnnouncedWorkers(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    'select worker_id as id from workers where first_seen_at is not null order by worker_id',
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** It announced itself, is configured, or steps wait for it. */
+export async function isWorkerKnown(db: Queryable, workerId: string): Promise<boolean> {
+  const rows = await db.query(
+    `select from workers where worker_id = $1
+     union all
+     select from waits where worker_id = $1 and kind = 'slot' limit 1`,
+    [workerId],
+  )
+  return rows.length > 0
+}
+
+/** Makes exactly these workers configured. A worker that is taken off the list and never announced itself is unknown again. */
+export async function configureWorkers(db: Queryable, workerIds: readonly string[]): Promise<void> {
+  await db.query(
+    `with forgotten as (
+       delete from workers where is_configured and first_seen_at is null and worker_id <> all ($1::text[])),
+     unlisted as (
+       update workers set is_configured = false
+        where is_configured and first_seen_at is not null and worker_id <> all ($1::text[]))
+     insert into workers (worker_id, is_configured) select id, true from unnest($1::text[]) as w (id) order by id
+     on conflict (worker_id) do update set is_configured = true where not workers.is_configured`,
+    [workerIds],
+  )
+}
+
+/** What each worker announced; null functions for one that is configured and never announced itself. */
+export async function listCatalogues(
+  db: Queryable,
+  {
+    after = null,
+    limit = null,
+    workerId = null,
+  }: { after?: string | null; limit?: number | null; workerId?: string | null } = {},
+): Promise<FunctionCatalogue[]> {
+  return db.query(
+    `select worker_id as "workerId", case when last_seen_at is not null then functions_json end as functions
+       from workers where ($1::text is null or worker_id > $1) and ($3::text is null or worker_id = $3)
+      order by worker_id limit $2`,
+    [after, limit, workerId],
+  )
+}
+
+/** For a clock that skips ahead: the workers were there in between. */
+export async function noteWorkersSeen(db: Queryable, now: Date): Promise<void> {
+  await db.query('update workers set last_seen_at = $1 where last_seen_at < $1', [now])
+}
+
+export interface Hello {
+  readonly workerId: string
+  readonly version: string | null
+  readonly slots: number | null
+  readonly functions: unknown
+  readonly throttles?: readonly ToldThrottle[]
+}
+
+/** Stores the announcement. True for a new worker. */
+export async function recordWorker(tx: Tx, hello: Hello, now: Date): Promise<boolean> {
+  const rows = await tx.query<{ isNew: boolean }>(
+    `insert into workers (worker_id, version, slots, functions_json, throttles_json, first_seen_at, last_seen_at)
+     values ($1, $2, $3, $4::jsonb, $6::jsonb, $5, $5)
+     on conflict (worker_id) do update
+        set version = excluded.version, slots = excluded.slots, functions_json = excluded.functions_json,
+            throttles_json = excluded.throttles_json,
+            first_seen_at = coalesce(workers.first_seen_at, excluded.first_seen_at),
+            last_seen_at = greatest(workers.last_seen_at, excluded.last_seen_at)
+     returning first_seen_at = $5 as "isNew"`,
+    [
+      hello.workerId,
+      hello.version,
+      hello.slots,
+      JSON.stringify(hello.functions),
+      now,
+      JSON.stringify(hello.throttles ?? []),
+    ],
+  )
+  return rows[0]!.isNew
+}

@@ -1,0 +1,164 @@
+// Who may open a mailbox, send as it, or send on its behalf. Parameters and results are lists by right, as Get-ExchangeMoveSource
+// returns them: what one step read or granted, another can grant or take back.
+import { z } from 'zod'
+import type { JsonObject } from '../../../base/text/json.ts'
+import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
+import { textOf } from '../entra/entra-directory.ts'
+import { anyList, isSameText, recipientId } from '../parameters.ts'
+import { readMailbox } from './exchange-mailbox.ts'
+import { textsOf } from './exchange-recipient.ts'
+import { accessRightsOf, isTrustee, readTrustees, type Trustee } from './exchange-trustee.ts'
+
+const trustees = (about: string) => anyList(recipientId).optional().describe(about)
+
+const lists = {
+  FullAccess: trustees('Who may open the mailbox.'),
+  SendAs: trustees('Who may send as the mailbox.'),
+  SendOnBehalf: trustees('Who may send on behalf of the mailbox.'),
+}
+
+const granting = z.strictObject({
+  Identity: recipientId.describe('Address, id or alias of the mailbox.'),
+  ...lists,
+  AutoMapping: z
+    .boolean()
+    .default(true)
+    .describe('Outlook shows the mailbox to those who may open it.'),
+})
+type Granting = z.infer<typeof granting>
+const taking = z.strictObject({ Identity: granting.shape.Identity, ...lists })
+type Lists = z.infer<typeof taking>
+
+const changed = z.object({
+  Identity: z.string(),
+  FullAccess: z.array(z.string()).describe('Those whose right was changed.'),
+  SendAs: z.array(z.string()),
+  SendOnBehalf: z.array(z.string()),
+  Changed: z.boolean(),
+})
+type Changed = z.infer<typeof changed>
+
+const permissions = { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] }
+
+interface Mailbox {
+  readonly guid: string
+  readonly onBehalf: readonly string[]
+}
+
+async function openMailbox(call: FunctionCall<Lists>): Promise<Mailbox> {
+  const select = ['Guid', 'GrantSendOnBehalfTo']
+  const found = await readMailbox(call, call.params.Identity, select)
+  return { guid: textOf(found.Guid), onBehalf: textsOf(found.GrantSendOnBehalfTo) }
+}
+
+const GRANTS = {
+  FullAccess: { cmdlet: 'MailboxPermission', who: 'User' },
+  SendAs: { cmdlet: 'RecipientPermission', who: 'Trustee' },
+} as const
+type Right = keyof typeof GRANTS
+
+/** Those of the given who have the right already: explicit grants only. */
+async function holdersOf(
+  { tenant, signal }: FunctionCall<Lists>,
+  { guid }: Mailbox,
+  right: Right,
+  given: readonly Trustee[],
+): Promise<Trustee[]> {
+  if (given.length === 0) return []
+  const { cmdlet, who } = GRANTS[right]
+  const select = [who, 'AccessRights', 'IsInherited', 'Deny', 'AccessControlType']
+  const entries = await tenant.exchange.run(`Get-${cmdlet}`, { Identity: guid }, { signal, select })
+  const holds = entries.filter(
+    (entry) =>
+      entry.IsInherited !== true &&
+      entry.Deny !== true &&
+      !isSameText(textOf(entry.AccessControlType), 'Deny') &&
+      accessRightsOf(entry).some((one) => isSameText(one, right)),
+  )
+  return given.filter((one) => holds.some((entry) => isTrustee(one, textOf(entry[who]))))
+}
+
+/** Repeating it is harmless: Exchange only warns that the entry is there, or gone, already. */
+async function changeGrant(
+  { tenant, signal }: FunctionCall<Lists>,
+  verb: 'Add' | 'Remove',
+  right: Right,
+  { guid }: Mailbox,
+  trustee: Trustee,
+  more: JsonObject,
+): Promise<void> {
+  const { cmdlet, who } = GRANTS[right]
+  const given = { Identity: guid, [who]: trustee.guid, AccessRights: [right], ...more }
+  const options = { signal, isIdempotent: true }
+  await tenant.exchange.run(`${verb}-${cmdlet}`, { ...given, Confirm: false }, options)
+}
+
+const OF_HASHTABLE = { '@odata.type': '#Exchange.GenericHashTable' }
+
+async function changeOnBehalf(
+  { tenant, signal }: FunctionCall<Lists>,
+  key: 'Add' | 'Remove',
+  { guid }: Mailbox,
+  given: readonly Trustee[],
+): Promise<void> {
+  if (given.length === 0) return
+  const GrantSendOnBehalfTo = { ...OF_HASHTABLE, [key]: given.map((one) => one.guid) }
+  await tenant.exchange.run('Set-Mailbox', { Identity: guid, GrantSendOnBehalfTo }, { signal })
+}
+
+const namesOf = (given: readonly Trustee[]): string[] => given.map(({ name }) => name)
+
+async function change(
+  call: FunctionCall<Lists>,
+  verb: 'Add' | 'Remove',
+  moreOf: (right: Right) => JsonObject,
+): Promise<Changed> {
+  const { Identity, SendOnBehalf = [] } = call.params
+  const mailbox = await openMailbox(call)
+  const given = {
+    FullAccess: await readTrustees(call, call.params.FullAccess ?? []),
+    SendAs: await readTrustees(call, call.params.SendAs ?? []),
+  }
+  const onBehalf = (await readTrustees(call, SendOnBehalf)).filter((one) => {
+    const isThere = mailbox.onBehalf.some((shown) => isTrustee(one, shown))
+    return isThere === (verb === 'Remove')
+  })
+  const done: Record<Right, string[]> = { FullAccess: [], SendAs: [] }
+  for (const right of ['FullAccess', 'SendAs'] as const) {
+    const holders = await holdersOf(call, mailbox, right, given[right])
+    const left = given[right].filter((one) => holders.includes(one) === (verb === 'Remove'))
+    for (const one of left) await changeGrant(call, verb, right, mailbox, one, moreOf(right))
+    done[right] = namesOf(left)
+  }
+  await changeOnBehalf(call, verb, mailbox, onBehalf)
+  const all = { ...done, SendOnBehalf: namesOf(onBehalf) }
+  return { Identity, ...all, Changed: Object.values(all).some((names) => names.length > 0) }
+}
+
+const UNCONFIRMED =
+  'Unconfirmed: the name by which Exchange lists who may send on behalf; all known ones are compared.'
+
+export const addExchangeMailboxPermission = defineFunction({
+  name: 'Add-ExchangeMailboxPermission',
+  description: `Lets others open a mailbox, send as it or send on its behalf. Takes the lists that Get-ExchangeMoveSource returns. ${UNCONFIRMED}`,
+  parameters: granting,
+  result: changed,
+  permissions,
+  isIdempotent: true,
+  undo: 'Remove-ExchangeMailboxPermission with the lists of the result.',
+  run: (call: FunctionCall<Granting>) => {
+    const { AutoMapping } = call.params
+    return change(call, 'Add', (right) => (right === 'FullAccess' ? { AutoMapping } : {}))
+  },
+})
+
+export const removeExchangeMailboxPermission = defineFunction({
+  name: 'Remove-ExchangeMailboxPermission',
+  description: `Takes the right to open a mailbox, to send as it or on its behalf away from others. ${UNCONFIRMED}`,
+  parameters: taking,
+  result: changed,
+  permissions,
+  isIdempotent: true,
+  undo: 'Add-ExchangeMailboxPermission with the lists of the result.',
+  run: (call: FunctionCall<Lists>) => change(call, 'Remove', () => ({})),
+})

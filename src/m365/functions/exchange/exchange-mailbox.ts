@@ -1,0 +1,29 @@
+// Reads one mailbox. A mail user of that name is told apart: its mailbox is in another tenant.
+import type { JsonObject } from '../../../base/text/json.ts'
+import { FunctionRefused, noRecipient } from '../failure.ts'
+import { type ReplicationContext, retryUntilFound } from '../replication.ts'
+import { findRecipient, runOrNone } from './exchange-recipient.ts'
+
+export async function readMailbox(
+  caller: ReplicationContext,
+  identity: string,
+  select: readonly string[],
+): Promise<JsonObject> {
+  const { tenant, signal } = caller
+  const mailbox = await retryUntilFound(caller, async () => {
+    const found = await runOrNone(() =>
+      tenant.exchange.run('Get-Mailbox', { Identity: identity }, { signal, select }),
+    )
+    if (found.length > 1)
+      throw new FunctionRefused(
+        `"${identity}" matches ${found.length} mailboxes. Use an address or an id.`,
+      )
+    return found[0] ?? null
+  })
+  if (mailbox !== null) return mailbox
+  const recipient = await findRecipient(caller, identity)
+  if (recipient === null) throw noRecipient(identity)
+  throw new FunctionRefused(
+    `"${identity}" is a mail user: its mailbox is in another tenant${recipient.external ? `, at ${recipient.external}` : ''}.`,
+  )
+}

@@ -1,0 +1,204 @@
+// One person of a migration batch: completed, stopped, started, changed and removed alone.
+import { z } from 'zod'
+import type { JsonObject } from '../../../base/text/json.ts'
+import { defineFunction } from '../../../worker/functions/catalogue.ts'
+import { textOf } from '../entra/entra-directory.ts'
+import { runOrNone } from '../exchange/exchange-recipient.ts'
+import { FunctionRefused } from '../failure.ts'
+import { optional } from '../parameters.ts'
+import { COMPLETE, lookUntil, notYet, patience, removeInTime } from '../patience.ts'
+import { migrationPermissions as permissions } from './migration-batch.ts'
+import {
+  BROKEN,
+  COMPLETED,
+  COMPLETING,
+  FAILED,
+  findMigrationUser,
+  moveIdentity as identity,
+  isIn,
+  REMOVING,
+  readMigrationUser,
+  runUser,
+  STOPPED,
+  STOPPING,
+  SYNCED,
+  stoppedBecause,
+  WAITING_FOR_PERSON,
+} from './migration-moves.ts'
+
+const changed = z.object({ Identity: z.string(), Status: z.string(), Changed: z.boolean() })
+type Changed = z.infer<typeof changed>
+
+export const completeMigrationUser = defineFunction({
+  name: 'Complete-MigrationUser',
+  description:
+    'Completes a copied mailbox move now: the cut-over of one person. Refuses one that is not copied yet. Follow it with Test-MigrationUser.',
+  parameters: z.strictObject({ Identity: identity }),
+  result: changed,
+  permissions,
+  isIdempotent: true,
+  undo: 'There is none once Exchange completes it; before that, Stop-MigrationUser.',
+  isIrreversible: true,
+  run: async (call): Promise<Changed> => {
+    const { Identity } = call.params
+    const user = await readMigrationUser(call, Identity)
+    const Status = textOf(user.Status)
+    if (isIn([...COMPLETED, ...COMPLETING], user)) return { Identity, Status, Changed: false }
+    if (isIn([...FAILED, ...WAITING_FOR_PERSON], user)) throw stoppedBecause(user, Identity)
+    if (!isIn([...SYNCED, 'IncrementalSyncing'], user))
+      throw new FunctionRefused(
+        `The mailbox move of "${Identity}" is ${Status}: not copied yet, so completing it now would cut over at an unknown time. Wait for it first: Test-MigrationUser with WaitFor Synced.`,
+      )
+    // Exchange has no cmdlet that completes one user; a date of their own that has passed does it (Set-MigrationUser).
+    await runUser(call, 'Set', Identity, { CompleteAfter: call.clock.now().toISOString() })
+    return { Identity, Status, Changed: true }
+  },
+})
+
+const setting = z
+  .strictObject({
+    Identity: identity,
+    CompleteAfter: optional(z.iso.datetime({ offset: true })).describe(
+      'Leaves the cut-over to Exchange, which no hold of ours stops; replaces an earlier date.',
+    ),
+    ApproveSkippedItems: z
+      .boolean()
+      .default(false)
+      .describe('Accept the loss of all items that could not be copied so far.'),
+  })
+  .refine(
+    ({ CompleteAfter, ApproveSkippedItems }) => CompleteAfter !== null || ApproveSkippedItems,
+    {
+      error: 'set CompleteAfter or ApproveSkippedItems',
+    },
+  )
+
+const setUser = z.object({ Identity: z.string(), Status: z.string() })
+
+export const setOneMigration = defineFunction({
+  name: 'Set-MigrationUser',
+  description: 'Changes the date of one mailbox move, or approves its skipped items.',
+  parameters: setting,
+  result: setUser,
+  permissions,
+  isIdempotent: true,
+  undo: 'Set-MigrationUser with the former date; an approval cannot be taken back.',
+  run: async (call): Promise<z.infer<typeof setUser>> => {
+    const { Identity, CompleteAfter, ApproveSkippedItems } = call.params
+    const user = await readMigrationUser(call, Identity)
+    if (isIn(COMPLETED, user))
+      throw new FunctionRefused(`The mailbox move of "${Identity}" is completed already.`)
+    await runUser(call, 'Set', Identity, {
+      ...(CompleteAfter === null ? {} : { CompleteAfter: new Date(CompleteAfter).toISOString() }),
+      ...(ApproveSkippedItems ? { ApproveSkippedItems: true } : {}),
+    })
+    return { Identity, Status: textOf(user.Status) }
+  },
+})
+
+const changedInTime = z.object({ Identity: z.string(), Status: z.string(), ...patience })
+type ChangedInTime = z.infer<typeof changedInTime>
+
+const whatIs = (name: string, status: string): string =>
+  `The mailbox move of "${name}" is ${status}`
+
+export const startOneMigration = defineFunction({
+  name: 'Start-MigrationUser',
+  description:
+    'Starts one mailbox move again that stopped, failed or needs an approval. One that is stopping has to stop first: use a poll.',
+  parameters: z.strictObject({ Identity: identity }),
+  result: changedInTime,
+  permissions,
+  isIdempotent: true,
+  undo: 'Stop-MigrationUser, if Changed is true.',
+  run: async (call): Promise<ChangedInTime> => {
+    const { Identity } = call.params
+    const first = await readMigrationUser(call, Identity)
+    const user = isIn(STOPPING, first)
+      ? await lookUntil(call, () => findMigrationUser(call, Identity), isNotStopping)
+      : first
+    const Status = textOf(user?.Status)
+    if (user === null || isIn(REMOVING, user))
+      throw new FunctionRefused(
+        `The mailbox move of "${Identity}" is being removed from its batch. Add it again when it is gone: Add-MigrationUser.`,
+      )
+    if (isIn(STOPPING, user))
+      return { Identity, Status, Changed: false, ...notYet(whatIs(Identity, Status)) }
+    const isChange = isIn([...FAILED, ...WAITING_FOR_PERSON], user)
+    if (isChange) await runUser(call, 'Start', Identity)
+    return { Identity, Status, Changed: isChange, ...COMPLETE }
+  },
+})
+
+export const stopOneMigration = defineFunction({
+  name: 'Stop-MigrationUser',
+  description:
+    'Stops one mailbox move and waits until it has stopped, which takes minutes: use a poll. What was copied stays. Refuses one that has completed.',
+  parameters: z.strictObject({ Identity: identity }),
+  result: changedInTime,
+  permissions,
+  isIdempotent: true,
+  undo: 'Start-MigrationUser.',
+  run: async (call): Promise<ChangedInTime> => {
+    const { Identity } = call.params
+    const user = await readMigrationUser(call, Identity)
+    requireNotCompleted(user, Identity)
+    const Changed = !isIn(FAILED, user)
+    if (Changed) await runUser(call, 'Stop', Identity)
+    const now = isStopped(user)
+      ? user
+      : await lookUntil(call, () => findMigrationUser(call, Identity), isStopped)
+    if (now !== null) requireNotCompleted(now, Identity)
+    const Status = now === null ? 'Removed' : textOf(now.Status)
+    const isDone = now === null || isStopped(now)
+    return { Identity, Status, Changed, ...(isDone ? COMPLETE : notYet(whatIs(Identity, Status))) }
+  },
+})
+
+function requireNotCompleted(user: JsonObject, name: string): void {
+  if (isIn(COMPLETED, user))
+    throw new FunctionRefused(
+      `The mailbox move of "${name}" is completed: the mailbox is here, and nothing is left to stop.`,
+    )
+}
+
+const removedUser = z.object({ Identity: z.string(), ...patience })
+
+export const removeOneMigration = defineFunction({
+  name: 'Remove-MigrationUser',
+  description:
+    'Stops the mailbox move of one person, removes it from its batch and waits until it is gone, which takes minutes: use a poll. A completed mailbox stays in place.',
+  parameters: z.strictObject({ Identity: identity }),
+  result: removedUser,
+  permissions,
+  isIdempotent: true,
+  undo: 'Add-MigrationUser; copying starts over.',
+  run: async (call): Promise<z.infer<typeof removedUser>> => {
+    const { Identity } = call.params
+    const first = await findMigrationUser(call, Identity)
+    if (first === null) return { Identity, Changed: false, ...COMPLETE }
+    if (isIn(COMPLETING, first))
+      throw new FunctionRefused(
+        `The mailbox move of "${Identity}" is completing and cannot be removed now. Wait for it: Test-MigrationUser.`,
+      )
+    const { Changed, left } = await removeInTime(call, first, {
+      ...{ look: () => findMigrationUser(call, Identity), isAtRest },
+      isStopping: (user) => isIn(STOPPING, user),
+      isRemoving: (user) => isIn(REMOVING, user),
+      stop: () => runUser(call, 'Stop', Identity),
+      // Already gone: an earlier response was lost.
+      remove: () => runOrNone(() => runUser(call, 'Remove', Identity)),
+    })
+    const state = left === null ? COMPLETE : notYet(whatIs(Identity, textOf(left.Status)))
+    return { Identity, Changed, ...state }
+  },
+})
+
+const isAtRest = (user: JsonObject): boolean =>
+  isIn([...SYNCED, ...COMPLETED, ...STOPPED, ...WAITING_FOR_PERSON, ...BROKEN], user)
+
+const isNotStopping = (user: JsonObject): boolean => !isIn(STOPPING, user)
+
+/** It cannot complete any more by itself, or has. */
+const isStopped = (user: JsonObject): boolean =>
+  isIn([...STOPPED, ...BROKEN, ...WAITING_FOR_PERSON, ...COMPLETED], user)

@@ -1,0 +1,128 @@
+// The contract of a worker function. Its schema is its signature: it converts texts to the declared types, rejects unfit
+// parameters before anything runs, and is announced as JSON Schema. A function may run again with the same job id after a crash
+// unless `isIdempotent` is false. It stops soon after its signal aborts and waits only on the clock it is given.
+import { z } from 'zod'
+import type { Clock } from '../../base/run/clock.ts'
+import type { Json } from '../../base/text/json.ts'
+import type { LedgerEffect } from '../../domain/state/effects.ts'
+import type { Tenant } from '../http/api.ts'
+
+export interface FunctionCall<Params> {
+  readonly params: Params
+  readonly tenant: Tenant
+  /** Aborts at the job's deadline and when the worker stops. Throw its reason then. */
+  readonly signal: AbortSignal
+  /** The same when a job is run again; a new one for every retry and every poll. */
+  readonly jobId: string
+  readonly clock: Clock
+  /** The step has `poll`: "not yet" is an answer, so do not wait for it in here. */
+  readonly isPolled?: boolean
+}
+
+/** What the worker's app registration must be granted. */
+export interface Permissions {
+  /** Microsoft Graph application roles. */
+  readonly graph?: readonly string[]
+  /** Exchange roles. */
+  readonly exchange?: readonly string[]
+}
+
+export interface FunctionDefinition<Params, Result extends Json> {
+  readonly name: string
+  readonly description: string
+  readonly parameters: z.ZodType<Params>
+  readonly result: z.ZodType<Result>
+  readonly permissions: Permissions
+  /**
+   * Running it twice has the effect of running it once. When false, the worker never reruns a job that another worker may have
+   * started: the job fails with `OutcomeUnknown`, and a person decides.
+   */
+  readonly isIdempotent: boolean
+  /** Changes things only through `tenant`, so the worker sees whether a failed job may have changed anything. */
+  readonly actsOnlyOnTenant?: true
+  /** How to reverse it, naming the function to use; null when there is nothing to reverse. */
+  readonly undo: string | null
+  /**
+   * What a success has changed and the call that takes it back, for the undo ledger. Without it the effect is unknown, unless `undo` is
+   * null: then there is nothing to take back.
+   */
+  readonly effectOf?: (params: Params, result: Result) => LedgerEffect
+  /** Uses a call that Microsoft offers as beta: it may change, and production use is not supported. */
+  readonly isBeta?: true
+  /** What it does is lost for good: `runbook validate` wants a hold point before it. */
+  readonly isIrreversible?: true
+  /** Changes what Microsoft guards on people with admin roles: for those the app needs a higher role itself. */
+  readonly isSensitive?: true
+  /** Returns the result that the runbook sees. Throwing fails the job, with the message as the reason people read. */
+  run(call: FunctionCall<Params>): Promise<Result>
+  /** Jobs that share a key are done in one go. Only for a function that is idempotent. */
+  readonly together?: Together<Params, Result>
+}
+
+/** How a function acts on many. The worker collects jobs with the same key for a moment, calls once, and answers each. */
+export interface Together<Params, Result extends Json> {
+  /** What the jobs share, such as their group; null for a job that is done alone. */
+  key(params: Params): string | null
+  /** The most jobs at once. */
+  readonly limit: number
+  /** How long the first job waits for others. */
+  readonly waitMs: number
+  /**
+   * Returns an answer for each call, in their order: a result, or an error that fails this job alone. It throws only while nothing is
+   * changed: the worker then tries halves, and in the end each job with the function's own `run`.
+   */
+  run(
+    calls: readonly FunctionCall<Params>[],
+    onBehalfOf: OnBehalfOf,
+  ): Promise<readonly (Result | Error)[]>
+}
+
+/** What a joint call needs to act for some of the jobs: what it changes counts as their change, and as nobody else's. */
+export type OnBehalfOf = (
+  calls: readonly FunctionCall<unknown>[],
+) => Pick<FunctionCall<unknown>, 'tenant' | 'signal' | 'clock'>
+
+export type WorkerFunction = FunctionDefinition<unknown, Json>
+
+/** Functions by lower-case name: PowerShell, where these names come from, ignores case. */
+export type Catalogue = ReadonlyMap<string, WorkerFunction>
+
+export function catalogueOf(functions: readonly WorkerFunction[]): Catalogue {
+  const catalogue = new Map(functions.map((fn) => [fn.name.toLowerCase(), fn]))
+  if (catalogue.size < functions.length) {
+    throw new Error('Two functions of this worker have the same name.')
+  }
+  return catalogue
+}
+
+/** Checks `run` against the schemas of its parameters and result. */
+export const defineFunction = <Params, Result extends Json>(
+  definition: FunctionDefinition<Params, Result>,
+): WorkerFunction => definition as unknown as WorkerFunction
+
+const schemas = new WeakMap<WorkerFunction, Readonly<Record<string, Json>>>()
+
+/**
+ * The parameters as JSON Schema, for people and for `runbook validate`. Made once: each announcement made all of them again, a tenth of
+ * a rehearsal's processor time.
+ */
+export function parametersSchema(definition: WorkerFunction): Readonly<Record<string, Json>> {
+  const known = schemas.get(definition)
+  if (known) return known
+  const options = { io: 'input', unrepresentable: 'any' } as const
+  const schema = z.toJSONSchema(definition.parameters, options) as Record<string, Json>
+  schemas.set(definition, schema)
+  return schema
+}
+
+/** The result as JSON Schema. */
+export const resultSchema = ({ result }: WorkerFunction): Record<string, Json> =>
+  z.toJSONSchema(result, { unrepresentable: 'any' }) as Record<string, Json>
+
+/** Defaults for functions that touch no tenant: pretend functions and those of tests. */
+export const TOUCHES_NOTHING = {
+  result: z.json() as z.ZodType<Json>,
+  permissions: {},
+  isIdempotent: true,
+  undo: null,
+} as const satisfies Partial<WorkerFunction>

@@ -1,0 +1,197 @@
+// Custom functions: modules in a folder, loaded at start and held to the same contract as the standard ones. A module that
+// fails to load or exports no function is reported and skipped; the rest keep working. Modules run with all rights of the
+// worker, so write access to the folder is as good as the worker's own rights. PowerShell modules are imported by PowerShell.
+import { readdir } from 'node:fs/promises'
+import { join, relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { z } from 'zod'
+import { messageOf } from '../../base/errors/errors.ts'
+import type { Clock } from '../../base/run/clock.ts'
+import { ApiError, changeOfList, odataText, pathOf } from '../http/api.ts'
+import { openPowerShell, type PowerShellParts } from '../powershell/functions.ts'
+import { findPowerShellModules } from '../powershell/modules.ts'
+import { defineFunction, parametersSchema, resultSchema, type WorkerFunction } from './catalogue.ts'
+
+export interface Discovered {
+  readonly functions: readonly WorkerFunction[]
+  /** One sentence per skipped module or export. */
+  readonly problems: readonly string[]
+  /** Ends the processes that run PowerShell functions. */
+  close(): void
+}
+
+export interface CustomFunctionsOptions {
+  readonly folder: string
+  /** Functions the worker already has; their names are reserved. */
+  readonly standard: readonly WorkerFunction[]
+  readonly clock: Clock
+  readonly powerShell: Omit<PowerShellParts, 'clock'>
+}
+
+const MODULE = /^(?!\.).*(?<!\.test)(?<!\.d)\.(?:ts|mts|js|mjs)$/
+const MODULES_MAX = 500
+/** A module with an endless top-level await must not keep the worker from starting. */
+const LOAD_TIMEOUT_MS = 30_000
+
+/** Passed to each module, so that it imports nothing of ours and may live anywhere. */
+const KIT = { defineFunction, z, ApiError, pathOf, odataText, changeOfList } as const
+export type FunctionKit = typeof KIT
+
+/** The default export of a module: returns definition or more functions. */
+export type MakeFunctions = (kit: FunctionKit) => WorkerFunction | readonly WorkerFunction[]
+
+export async function discoverFunctions(options: CustomFunctionsOptions): Promise<Discovered> {
+  const { folder, standard, clock } = options
+  const problems: string[] = []
+  const functions: WorkerFunction[] = []
+  const names = new Set(standard.map(({ name }) => name.toLowerCase()))
+  const add = (file: string, found: readonly WorkerFunction[]) => {
+    for (const definition of found) {
+      const folded = definition.name.toLowerCase()
+      if (names.has(folded))
+        problems.push(
+          `${file}: another function is already named "${definition.name}". Rename this one.`,
+        )
+      else functions.push(definition)
+      names.add(folded)
+    }
+  }
+  for (const file of await modulesIn(folder, problems))
+    add(file, await functionsOf(join(folder, file), file, clock, problems))
+  const close = await addPowerShell(options, problems, add)
+  return { functions, problems, close }
+}
+
+async function addPowerShell(
+  { folder, clock, powerShell }: CustomFunctionsOptions,
+  problems: string[],
+  add: (file: string, found: readonly WorkerFunction[]) => void,
+): Promise<() => void> {
+  const modules = await findPowerShellModules(folder)
+  if (modules.length === 0) return () => {}
+  const nameOf = (path: string) => relative(folder, path)
+  const opened = await openPowerShell(modules, { ...powerShell, clock })
+  for (const [path, found] of opened.functions) {
+    const fit = found.filter((definition) => {
+      const problem = whyUnfit(definition)
+      if (problem !== null) problems.push(`${nameOf(path)}: ${definition.name}: ${problem}.`)
+      return problem === null
+    })
+    add(nameOf(path), fit)
+  }
+  for (const [path, problem] of opened.problems) problems.push(`${nameOf(path)}: ${problem}`)
+  return opened.close
+}
+
+async function modulesIn(folder: string, problems: string[]): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true })
+    // Links count: container volumes mount files as links.
+    const files = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name)
+    const modules = files.filter((name) => MODULE.test(name)).sort()
+    if (modules.length > MODULES_MAX)
+      problems.push(
+        `The folder holds ${modules.length} modules; only the first ${MODULES_MAX} are used.`,
+      )
+    return modules.slice(0, MODULES_MAX)
+  } catch (error) {
+    problems.push(`Cannot read the folder "${folder}": ${messageOf(error)}.`)
+    return []
+  }
+}
+
+async function functionsOf(
+  path: string,
+  file: string,
+  clock: Clock,
+  problems: string[],
+): Promise<WorkerFunction[]> {
+  const loaded = await load(path, clock)
+  if ('problem' in loaded) {
+    problems.push(`${file}: ${loaded.problem}`)
+    return []
+  }
+  const { made } = loaded
+  return (Array.isArray(made) ? made : [made]).flatMap((value: unknown, index) => {
+    const problem = whyUnfit(value)
+    if (problem === null) return [value as WorkerFunction]
+    problems.push(`${file}: export ${index + 1} is not a function definition: ${problem}.`)
+    return []
+  })
+}
+
+type Loaded = { readonly made: unknown } | { readonly problem: string }
+
+async function load(path: string, clock: Clock): Promise<Loaded> {
+  const done = new AbortController()
+  const timedOut = clock.wait(LOAD_TIMEOUT_MS, done.signal).then(() => ({
+    problem: `it did not load within ${LOAD_TIMEOUT_MS / 1_000} s.`,
+  }))
+  try {
+    return await Promise.race([makeWith(path), timedOut])
+  } finally {
+    done.abort()
+  }
+}
+
+async function makeWith(path: string): Promise<Loaded> {
+  try {
+    const { default: make } = (await import(pathToFileURL(resolve(path)).href)) as {
+      default?: unknown
+    }
+    if (typeof make !== 'function') return { problem: 'its default export is not a function.' }
+    return { made: await make(KIT) }
+  } catch (error) {
+    return { problem: `it cannot be loaded: ${firstLineOf(error)}.` }
+  }
+}
+
+/** A module may throw anything. */
+function firstLineOf(error: unknown): string {
+  try {
+    return messageOf(error).split('\n')[0] ?? ''
+  } catch {
+    return 'it threw something unreadable'
+  }
+}
+
+const NAME = /^[A-Za-z][\w-]{0,99}$/
+
+/** Null when the value fulfils the contract in src/worker/functions/catalogue.ts. */
+function whyUnfit(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null) return 'it was not made by defineFunction'
+  try {
+    const definition = value as Partial<WorkerFunction>
+    if (typeof definition.name !== 'string' || !NAME.test(definition.name))
+      return 'its name is missing or invalid'
+    if (typeof definition.description !== 'string') return 'it has no description'
+    if (typeof definition.run !== 'function') return 'it has no run'
+    if (typeof definition.isIdempotent !== 'boolean') return 'isIdempotent is missing'
+    if (typeof definition.permissions !== 'object' || definition.permissions === null)
+      return 'permissions is missing'
+    if (definition.undo !== null && typeof definition.undo !== 'string') return 'undo is missing'
+    const problem = whyUnfitTogether(definition as WorkerFunction)
+    if (problem !== null) return problem
+    parametersSchema(definition as WorkerFunction)
+    resultSchema(definition as WorkerFunction)
+    return null
+  } catch (error) {
+    return `its parameters or result are not a schema (${firstLineOf(error)})`
+  }
+}
+
+const TOGETHER_LIMIT_MAX = 10_000
+const TOGETHER_WAIT_MAX_MS = 60_000
+
+function whyUnfitTogether({ together, isIdempotent }: WorkerFunction): string | null {
+  if (together === undefined) return null
+  if (!isIdempotent) return 'together needs isIdempotent: after a failure it is tried in halves'
+  if (typeof together.key !== 'function' || typeof together.run !== 'function')
+    return 'together needs key and run'
+  const isWithin = (value: number, least: number, most: number) => value >= least && value <= most
+  if (!Number.isInteger(together.limit) || !isWithin(together.limit, 2, TOGETHER_LIMIT_MAX))
+    return `together.limit is no whole number from 2 to ${TOGETHER_LIMIT_MAX}`
+  if (!isWithin(together.waitMs, 0, TOGETHER_WAIT_MAX_MS))
+    return `together.waitMs is not from 0 to ${TOGETHER_WAIT_MAX_MS}`
+  return null
+}

@@ -1,0 +1,191 @@
+// What a function may use: Graph, Exchange, a vault and webhooks. Sign-in, throttling, retries and paging are the
+// implementation's concern. A call fails only with an `ApiError`, or with its signal's reason once that aborted.
+import type { Json, JsonObject } from '../../base/text/json.ts'
+
+export interface Tenant {
+  /** The tenant's id, a GUID. */
+  readonly id: string
+  /** Its initial domain, such as `contoso.onmicrosoft.com`. */
+  readonly organization: string
+  readonly graph: RestApi
+  readonly exchange: Exchange
+  readonly secrets: Secrets
+  readonly webhooks: Webhooks
+  /** An access token, for a program that calls Microsoft itself. Prefer `graph` and `exchange`. */
+  token(service: 'graph' | 'exchange'): Promise<string>
+}
+
+export interface RestRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+  /** Without the version, such as `/users/42`. Build it with `pathOf`, which escapes inserted values. */
+  readonly path: string
+  readonly version?: 'v1.0' | 'beta'
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: JsonObject
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+  /**
+   * Safe to send again when the outcome is unknown. Default: everything but POST. If the response to a call that is not
+   * idempotent is lost, it fails with `isOutcomeUnknown`: check before repeating it.
+   */
+  readonly isIdempotent?: boolean
+  /** A POST that changes nothing: not counted as a write, and safe to repeat. */
+  readonly isRead?: boolean
+  /** Cost in Microsoft's resource units; default 1. */
+  readonly units?: number
+}
+
+export interface RestResponse {
+  readonly status: number
+  readonly headers: Headers
+  /** Null when the response has no body. */
+  readonly body: Json
+}
+
+export interface RestApi {
+  call(request: RestRequest): Promise<RestResponse>
+  /** The items of a list, across all pages. */
+  list(request: Omit<RestRequest, 'method' | 'body'>): AsyncIterable<JsonObject>
+  /** The URL of an object, for the `@odata.id` of a reference. */
+  urlOf(path: string): string
+}
+
+export interface ExchangeOptions {
+  readonly signal: AbortSignal
+  /** Return only these properties. */
+  readonly select?: readonly string[]
+  /** As in RestRequest. Default: Get-, Test- and Set- cmdlets. */
+  readonly isIdempotent?: boolean
+}
+
+export interface Exchange {
+  /** Runs a cmdlet and returns all pages of its output, without keys that contain an "@". */
+  run(
+    cmdlet: string,
+    parameters: JsonObject,
+    options: ExchangeOptions,
+  ): Promise<readonly JsonObject[]>
+}
+
+export interface Secrets {
+  /** Stores the value and returns the reference that a result may contain. Replaces an earlier value of that name. */
+  put(name: string, value: string, signal?: AbortSignal): Promise<string>
+  get(reference: string, signal?: AbortSignal): Promise<string>
+  /** The reference stored under the name, or null: a job that is run again finds what it made. */
+  find(name: string, signal?: AbortSignal): Promise<string | null>
+}
+
+export interface Webhooks {
+  /** Posts to hosts listed in the worker's settings; any other host is an ApiError with code `HostNotAllowed`. */
+  post(url: string, body: Json, options: { readonly signal: AbortSignal }): Promise<RestResponse>
+}
+
+/** A detail the service gave about a refusal. */
+export interface ErrorDetail {
+  readonly code: string
+  readonly target: string | null
+  readonly message: string
+}
+
+export interface ApiFailure {
+  /** Null when no response came. */
+  readonly status: number | null
+  /**
+   * The service's own code, such as `Request_ResourceNotFound`; for a cmdlet its exception, such as
+   * `ManagementObjectNotFoundException`.
+   */
+  readonly code: string
+  readonly message: string
+  readonly details?: readonly ErrorDetail[]
+  readonly requestId?: string | null
+  readonly isThrottled?: boolean
+  readonly attempts?: number
+  readonly retryAfterSec?: number | null
+  readonly isOutcomeUnknown?: boolean
+  readonly isMissing?: boolean
+}
+
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly status: number | null
+  readonly code: string
+  readonly details: readonly ErrorDetail[]
+  readonly requestId: string | null
+  readonly isThrottled: boolean
+  /** How often the request was sent. */
+  readonly attempts: number
+  readonly retryAfterSec: number | null
+  /** It may have been done: no response came to a sent request that is not idempotent. */
+  readonly isOutcomeUnknown: boolean
+  /** The service says that there is no such object. */
+  readonly isMissing: boolean
+
+  constructor(failure: ApiFailure, options?: ErrorOptions) {
+    super(failure.message, options)
+    this.status = failure.status
+    this.code = failure.code
+    this.details = failure.details ?? []
+    this.requestId = failure.requestId ?? null
+    this.isThrottled = failure.isThrottled ?? false
+    this.attempts = failure.attempts ?? 1
+    this.retryAfterSec = failure.retryAfterSec ?? null
+    this.isOutcomeUnknown = failure.isOutcomeUnknown ?? false
+    this.isMissing = failure.isMissing ?? false
+  }
+}
+
+/** A path whose inserted values are escaped: pathOf`/users/${userId}/manager/$ref`. */
+export function pathOf(texts: TemplateStringsArray, ...values: readonly string[]): string {
+  return String.raw({ raw: texts }, ...values.map(segmentOf))
+}
+
+function segmentOf(value: string): string {
+  // Escaping leaves "." and ".." alone, and URLs resolve them; an empty segment would address the parent.
+  if (/^\.{0,2}$/.test(value)) throw new TypeError(`"${value}" cannot be a path segment`)
+  return encodeURIComponent(value)
+}
+
+/** A quoted text for an OData expression: `userPrincipalName eq ${odataText(upn)}`. */
+export const odataText = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+/** PowerShell's `@{Add=…; Remove=…}` for a multi-valued property. */
+export const changeOfList = (change: {
+  readonly add?: readonly string[]
+  readonly remove?: readonly string[]
+}): JsonObject => ({
+  '@odata.type': '#Exchange.GenericHashTable',
+  ...(change.add ? { Add: [...change.add] } : {}),
+  ...(change.remove ? { Remove: [...change.remove] } : {}),
+})
+
+const refuseCall = (): never => {
+  throw new ApiError({
+    status: null,
+    code: 'NoTenant',
+    message:
+      'This worker has no tenant. Set MATOOLKIT_TENANT_ID and its sign-in, or send the job to a worker that has one.',
+  })
+}
+
+/** The tenant of a worker that has none: every call fails and names the settings to set. */
+export const NO_TENANT: Tenant = {
+  get id() {
+    return refuseCall()
+  },
+  get organization() {
+    return refuseCall()
+  },
+  graph: {
+    call: async () => refuseCall(),
+    list: () => refuseCall(),
+    urlOf: () => refuseCall(),
+  },
+  exchange: { run: async () => refuseCall() },
+  secrets: {
+    put: async () => refuseCall(),
+    get: async () => refuseCall(),
+    find: async () => refuseCall(),
+  },
+  webhooks: { post: async () => refuseCall() },
+  token: async () => refuseCall(),
+}
