@@ -79,8 +79,10 @@ export async function openCluster(
     cpuUs: async () =>
       canMeasureCpu()
         ? {
-            ...{ orchestrators: cpuOf(leaders), workers: cpuOf(helpers) },
-            ...{ postgres: await cpuOfServerUs(db), broker: cpuOf(broker ? [broker.child] : []) },
+            orchestrators: cpuOf(leaders),
+            workers: cpuOf(helpers),
+            postgres: await cpuOfServerUs(db),
+            broker: cpuOf(broker ? [broker.child] : []),
           }
         : null,
     close: async () => {

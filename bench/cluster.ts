@@ -108,8 +108,10 @@ function perStep(before: ClusterCpuUs | null, after: ClusterCpuUs | null, steps:
   if (!before || !after) return null
   const of = (role: keyof ClusterCpuUs) => Math.round((after[role] - before[role]) / steps)
   return {
-    ...{ orchestrators: of('orchestrators'), workers: of('workers') },
-    ...{ postgres: of('postgres'), broker: of('broker') },
+    orchestrators: of('orchestrators'),
+    workers: of('workers'),
+    postgres: of('postgres'),
+    broker: of('broker'),
   }
 }
 
@@ -121,7 +123,10 @@ async function halfLoad(cluster: Cluster, stepsPerSec: number) {
   const at = (share: number) => Math.round(sorted[Math.floor(sorted.length * share)] ?? Number.NaN)
   return {
     halfLoadStepsPerSec: perSec(ids.length * WAVE_MEMBERS * STEPS, ms),
-    ...{ p50Ms: at(0.5), p95Ms: at(P95), samples: sorted.length, orchestratorsMb },
+    p50Ms: at(0.5),
+    p95Ms: at(P95),
+    samples: sorted.length,
+    orchestratorsMb,
   }
 }
 
@@ -192,10 +197,8 @@ function growthOf(looks: readonly SoakLook[]) {
   const pair = (key: keyof SoakLook) => [mean(early, key), mean(late, key)]
   return {
     looks: looks.length,
-    ...{
-      backlog: pair('backlog'),
-      atBroker: pair('atBroker'),
-      orchestratorsMb: pair('orchestratorsMb'),
-    },
+    backlog: pair('backlog'),
+    atBroker: pair('atBroker'),
+    orchestratorsMb: pair('orchestratorsMb'),
   }
 }

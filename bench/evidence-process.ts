@@ -20,7 +20,8 @@ if (import.meta.main) {
   const checked: Checked = {
     findings: verdict!.findings.map(String),
     members: verdict!.manifest?.tables.members ?? 0,
-    ...{ ms: Math.round(ms), cpuMs: Math.round((userCPUTime + systemCPUTime) / 1_000) },
+    ms: Math.round(ms),
+    cpuMs: Math.round((userCPUTime + systemCPUTime) / 1_000),
     peakMb: Math.round(maxRSS / 1_024),
   }
   process.send?.(checked, () => process.disconnect())

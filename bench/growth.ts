@@ -56,7 +56,11 @@ async function measure(db: Db, say: (line: string) => void) {
   const rows = (await rowsOf(db)) - rowsBefore
   const polls = MEMBERS * ROUNDS
   const figures = {
-    ...{ members: MEMBERS, polls, rows, rowsPerPoll: round(rows / polls), mb },
+    members: MEMBERS,
+    polls,
+    rows,
+    rowsPerPoll: round(rows / polls),
+    mb,
     pollsPerSec: Math.round(polls / (ms / 1_000)),
     rowsWithoutFolding: 3 * MEMBERS * PLANNED_ROUNDS,
   }

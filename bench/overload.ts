@@ -85,7 +85,9 @@ async function overload(
   const measured = {
     askedStepsPerSec: Math.round(advised * times),
     doneStepsPerSec: perSec(ids.length * WAVE_MEMBERS * STEPS, +clock.now() - startedMs),
-    ...{ backlogMax, drainSec, orchestratorsMb },
+    backlogMax,
+    drainSec,
+    orchestratorsMb,
     p95Ms: percentile(latencies, P95),
     slowestAnswerMs: Math.round(Math.max(...answersMs)),
     ...hold,

@@ -19,7 +19,9 @@ type Handle = (messages: readonly ServiceBusReceivedMessage[]) => Promise<void>
 /** Hands over what came in the same turn, and settles it afterwards. */
 function listen(topic: string, subscription: string, concurrency: number, handle: Handle): void {
   const receiver = client.createReceiver(topic, subscription, {
-    ...{ receiveMode: 'peekLock', maxAutoLockRenewalDurationInMs: 0, skipParsingBodyAsJson: true },
+    receiveMode: 'peekLock',
+    maxAutoLockRenewalDurationInMs: 0,
+    skipParsingBodyAsJson: true,
   })
   let waiting: { message: ServiceBusReceivedMessage; settled: () => void }[] = []
   const flush = async () => {
@@ -64,7 +66,9 @@ const senders = new Map<string, ReturnType<ServiceBusClient['createSender']>>()
 
 const jobs = (from: number, count: number): ServiceBusMessage[] =>
   Array.from({ length: count }, (_, n) => ({
-    ...{ messageId: `raw-${from + n}`, body: BODY, contentType: 'application/json' },
+    messageId: `raw-${from + n}`,
+    body: BODY,
+    contentType: 'application/json',
     applicationProperties: { WorkerId: WORKER_ID, MessageType: 'worker-job' },
   }))
 
@@ -73,7 +77,9 @@ function work(): void {
     send(
       'worker-results',
       messages.map(({ messageId }) => ({
-        ...{ messageId: `result-${messageId}`, body: BODY, contentType: 'application/json' },
+        messageId: `result-${messageId}`,
+        body: BODY,
+        contentType: 'application/json',
         applicationProperties: { WorkerId: WORKER_ID, MessageType: 'worker-result' },
       })),
     ),

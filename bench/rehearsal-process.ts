@@ -65,7 +65,13 @@ async function measure(members: number): Promise<RehearsalFigures> {
     Start: '2030-03-01T20:00:00Z',
   }))
   const input = {
-    ...{ yaml: YAML, runbook, lint: [], tenantSeed: null, startAt: null, seed: 1, slots: 32 },
+    yaml: YAML,
+    runbook,
+    lint: [],
+    tenantSeed: null,
+    startAt: null,
+    seed: 1,
+    slots: 32,
     members: { file: 'm.csv', columns: Object.keys(rows[0]!), rows },
     now: new Date('2030-01-01T00:00:00Z'),
     openDatabase: () => openDisposable(process.argv[3]!),

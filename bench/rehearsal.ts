@@ -26,20 +26,16 @@ export const rehearsalBench: Bench = {
       for (const { members, secMax, mbMax } of GOALS) {
         const { ms, cpuMs, peakMb, ...more } = await rehearseIn(templates, members)
         const run = {
-          ...{
-            members,
-            sec: round(ms / 1_000),
-            cpuSec: round(cpuMs / 1_000),
-            peakMb: round(peakMb),
-          },
+          members,
+          sec: round(ms / 1_000),
+          cpuSec: round(cpuMs / 1_000),
+          peakMb: round(peakMb),
           membersPerSec: round(members / (ms / 1_000)),
           membersPerCpuSec: round(members / (cpuMs / 1_000)),
-          ...{
-            secMax,
-            mbMax,
-            isInTime: ms <= secMax * 1_000,
-            isCpuInTime: cpuMs <= secMax * 1_000,
-          },
+          secMax,
+          mbMax,
+          isInTime: ms <= secMax * 1_000,
+          isCpuInTime: cpuMs <= secMax * 1_000,
           fits: peakMb <= mbMax,
           ...more,
         }

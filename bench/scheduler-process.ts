@@ -25,7 +25,9 @@ const SETTINGS = {
   sourceTimeoutSec: 300,
   identityEndpoint: null,
   identityHeader: null,
-  ...{ workloadTokenFile: null, workloadClientId: null, workloadTenantId: null },
+  workloadTokenFile: null,
+  workloadClientId: null,
+  workloadTenantId: null,
 }
 
 if (import.meta.main) {

@@ -65,7 +65,9 @@ export const telemetryBench: Bench = {
     const { drafts, usPerStep } = await runBatch()
     let spans = 0
     const telemetry: Telemetry = {
-      ...{ messagingSystem: 'postgresql', isSampled: () => true, event: () => {} },
+      messagingSystem: 'postgresql',
+      isSampled: () => true,
+      event: () => {},
       span: () => {
         spans += 1
       },

@@ -115,14 +115,24 @@ function batchOf(tenant: SandboxTenant, job: CrossTenantJob): MigrationBatch | n
   const { sourceEndpoint, targetDeliveryDomain } = job
   if (!job.workloads.includes('Exchange') || !sourceEndpoint || !targetDeliveryDomain) return null
   return {
-    ...{ id: job.id, name: job.displayName, sourceEndpoint, targetDeliveryDomain },
-    ...{ createdAt: job.createdAt, startedAt: null, stoppedAt: null, goneAt: null },
+    id: job.id,
+    name: job.displayName,
+    sourceEndpoint,
+    targetDeliveryDomain,
+    createdAt: job.createdAt,
+    startedAt: null,
+    stoppedAt: null,
+    goneAt: null,
     completeAfter: job.completeAfter,
     mailboxMoves: peopleOf(job).map((userId) => ({
       guid: guidOf(job.id, userId),
       address: tenant.user(userId)?.userPrincipalName ?? userId,
-      ...{ userId, status: 'Stopped', dueAt: null, error: null },
-      ...{ completeAfter: null, isApproved: false },
+      userId,
+      status: 'Stopped',
+      dueAt: null,
+      error: null,
+      completeAfter: null,
+      isApproved: false,
     })),
   }
 }

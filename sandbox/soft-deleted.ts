@@ -43,7 +43,11 @@ export function forget(
 }
 
 const namesOf = (one: SoftDeletedMailUser): (string | null)[] => [
-  ...[one.guid, one.userId, one.userPrincipalName, one.mailNickname, one.externalEmailAddress],
+  one.guid,
+  one.userId,
+  one.userPrincipalName,
+  one.mailNickname,
+  one.externalEmailAddress,
   ...one.proxyAddresses.map(bareOf),
 ]
 

@@ -211,7 +211,8 @@ export const isVisible = (object: { readonly visibleAt: string | null }, now: Da
   object.visibleAt === null || Date.parse(object.visibleAt) <= +now
 
 const otherNamesOf = ({ mailNickname, displayName, recipient }: User): string[] => [
-  ...[mailNickname, displayName],
+  mailNickname,
+  displayName,
   ...(recipient?.exchangeGuid ? [recipient.exchangeGuid] : []),
   ...(recipient ? [recipient.legacyExchangeDn] : []),
 ]

@@ -66,7 +66,9 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => giveUp.ab
 console.error(`mode ${mode.name}, seed ${seed}, ${minutes} minutes, ${members} members a batch`)
 const { figures, findings, report } = await mode
   .run({
-    ...{ seed, minutes, members },
+    seed,
+    minutes,
+    members,
     takeoverMaxMs: 5_000,
     giveUp: giveUp.signal,
     say: (line) => console.error(line),

@@ -6,9 +6,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const FLAGS = [
-  ...['--ignoreConfig', '--declaration', '--emitDeclarationOnly', '--strict', '--skipLibCheck'],
-  ...['--target', 'es2022', '--module', 'nodenext', '--lib', 'es2022,dom,dom.iterable'],
-  ...['--allowImportingTsExtensions', '--verbatimModuleSyntax'],
+  '--ignoreConfig',
+  '--declaration',
+  '--emitDeclarationOnly',
+  '--strict',
+  '--target',
+  'es2022',
+  '--module',
+  'nodenext',
+  '--lib',
+  '--allowImportingTsExtensions',
 ]
 
 /** Writes `*.d.ts` next to the JavaScript of the client. */

@@ -6,9 +6,7 @@ export interface PackageManifest {
   readonly optionalDependencies: Readonly<Record<string, string>>
 }
 
-const PUBLISHED_FIELDS = [
-  ...['name', 'version', 'description', 'license', 'type', 'bin', 'dependencies'],
-]
+const PUBLISHED_FIELDS = ['name', 'version', 'description', 'license', 'type', 'bin']
 /** A clone brings its own Node for people with Node 20. A package would bring a second one to everybody. */
 const OWN_NODE = /^node-(?:linux|darwin|win)-/
 const PUBLISHED_FOR_NODE = '>=24'

@@ -22,16 +22,14 @@ import {
 
 /** Copied as they are, besides the program. */
 const COPIED = [
-  ...[
-    'bin',
-    'sql',
-    'examples',
-    'dashboard/dist',
-    'powershell',
-    'README.md',
-    'CHANGELOG.md',
-    'LICENSE',
-  ],
+  'bin',
+  'sql',
+  'examples',
+  'dashboard/dist',
+  'powershell',
+  'README.md',
+  'CHANGELOG.md',
+  'LICENSE',
 ]
 /** Folders with types, and where they are installed. bin/matoolkit looks for the program in lib/. */
 const PROGRAM = { src: 'lib', sandbox: 'sandbox' }

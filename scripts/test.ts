@@ -67,8 +67,10 @@ if (!process.exitCode) {
     const timesFile = args.includes('--times') ? join(folder, 'times') : null
     const entries = writeEntries(planProcesses(files), process.cwd(), folder, timesFile)
     const options = [
-      ...['--test', `--test-concurrency=${PROCESSES}`],
-      ...['--test-global-setup=./test/global-setup.ts', ...flags],
+      '--test',
+      `--test-concurrency=${PROCESSES}`,
+      '--test-global-setup=./test/global-setup.ts',
+      ...flags,
     ]
     run(
       `tests: ${files.length} files in ${entries.length} processes`,

@@ -106,7 +106,10 @@ describe('chaos: a network that misbehaves', () => {
     const keys = Array.from({ length: 20 }, (_, index) => `night${10 + index}@contoso.example`)
     const members = keys.map((key) => ({ key, data: { Upn: key } }))
     const { batchId } = await createBatch(engine, {
-      ...{ runbookName: 'night', sourceTime: clock.now(), members, createdBy: 'chaos' },
+      runbookName: 'night',
+      sourceTime: clock.now(),
+      members,
+      createdBy: 'chaos',
     })
     const told = (name: string) =>
       db.query<Told>(
@@ -221,8 +224,14 @@ describe('chaos: the embedded database', () => {
     const MEMBERS = 20
     const KILLS = 2
     const part: Part = {
-      ...{ roles: ['orchestrator', 'worker', 'operators'], name: 'embedded', folder, seed: 3 },
-      ...{ leaseMs: 1_000, statementTimeoutMs: 30_000, workMs: 20, slots: 8 },
+      roles: ['orchestrator', 'worker', 'operators'],
+      name: 'embedded',
+      folder,
+      seed: 3,
+      leaseMs: 1_000,
+      statementTimeoutMs: 30_000,
+      workMs: 20,
+      slots: 8,
     }
     const inspect = async () => {
       const db = await openPglite(`${folder}/pglite`)

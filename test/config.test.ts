@@ -290,7 +290,8 @@ describe('connection variables', () => {
     const names = ['MATOOLKIT_SOURCE_T1', 'DATAVERSE_T1', 'DATABRICKS_T1', 'DATABASE_URL_T1']
     for (const name of names) process.env[name] = `value of ${name}`
     assert.deepEqual(names.map(readConnectionVariable), [
-      ...['value of MATOOLKIT_SOURCE_T1', 'value of DATAVERSE_T1', 'value of DATABRICKS_T1'],
+      'value of MATOOLKIT_SOURCE_T1',
+      'value of DATAVERSE_T1',
       undefined,
     ])
     assert.equal(readConnectionVariable('PATH'), undefined)

@@ -19,7 +19,9 @@ export async function openRole(test: TestDatabase, kind: string): Promise<TestRo
   const url = Object.assign(new URL(test.url!), { username: name }).href
   const db = await openPostgres({ url })
   return {
-    ...{ name, db, url },
+    name,
+    db,
+    url,
     [Symbol.asyncDispose]: async () => {
       await db.close()
       await test.db.script(`drop owned by ${name}; drop role ${name}`)

@@ -118,7 +118,9 @@ describe('the tree of the image', { skip: process.platform === 'win32' }, () => 
     MATOOLKIT_API_TOKEN_FILE: join(data, 'home', 'api-token'),
   }
   const options = (more: Record<string, string> = {}): SpawnOptions => ({
-    ...{ ...AS_USER, cwd: data, env: { ...env, ...more } },
+    ...AS_USER,
+    cwd: data,
+    env: { ...env, ...more },
   })
   const files = () =>
     globSync('**/*', { cwd: app }).map((name) => {

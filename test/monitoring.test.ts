@@ -61,7 +61,7 @@ describe('monitoring', () => {
       made.answer = () => 'silent'
       await made.tick(wave(24, 1, 2, 3))
       await made.tickUntil(1)
-      await holdScope(engine, { ...{ scope: 'system', target: '' }, actor: 'ada', reason: 'drill' })
+      await holdScope(engine, { scope: 'system', target: '', actor: 'ada', reason: 'drill' })
       await made.tick(new Error('the source does not answer'))
       await bus.publish([event(), event()])
       const [odd] = await bus.receive(ORCHESTRATOR_EVENTS, 1)

@@ -31,7 +31,11 @@ describe('a proxy from the environment', () => {
   })
   const get = (url: string, isOnNewConnection = false) =>
     send({
-      ...{ method: 'GET', url, headers: {}, body: null, isOnNewConnection },
+      method: 'GET',
+      url,
+      headers: {},
+      body: null,
+      isOnNewConnection,
       signal: new AbortController().signal,
     })
 

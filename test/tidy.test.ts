@@ -180,16 +180,25 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     { 'src/engine/a.ts': "query('update batches set status = 1')" },
     /holds SQL: update/,
   ],
-  ['a long file', { 'src/db/a.ts': `${COMMENT}${'let a\n'.repeat(500)}` }, /a\.ts has 501 lines/],
+  [
+    'a long file',
+    { 'src/db/a.ts': `${COMMENT}${'let a\n'.repeat(401)}` },
+    /a\.ts has 401 statements/,
+  ],
   [
     'a long function',
     { 'src/db/a.ts': `function f(\n  a: string,\n): void {\n${'  a()\n'.repeat(70)}}\n` },
-    /a\.ts:3 a function has 72 lines/,
+    /a\.ts:3 a function has 70 statements/,
   ],
   [
     'a long arrow',
     { 'test/a.ts': `const f = async () => {\n${'  a()\n'.repeat(69)}  if (b) {\n  }\n}\n` },
-    /has 73 lines/,
+    /has 70 statements/,
+  ],
+  [
+    'a literal spread into its neighbour',
+    { 'src/db/a.ts': 'const a = {\n  b: 1,\n  ...{ c, d },\n}\n' },
+    /a\.ts:3 spreads a literal/,
   ],
   ['no opening comment', { 'src/db/a.ts': "import 'x'\n" }, /a\.ts does not open with/],
   [

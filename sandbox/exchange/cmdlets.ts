@@ -41,8 +41,13 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
   },
   'New-MailUser': {
     parameters: [
-      ...['Name', 'DisplayName', 'FirstName', 'LastName', 'Alias', 'Password'],
-      ...['MicrosoftOnlineServicesID', 'ExternalEmailAddress', 'PrimarySmtpAddress'],
+      'Name',
+      'DisplayName',
+      'FirstName',
+      'LastName',
+      'Alias',
+      'MicrosoftOnlineServicesID',
+      'ExternalEmailAddress',
     ],
     about:
       'Makes an account and its mail user. Refused where an account, a recipient or a deleted mail user has one of the names.',

@@ -76,7 +76,9 @@ const noEntry = (user: RecipientUser): CmdletRefusal =>
 function getFolderPermissions(call: SandboxCall, parameters: Parameters): Output {
   const mailbox = calendarOf(call, parameters)
   const shown = (User: string, right: string): JsonObject => ({
-    ...{ FolderName: mailbox.recipient.calendarName, User, AccessRights: [right] },
+    FolderName: mailbox.recipient.calendarName,
+    User,
+    AccessRights: [right],
   })
   const name = parameters.text('User')
   if (name !== null) {
@@ -119,7 +121,9 @@ function getFolders(call: SandboxCall, parameters: Parameters): Output {
   const Name = recipient.calendarName
   const calendar = { Name, FolderPath: `/${Name}`, FolderType: 'Calendar' }
   const birthdays = {
-    ...{ Name: 'Birthdays', FolderPath: `/${Name}/Birthdays`, FolderType: 'User Created' },
+    Name: 'Birthdays',
+    FolderPath: `/${Name}/Birthdays`,
+    FolderType: 'User Created',
   }
   return { items: [birthdays, calendar] }
 }

@@ -88,10 +88,7 @@ export const SETTING_CMDLETS: Readonly<Record<string, Cmdlet>> = {
     run: getAutoReply,
   },
   'Set-MailboxAutoReplyConfiguration': {
-    parameters: [
-      ...['Identity', 'AutoReplyState', 'InternalMessage', 'ExternalMessage'],
-      ...['ExternalAudience', 'StartTime', 'EndTime'],
-    ],
+    parameters: ['Identity', 'AutoReplyState', 'InternalMessage', 'ExternalAudience', 'StartTime'],
     about: 'Sets the automatic replies of a mailbox; wraps texts in HTML.',
     run: setAutoReply,
   },

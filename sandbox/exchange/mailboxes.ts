@@ -28,7 +28,11 @@ const SELF = 'NT AUTHORITY\\SELF'
 export function getMailboxPermissions(call: SandboxCall, parameters: Parameters): Output {
   const { mailNickname, recipient } = mailboxOf(call, parameters)
   const entry = (User: string, AccessRights: string[]): JsonObject => ({
-    ...{ Identity: mailNickname, User, AccessRights, IsInherited: false, Deny: false },
+    Identity: mailNickname,
+    User,
+    AccessRights,
+    IsInherited: false,
+    Deny: false,
   })
   const own = entry(SELF, ['FullAccess', 'ReadPermission'])
   return { items: [own, ...recipient.fullAccess.map((user) => entry(user, ['FullAccess']))] }
@@ -37,8 +41,11 @@ export function getMailboxPermissions(call: SandboxCall, parameters: Parameters)
 export function getRecipientPermissions(call: SandboxCall, parameters: Parameters): Output {
   const { mailNickname, recipient } = mailboxOf(call, parameters)
   const entry = (Trustee: string): JsonObject => ({
-    ...{ Identity: mailNickname, Trustee, AccessControlType: 'Allow' },
-    ...{ AccessRights: ['SendAs'], IsInherited: false },
+    Identity: mailNickname,
+    Trustee,
+    AccessControlType: 'Allow',
+    AccessRights: ['SendAs'],
+    IsInherited: false,
   })
   return { items: [SELF, ...recipient.sendAs].map(entry) }
 }

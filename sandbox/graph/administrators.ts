@@ -6,8 +6,11 @@ import { GraphRefusal } from '../refusal.ts'
 import type { User } from '../state.ts'
 
 const SENSITIVE_PROPERTIES = [
-  ...['accountEnabled', 'businessPhones', 'mobilePhone', 'onPremisesImmutableId'],
-  ...['otherMails', 'passwordProfile', 'userPrincipalName'],
+  'accountEnabled',
+  'businessPhones',
+  'mobilePhone',
+  'otherMails',
+  'passwordProfile',
 ]
 /** For everybody. */
 const HIGHEST = ['Global Administrator', 'Privileged Authentication Administrator']

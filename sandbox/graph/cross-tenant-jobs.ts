@@ -25,9 +25,17 @@ const JOB: PropertyKind = {
   type: 'microsoft.graph.crossTenantMigrationJob',
   properties: ['id', 'displayName', 'status', 'jobType', 'completeAfterDateTime'],
   usual: [
-    ...['id', 'displayName', 'jobType', 'status', 'message', 'completeAfterDateTime'],
-    ...['targetTenantId', 'sourceTenantId', 'exchangeSettings', 'resources', 'resourceType'],
-    ...['workloads', 'createdDateTime', 'lastUpdatedDateTime'],
+    'id',
+    'displayName',
+    'jobType',
+    'status',
+    'message',
+    'targetTenantId',
+    'sourceTenantId',
+    'exchangeSettings',
+    'resources',
+    'workloads',
+    'createdDateTime',
   ],
 }
 
@@ -64,8 +72,14 @@ export function makeJob(call: SandboxCall): SandboxResponse {
   const job: CrossTenantJob = {
     id: guidOf(tenant.id, 'job', asked.displayName),
     ...asked,
-    ...{ status: 'submitted', dueAt: null, validatedAt: null, createdAt: at, updatedAt: at },
-    ...{ cancelledUsers: [], problems: [], batch: null },
+    status: 'submitted',
+    dueAt: null,
+    validatedAt: null,
+    createdAt: at,
+    updatedAt: at,
+    cancelledUsers: [],
+    problems: [],
+    batch: null,
   }
   tenant.state.crossTenantJobs.push(job)
   record(call, 'migration job made', job)
@@ -115,8 +129,10 @@ function dateIn({ completeAfterDateTime: given }: JsonObject, now: Date): string
 }
 
 const CANCELLABLE: readonly string[] = [
-  ...['submitted', 'validateSubmitted', 'validatePassed', 'validateFailed'],
-  ...['processing', 'inProgress'],
+  'submitted',
+  'validateSubmitted',
+  'validatePassed',
+  'processing',
 ]
 
 export function updateJob(call: SandboxCall): SandboxResponse {

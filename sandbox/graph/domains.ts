@@ -33,7 +33,9 @@ export function getDomain(call: SandboxCall): SandboxResponse {
 export function organization(call: SandboxCall): SandboxResponse {
   const { id, displayName } = call.tenant.state
   const verifiedDomains = domainItems(call).map((one) => ({
-    ...{ name: one.id, isDefault: one.isDefault, isInitial: one.isInitial },
+    name: one.id,
+    isDefault: one.isDefault,
+    isInitial: one.isInitial,
     type: one.authenticationType,
   }))
   return ok({ value: [{ id, displayName, verifiedDomains }] })

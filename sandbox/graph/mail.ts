@@ -88,7 +88,10 @@ export function listSentItems(call: SandboxCall): SandboxResponse {
           ),
     )
   const value = found.slice(0, top).map(({ id, subject, sentDateTime, to, body }) => ({
-    ...{ id, subject, sentDateTime, body },
+    id,
+    subject,
+    sentDateTime,
+    body,
     toRecipients: to.map((address) => ({ emailAddress: { address } })),
   }))
   return ok({ value })

@@ -65,8 +65,12 @@ export function makeOneDriveTask(call: SandboxCall): SandboxResponse {
       tenant.state.oneDriveMoves.length,
     ),
     ...wanted,
-    ...{ status: 'notStarted', dueAt, error: null },
-    ...{ startedAt: null, finishedAt: null, updatedAt: now.toISOString() },
+    status: 'notStarted',
+    dueAt,
+    error: null,
+    startedAt: null,
+    finishedAt: null,
+    updatedAt: now.toISOString(),
   }
   if (known?.status === 'notStarted') Object.assign(known, { ...move, id: known.id })
   else tenant.state.oneDriveMoves.push(move)
@@ -97,7 +101,9 @@ function askedFor({ body, tenant, now }: SandboxCall) {
     sourceUserPrincipalName: source,
     targetUserPrincipalName: upnIn(given, 'targetUserIdentity'),
     targetOrganizationHost: host,
-    ...{ startAt, latestStartAt, isValidation: given.validateOnly === true },
+    startAt,
+    latestStartAt,
+    isValidation: given.validateOnly === true,
   }
 }
 

@@ -8,44 +8,65 @@ import type { SandboxTenant } from '../tenant.ts'
 import type { PropertyKind } from './odata.ts'
 
 const TEXT_ATTRIBUTES: readonly string[] = [
-  ...['ageGroup', 'city', 'companyName', 'consentProvidedForMinor', 'country', 'department'],
-  ...['employeeHireDate', 'employeeId', 'employeeLeaveDateTime', 'employeeType', 'faxNumber'],
-  ...['givenName', 'jobTitle', 'mobilePhone', 'officeLocation', 'onPremisesImmutableId'],
-  ...[
-    'postalCode',
-    'preferredDataLocation',
-    'preferredLanguage',
-    'state',
-    'streetAddress',
-    'surname',
-  ],
-  ...['passwordPolicies'],
+  'ageGroup',
+  'city',
+  'companyName',
+  'consentProvidedForMinor',
+  'country',
+  'employeeHireDate',
+  'employeeId',
+  'employeeLeaveDateTime',
+  'employeeType',
+  'givenName',
+  'jobTitle',
+  'mobilePhone',
+  'officeLocation',
+  'postalCode',
+  'preferredDataLocation',
+  'preferredLanguage',
+  'state',
+  'streetAddress',
+  'surname',
+  'passwordPolicies',
 ]
 const LIST_ATTRIBUTES: readonly string[] = ['businessPhones', 'otherMails']
 const EXTENSIONS = 'onPremisesExtensionAttributes'
 const EXTENSION = /^extensionAttribute([1-9]|1[0-5])$/
-const ATTRIBUTES: readonly string[] = [
-  ...TEXT_ATTRIBUTES,
-  ...LIST_ATTRIBUTES,
-  ...[EXTENSIONS, 'showInAddressList'],
-]
+const ATTRIBUTES: readonly string[] = [...TEXT_ATTRIBUTES, ...LIST_ATTRIBUTES, EXTENSIONS]
 const NAMED: readonly string[] = [
-  ...['accountEnabled', 'displayName', 'mail', 'mailNickname', 'passwordProfile'],
-  ...['usageLocation', 'userPrincipalName', 'userType'],
+  'accountEnabled',
+  'displayName',
+  'mail',
+  'mailNickname',
+  'usageLocation',
+  'userPrincipalName',
 ]
 const READ_ONLY: readonly string[] = [
-  ...['id', 'proxyAddresses', 'assignedLicenses', 'createdDateTime', 'creationType'],
-  ...['licenseAssignmentStates', 'assignedPlans', 'provisionedPlans'],
-  ...['deletedDateTime', 'externalUserState', 'externalUserStateChangeDateTime'],
-  ...['onPremisesSyncEnabled', 'onPremisesUserPrincipalName', 'signInSessionsValidFromDateTime'],
+  'id',
+  'proxyAddresses',
+  'assignedLicenses',
+  'createdDateTime',
+  'licenseAssignmentStates',
+  'assignedPlans',
+  'deletedDateTime',
+  'externalUserState',
+  'onPremisesSyncEnabled',
+  'onPremisesUserPrincipalName',
 ]
 
 export const USER: PropertyKind = {
   type: 'microsoft.graph.user',
   properties: [...ATTRIBUTES, ...NAMED, ...READ_ONLY],
   usual: [
-    ...['businessPhones', 'displayName', 'givenName', 'jobTitle', 'mail', 'mobilePhone'],
-    ...['officeLocation', 'preferredLanguage', 'surname', 'userPrincipalName', 'id'],
+    'businessPhones',
+    'displayName',
+    'givenName',
+    'jobTitle',
+    'mail',
+    'officeLocation',
+    'preferredLanguage',
+    'surname',
+    'userPrincipalName',
   ],
 }
 
@@ -74,10 +95,15 @@ export function graphUser(user: User): JsonObject {
     userType: user.userType,
     proxyAddresses: [...user.proxyAddresses],
     assignedLicenses: user.assignedLicenses.map(({ skuId, disabledPlans }) => ({
-      ...{ skuId, disabledPlans },
+      skuId,
+      disabledPlans,
     })),
     licenseAssignmentStates: user.assignedLicenses.map(({ skuId, disabledPlans, groupId }) => ({
-      ...{ skuId, disabledPlans, assignedByGroup: groupId, state: 'Active', error: 'None' },
+      skuId,
+      disabledPlans,
+      assignedByGroup: groupId,
+      state: 'Active',
+      error: 'None',
     })),
     assignedPlans: [],
     provisionedPlans: [],
@@ -114,7 +140,9 @@ export function plansOfUser(tenant: SandboxTenant, user: User): JsonObject {
   return {
     assignedPlans: plans,
     provisionedPlans: provisioned.map(({ service, capabilityStatus }) => ({
-      ...{ service, capabilityStatus, provisioningStatus: 'Success' },
+      service,
+      capabilityStatus,
+      provisioningStatus: 'Success',
     })),
   }
 }

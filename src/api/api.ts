@@ -122,7 +122,8 @@ export function openApi(options: ApiOptions): Api {
       memberSearch: new MemberSearch(),
       rehearsals,
       failureCache: new FailureCache(),
-      ...{ auditKeptDays: config.auditKeptDays, signingKey: signingKeyOf(config, signIn) },
+      auditKeptDays: config.auditKeptDays,
+      signingKey: signingKeyOf(config, signIn),
       ...processReports(options),
     },
     signIn,
@@ -155,7 +156,8 @@ export function openApi(options: ApiOptions): Api {
       stopping.abort()
       try {
         await Promise.all([
-          ...[maintenance.stop(giveUp), closeServer(server, meter, giveUp)],
+          maintenance.stop(giveUp),
+          closeServer(server, meter, giveUp),
           rehearsals.stop(),
         ])
         await readAudit.close()

@@ -76,11 +76,7 @@ function workerRights(workerIds: readonly string[]): Rights {
       },
       message_ids: { select: true, insert: true, update: true },
       dead_letters: {
-        insert: [
-          ...ENVELOPE,
-          ...['message_id', 'original_message_id', 'body', 'delivery_count'],
-          ...['reason', 'description', 'dead_lettered_at'],
-        ],
+        insert: [...ENVELOPE, 'message_id', 'original_message_id', 'body', 'reason', 'description'],
       },
     },
     rows: [

@@ -119,7 +119,8 @@ async function fillFromBatches(
     const held = begun.flatMap(({ draft }) => [...draft.holds.members.keys()])
     const open = new Set(begun.flatMap(({ draft }) => (draft.window.isOpen ? draft.batch.id : [])))
     const toFill = wanted.map((share) => ({
-      ...{ workerId, ...share },
+      workerId,
+      ...share,
       mayChange: open.has(share.batchId),
     }))
     const queued = await listQueued(tx, toFill, lock, held)

@@ -112,8 +112,11 @@ function nextTickOf(changes: TickChanges<StoredRow>): NextTick {
     missing: [...changes.absences.values()].filter((missed) => missed === 1).length,
     refreshed: changes.refreshes.length,
     reviews: sampleOf(reviews, ({ kind, cause, key, batchId, reason }) => ({
-      ...{ kind, cause, key },
-      ...{ batchId, reason },
+      kind,
+      cause,
+      key,
+      batchId,
+      reason,
     })),
     holds: [...changes.holds].map(([batchId, reason]) => ({ batchId, reason })),
   }

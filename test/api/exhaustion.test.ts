@@ -23,7 +23,9 @@ describe('a request made to exhaust the API', () => {
       sourceTimeoutSec: 60,
       identityEndpoint: null,
       identityHeader: null,
-      ...{ workloadTokenFile: null, workloadClientId: null, workloadTenantId: null },
+      workloadTokenFile: null,
+      workloadClientId: null,
+      workloadTenantId: null,
     }
     const sources = sourceAccessFrom({ ...access, sourceFolder: folder }, realClock())
     api = await openApiUnderTest({

@@ -10,8 +10,13 @@ function storeOf(messages: string[]) {
   const failures = () =>
     store.messages.map(
       (message, n): Failure => ({
-        ...{ stepId: n + 1, kind: 'phase', memberId: n + 1, phaseName: 'p', stepName: 's' },
-        ...{ message, at: new Date(n) },
+        stepId: n + 1,
+        kind: 'phase',
+        memberId: n + 1,
+        phaseName: 'p',
+        stepName: 's',
+        message,
+        at: new Date(n),
       }),
     )
   const db = {

@@ -25,7 +25,9 @@ describe('a hold during a preview of 100,000 rows', () => {
       sourceTimeoutSec: 60,
       identityEndpoint: null,
       identityHeader: null,
-      ...{ workloadTokenFile: null, workloadClientId: null, workloadTenantId: null },
+      workloadTokenFile: null,
+      workloadClientId: null,
+      workloadTenantId: null,
     }
     const sources = sourceAccessFrom({ ...access, sourceFolder: folder }, realClock())
     const preview: PreviewQuery = (runbook, stopping) => {

@@ -22,13 +22,16 @@ beforeEach(async () => {
 afterEach(() => test.close())
 
 const entry = (subject: string, query = ''): AuditEntry => ({
-  ...{
-    at: new Date('2026-03-02T08:00:00Z'),
-    actor: 'a',
-    actorName: 'A "b"',
-    action: 'read members',
-  },
-  ...{ subject, reason: null, source: '::1', clientApp: null, requestId: 'r1', after: { query } },
+  at: new Date('2026-03-02T08:00:00Z'),
+  actor: 'a',
+  actorName: 'A "b"',
+  action: 'read members',
+  subject,
+  reason: null,
+  source: '::1',
+  clientApp: null,
+  requestId: 'r1',
+  after: { query },
 })
 
 const noted = () =>

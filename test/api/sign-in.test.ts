@@ -89,7 +89,11 @@ describe('tokens of an issuer', () => {
   it('of other standard issuers may have lists as audience and scopes', async () => {
     const plainClaims = claimsOf(issuer.plain, api.world.clock.now(), {
       aud: ['else', AUDIENCE],
-      ...{ tid: undefined, oid: undefined, ver: undefined, nbf: undefined, scp: undefined },
+      tid: undefined,
+      oid: undefined,
+      ver: undefined,
+      nbf: undefined,
+      scp: undefined,
       scope: 'profile access_as_user',
       sub: 'user-7',
       azp: 'cli-client',

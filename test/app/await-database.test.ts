@@ -32,7 +32,11 @@ function waiting(env: Record<string, string> = { DATABASE_URL: 'postgres://db/x'
   const stopping = new AbortController()
   const config = configOf({ MATOOLKIT_HEALTH_PORT: '0', ...env })
   const options: AwaitOptions = {
-    ...{ config, roles: ['scheduler'], clock, log, stopping: stopping.signal },
+    config,
+    roles: ['scheduler'],
+    clock,
+    log,
+    stopping: stopping.signal,
   }
   return { clock, lines, stopping, options }
 }

@@ -113,7 +113,9 @@ describe('bus check of a worker that comes through the API', () => {
 
   async function failures(env: Record<string, string>): Promise<string[]> {
     const read = readConfig({
-      ...{ MATOOLKIT_TRANSPORT: 'https', MATOOLKIT_API_URL: api.url, MATOOLKIT_WORKER_ID: 'w1' },
+      MATOOLKIT_TRANSPORT: 'https',
+      MATOOLKIT_API_URL: api.url,
+      MATOOLKIT_WORKER_ID: 'w1',
       ...env,
     })
     assert.ok('config' in read, JSON.stringify(read))

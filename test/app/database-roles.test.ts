@@ -48,7 +48,10 @@ async function openRoles(): Promise<Roles> {
   ]
   for (const role of recorded({ app, w1, w2 })) await setUpRole(test.db, role, START)
   return {
-    ...{ test, app, w1, w2 },
+    test,
+    app,
+    w1,
+    w2,
     close: async () => {
       for (const role of [app, w1, w2]) await role[Symbol.asyncDispose]()
       await test.close()
@@ -291,7 +294,8 @@ describe('a whole batch', () => {
       const errors: unknown[] = []
       const options = { workerId: 'w1', version: '1', bus, clock: world.clock, functions }
       const worker = new Worker({
-        ...{ ...options, maxParallelism: 7 },
+        ...options,
+        maxParallelism: 7,
         onError: (error: unknown) => errors.push(error),
       })
       await worker.sendHello(world.clock.now())

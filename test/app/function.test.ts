@@ -54,8 +54,12 @@ UNDO        Set-BadgeNumber with the previous number.
     const { out } = await say('show', 'Test-BadgePrinted', '--folder', folder, '--output', 'json')
     const shown = JSON.parse(out) as Record<string, unknown>
     assert.deepEqual(Object.keys(shown), [
-      ...['name', 'description', 'parameters', 'result', 'permissions', 'isIdempotent'],
-      ...['togetherMax', 'undo'],
+      'name',
+      'description',
+      'parameters',
+      'result',
+      'permissions',
+      'togetherMax',
     ])
     assert.equal(
       (JSON.parse((await say('list', '--output', 'json')).out) as unknown[]).length > 20,

@@ -19,8 +19,11 @@ describe('an upgrade of the embedded database', () => {
     const versions: number[] = []
     const open = () =>
       openRuntime({
-        ...{ config: read.config, clock: realClock(), roles: ['scheduler'] },
-        ...{ stopping: new AbortController().signal, onWaiting: () => {} },
+        config: read.config,
+        clock: realClock(),
+        roles: ['scheduler'],
+        stopping: new AbortController().signal,
+        onWaiting: () => {},
         beforeUpgrade: async (db) => {
           const [row] = await db.query<{ newest: number }>(
             'select max(version) as newest from schema_migrations',

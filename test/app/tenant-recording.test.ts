@@ -45,7 +45,9 @@ async function recordFrom(
 const recordedAs = (dialect: Dialect): Promise<RecordedTenant> =>
   within({ dialect }, async (setting) => {
     const { text } = await recordFrom(setting, {
-      ...{ target: true, record: newFile(), testPerson: PERSON },
+      target: true,
+      record: newFile(),
+      testPerson: PERSON,
       runbook: join(import.meta.dirname, '../../examples/full-migration.yaml'),
     })
     return recordingIn(text)
@@ -78,7 +80,10 @@ describe('matoolkit tenant check --record', () => {
       assert.equal(statSync(file).mode & 0o777, 0o600)
       const { tenants } = setting.sandbox.state()
       const named = tenants.flatMap(({ id, domains, users, groups, applications }) => [
-        ...[id, ...domains, applications[0]!.secret!, applications[0]!.clientId],
+        id,
+        ...domains,
+        applications[0]!.secret!,
+        applications[0]!.clientId,
         ...users.flatMap((user) => [user.id, user.userPrincipalName, user.displayName]),
         ...users.flatMap((user) => user.proxyAddresses),
         ...groups.flatMap((group) => [group.id, group.displayName]),

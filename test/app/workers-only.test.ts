@@ -33,7 +33,11 @@ function configOf(env: Record<string, string>): Config {
 
 const serveWorker = (config: Config) =>
   openServe({
-    ...{ config, roles: ['worker'], workers: [config], onIdle: () => {}, onStopped: () => {} },
+    config,
+    roles: ['worker'],
+    workers: [config],
+    onIdle: () => {},
+    onStopped: () => {},
     makeLog: (log) =>
       createLog({ level: 'error', format: 'json', clock: log, destination: { write: () => {} } }),
     stopping: new AbortController().signal,

@@ -138,8 +138,13 @@ export function places(suite: Suite): void {
       )
     } else {
       assert.deepEqual(got, [
-        ...[{ is: 'queued' }, { is: 'leased' }, { is: 'lapsed', renewedAt: lapsedSince }],
-        ...[{ is: 'queued' }, { is: 'gone' }, { is: 'dead' }, { is: 'gone' }],
+        { is: 'queued' },
+        { is: 'leased' },
+        { is: 'lapsed', renewedAt: lapsedSince },
+        { is: 'queued' },
+        { is: 'gone' },
+        { is: 'dead' },
+        { is: 'gone' },
       ])
       const others = await bus.locate('worker-results', asked)
       assert.deepEqual([...new Set(others.map(({ is }) => is))], ['gone'], 'of another topic')

@@ -100,7 +100,12 @@ async function running(transport: string, test: (system: System) => Promise<void
   const { buses, close } = await TRANSPORTS[transport]!(db)
   const [bus, workerBus] = buses
   const engine: Engine = {
-    ...{ db, clock, bus, runbooks: new RunbookCache(), random: () => 0.5, queueLimitSec: 21_600 },
+    db,
+    clock,
+    bus,
+    runbooks: new RunbookCache(),
+    random: () => 0.5,
+    queueLimitSec: 21_600,
     // Everything is sent at once: the window would hide what is not stopped.
     pace: new WorkerPace(1_000, { aheadMs: 600_000 }),
     seen: { event: null },
@@ -108,7 +113,9 @@ async function running(transport: string, test: (system: System) => Promise<void
   const starts: System['starts'] = []
   const create = defineFunction({
     ...TOUCHES_NOTHING,
-    ...{ name: 'create', description: 'Takes a moment.', parameters: z.looseObject({}) },
+    name: 'create',
+    description: 'Takes a moment.',
+    parameters: z.looseObject({}),
     run: async ({ jobId }) => {
       starts.push({ jobId, at: clock.now() })
       await clock.wait(JOB_MS)
@@ -121,7 +128,12 @@ async function running(transport: string, test: (system: System) => Promise<void
     ...(bus.relay ? [makeRelayLoop({ relay: bus.relay, clock, onError })] : []),
     makeOrchestrator({ engine, bus, clock, chunk: 100, onError }),
     new Worker({
-      ...{ workerId: 'w1', version: '1', bus: workerBus, clock, functions: [create], onError },
+      workerId: 'w1',
+      version: '1',
+      bus: workerBus,
+      clock,
+      functions: [create],
+      onError,
       maxParallelism: SLOTS,
     }),
   ]

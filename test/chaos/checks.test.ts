@@ -10,13 +10,28 @@ import { CHAOS_MODES } from './modes.ts'
 const LEASE_MS = 5_000
 
 const begin = (jobId: string, pid: number, at: number, step = 'create'): Effect => ({
-  ...{ what: 'begin', jobId, pid, at, key: 'ada', step },
+  what: 'begin',
+  jobId,
+  pid,
+  at,
+  key: 'ada',
+  step,
 })
 const end = (jobId: string, at: number, step: string, passes = true): Effect => ({
-  ...{ what: 'end', jobId, pid: 1, at, key: 'ada', step, passes },
+  what: 'end',
+  jobId,
+  pid: 1,
+  at,
+  key: 'ada',
+  step,
+  passes,
 })
 const lostLease: Noticed = {
-  ...{ what: 'lease-lost', name: 'worker-1', at: 6_000, message: 'step-1 step-2', count: 2 },
+  what: 'lease-lost',
+  name: 'worker-1',
+  at: 6_000,
+  message: 'step-1 step-2',
+  count: 2,
 }
 
 describe('chaos checks: jobs that ran again', () => {

@@ -192,7 +192,10 @@ async function servicesOf(
       makeOrchestrator({ engine, bus, clock, chunk: CHUNK, onError }),
       ...(part.notifications ? [notificationsOf(part.notifications, engine, onError)] : []),
       everyLoop({
-        ...{ name: 'restore watch', clock, intervalMs: RESTORE_LOOK_MS, onError },
+        name: 'restore watch',
+        clock,
+        intervalMs: RESTORE_LOOK_MS,
+        onError,
         runOnce: watchRestores(engine, (reason) => console.error(reason)),
       }),
     ],
@@ -239,11 +242,15 @@ function notificationsOf(
   const startAt = new Date(sinceMs - BEHIND_MS + (Date.now() - sinceMs) * factor)
   const clock = acceleratedClock({ factor, startAt })
   return makeNotifications({
-    ...{ engine: { ...engine, clock }, settings: read.settings, clock },
+    engine: { ...engine, clock },
+    settings: read.settings,
+    clock,
     tokens: { get: () => Promise.reject(new Error('there is no mail')) },
     certificates: { of: () => Promise.reject(new Error('there is no mail')) },
     graph: { url: 'http://127.0.0.1:1', scope: '' },
-    ...{ newId: randomUUID, newToken: randomUUID, onError },
+    newId: randomUUID,
+    newToken: randomUUID,
+    onError,
     onFailed: ({ channel, error }) => onError(new Error(`${channel} was not told: ${error}`)),
   })
 }
@@ -253,21 +260,30 @@ const REQUESTS_PER_MIN = 100_000
 function apiOf({ folder, name, apiPort }: Part, engine: Engine, bus: Bus, clock: Clock): Service {
   return openApi({
     config: {
-      ...{ apiHost: '127.0.0.1', apiPort: apiPort!, apiTokenFile: `${folder}/${name}.token` },
-      ...{ apiReadsPerMin: REQUESTS_PER_MIN, apiWritesPerMin: REQUESTS_PER_MIN },
+      apiHost: '127.0.0.1',
+      apiPort: apiPort!,
+      apiTokenFile: `${folder}/${name}.token`,
+      apiReadsPerMin: REQUESTS_PER_MIN,
+      apiWritesPerMin: REQUESTS_PER_MIN,
       apiWorkerCallsPerMin: REQUESTS_PER_MIN,
-      ...{
-        apiTrustedHops: 0,
-        apiCorsOrigins: [],
-        apiPublicPath: '/',
-        oidcIssuers: [],
-        oidcAudiences: [],
-      },
-      ...{ oidcScope: '', oidcClientId: null, oidcApps: [], readPolicy: 'reader' },
-      ...{ auditKeptDays: null, auditHeadsFile: null, auditHeadsUrl: null },
-      ...{ evidenceKey: null, evidenceKeyFile: null },
+      apiTrustedHops: 0,
+      apiCorsOrigins: [],
+      apiPublicPath: '/',
+      oidcIssuers: [],
+      oidcAudiences: [],
+      oidcScope: '',
+      oidcClientId: null,
+      oidcApps: [],
+      readPolicy: 'reader',
+      auditKeptDays: null,
+      auditHeadsFile: null,
+      auditHeadsUrl: null,
+      evidenceKey: null,
+      evidenceKeyFile: null,
     },
-    ...{ engine, bus, clock },
+    engine,
+    bus,
+    clock,
     log: createLog({ level: 'warn', format: 'json', clock, destination: process.stderr }),
   })
 }
@@ -281,7 +297,12 @@ function schedulerOf(
   const connection = (name: string) => connections[name]
   const settings = { connection, clock, tokens: makeSourceTokens(clock), folder, timeoutMs }
   return makeScheduler({
-    ...{ engine, clock, intervalMs, lanes, newToken: randomUUID, onError },
+    engine,
+    clock,
+    intervalMs,
+    lanes,
+    newToken: randomUUID,
+    onError,
     sources: { settings, open: openSource },
     onTick: () => {},
   })
@@ -308,7 +329,10 @@ function diskServices(
 ): Service[] {
   const clock = realClock()
   const resume = everyLoop({
-    ...{ name: 'resume', clock, intervalMs: RESUME_INTERVAL_MS, onError },
+    name: 'resume',
+    clock,
+    intervalMs: RESUME_INTERVAL_MS,
+    onError,
     runOnce: async () => {
       const hold = await findHold(engine.db, SYSTEM)
       if (hold?.heldBy === DISK_WATCH && /free again/.test(hold.reason))

@@ -125,7 +125,12 @@ export const effectFunction = (
       const { attempt, poll } = parseJobId(jobId)!
       const note = (what: 'begin' | 'end' | 'given-back', passes?: boolean) =>
         journal.write({
-          ...{ what, jobId, pid: process.pid, at: Date.now(), key, step: stepName },
+          what,
+          jobId,
+          pid: process.pid,
+          at: Date.now(),
+          key,
+          step: stepName,
           ...(passes !== undefined && { passes }),
         })
       note('begin')

@@ -93,8 +93,13 @@ async function setupOn(server: PostgresServer, seed: number): Promise<ChaosSetup
   const folder = mkdtempSync(join(tmpdir(), 'matoolkit-chaos-'))
   const url = server.url.replace(`:${server.port}/`, `:${proxy.port}/`)
   const part = {
-    ...{ url, folder, seed, leaseMs: LEASE_MS, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
-    ...{ workMs: WORK_MS, slots: SLOTS },
+    url,
+    folder,
+    seed,
+    leaseMs: LEASE_MS,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    workMs: WORK_MS,
+    slots: SLOTS,
   }
   return {
     folder,

@@ -64,7 +64,9 @@ describe('matoolkit batch evidence', () => {
     assert.deepEqual(keys, ['ada@x.example', 'bob@x.example'])
     const steps = await rowsOf('steps')
     assert.deepEqual(steps.map(({ status }) => status).toSorted(), [
-      ...['failed', 'succeeded', 'succeeded', 'succeeded'],
+      'failed',
+      'succeeded',
+      'succeeded',
     ])
     assert.equal((await rowsOf('attempts')).length, 4)
     const events = (await rowsOf('events')).map(({ because }) => String(because)).join('\n')

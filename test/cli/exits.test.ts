@@ -128,8 +128,12 @@ const DEAD_ENDS: readonly DeadEnd[] = [
 
 /** The status that an action promises. */
 const LEADS_TO: Partial<Record<ActionName, string>> = {
-  ...{ retry: 'active', accept_late: 'active', readd: 'active' },
-  ...{ remove: 'removed', move: 'removed', roll_back: 'failed' },
+  retry: 'active',
+  accept_late: 'active',
+  readd: 'active',
+  remove: 'removed',
+  move: 'removed',
+  roll_back: 'failed',
 }
 
 async function openDeadEnd({ failing = [], startsInMin = 60, afterwards }: DeadEnd) {
@@ -223,7 +227,10 @@ describe('every dead end has a way out:', () => {
           deadEnd.shows,
         )
         const { actions } = await cli.json<{ actions: object[] }>(
-          ...['member', 'show', String(batchId), `id:${ids[0]}`],
+          'member',
+          'show',
+          String(batchId),
+          `id:${ids[0]}`,
         )
         assert.deepEqual(actions, shown.map(shownAction))
         assert.deepEqual(await insist(opened, ids.at(-1)!), deadEnd.refuses ?? [])

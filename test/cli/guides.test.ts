@@ -26,9 +26,13 @@ describe('the guides', () => {
   let cli: Cli
   const access = () => {
     const source = {
-      ...{ sourceTimeoutSec: 60, sourceFolder: cli.folder },
-      ...{ identityEndpoint: null, identityHeader: null },
-      ...{ workloadTokenFile: null, workloadClientId: null, workloadTenantId: null },
+      sourceTimeoutSec: 60,
+      sourceFolder: cli.folder,
+      identityEndpoint: null,
+      identityHeader: null,
+      workloadTokenFile: null,
+      workloadClientId: null,
+      workloadTenantId: null,
     }
     return sourceAccessFrom(source, realClock())
   }

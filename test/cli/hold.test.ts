@@ -46,7 +46,7 @@ describe('stop everything and resume', () => {
           heldWhenAsked = (await world.db.query('select from holds')).length
         },
       },
-      ...['hold', '--all'],
+      'hold',
     )
     assert.equal(held.exit, 0, held.err)
     assert.equal(heldWhenAsked, 1)
@@ -138,7 +138,8 @@ describe('a hold of each scope', () => {
     assert.equal(held.exit, 0, held.err)
     assert.match(held.out, /^2 people were held: .*\n\d jobs? (was|were) withdrawn; /)
     const { members } = await cli.json<{ members: { memberKey: string; held: object | null }[] }>(
-      ...['batch', 'members', '1'],
+      'batch',
+      'members',
     )
     assert.deepEqual(
       members.flatMap(({ memberKey, held: own }) => (own ? [memberKey] : [])),

@@ -34,8 +34,12 @@ describe('an issuer that sends escape sequences', () => {
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     setEnv({
-      ...{ MATOOLKIT_HOME: home, MATOOLKIT_API_URL: url, MATOOLKIT_ISSUER: url },
-      ...{ MATOOLKIT_CLIENT_ID: 'cli', MATOOLKIT_API_SCOPE: 'scope', MATOOLKIT_TOKEN: undefined },
+      MATOOLKIT_HOME: home,
+      MATOOLKIT_API_URL: url,
+      MATOOLKIT_ISSUER: url,
+      MATOOLKIT_CLIENT_ID: 'cli',
+      MATOOLKIT_API_SCOPE: 'scope',
+      MATOOLKIT_TOKEN: undefined,
     })
   })
   after(async () => {
@@ -50,14 +54,19 @@ describe('an issuer that sends escape sequences', () => {
     '/.well-known/openid-configuration': {
       status: 200,
       body: {
-        ...{ issuer: url, token_endpoint: `${url}/token`, jwks_uri: `${url}/keys` },
+        issuer: url,
+        token_endpoint: `${url}/token`,
+        jwks_uri: `${url}/keys`,
         device_authorization_endpoint: `${url}/device`,
       },
     },
     '/device': {
       status: 200,
       body: {
-        ...{ device_code: 'd', user_code: `AB${EVIL}CD`, interval: 1, expires_in: 600 },
+        device_code: 'd',
+        user_code: `AB${EVIL}CD`,
+        interval: 1,
+        expires_in: 600,
         verification_uri: `${url}/${EVIL}`,
         verification_uri_complete: `${url}/${EVIL}?code`,
       },
@@ -80,7 +89,8 @@ describe('an issuer that sends escape sequences', () => {
     const io = recordingIo({ width: WIDE })
     let ms = Date.now()
     const clock = {
-      ...{ kind: 'virtual' as const, now: () => new Date(ms) },
+      kind: 'virtual' as const,
+      now: () => new Date(ms),
       wait: async (forMs: number) => {
         ms += forMs
       },

@@ -61,7 +61,11 @@ describe('an operator’s night', () => {
   }
   const keysOf = async (batchId: string, status: string): Promise<string[]> => {
     const { members } = await cli.json<{ members: { memberKey: string }[] }>(
-      ...['batch', 'members', batchId, '--status', status],
+      'batch',
+      'members',
+      batchId,
+      '--status',
+      status,
     )
     return members.map(({ memberKey }) => memberKey).sort()
   }
@@ -112,7 +116,10 @@ describe('an operator’s night', () => {
     assert.deepEqual(jobs, [])
     assert.deepEqual(await keysOf(TONIGHT, 'failed'), [])
     const { steps } = await cli.json<{ steps: { memberKey: string; stepName: string }[] }>(
-      ...['batch', 'steps', TONIGHT, '--status', 'skipped'],
+      'batch',
+      'steps',
+      TONIGHT,
+      '--status',
     )
     assert.deepEqual(
       steps.map(({ memberKey, stepName }) => `${memberKey} ${stepName}`).sort(),
@@ -255,7 +262,10 @@ describe('an operator’s night', () => {
   it('who did what: one audit row per change with its reason, none for what was only tried', async () => {
     const doneTo = async (subject: string) => {
       const { entries } = await cli.json<{ entries: { action: string; reason: string | null }[] }>(
-        ...['audit', 'list', '--subject', subject],
+        'audit',
+        'list',
+        '--subject',
+        subject,
       )
       for (const { reason } of entries) assert.equal(reason, 'as agreed')
       return entries.map(({ action }) => action).reverse()

@@ -48,7 +48,12 @@ describe('review', () => {
     assert.match(unsure.err, /^Remove 2 people from batch 1: /)
     const asked = await cli.person(
       { answers: ['y'] },
-      ...['review', 'approve', ...ids, '--kind', 'removal', ...WHY],
+      'review',
+      'approve',
+      ...ids,
+      '--kind',
+      'removal',
+      ...WHY,
     )
     assert.match(
       asked.err,
@@ -81,9 +86,7 @@ describe('review', () => {
     )
     const wrong = await review('approve', ...ids, '--choice', 'perhaps', ...WHY, '--yes')
     assert.equal(wrong.exit, EXIT.usage)
-    const moved = await cli.json(
-      ...['review', 'approve', ...ids, '--choice', 'reschedule', ...WHY, '--yes'],
-    )
+    const moved = await cli.json('review', 'approve', ...ids, '--choice', 'reschedule', ...WHY)
     assert.equal(moved.doneCount, ids.length)
   })
 
@@ -391,7 +394,11 @@ describe('batch reschedule', () => {
     const asked = async (answer: string, ...args: string[]) =>
       cli.person(
         { answers: [answer], zone: 'Europe/Berlin', now: new Date('2026-03-02T07:00:00Z') },
-        ...['batch', 'reschedule', '1', ...args, ...WHY],
+        'batch',
+        'reschedule',
+        '1',
+        ...args,
+        ...WHY,
       )
     await cli.api.world.orchestrate()
     const unsure = await asked('n', '+2h')
@@ -457,7 +464,9 @@ describe('dead letters and doctor', () => {
     const { out } = await cli.cli('deadletters', 'list')
     assert.match(out, /worker-results +orchestrator .*nobody knows what it says/)
     const { deadLetters } = await cli.json<{ deadLetters: { id: string }[] }>(
-      ...['deadletters', 'list', '--topic', 'worker-results'],
+      'deadletters',
+      'list',
+      '--topic',
     )
     const [first, second] = deadLetters.map(({ id }) => id)
     assert.match((await cli.cli('deadletters', 'show', first!)).out, /body +\{.*job-first/)

@@ -39,9 +39,14 @@ describe('runbook plan of a file', () => {
   const members = file(
     'members.csv',
     [
-      ...[HEADER, person('cleo', SECOND), person('ada', FIRST), person('ben', FIRST)],
-      ...[person('old', '2030-01-01T20:00:00Z'), person('dora', 'soon')],
-      ...[person('eve', FIRST), person('Eve', SECOND)],
+      HEADER,
+      person('cleo', SECOND),
+      person('ada', FIRST),
+      person('ben', FIRST),
+      person('old', '2030-01-01T20:00:00Z'),
+      person('dora', 'soon'),
+      person('eve', FIRST),
+      person('Eve', SECOND),
     ].join('\n'),
   )
 
@@ -126,8 +131,11 @@ describe('runbook plan of a file', () => {
     const open = await plan(file('nights.yaml', text), '--members', members)
     const [, first] = JSON.parse(open.out).batches
     assert.deepEqual(first.phases[0].window, {
-      ...{ isOpen: false, closesAt: null, opensAt: '2030-03-01T21:00:00.000Z' },
-      ...{ timeZone: 'Europe/Berlin', freezeReason: null },
+      isOpen: false,
+      closesAt: null,
+      opensAt: '2030-03-01T21:00:00.000Z',
+      timeZone: 'Europe/Berlin',
+      freezeReason: null,
     })
     assert.deepEqual(first.phases[1].noReturnSteps, ['finish'])
     const shown = await plan(join(folder, 'nights.yaml'), '--members', members, '-o', 'table')

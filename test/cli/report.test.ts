@@ -101,7 +101,11 @@ describe('matoolkit batch report', () => {
     const rows = parse(await report('wave.csv'), { columns: true }) as Record<string, string>[]
     assert.deepEqual(
       rows.map(({ member, outcome, failedPhase, failedStep, error }) => [
-        ...[member, outcome, failedPhase, failedStep, error],
+        member,
+        outcome,
+        failedPhase,
+        failedStep,
+        error,
       ]),
       [
         [LEFT, 'removed', '', '', ''],

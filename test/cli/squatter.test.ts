@@ -58,7 +58,10 @@ describe('a program on the port of an API', () => {
 
   const note = (pid: number, file = tokenFile) =>
     registerInstance({
-      ...{ folder: home, url: url!, pid, tokenFile: file },
+      folder: home,
+      url: url!,
+      pid,
+      tokenFile: file,
       startedAt: '2030-03-01T20:00:00.000Z',
     })
 

@@ -19,7 +19,9 @@ describe('a tick by hand', () => {
       sourceTimeoutSec: 60,
       identityEndpoint: null,
       identityHeader: null,
-      ...{ workloadTokenFile: null, workloadClientId: null, workloadTenantId: null },
+      workloadTokenFile: null,
+      workloadClientId: null,
+      workloadTenantId: null,
     }
     const options = {
       engine: cli.api.world.engine,
@@ -82,12 +84,10 @@ describe('a tick by hand', () => {
     const good = await cli.json<object>('automation', 'tick', 'plain', '--reason', 'new people')
     assert.deepEqual(good, [
       {
-        ...{
-          runbookName: 'plain',
-          outcome: 'good',
-          counts: { batches: 1, joined: 2 },
-          error: null,
-        },
+        runbookName: 'plain',
+        outcome: 'good',
+        counts: { batches: 1, joined: 2 },
+        error: null,
         attention: [],
       },
     ])

@@ -23,8 +23,15 @@ import { ROOT, start } from './processes.ts'
 
 const noPaint = (_: string, text: string) => text
 const NO_STEPS = {
-  ...{ pending: 0, dispatched: 0, polling: 0, succeeded: 0, failed: 0 },
-  ...{ poll_timeout: 0, rolled_back: 0, cancelled: 0, skipped: 0 },
+  pending: 0,
+  dispatched: 0,
+  polling: 0,
+  succeeded: 0,
+  failed: 0,
+  poll_timeout: 0,
+  rolled_back: 0,
+  cancelled: 0,
+  skipped: 0,
 }
 
 const summaryWith = (more: Partial<Summary> = {}): Summary => ({
@@ -38,23 +45,37 @@ const summaryWith = (more: Partial<Summary> = {}): Summary => ({
   },
   phases: [
     {
-      ...{ id: 1, phaseName: 'prepare', offsetMinutes: 1440, runbookVersion: 1 },
-      ...{ status: 'dispatched', skippedBecause: null, dueAt: '2030-02-28T20:00:00.000Z' },
-      ...{ dispatchedAt: '2030-02-28T20:00:00.000Z', completedAt: null },
+      id: 1,
+      phaseName: 'prepare',
+      offsetMinutes: 1440,
+      runbookVersion: 1,
+      status: 'dispatched',
+      skippedBecause: null,
+      dueAt: '2030-02-28T20:00:00.000Z',
+      dispatchedAt: '2030-02-28T20:00:00.000Z',
+      completedAt: null,
       steps: { ...NO_STEPS, pending: 4, succeeded: 4, failed: 2 },
       members: { total: 10, passed: 4, failed: 2, stopped: 0, removed: 0 },
     },
     {
-      ...{ id: 2, phaseName: 'cutover', offsetMinutes: 0, runbookVersion: 1 },
-      ...{ status: 'pending', skippedBecause: null, dueAt: '2030-03-01T20:00:00.000Z' },
-      ...{ dispatchedAt: null, completedAt: null },
+      id: 2,
+      phaseName: 'cutover',
+      offsetMinutes: 0,
+      runbookVersion: 1,
+      status: 'pending',
+      skippedBecause: null,
+      dueAt: '2030-03-01T20:00:00.000Z',
+      dispatchedAt: null,
+      completedAt: null,
       steps: NO_STEPS,
       members: { total: 0, passed: 0, failed: 0, stopped: 0, removed: 0 },
     },
   ],
   throughput: { stepsPerMin: 12.4 },
   estimate: {
-    ...{ endsAt: '2030-03-01T20:30:00.000Z', because: '', heldSince: null },
+    endsAt: '2030-03-01T20:30:00.000Z',
+    because: '',
+    heldSince: null,
     phases: [{ phaseId: 1, endsAt: '2030-02-28T20:07:00.000Z', miss: null }],
   },
   openReviews: { removal: 1, move: 0, join: 0 },
@@ -62,13 +83,15 @@ const summaryWith = (more: Partial<Summary> = {}): Summary => ({
 })
 
 const failure = newsFrom({
-  ...{ id: 1, at: '2030-02-28T20:01:00.000Z', entity: 'step', event: 'fail', stepName: 'create' },
-  ...{
-    actor: 'orchestrator',
-    because: 'no licence left\u001b[2J',
-    memberKey: 'ada@x.example',
-    phaseName: 'prepare',
-  },
+  id: 1,
+  at: '2030-02-28T20:01:00.000Z',
+  entity: 'step',
+  event: 'fail',
+  stepName: 'create',
+  actor: 'orchestrator',
+  because: 'no licence left\u001b[2J',
+  memberKey: 'ada@x.example',
+  phaseName: 'prepare',
 })!
 const sight = (more: Partial<WatchFrame> = {}): WatchFrame => ({
   summary: summaryWith(),

@@ -24,7 +24,7 @@ describe('workers', () => {
     await world.orchestrate()
     const stateOf = async () => {
       const { workers } = await cli.json<{ workers: { state: string; outstanding: number }[] }>(
-        ...['worker', 'list'],
+        'worker',
       )
       return [workers[0]!.state, workers[0]!.outstanding]
     }

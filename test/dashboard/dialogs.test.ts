@@ -36,7 +36,9 @@ function effectOf({ functionName, parameters }: Job): JsonObject | undefined {
     begin: { changed: true, target, before: { exists: false }, undo },
     make: { changed: true, target, before: { exists: false }, undo, creates: [target] },
     rename: {
-      ...{ changed: true, target, before: { mail: null } },
+      changed: true,
+      target,
+      before: { mail: null },
       undo: { ...undo, parameters: still },
     },
     'switch-over': { changed: true, target, irreversible: 'It is over.', isPointOfNoReturn: true },

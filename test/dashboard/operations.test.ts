@@ -49,7 +49,10 @@ describe('the screens of operations', () => {
         notifications: settings,
         preview: (runbook, stopping) =>
           previewSource({
-            ...{ db: world.db, sources: world.options.sources, runbook, stopping },
+            db: world.db,
+            sources: world.options.sources,
+            runbook,
+            stopping,
             now: world.clock.now(),
           }),
         tickNow: (name, startedBy, stopping) =>

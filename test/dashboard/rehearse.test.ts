@@ -15,10 +15,21 @@ interface Begun {
 }
 
 const PHASE = {
-  ...{ batchId: 1, status: 'completed', dueAt: '2030-03-01T20:00:00.000Z' },
-  ...{ startedAt: '2030-03-01T20:00:00.000Z', endedAt: '2030-03-01T20:10:00.000Z' },
-  ...{ members: 2, failed: 1, p50Sec: 60, p95Sec: 540, worstSec: 600, gapSec: 86_400 },
-  ...{ isLate: false, tenTimesSec: 900, tenTimesFits: true, windowWaitSec: 0 },
+  batchId: 1,
+  status: 'completed',
+  dueAt: '2030-03-01T20:00:00.000Z',
+  startedAt: '2030-03-01T20:00:00.000Z',
+  endedAt: '2030-03-01T20:10:00.000Z',
+  members: 2,
+  failed: 1,
+  p50Sec: 60,
+  p95Sec: 540,
+  worstSec: 600,
+  gapSec: 86_400,
+  isLate: false,
+  tenTimesSec: 900,
+  tenTimesFits: true,
+  windowWaitSec: 0,
 }
 const COUNTS = { migrated: 1, inProgress: 0, stopped: 0, failed: 1, removed: 0 }
 const REPORT: RehearsalReport = {
@@ -26,8 +37,12 @@ const REPORT: RehearsalReport = {
   faults: ['throttling'],
   reasons: ['1 of 2 members would have failed.'],
   warnings: ['graph throttled 3 calls, 30s in all.'],
-  ...{ runbook: 'wave', seed: 1, slots: 32, members: { total: 2, ...COUNTS } },
-  ...{ startedAt: '2030-03-01T19:00:00.000Z', endedAt: '2030-03-02T21:00:00.000Z' },
+  runbook: 'wave',
+  seed: 1,
+  slots: 32,
+  members: { total: 2, ...COUNTS },
+  startedAt: '2030-03-01T19:00:00.000Z',
+  endedAt: '2030-03-02T21:00:00.000Z',
   windowWaitSec: 0,
   batches: [
     { id: 1, startTime: null, status: 'completed', heldReason: null, ...COUNTS, members: 2 },
@@ -39,8 +54,12 @@ const REPORT: RehearsalReport = {
   ],
   failures: [
     {
-      ...{ kind: 'phase', phase: 'prepare', step: 'create', count: 1 },
-      ...{ message: 'The licence is missing.', remedy: 'Buy one.' },
+      kind: 'phase',
+      phase: 'prepare',
+      step: 'create',
+      count: 1,
+      message: 'The licence is missing.',
+      remedy: 'Buy one.',
       people: ['eve@contoso.example'],
     },
   ],
@@ -49,24 +68,26 @@ const REPORT: RehearsalReport = {
     from: 'migration@contoso.example',
     sent: [
       {
-        ...{ phase: 'announce', step: 'tell', message: 'announcement', language: 'de', sent: 12 },
-        ...{
-          corrections: 3,
-          firstAt: '2030-02-15T20:00:02.000Z',
-          lastAt: '2030-02-15T20:01:00.000Z',
-        },
+        phase: 'announce',
+        step: 'tell',
+        message: 'announcement',
+        language: 'de',
+        sent: 12,
+        corrections: 3,
+        firstAt: '2030-02-15T20:00:02.000Z',
+        lastAt: '2030-02-15T20:01:00.000Z',
       },
     ],
     loads: [{ batchId: 1, phase: 'announce', mails: 12, takesSec: 2_040 }],
     examples: [
       {
-        ...{
-          message: 'announcement',
-          language: 'de',
-          member: 'ada@x.example',
-          to: 'ada@x.example',
-        },
-        ...{ subject: 'Ihr Umzug', body: '<p>Guten Tag <script>x</script>Ada</p>', isHtml: true },
+        message: 'announcement',
+        language: 'de',
+        member: 'ada@x.example',
+        to: 'ada@x.example',
+        subject: 'Ihr Umzug',
+        body: '<p>Guten Tag <script>x</script>Ada</p>',
+        isHtml: true,
       },
     ],
     withoutAddress: { count: 0, people: [] },
@@ -77,7 +98,11 @@ const REPORT: RehearsalReport = {
     hasSettings: true,
     conditions: [
       {
-        ...{ kind: 'failure_limit', opened: 1, cleared: 0, untold: 0, channels: ['night-shift'] },
+        kind: 'failure_limit',
+        opened: 1,
+        cleared: 0,
+        untold: 0,
+        channels: ['night-shift'],
         firstAt: '2030-03-01T20:04:10.000Z',
         example: 'Batch 1 is held: too many failures. 11 of 12 members failed',
       },
@@ -85,7 +110,8 @@ const REPORT: RehearsalReport = {
     channels: [],
     messages: [
       {
-        ...{ dueAt: '2030-03-01T20:04:10.000Z', channel: 'night-shift' },
+        dueAt: '2030-03-01T20:04:10.000Z',
+        channel: 'night-shift',
         says: ['Batch 1 is held: too many failures'],
       },
     ],
@@ -95,30 +121,43 @@ const REPORT: RehearsalReport = {
     failed: 0,
     notRestored: [
       {
-        ...{ member: 'eve@contoso.example', phase: 'prepare', failedStep: 'create' },
+        member: 'eve@contoso.example',
+        phase: 'prepare',
+        failedStep: 'create',
         differences: ['The account is still there.'],
       },
     ],
   },
   calls: { total: 7, services: [], operations: [] },
-  ...{ source: [], tenants: [], assumptions: [] },
+  source: [],
+  tenants: [],
+  assumptions: [],
 }
 
 const [SOON, LATE] = ['2030-03-01T21:10:00.000Z', '2030-03-01T22:40:00.000Z']
 const END = { startedAt: '2030-03-01T20:00:00.000Z', failed: 0 }
 const RUN = {
-  ...{ verdict: 'ready' as const, reasons: [], failures: [], endedAt: LATE },
+  verdict: 'ready' as const,
+  reasons: [],
+  failures: [],
+  endedAt: LATE,
   members: { total: 3, ...COUNTS, migrated: 3, failed: 0 },
 }
 const COMPARED: WhatIfReport = {
   verdict: 'ready',
   headline: `With 16 slots a worker, phase prepare ends ${SOON} instead of ${LATE}, before T-0.`,
-  ...{ batchId: 1, runbook: 'wave', at: END.startedAt, cutoverAt: '2030-03-01T22:00:00.000Z' },
-  ...{ seed: 1, assumptions: [] },
+  batchId: 1,
+  runbook: 'wave',
+  at: END.startedAt,
+  cutoverAt: '2030-03-01T22:00:00.000Z',
+  seed: 1,
+  assumptions: [],
   change: { slots: 16, workerSlots: {}, people: null, without: [], faults: [] },
   phases: [
     {
-      ...{ phase: 'prepare', dueAt: END.startedAt, savedSec: 5_400 },
+      phase: 'prepare',
+      dueAt: END.startedAt,
+      savedSec: 5_400,
       asItIs: { ...END, endedAt: LATE, misses: 'T-0' },
       changed: { ...END, endedAt: SOON, misses: null },
     },

@@ -29,7 +29,11 @@ for (const { kind, open } of DATABASES) {
     const nothing = { source: null, clientApp: null, requestId: null, reason: null }
     const write = (number: number, action = 'batch.hold') =>
       insertAudit(test.db, {
-        ...{ at: day(number), actor: 'a', actorName: 'A', action, subject: `day ${number}` },
+        at: day(number),
+        actor: 'a',
+        actorName: 'A',
+        action,
+        subject: `day ${number}`,
         ...nothing,
       })
     const days = async (...numbers: number[]) => {
@@ -57,7 +61,9 @@ for (const { kind, open } of DATABASES) {
         [
           null,
           {
-            ...{ through: 2, hash: second.hash, at: day(40) },
+            through: 2,
+            hash: second.hash,
+            at: day(40),
             before: new Date('2026-01-05T00:00:00Z'),
           },
           0,
@@ -169,7 +175,11 @@ for (const { kind, open } of DATABASES) {
     /** What somebody with plain DML can write: a pruning that nobody configured. */
     const forgePruning = async (before: Date, at: Date) =>
       insertAudit(test.db, {
-        ...{ at, actor: 'system', actorName: 'matoolkit', action: 'audit.prune', subject: 'audit' },
+        at,
+        actor: 'system',
+        actorName: 'matoolkit',
+        action: 'audit.prune',
+        subject: 'audit',
         ...nothing,
         after: { through: 19, hash: (await headAt(19)).hash, before: before.toISOString() },
       })

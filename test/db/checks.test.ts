@@ -53,23 +53,21 @@ const PHASE = {
   runbook_version: 1,
 }
 const STEP = {
-  ...{
-    batch_id: 1,
-    kind: `'phase'`,
-    phase_execution_id: 1,
-    batch_member_id: 1,
-    runbook_version: 1,
-    step_name: `'s'`,
-  },
-  ...{
-    step_index: 0,
-    worker_id: `'w1'`,
-    is_poll_step: true,
-    poll_interval_sec: 1,
-    poll_timeout_sec: 2,
-    max_retries: 0,
-  },
-  ...{ retry_interval_sec: 0, retry_backoff: `'fixed'`, timeout_sec: 1 },
+  batch_id: 1,
+  kind: `'phase'`,
+  phase_execution_id: 1,
+  batch_member_id: 1,
+  runbook_version: 1,
+  step_name: `'s'`,
+  step_index: 0,
+  worker_id: `'w1'`,
+  is_poll_step: true,
+  poll_interval_sec: 1,
+  poll_timeout_sec: 2,
+  max_retries: 0,
+  retry_interval_sec: 0,
+  retry_backoff: `'fixed'`,
+  timeout_sec: 1,
 }
 const SENT = { job_id: `'step-1'`, function_name: `'F'`, dispatched_at: AT, deadline_at: AT }
 const POLLED = { ...SENT, poll_started_at: AT, poll_timeout_at: AT }

@@ -74,7 +74,9 @@ for (const database of DATABASES) {
 }
 
 const file = (version: number, sql: string): Migration => ({
-  ...{ version, file: `00${version}_file.sql`, sql },
+  version,
+  file: `00${version}_file.sql`,
+  sql,
 })
 const FIRST = file(1, 'create table things (id int primary key, name text, old text)')
 const ADDS = file(2, '-- upgrade: additive\nalter table things add column size int')

@@ -33,7 +33,11 @@ const later = (minutes: number) => new Date(+AT + minutes * 60_000)
 describe('snapshots of the embedded database', () => {
   const folder = mkdtempSync(join(tmpdir(), 'matoolkit-snapshots-'))
   const options = (more: Partial<SnapshotOptions> = {}): SnapshotOptions => ({
-    ...{ dataDir: folder, now: AT, cause: 'start', keepFreeBytes: 0, ...more },
+    dataDir: folder,
+    now: AT,
+    cause: 'start',
+    keepFreeBytes: 0,
+    ...more,
   })
   before(async () => {
     await makeDataFolder(folder)
@@ -161,7 +165,10 @@ describe('snapshots of the embedded database', () => {
 
 describe('how many snapshots are kept', () => {
   const of = (name: string, cause: Snapshot['cause'] = 'hourly'): Snapshot => ({
-    ...{ name, cause, bytes: 1, schemaVersion: 4 },
+    name,
+    cause,
+    bytes: 1,
+    schemaVersion: 4,
     takenAt: new Date(`${name.slice(0, 10)}T${name.slice(11).replaceAll('-', ':')}Z`),
   })
   it('the newest three, the first of each of two days, and the newest from before an upgrade', () => {

@@ -37,8 +37,13 @@ function reasonFor(type: string | null, text: string): string {
 }
 
 const THROTTLE = {
-  ...{ name: 'Exchange Online', closedUntil: '2026-03-01T10:00:05.000Z', concurrency: 4 },
-  ...{ calls: 1, queued: 2, throttled: 3, throttledSec: 5 },
+  name: 'Exchange Online',
+  closedUntil: '2026-03-01T10:00:05.000Z',
+  concurrency: 4,
+  calls: 1,
+  queued: 2,
+  throttled: 3,
+  throttledSec: 5,
 }
 
 describe('messages: reading what others write', () => {

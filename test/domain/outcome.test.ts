@@ -70,8 +70,15 @@ const step = (
   stepKind: 'phase' | 'rollback' = 'phase',
 ) =>
   ({
-    ...{ stepId: 7, phaseName: 'prepare', stepName: 'create', workerId: 'w1', attempt: 0 },
-    ...{ stepKind, waitsFor, since: at, wakeAt: at },
+    stepId: 7,
+    phaseName: 'prepare',
+    stepName: 'create',
+    workerId: 'w1',
+    attempt: 0,
+    stepKind,
+    waitsFor,
+    since: at,
+    wakeAt: at,
   }) as const
 const hold = { heldBy: 'root', reason: 'slow' }
 const failure = { phaseName: 'prepare', stepName: 'create' }

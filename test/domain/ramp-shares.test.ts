@@ -8,7 +8,10 @@ type Facts = Parameters<typeof rampShares>[0]
 
 function said(facts: Partial<Facts>, failed = 0, total = 0): string {
   const phase: Facts = {
-    ...{ status: 'dispatched', rampPercents: [5, 25, 100], rampShare: 0, soakEndsAt: null },
+    status: 'dispatched',
+    rampPercents: [5, 25, 100],
+    rampShare: 0,
+    soakEndsAt: null,
     ...facts,
   }
   const soakEndsAt = phase.soakEndsAt?.toISOString() ?? null

@@ -121,7 +121,8 @@ it('reports the impact on every unfinished batch, phase by phase, with totals', 
     assert.deepEqual(
       { batches: impact.batches, members: impact.membersActive, phases: impact.phases },
       {
-        ...{ batches: 3, members: 5 },
+        batches: 3,
+        members: 5,
         phases: { pending: 6, skipped: 0, carried_over: 1, rerun: 0, dropped: 2 },
       },
     )
@@ -137,11 +138,18 @@ it('reports the impact on every unfinished batch, phase by phase, with totals', 
       phases: [
         { ...cut, dueAt: new Date(+START + 3600_000), because: 'due at 2026-03-02T09:00:00.000Z' },
         {
-          ...{ name: 'after', outcome: 'pending', from: null, window: null },
-          ...{ dueAt: new Date(+START + 90_000_000), because: 'due at 2026-03-03T09:00:00.000Z' },
+          name: 'after',
+          outcome: 'pending',
+          from: null,
+          window: null,
+          dueAt: new Date(+START + 90_000_000),
+          because: 'due at 2026-03-03T09:00:00.000Z',
         },
         {
-          ...{ name: 'prepare', outcome: 'carried_over', from: 'dispatched', dueAt: START },
+          name: 'prepare',
+          outcome: 'carried_over',
+          from: 'dispatched',
+          dueAt: START,
           window: null,
           because: 'version 2 no longer has it; it is dispatched and is kept',
         },
@@ -252,12 +260,17 @@ it('keeps automation off until a person turns it on, records who and when, and i
     await world.clock.advance(1000)
     const on = { enabledAt: START, enabledBy: 'ada', disabledAt: null, disabledBy: null }
     assert.deepEqual(await turn(true, 'bob', 'WAVE'), {
-      ...{ runbookName: 'wave', isEnabled: true, ...on, isChanged: false },
+      runbookName: 'wave',
+      isEnabled: true,
+      ...on,
+      isChanged: false,
     })
     const off = { ...on, disabledAt: world.clock.now(), disabledBy: 'bob' }
     assert.equal((await turn(false, 'bob')).isChanged, true)
     assert.deepEqual(await findAutomation(world.db, 'wave'), {
-      ...{ runbookName: 'wave', isEnabled: false, ...off },
+      runbookName: 'wave',
+      isEnabled: false,
+      ...off,
     })
     assert.deepEqual((await events(world)).slice(1), [
       'ada automation_enabled: automation of wave was turned on',

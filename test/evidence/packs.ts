@@ -21,9 +21,17 @@ export function auditRows(count: number): Json[] {
   let previousHash = NO_HASH
   return Array.from({ length: count }, (_, at) => {
     const row = {
-      ...{ id: at + 1, actor: 'a', actorName: 'Ada', action: 'batch.hold', subject: 'batch 7' },
-      ...{ reason: `because ${at}`, source: null, clientApp: null, requestId: null },
-      ...{ before: null, after: { b: 1, a: [at] } },
+      id: at + 1,
+      actor: 'a',
+      actorName: 'Ada',
+      action: 'batch.hold',
+      subject: 'batch 7',
+      reason: `because ${at}`,
+      source: null,
+      clientApp: null,
+      requestId: null,
+      before: null,
+      after: { b: 1, a: [at] },
     }
     const at0 = '2026-03-01T10:00:00.000Z'
     const hash = chainHashOf({ ...row, at: new Date(at0) }, previousHash)
@@ -43,8 +51,13 @@ export function sourceOf(tables: Readonly<Record<string, readonly Json[]>>): Pac
   return {
     head: {
       batch: {
-        ...{ id: 7, runbookName: 'wave', runbookVersion: 2, status: 'completed', members: 2 },
-        ...{ batchStartTime: '2026-03-01T20:00:00.000Z', endedAt: '2026-03-01T23:00:00.000Z' },
+        id: 7,
+        runbookName: 'wave',
+        runbookVersion: 2,
+        status: 'completed',
+        members: 2,
+        batchStartTime: '2026-03-01T20:00:00.000Z',
+        endedAt: '2026-03-01T23:00:00.000Z',
       },
       createdAt: '2026-03-02T08:00:00.000Z',
       createdBy: { id: 'ada', name: 'Ada' },

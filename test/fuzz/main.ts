@@ -94,7 +94,10 @@ async function fuzz({ target, from, count, seconds, most }: Wanted): Promise<num
     await thread.terminate()
   }
   const looking = everyLoop({
-    ...{ name: 'looking', clock, intervalMs: LOOK_EVERY_MS, runOnce: look },
+    name: 'looking',
+    clock,
+    intervalMs: LOOK_EVERY_MS,
+    runOnce: look,
     onError: (error) => console.error(error),
   })
   looking.start()

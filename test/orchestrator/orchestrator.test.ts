@@ -70,7 +70,8 @@ it('begins phases when they fall due, not at the next look a second later', () =
       const id = await world.batch(name, 3, { startsInMin: 1 })
       const dueAt = new Date(+START + [1_350, 1_400, 2_650][place]!)
       await world.db.query('update phase_executions set due_at = $2 where batch_id = $1', [
-        ...[id, dueAt],
+        id,
+        dueAt,
       ])
     }
     const lateMs = () =>
@@ -162,7 +163,9 @@ it('refuses a result whose sender is no worker, and holds nothing', () =>
     await sendStep(world)
     const senders = ['\0', '', 'a worker', 'x'.repeat(64), '\u202ew1']
     const results = senders.map((WorkerId) => ({
-      ...{ topic: 'worker-results', type: 'worker-result', properties: { WorkerId } },
+      topic: 'worker-results',
+      type: 'worker-result',
+      properties: { WorkerId },
       body: JSON.stringify({ jobId: 'step-1', status: 'Success', result: true }),
     }))
     const outcomes = await handleChunk(world.engine, results as unknown as ReceivedMessage[])

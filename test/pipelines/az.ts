@@ -87,12 +87,14 @@ export async function runWithAz(
     writeFileSync(join(folder, 'changes'), '')
     const [script, ...args] = command
     const ran = await bash([join(ROOT, 'infra/scripts', script), ...args], {
-      ...{
-        PATH: `${bin}${delimiter}${process.env.PATH}`,
-        AZ_FOLDER: folder,
-        AZ_NEW: args[0] ?? '',
-      },
-      ...{ RESOURCE_GROUP: 'group', POLL_SEC: '0', POLLS: '2', SMOKE_WAIT_SEC: '0', ...env },
+      PATH: `${bin}${delimiter}${process.env.PATH}`,
+      AZ_FOLDER: folder,
+      AZ_NEW: args[0] ?? '',
+      RESOURCE_GROUP: 'group',
+      POLL_SEC: '0',
+      POLLS: '2',
+      SMOKE_WAIT_SEC: '0',
+      ...env,
     })
     const read = (file: string) => readFileSync(join(folder, file), 'utf8')
     const changes = read('changes').split('\n').filter(Boolean)

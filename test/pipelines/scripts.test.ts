@@ -116,8 +116,13 @@ describe('the action that lints runbooks', () => {
     rmSync(sarif, { force: true })
     writeFileSync(output, '')
     return bash([join(ROOT, '.github/actions/lint-runbooks/lint.sh')], {
-      ...{ PATH: process.env.PATH, FILES: files, COMMAND: command },
-      ...{ SARIF: sarif, GITHUB_OUTPUT: output, MATOOLKIT_HOME: folder, NO_COLOR: '1' },
+      PATH: process.env.PATH,
+      FILES: files,
+      COMMAND: command,
+      SARIF: sarif,
+      GITHUB_OUTPUT: output,
+      MATOOLKIT_HOME: folder,
+      NO_COLOR: '1',
     })
   }
 

@@ -10,7 +10,9 @@ import { faultsIn, statementsIn } from './additive.ts'
 import { listFixtures } from './fixture.ts'
 
 const migration = (kind: string, sql: string): Migration => ({
-  ...{ version: 5, file: '005_next.sql', sql: `-- Next.\n-- upgrade: ${kind}\n${sql}` },
+  version: 5,
+  file: '005_next.sql',
+  sql: `-- Next.\n-- upgrade: ${kind}\n${sql}`,
 })
 
 describe('migrations after the first release', () => {

@@ -157,7 +157,10 @@ async function createWork(db: Db): Promise<void> {
   await publishRunbook(engine, { yaml: RUNBOOK, publishedBy: 'author' })
   const sourceTime = CLOCK.now()
   await createBatch(engine, {
-    ...{ runbookName: 'rolling', sourceTime, members: people(MEMBERS), createdBy: 'tester' },
+    runbookName: 'rolling',
+    sourceTime,
+    members: people(MEMBERS),
+    createdBy: 'tester',
   })
 }
 
@@ -196,7 +199,10 @@ it('the former release works while the next one migrates and joins, and nothing 
     start(
       ['serve', '--roles', 'orchestrator,worker'],
       {
-        ...{ DATABASE_URL: test.url!, MATOOLKIT_WORKER_ID: 'w1', RELEASE: release, GATE: gate.url },
+        DATABASE_URL: test.url!,
+        MATOOLKIT_WORKER_ID: 'w1',
+        RELEASE: release,
+        GATE: gate.url,
         // Each release runs jobs that the other has signed.
         MATOOLKIT_JOB_KEY: Buffer.alloc(32, 1).toString('base64'),
         MATOOLKIT_FUNCTIONS_FOLDER: join(folder, 'functions'),

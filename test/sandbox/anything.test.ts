@@ -69,24 +69,26 @@ const JUNK: readonly Json[] = [
 ]
 
 const NAMES = [
-  ...[
-    'accountEnabled',
-    'displayName',
-    'mail',
-    'passwordProfile',
-    'userPrincipalName',
-    'businessPhones',
-  ],
-  ...[
-    'onPremisesExtensionAttributes',
-    '@odata.id',
-    'message',
-    'groupIds',
-    'addLicenses',
-    'removeLicenses',
-  ],
-  ...['parameters', 'resources', 'workloads', 'exchangeSettings', 'completeAfterDateTime'],
-  ...['invitedUserEmailAddress', 'invitedUser', 'inviteRedirectUrl', '__proto__', 'constructor'],
+  'accountEnabled',
+  'displayName',
+  'mail',
+  'passwordProfile',
+  'userPrincipalName',
+  'businessPhones',
+  'onPremisesExtensionAttributes',
+  '@odata.id',
+  'message',
+  'groupIds',
+  'addLicenses',
+  'removeLicenses',
+  'parameters',
+  'resources',
+  'workloads',
+  'exchangeSettings',
+  'invitedUserEmailAddress',
+  'invitedUser',
+  'inviteRedirectUrl',
+  '__proto__',
 ]
 
 /** Each name with each value, or another share of them for each route and cmdlet. */

@@ -56,8 +56,10 @@ describe('Microsoft’s clients', () => {
   const msal = (proof: object) =>
     new ConfidentialClientApplication({
       auth: {
-        ...{ clientId: CLIENT, authority: `${sandbox.url}/${tenantId}` },
-        ...{ knownAuthorities: [new URL(sandbox.url).host], ...proof },
+        clientId: CLIENT,
+        authority: `${sandbox.url}/${tenantId}`,
+        knownAuthorities: [new URL(sandbox.url).host],
+        ...proof,
       },
     }).acquireTokenByClientCredential({ scopes: [GRAPH] })
 

@@ -53,7 +53,9 @@ const source = (person: number, more: Partial<Recipient> = {}) => ({
 
 function seedOf(here: Partial<TenantSeed> = {}, there: Partial<TenantSeed> = {}): Seed {
   const sku = {
-    ...{ skuId: id(300), skuPartNumber: 'MOVE', enabledUnits: 9 },
+    skuId: id(300),
+    skuPartNumber: 'MOVE',
+    enabledUnits: 9,
     servicePlans: [{ servicePlanId: id(301), servicePlanName: 'CROSS_TENANT_USER_DATA_MIGRATION' }],
   }
   return {
@@ -77,7 +79,10 @@ const bytes = (...people: readonly number[]): string =>
 
 const newBatch = (under: UnderTest, CSVData: Json = bytes(1), Name = 'wave') =>
   under.exchange('New-MigrationBatch', {
-    ...{ Name, SourceEndpoint: 'contoso', CSVData, AutoStart: true },
+    Name,
+    SourceEndpoint: 'contoso',
+    CSVData,
+    AutoStart: true,
     TargetDeliveryDomain: 'fabrikam.onmicrosoft.com',
   })
 
@@ -231,9 +236,15 @@ describe('migration batches', () => {
 
   it('are at most a hundred in a tenant', async () => {
     const batch = (number: number) => ({
-      ...{ id: id(2_000 + number), name: `b${number}`, sourceEndpoint: 'contoso' },
-      ...{ targetDeliveryDomain: 'fabrikam.example', createdAt: '2030-01-01T00:00:00.000Z' },
-      ...{ startedAt: null, stoppedAt: null, completeAfter: null, mailboxMoves: [] },
+      id: id(2_000 + number),
+      name: `b${number}`,
+      sourceEndpoint: 'contoso',
+      targetDeliveryDomain: 'fabrikam.example',
+      createdAt: '2030-01-01T00:00:00.000Z',
+      startedAt: null,
+      stoppedAt: null,
+      completeAfter: null,
+      mailboxMoves: [],
     })
     const migrationBatches = Array.from({ length: 99 }, (_, at) => batch(at))
     await using under = await openUnderTest(seedOf({ migrationBatches }))

@@ -19,7 +19,9 @@ const HOUR = 3_600
 const at = (world: World) => world.clock.now().toISOString().slice(11, 16)
 const override = (world: World, batchId: number, untilHour: number | null) =>
   overrideWindow(world.engine, {
-    ...{ batchId, actor: 'operator', reason: 'the bank agreed' },
+    batchId,
+    actor: 'operator',
+    reason: 'the bank agreed',
     until: untilHour === null ? null : new Date(+START + untilHour * HOUR * 1_000),
   })
 
@@ -96,7 +98,9 @@ it('keeps retries, rollbacks and cleanup waiting', () =>
     assert.equal(at(world), '12:06')
     for (const job of world.jobs.slice(2)) await world.result(job, { fail: 'no' })
     await removeMembers(world.engine, {
-      ...{ batchId, actor: 'operator', reason: 'left' },
+      batchId,
+      actor: 'operator',
+      reason: 'left',
       memberIds: [await memberId(world, batchId, 2)],
     })
     await world.pass(4 * HOUR)

@@ -28,7 +28,9 @@ const SEED: Seed = {
       migrationEndpoints: [{ name: 'fabrikam', remoteTenant: 'fabrikam.example' }],
       skus: [
         {
-          ...{ skuId: guid(1), skuPartNumber: 'MOVE', enabledUnits: PEOPLE },
+          skuId: guid(1),
+          skuPartNumber: 'MOVE',
+          enabledUnits: PEOPLE,
           servicePlans: [
             { servicePlanId: guid(2), servicePlanName: 'CROSS_TENANT_USER_DATA_MIGRATION' },
           ],
@@ -98,7 +100,8 @@ interface Tenants {
 async function anHourBefore(tell: (tenants: Tenants) => Promise<void>): Promise<void> {
   await story({}, async (world) => {
     const timing = {
-      ...{ mailboxMoveSyncSec: 2 * HOUR, mailboxMoveCompleteSec: 60 },
+      mailboxMoveSyncSec: 2 * HOUR,
+      mailboxMoveCompleteSec: 60,
       mailboxMoveStopSec: 600,
     }
     const sandbox = await openSandbox({ clock: world.clock, seed: SEED, timing })
@@ -139,7 +142,10 @@ async function anHourBefore(tell: (tenants: Tenants) => Promise<void>): Promise<
 
 const probe = (number: number) =>
   ({
-    ...{ jobId: 'probe', batchId: 1, workerId: WORKER, functionName: 'Test-MigrationUser' },
+    jobId: 'probe',
+    batchId: 1,
+    workerId: WORKER,
+    functionName: 'Test-MigrationUser',
     parameters: { Identity: `user${number}@contoso.example`, WaitFor: 'Synced' },
   }) as unknown as Job
 

@@ -87,7 +87,11 @@ it('sends a job that nobody started within the queue limit again, and uses no re
     assert.deepEqual(await because(world, 'withdraw'), [why])
     assert.deepEqual(await waitsOf(world), ['create job 720'])
     assert.deepEqual(await stepLook(world, 1), {
-      ...{ status: 'dispatched', attempt: 1, retries: 0, polls: 0, error: null },
+      status: 'dispatched',
+      attempt: 1,
+      retries: 0,
+      polls: 0,
+      error: null,
     })
     world.workers = ['w1']
     await world.settle()
@@ -108,7 +112,10 @@ it('keeps the reason of a job that was not started while its batch is held', () 
     )
     await world.pass(LIMIT)
     assert.deepEqual(await stepLook(world, 1), {
-      ...{ status: 'pending', attempt: 1, retries: 0, polls: 0 },
+      status: 'pending',
+      attempt: 1,
+      retries: 0,
+      polls: 0,
       error: 'worker w1 did not start the job within 6h 10m; nothing ran and no retry is used',
     })
     assert.deepEqual(await waitsOf(world), ['create slot'])

@@ -78,7 +78,11 @@ it('fails the batch, cancels the phases, and rolls back when it fails', () =>
     assert.deepEqual(jobIds(world), ['init-1', 'init-2', 'rollback-4', 'rollback-5'])
     assert.deepEqual(world.jobs[2]!.parameters, { Key: 'K1' })
     assert.deepEqual(await batchOf(world, batchId), {
-      ...{ status: 'failed', active: 2, failed: 0, removed: 0, held: null },
+      status: 'failed',
+      active: 2,
+      failed: 0,
+      removed: 0,
+      held: null,
     })
     assert.deepEqual(await phasesOf(world, batchId), ['prepare cancelled 0', 'cutover cancelled 0'])
     assert.deepEqual(
@@ -106,7 +110,11 @@ it('restarts the failed step under a new id and continues with the phases', () =
     assert.equal((await batchOf(world, batchId)).status, 'active')
     await world.pass(3600)
     assert.deepEqual(await batchOf(world, batchId), {
-      ...{ status: 'completed', active: 2, failed: 0, removed: 0, held: null },
+      status: 'completed',
+      active: 2,
+      failed: 0,
+      removed: 0,
+      held: null,
     })
     assert.deepEqual(await phasesOf(world, batchId), [
       'prepare completed 2: 2 passed',

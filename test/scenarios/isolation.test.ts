@@ -19,7 +19,11 @@ it('one of four fails; the others pass all phases', () =>
     const batchId = await world.batch('wave', 4, { startsInMin: 60 })
     await world.settle()
     assert.deepEqual(await batchOf(world, batchId), {
-      ...{ status: 'active', active: 3, failed: 1, removed: 0, held: null },
+      status: 'active',
+      active: 3,
+      failed: 1,
+      removed: 0,
+      held: null,
     })
     await world.pass(3600)
     // The order of members within a step is not promised.
@@ -37,7 +41,11 @@ it('one of four fails; the others pass all phases', () =>
       [1, 3, 4].map((n) => `switch user${n}`),
     )
     assert.deepEqual(await batchOf(world, batchId), {
-      ...{ status: 'completed', active: 3, failed: 1, removed: 0, held: null },
+      status: 'completed',
+      active: 3,
+      failed: 1,
+      removed: 0,
+      held: null,
     })
     assert.deepEqual(await phasesOf(world, batchId), [
       'prepare completed 4: 3 passed, 1 failed',
@@ -95,6 +103,10 @@ it('when everybody fails, phase and batch fail, and the later phase is empty', (
       'cutover skipped 0',
     ])
     assert.deepEqual(await batchOf(world, batchId), {
-      ...{ status: 'failed', active: 0, failed: 2, removed: 0, held: null },
+      status: 'failed',
+      active: 0,
+      failed: 2,
+      removed: 0,
+      held: null,
     })
   }))

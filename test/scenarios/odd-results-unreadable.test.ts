@@ -138,7 +138,11 @@ for (const { what, body, envelope, said } of LETTERS) {
       else assert.match(letters[0]!, said)
       assert.deepEqual(jobIds(world), ['step-1', 'step-2'])
       assert.deepEqual(await batchOf(world, batchId), {
-        ...{ status: 'completed', active: 1, failed: 0, removed: 0, held: null },
+        status: 'completed',
+        active: 1,
+        failed: 0,
+        removed: 0,
+        held: null,
       })
     }))
 }

@@ -190,7 +190,11 @@ for (const { what, result, kept = result } of SHAPES) {
       )
       assert.deepEqual(row, { status: 'succeeded', result: kept })
       assert.deepEqual(await batchOf(world, batchId), {
-        ...{ status: 'completed', active: 1, failed: 0, removed: 0, held: null },
+        status: 'completed',
+        active: 1,
+        failed: 0,
+        removed: 0,
+        held: null,
       })
     }))
 }
@@ -284,8 +288,13 @@ const BODIES: { what: string; body: Record<string, Json> }[] = [
   {
     what: 'with wrong things where nothing is decided',
     body: {
-      ...{ jobId: 'step-1', status: 'Success', batchId: 'one', functionName: 7, resultType: [] },
-      ...{ durationMs: 'long', timestamp: 'yesterday' },
+      jobId: 'step-1',
+      status: 'Success',
+      batchId: 'one',
+      functionName: 7,
+      resultType: [],
+      durationMs: 'long',
+      timestamp: 'yesterday',
       error: 5,
     },
   },

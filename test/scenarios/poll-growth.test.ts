@@ -77,7 +77,10 @@ it('grows by what changes, not by polls', () =>
       [world.clock.now()],
     )
     assert.deepEqual(row, {
-      ...{ status: 'polling', polls: POLLS - 1, changes: 2, isNow: true },
+      status: 'polling',
+      polls: POLLS - 1,
+      changes: 2,
+      isNow: true,
       said: `Status: Synced, PercentComplete: ${POLLS - 1}`,
     })
     await poll(world, 1)

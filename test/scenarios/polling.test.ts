@@ -40,7 +40,11 @@ it('polls to the second until complete, then continues with the data', () =>
       'succeed: the worker reported success',
     ])
     assert.deepEqual(await stepLook(world, 1), {
-      ...{ status: 'succeeded', attempt: 0, retries: 0, polls: 2, error: null },
+      status: 'succeeded',
+      attempt: 0,
+      retries: 0,
+      polls: 2,
+      error: null,
     })
     const [row] = await world.db.query(
       `select s.result_json as result, m.worker_data_json as outputs
@@ -88,7 +92,10 @@ it('times out to the second, is never retried, and rolls back', () =>
     assert.deepEqual(times.slice(1), ['60 step-1-poll-1', '120 step-1-poll-2', '150 rollback-3'])
     assert.deepEqual(await because(world, 'time_out'), ['not complete after 150 s of polling'])
     assert.deepEqual(await stepLook(world, 1), {
-      ...{ status: 'rolled_back', attempt: 0, retries: 0, polls: 2 },
+      status: 'rolled_back',
+      attempt: 0,
+      retries: 0,
+      polls: 2,
       error: 'not complete after 150 s of polling',
     })
     assert.equal((await batchOf(world, batchId)).status, 'failed')
@@ -103,7 +110,8 @@ it('says what it waits for, and what it waited for in vain', () =>
     })
     await begin(world, POLL)
     assert.partialDeepStrictEqual(await stepLook(world, 1), {
-      ...{ status: 'polling', error: 'The licence is missing' },
+      status: 'polling',
+      error: 'The licence is missing',
     })
     for (const second of [60, 120, 150]) await passUntil(world, second)
     const told = 'not complete after 150 s of polling: No address is in the delivery domain'
@@ -150,7 +158,11 @@ it('repeats a lost re-poll at the next interval, without using an attempt', () =
     await passUntil(world, 480)
     assert.deepEqual(await waitsOf(world), ['await poll 60'])
     assert.deepEqual(await stepLook(world, 1), {
-      ...{ status: 'polling', attempt: 0, retries: 0, polls: 1, error: null },
+      status: 'polling',
+      attempt: 0,
+      retries: 0,
+      polls: 1,
+      error: null,
     })
     assert.deepEqual(await because(world, 'lost'), [
       'no result in time; polling again at the next interval',
@@ -182,7 +194,10 @@ it('retries a failure while polling, and keeps counting from the first poll', ()
       '210 step-1-retry-1-poll-2',
     ])
     assert.deepEqual(await stepLook(world, 1), {
-      ...{ status: 'poll_timeout', attempt: 1, retries: 1, polls: 2 },
+      status: 'poll_timeout',
+      attempt: 1,
+      retries: 1,
+      polls: 2,
       error: 'not complete after 250 s of polling',
     })
     const [row] = await world.db.query(

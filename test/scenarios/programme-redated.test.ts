@@ -18,7 +18,9 @@ const WHO = { actor: 'operator', reason: 'the programme office said so' }
 
 const decide = async (world: Programme, choice: MoveChoice, more: object = {}) =>
   approveReviews(world.engine, {
-    ...{ ...WHO, choice, ...more },
+    ...WHO,
+    choice,
+    ...more,
     reviewIds: await reviewIds(world, 'move'),
   })
 

@@ -58,8 +58,10 @@ it('a deactivated runbook is not ticked, and its batches finish', () =>
   programme(async (world) => {
     await world.tick(wave(2, 1))
     await deactivateRunbook(world.engine, {
-      ...{ name: 'wave', version: 1 },
-      ...{ actor: 'operator', reason: 'the programme is over' },
+      name: 'wave',
+      version: 1,
+      actor: 'operator',
+      reason: 'the programme is over',
     })
     const { asked } = world
     world.rows = wave(2, 1, 2)

@@ -90,7 +90,9 @@ it('a latecomer to an ended batch waits for a person, who approves or dismisses'
     const [third, fourth] = await reviewIds(world, 'join')
     await dismissReviews(world.engine, { ...WHO, reviewIds: [fourth!] })
     assert.deepEqual(await approveReviews(world.engine, { ...WHO, reviewIds: [third!] }), {
-      ...{ kind: 'join', doneCount: 1, refused: [] },
+      kind: 'join',
+      doneCount: 1,
+      refused: [],
     })
     await world.settle()
     assert.deepEqual(calls(world, before), ['create user3', 'switch user3'])
@@ -116,7 +118,9 @@ it('a leaver who is back after the wave has ended is a latecomer; once approved,
     assert.deepEqual(await heldOf(world), ['join user1 late'])
     const heldNow = await reviewIds(world, 'join')
     assert.deepEqual(await approveReviews(world.engine, { ...WHO, reviewIds: heldNow }), {
-      ...{ kind: 'join', doneCount: 1, refused: [] },
+      kind: 'join',
+      doneCount: 1,
+      refused: [],
     })
     assert.deepEqual((await world.tick())!.counts, {})
     assert.deepEqual(calls(world).slice(-2), ['create user1', 'switch user1'])

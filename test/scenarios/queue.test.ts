@@ -25,7 +25,10 @@ const secondsOf = ({ clock }: World) => Math.round((+clock.now() - +START) / 1_0
 
 async function openShop(world: World): Promise<Shop> {
   const shop: Shop = {
-    ...{ world, worker: undefined as never, starts: [], longestQueue: 0 },
+    world,
+    worker: undefined as never,
+    starts: [],
+    longestQueue: 0,
     takesSec: () => 3,
   }
   shop.worker = hire(shop)
@@ -51,7 +54,11 @@ function hire(shop: Shop): Worker {
       },
     })
   return new Worker({
-    ...{ workerId: WORKER, version: '1', bus: world.bus, clock: world.clock, maxParallelism: 4 },
+    workerId: WORKER,
+    version: '1',
+    bus: world.bus,
+    clock: world.clock,
+    maxParallelism: 4,
     functions: ['create', 'delete'].map(functionNamed),
     onError: (error) => assert.fail(String(error)),
   })
@@ -135,10 +142,8 @@ it('two batches share a slow worker, and neither waits for the end of the other'
     await begin(world, 40, 'timeout: 10s')
     await pass(shop, 9)
     const people = Array.from({ length: 8 }, (_, i) => ({
-      ...{
-        key: `late${i}@contoso.example`,
-        data: { UserPrincipalName: `late${i}@contoso.example` },
-      },
+      key: `late${i}@contoso.example`,
+      data: { UserPrincipalName: `late${i}@contoso.example` },
     }))
     const second = await world.batch('wave', people)
     await pass(shop, 21)

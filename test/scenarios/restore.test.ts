@@ -76,8 +76,14 @@ function workerOf({ bus, clock }: World, tenant: Tenant, slots = 1_000): Worker 
     throw error
   }
   return new Worker({
-    ...{ workerId: WORKER, version: '1', bus, clock, functions: functionsOf(tenant) },
-    ...{ maxParallelism: slots, onError, onResult: () => void tenant.jobs++ },
+    workerId: WORKER,
+    version: '1',
+    bus,
+    clock,
+    functions: functionsOf(tenant),
+    maxParallelism: slots,
+    onError,
+    onResult: () => void tenant.jobs++,
   })
 }
 

@@ -24,13 +24,21 @@ it('fails twice, succeeds the third time, with a minute between attempts', () =>
     const batchId = await begin(world, '{ max_retries: 2, interval: 60s }')
     assert.deepEqual(await waitsOf(world), ['switch retry 60'])
     assert.deepEqual(await stepLook(world, 1), {
-      ...{ status: 'pending', attempt: 1, retries: 1, polls: 0, error: 'busy 1 (TestError)' },
+      status: 'pending',
+      attempt: 1,
+      retries: 1,
+      polls: 0,
+      error: 'busy 1 (TestError)',
     })
     await passUntil(world, 60)
     await passUntil(world, 120)
     assert.deepEqual(times, ['0 step-1', '60 step-1-retry-1', '120 step-1-retry-2'])
     assert.deepEqual(await stepLook(world, 1), {
-      ...{ status: 'succeeded', attempt: 2, retries: 2, polls: 0, error: null },
+      status: 'succeeded',
+      attempt: 2,
+      retries: 2,
+      polls: 0,
+      error: null,
     })
     assert.deepEqual(await attemptsOf(world), [
       'step-1 failed',
@@ -87,10 +95,18 @@ it('fails step and member with the last reason when no retries are left', () =>
     await world.pass(3600)
     assert.deepEqual(times, ['0 step-1', '30 step-1-retry-1'])
     assert.deepEqual(await stepLook(world, 1), {
-      ...{ status: 'failed', attempt: 1, retries: 1, polls: 0, error: 'busy 2 (TestError)' },
+      status: 'failed',
+      attempt: 1,
+      retries: 1,
+      polls: 0,
+      error: 'busy 2 (TestError)',
     })
     assert.deepEqual(await batchOf(world, batchId), {
-      ...{ status: 'failed', active: 0, failed: 1, removed: 0, held: null },
+      status: 'failed',
+      active: 0,
+      failed: 1,
+      removed: 0,
+      held: null,
     })
   }))
 

@@ -51,7 +51,12 @@ function workerOf({ bus, clock }: World, keys: JobKeys | null = KEYS): Watched {
     return true
   }
   const worker = new Worker({
-    ...{ workerId: 'w1', version: '1', bus, clock, maxParallelism: 100, keys },
+    workerId: 'w1',
+    version: '1',
+    bus,
+    clock,
+    maxParallelism: 100,
+    keys,
     tenant: Object.create(NO_TENANT, { secrets: { value: secrets } }) as Tenant,
     functions: [
       defineFunction({
@@ -96,7 +101,11 @@ const jobFor = (workerId: string, parameters: { [key: string]: Json } = {}): Out
   type: 'worker-job',
   workerId: 'w1',
   body: {
-    ...{ jobId: 'step-900', batchId: 1, workerId, functionName: 'create', parameters },
+    jobId: 'step-900',
+    batchId: 1,
+    workerId,
+    functionName: 'create',
+    parameters,
     timeoutSec: 60,
     notAfter: '2030-01-01T00:00:00.000Z',
     correlationData: {

@@ -41,7 +41,10 @@ it('names every variable and its nearest match; not retried, not sent, not rolle
       'set failed',
     ])
     assert.deepEqual(await stepLook(world, 2), {
-      ...{ status: 'failed', attempt: 0, retries: 0, polls: 0 },
+      status: 'failed',
+      attempt: 0,
+      retries: 0,
+      polls: 0,
       error: 'unresolved: {{Name}}, {{Number}}, {{DisplayNam}} (did you mean {{DisplayName}}?)',
     })
     assert.equal((await batchOf(world, batchId)).status, 'failed')

@@ -34,8 +34,15 @@ export function workersIn(
   const { signal: stopping } = new AbortController()
   return async ({ jobId, batchId, workerId, functionName, parameters, isPolled }) => {
     const job = {
-      ...{ jobId, batchId, functionName, parameters, timeoutSec: null, notAfter: null },
-      ...{ isRepeated: false, isPolled: isPolled === true, correlation: null },
+      jobId,
+      batchId,
+      functionName,
+      parameters,
+      timeoutSec: null,
+      notAfter: null,
+      isRepeated: false,
+      isPolled: isPolled === true,
+      correlation: null,
     }
     const clock = clockOf(world)
     const tenant = tenants.get(workerId)!

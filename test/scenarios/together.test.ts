@@ -53,7 +53,11 @@ const joinFunction = (room: Room) =>
 
 const workerOf = ({ bus, clock }: World, room: Room): Worker =>
   new Worker({
-    ...{ workerId: WORKER, version: '1', bus, clock, functions: [joinFunction(room)] },
+    workerId: WORKER,
+    version: '1',
+    bus,
+    clock,
+    functions: [joinFunction(room)],
     maxParallelism: SLOTS,
     onError: (error) => {
       throw error

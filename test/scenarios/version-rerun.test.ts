@@ -95,7 +95,11 @@ it('active members run an ended phase again, and only then what follows', () =>
     await world.result(world.jobs[3]!, { ok: true })
     await world.settle()
     assert.deepEqual(await batchOf(world, batchId), {
-      ...{ status: 'completed', active: 1, failed: 1, removed: 0, held: null },
+      status: 'completed',
+      active: 1,
+      failed: 1,
+      removed: 0,
+      held: null,
     })
   }))
 

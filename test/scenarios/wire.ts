@@ -37,12 +37,18 @@ export const overServiceBus =
     const { broker, connectionString } = await openNamespace(clock, workerIds)
     const open = (own: Db | null) =>
       openServiceBus({
-        ...{ db: own, clock, newToken: randomUUID, retry: RETRY },
+        db: own,
+        clock,
+        newToken: randomUUID,
+        retry: RETRY,
         access: { connectionString },
       })
     const [bus, workers] = [await open(db), await open(null)]
     return {
-      ...{ bus, workers, broker, connectionString },
+      bus,
+      workers,
+      broker,
+      connectionString,
       forward: () => bus.relay!.forward(),
       close: async () => {
         await Promise.all([bus.close(), workers.close()])

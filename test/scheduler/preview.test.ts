@@ -91,8 +91,12 @@ it('shows joiners, moves, leavers and reviews, and the next tick makes exactly t
     assert.deepEqual([nextTick.missing, nextTick.refreshed, nextTick.reviews.total], [3, 2, 0])
     const { counts } = (await world.tick())!
     assert.deepEqual(counts, {
-      ...{ batches: 1, joined: 2, moved: 1 },
-      ...{ removed: 1, refreshed: 2, missing: 3 },
+      batches: 1,
+      joined: 2,
+      moved: 1,
+      removed: 1,
+      refreshed: 2,
+      missing: 3,
     })
   }))
 

@@ -30,7 +30,8 @@ it('lists reviews by runbook, batch and kind, in pages, with counts', () =>
     await world.tick([...wave(40, ...range(6, 10)), ...wave(90, ...range(11, 13))])
     await world.tick()
     assert.deepEqual(await countReviews(world.db, { runbookName: 'WAVE' }), {
-      ...{ removal: 5, move: 3 },
+      removal: 5,
+      move: 3,
       join: 0,
     })
     assert.deepEqual(await countReviews(world.db, { batchId: 2 }), { removal: 0, move: 3, join: 0 })

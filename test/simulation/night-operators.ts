@@ -111,7 +111,11 @@ async function membersToUndo({ db }: World, batchId: number | null) {
 }
 
 const undoOrder = (chance: Night['chance'], batchId: number, memberIds: readonly number[]) => ({
-  ...{ batchId, memberIds, actor: 'ben', reason: REASON, isPastNoReturn: chance.happens(0.3) },
+  batchId,
+  memberIds,
+  actor: 'ben',
+  reason: REASON,
+  isPastNoReturn: chance.happens(0.3),
 })
 
 /** Everybody was refused: that is the answer. */

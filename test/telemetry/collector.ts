@@ -93,7 +93,11 @@ export async function openCollector(tls?: {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const collector: TestCollector = {
     url: `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as { port: number }).port}`,
-    ...{ spans: [], events: [], metrics: new Map(), envelopes: [], resources: new Set() },
+    spans: [],
+    events: [],
+    metrics: new Map(),
+    envelopes: [],
+    resources: new Set(),
     text: () => texts.join('\n'),
     headers: null,
     status: 200,
@@ -143,9 +147,19 @@ function unpack({ resources }: TestCollector, text: string, signal: string, item
 }
 
 const SPAN_FIELDS = [
-  ...['traceId', 'spanId', 'traceState', 'parentSpanId', 'flags', 'name', 'kind'],
-  ...['startTimeUnixNano', 'endTimeUnixNano', 'attributes', 'droppedAttributesCount'],
-  ...['events', 'droppedEventsCount', 'links', 'droppedLinksCount', 'status'],
+  'traceId',
+  'spanId',
+  'traceState',
+  'parentSpanId',
+  'flags',
+  'name',
+  'startTimeUnixNano',
+  'endTimeUnixNano',
+  'attributes',
+  'events',
+  'droppedEventsCount',
+  'links',
+  'droppedLinksCount',
 ]
 
 function spanFrom(raw: Raw): SeenSpan {

@@ -32,7 +32,11 @@ function exporting(to: Collector) {
   const measures = new Measures()
   const errors: unknown[] = []
   const telemetry = exportTo({
-    ...{ collectors: [to], clock, measures, ratio: 1, messagingSystem: 'postgresql' },
+    collectors: [to],
+    clock,
+    measures,
+    ratio: 1,
+    messagingSystem: 'postgresql',
     sender: {
       resource: resourceFromAttributes({ 'service.name': 'matoolkit' }),
       scope: { name: 'matoolkit', version: '1' },
@@ -46,14 +50,12 @@ function exporting(to: Collector) {
 const traceId = traceIdOf('t')
 const span = (n: number): TraceSpan => ({
   context: { traceId, spanId: spanIdOf(n), isSampled: true },
-  ...{
-    parentId: null,
-    name: 'n',
-    kind: 'internal',
-    startedAt: START,
-    endedAt: START,
-    attributes: {},
-  },
+  parentId: null,
+  name: 'n',
+  kind: 'internal',
+  startedAt: START,
+  endedAt: START,
+  attributes: {},
 })
 
 /** Until something that needs real I/O has come. */
@@ -94,7 +96,9 @@ describe('a collector that is away', () => {
     let isAway = true
     const taken: number[] = []
     const { telemetry, measures, errors, clock } = exporting({
-      ...{ name: 'away', temporality: 'cumulative', close: async () => {} },
+      name: 'away',
+      temporality: 'cumulative',
+      close: async () => {},
       sendSpans: async (items) => {
         if (isAway) throw new Error('no route to host')
         taken.push(items.length)

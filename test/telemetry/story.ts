@@ -49,7 +49,11 @@ export async function openStory(collectors: readonly Collector[], ratio = 1): Pr
   const { clock, bus, db, engine } = world
   const measures = new Measures()
   const telemetry = exportTo({
-    ...{ collectors, clock, measures, ratio, messagingSystem: 'postgresql' },
+    collectors,
+    clock,
+    measures,
+    ratio,
+    messagingSystem: 'postgresql',
     sender: {
       resource: resourceFromAttributes({ 'service.name': 'matoolkit' }),
       scope: { name: 'matoolkit', version: '1' },
@@ -63,16 +67,28 @@ export async function openStory(collectors: readonly Collector[], ratio = 1): Pr
     index === 0 ? { status: 500 } : { status: 200, body: { id: '1' } },
   )
   const graph = new Graph({
-    ...{ clock, url: graphService.url, token: async () => 's3cret-token', random: () => 0.5 },
+    clock,
+    url: graphService.url,
+    token: async () => 's3cret-token',
+    random: () => 0.5,
     policy: { attempts: 3, baseSec: 0, maxSec: 0 },
     quota: { unitsPerSec: 1_000, writesPerSec: 1_000, invitationsPerSec: 1_000 },
     timeout: () => new AbortController().signal,
   })
   const story: TracedStory = {
-    ...{ world, telemetry, measures, hang: false },
+    world,
+    telemetry,
+    measures,
+    hang: false,
     worker: () =>
       new Worker({
-        ...{ workerId: 'w1', version: '1', bus, clock, keys, telemetry, maxParallelism: 10 },
+        workerId: 'w1',
+        version: '1',
+        bus,
+        clock,
+        keys,
+        telemetry,
+        maxParallelism: 10,
         functions: functionsOf(story),
         tenant: { ...NO_TENANT_PARTS, graph },
         onResult: ({ functionName, status, durationMs }) =>
@@ -105,8 +121,11 @@ export async function openStory(collectors: readonly Collector[], ratio = 1): Pr
 }
 
 const NO_TENANT_PARTS = {
-  ...{ id: 'tenant', organization: 'contoso.onmicrosoft.com' },
-  ...{ exchange: NO_TENANT.exchange, secrets: NO_TENANT.secrets, webhooks: NO_TENANT.webhooks },
+  id: 'tenant',
+  organization: 'contoso.onmicrosoft.com',
+  exchange: NO_TENANT.exchange,
+  secrets: NO_TENANT.secrets,
+  webhooks: NO_TENANT.webhooks,
   token: async () => 's3cret-token',
 }
 
@@ -117,7 +136,8 @@ function functionsOf(story: TracedStory) {
   const base = { ...TOUCHES_NOTHING, description: '', parameters }
   return [
     defineFunction({
-      ...{ ...base, name: 'Get-Person' },
+      ...base,
+      name: 'Get-Person',
       run: async ({ tenant, params, signal }) => {
         if (story.hang) return new Promise<never>(() => {})
         await tenant.graph.call({ method: 'GET', path: `/users/${params.Upn}/manager`, signal })
@@ -125,7 +145,8 @@ function functionsOf(story: TracedStory) {
       },
     }),
     defineFunction({
-      ...{ ...base, name: 'Set-Shaky' },
+      ...base,
+      name: 'Set-Shaky',
       run: async ({ params }) => {
         if (shaken.has(params.Upn)) return true
         shaken.add(params.Upn)
@@ -133,7 +154,8 @@ function functionsOf(story: TracedStory) {
       },
     }),
     defineFunction({
-      ...{ ...base, name: 'Test-Ready' },
+      ...base,
+      name: 'Test-Ready',
       run: async () => ({ complete: ++looks > 2, data: {} }),
     }),
   ]

@@ -25,8 +25,10 @@ describe('trace context on the wire', () => {
     assert.equal(keys.faultIn(row.body.replace('-01"', '-00"')), 'JobForged')
     const { applicationProperties } = outgoingOf(row, NOW)
     assert.deepEqual(applicationProperties, {
-      ...{ MessageType: 'worker-job', WorkerId: 'w1' },
-      ...{ traceparent: TRACED, 'Diagnostic-Id': TRACED },
+      MessageType: 'worker-job',
+      WorkerId: 'w1',
+      traceparent: TRACED,
+      'Diagnostic-Id': TRACED,
     })
     const read = readMessage('worker-job', row.body)
     assert.ok(read.ok && read.message.traceparent === TRACED)

@@ -127,5 +127,10 @@ const lockFile: Rule = {
 }
 
 export const DOCUMENTS: readonly Rule[] = [
-  ...[links, namedFiles, linkedDocuments, readme, dependencies, lockFile],
+  links,
+  namedFiles,
+  linkedDocuments,
+  readme,
+  dependencies,
+  lockFile,
 ]

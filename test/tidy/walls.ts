@@ -285,7 +285,15 @@ const busTablesAtHome: Rule = {
 }
 
 export const WALLS: readonly Rule[] = [
-  ...[rooms, dashboardWall, clientAlone, pureDomain, workerWithoutDatabase, noCycles],
-  ...[transportsBehindContract, busTablesAtHome],
-  ...[privileges, replayableSql, sqlAtHome],
+  rooms,
+  dashboardWall,
+  clientAlone,
+  pureDomain,
+  workerWithoutDatabase,
+  noCycles,
+  transportsBehindContract,
+  busTablesAtHome,
+  privileges,
+  replayableSql,
+  sqlAtHome,
 ]

@@ -34,7 +34,12 @@ const jobOf = (
   type: 'worker-job',
   workerId: 'w1',
   body: {
-    ...{ jobId, batchId: 7, workerId: 'w1', functionName, parameters, timeoutSec },
+    jobId,
+    batchId: 7,
+    workerId: 'w1',
+    functionName,
+    parameters,
+    timeoutSec,
     correlationData: { stepExecutionId: 3, isInitStep: false, runbookName: 'a', runbookVersion: 2 },
     notAfter: new Date(+START + 7_200_000).toISOString(),
   },
@@ -45,7 +50,9 @@ const share = (jobId: string) =>
   jobOf(jobId, 'Convert-ExchangeMailboxToShared', { Identity: 'box@contoso.example' })
 const setTitle = (jobId: string) =>
   jobOf(jobId, 'Set-EntraUserAttribute', {
-    ...{ UserId: ADA, AttributeName: 'jobTitle', Value: `title of ${jobId}` },
+    UserId: ADA,
+    AttributeName: 'jobTitle',
+    Value: `title of ${jobId}`,
   })
 
 describe('while Exchange is closed for five minutes', () => {
@@ -76,7 +83,12 @@ describe('while Exchange is closed for five minutes', () => {
     const fault = { kind: 'throttle', retryAfterSec: CLOSED_SEC } as const
     sandbox.setFaults({ script: [{ on: 'Get-Mailbox', fault }] })
     worker = new Worker({
-      ...{ workerId: 'w1', version: '1', bus, clock, tenant, maxParallelism: 2 },
+      workerId: 'w1',
+      version: '1',
+      bus,
+      clock,
+      tenant,
+      maxParallelism: 2,
       functions: STANDARD_FUNCTIONS,
       throttles: () => tenant.throttles(),
       onError: (error) => errors.push(error),

@@ -16,7 +16,8 @@ function tenantThat(failure: Partial<ApiFailure> | null): Tenant {
     return { status: 200, headers: new Headers(), body: null }
   }
   return {
-    ...{ id: 'id', organization: 'contoso' },
+    id: 'id',
+    organization: 'contoso',
     graph: { call: act, list: () => assert.fail('not used'), urlOf: () => '' },
     exchange: { run: async () => [(await act()) as never] },
     secrets: { put: async () => 'ref', get: async () => '', find: async () => null },

@@ -105,8 +105,13 @@ describe('jobs at a closed gate', () => {
     const closedUntil = exchange.state().closedUntil!.toISOString()
     assert.deepEqual(throttles, [
       {
-        ...{ name: 'Exchange Online', closedUntil, concurrency: 1, calls: 0, queued: 4 },
-        ...{ throttled: 1, throttledSec: 20 },
+        name: 'Exchange Online',
+        closedUntil,
+        concurrency: 1,
+        calls: 0,
+        queued: 4,
+        throttled: 1,
+        throttledSec: 20,
       },
     ])
     // Each job makes two calls, and lends one slot.

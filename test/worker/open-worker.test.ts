@@ -75,7 +75,11 @@ describe('opening a worker', () => {
     })
     assert.ok('config' in read, JSON.stringify(read))
     worker = await openWorker({
-      ...{ config: read.config, bus: silentBus(published), clock, log, version: '1.0.0' },
+      config: read.config,
+      bus: silentBus(published),
+      clock,
+      log,
+      version: '1.0.0',
       measures: new Measures(),
     })
     return { worker, lines: lines().map(({ level, msg }) => `${level}: ${msg}`), published }

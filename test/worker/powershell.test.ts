@@ -78,7 +78,8 @@ describe('PowerShell modules', { timeout: 60_000 }, () => {
     const UserId = 'kim'
     const tenant = TENANT
     assert.deepEqual(await run(functions, 'Get-Badge', { UserId }, { tenant }), {
-      ...{ name: 'kim', office: 'Berlin' },
+      name: 'kim',
+      office: 'Berlin',
     })
     assert.deepEqual(await run(functions, 'Test-BadgePrinted', { UserId }, { tenant }), {
       complete: false,
@@ -147,7 +148,9 @@ describe('PowerShell modules', { timeout: 60_000 }, () => {
     await writeFile(join(folder, 'Leaking.psm1'), '')
     const { functions } = await discover()
     assert.deepEqual(await run(functions, 'Show-Token', {}, { tenant: TENANT }), {
-      ...{ told: 'Bearer ***', tenantId: TENANT.id, organization: TENANT.organization },
+      told: 'Bearer ***',
+      tenantId: TENANT.id,
+      organization: TENANT.organization,
     })
     await assert.rejects(run(functions, 'Fail-WithToken', {}, { tenant: TENANT }), {
       message: '401 for ***',
@@ -199,9 +202,12 @@ describe('PowerShell modules', { timeout: 60_000 }, () => {
 })
 
 const TENANT: Tenant = {
-  ...{ id: 'tenant-id', organization: 'contoso.onmicrosoft.com' },
-  ...{ graph: NO_TENANT.graph, exchange: NO_TENANT.exchange },
-  ...{ secrets: NO_TENANT.secrets, webhooks: NO_TENANT.webhooks },
+  id: 'tenant-id',
+  organization: 'contoso.onmicrosoft.com',
+  graph: NO_TENANT.graph,
+  exchange: NO_TENANT.exchange,
+  secrets: NO_TENANT.secrets,
+  webhooks: NO_TENANT.webhooks,
   token: async (service) => `token-for-${service}`,
 }
 

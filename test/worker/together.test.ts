@@ -139,7 +139,12 @@ function setUp(options: Partial<WorkerOptions> = {}) {
   const state: Meeting = { meet: async () => {} }
   const room = roomFunction(state, calls)
   const worker = new Worker({
-    ...{ workerId: 'w1', version: '1', clock, tenant, maxParallelism: 1, drainMs: 5_000 },
+    workerId: 'w1',
+    version: '1',
+    clock,
+    tenant,
+    maxParallelism: 1,
+    drainMs: 5_000,
     bus: made.bus,
     functions: [room, { ...room, name: 'Join-Once', isIdempotent: false }, slow],
     onError: (error) => errors.push(error),
@@ -148,14 +153,23 @@ function setUp(options: Partial<WorkerOptions> = {}) {
   const send = (Person: string, Room: Json = 'a', message: Message = {}) => {
     const { timeoutSec = 600, notAfter = new Date(+START + 3_600_000) } = message
     const body = {
-      ...{ jobId: Person, batchId: 1, workerId: 'w1', parameters: { Room, Person } },
-      ...{ functionName: message.function ?? 'Join-Room', timeoutSec },
+      jobId: Person,
+      batchId: 1,
+      workerId: 'w1',
+      parameters: { Room, Person },
+      functionName: message.function ?? 'Join-Room',
+      timeoutSec,
       notAfter: notAfter.toISOString(),
     }
     made.waiting.push({
-      ...{ topic: 'worker-jobs', messageId: Person, type: 'worker-job', properties: {} },
-      ...{ body: JSON.stringify(body), deliveryCount: message.deliveryCount ?? 1 },
-      ...{ enqueuedAt: START, lease: { sequence: Person, token: 't' } },
+      topic: 'worker-jobs',
+      messageId: Person,
+      type: 'worker-job',
+      properties: {},
+      body: JSON.stringify(body),
+      deliveryCount: message.deliveryCount ?? 1,
+      enqueuedAt: START,
+      lease: { sequence: Person, token: 't' },
     })
   }
   const statuses = () => [...made.results.values()].map(({ status }) => status)

@@ -37,7 +37,11 @@ export async function packSource(
   return {
     head: {
       batch: {
-        ...{ id: line.id, runbookName, runbookVersion, status, members: members.total },
+        id: line.id,
+        runbookName,
+        runbookVersion,
+        status,
+        members: members.total,
         batchStartTime: batchStartTime?.toISOString() ?? null,
         endedAt: endedAt?.toISOString() ?? null,
       },

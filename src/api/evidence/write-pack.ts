@@ -104,7 +104,9 @@ async function fill(
   await addTable({ name: AUDIT, pages: audit.pages })
   await add(SUMS, files.map(({ name, sha256 }) => `${sha256}  ${name}\n`).join(''))
   const manifest: Manifest = {
-    ...{ format: FORMAT, version: FORMAT_VERSION, ...head },
+    format: FORMAT,
+    version: FORMAT_VERSION,
+    ...head,
     picture: await picture(),
     audit: { after: audit.after, head: audit.head },
     tables: counts,

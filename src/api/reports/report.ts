@@ -106,7 +106,14 @@ function customersMember(member: ReportMember) {
   const { memberKey, status, outcome, joinedAt, finishedAt, failedAt, leftAt } = member
   const { movedToBatchId, failure } = member
   return {
-    ...{ memberKey, status, outcome, joinedAt, finishedAt, failedAt, leftAt, movedToBatchId },
+    memberKey,
+    status,
+    outcome,
+    joinedAt,
+    finishedAt,
+    failedAt,
+    leftAt,
+    movedToBatchId,
     failure: failure && {
       phaseName: failure.phaseName,
       stepName: failure.stepName,

@@ -78,7 +78,12 @@ export async function loadRunSheet(
   const phases = await sheetPhases(engine, state)
   const columns = await gridColumns(engine, state)
   return {
-    ...{ madeAt, madeBy, line, runbook, phases, gates },
+    madeAt,
+    madeBy,
+    line,
+    runbook,
+    phases,
+    gates,
     windows: [
       ...(runbook.windows ? [['the runbook', runbook.windows] as const] : []),
       ...(engine.windows ? [['the system', engine.windows] as const] : []),

@@ -69,7 +69,11 @@ function previewOf(facts: PreviewFacts): z.input<typeof preview> {
       hint: found.unknown,
     })
   const problems = found.problems.map(({ code, line, column, path, message }) => ({
-    ...{ code, line, column, path, message },
+    code,
+    line,
+    column,
+    path,
+    message,
   }))
   const { warnings, messages, languages } = found
   return {
@@ -117,7 +121,12 @@ const ofRunbook = read({
     const member =
       body.member === undefined ? sampleMemberOf(runbook) : madeUpMember(runbook, body.member)
     const facts = {
-      ...{ runbook, yaml, member, batchId: null, batchOutputs: {}, toldTime: null },
+      runbook,
+      yaml,
+      member,
+      batchId: null,
+      batchOutputs: {},
+      toldTime: null,
       message: body.message ?? null,
       language: body.language ?? null,
       startTime: body.startTime ?? startTimeOf(runbook, member) ?? now,

@@ -208,9 +208,15 @@ const channelsRoute = read({
     const body = channels.map(({ name, type, timeZone, quietHours, digestSec }) => {
       const [failure, figure] = [failing.get(name), figures.get(name)]
       return {
-        ...{ name, type, timeZone, quietHours: quietHours && shownHours(quietHours), digestSec },
-        ...{ lastSentAt: figure?.lastSentAt ?? null, waiting: figure?.waiting ?? 0 },
-        ...{ failingSince: failure?.since ?? null, error: failure?.error ?? null },
+        name,
+        type,
+        timeZone,
+        quietHours: quietHours && shownHours(quietHours),
+        digestSec,
+        lastSentAt: figure?.lastSentAt ?? null,
+        waiting: figure?.waiting ?? 0,
+        failingSince: failure?.since ?? null,
+        error: failure?.error ?? null,
       }
     })
     return { status: 200, body: { channels: body } }

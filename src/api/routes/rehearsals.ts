@@ -180,12 +180,14 @@ const whatIfRoute = change({
     const about = { runbookName, batchId, members, requestedBy: by.name, requestedAt: now }
     const rehearsalId = await insertRehearsal(engine.db, about)
     services.rehearsals.begin(rehearsalId, {
-      ...{ yaml: live.yaml, columns: liveColumns(live.people), seed, slots: SLOTS, startAt: null },
-      ...{
-        rows: live.people.map(({ row: one }) => one),
-        faults: change.faults,
-        notifications: null,
-      },
+      yaml: live.yaml,
+      columns: liveColumns(live.people),
+      seed,
+      slots: SLOTS,
+      startAt: null,
+      rows: live.people.map(({ row: one }) => one),
+      faults: change.faults,
+      notifications: null,
       whatIf: { past, keys, workerSlots, assumed, change },
     })
     const begun = { ...about, id: rehearsalId, status: 'running' as const, at: null }

@@ -108,7 +108,10 @@ const ranRoute = read({
       status: 200,
       body: {
         jobs: rows.map((row) => ({ ...row, stepStatus: row.stepStatus as 'pending' | null })),
-        ...{ total, isTotalExact: true, next, lastRestore: await findLastRestore(db) },
+        total,
+        isTotalExact: true,
+        next,
+        lastRestore: await findLastRestore(db),
       },
     }
   },

@@ -119,7 +119,11 @@ const takeRoute = workerCall({
     if (named !== workerId) throw new MatoolkitError('WORKER_IS_ANOTHER', { workerId, named })
     const found = await gatewayOf(services).take(workerId, limit)
     const jobs = found.map(({ messageId, type, body, deliveryCount, enqueuedAt, lease: held }) => ({
-      ...{ messageId, type, body, deliveryCount, enqueuedAt },
+      messageId,
+      type,
+      body,
+      deliveryCount,
+      enqueuedAt,
       lease: { ...held },
     }))
     return { status: 200, body: { jobs } }
@@ -204,6 +208,4 @@ const sendRoute = workerCall({
   },
 })
 
-export const WORKER_CALL_ROUTES = [
-  ...[showRoute, waitRoute, takeRoute, renewRoute, endRoute, sendRoute],
-]
+export const WORKER_CALL_ROUTES = [showRoute, waitRoute, takeRoute, renewRoute, endRoute, sendRoute]

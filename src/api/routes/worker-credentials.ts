@@ -104,8 +104,13 @@ function made(worker: string, wanted: Wanted, by: string, now: Date): Made {
   const latest = new Date(+now + wanted.days * DAY_MS)
   const id = newCredentialId()
   const common = {
-    ...{ id, workerId: worker, createdAt: now, createdBy: by },
-    ...{ lastUsedAt: null, revokedAt: null, revokedBy: null },
+    id,
+    workerId: worker,
+    createdAt: now,
+    createdBy: by,
+    lastUsedAt: null,
+    revokedAt: null,
+    revokedBy: null,
   }
   if (wanted.certificate === undefined) {
     const { token, hash: tokenHash } = newWorkerToken(id)
@@ -119,8 +124,13 @@ function made(worker: string, wanted: Wanted, by: string, now: Date): Made {
     })
   return {
     credential: {
-      ...{ ...common, kind: 'certificate', tokenHash: null, certificate: pem, thumbprint },
-      ...{ address: wanted.address, endsAt: endsAt < latest ? endsAt : latest },
+      ...common,
+      kind: 'certificate',
+      tokenHash: null,
+      certificate: pem,
+      thumbprint,
+      address: wanted.address,
+      endsAt: endsAt < latest ? endsAt : latest,
     },
     token: null,
   }
@@ -155,7 +165,9 @@ async function loadOwn(db: Queryable, worker: string, id: string): Promise<Worke
 
 const subjectOf = (worker: string) => `worker ${worker}`
 const noted = ({ id, kind, thumbprint, endsAt }: WorkerCredential) => ({
-  ...{ credentialId: id, kind, thumbprint },
+  credentialId: id,
+  kind,
+  thumbprint,
   endsAt: endsAt.toISOString(),
 })
 
@@ -238,7 +250,10 @@ const rotateRoute = change({
   takes: 'json',
   params: z.strictObject({ workerId, credentialId }),
   body: z.strictObject({
-    ...{ certificate, address, days, reason: reason.optional() },
+    certificate,
+    address,
+    days,
+    reason: reason.optional(),
     overlapHours: z.number().min(0).max(OVERLAP_HOURS_MAX).default(OVERLAP_HOURS_DEFAULT).meta({
       description: 'How long the old one works on, unless it ends sooner.',
     }),
@@ -304,4 +319,4 @@ const revokeRoute = change({
   },
 })
 
-export const WORKER_CREDENTIAL_ROUTES = [...[listRoute, createRoute, rotateRoute, revokeRoute]]
+export const WORKER_CREDENTIAL_ROUTES = [listRoute, createRoute, rotateRoute, revokeRoute]

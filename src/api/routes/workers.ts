@@ -135,7 +135,8 @@ const cataloguesRoute = read({
   handle: async ({ engine, query }) => {
     const after = readCursor(CATALOGUE_SORT, query.cursor)?.value ?? null
     const found = await listCatalogues(engine.db, {
-      ...{ after, limit: CATALOGUES_A_PAGE + 1 },
+      after,
+      limit: CATALOGUES_A_PAGE + 1,
       workerId: query.workerId ?? null,
     })
     const { rows, next } = pageFrom(found, CATALOGUES_A_PAGE, CATALOGUE_SORT, ({ workerId }) => ({

@@ -61,9 +61,13 @@ export async function loadLiveBatch(
   const version = await findRunbookVersion(db, runbookName, runbookVersion)
   const ended = state.phases.filter(({ completedAt }) => completedAt !== null)
   return {
-    ...{ yaml: version!.yaml, runbookName, people },
+    yaml: version!.yaml,
+    runbookName,
+    people,
     past: {
-      ...{ batchId, at: now.toISOString(), passed },
+      batchId,
+      at: now.toISOString(),
+      passed,
       endedPhases: ended.map(({ name }) => foldKey(name)),
       isHeld: line.heldAt !== null,
     },
@@ -75,7 +79,8 @@ const unfit = (batchId: number, reason: string) =>
   new MatoolkitError('REHEARSAL_BATCH_UNFIT', { batchId, reason })
 
 const stateOf = ({ line, phases }: BatchState) => ({
-  ...{ status: line.status, isManual: line.isManual },
+  status: line.status,
+  isManual: line.isManual,
   hasStartTime: line.batchStartTime !== null,
   hasEnded: line.endedAt !== null,
   phases: phases.map(({ name, status }) => ({ phaseName: name, status })),

@@ -51,7 +51,9 @@ async function run(order: ChildOrder): Promise<void> {
     return
   }
   const report = await rehearse({
-    ...{ ...shared, slots, notifications: order.notifications },
+    ...shared,
+    slots,
+    notifications: order.notifications,
     members: { file: 'members', columns, rows },
     startAt: startAt === null ? null : new Date(startAt),
     now: clock.now(),

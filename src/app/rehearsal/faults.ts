@@ -273,7 +273,9 @@ async function approveNewDate(engine: Engine): Promise<void> {
   for (const [, same] of Map.groupBy(reviews, ({ batchId }) => batchId))
     await approveReviews(engine, {
       reviewIds: same.map(({ id }) => id),
-      ...{ actor: 'rehearsed approver 1', reason: 'rehearsal', choice: 'reschedule' },
+      actor: 'rehearsed approver 1',
+      reason: 'rehearsal',
+      choice: 'reschedule',
     })
 }
 

@@ -89,13 +89,17 @@ export async function readLiveBatch(
   const members = await readMembers(context, batchId, rows)
   const ended = shown.phases.filter(({ completedAt }) => completedAt !== null)
   return {
-    ...{ yaml: text.yamlContent, runbook, lint: problems },
+    yaml: text.yamlContent,
+    runbook,
+    lint: problems,
     people: members.map(({ data, outputs }, at) => ({
       key: rows[at]!.memberKey,
       row: rowOf(data, outputs),
     })),
     past: {
-      ...{ batchId, at: now.toISOString(), passed },
+      batchId,
+      at: now.toISOString(),
+      passed,
       endedPhases: ended.map(({ phaseName }) => foldKey(phaseName)),
       isHeld: shown.batch.held !== null,
     },
@@ -110,7 +114,9 @@ function refuse(batchId: number, reason: string | null): void {
 }
 
 const stateOf = ({ batch: { status, isManual, batchStartTime, endedAt }, phases }: ShownBatch) => ({
-  ...{ status, isManual, phases },
+  status,
+  isManual,
+  phases,
   hasStartTime: batchStartTime !== null,
   hasEnded: endedAt !== null,
 })

@@ -104,7 +104,10 @@ function sentOf(rows: readonly RehearsedMessages[]): SentMessages[] {
       same.reduce((total, one) => total + count(one), 0)
     const times = same.flatMap(({ firstAt, lastAt }) => [+firstAt, +lastAt])
     return {
-      ...{ phase, step, message, language },
+      phase,
+      step,
+      message,
+      language,
       sent: sum((one) => one.sent),
       corrections: sum((one) => one.corrections),
       firstAt: new Date(Math.min(...times)).toISOString(),

@@ -18,8 +18,13 @@ const FAR_MS = 1_000 * 86_400_000
 
 const NOWHERE = { file: '' } as const
 const channelNamed = (name: string): Channel => ({
-  ...{ name, type: 'webhook', url: NOWHERE, key: NOWHERE },
-  ...{ timeZone: 'UTC', quietHours: null, digestSec: null },
+  name,
+  type: 'webhook',
+  url: NOWHERE,
+  key: NOWHERE,
+  timeZone: 'UTC',
+  quietHours: null,
+  digestSec: null,
 })
 
 /** Without settings each channel that the runbook names is taken to exist. */

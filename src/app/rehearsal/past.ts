@@ -28,7 +28,9 @@ export interface RehearsalPast {
 export function pastOf({ batchId, at, passed, endedPhases, isHeld }: LivePast): RehearsalPast {
   const places = new Set(passed)
   return {
-    ...{ batchId, at: new Date(at), isHeld },
+    batchId,
+    at: new Date(at),
+    isHeld,
     isPassed: (place) => places.has(placeKey(place)),
     endedPhases: new Set(endedPhases),
   }

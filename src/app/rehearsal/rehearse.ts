@@ -101,7 +101,13 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
   const calls = { ...faulty.calls, seed: `${input.seed} ${faulty.calls.seed ?? ''}` }
   let tenants: RehearsalTenants | undefined
   const system = await RehearsalSystem.open({
-    ...{ yaml: input.yaml, runbook, columns: members.columns, rows, startAt, past, slotsOf },
+    yaml: input.yaml,
+    runbook,
+    columns: members.columns,
+    rows,
+    startAt,
+    past,
+    slotsOf,
     windows: input.windows ?? null,
     notifications: input.notifications ?? null,
     functions: [...STANDARD_FUNCTIONS, ...custom],
@@ -136,7 +142,12 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
     return reportOf({
       ...outcome,
       ...(await factsIn(system, runbook, past)),
-      ...{ runbook, lint: input.lint, seed: input.seed, slots, slotsOf, startedAt },
+      runbook,
+      lint: input.lint,
+      seed: input.seed,
+      slots,
+      slotsOf,
+      startedAt,
       notifications: await notificationsIn(system, input),
       rows: rows.length,
       faults: input.faults?.use ?? [],
@@ -194,7 +205,9 @@ const beginOf = (
 function withFaults(input: RehearsalInput, startAt: Date): FaultyInput {
   const { runbook, members, tenantSeed, slots, faults, past } = input
   const faulty: FaultyInput = {
-    ...{ runbook, startAt, slots },
+    runbook,
+    startAt,
+    slots,
     rows: [...members.rows],
     tenants: tenantSeed ?? expectedTenants(runbook, members.rows),
     timing: {},

@@ -214,14 +214,23 @@ function messagesOf({ messages }: RehearsalReport, zone: string): Html {
     'Messages to people',
     ['Phase', 'Step', 'Message', 'Language', 'Sent', 'Corrections', 'First', 'Last'],
     sent.map((one) => [
-      ...[one.phase ?? '–', one.step, one.message, one.language],
-      ...[one.sent, one.corrections, at(one.firstAt), at(one.lastAt)],
+      one.phase ?? '–',
+      one.step,
+      one.message,
+      one.language,
+      one.sent,
+      one.corrections,
+      at(one.firstAt),
+      at(one.lastAt),
     ]),
   )}${listOf('About the messages', messageNotes(messages))}${tableOf(
     'The first of each message',
     ['Message', 'Language', 'To', 'Subject', 'Text'],
     examples.map(({ message, language, member, to, subject, body, isHtml }) => [
-      ...[message, language, `${member} (${to})`, subject],
+      message,
+      language,
+      `${member} (${to})`,
+      subject,
       isHtml ? textOfHtml(body) : body,
     ]),
   )}`
@@ -279,15 +288,22 @@ function notificationsOf({ notifications }: RehearsalReport, zone: string): Html
     'Which channels would have been told',
     ['Condition', 'Times', 'Cleared', 'First', 'For example', 'Channels'],
     conditions.map((one) => [
-      ...[one.kind, one.opened, one.cleared === null ? '–' : String(one.cleared)],
-      ...[time(one.firstAt), one.example, one.channels.join(', ') || 'nobody'],
+      one.kind,
+      one.opened,
+      one.cleared === null ? '–' : String(one.cleared),
+      time(one.firstAt),
+      one.example,
+      one.channels.join(', ') || 'nobody',
     ]),
   )
   const byChannel = tableOf(
     'Messages by channel',
     ['Channel', 'Messages', 'First', 'Last'],
     channels.map(({ channel, messages: count, firstAt, lastAt }) => [
-      ...[channel, count, time(firstAt), time(lastAt)],
+      channel,
+      count,
+      time(firstAt),
+      time(lastAt),
     ]),
   )
   const first = tableOf(

@@ -46,7 +46,12 @@ export async function runWhatIf(
     throw new MatoolkitError('WHAT_IF_UNFIT', { batchId: live.past.batchId, reason: problem })
   io.progress('Rehearsing the batch as it is and with the change …')
   const report = await rehearseWhatIf({
-    ...{ ...live, change, tenantSeed, seed, workerSlots, assumed },
+    ...live,
+    change,
+    tenantSeed,
+    seed,
+    workerSlots,
+    assumed,
     openDatabase: () => openDisposable(inHome('templates')),
   })
   io.progress('')

@@ -64,9 +64,13 @@ export function compareRuns(runs: ComparedRuns): WhatIfReport {
   return {
     verdict: after.verdict,
     headline: whatIfHeadline(changeText, phases, before, after),
-    ...{ batchId, runbook: before.runbook, at },
+    batchId,
+    runbook: before.runbook,
+    at,
     cutoverAt: cutoverOf(before),
-    ...{ seed: before.seed, change, phases },
+    seed: before.seed,
+    change,
+    phases,
     asItIs: { ...toldOf(before), workerSlots: runs.slotsBefore },
     changed: { ...toldOf(after), workerSlots: runs.slotsAfter },
     assumptions: before.assumptions,
@@ -74,7 +78,11 @@ export function compareRuns(runs: ComparedRuns): WhatIfReport {
 }
 
 const toldOf = ({ verdict, reasons, members, failures, endedAt }: RehearsalReport): Told => ({
-  ...{ verdict, reasons, members, failures, endedAt },
+  verdict,
+  reasons,
+  members,
+  failures,
+  endedAt,
 })
 
 const cutoverOf = ({ batches }: RehearsalReport): string | null => batches[0]?.startTime ?? null

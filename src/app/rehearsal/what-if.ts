@@ -45,8 +45,14 @@ export async function rehearseWhatIf(input: WhatIfInput): Promise<WhatIfReport> 
   const those = people.filter(({ key }) => kept.has(key))
   const after = await rehearseOnce(input, those, slotsAfter, change.faults)
   const report = compareRuns({
-    ...{ batchId: past.batchId, at: past.at, change, changeText: whatIfText(change, { keys }) },
-    ...{ before, after, slotsBefore, slotsAfter },
+    batchId: past.batchId,
+    at: past.at,
+    change,
+    changeText: whatIfText(change, { keys }),
+    before,
+    after,
+    slotsBefore,
+    slotsAfter,
   })
   return { ...report, assumptions: [...input.assumed, ...report.assumptions] }
 }
@@ -58,7 +64,13 @@ const rehearseOnce = (
   faults: readonly string[],
 ): Promise<RehearsalReport> =>
   rehearse({
-    ...{ yaml, runbook, lint, tenantSeed, seed, openDatabase, workerSlots },
+    yaml,
+    runbook,
+    lint,
+    tenantSeed,
+    seed,
+    openDatabase,
+    workerSlots,
     members: rowsOfLive(past, people),
     past: pastOf(past),
     startAt: null,

@@ -86,7 +86,9 @@ function listen(server: Server, port: number): Promise<void> {
     server.once('error', (error) =>
       reject(
         new MatoolkitError('PORT_UNUSABLE', {
-          ...{ port, purpose: 'the health endpoints', setting: 'MATOOLKIT_HEALTH_PORT' },
+          port,
+          purpose: 'the health endpoints',
+          setting: 'MATOOLKIT_HEALTH_PORT',
           reason: messageOf(error),
         }),
       ),

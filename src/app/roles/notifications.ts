@@ -30,10 +30,13 @@ export function notificationsOf({
   requireVault(settings.channels, config)
   const tokens = makeTokens(clock, tokenEndpointsOf(config))
   const service = makeNotifications({
-    ...{ engine, settings, clock },
+    engine,
+    settings,
+    clock,
     tokens,
     certificates: openMailCertificates({
-      ...{ clock, log },
+      clock,
+      log,
       readVault: (name) => readVault(name, config, clock, tokens),
     }),
     graph: graphEndpointOf(config),

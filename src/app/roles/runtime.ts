@@ -101,6 +101,9 @@ function openDatabase(options: RuntimeOptions): Promise<Db> {
 /** Tells who is at work to `matoolkit db migrate`. */
 const connectionName = (roles: readonly Role[]): string =>
   connectionNameOf({
-    ...{ version: manifest.version, schema: migrationsOnDisk().at(-1)!.version },
-    ...{ roles, host: hostname(), pid: process.pid },
+    version: manifest.version,
+    schema: migrationsOnDisk().at(-1)!.version,
+    roles,
+    host: hostname(),
+    pid: process.pid,
   })

@@ -145,7 +145,10 @@ async function openRoleContext({
   const log = makeLog(clock)
   const { dataDir, minFreeMb } = config
   const options: RuntimeOptions = {
-    ...{ config, clock, roles, stopping },
+    config,
+    clock,
+    roles,
+    stopping,
     onWaiting: ({ code, message }) => log.warn({ code }, `${message} Waiting for it`),
     onConnectionLost: (err) => log.warn({ err }, 'Database connection lost'),
     onStopped: (error) => {
@@ -165,14 +168,26 @@ async function openRoleContext({
   const seesAll = roles.some((role) => role !== 'worker')
   const { db, bus } = runtime
   const telemetry = await openTelemetry({
-    ...{ config, roles, clock, log, measures },
+    config,
+    roles,
+    clock,
+    log,
+    measures,
     ...(seesAll && { figures: (now) => loadFigures({ db, bus }, now) }),
   })
   const watch = seesAll ? await watchOf({ measures, clock }, db, telemetry) : null
   const engine = { ...runtime.engine, watch }
   return {
-    ...{ ...runtime, engine, config, clock, log, measures, telemetry },
-    ...{ schemaNewer: null, suspectSchema: () => {}, whyWaiting: () => null },
+    ...runtime,
+    engine,
+    config,
+    clock,
+    log,
+    measures,
+    telemetry,
+    schemaNewer: null,
+    suspectSchema: () => {},
+    whyWaiting: () => null,
   }
 }
 
@@ -272,7 +287,10 @@ async function embeddedServices(shared: RoleContext): Promise<Service[]> {
   const { minFreeMb, snapshotIntervalMin: intervalMin } = config
   const dataDir = resolve(config.dataDir)
   const watch = makeDiskWatch({
-    ...{ engine, clock, folder: dataDir, minFreeMb },
+    engine,
+    clock,
+    folder: dataDir,
+    minFreeMb,
     onChange: (sentence) => log.warn(sentence),
     onError: (err) => log.warn({ err }, 'The free space could not be checked, or nothing be held'),
   })

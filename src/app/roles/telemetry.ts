@@ -44,7 +44,10 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Exportin
   })
   log.info({ to: collectors.map(({ name }) => name) }, 'Telemetry is on')
   const exporting = exportTo({
-    ...{ collectors, clock, measures, ratio: config.traceRatio },
+    collectors,
+    clock,
+    measures,
+    ratio: config.traceRatio,
     sender: { resource, scope: { name: 'matoolkit', version } },
     messagingSystem: config.transport === 'postgres' ? 'postgresql' : config.transport,
     families: async (now) => [

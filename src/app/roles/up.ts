@@ -91,7 +91,9 @@ async function sandboxOf({ sandbox, seed, replay }: UpFlags, io: Io): Promise<Sa
   }
   if (!sandbox) return null
   const settings: SandboxFlags = {
-    ...{ port: 0, host: '127.0.0.1', fast: true },
+    port: 0,
+    host: '127.0.0.1',
+    fast: true,
     ...(seed !== undefined && { seed }),
     ...(replay !== undefined && { replay }),
   }
@@ -114,7 +116,14 @@ function workersOf(sandbox: Sandbox, config: Config): Config[] {
     const { loginUrl, graphUrl, exchangeUrl } = read.config
     return {
       ...config,
-      ...{ tenantId, organization, appId, signIn, appSecret, loginUrl, graphUrl, exchangeUrl },
+      tenantId,
+      organization,
+      appId,
+      signIn,
+      appSecret,
+      loginUrl,
+      graphUrl,
+      exchangeUrl,
       workerId: workerOf(tenant),
     }
   })

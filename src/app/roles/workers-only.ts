@@ -28,14 +28,21 @@ export async function openWorkersOnly(options: ServeOptions): Promise<ServeHandl
     const opened = await Promise.all(
       workers.map((one) =>
         openWorker({
-          ...{ config: one, bus, clock, log, measures, telemetry, onIdle },
+          config: one,
+          bus,
+          clock,
+          log,
+          measures,
+          telemetry,
+          onIdle,
           version: manifest.version,
         }),
       ),
     )
     if (config.healthPort !== 0) {
       const health = await openHealth({
-        ...{ port: config.healthPort, clock },
+        port: config.healthPort,
+        clock,
         whyNotReady: () =>
           opened.map((one) => one.whyNotReady()).find((why) => why !== null) ?? null,
         metrics: async () => [

@@ -130,7 +130,10 @@ export function grantRights(flags: GrantFlags, io: Io): Promise<void> {
     }
     if (output !== 'table')
       await makeShow(output, io).list({
-        ...{ whole: { roles: rows as Json[] }, rows, columns: GRANTED, empty: '' },
+        whole: { roles: rows as Json[] },
+        rows,
+        columns: GRANTED,
+        empty: '',
       })
   })
 }
@@ -275,7 +278,9 @@ async function asOwner(
   const access = databaseAccess({ ...config, databaseUrl }, clock)
   const open = (url: string) =>
     openPostgres({
-      ...{ ...access, url, applicationName: 'matoolkit db' },
+      ...access,
+      url,
+      applicationName: 'matoolkit db',
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     })
   const db = await open(access.url)

@@ -55,7 +55,11 @@ export function makeDiskWatch(options: DiskWatchOptions): DiskWatch {
     }
   }
   const loop = everyLoop({
-    ...{ name: 'disk watch', clock, intervalMs: INTERVAL_MS, runOnce: look, onError },
+    name: 'disk watch',
+    clock,
+    intervalMs: INTERVAL_MS,
+    runOnce: look,
+    onError,
   })
   return { ...loop, look }
 }

@@ -52,7 +52,10 @@ export async function snapshotAndTell(
   stopping?: AbortSignal,
 ): Promise<void> {
   const outcome = await takeSnapshot(db, {
-    ...{ dataDir, cause, now: clock.now(), keepFreeBytes: megabytes(minFreeMb) },
+    dataDir,
+    cause,
+    now: clock.now(),
+    keepFreeBytes: megabytes(minFreeMb),
     ...(readFreeBytes && { readFreeBytes }),
     ...(stopping && { stopping }),
   })

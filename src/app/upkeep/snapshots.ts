@@ -39,7 +39,10 @@ export async function showSnapshots({ output }: SnapshotFlags, io: Io): Promise<
   const rows = listSnapshots(dataDir).map(rowOf)
   const empty = `There are no snapshots in "${resolve(dataDir)}".`
   await openShow(output, io).list({
-    ...{ whole: { snapshots: rows as Json[] }, rows, columns: COLUMNS, empty },
+    whole: { snapshots: rows as Json[] },
+    rows,
+    columns: COLUMNS,
+    empty,
   })
 }
 
@@ -57,7 +60,9 @@ export async function backUp(flags: SnapshotFlags, io: Io): Promise<void> {
   const { db, close } = await openIdle(config, clock)
   try {
     const outcome = await takeSnapshot(db, {
-      ...{ dataDir, cause: 'asked', now: clock.now() },
+      dataDir,
+      cause: 'asked',
+      now: clock.now(),
       keepFreeBytes: megabytes(config.minFreeMb),
     })
     if ('skipped' in outcome)
@@ -154,6 +159,9 @@ async function beginAnew(config: Config, { takenAt }: Snapshot): Promise<void> {
 /** The database without any role. */
 export const openIdle = (config: Config, clock: RealClock): Promise<Runtime> =>
   openRuntime({
-    ...{ config, clock, roles: [] },
-    ...{ stopping: new AbortController().signal, onWaiting: () => {} },
+    config,
+    clock,
+    roles: [],
+    stopping: new AbortController().signal,
+    onWaiting: () => {},
   })

@@ -39,7 +39,9 @@ export function planSchemaUpgrade(
     })
   const endOf = (schema: number) => pending.find((one) => schema < one.lowestProgram)?.file ?? null
   return {
-    ...{ found, known, pending },
+    found,
+    known,
+    pending,
     processes: processes.map((one) => ({ ...one, endsWith: endOf(one.schema) })),
   }
 }

@@ -11,7 +11,12 @@ const UNFIT: Readonly<Record<string, string>> = {
   '42883': UNFIT_SCHEMA,
 }
 const TRANSIENT_CODES = new Set([
-  ...['40001', '40P01', '55P03', '25P03', '25006', '58030', 'XX000'],
+  '40001',
+  '40P01',
+  '55P03',
+  '25P03',
+  '25006',
+  '58030',
   ...Object.keys(UNFIT),
 ])
 /** Our own code: the engine decides nothing until a new epoch has begun, seconds later. */

@@ -36,16 +36,18 @@ function quotedForms(text: string): string[] {
   const xml = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
   const html = xml.replaceAll('"', '&quot;')
   return [
-    ...[
-      json,
-      ascii,
-      ascii.replaceAll(/\\u[\da-f]{4}/g, (code) => code.toUpperCase().replace('U', 'u')),
-    ],
+    json,
+    ascii,
+    ascii.replaceAll(/\\u[\da-f]{4}/g, (code) => code.toUpperCase().replace('U', 'u')),
     // JSON within JSON.
     JSON.stringify(json).slice(1, -1),
-    ...[xml, html, html.replaceAll("'", '&#39;'), html.replaceAll("'", '&apos;')],
+    xml,
+    html,
+    html.replaceAll("'", '&#39;'),
+    html.replaceAll("'", '&apos;'),
     // As PowerShell and SQL quote.
-    ...[text.replaceAll("'", "''"), text.replaceAll('"', '""')],
+    text.replaceAll("'", "''"),
+    text.replaceAll('"', '""'),
   ]
 }
 
@@ -57,7 +59,10 @@ function encodedForms(text: string): string[] {
   const lower = (escaped: string) => escaped.replaceAll(/%../g, (code) => code.toLowerCase())
   const bytes = [Buffer.from(text), Buffer.from(text, 'utf16le')]
   return [
-    ...[url, lower(url), form, lower(form)],
+    url,
+    lower(url),
+    form,
+    lower(form),
     ...bytes.flatMap((each) => [...base64Forms(each), each.toString('hex')]),
     ...bytes.map((each) => each.toString('hex').toUpperCase()),
   ]

@@ -112,7 +112,8 @@ function collectorOf(
   },
 ): Collector {
   return {
-    ...{ name, temporality },
+    name,
+    temporality,
     sendSpans: (items) => sent(spans, items),
     sendEvents: (items) => sent(events, items),
     sendMetrics: (items) => sent(metrics, items),

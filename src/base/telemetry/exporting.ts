@@ -79,7 +79,8 @@ class Outlet {
     this.#shaper = new MetricShaper(collector.temporality, sender, startedAt)
     const queue = <T>(signal: string, send: (items: readonly T[]) => Promise<void>) =>
       new ExportQueue<T>({
-        ...{ max: QUEUE_MAX, atOnce: SENT_AT_ONCE },
+        max: QUEUE_MAX,
+        atOnce: SENT_AT_ONCE,
         send: (items) => inTime(clock, send(items)),
         onFull: () => this.#sendLoop.nudge(),
         onLost: (count) => measures.count('matoolkit_telemetry_lost_total', { signal }, count),
@@ -92,7 +93,10 @@ class Outlet {
     )
     const loop = (name: string, intervalMs: number, runOnce: (now: Date) => Promise<void>) =>
       everyLoop({
-        ...{ name: `${name} to ${collector.name}`, clock, intervalMs, runOnce },
+        name: `${name} to ${collector.name}`,
+        clock,
+        intervalMs,
+        runOnce,
         onError: (error, inARow) => {
           if (inARow === 1) options.onError(error, collector.name)
         },

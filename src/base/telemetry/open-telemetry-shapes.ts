@@ -42,7 +42,10 @@ export function readableSpan(span: TraceSpan, { resource, scope }: Sender): Read
   const own = contextOf(context)
   const endedMs = Math.max(+span.endedAt, +startedAt)
   return {
-    ...{ name, resource, ...NOTHING_DROPPED, instrumentationScope: scope },
+    name,
+    resource,
+    ...NOTHING_DROPPED,
+    instrumentationScope: scope,
     kind: KINDS[kind],
     spanContext: () => own,
     ...(parentId !== null && { parentSpanContext: { ...own, spanId: parentId } }),
@@ -62,7 +65,9 @@ export function logRecord(
   { resource, scope }: Sender,
 ): LogRecord {
   return {
-    ...{ resource, instrumentationScope: scope, droppedAttributesCount: 0 },
+    resource,
+    instrumentationScope: scope,
+    droppedAttributesCount: 0,
     hrTime: timeOf(at),
     hrTimeObserved: timeOf(at),
     severityNumber: INFO,

@@ -60,5 +60,8 @@ export async function checkThroughApi(
 
 const ok = (name: string, about: string): ApiCheck => ({ name, state: 'ok', about, advice: '' })
 const failed = (name: string, about: string, advice: string): ApiCheck => ({
-  ...{ name, state: 'failed', about, advice },
+  name,
+  state: 'failed',
+  about,
+  advice,
 })

@@ -120,7 +120,8 @@ class HttpsTransport {
     // The same refusals as at any other sender, before anything leaves.
     const rows = messages.map((message) => rowOf(message, now))
     const sent = rows.map(({ message_id, message_type, body }) => ({
-      ...{ messageId: message_id, body },
+      messageId: message_id,
+      body,
       type: message_type as SentMessage['type'],
     }))
     for (const part of partsOf(sent))
@@ -158,7 +159,12 @@ const receivedFrom = (
   { messageId, type, body, deliveryCount, enqueuedAt, lease }: TakenJob,
   workerId: string,
 ): ReceivedMessage => ({
-  ...{ topic: 'worker-jobs', messageId, type, body, deliveryCount, lease },
+  topic: 'worker-jobs',
+  messageId,
+  type,
+  body,
+  deliveryCount,
+  lease,
   properties: { ...(type !== null && { MessageType: type }), WorkerId: workerId },
   enqueuedAt: new Date(enqueuedAt),
 })
@@ -183,6 +189,11 @@ const refuse = async (): Promise<never> => {
   throw new MatoolkitError('INTERNAL', { reason: 'a worker cannot read dead letters' })
 }
 const NOT_HERE: Bus['deadLetters'] = {
-  ...{ list: refuse, show: refuse, replay: refuse, discard: refuse },
-  ...{ listWorkers: refuse, listUnnoticedJobs: refuse, markNoticed: refuse },
+  list: refuse,
+  show: refuse,
+  replay: refuse,
+  discard: refuse,
+  listWorkers: refuse,
+  listUnnoticedJobs: refuse,
+  markNoticed: refuse,
 }

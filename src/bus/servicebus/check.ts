@@ -115,8 +115,11 @@ async function checkRoundTrip(options: BusCheckOptions): Promise<BusCheck> {
   const because = `a check of ${now.toISOString()}`
   const row: OutboxRow = rowOf(
     {
-      ...{ topic: 'worker-jobs', type: 'worker-stop', workerId },
-      ...{ messageId: `check-${workerId}-${+now}`, body: { workerId, jobIds: [], because } },
+      topic: 'worker-jobs',
+      type: 'worker-stop',
+      workerId,
+      messageId: `check-${workerId}-${+now}`,
+      body: { workerId, jobIds: [], because },
     },
     now,
   )

@@ -56,8 +56,11 @@ export const subscriptionEntities = (workerIds: readonly string[]): Subscription
   ...workerIds.flatMap((id) => [
     { ...workerJobs(id), ...SETTINGS, filter: { WorkerId: id } },
     {
-      ...{ ...workerControl(id), ...SETTINGS, filter: { [CONTROL_PROPERTY]: id } },
-      ...{ timeToLiveMs: CONTROL_LIFE_MS, isDeadLetteredOnExpiry: false },
+      ...workerControl(id),
+      ...SETTINGS,
+      filter: { [CONTROL_PROPERTY]: id },
+      timeToLiveMs: CONTROL_LIFE_MS,
+      isDeadLetteredOnExpiry: false,
     },
   ]),
 ]

@@ -92,8 +92,12 @@ export class Intake {
       const subscription = this.#subscription
       return messages.map((message) =>
         lease(receivedFrom(topic, message), {
-          ...{ message, receiver, subscription, generation },
-          ...{ makeRoom, done },
+          message,
+          receiver,
+          subscription,
+          generation,
+          makeRoom,
+          done,
         }),
       )
     })
@@ -135,7 +139,10 @@ export class Intake {
     const receiver = this.#connection.receiver(this.#subscription, 'stream')
     const isWorkers = this.#subscription.topic === 'worker-jobs'
     const stream: Stream = {
-      ...{ generation, receiver, problem: null, heardAtMs: +this.#clock.now() },
+      generation,
+      receiver,
+      problem: null,
+      heardAtMs: +this.#clock.now(),
       close: async () => {},
     }
     const { close } = receiver.subscribe(

@@ -169,7 +169,9 @@ class ServiceBusTransport {
     const { clock, newToken } = this.#options
     const db = this.#database()
     return forward({
-      ...{ db, clock, newToken },
+      db,
+      clock,
+      newToken,
       send: (rows, now) => send(this.#connection, rows, now),
     })
   }

@@ -58,7 +58,10 @@ export function addAdminCommands(program: Command, io: Io): Command {
     examples: ['admin ran-after-backup', 'admin ran-after-backup --all --output csv > lost.csv'],
     run: (context) =>
       showPages(context, {
-        ...{ path: '/api/restored/ran-after-backup', query: {}, rows: 'jobs', columns: RAN },
+        path: '/api/restored/ran-after-backup',
+        query: {},
+        rows: 'jobs',
+        columns: RAN,
         empty: 'No job is known to have run after the backup.',
       }),
   })

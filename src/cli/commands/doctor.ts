@@ -44,11 +44,15 @@ async function examine(context: CommandContext, nodeVersion: string): Promise<Ch
 
 const ok = (name: string, about: string): Check => ({ name, state: 'ok', about, advice: '' })
 const failed = (name: string, about: string, advice: string): Check => ({
-  ...{ name, about, advice },
+  name,
+  about,
+  advice,
   state: 'failed',
 })
 const warning = (name: string, about: string, advice: string): Check => ({
-  ...{ name, about, advice },
+  name,
+  about,
+  advice,
   state: 'warning',
 })
 

@@ -26,7 +26,9 @@ export function verdictRow(file: string, verdict: PackVerdict, named: string | n
   const { findings, findingCount, manifest, signedBy } = verdict
   const isIntact = findingCount === 0
   return {
-    ...{ file, isIntact, isKeyNamed: isIntact && named !== null },
+    file,
+    isIntact,
+    isKeyNamed: isIntact && named !== null,
     verdict: verdictText(verdict, named),
     batch: manifest?.batch ?? null,
     createdAt: manifest?.createdAt ?? null,
@@ -37,7 +39,9 @@ export function verdictRow(file: string, verdict: PackVerdict, named: string | n
     auditRows: manifest?.tables.audit ?? null,
     auditHead: manifest?.audit.head ?? null,
     hasChanged: manifest?.picture.hasChanged ?? null,
-    ...{ signedBy, findingCount, findings: [...findings] },
+    signedBy,
+    findingCount,
+    findings: [...findings],
   }
 }
 

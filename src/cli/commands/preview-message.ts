@@ -66,14 +66,22 @@ async function previewOfFile(context: CommandContext, file: string, flags: Flags
   const start = timeFlag(context, flags, 'start')
   const message = textFlag(flags, 'message') ?? null
   const found = previewMessage({
-    ...{ runbook, yaml, member, message, batchId: null, batchOutputs: {}, toldTime: null },
+    runbook,
+    yaml,
+    member,
+    message,
+    batchId: null,
+    batchOutputs: {},
+    toldTime: null,
     language: textFlag(flags, 'language') ?? null,
     startTime:
       start === undefined ? (startTimeOf(runbook, member) ?? context.io.now()) : new Date(start),
   })
   if ('unknown' in found)
     throw new MatoolkitError('MESSAGE_NOT_FOUND', {
-      ...{ message: message ?? '', name: runbook.name, hint: found.unknown },
+      message: message ?? '',
+      name: runbook.name,
+      hint: found.unknown,
     })
   await showPreview(context, JSON.parse(JSON.stringify(found)) as Row, file)
 }

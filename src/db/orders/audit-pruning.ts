@@ -69,18 +69,21 @@ export function pruneAudit(db: Db, retention: Retention): Promise<number> {
     // The previous pruning's own row is no reason to prune again: that would repeat every day.
     if (!last || old.every(({ action }) => action === ACTION)) return 0
     await insertAudit(tx, {
-      ...{
-        at: retention.now,
-        actor: 'system',
-        actorName: 'matoolkit',
-        action: ACTION,
-        subject: 'audit',
-      },
-      ...{ reason: `rows from before ${before.toISOString()} are not kept` },
-      ...{ source: null, clientApp: null, requestId: null },
+      at: retention.now,
+      actor: 'system',
+      actorName: 'matoolkit',
+      action: ACTION,
+      subject: 'audit',
+      reason: `rows from before ${before.toISOString()} are not kept`,
+      source: null,
+      clientApp: null,
+      requestId: null,
       after: {
-        ...{ through: last.sealNumber, hash: last.hash, rows: old.length },
-        ...{ before: before.toISOString(), keptDays: retention.keptDays },
+        through: last.sealNumber,
+        hash: last.hash,
+        rows: old.length,
+        before: before.toISOString(),
+        keptDays: retention.keptDays,
       },
     })
     while ((await sealRows(tx)).count > 0);

@@ -21,8 +21,14 @@ export async function insertBulkAction(tx: Tx, given: NewBulkAction, now: Date):
     `insert into bulk_actions (batch_id, action, started_by, started_at, progress_at, reason, selection_json, options_json, selected_count)
      values ($1, $2, $3, $4, $4, $5, $6::jsonb, $7::jsonb, $8) returning id`,
     [
-      ...[batchId, action, startedBy, now, reason],
-      ...[JSON.stringify(selection), JSON.stringify(options), selectedCount],
+      batchId,
+      action,
+      startedBy,
+      now,
+      reason,
+      JSON.stringify(selection),
+      JSON.stringify(options),
+      selectedCount,
     ],
   )
   return rows[0]!.id

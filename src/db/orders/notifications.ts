@@ -276,8 +276,13 @@ export async function endDelivery(
             may_have_arrived = may_have_arrived or $7, ended_at = case when $3 <> 'waiting' then $6::timestamptz end
       where id = $1 and lease_token = $2 and status = 'waiting'`,
     [
-      ...[id, token, end.status, 'error' in end ? end.error : null],
-      ...['dueAt' in end ? end.dueAt : null, now, 'mayHaveArrived' in end && end.mayHaveArrived],
+      id,
+      token,
+      end.status,
+      'error' in end ? end.error : null,
+      'dueAt' in end ? end.dueAt : null,
+      now,
+      'mayHaveArrived' in end && end.mayHaveArrived,
     ],
   )
   return changed > 0

@@ -87,8 +87,12 @@ export async function endRehearsal(
     `update rehearsals set status = $2, because = $3, report_json = $4::jsonb, ended_at = $5, times_json = $6::jsonb
       where id = $1 and status = 'running'`,
     [
-      ...[id, end.status, 'because' in end ? end.because : null],
-      ...['report' in end ? JSON.stringify(end.report) : null, endedAt, timesIn(end)],
+      id,
+      end.status,
+      'because' in end ? end.because : null,
+      'report' in end ? JSON.stringify(end.report) : null,
+      endedAt,
+      timesIn(end),
     ],
   )
 }

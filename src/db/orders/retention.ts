@@ -172,8 +172,13 @@ export async function insertArchive(tx: Tx, record: ArchiveRecord, now: Date): P
            fingerprint = excluded.fingerprint, last_event_id = excluded.last_event_id, archived_at = excluded.archived_at
       where a.purge_began_at is null`,
     [
-      ...[record.batchId, record.fileName, record.digest, JSON.stringify(record.rowCounts)],
-      ...[record.fingerprint, record.lastEventId, now],
+      record.batchId,
+      record.fileName,
+      record.digest,
+      JSON.stringify(record.rowCounts),
+      record.fingerprint,
+      record.lastEventId,
+      now,
     ],
   )
 }

@@ -48,8 +48,16 @@ export async function insertWorkerCredential(tx: Tx, given: NewWorkerCredential)
     `insert into worker_credentials (id, worker_id, kind, token_hash, certificate, thumbprint, address, created_at, created_by, ends_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict (thumbprint) where revoked_at is null do nothing returning id`,
     [
-      ...[given.id, workerId, given.kind, given.tokenHash, given.certificate, thumbprint],
-      ...[given.address, createdAt, given.createdBy, given.endsAt],
+      given.id,
+      workerId,
+      given.kind,
+      given.tokenHash,
+      given.certificate,
+      thumbprint,
+      given.address,
+      createdAt,
+      given.createdBy,
+      given.endsAt,
     ],
   )
   if (inserted.length === 0)

@@ -24,8 +24,15 @@ const LIMITED: Readonly<Record<string, TableRights>> = {
   audit: {
     select: true,
     insert: [
-      ...['at', 'actor', 'actor_name', 'client_app', 'request_id', 'action', 'subject', 'reason'],
-      ...['source', 'before_json', 'after_json'],
+      'at',
+      'actor',
+      'actor_name',
+      'client_app',
+      'request_id',
+      'action',
+      'subject',
+      'source',
+      'before_json',
     ],
     update: ['seal_number', 'previous_hash', 'hash'],
     delete: true,

@@ -114,7 +114,8 @@ async function requireNoOlder(
   const who = older.map(({ name, version }) => `${name} (${version})`)
   const more = who.length - NAMED_MAX
   throw new MatoolkitError('SCHEMA_IN_USE', {
-    ...{ file, lowest: from },
+    file,
+    lowest: from,
     who: `${who.slice(0, NAMED_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`,
   })
 }
@@ -203,7 +204,9 @@ const versionsOf = (
   known: readonly Migration[],
   applied: readonly AppliedMigration[],
 ): SchemaVersions => ({
-  ...{ found: newestOf(applied), known: newestOf(known), lowest: lowestOf(applied) },
+  found: newestOf(applied),
+  known: newestOf(known),
+  lowest: lowestOf(applied),
 })
 
 /** This program is below the lowest that works with the schema. */

@@ -140,7 +140,10 @@ function recordJob(draft: Draft, step: Step, jobId: string): void {
   draft.setWait(step, { kind: 'job', since: draft.now, wakeAt, jobId })
   const { functionName, params, deadlineAt } = step
   draft.jobs.push({
-    ...{ jobId, step, params, timeoutSec },
+    jobId,
+    step,
+    params,
+    timeoutSec,
     functionName: functionName!,
     notAfter: deadlineAt!,
     expiresAt: deadlineAt === draft.window.until ? afterGrace(deadlineAt!) : deadlineAt!,

@@ -414,7 +414,9 @@ function settleCancelled(
 function recordBeforeRestore(draft: Draft, step: Step, result: WorkerResult): void {
   const details = detailsOfLost(result)
   draft.note('result_before_restore', beforeRestore(result.jobId), {
-    ...{ step, jobId: result.jobId, details },
+    step,
+    jobId: result.jobId,
+    details,
   })
 }
 

@@ -257,7 +257,10 @@ function sendInverses(
       continue
     }
     const made = pendingStep(definition, {
-      ...{ kind: 'undo', memberId, originStepId: step.id, originAttempt: entry.attempt },
+      kind: 'undo',
+      memberId,
+      originStepId: step.id,
+      originAttempt: entry.attempt,
     })
     draft.newStep({ ...made, functionName: undo.functionName, params: undo.parameters as Json })
   }

@@ -67,7 +67,10 @@ export function missOf(
   const known = told && +told.deadline === +deadline.at ? told : null
   const by = `${deadline.of} (${deadline.at.toISOString()})`
   const miss = (bySec: number, text: string): Miss => ({
-    ...{ deadline: deadline.at, deadlineOf: deadline.of, bySec, since: known?.since ?? null },
+    deadline: deadline.at,
+    deadlineOf: deadline.of,
+    bySec,
+    since: known?.since ?? null,
     text: `phase ${phase.name} ${text}`,
   })
   const lateMs = (at: Date) => +at - +deadline.at

@@ -88,7 +88,12 @@ export function composeMessage(
   const subject = fill('subject', text.subject, plain).replaceAll(/\s+/g, ' ').trim()
   const body = fill('body', text.body, message.isHtml ? escaped : plain)
   return {
-    ...{ message, to, askedLanguage, language: chosen, body, missing },
+    message,
+    to,
+    askedLanguage,
+    language: chosen,
+    body,
+    missing,
     subject: subject.slice(0, SUBJECT_CHARS_MAX),
   }
 }

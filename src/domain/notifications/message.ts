@@ -155,7 +155,10 @@ function envelopeOf(message: PeopleMessage, zone: string): Json {
     const { title, text, facts } = lineOf(item, zone)
     return [
       block(plain(title), {
-        ...{ size: 'Medium', weight: 'Bolder', color: COLORS[item.state], separator: true },
+        size: 'Medium',
+        weight: 'Bolder',
+        color: COLORS[item.state],
+        separator: true,
       }),
       block(plain(text), { spacing: 'None' }),
       {

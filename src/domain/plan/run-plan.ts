@@ -104,7 +104,12 @@ function planStart(facts: PlanFacts, phase: RunbookPhase): Omit<PlannedPhase, 's
   const isOverdue = dueAt !== null && dueAt <= now
   const at = isOverdue ? now : dueAt
   return {
-    ...{ name, offsetMinutes, dueAt, isOverdue, gate, ramp },
+    name,
+    offsetMinutes,
+    dueAt,
+    isOverdue,
+    gate,
+    ramp,
     window: phaseWindow(phase, { windows, overrideUntil: windowOverrideUntil, at }),
     noReturnSteps: noReturnSteps(phase.steps),
   }

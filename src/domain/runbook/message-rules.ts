@@ -101,7 +101,8 @@ function checkLanguage(
   const known = languagesOf(message)
   if (known.some((one) => one.toLowerCase() === language.toLowerCase())) return
   findings.add('UNKNOWN_LANGUAGE', at, path, () => ({
-    ...{ message: message.name, language },
+    message: message.name,
+    language,
     hint: hintFor(language, known, 'There are'),
   }))
 }
@@ -136,7 +137,8 @@ function checkMessage(message: MessageOutline, outline: Outline, findings: Findi
   }
   if (!seen.has(language.toLowerCase()))
     findings.add('UNKNOWN_LANGUAGE', texts.keySpan, `${path}.texts`, () => ({
-      ...{ message: name, language },
+      message: name,
+      language,
       hint: `It is the default language; add it. ${hintFor(language, known, 'There are')}`.trimEnd(),
     }))
 }

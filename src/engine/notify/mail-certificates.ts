@@ -37,7 +37,10 @@ export function openMailCertificates({
       const { at } = certificate
       const place = 'file' in at ? at.file : `the Key Vault under "${at.vaultName}"`
       const fresh = await openRotatingCertificate({
-        ...{ name: `the certificate of channel ${channel}`, place, clock, log },
+        name: `the certificate of channel ${channel}`,
+        place,
+        clock,
+        log,
         read: () => read(certificate, readVault),
       }).catch((error: unknown) => {
         throw new BadSecret(`The certificate in ${place} is unusable: ${messageOf(error)}`)

@@ -112,8 +112,16 @@ const auditRestore = (
   at: Date,
 ): Promise<void> =>
   insertAudit(tx, {
-    ...{ at, actor, actorName: actor, action: RESTORE_ACTION, subject: 'system', reason: because },
-    ...{ source: null, clientApp: null, requestId: null, after },
+    at,
+    actor,
+    actorName: actor,
+    action: RESTORE_ACTION,
+    subject: 'system',
+    reason: because,
+    source: null,
+    clientApp: null,
+    requestId: null,
+    after,
   })
 
 const RESTORE_ACTION = 'system.restored'

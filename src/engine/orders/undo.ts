@@ -49,9 +49,14 @@ function shownEffect(draft: Draft, { step, entry, state, note, row }: UndoItem):
   const reversible = effect && isReversible(effect) ? effect : null
   const phase = draft.phaseOf(step)
   return {
-    ...{ stepId: step.id, kind: step.kind, attempt: entry.attempt, at: entry.settledAt },
+    stepId: step.id,
+    kind: step.kind,
+    attempt: entry.attempt,
+    at: entry.settledAt,
     step: phase ? `${phase.name}/${step.definition.stepName}` : step.definition.stepName,
-    ...{ state, note, target: effect?.target ?? null },
+    state,
+    note,
+    target: effect?.target ?? null,
     functionName: entry.functionName,
     before: (reversible?.before ?? null) as Json,
     after: (reversible && setBy(reversible)) as Json,

@@ -102,7 +102,8 @@ const placeOf = ({ kind, phaseId, memberId, removalNumber }: Step) =>
   [kind, phaseId, memberId, removalNumber] as const
 
 const contextIn = ({ telemetry }: TraceOptions, traceId: string, spanId: string): SpanContext => ({
-  ...{ traceId, spanId },
+  traceId,
+  spanId,
   isSampled: telemetry.isSampled(traceId),
 })
 
@@ -157,7 +158,10 @@ const ofJob = (draft: Draft, step: Step, jobId: string): Attributes => ({
 const earlier = (a: Date | null, b: Date): Date => (a !== null && a < b ? a : b)
 
 const phaseSpan = (traces: TraceOptions, draft: Draft, phase: Phase, endedAt: Date): TraceSpan => ({
-  ...{ context: phaseContext(traces, phase), parentId: null, name: 'phase due', kind: 'internal' },
+  context: phaseContext(traces, phase),
+  parentId: null,
+  name: 'phase due',
+  kind: 'internal',
   startedAt: earlier(phase.dueAt, draft.now),
   endedAt,
   attributes: { ...ofBatch(draft), PhaseExecutionId: phase.id, PhaseName: phase.name },
@@ -191,7 +195,10 @@ function sendSpan(traces: TraceOptions, draft: Draft, job: JobRecord, endedAt: D
   const context = sendContext(traces, draft, step, { jobId, poll: step.pollCount })
   const isPoll = kindOf(step) === 'poll'
   const polled = jobIdOf({
-    ...{ kind: step.kind, stepId: step.id, attempt: step.attempt, poll: 0 },
+    kind: step.kind,
+    stepId: step.id,
+    attempt: step.attempt,
+    poll: 0,
     epoch: draft.batch.epoch,
   })
   return {

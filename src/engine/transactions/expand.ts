@@ -103,7 +103,9 @@ async function addSteps(chunks: readonly Chunk[]): Promise<void> {
     const chunkOf = new Map(same.flatMap((chunk) => chunk.memberIds.map((id) => [id, chunk])))
     const byPlace = new Map(definitions.map((definition) => [definition.stepIndex, definition]))
     const phases = same.map(({ batchTx: { draft }, phase, memberIds }) => ({
-      ...{ batchId: draft.batch.id, phaseId: phase.id, memberIds },
+      batchId: draft.batch.id,
+      phaseId: phase.id,
+      memberIds,
     }))
     const { ids, memberIds, places } = await insertPhaseSteps(batchTx.tx, phases, definitions)
     for (const [at, id] of ids.entries()) {

@@ -170,7 +170,10 @@ const detailsOf = ({ publication, phases, init }: VersionUpgrade) => ({
   overdueBehavior: publication.overdueBehavior,
   init,
   phases: phases.map(({ name, outcome, from, dueAt, because }) => ({
-    ...{ name, outcome, from, because },
+    name,
+    outcome,
+    from,
+    because,
     dueAt: dueAt?.toISOString() ?? null,
   })),
 })

@@ -58,7 +58,8 @@ export class WorkerPace {
     this.#gathered = new Map()
     this.#writtenAtMs = +now
     const times = [...gathered].map(([workerId, { jobs, sumMs }]) => ({
-      ...{ workerId, jobs },
+      workerId,
+      jobs,
       meanMs: sumMs / jobs,
     }))
     const changed = await addRunTimes(db, times)

@@ -51,7 +51,11 @@ export class ExchangeOnline implements Exchange {
       prefer: `odata.maxpagesize=${PAGE_SIZE}`,
     }
     this.#throttle = new Throttle({
-      ...{ clock: options.clock, name: 'Exchange Online', start, max: lanes, isAdaptive },
+      clock: options.clock,
+      name: 'Exchange Online',
+      start,
+      max: lanes,
+      isAdaptive,
       ...(onGate ? { onGate } : {}),
     })
     this.#client = new ApiClient({

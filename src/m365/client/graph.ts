@@ -58,7 +58,9 @@ export class Graph implements RestApi {
   constructor({ url, quota, replicas = 1, isAdaptive = true, onGate, ...options }: GraphOptions) {
     const { clock } = options
     this.#workloads = new GraphWorkloads({
-      ...{ clock, replicas, isAdaptive },
+      clock,
+      replicas,
+      isAdaptive,
       ...(onGate ? { onGate } : {}),
     })
     this.#url = url.replace(/\/+$/, '')

@@ -45,8 +45,13 @@ const KEYS: Readonly<Record<string, keyof Parts>> = {
 }
 /** Common in copied connection strings, and without meaning here. */
 const IGNORED_KEYS = new Set([
-  ...['persistsecurityinfo', 'multipleactiveresultsets', 'applicationname', 'applicationintent'],
-  ...['connectiontimeout', 'connecttimeout', 'commandtimeout', 'pooling', 'packetsize'],
+  'persistsecurityinfo',
+  'multipleactiveresultsets',
+  'applicationname',
+  'connectiontimeout',
+  'connecttimeout',
+  'commandtimeout',
+  'pooling',
 ])
 
 interface Parts {

@@ -194,7 +194,7 @@ export class ApiClient {
     const [status, error] =
       'failure' in response ? [null, response.failure.code] : [response.status, null]
     const endedAt = this.#options.clock.now()
-    trace.call({ ...{ method, url, attempt, status, startedAt, endedAt }, error })
+    trace.call({ method, url, attempt, status, startedAt, endedAt, error })
   }
 
   #lost(error: unknown, timeUp: AbortSignal): FailedAttempt {

@@ -81,7 +81,9 @@ export class JobTrace {
       parentId: this.context.spanId,
       name: template === null ? method : `${method} ${template}`,
       kind: 'client',
-      ...{ startedAt, endedAt, error },
+      startedAt,
+      endedAt,
+      error,
       attributes: {
         'http.request.method': method,
         'server.address': url.hostname,

@@ -242,7 +242,8 @@ async function attempt(
     }
     isCalled = true
     const owner = {
-      ...{ jobId: job.jobId, functionName: definition.name },
+      jobId: job.jobId,
+      functionName: definition.name,
       reasonOf: (error: unknown) => seen.hideIn(messageOf(error)),
       ...(context.waits ? { waits: context.waits } : {}),
       ...(context.trace ? { trace: context.trace } : {}),

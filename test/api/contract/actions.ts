@@ -97,7 +97,9 @@ function batchActions(): void {
       )
       assert.deepEqual(
         dry.body.startsAtOnce.phases.map(({ phaseName, people, waitsFor }) => [
-          ...[phaseName, people, waitsFor],
+          phaseName,
+          people,
+          waitsFor,
         ]),
         [['prepare', 3, null]],
       )
@@ -189,19 +191,15 @@ function memberActions(): void {
       for (const select of [{}, { all: true, ids: [1] }, { all: false }, { ids: [] }])
         await refused(400, 'REQUEST_INVALID', 'retry', { select })
       const verbs = {
-        ...{
-          retry: { fromStep: 'create' },
-          redo: { fromStep: 'create' },
-          skip: { step: 'create' },
-        },
-        ...{
-          done: { step: 'create' },
-          remove: {},
-          readd: {},
-          rollback: {},
-          undo: {},
-          move: { toBatchId: 1 },
-        },
+        retry: { fromStep: 'create' },
+        redo: { fromStep: 'create' },
+        skip: { step: 'create' },
+        done: { step: 'create' },
+        remove: {},
+        readd: {},
+        rollback: {},
+        undo: {},
+        move: { toBatchId: 1 },
         variable: { name: 'V', value: 1 },
       }
       for (const [verb, more] of Object.entries(verbs)) {

@@ -85,7 +85,11 @@ export function bulkActionContract(): void {
       })
       const begun = await show(actionId!)
       assert.deepEqual(begun.now, {
-        ...{ inProgress: 2, migrated: 0, stopped: 0, failed: 0, removed: 0 },
+        inProgress: 2,
+        migrated: 0,
+        stopped: 0,
+        failed: 0,
+        removed: 0,
       })
       await api.world.settle()
       const { id, now, failedAgain, ...shown } = await show(actionId!)
@@ -101,7 +105,9 @@ export function bulkActionContract(): void {
       const all = await membersOf(id)
       assert.deepEqual(
         all.members.map(({ member, refusal, failedAgain: again }) => [
-          ...[member.memberKey.split('@')[0], refusal === null, again],
+          member.memberKey.split('@')[0],
+          refusal === null,
+          again,
         ]),
         [
           ['user1', true, true],

@@ -87,13 +87,19 @@ function planContract(): void {
       const { body: plan } = await api.call<Plan>('POST', '/api/runbooks/plain/plan', { body })
       const [prepare, cutover] = plan.phases
       assert.deepEqual(prepare!.window, {
-        ...{ isOpen: false, closesAt: null, opensAt: '2030-03-01T22:00:00.000Z' },
-        ...{ timeZone: 'UTC', freezeReason: null },
+        isOpen: false,
+        closesAt: null,
+        opensAt: '2030-03-01T22:00:00.000Z',
+        timeZone: 'UTC',
+        freezeReason: null,
       })
       // Frozen until midnight, when both are open.
       assert.deepEqual(cutover!.window, {
-        ...{ isOpen: false, closesAt: null, opensAt: '2030-03-03T00:00:00.000Z' },
-        ...{ timeZone: 'UTC', freezeReason: 'quarter end' },
+        isOpen: false,
+        closesAt: null,
+        opensAt: '2030-03-03T00:00:00.000Z',
+        timeZone: 'UTC',
+        freezeReason: 'quarter end',
       })
       const later = { startTime: '2030-03-05T23:00:00Z' }
       const open = await api.call<Plan>('POST', '/api/runbooks/plain/plan', { body: later })

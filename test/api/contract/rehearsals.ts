@@ -196,8 +196,13 @@ export function rehearsalContract(): void {
       )
       assert.equal(audit.entries.length, 1)
       assert.deepEqual(audit.entries[0]!.after, {
-        ...{ rehearsal: begunNow.body.id, slots: 16, workerSlots: {}, people: null },
-        ...{ faults: [], without: 1, seed: 5 },
+        rehearsal: begunNow.body.id,
+        slots: 16,
+        workerSlots: {},
+        people: null,
+        faults: [],
+        without: 1,
+        seed: 5,
       })
     })
 

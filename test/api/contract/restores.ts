@@ -38,7 +38,11 @@ export function restoreContract(): void {
     it('was never told: the list is empty', async () => {
       const { body } = await api.call<Ran>('GET', LIST)
       assert.deepEqual(body, {
-        ...{ jobs: [], total: 0, isTotalExact: true, next: null, lastRestore: null },
+        jobs: [],
+        total: 0,
+        isTotalExact: true,
+        next: null,
+        lastRestore: null,
       })
       await api.refused(400, 'CURSOR_INVALID', 'GET', `${LIST}?cursor=nonsense`)
     })

@@ -100,7 +100,11 @@ export function reviewContract(): void {
       const { groups, overdue, startsAtOnce } = dry.body as unknown as Decided
       assert.deepEqual(
         groups.map(({ kind, batchId, fromTime, toTime, people }) => [
-          ...[kind, batchId, fromTime, toTime, people],
+          kind,
+          batchId,
+          fromTime,
+          toTime,
+          people,
         ]),
         [['move', 1, at(40), at(64), 8]],
       )
@@ -219,8 +223,13 @@ phases: [{ name: cutover, offset: T-0, steps: [{ name: switch, worker_id: w1, fu
         ['prepare', 'cutover'],
       )
       assert.deepEqual(startsAtOnce.phases[1], {
-        ...{ batchId: 1, phaseName: 'cutover', dueAt: at(-4), isOverdue: true, people: 2 },
-        ...{ stepNames: ['switch'], waitsFor: null },
+        batchId: 1,
+        phaseName: 'cutover',
+        dueAt: at(-4),
+        isOverdue: true,
+        people: 2,
+        stepNames: ['switch'],
+        waitsFor: null,
       })
       await world.settle()
       assert.equal(world.jobs.length, 0)

@@ -326,8 +326,14 @@ export function runbookContract(): void {
     const none = { total: 0, first: [] }
     const nextTick = {
       newBatches: { total: 1, first: [{ time: '2026-04-01T20:00:00Z', members: 2, held: null }] },
-      ...{ joiners: none, rejoiners: none, moves: none, leavers: none, reviews: none },
-      ...{ missing: 0, refreshed: 0, holds: [] },
+      joiners: none,
+      rejoiners: none,
+      moves: none,
+      leavers: none,
+      reviews: none,
+      missing: 0,
+      refreshed: 0,
+      holds: [],
     }
     const found = {
       rowCount: 2,

@@ -68,10 +68,22 @@ export function toldContract(): void {
       const { toldAt, ...ada } = body.told[0]!
       assert.match(toldAt!, /^2026-03-02T08:/)
       assert.deepEqual(ada, {
-        ...{ memberId: 1, memberKey: 'ada@contoso.example', state: 'told', message: 'notice' },
-        ...{ language: 'de', to: 'ada@contoso.example', startTime: FIRST, correctsTime: null },
-        ...{ correctedAt: null, toldInBatchId: null, phaseName: 'announce', stepName: 'tell' },
-        ...{ stepId: 1, stepStatus: 'succeeded', jobId: api.world.jobs[0]!.jobId, error: null },
+        memberId: 1,
+        memberKey: 'ada@contoso.example',
+        state: 'told',
+        message: 'notice',
+        language: 'de',
+        to: 'ada@contoso.example',
+        startTime: FIRST,
+        correctsTime: null,
+        correctedAt: null,
+        toldInBatchId: null,
+        phaseName: 'announce',
+        stepName: 'tell',
+        stepId: 1,
+        stepStatus: 'succeeded',
+        jobId: api.world.jobs[0]!.jobId,
+        error: null,
       })
     })
 

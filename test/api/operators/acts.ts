@@ -172,7 +172,13 @@ export const ACTS: Readonly<Record<string, (scene: Scene) => Promise<Act | null>
 /** Weight relative to the other actions; default 1. */
 export const WEIGHTS: Readonly<Record<keyof typeof ACTS, number>> = {
   ...Object.fromEntries(Object.keys(ACTS).map((name) => [name, 1])),
-  ...{ cancel: 0.4, clone: 0.6, restart: 1.5, advance: 2, retry: 2, publish: 0.6, acceptLate: 1.5 },
+  cancel: 0.4,
+  clone: 0.6,
+  restart: 1.5,
+  advance: 2,
+  retry: 2,
+  publish: 0.6,
+  acceptLate: 1.5,
 }
 
 export const formOfFile = (rows: readonly string[], isNew: boolean): FormData =>

@@ -19,7 +19,11 @@ const order: RehearsalOrder = {
   yaml: example('first-migration.yaml'),
   columns: Object.keys(rows[0]!),
   rows,
-  ...{ faults: [], startAt: null, seed: 1, slots: 32, notifications: null },
+  faults: [],
+  startAt: null,
+  seed: 1,
+  slots: 32,
+  notifications: null,
 }
 /** The system's: the first phase is due at 20:00. */
 const NIGHTS: ChangeWindows = {
@@ -37,7 +41,11 @@ describe('a rehearsal in a process of its own', () => {
     assert.equal(report.verdict, 'not ready')
     assert.deepEqual(report.members, {
       total: 3,
-      ...{ migrated: 2, inProgress: 0, stopped: 0, failed: 1, removed: 0 },
+      migrated: 2,
+      inProgress: 0,
+      stopped: 0,
+      failed: 1,
+      removed: 0,
     })
     assert.match(
       report.warnings.join(' '),
@@ -48,7 +56,11 @@ describe('a rehearsal in a process of its own', () => {
 
   it('compares a running batch with a change', async () => {
     const past = {
-      ...{ batchId: 7, at: '2030-02-01T00:00:00.000Z', passed: [], endedPhases: [], isHeld: false },
+      batchId: 7,
+      at: '2030-02-01T00:00:00.000Z',
+      passed: [],
+      endedPhases: [],
+      isHeld: false,
     }
     const keys = rows.map((_, at) => `person ${at}`)
     const change = { slots: 2, workerSlots: {}, people: 2, without: [], faults: [] }

@@ -38,8 +38,15 @@ describe('runbook rehearse', () => {
   it('ends with 1 when somebody would fail, and writes the page', async () => {
     const page = join(folder, 'page.html')
     const { exit, out, err } = await command(
-      ...[runbook, '--members', members, '-o', 'table', '--report', page],
-      ...['--windows-file', windows],
+      runbook,
+      '--members',
+      members,
+      '-o',
+      'table',
+      '--report',
+      page,
+      '--windows-file',
+      windows,
     )
     assert.equal(exit, EXIT.failed)
     assert.match(out, /^first-migration: not ready\n3 members in 1 batch: 2 migrated, 1 failed\. /)
@@ -104,17 +111,16 @@ describe('runbook rehearse', () => {
     [
       'tenants without one for the worker',
       () => [
-        ...[runbook, '--members', members, '--tenant'],
+        runbook,
+        '--members',
+        members,
         file('two.json', '{"tenants":[{"domains":["a.example"]},{"domains":["b.example"]}]}'),
       ],
       /No tenant is for worker "fabrikam-worker": there are a, b/,
     ],
     [
       'a mistake in the windows file',
-      () => [
-        ...[runbook, '--members', members, '--windows-file'],
-        file('w.yaml', 'time_zone: UTC\nhours: 1\n'),
-      ],
+      () => [runbook, '--members', members, file('w.yaml', 'time_zone: UTC\nhours: 1\n')],
       /w\.yaml:2:8 /,
     ],
     [

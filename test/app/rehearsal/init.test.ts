@@ -42,7 +42,11 @@ describe('runbook init', () => {
     assert.deepEqual([report.verdict, report.reasons, report.warnings], ['ready', [], []])
     assert.deepEqual(report.members, {
       total: 2,
-      ...{ migrated: 2, inProgress: 0, stopped: 0, failed: 0, removed: 0 },
+      migrated: 2,
+      inProgress: 0,
+      stopped: 0,
+      failed: 0,
+      removed: 0,
     })
     assert.deepEqual(
       report.tenants.map(({ name, domains }) => [name, domains[0]]),

@@ -105,7 +105,11 @@ describe('a rehearsal with a past', () => {
     const report = await rehearseText(yaml, `Upn,Target,Nick,Start\n${csv}`, { past })
     assert.deepEqual(report.members, {
       total: 4,
-      ...{ migrated: 4, inProgress: 0, stopped: 0, failed: 0, removed: 0 },
+      migrated: 4,
+      inProgress: 0,
+      stopped: 0,
+      failed: 0,
+      removed: 0,
     })
     const created = report.calls.operations.find(
       ({ operation }) => operation === 'POST /v1.0/users',
@@ -162,10 +166,18 @@ phases:
     const databases: Awaited<ReturnType<typeof openTestPglite>>[] = []
     try {
       return await rehearseWhatIf({
-        ...{ yaml: SLOW, runbook: runbook!, lint: problems, people, seed: 1, tenantSeed: null },
+        yaml: SLOW,
+        runbook: runbook!,
+        lint: problems,
+        people,
+        seed: 1,
+        tenantSeed: null,
         past: {
-          ...{ batchId: 41, at: '2030-03-01T12:00:00.000Z', passed: [] },
-          ...{ endedPhases: [], isHeld: false },
+          batchId: 41,
+          at: '2030-03-01T12:00:00.000Z',
+          passed: [],
+          endedPhases: [],
+          isHeld: false,
         },
         workerSlots: { [WORKER]: 1 },
         assumed: [],
@@ -200,10 +212,17 @@ phases:
 
   it('says in one sentence what matters most', () => {
     const end = (endedAt: string | null, misses: string | null = null) => ({
-      ...{ startedAt: '2030-03-01T19:00:00.000Z', endedAt, failed: 0, misses },
+      startedAt: '2030-03-01T19:00:00.000Z',
+      endedAt,
+      failed: 0,
+      misses,
     })
     const phase = (name: string, before: PhaseEnd, after: PhaseEnd, savedSec: number | null) => ({
-      ...{ phase: name, dueAt: null, asItIs: before, changed: after, savedSec },
+      phase: name,
+      dueAt: null,
+      asItIs: before,
+      changed: after,
+      savedSec,
     })
     const failing = (failed: number) => ({ members: { total: 9, failed } }) as RehearsalReport
     const same = phase('verify', end('21:00'), end('20:00'), 3_600)
@@ -261,7 +280,9 @@ describe('batch rehearse', () => {
     await world.pass(24 * 3_600 + 60)
     const cleo = (
       await run.json<{ members: { id: number; memberKey: string }[] }>(
-        ...['batch', 'members', String(batchId)],
+        'batch',
+        'members',
+        String(batchId),
       )
     ).members.find(({ memberKey }) => memberKey === upnOf('cleo'))!
     const leaves = ['batch', 'remove-member', String(batchId), String(cleo.id)]

@@ -44,7 +44,11 @@ describe('rehearsals of the examples', () => {
       assert.deepEqual([report.verdict, report.reasons, report.warnings], ['ready', [], []])
       assert.deepEqual(report.members, {
         total: people,
-        ...{ migrated: people, inProgress: 0, stopped: 0, failed: 0, removed: 0 },
+        migrated: people,
+        inProgress: 0,
+        stopped: 0,
+        failed: 0,
+        removed: 0,
       })
       assert.match(report.calls.operations.map(({ operation }) => operation).join('\n'), calls)
       assert.ok(report.timeline.every(({ status }) => status === 'completed'))

@@ -32,7 +32,9 @@ export async function rehearseText(
   const test = await openTestPglite()
   try {
     return await rehearse({
-      ...{ yaml, runbook, lint: problems },
+      yaml,
+      runbook,
+      lint: problems,
       members: {
         file: 'members.csv',
         columns,

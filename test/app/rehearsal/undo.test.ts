@@ -25,15 +25,25 @@ async function opened(yaml: string, csv: string, db: Db) {
   const rows = cells.map((row) => Object.fromEntries(columns.map((name, at) => [name, row[at]!])))
   let tenants: RehearsalTenants | undefined
   const system = await RehearsalSystem.open({
-    ...{ yaml, columns, rows, past: null, windows: null, notifications: null, slotsOf: () => 8 },
+    yaml,
+    columns,
+    rows,
+    past: null,
+    windows: null,
+    notifications: null,
+    slotsOf: () => 8,
     openDatabase: async () => db,
     runbook: runbook!,
     startAt: new Date('2030-02-15T19:00:00Z'),
     functions: STANDARD_FUNCTIONS,
     tenants: (clock) => {
       tenants = openRehearsalTenants({
-        ...{ clock, seed: expectedTenants(runbook!, rows), seedNumber: 1, workerIds: WORKERS },
-        ...{ webhookHosts: [], meter: new CallMeter() },
+        clock,
+        seed: expectedTenants(runbook!, rows),
+        seedNumber: 1,
+        workerIds: WORKERS,
+        webhookHosts: [],
+        meter: new CallMeter(),
       })
       return tenants.byWorker
     },

@@ -196,24 +196,27 @@ describe('archive and purge', () => {
       const [kept] = await db.query<{ count: number }>(events, [batchId])
       const { runbooks, member_addresses: addresses, ...rest } = rowCounts
       assert.deepEqual(rest, {
-        ...{
-          batches: 1,
-          phase_executions: 1,
-          batch_members: MEMBERS,
-          step_executions: 2 * MEMBERS,
-        },
-        ...{ attempts: 2 * MEMBERS, events: kept!.count },
-        ...{ bulk_actions: 1, bulk_action_members: 2 },
+        batches: 1,
+        phase_executions: 1,
+        batch_members: MEMBERS,
+        step_executions: 2 * MEMBERS,
+        attempts: 2 * MEMBERS,
+        events: kept!.count,
+        bulk_actions: 1,
+        bulk_action_members: 2,
       })
       assert.deepEqual([runbooks, (addresses ?? 0) >= 0], [1, true])
       assert.deepEqual(await verifyArchive(file), {
-        ...{ ok: true, digest, rowCounts },
+        ok: true,
+        digest,
+        rowCounts,
         header: {
-          ...{ format: 'matoolkit-archive', version: 1, batchId, runbookName: 'wave' },
-          ...{
-            endedAt: (await ended()).endedAt.toISOString(),
-            archivedAt: clock.now().toISOString(),
-          },
+          format: 'matoolkit-archive',
+          version: 1,
+          batchId,
+          runbookName: 'wave',
+          endedAt: (await ended()).endedAt.toISOString(),
+          archivedAt: clock.now().toISOString(),
         },
       })
       const purged = await purgeArchived(context, await ended())

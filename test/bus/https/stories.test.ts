@@ -33,7 +33,8 @@ describe('a worker that comes through the API', () => {
 
   const newBus = (token: string): Bus =>
     openHttpsBus({
-      ...{ workerId: 'w1', clock: world.clock },
+      workerId: 'w1',
+      clock: world.clock,
       access: {
         // The API may have moved.
         get apiUrl() {
@@ -45,13 +46,20 @@ describe('a worker that comes through the API', () => {
   const newWorker = (token: string) => {
     const get = defineFunction({
       ...TOUCHES_NOTHING,
-      ...{ name: 'Get-Mailbox', description: 'Gets it.', parameters: z.looseObject({}) },
+      name: 'Get-Mailbox',
+      description: 'Gets it.',
+      parameters: z.looseObject({}),
       run: async ({ jobId }) => runs.push(jobId),
     })
     const bus = newBus(token)
     return new Worker({
-      ...{ workerId: 'w1', version: '1', bus, clock: world.clock, functions: [get] },
-      ...{ maxParallelism: 4, onError: (error: unknown) => void errors.push(error) },
+      workerId: 'w1',
+      version: '1',
+      bus,
+      clock: world.clock,
+      functions: [get],
+      maxParallelism: 4,
+      onError: (error: unknown) => void errors.push(error),
     })
   }
   /** Sent to w1, and not too late to start. */

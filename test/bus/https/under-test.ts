@@ -72,8 +72,14 @@ export async function tokenFor({ db, clock }: Pick<Engine, 'db' | 'clock'>, work
   const none = { certificate: null, thumbprint: null, address: null }
   await db.transaction((tx) =>
     insertWorkerCredential(tx, {
-      ...{ id, workerId, kind: 'token', tokenHash, ...none },
-      ...{ createdAt, createdBy: randomUUID(), endsAt },
+      id,
+      workerId,
+      kind: 'token',
+      tokenHash,
+      ...none,
+      createdAt,
+      createdBy: randomUUID(),
+      endsAt,
     }),
   )
   return { id, token }

@@ -25,7 +25,10 @@ export async function openForeignPeer(connectionString: string): Promise<Foreign
   const port = Number(/127\.0\.0\.1:(\d+)/.exec(connectionString)![1])
   const container = rhea.create_container({ id: `foreign-${randomUUID()}` })
   const connection = container.connect({
-    ...{ host: '127.0.0.1', port, username: 'anonymous', reconnect: false },
+    host: '127.0.0.1',
+    port,
+    username: 'anonymous',
+    reconnect: false,
   })
   await once(connection, 'connection_open')
   await putToken(connection)
@@ -56,12 +59,17 @@ export async function openForeignPeer(connectionString: string): Promise<Foreign
 async function putToken(connection: Connection): Promise<void> {
   const replyTo = `cbs-${randomUUID()}`
   const receiver = connection.open_receiver({
-    ...{ source: { address: '$cbs' }, target: { address: replyTo }, name: replyTo },
+    source: { address: '$cbs' },
+    target: { address: replyTo },
+    name: replyTo,
   })
   const sender = connection.open_sender('$cbs')
   await Promise.all([once(sender, 'sendable'), once(receiver, 'receiver_open')])
   sender.send({
-    ...{ to: '$cbs', reply_to: replyTo, message_id: randomUUID(), body: 'a token' },
+    to: '$cbs',
+    reply_to: replyTo,
+    message_id: randomUUID(),
+    body: 'a token',
     application_properties: {
       operation: 'put-token',
       type: 'servicebus.windows.net:sastoken',
@@ -79,7 +87,9 @@ async function openSender(connection: Connection, address: string): Promise<Send
 
 async function openReceiver(connection: Connection, address: string): Promise<Receiver> {
   const receiver = connection.open_receiver({
-    ...{ source: { address }, credit_window: 0, autoaccept: false },
+    source: { address },
+    credit_window: 0,
+    autoaccept: false,
   })
   await once(receiver, 'receiver_open')
   return receiver

@@ -31,11 +31,16 @@ async function answerAll(peer: ForeignPeer, say: (job: Taken['body']) => Said): 
     const said = say(body)
     const isOk = 'Result' in said
     const answer = {
-      ...{ JobId: body.jobid!, BatchId: body.batchid!, WorkerId: LEGACY },
-      ...{ FunctionName: body.functionname!, Status: isOk ? 'success' : 'failure' },
+      JobId: body.jobid!,
+      BatchId: body.batchid!,
+      WorkerId: LEGACY,
+      FunctionName: body.functionname!,
+      Status: isOk ? 'success' : 'failure',
       ResultType: isOk && said.Result === true ? 'Boolean' : 'Object',
-      ...{ Result: isOk ? said.Result : null, Error: isOk ? null : said.Error },
-      ...{ DurationMs: 12.5, Timestamp: '2026-03-02T08:00:00.0000000Z' },
+      Result: isOk ? said.Result : null,
+      Error: isOk ? null : said.Error,
+      DurationMs: 12.5,
+      Timestamp: '2026-03-02T08:00:00.0000000Z',
       CorrelationData: body.correlationdata!,
     }
     const named = { WorkerId: LEGACY, JobId: String(body.jobid), Status: answer.Status }
@@ -172,16 +177,25 @@ it('our worker takes the job of an orchestrator of the earlier system, and answe
   const clock = realClock()
   const namespace = await openNamespace(clock, ['w1'])
   const bus = await openServiceBus({
-    ...{ db: null, clock, newToken: randomUUID, access: namespace },
+    db: null,
+    clock,
+    newToken: randomUUID,
+    access: namespace,
   })
   const peer = await openForeignPeer(namespace.connectionString)
   const errors: unknown[] = []
   const worker = new Worker({
-    ...{ workerId: 'w1', version: '1', bus, clock, maxParallelism: 2 },
+    workerId: 'w1',
+    version: '1',
+    bus,
+    clock,
+    maxParallelism: 2,
     functions: [
       defineFunction({
         ...TOUCHES_NOTHING,
-        ...{ name: 'Set-Mail', description: 'Says who.', parameters: z.looseObject({}) },
+        name: 'Set-Mail',
+        description: 'Says who.',
+        parameters: z.looseObject({}),
         run: async ({ params }) => ({ who: params.UserId as string }),
       }),
     ],
@@ -190,10 +204,16 @@ it('our worker takes the job of an orchestrator of the earlier system, and answe
   worker.start()
   try {
     const job = {
-      ...{ JobId: 'step-9', BatchId: 4, WorkerId: 'w1', FunctionName: 'Set-Mail' },
+      JobId: 'step-9',
+      BatchId: 4,
+      WorkerId: 'w1',
+      FunctionName: 'Set-Mail',
       Parameters: { UserId: 'ann@contoso.example' },
       CorrelationData: {
-        ...{ StepExecutionId: 9, IsInitStep: false, RunbookName: 'wave', RunbookVersion: 1 },
+        StepExecutionId: 9,
+        IsInitStep: false,
+        RunbookName: 'wave',
+        RunbookVersion: 1,
       },
     }
     await peer.send('worker-jobs', job, { WorkerId: 'w1', FunctionName: 'Set-Mail' })

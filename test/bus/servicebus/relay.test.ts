@@ -31,7 +31,10 @@ describe('servicebus transport', () => {
     database = await openTestPglite()
     namespace = await openNamespace(clock, ['w1', 'w2'])
     bus = await openServiceBus({
-      ...{ db: database.db, clock, newToken: randomUUID, retry: RETRY },
+      db: database.db,
+      clock,
+      newToken: randomUUID,
+      retry: RETRY,
       access: namespace,
     })
   })
@@ -53,7 +56,9 @@ describe('servicebus transport', () => {
   }
   const withRelay = (send: (count: number) => Promise<void>) =>
     forward({
-      ...{ db: database.db, clock, newToken: randomUUID },
+      db: database.db,
+      clock,
+      newToken: randomUUID,
       send: async (rows) => send(rows.length),
     })
 
@@ -92,7 +97,9 @@ describe('servicebus transport', () => {
     const { db } = database
     const dying = { ...db, query: failingAt(db.query, /^delete from bundles/) }
     const crash = forward({
-      ...{ db: dying, clock, newToken: randomUUID },
+      db: dying,
+      clock,
+      newToken: randomUUID,
       send: async () => bus.publish([sent]),
     })
     await assert.rejects(crash, /the process died/)
@@ -173,7 +180,10 @@ describe('servicebus transport of a process that listens', () => {
   const clock = realClock()
   const open = async (namespace: TestNamespace) =>
     openServiceBus({
-      ...{ db: null, clock, newToken: randomUUID, retry: RETRY },
+      db: null,
+      clock,
+      newToken: randomUUID,
+      retry: RETRY,
       access: namespace,
     })
 
@@ -184,7 +194,11 @@ describe('servicebus transport of a process that listens', () => {
     let wanted = 0
     let reached = Promise.withResolvers<void>()
     const consumer = makeConsumer({
-      ...{ name: 'jobs', bus, subscription: workerJobs('w1'), clock, chunk: 50 },
+      name: 'jobs',
+      bus,
+      subscription: workerJobs('w1'),
+      clock,
+      chunk: 50,
       handle: async (messages: readonly ReceivedMessage[]) => {
         for (const { messageId } of messages) got.add(messageId)
         if (got.size >= wanted) reached.resolve()

@@ -17,7 +17,10 @@ async function openBusUnderTest(): Promise<BusUnderTest> {
   const { broker, connectionString } = await openNamespace(clock, ['w1', 'w2', 'zoe', 'abe'])
   const open = () =>
     openServiceBus({
-      ...{ db: database.db, clock, newToken: randomUUID, retry: RETRY },
+      db: database.db,
+      clock,
+      newToken: randomUUID,
+      retry: RETRY,
       access: { connectionString },
     })
   const [bus, other] = (await Promise.all([open(), open()])) as [Bus, Bus]

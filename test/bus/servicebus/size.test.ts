@@ -60,11 +60,18 @@ it('carries a success whose result a worker had to cut, with its outputs', async
   const open = () => openServiceBus({ db: null, clock, newToken: randomUUID, access: namespace })
   const [bus, orchestrator] = [await open(), await open()]
   const worker = new Worker({
-    ...{ workerId: 'w1', version: '1', bus, clock, maxParallelism: 1, onError: fail },
+    workerId: 'w1',
+    version: '1',
+    bus,
+    clock,
+    maxParallelism: 1,
+    onError: fail,
     functions: [
       defineFunction({
         ...TOUCHES_NOTHING,
-        ...{ name: 'Get-Mailbox', description: 'Says much.', parameters: z.looseObject({}) },
+        name: 'Get-Mailbox',
+        description: 'Says much.',
+        parameters: z.looseObject({}),
         run: async () => ({ Id: 'a-1', Log: noise(400_000) }),
       }),
     ],

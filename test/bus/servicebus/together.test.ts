@@ -34,7 +34,10 @@ it('200 people on 4 slots are served by two calls, and others meanwhile', async 
   const clock = virtualClock(START)
   const { broker, connectionString } = await openNamespace(clock, ['w1'])
   const bus = await openServiceBus({
-    ...{ db: null, clock, newToken: () => 'token', access: { connectionString } },
+    db: null,
+    clock,
+    newToken: () => 'token',
+    access: { connectionString },
   })
   const calls: number[] = []
   const results = new Map<string, string>()
@@ -49,11 +52,15 @@ it('200 people on 4 slots are served by two calls, and others meanwhile', async 
   }
   const add = defineFunction({
     ...TOUCHES_NOTHING,
-    ...{ name: 'Add', description: 'Adds.', parameters: z.object({ Wave: z.string() }) },
+    name: 'Add',
+    description: 'Adds.',
+    parameters: z.object({ Wave: z.string() }),
     run: () => assert.fail('nobody is added alone'),
     together: {
       // Only the limit closes a collection here: no time passes.
-      ...{ key: ({ Wave }: { Wave: string }) => Wave, limit: LIMIT, waitMs: 3_600_000 },
+      key: ({ Wave }: { Wave: string }) => Wave,
+      limit: LIMIT,
+      waitMs: 3_600_000,
       run: (jobs) =>
         watched(async () => {
           calls.push(jobs.length)
@@ -65,7 +72,10 @@ it('200 people on 4 slots are served by two calls, and others meanwhile', async 
   })
   const other = defineFunction({
     ...TOUCHES_NOTHING,
-    ...{ name: 'Other', description: 'Is alone.', parameters: z.object({}), isIdempotent: false },
+    name: 'Other',
+    description: 'Is alone.',
+    parameters: z.object({}),
+    isIdempotent: false,
     run: () =>
       watched(async () => {
         if (++others === OTHERS) othersDone.resolve()
@@ -73,7 +83,11 @@ it('200 people on 4 slots are served by two calls, and others meanwhile', async 
       }),
   })
   const worker = new Worker({
-    ...{ workerId: 'w1', version: '1', bus, clock, functions: [add, other] },
+    workerId: 'w1',
+    version: '1',
+    bus,
+    clock,
+    functions: [add, other],
     maxParallelism: SLOTS,
     onError: (error) => assert.fail(String(error)),
     onResult: ({ jobId, status, error }) => {

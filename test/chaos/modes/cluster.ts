@@ -250,10 +250,13 @@ async function verdictOf(
     ...unexpected.map(({ name, message }) => `${name}: ${message}`),
   ]
   const figures = {
-    ...{ seconds: Math.round((Date.now() - startedAt) / 1_000), members: people.length },
+    seconds: Math.round((Date.now() - startedAt) / 1_000),
+    members: people.length,
     jobsRun: effects.filter(({ what }) => what === 'begin').length,
-    ...{ jobsRepeated: repeated.jobs, ordersAcknowledged: orders.length },
-    ...{ harm: harmOf(fleet.happened), restarts: fleet.restarts },
+    jobsRepeated: repeated.jobs,
+    ordersAcknowledged: orders.length,
+    harm: harmOf(fleet.happened),
+    restarts: fleet.restarts,
   }
   const again = `npm run chaos -- --mode ${modeOf(transport)} --seed ${options.seed} --minutes ${options.minutes} --members ${options.members}`
   return { figures, findings, report: [...findings, again].join('\n') }

@@ -75,8 +75,14 @@ async function run(options: ChaosOptions): Promise<Verdict> {
   mkdirSync(place, { mode: 0o700 })
   const disk = openSmallDisk(DISK_MB, place)
   const part: Part = {
-    ...{ roles: ['orchestrator', 'worker', 'operators'], name: NAME, folder, seed: options.seed },
-    ...{ leaseMs: LEASE_MS, statementTimeoutMs: 30_000, workMs: 20, slots: 8 },
+    roles: ['orchestrator', 'worker', 'operators'],
+    name: NAME,
+    folder,
+    seed: options.seed,
+    leaseMs: LEASE_MS,
+    statementTimeoutMs: 30_000,
+    workMs: 20,
+    slots: 8,
     minFreeMb: MIN_FREE_MB,
   }
   const fleet = new Fleet([part])

@@ -73,7 +73,9 @@ async function until(what: string, isTrue: () => Promise<boolean> | boolean): Pr
 async function createFuse(db: Db, members: number): Promise<number> {
   const sourceTime = clock.now()
   const { batchId } = await createBatch(chaosDoor(db, clock), {
-    ...{ runbookName: FUSE, sourceTime, createdBy: 'chaos' },
+    runbookName: FUSE,
+    sourceTime,
+    createdBy: 'chaos',
     members: Array.from({ length: members }, (_, index) => {
       const key = `user-${+sourceTime}-${index}@contoso.example`
       return { key, data: { Upn: key } }
@@ -211,7 +213,10 @@ export async function dieAtFuse(
   const engine = chaosDoor(db, clock)
   await publishRunbook(engine, { yaml: FUSE_YAML, publishedBy: 'chaos' })
   const worker = new Worker({
-    ...{ workerId: WORKER_ID, version: '1', clock, maxParallelism: 8 },
+    workerId: WORKER_ID,
+    version: '1',
+    clock,
+    maxParallelism: 8,
     bus: openPostgresBus({ db, clock, newToken: randomUUID }),
     functions: [effectFunction(openJournal(folder, 'effects', 'worker'), 1)],
     onError: () => {},
@@ -220,8 +225,16 @@ export async function dieAtFuse(
   const fleet = new Fleet(
     ORCHESTRATORS.map(
       (name): Part => ({
-        ...{ name, roles: ['orchestrator'], url, folder, seed, leaseMs: LEASE_MS },
-        ...{ statementTimeoutMs: LIMIT_MS, workMs: 1, slots: 8, notifications },
+        name,
+        roles: ['orchestrator'],
+        url,
+        folder,
+        seed,
+        leaseMs: LEASE_MS,
+        statementTimeoutMs: LIMIT_MS,
+        workMs: 1,
+        slots: 8,
+        notifications,
       }),
     ),
   )
@@ -266,7 +279,9 @@ async function run(options: ChaosOptions): Promise<Verdict> {
     const died = await Promise.race([dieAtFuse(world, rounds, options), givenUp(giveUp)])
     const figures = {
       seconds: Math.round((Date.now() - startedAt) / 1_000),
-      ...{ fuses: died.rounds, arrived: died.arrived, restarts: died.fleet.restarts },
+      fuses: died.rounds,
+      arrived: died.arrived,
+      restarts: died.fleet.restarts,
       harm: harmOf(died.fleet.happened),
     }
     const again = `npm run chaos -- --mode notifications --seed ${seed} --minutes ${minutes} --members ${members}`

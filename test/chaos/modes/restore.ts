@@ -123,9 +123,17 @@ async function answerOldJobs(db: Db): Promise<number> {
     messageId: `old-${messageIdOf.workerResult(jobId)}`,
     type: 'worker-result' as const,
     body: {
-      ...{ jobId, batchId, workerId: WORKER_ID, functionName: 'F', status: 'Success' as const },
-      ...{ resultType: 'Object' as const, result: { Id: `nobody-${jobId}` }, error: null },
-      ...{ durationMs: 1, timestamp, correlationData: null },
+      jobId,
+      batchId,
+      workerId: WORKER_ID,
+      functionName: 'F',
+      status: 'Success' as const,
+      resultType: 'Object' as const,
+      result: { Id: `nobody-${jobId}` },
+      error: null,
+      durationMs: 1,
+      timestamp,
+      correlationData: null,
     },
   }))
   await db.transaction((tx) => enqueue(tx, answers, clock.now()))

@@ -200,7 +200,9 @@ async function runMany(world: SizeWorld): Promise<Measured> {
       ...tooLate('a phase', startedLateMs, START_LATE_MAX_MS),
     ],
     figures: {
-      ...{ oneBatchMs: slow.baselineMs, manyBatchesMs: slow.ms, ratio: slow.ratio },
+      oneBatchMs: slow.baselineMs,
+      manyBatchesMs: slow.ms,
+      ratio: slow.ratio,
       startedLateMs,
     },
   }
@@ -277,14 +279,16 @@ async function runLarge({
 }
 
 const sizeMode = (size: Size): ChaosMode => ({
-  ...{ name: size.name, sabotage: size.sabotage },
+  name: size.name,
+  sabotage: size.sabotage,
   holds: size.holds ? `${size.holds}, ${HOLDS}` : HOLDS,
   defaults: { minutes: 1, members: size.members },
   run: (options) => runSize(size, options),
 })
 
 export const manyBatchesMode = sizeMode({
-  ...{ name: 'many-batches', members: 2_000 },
+  name: 'many-batches',
+  members: 2_000,
   sabotage: `the members of one batch in batches of ${MEMBERS_OF_MANY}, up to ${MANY_MAX}, that are due at once`,
   holds: `at most ${MANY_RATIO_MAX} times the time of one batch, every phase starts within ${START_LATE_MAX_MS / 1_000} s`,
   worker: FAST,
@@ -292,7 +296,8 @@ export const manyBatchesMode = sizeMode({
 })
 
 export const giantMode = sizeMode({
-  ...{ name: 'giant', members: 3_000 },
+  name: 'giant',
+  members: 3_000,
   sabotage: `one batch with all members, and ${SMALL_BATCHES} of ${SMALL_MEMBERS} members next to it, one after another`,
   holds: `a small batch takes at most ${GIANT_RATIO_MAX} times as long as alone`,
   worker: FAST,
@@ -300,7 +305,8 @@ export const giantMode = sizeMode({
 })
 
 export const memoryMode = sizeMode({
-  ...{ name: 'memory', members: 200 },
+  name: 'memory',
+  members: 200,
   sabotage: `results of ${RESULT_BYTES / 1_000} KB, for orchestrators with the least heap that the program accepts`,
   orchestrator: { heapMb: leastHeapMb(['orchestrator']) },
   worker: { resultBytes: RESULT_BYTES },

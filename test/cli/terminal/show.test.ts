@@ -124,7 +124,15 @@ describe('differences of texts', () => {
     const lines = ['1', '2', '3', '4', '5', '6', '7', '8', '9']
     const changed = lines.map((line) => (line === '5' ? 'five' : line))
     assert.deepEqual(diff(lines.join('\n'), changed.join('\n')), [
-      ...['…', ' 2', ' 3', ' 4', '-5', '+five', ' 6', ' 7', ' 8', '…'],
+      '…',
+      ' 2',
+      ' 3',
+      ' 4',
+      '-5',
+      '+five',
+      ' 6',
+      ' 7',
+      ' 8',
     ])
     assert.deepEqual(diff('a', 'a\nb'), [' a', '+b'])
     assert.deepEqual(diff('a\nb', 'b'), ['-a', ' b'])

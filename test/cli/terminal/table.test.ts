@@ -49,7 +49,11 @@ describe('the width of a text', () => {
 })
 
 const column = (title: string, cells: string[], more: Partial<TableColumn> = {}): TableColumn => ({
-  ...{ title, cells, isNumber: false, isWhole: false, isSpare: false },
+  title,
+  cells,
+  isNumber: false,
+  isWhole: false,
+  isSpare: false,
   ...more,
 })
 const COLUMNS: readonly TableColumn[] = [

@@ -82,7 +82,11 @@ describe('counting', () => {
     updateCounters(draft)
     check(draft)
     assert.deepEqual(draft.phases[0]!.members, {
-      ...{ total: 2, passed: 0, failed: 1, stopped: 0, removed: 1 },
+      total: 2,
+      passed: 0,
+      failed: 1,
+      stopped: 0,
+      removed: 1,
     })
   })
 

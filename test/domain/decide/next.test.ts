@@ -260,8 +260,13 @@ describe('phases', () => {
 
   it('have begun once they are past pending, or were skipped as empty', () => {
     const begun = Object.entries({
-      ...{ pending: false, dispatched: true, completed: true, failed: true, skipped: true },
-      ...{ superseded: false, cancelled: false },
+      pending: false,
+      dispatched: true,
+      completed: true,
+      failed: true,
+      skipped: true,
+      superseded: false,
+      cancelled: false,
     })
     for (const [status, expected] of begun) {
       const { phases } = draftOf({ phases: { prepare: status as 'pending' } })

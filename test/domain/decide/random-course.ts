@@ -223,8 +223,12 @@ const cancel: Action = (_, draft) => {
       draft.transitionPhase(phase, 'cancel', 'so', { completedAt: draft.now })
   draft.transitionBatch('cancel', 'so', {
     endedAt: draft.now,
-    ...{ erasedAt: null, heldAt: null, heldBy: null, heldReason: null },
-    ...{ windowClosedAt: null, windowOverrideUntil: null },
+    erasedAt: null,
+    heldAt: null,
+    heldBy: null,
+    heldReason: null,
+    windowClosedAt: null,
+    windowOverrideUntil: null,
   })
   for (const step of draft.steps.values())
     if (step.kind === 'phase' && isOpen(step.status)) cancelStep(draft, step, 'so')

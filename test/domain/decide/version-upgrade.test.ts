@@ -40,7 +40,9 @@ type State = PhaseStatus | 'overdue'
 function row(name: string, state: State, change: Partial<PhaseSummary> = {}): PhaseSummary {
   const isSkipped = state === 'skipped' || state === 'overdue'
   return {
-    ...{ gate: null, rampPercents: null, dispatchedAt: null },
+    gate: null,
+    rampPercents: null,
+    dispatchedAt: null,
     name,
     index: 0,
     offsetMinutes: 60,

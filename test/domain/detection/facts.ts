@@ -178,7 +178,17 @@ export const past = (
 })
 
 export const reviewRow = (parts: Partial<Review>): Review => ({
-  ...{ id: 7, kind: 'removal', cause: 'many', batchId: 1, memberId: 101, key: 'b', folded: 'b' },
-  ...{ toMs: null, reason: 'many', isDismissed: true, isOver: false, hash: null },
+  id: 7,
+  kind: 'removal',
+  cause: 'many',
+  batchId: 1,
+  memberId: 101,
+  key: 'b',
+  folded: 'b',
+  toMs: null,
+  reason: 'many',
+  isDismissed: true,
+  isOver: false,
+  hash: null,
   ...parts,
 })

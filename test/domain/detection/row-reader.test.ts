@@ -12,8 +12,15 @@ import {
 } from '../../../src/domain/sources/source-values.ts'
 
 const SOURCE: DataSource = {
-  ...{ type: 'csv', connection: null, warehouseId: null, path: 'a.csv', query: null },
-  ...{ primaryKey: 'id', batchTimeColumn: 'at', timeZone: null, columns: null },
+  type: 'csv',
+  connection: null,
+  warehouseId: null,
+  path: 'a.csv',
+  query: null,
+  primaryKey: 'id',
+  batchTimeColumn: 'at',
+  timeZone: null,
+  columns: null,
   multiValuedColumns: [
     { name: 'semicolons', format: 'semicolon_delimited' },
     { name: 'commas', format: 'comma_delimited' },
@@ -44,8 +51,14 @@ describe('a row becomes a member', () => {
       key: 'Ann@x.org',
       time: new Date(AT),
       data: {
-        ...{ id: 'Ann@x.org', at: AT, name: 'Zoë', n: 1, none: null },
-        ...{ semicolons: [], commas: [], json: [] },
+        id: 'Ann@x.org',
+        at: AT,
+        name: 'Zoë',
+        n: 1,
+        none: null,
+        semicolons: [],
+        commas: [],
+        json: [],
       },
     })
   })

@@ -30,11 +30,13 @@ const about = (sec: number, random: () => number): number =>
 
 const WORLDS: Readonly<Record<string, PhaseWorld>> = {
   'steps in slots': {
-    ...{ members: 400, slots: 16 },
+    members: 400,
+    slots: 16,
     steps: [5, 20, 40].map((sec) => (random) => [about(sec, random), 0]),
   },
   'waits for moves': {
-    ...{ members: 400, slots: 8 },
+    members: 400,
+    slots: 8,
     steps: [
       (random) => [about(20, random), 0],
       (random) => [about(5, random), about(1_200, random)],
@@ -43,7 +45,8 @@ const WORLDS: Readonly<Record<string, PhaseWorld>> = {
   },
   /** For ten minutes of each half hour. */
   throttled: {
-    ...{ members: 600, slots: 16 },
+    members: 600,
+    slots: 16,
     steps: [10, 30, 60].map((sec) => (random, at) => [
       about(sec, random) * (at % 1_800 < 600 ? 3 : 1),
       0,
@@ -105,7 +108,8 @@ function stateAt(spans: readonly Span[], share: number, members: number) {
   const read: BatchPace = { passed, parts, restartedAt: null, readSince: null }
   const count = (is: (span: Span) => boolean) => spans.filter(is).length
   const one = phase('a', 'dispatched', {
-    ...{ dispatchedAt: new Date(START), expandedAt: new Date(START) },
+    dispatchedAt: new Date(START),
+    expandedAt: new Date(START),
     steps: {
       ...phase('a', 'pending').steps,
       succeeded: count(({ end }) => end <= sec),

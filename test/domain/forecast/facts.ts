@@ -9,8 +9,15 @@ export const ago = (minutes: number) => new Date(+NOW - minutes * 60_000)
 export const inMin = (minutes: number) => ago(-minutes)
 
 const STEPS = {
-  ...{ pending: 0, dispatched: 0, polling: 0, succeeded: 0, failed: 0 },
-  ...{ poll_timeout: 0, rolled_back: 0, cancelled: 0, skipped: 0 },
+  pending: 0,
+  dispatched: 0,
+  polling: 0,
+  succeeded: 0,
+  failed: 0,
+  poll_timeout: 0,
+  rolled_back: 0,
+  cancelled: 0,
+  skipped: 0,
 }
 const ID = { a: 1, b: 2, c: 3 } as const
 export const phase = (
@@ -18,17 +25,21 @@ export const phase = (
   status: Phase['status'],
   more: Partial<Phase> = {},
 ): Phase => ({
-  ...{
-    id: ID[name],
-    name,
-    index: ID[name],
-    offsetMinutes: 0,
-    runbookVersion: 1,
-    dueAt: null,
-    status,
-  },
-  ...{ skippedBecause: null, dispatchedAt: null, expandedThrough: 0, expandedAt: null },
-  ...{ completedAt: null, fuseAcknowledged: 0, ...UNGUARDED, steps: STEPS },
+  id: ID[name],
+  name,
+  index: ID[name],
+  offsetMinutes: 0,
+  runbookVersion: 1,
+  dueAt: null,
+  status,
+  skippedBecause: null,
+  dispatchedAt: null,
+  expandedThrough: 0,
+  expandedAt: null,
+  completedAt: null,
+  fuseAcknowledged: 0,
+  ...UNGUARDED,
+  steps: STEPS,
   members: { total: 0, passed: 0, failed: 0, stopped: 0, removed: 0 },
   ...more,
 })
@@ -40,7 +51,8 @@ export const running = (
   more: Partial<Phase> = {},
 ) =>
   phase(name, 'dispatched', {
-    ...{ dispatchedAt: ago(Math.max(1, ended) / 10), expandedAt: ago(Math.max(1, ended) / 10) },
+    dispatchedAt: ago(Math.max(1, ended) / 10),
+    expandedAt: ago(Math.max(1, ended) / 10),
     steps: { ...STEPS, pending: open, succeeded: ended },
     members: { total: 100, passed: ended > 0 ? 1 : 0, failed: 0, stopped: 0, removed: 0 },
     ...more,
@@ -49,18 +61,33 @@ export const coming = (name: keyof typeof ID, dueInMin: number, more: Partial<Ph
   phase(name, 'pending', { dueAt: inMin(dueInMin), ...more })
 export const ended = (name: keyof typeof ID, from: number, to: number, steps: number) =>
   phase(name, 'completed', {
-    ...{ dispatchedAt: ago(from), expandedAt: ago(from), completedAt: ago(to) },
+    dispatchedAt: ago(from),
+    expandedAt: ago(from),
+    completedAt: ago(to),
     steps: { ...STEPS, succeeded: steps },
   })
 
 export const batch: ForecastFacts['batch'] = {
-  ...{ id: 7, status: 'active', isManual: false, heldAt: null, heldBy: null, heldReason: null },
-  ...{ endedAt: null, membersActive: 10, windowClosedAt: null, windowOpensAt: null },
+  id: 7,
+  status: 'active',
+  isManual: false,
+  heldAt: null,
+  heldBy: null,
+  heldReason: null,
+  endedAt: null,
+  membersActive: 10,
+  windowClosedAt: null,
+  windowOpensAt: null,
   batchStartTime: null,
 }
 export const hold = (scope: Hold['scope'], target: string): Hold => ({
-  ...{ scope, target, batchId: scope === 'member' ? 7 : null, heldAt: ago(5), heldBy: 'op' },
-  ...{ memberId: scope === 'member' ? Number(target) : null, reason: 'wait' },
+  scope,
+  target,
+  batchId: scope === 'member' ? 7 : null,
+  heldAt: ago(5),
+  heldBy: 'op',
+  memberId: scope === 'member' ? Number(target) : null,
+  reason: 'wait',
   memberKey: scope === 'member' ? 'ann' : null,
 })
 export const EVEN = { variation: 0, samples: 15, sampleMs: 60_000 }
@@ -74,8 +101,18 @@ export const REHEARSED = {
   phases: [{ name: 'a', members: 100, worstSec: 1_800, slotSec: 1_200 }],
 }
 export const facts = (more: Partial<ForecastFacts>): ForecastFacts => ({
-  ...{ batch, holds: NO_HOLDS, phases: [], workerIds: new Set(['w1']), stepsPerMember: () => 2 },
-  ...{ soakMs: () => 0, slots: () => 10, pace: pace(10), spread: EVEN, rehearsed: null },
-  ...{ windowAt: null, misses: new Map(), now: NOW },
+  batch,
+  holds: NO_HOLDS,
+  phases: [],
+  workerIds: new Set(['w1']),
+  stepsPerMember: () => 2,
+  soakMs: () => 0,
+  slots: () => 10,
+  pace: pace(10),
+  spread: EVEN,
+  rehearsed: null,
+  windowAt: null,
+  misses: new Map(),
+  now: NOW,
   ...more,
 })

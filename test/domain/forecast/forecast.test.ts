@@ -258,12 +258,10 @@ describe('the forecast of phases', () => {
     until: until === null ? null : inMin(until),
   })
   const shut = (until: number | null): WindowState => ({
-    ...{
-      isOpen: false,
-      until: until === null ? null : inMin(until),
-      timeZone: 'UTC',
-      freezeReason: null,
-    },
+    isOpen: false,
+    until: until === null ? null : inMin(until),
+    timeZone: 'UTC',
+    freezeReason: null,
   })
   it('wait while a change window is closed that closes before they end', () => {
     const windowAt = (at: Date) =>
@@ -380,7 +378,9 @@ describe('every forecast', () => {
         sampleMs: 1 + random(60_000),
       }
       const dice = {
-        ...{ spread, pace: pace(random(500) / 10), slots: () => 1 + random(20) },
+        spread,
+        pace: pace(random(500) / 10),
+        slots: () => 1 + random(20),
         rehearsed: random(2) === 0 ? null : { ...REHEARSED, slots: 1 + random(20) },
         batch: { ...batch, membersActive: random(300) },
       }
@@ -390,7 +390,8 @@ describe('every forecast', () => {
       const of = (more: number) =>
         forecastBatch(
           facts({
-            ...{ ...dice, slots: () => slots },
+            ...dice,
+            slots: () => slots,
             phases: [
               running('a', steps[0] + more, steps[1]),
               running('b', steps[2], steps[1]),

@@ -106,7 +106,9 @@ it('ends quiet hours with the first minute that is not quiet, on every day that 
     const options = { timeZone: zone, weekday: 'short', timeStyle: undefined } as const
     const text = new Intl.DateTimeFormat('en-GB', {
       ...options,
-      ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
     }).format(new Date(at))
     const [, day, hour, minute] = /^(\w+),? (\d\d):(\d\d)$/.exec(text)!
     return { day: WEEKDAYS.indexOf(day!.toLowerCase() as 'mon'), min: +hour! * 60 + +minute! }

@@ -13,9 +13,15 @@ const runbook = readRunbook(YAML).runbook!
 const START = inDays(14)
 
 const facts = (data: Record<string, Json>, more: Partial<PreviewFacts> = {}): PreviewFacts => ({
-  ...{ runbook, yaml: YAML, message: 'notice', language: null, batchId: 7, batchOutputs: {} },
+  runbook,
+  yaml: YAML,
+  message: 'notice',
+  language: null,
+  batchId: 7,
+  batchOutputs: {},
   member: { key: 'ada@contoso.example', data, outputs: {} },
-  ...{ startTime: START, toldTime: null },
+  startTime: START,
+  toldTime: null,
   ...more,
 })
 function preview(data: Record<string, Json>, more: Partial<PreviewFacts> = {}) {
@@ -29,7 +35,10 @@ it('is what would be sent', () => {
   const { subject, body, to, from, language, isHtml } = preview(ada)
   const { notify } = runbook.phases[0]!.steps[0]!
   const sent = messageParams(runbook.messages!, notify!, {
-    ...{ scope: scopeOf([ada]), startTime: START, correctsTime: null, messageId: 'm' },
+    scope: scopeOf([ada]),
+    startTime: START,
+    correctsTime: null,
+    messageId: 'm',
   })
   assert.ok(sent.ok)
   const { Subject, Body, To, From, Language, ContentType } = sent.value

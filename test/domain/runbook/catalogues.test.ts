@@ -49,7 +49,9 @@ describe('catalogues of workers', () => {
   it('knows the standard functions without any worker', () => {
     assert.deepEqual(warnings([]), ['UNKNOWN_FUNCTION'])
     assert.deepEqual(warnings([], STANDARD), [
-      ...['MISSING_PARAMETER', 'MISSING_PARAMETER', 'MISSING_PARAMETER', 'UNKNOWN_PARAMETER'],
+      'MISSING_PARAMETER',
+      'MISSING_PARAMETER',
+      'MISSING_PARAMETER',
     ])
     const near = readRunbook(VALID.replace('Do-It', 'New-EntraUsr'), { catalogues: [] })
     assert.match(near.problems[0]!.message, /Did you mean "New-EntraUser"\?$/)

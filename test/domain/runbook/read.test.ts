@@ -82,7 +82,8 @@ describe('a runbook', () => {
     assert.deepEqual(problems, [])
     assert.deepEqual(runbook, {
       name: 'Full',
-      ...{ description: 'Everything once.', messages: null },
+      description: 'Everything once.',
+      messages: null,
       dataSource: {
         type: 'databricks',
         connection: 'DATABRICKS_HOST',

@@ -14,7 +14,9 @@ describe('a connection', () => {
       'sqlserver',
       'Server=tcp:db.local,1433;Initial Catalog=hr;User ID=reader;Password=secret-1;Encrypt=True',
       {
-        ...{ server: 'tcp:db.local,1433', database: 'hr', encrypt: true },
+        server: 'tcp:db.local,1433',
+        database: 'hr',
+        encrypt: true,
         identity: { kind: 'sql', user: 'reader', password: 'secret-1' },
       },
     ],
@@ -22,7 +24,9 @@ describe('a connection', () => {
       'sqlserver',
       ' data source = db ; uid = a ; pwd = "x;""y""=z" ; trust server certificate = yes ; ',
       {
-        ...{ server: 'db', database: null, trustServerCertificate: true },
+        server: 'db',
+        database: null,
+        trustServerCertificate: true,
         identity: { kind: 'sql', user: 'a', password: 'x;"y"=z' },
       },
     ],

@@ -79,8 +79,13 @@ export function describeSource(name: string, start: () => Promise<StartedSource>
     })
     after(() => started.close())
     const asking = (query: string): DataSource => ({
-      ...{ path: null, query, primaryKey: 'id', batchTimeColumn: null, timeZone: null },
-      ...{ columns: null, multiValuedColumns: [] },
+      path: null,
+      query,
+      primaryKey: 'id',
+      batchTimeColumn: null,
+      timeZone: null,
+      columns: null,
+      multiValuedColumns: [],
       ...started.source,
     })
     const settings = (variables = started.variables, tokens = started.tokens): SourceSettings =>

@@ -158,7 +158,10 @@ class Workspace {
         'Inline byte limit exceeded. Statements executed with disposition=INLINE can have a result size of at most 26214400 bytes. Please execute the statement with disposition=EXTERNAL_LINKS if you want to download the full result.',
       )
     const columns = answer.columns.map(([name, type_name], position) => ({
-      ...{ name, type_name, position, type_text: type_name },
+      name,
+      type_name,
+      position,
+      type_text: type_name,
     }))
     return {
       statement_id: id,

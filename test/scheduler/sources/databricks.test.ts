@@ -121,8 +121,14 @@ async function startDatabricks(): Promise<StartedSource> {
     variablesAt: (port) => variables(`http://localhost:${port}`, TOKEN),
     secrets: [TOKEN, 'wrong-token'],
     queries: {
-      ...{ types: 'types', none: 'none', many: 'many', wide: 'wide', dropped: 'dropped' },
-      ...{ endless: 'endless', wrong: 'wrong', twice: 'twice' },
+      types: 'types',
+      none: 'none',
+      many: 'many',
+      wide: 'wide',
+      dropped: 'dropped',
+      endless: 'endless',
+      wrong: 'wrong',
+      twice: 'twice',
     },
     typeColumns: TYPES.map(([name, , , , type]) => ({
       name,
@@ -159,7 +165,10 @@ describe('Databricks', () => {
   })
   afterEach(() => server.close())
   const source = dataSource({
-    ...{ type: 'databricks', connection: NAME, warehouseId: WAREHOUSE, query: 'q' },
+    type: 'databricks',
+    connection: NAME,
+    warehouseId: WAREHOUSE,
+    query: 'q',
   })
   const settings = (
     clock = skippingClock(),
@@ -196,8 +205,13 @@ describe('Databricks', () => {
     answer = { ...chunked(5, 2, memberName), isLarge: true, polls: 1 }
     assert.deepEqual(await idsOf(), [1, 2, 3, 4, 5])
     assert.deepEqual(server.calls, [
-      ...['POST INLINE', 'GET', 'POST EXTERNAL_LINKS', 'GET'],
-      ...['LINK 0', 'CHUNK 1', 'LINK 1', 'CHUNK 2', 'LINK 2'],
+      'POST INLINE',
+      'GET',
+      'POST EXTERNAL_LINKS',
+      'LINK 0',
+      'CHUNK 1',
+      'LINK 1',
+      'CHUNK 2',
     ])
   })
 

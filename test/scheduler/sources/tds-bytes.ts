@@ -198,7 +198,12 @@ export interface TdsError {
 export function errorToken({ number, message }: TdsError): Buffer {
   const body = Buffer.concat([
     u32(number),
-    ...[u8(1), u8(16), usVarChar(message), bVarChar('test'), bVarChar(''), u32(1)],
+    u8(1),
+    u8(16),
+    usVarChar(message),
+    bVarChar('test'),
+    bVarChar(''),
+    u32(1),
   ])
   return Buffer.concat([u8(0xaa), u16(body.length), body])
 }
@@ -218,7 +223,9 @@ export function loginTokens(withFedAuth: boolean, goToPort?: number): Buffer {
   ])
   const fedAuthAck = Buffer.concat([u8(0xae), u8(0x02), u32(0), u8(0xff)])
   return Buffer.concat([
-    ...[u8(0xad), u16(ack.length), ack],
+    u8(0xad),
+    u16(ack.length),
+    ack,
     ...(withFedAuth ? [fedAuthAck] : []),
     ...(goToPort === undefined ? [] : [routingToken(goToPort)]),
     doneToken(0),

@@ -124,10 +124,23 @@ class TdsSession {
     const withTls = this.#options.certificate !== undefined
     const [ON, NOT_SUPPORTED] = [1, 2]
     const table = Buffer.from([
-      ...[0, 0, 11, 0, 6],
-      ...[1, 0, 17, 0, 1],
-      ...[0xff],
-      ...[12, 0, 7, 208, 0, 0],
+      0,
+      0,
+      11,
+      0,
+      6,
+      1,
+      0,
+      17,
+      0,
+      1,
+      0xff,
+      12,
+      0,
+      7,
+      208,
+      0,
+      0,
       withTls ? ON : NOT_SUPPORTED,
     ])
     this.#send(table, true)

@@ -115,8 +115,14 @@ const answer = (sql: string) => {
 }
 
 const queries = {
-  ...{ types: 'types', none: 'none', many: 'many', dropped: 'dropped' },
-  ...{ wide: 'wide', endless: 'endless', wrong: 'wrong', twice: 'twice' },
+  types: 'types',
+  none: 'none',
+  many: 'many',
+  dropped: 'dropped',
+  wide: 'wide',
+  endless: 'endless',
+  wrong: 'wrong',
+  twice: 'twice',
 }
 
 function sharedBy(server: TdsServer) {

@@ -9,7 +9,10 @@ import { skippingClock } from './under-test.ts'
 
 const SCOPE = 'https://org.crm4.dynamics.com/.default'
 const ENTRA: TokenRequest = {
-  ...{ from: 'entra', tenantId: 'contoso', clientId: 'app-1', secret: CLIENT_SECRET },
+  from: 'entra',
+  tenantId: 'contoso',
+  clientId: 'app-1',
+  secret: CLIENT_SECRET,
   scope: SCOPE,
 }
 

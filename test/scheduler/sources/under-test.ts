@@ -53,8 +53,15 @@ export function skippingClock(): SkippingClock {
 }
 
 export const dataSource = (parts: Partial<DataSource>): DataSource => ({
-  ...{ type: 'csv', connection: null, warehouseId: null, path: null, query: null },
-  ...{ primaryKey: 'id', batchTimeColumn: null, timeZone: null, columns: null },
+  type: 'csv',
+  connection: null,
+  warehouseId: null,
+  path: null,
+  query: null,
+  primaryKey: 'id',
+  batchTimeColumn: null,
+  timeZone: null,
+  columns: null,
   multiValuedColumns: [],
   ...parts,
 })

@@ -360,8 +360,10 @@ export const CASES: Readonly<Record<string, Case>> = {
       Changed: true,
     },
     again: {
-      ...{ PreviousForwardingSmtpAddress: "kim.o'brien@fabrikam.example", Changed: false },
-      ...{ PreviousDeliverToMailboxAndForward: true, External: 'NotChecked' },
+      PreviousForwardingSmtpAddress: "kim.o'brien@fabrikam.example",
+      Changed: false,
+      PreviousDeliverToMailboxAndForward: true,
+      External: 'NotChecked',
     },
     effects: ['mailbox changed'],
     wrong: { DeliverToMailboxAndForward: 'both' },

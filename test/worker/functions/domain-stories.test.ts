@@ -94,7 +94,9 @@ describe('a domain that leaves the tenant', () => {
 
   story('says which names of an account without Exchange no app can remove', async (setting) => {
     await succeeds(setting, 'Set-EntraUserAttribute', {
-      ...{ UserId: ADA, AttributeName: 'mail', Value: 'ada.a@contoso.example' },
+      UserId: ADA,
+      AttributeName: 'mail',
+      Value: 'ada.a@contoso.example',
     })
     const gone = await succeeds(setting, 'Remove-UserDomain', { UserId: ADA, Domain: DOMAIN })
     assert.equal(gone.PreviousMail, 'ada.a@contoso.example')
@@ -139,7 +141,8 @@ describe('a domain that cannot leave yet', () => {
     'is counted even where the app may not read names',
     async (setting) => {
       const { References, Count } = await succeeds(setting, 'Get-DomainReferences', {
-        ...{ Domain: DOMAIN, Limit: 1 },
+        Domain: DOMAIN,
+        Limit: 1,
       })
       assert.equal(Count, 8)
       assert.deepEqual(References, [{ Type: 'user', Id: ADA, Name: null }])
@@ -204,7 +207,8 @@ describe('a federated domain', () => {
       assert.equal(meaningOf(error!.message)?.id, 'graph-domain-federated')
       assert.deepEqual(setting.effects(), [])
       const made = await succeeds(setting, 'New-EntraUser', {
-        ...{ ...nora, OnPremisesImmutableId: 'aGVsbG8=' },
+        ...nora,
+        OnPremisesImmutableId: 'aGVsbG8=',
       })
       const { attributes } = userOf(setting, String(made.Id))
       assert.equal(attributes.onPremisesImmutableId, 'aGVsbG8=')

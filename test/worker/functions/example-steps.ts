@@ -23,15 +23,29 @@ const ONEDRIVE = {
 
 /** By parameter, where it has the same meaning everywhere. */
 const USUAL: Params = {
-  ...{ UserId: '{{AccountId}}', Identity: '{{TargetUpn}}', MemberIdentity: '{{TargetUpn}}' },
-  ...{ DisplayName: '{{DisplayName}}', MailNickname: '{{MailNickname}}', JobId: '{{JobId}}' },
-  ...{ UserPrincipalName: '{{TargetUpn}}', NewUserPrincipalName: '{{TargetUpn}}' },
-  ...{ ExchangeGuid: '{{ExchangeGuid}}', ArchiveGuid: '{{ArchiveGuid}}', Holds: '{{Holds}}' },
-  ...{ X500Addresses: '{{X500Addresses}}', SourceAddresses: '{{SourceAddresses}}' },
-  ...{ SizeBytes: '{{SizeBytes}}', User: '{{CalendarEditors}}', EmailAddress: '{{OldAddresses}}' },
-  ...{ InvitedUserEmailAddress: '{{UserPrincipalName}}', BatchName: WAVE, Name: WAVE },
-  ...{ TargetDeliveryDomain: 'contoso.onmicrosoft.com', EmailAddresses: '{{TargetUpn}}' },
-  ...{ ExternalEmailAddress: '{{UserPrincipalName}}', CompleteAfter: '{{_batch_start_time}}' },
+  UserId: '{{AccountId}}',
+  Identity: '{{TargetUpn}}',
+  MemberIdentity: '{{TargetUpn}}',
+  DisplayName: '{{DisplayName}}',
+  MailNickname: '{{MailNickname}}',
+  JobId: '{{JobId}}',
+  UserPrincipalName: '{{TargetUpn}}',
+  NewUserPrincipalName: '{{TargetUpn}}',
+  ExchangeGuid: '{{ExchangeGuid}}',
+  ArchiveGuid: '{{ArchiveGuid}}',
+  Holds: '{{Holds}}',
+  X500Addresses: '{{X500Addresses}}',
+  SourceAddresses: '{{SourceAddresses}}',
+  SizeBytes: '{{SizeBytes}}',
+  User: '{{CalendarEditors}}',
+  EmailAddress: '{{OldAddresses}}',
+  InvitedUserEmailAddress: '{{UserPrincipalName}}',
+  BatchName: WAVE,
+  Name: WAVE,
+  TargetDeliveryDomain: 'contoso.onmicrosoft.com',
+  EmailAddresses: '{{TargetUpn}}',
+  ExternalEmailAddress: '{{UserPrincipalName}}',
+  CompleteAfter: '{{_batch_start_time}}',
 }
 
 /** Undefined leaves a parameter out. */
@@ -90,8 +104,12 @@ const SPECIAL: Readonly<Record<string, Readonly<Record<string, Json | undefined>
 
 /** They run in the tenant that people leave. */
 const AT_SOURCE = [
-  ...['Get-ExchangeMoveSource', 'Remove-UserDomain', 'Restore-UserDomain', 'Get-DomainReferences'],
-  ...['Test-OneDriveMoveReadiness', 'Start-OneDriveMove', 'Stop-OneDriveMove', 'Test-OneDriveMove'],
+  'Get-ExchangeMoveSource',
+  'Remove-UserDomain',
+  'Restore-UserDomain',
+  'Test-OneDriveMoveReadiness',
+  'Start-OneDriveMove',
+  'Stop-OneDriveMove',
 ]
 
 export function exampleStep(definition: WorkerFunction): string {

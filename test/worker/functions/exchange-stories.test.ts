@@ -107,8 +107,11 @@ async function prepare(s: Setting) {
   })
   const { ExchangeGuid, ArchiveGuid, X500Addresses } = from
   return succeeds(s, 'Set-ExchangeMoveTarget', {
-    ...{ Identity: KIM, TargetDeliveryDomain: 'contoso.onmicrosoft.com' },
-    ...{ ExchangeGuid: ExchangeGuid!, ArchiveGuid: ArchiveGuid!, X500Addresses: X500Addresses! },
+    Identity: KIM,
+    TargetDeliveryDomain: 'contoso.onmicrosoft.com',
+    ExchangeGuid: ExchangeGuid!,
+    ArchiveGuid: ArchiveGuid!,
+    X500Addresses: X500Addresses!,
   })
 }
 

@@ -77,7 +77,8 @@ describe('a person with an admin role', () => {
 describe('forwarding to others', () => {
   const BOX = 'box@contoso.example'
   const to = (address: string | null): Params => ({
-    ...{ Identity: BOX, ForwardingSmtpAddress: address },
+    Identity: BOX,
+    ForwardingSmtpAddress: address,
   })
   const boxOf = (s: Parameters<typeof userOf>[0]) =>
     s.sandbox.state().tenants[0]!.users.find(({ userPrincipalName }) => userPrincipalName === BOX)!

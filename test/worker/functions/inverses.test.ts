@@ -64,8 +64,10 @@ const LATER: Readonly<Record<string, Params>> = {
   'Set-ExchangeExternalAddress': { ExternalEmailAddress: 'later@fabrikam.example' },
   'Set-ExchangeForwarding': { ForwardingSmtpAddress: 'later@contoso.example' },
   'Set-ExchangeAutoReply': {
-    ...{ State: 'Scheduled', InternalMessage: 'Later' },
-    ...{ StartTime: '2030-03-01T18:00:00Z', EndTime: '2030-03-02T18:00:00Z' },
+    State: 'Scheduled',
+    InternalMessage: 'Later',
+    StartTime: '2030-03-01T18:00:00Z',
+    EndTime: '2030-03-02T18:00:00Z',
   },
   'Set-ExchangeCalendarPermission': { AccessRight: 'Owner' },
 }

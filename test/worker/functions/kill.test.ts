@@ -47,15 +47,20 @@ const DEEDS: Readonly<Record<string, (person: number) => Params>> = {
     PrimarySmtpAddress: `mail${person}@contoso.example`,
   }),
   'Set-EntraUserAttribute': (person) => ({
-    ...{ UserId: id(person), AttributeName: 'department', Value: 'Sales' },
+    UserId: id(person),
+    AttributeName: 'department',
+    Value: 'Sales',
   }),
   'Add-EntraGroupMember': (person) => ({ GroupId: NEWCOMERS, UserId: id(person) }),
   'Add-EntraUserLicense': (person) => ({
-    ...{ UserId: id(person), SkuId: 'AAD_PREMIUM', UsageLocation: 'US' },
+    UserId: id(person),
+    SkuId: 'AAD_PREMIUM',
+    UsageLocation: 'US',
   }),
   'Revoke-EntraUserSessions': (person) => ({ UserId: id(person) }),
   'New-EntraB2BInvitation': (person) => ({
-    ...{ UserId: id(person), InvitedUserEmailAddress: foreign(person) },
+    UserId: id(person),
+    InvitedUserEmailAddress: foreign(person),
   }),
   'Remove-EntraUser': (person) => ({ UserId: id(person) }),
   'Set-ExchangePrimaryEmail': (person) => ({ Identity: id(person), NewPrimaryEmail: upn(person) }),
@@ -66,12 +71,17 @@ const DEEDS: Readonly<Record<string, (person: number) => Params>> = {
     EmailAddresses: upn(person),
   }),
   'Send-Notification': (person) => ({
-    ...{ From: 'post@contoso.example', To: upn(person), Subject: `Hello ${person}`, Body: '' },
+    From: 'post@contoso.example',
+    To: upn(person),
+    Subject: `Hello ${person}`,
+    Body: '',
   }),
   // Last: it waits for company, and each kill meanwhile would count as a delivery.
   'Add-MigrationUser': (person) => ({
-    ...{ Identity: upn(person), BatchName: WAVE },
-    ...{ SourceEndpoint: 'fabrikam', TargetDeliveryDomain: 'contoso.example' },
+    Identity: upn(person),
+    BatchName: WAVE,
+    SourceEndpoint: 'fabrikam',
+    TargetDeliveryDomain: 'contoso.example',
   }),
 }
 
@@ -114,15 +124,16 @@ const messageOf = (job: (typeof JOBS)[number]): OutgoingMessage => ({
   type: 'worker-job',
   workerId: WORKER_ID,
   body: {
-    ...{
-      ...job,
-      batchId: 1,
-      workerId: WORKER_ID,
-      timeoutSec: 3_600,
-      notAfter: '2100-01-01T00:00:00.000Z',
-    },
+    ...job,
+    batchId: 1,
+    workerId: WORKER_ID,
+    timeoutSec: 3_600,
+    notAfter: '2100-01-01T00:00:00.000Z',
     correlationData: {
-      ...{ stepExecutionId: 1, isInitStep: false, runbookName: 'r', runbookVersion: 1 },
+      stepExecutionId: 1,
+      isInitStep: false,
+      runbookName: 'r',
+      runbookVersion: 1,
     },
   },
 })

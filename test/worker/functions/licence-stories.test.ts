@@ -79,7 +79,9 @@ describe('licences', () => {
     }
     const [, free] = await count(ADA)
     await succeeds(s, 'Add-EntraUserLicense', {
-      ...{ UserId: ADA, SkuId: 'AAD_PREMIUM', UsageLocation: 'DE' },
+      UserId: ADA,
+      SkuId: 'AAD_PREMIUM',
+      UsageLocation: 'DE',
     })
     assert.deepEqual(await count(ADA), [true, Number(free) - 1])
     assert.deepEqual(await count(NOBODY), [false, Number(free) - 1], 'an account to come has none')

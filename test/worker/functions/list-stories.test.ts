@@ -94,7 +94,8 @@ describe('several groups', () => {
     assert.deepEqual(joined.GroupId, [NEWCOMERS])
     await succeeds(s, 'Remove-EntraGroupMember', { ...both, GroupId: joined.GroupId! })
     const { complete } = await succeeds(s, 'Test-EntraGroupMembership', {
-      ...{ ...both, GroupId: EVERYBODY },
+      ...both,
+      GroupId: EVERYBODY,
     })
     assert.equal(complete, true)
   })

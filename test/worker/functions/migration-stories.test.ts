@@ -125,7 +125,7 @@ describe('a tenant that takes minutes to stop and remove', () => {
       const start = await succeeds(s, 'Start-MigrationUser', { Identity: KIM })
       assert.deepEqual([start.Changed, start.complete], [false, false], 'not before it has stopped')
       assert.deepEqual(distinct(await poll(s, 'Stop-MigrationUser', { Identity: KIM })), [
-        ...['Stopping', 'Stopped'],
+        'Stopping',
       ])
       await fails(s, 'Complete-MigrationUser', { Identity: KIM }, 'MigrationStopped', /is Stopped/)
       assert.equal((await succeeds(s, 'Start-MigrationUser', { Identity: KIM })).Changed, true)
@@ -262,11 +262,10 @@ describe('a tenant that says "busy" to New-MigrationBatch', () => {
     const others = String(params.EmailAddresses as string[] | string).split(',')
     const add = (Identity: string) =>
       s.run('Add-MigrationUser', {
-        ...{ Identity, BatchName: params.Name! },
-        ...{
-          SourceEndpoint: params.SourceEndpoint!,
-          TargetDeliveryDomain: params.TargetDeliveryDomain!,
-        },
+        Identity,
+        BatchName: params.Name!,
+        SourceEndpoint: params.SourceEndpoint!,
+        TargetDeliveryDomain: params.TargetDeliveryDomain!,
       })
     // The second creation is refused as busy before it did anything; then the first one's batch is there.
     s.sandbox.setFaults({ script: [{ on: 'New-MigrationBatch', nth: 2, fault: 'error' }] })

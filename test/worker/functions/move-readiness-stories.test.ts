@@ -33,9 +33,14 @@ async function readSource(s: Setting): Promise<Params> {
   const { ExchangeGuid, ArchiveGuid, X500Addresses, EmailAddresses, Holds, SizeBytes } =
     result as Params
   return {
-    ...{ Identity: KIM, TargetDeliveryDomain: 'contoso.onmicrosoft.com' },
-    ...{ ExchangeGuid: ExchangeGuid!, ArchiveGuid: ArchiveGuid!, X500Addresses: X500Addresses! },
-    ...{ SourceAddresses: EmailAddresses!, Holds: Holds!, SizeBytes: SizeBytes! },
+    Identity: KIM,
+    TargetDeliveryDomain: 'contoso.onmicrosoft.com',
+    ExchangeGuid: ExchangeGuid!,
+    ArchiveGuid: ArchiveGuid!,
+    X500Addresses: X500Addresses!,
+    SourceAddresses: EmailAddresses!,
+    Holds: Holds!,
+    SizeBytes: SizeBytes!,
     SourceEndpoint: 'fabrikam',
   }
 }
@@ -44,8 +49,10 @@ async function readSource(s: Setting): Promise<Params> {
 async function prepare(s: Setting, params: Params): Promise<void> {
   const { Identity, ExchangeGuid, X500Addresses, TargetDeliveryDomain } = params
   await succeeds(s, 'Set-ExchangeMoveTarget', {
-    ...{ Identity: Identity!, ExchangeGuid: ExchangeGuid! },
-    ...{ X500Addresses: X500Addresses!, TargetDeliveryDomain: TargetDeliveryDomain! },
+    Identity: Identity!,
+    ExchangeGuid: ExchangeGuid!,
+    X500Addresses: X500Addresses!,
+    TargetDeliveryDomain: TargetDeliveryDomain!,
   })
   await succeeds(s, 'Add-EntraUserLicense', { UserId: OBRIEN, SkuId: MAILBOX_MOVE_PLAN })
 }
@@ -194,17 +201,32 @@ describe(`${TEST}, one gap at a time`, () => {
 describe('gaps by size', () => {
   const GB = 1024 ** 3
   const wanted = (sizeGb: number): WantedMove => ({
-    ...{ identity: 'kim', exchangeGuid: id(1), archiveGuid: null, x500: [] },
-    ...{ deliveryDomain: 'a.example', sourceAddresses: [], holds: [], isLicensedAtSource: true },
+    identity: 'kim',
+    exchangeGuid: id(1),
+    archiveGuid: null,
+    x500: [],
+    deliveryDomain: 'a.example',
+    sourceAddresses: [],
+    holds: [],
+    isLicensedAtSource: true,
     sizeBytes: sizeGb * GB,
   })
   const facts = (plans: readonly string[], recipientType = 'MailUser') => ({
     recipient: {
-      ...{ kind: 'MailUser' as const, guid: id(2), identity: 'kim', objectId: id(3) },
-      ...{ addresses: ['SMTP:kim@a.example'], primary: 'kim@a.example' },
-      ...{ external: 'kim@b.example', exchangeGuid: id(1), archiveGuid: '' },
+      kind: 'MailUser' as const,
+      guid: id(2),
+      identity: 'kim',
+      objectId: id(3),
+      addresses: ['SMTP:kim@a.example'],
+      primary: 'kim@a.example',
+      external: 'kim@b.example',
+      exchangeGuid: id(1),
+      archiveGuid: '',
     },
-    ...{ recipientType, hadMailbox: false, acceptedDomains: ['a.example'], plans },
+    recipientType,
+    hadMailbox: false,
+    acceptedDomains: ['a.example'],
+    plans,
   })
   const gaps = (sizeGb: number, ...plans: string[]) =>
     targetGaps(wanted(sizeGb), facts(plans)).map(({ Gap }) => Gap)

@@ -139,7 +139,8 @@ describe('Remove-ExchangeMailUser', () => {
     await succeeds(s, 'Remove-EntraUser', { UserId: first.Id! })
     await fails(s, 'New-ExchangeMailUser', NORA, 'Refused', /deleted mail user.*Remove-Exchange/)
     await succeeds(s, 'Remove-ExchangeMailUser', {
-      ...{ UserId: first.Id!, UserPrincipalName: NORA_UPN },
+      UserId: first.Id!,
+      UserPrincipalName: NORA_UPN,
     })
     const second = await succeeds(s, 'New-ExchangeMailUser', NORA)
     assert.equal(second.Created, true)
@@ -176,10 +177,7 @@ describe('Get-ExchangeMoveSource', () => {
     const from = await succeeds({ run: s.runAtSource }, 'Get-ExchangeMoveSource', {
       Identity: "kim.o'brien@fabrikam.example",
     })
-    assert.deepEqual(from.X500Addresses, [
-      `x500:${OBRIEN_DN}`,
-      ...['x500:/o=Old/cn=kim', 'X500:/o=Older/cn=kim'],
-    ])
+    assert.deepEqual(from.X500Addresses, [`x500:${OBRIEN_DN}`, 'x500:/o=Old/cn=kim'])
     assert.partialDeepStrictEqual(from, { ExchangeGuid: id(500), Holds: [], FullAccess: [] })
   })
 
@@ -204,7 +202,7 @@ describe('Set-ExchangeMoveTarget', () => {
     assert.deepEqual(proxyAddresses, [
       ...before,
       "smtp:kim.o'brien@contoso.onmicrosoft.com",
-      ...['x500:/o=Old/cn=kim', 'x500:/o=Older/cn=kim'],
+      'x500:/o=Old/cn=kim',
     ])
     assert.equal(recipient!.exchangeGuid, params.ExchangeGuid)
     assert.deepEqual(s.effects(), ['mail user changed'])

@@ -148,12 +148,15 @@ export async function withinOn<Told, OfClock extends Clock>(
   const lag = options.lagSec ?? 0
   const { stopSec = lag } = options
   const timing = {
-    ...{ replicationLagSec: lag, exchangeLagSec: lag },
+    replicationLagSec: lag,
+    exchangeLagSec: lag,
     mailboxMoveStopSec: stopSec,
   }
   const { replay } = options
   const sandbox = await openSandbox({
-    ...{ clock, seed: seedOf(options), timing },
+    clock,
+    seed: seedOf(options),
+    timing,
     ...(replay && { replay }),
   })
   const tenantId = sandbox.state().tenants[0]!.id
@@ -170,8 +173,15 @@ export async function withinOn<Told, OfClock extends Clock>(
     (as: ConnectedTenant): Setting['run'] =>
     async (functionName, parameters, isPolled = false) => {
       const job = {
-        ...{ jobId: `step-${++jobs}`, batchId: 1, functionName, parameters: { ...parameters } },
-        ...{ timeoutSec: null, notAfter: null, correlation: null, isRepeated: false, isPolled },
+        jobId: `step-${++jobs}`,
+        batchId: 1,
+        functionName,
+        parameters: { ...parameters },
+        timeoutSec: null,
+        notAfter: null,
+        correlation: null,
+        isRepeated: false,
+        isPolled,
       }
       return (await runJob(job, { workerId: 'w', catalogue, clock, tenant: as, stopping }))!
     }

@@ -49,8 +49,11 @@ export async function prepareMove(s: Setting, isLicensed = true): Promise<void> 
   })
   const { ExchangeGuid, ArchiveGuid, X500Addresses } = from
   await succeeds(s, 'Set-ExchangeMoveTarget', {
-    ...{ Identity: KIM, TargetDeliveryDomain: 'contoso.onmicrosoft.com' },
-    ...{ ExchangeGuid: ExchangeGuid!, ArchiveGuid: ArchiveGuid!, X500Addresses: X500Addresses! },
+    Identity: KIM,
+    TargetDeliveryDomain: 'contoso.onmicrosoft.com',
+    ExchangeGuid: ExchangeGuid!,
+    ArchiveGuid: ArchiveGuid!,
+    X500Addresses: X500Addresses!,
   })
   const license = { UserId: KIM, SkuId: 'CROSS_TENANT_USER_DATA_MIGRATION' }
   if (isLicensed) await succeeds(s, 'Add-EntraUserLicense', license)

@@ -108,7 +108,9 @@ describe('a wave of mailbox moves', () => {
   ] as const)
     story(`is polled in ten calls or fewer, ${how}`, half, async (wave) => {
       const asked = numbers(PEOPLE).map((person) => ({
-        ...{ Identity: addressOf(person), WaitFor: 'Synced', ...named },
+        Identity: addressOf(person),
+        WaitFor: 'Synced',
+        ...named,
       }))
       const { results, requests } = await wave.run('Test-MigrationUser', asked, { isPolled: true })
       assert.deepEqual(statusesOf(results), { succeeded: PEOPLE, failed: 0 })
@@ -186,7 +188,8 @@ describe('a group of a thousand', () => {
     peopled(1_500, 1_000),
     async (wave) => {
       const asked = numbers(1_500).map((person) => ({
-        ...{ GroupIdentity: LIST, MemberIdentity: addressOf(person) },
+        GroupIdentity: LIST,
+        MemberIdentity: addressOf(person),
       }))
       const { results, requests } = await wave.run('Test-ExchangeGroupMembership', asked, {
         isPolled: true,

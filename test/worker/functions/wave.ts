@@ -60,9 +60,14 @@ export const withinWave = <Told>(
   )
 
 const messageOf = (job: { readonly jobId: string } & Record<string, unknown>): ReceivedMessage => ({
-  ...{ topic: 'worker-jobs', messageId: job.jobId, type: 'worker-job', properties: {} },
+  topic: 'worker-jobs',
+  messageId: job.jobId,
+  type: 'worker-job',
+  properties: {},
   body: JSON.stringify({ ...job, batchId: 1, workerId: 'w', timeoutSec: 36_000 }),
-  ...{ deliveryCount: 1, enqueuedAt: START, lease: { sequence: job.jobId, token: 't' } },
+  deliveryCount: 1,
+  enqueuedAt: START,
+  lease: { sequence: job.jobId, token: 't' },
 })
 
 async function runOnWorker(
@@ -73,7 +78,12 @@ async function runOnWorker(
   const { bus } = windowedBus(jobs, results)
   const errors: unknown[] = []
   const worker = new Worker({
-    ...{ workerId: 'w', version: '1', bus, clock, tenant, maxParallelism: SLOTS },
+    workerId: 'w',
+    version: '1',
+    bus,
+    clock,
+    tenant,
+    maxParallelism: SLOTS,
     functions: STANDARD_FUNCTIONS,
     onError: (error) => errors.push(error),
   })

@@ -77,7 +77,9 @@ export async function runRetention(
         { what: `${countText(open.length, 'batch', 'batches')} ${WHAT[act]}.`, members: 0 },
       )
     const context: RetentionContext = {
-      ...{ db: runtime.db, clock: runtime.engine.clock, folder: resolve(config.archiveDir) },
+      db: runtime.db,
+      clock: runtime.engine.clock,
+      folder: resolve(config.archiveDir),
       actor: `local:${userInfo().username}`,
       reason: flags.reason ?? `by "matoolkit admin ${act}"`,
     }
@@ -98,7 +100,11 @@ export async function runRetention(
 }
 
 const shown = ({ batchId, runbookName, status, endedAt, members }: EndedBatch): Row => ({
-  ...{ batchId, runbookName, status, endedAt: endedAt.toISOString(), members },
+  batchId,
+  runbookName,
+  status,
+  endedAt: endedAt.toISOString(),
+  members,
 })
 
 const whyNot = (act: RetentionAct, batch: EndedBatch): string | null => {
@@ -187,8 +193,13 @@ export async function verifyFile(
   if (!found.ok) io.exitCode = EXIT.failed
   const row = found.ok
     ? {
-        ...{ file, ok: true, batchId: found.header.batchId, rows: sumOf(found.rowCounts) },
-        ...{ digest: found.digest, rowCounts: { ...found.rowCounts }, reason: null },
+        file,
+        ok: true,
+        batchId: found.header.batchId,
+        rows: sumOf(found.rowCounts),
+        digest: found.digest,
+        rowCounts: { ...found.rowCounts },
+        reason: null,
       }
     : { file, ok: false, reason: found.reason }
   await openShow(output, io).one(row as Json, VERIFIED)

@@ -70,7 +70,9 @@ export async function archiveEnded(
   const fileName = fileNameOf(batch)
   const file = join(folder, fileName)
   const header = {
-    ...{ batchId, runbookName, endedAt: batch.endedAt.toISOString() },
+    batchId,
+    runbookName,
+    endedAt: batch.endedAt.toISOString(),
     archivedAt: clock.now().toISOString(),
   }
   const read = await db.transaction(async (tx) => {
@@ -142,14 +144,15 @@ async function record(
   const at = clock.now()
   await insertEvents(tx, batchId, at, actor, [eventRecord('batch', event, reason)])
   await insertAudit(tx, {
-    ...{
-      at,
-      actor,
-      actorName: actor,
-      action: `batch.${action}`,
-      subject: `batch ${batchId}`,
-      reason,
-    },
-    ...{ source: null, clientApp: null, requestId: null, after },
+    at,
+    actor,
+    actorName: actor,
+    action: `batch.${action}`,
+    subject: `batch ${batchId}`,
+    reason,
+    source: null,
+    clientApp: null,
+    requestId: null,
+    after,
   })
 }

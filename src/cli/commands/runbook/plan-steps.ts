@@ -37,7 +37,10 @@ export const STEP_COLUMNS: readonly Column[] = [
 export function stepRows({ init, phases, onRemoval }: PlannedSteps): Row[] {
   const rows = (phase: string, dueAt: string | null, steps: readonly PlannedStep[]): Row[] =>
     steps.map(({ name: step, workerId, examples: [example] }) => ({
-      ...{ phase, dueAt, step, workerId },
+      phase,
+      dueAt,
+      step,
+      workerId,
       functionName: example?.functionName ?? null,
       missing: example?.missing.join(', ') || null,
       params: example?.params ?? null,

@@ -87,7 +87,12 @@ async function showProblems(
 ): Promise<void> {
   const rows = reports.flatMap(({ file, problems }) =>
     problems.map(({ line, column, severity, code, message }) => ({
-      ...{ file, line, column, severity, code, message },
+      file,
+      line,
+      column,
+      severity,
+      code,
+      message,
     })),
   )
   const names = ['file', 'line', 'column', 'severity', 'code', 'message']

@@ -92,7 +92,9 @@ export async function addToGroup<Params extends OfGroup>(
 }
 
 const changed = ({ params }: FunctionCall<OfGroup>, Changed: boolean): Membership => ({
-  ...{ GroupId: params.GroupId, UserId: params.UserId, Changed },
+  GroupId: params.GroupId,
+  UserId: params.UserId,
+  Changed,
 })
 
 /** Null when all of them were added, otherwise why not. */

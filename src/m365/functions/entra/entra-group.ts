@@ -199,7 +199,9 @@ export const testEntraGroupMembership = defineFunction({
       together: {
         // Of somebody who should not be a member the list cannot say whether they exist.
         key: (params: Question) => (params.Expected ? groupOfId(params) : null),
-        ...{ limit: 1_000, waitMs: 1_000, run: testAll },
+        limit: 1_000,
+        waitMs: 1_000,
+        run: testAll,
       },
     },
     ({ UserId, GroupId }, answers) => ({

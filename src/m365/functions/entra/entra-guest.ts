@@ -122,10 +122,7 @@ const converted = z.object({
   Changed: z.boolean(),
 })
 
-const EXTERNAL = [
-  ...['id', 'displayName', 'userPrincipalName', 'userType', 'mail'],
-  ...['externalUserState', 'onPremisesSyncEnabled'],
-]
+const EXTERNAL = ['id', 'displayName', 'userPrincipalName', 'userType', 'externalUserState']
 
 export const convertEntraB2bToInternal = defineFunction({
   name: 'Convert-EntraB2BToInternal',

@@ -112,10 +112,8 @@ async function licencesByPlans(
     if (!licence) continue
     const { skuId = null, skuPartNumber = null } = sku
     const servicePlans = objectsOf(sku.servicePlans).map((plan) => ({
-      ...{
-        servicePlanId: plan.servicePlanId ?? null,
-        servicePlanName: plan.servicePlanName ?? null,
-      },
+      servicePlanId: plan.servicePlanId ?? null,
+      servicePlanName: plan.servicePlanName ?? null,
       provisioningStatus: statusOf(plan, licence, user),
     }))
     licences.push({ skuId, skuPartNumber, servicePlans })

@@ -65,7 +65,7 @@ const stripped = z.object({
 })
 type Stripped = z.infer<typeof stripped>
 
-const PERSON = [...['id', 'userPrincipalName', 'mail', 'proxyAddresses', 'onPremisesSyncEnabled']]
+const PERSON = ['id', 'userPrincipalName', 'mail', 'proxyAddresses']
 
 export const removeUserDomain = defineFunction({
   name: 'Remove-UserDomain',
@@ -96,7 +96,8 @@ export const removeUserDomain = defineFunction({
     const left = textsOf(now.proxyAddresses).filter((one) => inDomain(one, Domain))
     return {
       UserId,
-      ...{ UserPrincipalName: inGraph.upn, PrimarySmtpAddress: inExchange?.primary ?? null },
+      UserPrincipalName: inGraph.upn,
+      PrimarySmtpAddress: inExchange?.primary ?? null,
       PreviousUserPrincipalName: inGraph.previousUpn,
       PreviousPrimarySmtpAddress: inExchange?.previousPrimary ?? null,
       PreviousMail: inGraph.previousMail,
@@ -136,7 +137,9 @@ async function stripInGraph(
   const isChange = isNameChange || isMailChange
   if (isChange) await changeUser(call, textOf(user.id), change)
   return {
-    ...{ upn, isChange, previousUpn: isNameChange ? before : null },
+    upn,
+    isChange,
+    previousUpn: isNameChange ? before : null,
     previousMail: isMailChange ? mail : null,
   }
 }

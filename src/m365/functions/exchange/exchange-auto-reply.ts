@@ -46,10 +46,7 @@ const replied = z.object({
   Changed: z.boolean(),
 })
 
-const CONFIGURATION = [
-  ...['AutoReplyState', 'InternalMessage', 'ExternalMessage', 'ExternalAudience'],
-  ...['StartTime', 'EndTime'],
-]
+const CONFIGURATION = ['AutoReplyState', 'InternalMessage', 'ExternalMessage', 'StartTime']
 
 /** What is to be, by the names of the cmdlet. */
 function wantedOf({ params }: FunctionCall<AutoReply>): JsonObject {

@@ -12,8 +12,14 @@ import { accessRightsOf, readTrustees, type Trustee } from './exchange-trustee.t
 
 /** Roles of Add-MailboxFolderPermission that make sense on a calendar. */
 const ROLES = [
-  ...['AvailabilityOnly', 'LimitedDetails', 'Reviewer', 'Contributor', 'NonEditingAuthor'],
-  ...['Author', 'PublishingAuthor', 'Editor', 'PublishingEditor', 'Owner'],
+  'AvailabilityOnly',
+  'LimitedDetails',
+  'Reviewer',
+  'Contributor',
+  'Author',
+  'PublishingAuthor',
+  'Editor',
+  'PublishingEditor',
 ] as const
 
 const taking = z.strictObject({

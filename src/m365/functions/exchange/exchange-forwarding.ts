@@ -115,6 +115,4 @@ async function mayLeave(
 
 const REFUSED = [400, 401, 403]
 
-const FORWARDING = [
-  ...['Guid', 'ForwardingSmtpAddress', 'ForwardingAddress', 'DeliverToMailboxAndForward'],
-]
+const FORWARDING = ['Guid', 'ForwardingSmtpAddress', 'ForwardingAddress']

@@ -52,8 +52,10 @@ async function changeGroup(
 ): Promise<boolean> {
   const { tenant, signal, params } = call
   const given = {
-    ...{ Identity: group, Member: params.MemberIdentity },
-    ...{ BypassSecurityGroupManagerCheck: true, Confirm: false },
+    Identity: group,
+    Member: params.MemberIdentity,
+    BypassSecurityGroupManagerCheck: true,
+    Confirm: false,
   }
   const isMissing = (error: ApiError) => isNotFound(error) && !isAlready(error)
   const change = () =>

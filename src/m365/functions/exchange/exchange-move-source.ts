@@ -33,9 +33,15 @@ const source = z.object({
 /** Identify a hold on an Exchange Online mailbox (Microsoft Learn) names these. */
 const FLAGS = ['LitigationHoldEnabled', 'ComplianceTagHoldApplied', 'DelayHoldApplied']
 const MAILBOX = [
-  ...['Guid', 'ExternalDirectoryObjectId', 'UserPrincipalName', 'DisplayName', 'Alias'],
-  ...['PrimarySmtpAddress', 'EmailAddresses'],
-  ...['ExchangeGuid', 'ArchiveGuid', 'LegacyExchangeDN', 'InPlaceHolds', 'GrantSendOnBehalfTo'],
+  'Guid',
+  'ExternalDirectoryObjectId',
+  'UserPrincipalName',
+  'DisplayName',
+  'PrimarySmtpAddress',
+  'ExchangeGuid',
+  'ArchiveGuid',
+  'LegacyExchangeDN',
+  'InPlaceHolds',
   ...FLAGS,
 ]
 

@@ -105,9 +105,7 @@ export const newExchangeMailUser = defineFunction({
   },
 })
 
-const ACCOUNT = [
-  ...['Guid', 'UserPrincipalName', 'RecipientTypeDetails', 'DisplayName', 'WhenCreatedUTC'],
-]
+const ACCOUNT = ['Guid', 'UserPrincipalName', 'RecipientTypeDetails', 'DisplayName']
 
 /** Every account, with mail or without. Exchange matches loosely, hence the filter. */
 async function findAccount(

@@ -24,8 +24,12 @@ export interface ExchangeRecipient {
 }
 
 const PROPERTIES = [
-  ...['Guid', 'RecipientTypeDetails', 'EmailAddresses', 'PrimarySmtpAddress'],
-  ...['ExternalEmailAddress', 'ExchangeGuid', 'ArchiveGuid', 'ExternalDirectoryObjectId'],
+  'Guid',
+  'RecipientTypeDetails',
+  'EmailAddresses',
+  'ExternalEmailAddress',
+  'ExchangeGuid',
+  'ArchiveGuid',
 ]
 
 /** Null when there is none. Exchange matches loosely: more than one match is refused. */

@@ -14,10 +14,7 @@ export interface Trustee {
   readonly names: readonly string[]
 }
 
-const NAMES = [
-  ...['Guid', 'Identity', 'Name', 'Alias', 'DistinguishedName', 'PrimarySmtpAddress'],
-  ...['WindowsLiveID', 'ExternalDirectoryObjectId'],
-]
+const NAMES = ['Guid', 'Identity', 'Name', 'Alias', 'DistinguishedName', 'WindowsLiveID']
 
 /** All of them, before anything is changed for one. */
 export async function readTrustees(

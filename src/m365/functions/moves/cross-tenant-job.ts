@@ -83,12 +83,11 @@ export const newCrossTenantMigrationJob = defineFunction({
     const job = known ?? (await makeJobOnce(call))
     const isValidation = await validate(call, job)
     return {
-      ...{
-        JobId: textOf(job.id),
-        Name,
-        Status: isValidation ? 'validateSubmitted' : textOf(job.status),
-      },
-      ...{ Created: known === null, Changed: known === null || isDateChange || isValidation },
+      JobId: textOf(job.id),
+      Name,
+      Status: isValidation ? 'validateSubmitted' : textOf(job.status),
+      Created: known === null,
+      Changed: known === null || isDateChange || isValidation,
     }
   },
 })

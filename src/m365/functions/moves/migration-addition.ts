@@ -119,8 +119,12 @@ async function add(
 ): Promise<void> {
   if ((await findBatch(caller, BatchName)) === null) {
     const made = await createMigrationBatch(caller, {
-      ...{ Name: BatchName, SourceEndpoint, TargetDeliveryDomain },
-      ...{ EmailAddresses: addresses, AutoStart: true, completeAfter: null },
+      Name: BatchName,
+      SourceEndpoint,
+      TargetDeliveryDomain,
+      EmailAddresses: addresses,
+      AutoStart: true,
+      completeAfter: null,
     })
     if (made.isBy === 'us') return
   }

@@ -128,8 +128,11 @@ function progressOf({ Identity, WaitFor }: Question, user: JsonObject | null): P
   const isComplete =
     isIn(COMPLETED, user) || (WaitFor === 'Synced' && isIn([...SYNCED, ...COMPLETING], user))
   const data = {
-    ...{ Identity, Status: textOf(user.Status), BatchId: textOrNull(user.BatchId) },
-    ...{ ErrorSummary: textOrNull(user.ErrorSummary), Reason: null },
+    Identity,
+    Status: textOf(user.Status),
+    BatchId: textOrNull(user.BatchId),
+    ErrorSummary: textOrNull(user.ErrorSummary),
+    Reason: null,
   }
   return { complete: isComplete, data }
 }

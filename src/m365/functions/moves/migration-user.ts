@@ -182,7 +182,8 @@ export const removeOneMigration = defineFunction({
         `The mailbox move of "${Identity}" is completing and cannot be removed now. Wait for it: Test-MigrationUser.`,
       )
     const { Changed, left } = await removeInTime(call, first, {
-      ...{ look: () => findMigrationUser(call, Identity), isAtRest },
+      look: () => findMigrationUser(call, Identity),
+      isAtRest,
       isStopping: (user) => isIn(STOPPING, user),
       isRemoving: (user) => isIn(REMOVING, user),
       stop: () => runUser(call, 'Stop', Identity),

@@ -145,7 +145,8 @@ async function begin(world: SeededWorld): Promise<void> {
   for (const worker of world.workers) await sayHello(world, worker)
   for (const n of [0, 1])
     await createBatch(engine, {
-      ...{ runbookName: 'wave', createdBy: 'operator' },
+      runbookName: 'wave',
+      createdBy: 'operator',
       sourceTime: new Date(+clock.now() + (10 + n) * 60_000),
       members: people(chance, n * MEMBERS, MEMBERS),
     })

@@ -76,7 +76,10 @@ export async function takeJobs(world: SeededWorld, worker: WorkerProcess): Promi
 
 function take(world: SeededWorld, worker: WorkerProcess, message: ReceivedMessage, job: Job): void {
   worker.inHand.push({
-    ...{ message, job, takenAtMs: +world.clock.now(), isAnswered: false },
+    message,
+    job,
+    takenAtMs: +world.clock.now(),
+    isAnswered: false,
     answer: worker.known.get(job.jobId) ?? null,
   })
 }
@@ -142,11 +145,17 @@ function resultOf(job: Job, answer: NonNullable<InHand['answer']>): OutgoingMess
     messageId: messageIdOf.workerResult(jobId),
     type: 'worker-result',
     body: {
-      ...{ jobId, batchId, workerId, functionName, resultType: 'Object', durationMs: 5 },
+      jobId,
+      batchId,
+      workerId,
+      functionName,
+      resultType: 'Object',
+      durationMs: 5,
       status: 'ok' in answer ? 'Success' : 'Failure',
       result: 'ok' in answer ? answer.ok : null,
       error: errorOf(answer),
-      ...{ timestamp: '2026-03-02T08:00:00Z', correlationData: null },
+      timestamp: '2026-03-02T08:00:00Z',
+      correlationData: null,
     },
   }
 }

@@ -79,10 +79,21 @@ export async function openSeededWorld(seed: number, db: RenewableDb): Promise<Se
   const opened: Bus[] = []
   const busClock: Clock = { ...clock, wait: realClock().wait }
   const world: SeededWorld = {
-    ...{ seed, db, clock, broker, chance, faults },
+    seed,
+    db,
+    clock,
+    broker,
+    chance,
+    faults,
     behaviour: drawBehaviour({ chance, faults } as Parameters<typeof drawBehaviour>[0]),
-    ...{ orchestrators: [], workers: [], effects: [], excused: new Set(), occurred: new Map() },
-    ...{ found: [], log: [], sentByTheDead: [] },
+    orchestrators: [],
+    workers: [],
+    effects: [],
+    excused: new Set(),
+    occurred: new Map(),
+    found: [],
+    log: [],
+    sentByTheDead: [],
     openBus: async (own) => {
       const access = { connectionString }
       const given = { db: own, clock: busClock, newToken: chance.uuid, retry: RETRY, access }
@@ -117,17 +128,30 @@ async function makeOrchestrator(world: SeededWorld): Promise<Orchestrator> {
   const db = { ...world.db, query } as Db
   const bus = await world.openBus(db)
   const engine: Engine = {
-    ...{ db, clock: world.clock, bus, runbooks: new RunbookCache(), random: () => 0.5 },
-    ...{ pace: new WorkerPace(20), queueLimitSec: QUEUE_LIMIT_SEC, seen: { event: null } },
+    db,
+    clock: world.clock,
+    bus,
+    runbooks: new RunbookCache(),
+    random: () => 0.5,
+    pace: new WorkerPace(20),
+    queueLimitSec: QUEUE_LIMIT_SEC,
+    seen: { event: null },
   }
   const consumer = (subscription: Subscription) =>
     makeConsumer({
-      ...{ name: 'orchestrator', bus, subscription, chunk: CHUNK, handle: makeHandler(engine) },
+      name: 'orchestrator',
+      bus,
+      subscription,
+      chunk: CHUNK,
+      handle: makeHandler(engine),
       clock: { ...world.clock, wait: (ms, signal) => realClock().wait(ms / HURRY, signal) },
       onError: (error) => expectTransient(world, error),
     })
   return {
-    ...{ engine, bus, events: consumer(ORCHESTRATOR_EVENTS), results: consumer(WORKER_RESULTS) },
+    engine,
+    bus,
+    events: consumer(ORCHESTRATOR_EVENTS),
+    results: consumer(WORKER_RESULTS),
     diesAt: (beginning) => {
       lastWords = beginning
     },
