@@ -10,12 +10,15 @@ const FLAGS = [
   '--declaration',
   '--emitDeclarationOnly',
   '--strict',
+  '--skipLibCheck',
   '--target',
   'es2022',
   '--module',
   'nodenext',
   '--lib',
+  'es2022,dom,dom.iterable',
   '--allowImportingTsExtensions',
+  '--verbatimModuleSyntax',
 ]
 
 /** Writes `*.d.ts` next to the JavaScript of the client. */

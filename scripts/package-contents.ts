@@ -6,7 +6,15 @@ export interface PackageManifest {
   readonly optionalDependencies: Readonly<Record<string, string>>
 }
 
-const PUBLISHED_FIELDS = ['name', 'version', 'description', 'license', 'type', 'bin']
+const PUBLISHED_FIELDS = [
+  'name',
+  'version',
+  'description',
+  'license',
+  'type',
+  'bin',
+  'dependencies',
+]
 /** A clone brings its own Node for people with Node 20. A package would bring a second one to everybody. */
 const OWN_NODE = /^node-(?:linux|darwin|win)-/
 const PUBLISHED_FOR_NODE = '>=24'

@@ -38,6 +38,7 @@ const QUICK = new RegExp(
     'simulation/place',
     'db/db',
     'bus/(?:[^/]+|postgres/[^/]+)',
+    'sandbox/(?!anything)[^/]+',
     'scenarios/(?:hold|retry|rollback|polling|joiner)',
     'api/(?:http|failure-cache|gapless-reader)',
     'cli/(?:audit|client|config|earlier-names|guides|program|words)',

@@ -30,7 +30,15 @@ describe('compose.yaml', () => {
   it('publishes no port, runs every role read-only and without rights, and pins the database', () => {
     assert.deepEqual(
       ours.map(([name]) => name),
-      ['migrate', 'scheduler', 'orchestrator', 'api', 'fabrikam-worker'],
+      [
+        'migrate',
+        'scheduler',
+        'orchestrator',
+        'api',
+        'sandbox',
+        'fabrikam-worker',
+        'contoso-worker',
+      ],
     )
     for (const [name, { read_only, cap_drop }] of ours)
       assert.deepEqual([read_only, cap_drop], [true, ['ALL']], name)

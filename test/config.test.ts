@@ -292,6 +292,7 @@ describe('connection variables', () => {
     assert.deepEqual(names.map(readConnectionVariable), [
       'value of MATOOLKIT_SOURCE_T1',
       'value of DATAVERSE_T1',
+      'value of DATABRICKS_T1',
       undefined,
     ])
     assert.equal(readConnectionVariable('PATH'), undefined)

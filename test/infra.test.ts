@@ -177,10 +177,13 @@ describe('the infrastructure', () => {
     for (const line of [
       'disableLocalAuth: true',
       "minimumTlsVersion: '1.2'",
+      'enablePurgeProtection: true',
       'enableRbacAuthorization: true',
       "passwordAuth: 'Disabled'",
+      'adminUserEnabled: false',
       'allowInsecure: false',
       'DisableLocalAuth: true',
+      "lifecycle: 'None'",
     ])
       assert.ok(all.includes(line), line)
     const open = all.match(/publicNetworkAccess: \w+ \? '\w+' : '\w+'|publicNetworkAccess: .*/g)!
@@ -207,7 +210,9 @@ describe('the infrastructure', () => {
       "['orchestrator-events', 'worker-jobs', 'worker-results']",
       "'PT10M'",
       "'P7D'",
+      "'PT1M'",
       'maxDeliveryCount: 10',
+      'deadLetteringOnMessageExpiration: true',
     ])
       assert.ok(bus.includes(line), line)
     const worker = file('infra/automation/modules/worker-app.bicep').text

@@ -172,13 +172,16 @@ describe('what people may take away has no secrets', () => {
     'a URL with a password',
     'a database address',
     'a Service Bus string',
+    'a private key',
     'a SQL Server string',
     'a signed link',
     'a token',
     'a bearer in a text',
+    'a PFX',
     'JSON inside a text',
     'JSON inside JSON',
     'half a private key',
+    'secrets',
   ]
   for (const place of SECRETS)
     it(place, () => {

@@ -111,6 +111,7 @@ describe('the published package', { skip: process.platform === 'win32' }, () => 
           '--strict',
           '--exactOptionalPropertyTypes',
           '--module',
+          'nodenext',
           '--target',
           'es2022',
           '--typeRoots',

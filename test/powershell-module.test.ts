@@ -38,6 +38,7 @@ const APPROVED = [
   'Request',
   'Reset',
   'Restart',
+  'Restore',
   'Resume',
   'Revoke',
   'Send',
@@ -47,11 +48,13 @@ const APPROVED = [
   'Step',
   'Stop',
   'Submit',
+  'Suspend',
   'Sync',
   'Test',
   'Undo',
   'Unpublish',
   'Update',
+  'Wait',
 ]
 /** Variables and parameters that PowerShell keeps for itself. */
 const RESERVED = [
@@ -72,6 +75,7 @@ const RESERVED = [
   'psboundparameters',
   'pscmdlet',
   'pwd',
+  'sender',
   'shellid',
   'stacktrace',
   'switch',
@@ -79,14 +83,17 @@ const RESERVED = [
   'true',
   'debug',
   'verbose',
+  'erroraction',
   'warningaction',
   'informationaction',
   'errorvariable',
   'warningvariable',
+  'outvariable',
   'outbuffer',
   'pipelinevariable',
   'progressaction',
   'whatif',
+  'confirm',
 ]
 
 const read = (name: string) => readFileSync(join(ROOT, 'powershell/Matoolkit', name), 'utf8')

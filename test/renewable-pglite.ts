@@ -17,10 +17,12 @@ const START = [
   ...PGlite.defaultStartParams,
   // The copy was not shut down and recovers; the timer that would report on that never ends, and the process with it.
   '-c',
+  'log_startup_progress_interval=0',
   // No test has as much data: a fifth of the time to open it went into memory that is never used, and a snapshot copies it all.
   '-c',
   'shared_buffers=16MB',
   '-c',
+  'wal_buffers=1MB',
 ]
 
 /** `keepFrom`: a new snapshot, 128 MB, is taken for at least so many new statements. */

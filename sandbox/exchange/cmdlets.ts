@@ -46,8 +46,10 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
       'FirstName',
       'LastName',
       'Alias',
+      'Password',
       'MicrosoftOnlineServicesID',
       'ExternalEmailAddress',
+      'PrimarySmtpAddress',
     ],
     about:
       'Makes an account and its mail user. Refused where an account, a recipient or a deleted mail user has one of the names.',

@@ -88,7 +88,15 @@ export const SETTING_CMDLETS: Readonly<Record<string, Cmdlet>> = {
     run: getAutoReply,
   },
   'Set-MailboxAutoReplyConfiguration': {
-    parameters: ['Identity', 'AutoReplyState', 'InternalMessage', 'ExternalAudience', 'StartTime'],
+    parameters: [
+      'Identity',
+      'AutoReplyState',
+      'InternalMessage',
+      'ExternalMessage',
+      'ExternalAudience',
+      'StartTime',
+      'EndTime',
+    ],
     about: 'Sets the automatic replies of a mailbox; wraps texts in HTML.',
     run: setAutoReply,
   },

@@ -9,8 +9,10 @@ const SENSITIVE_PROPERTIES = [
   'accountEnabled',
   'businessPhones',
   'mobilePhone',
+  'onPremisesImmutableId',
   'otherMails',
   'passwordProfile',
+  'userPrincipalName',
 ]
 /** For everybody. */
 const HIGHEST = ['Global Administrator', 'Privileged Authentication Administrator']

@@ -30,12 +30,15 @@ const JOB: PropertyKind = {
     'jobType',
     'status',
     'message',
+    'completeAfterDateTime',
     'targetTenantId',
     'sourceTenantId',
     'exchangeSettings',
     'resources',
+    'resourceType',
     'workloads',
     'createdDateTime',
+    'lastUpdatedDateTime',
   ],
 }
 
@@ -132,7 +135,9 @@ const CANCELLABLE: readonly string[] = [
   'submitted',
   'validateSubmitted',
   'validatePassed',
+  'validateFailed',
   'processing',
+  'inProgress',
 ]
 
 export function updateJob(call: SandboxCall): SandboxResponse {

@@ -13,14 +13,17 @@ const TEXT_ATTRIBUTES: readonly string[] = [
   'companyName',
   'consentProvidedForMinor',
   'country',
+  'department',
   'employeeHireDate',
   'employeeId',
   'employeeLeaveDateTime',
   'employeeType',
+  'faxNumber',
   'givenName',
   'jobTitle',
   'mobilePhone',
   'officeLocation',
+  'onPremisesImmutableId',
   'postalCode',
   'preferredDataLocation',
   'preferredLanguage',
@@ -32,26 +35,37 @@ const TEXT_ATTRIBUTES: readonly string[] = [
 const LIST_ATTRIBUTES: readonly string[] = ['businessPhones', 'otherMails']
 const EXTENSIONS = 'onPremisesExtensionAttributes'
 const EXTENSION = /^extensionAttribute([1-9]|1[0-5])$/
-const ATTRIBUTES: readonly string[] = [...TEXT_ATTRIBUTES, ...LIST_ATTRIBUTES, EXTENSIONS]
+const ATTRIBUTES: readonly string[] = [
+  ...TEXT_ATTRIBUTES,
+  ...LIST_ATTRIBUTES,
+  EXTENSIONS,
+  'showInAddressList',
+]
 const NAMED: readonly string[] = [
   'accountEnabled',
   'displayName',
   'mail',
   'mailNickname',
+  'passwordProfile',
   'usageLocation',
   'userPrincipalName',
+  'userType',
 ]
 const READ_ONLY: readonly string[] = [
   'id',
   'proxyAddresses',
   'assignedLicenses',
   'createdDateTime',
+  'creationType',
   'licenseAssignmentStates',
   'assignedPlans',
+  'provisionedPlans',
   'deletedDateTime',
   'externalUserState',
+  'externalUserStateChangeDateTime',
   'onPremisesSyncEnabled',
   'onPremisesUserPrincipalName',
+  'signInSessionsValidFromDateTime',
 ]
 
 export const USER: PropertyKind = {
@@ -63,10 +77,12 @@ export const USER: PropertyKind = {
     'givenName',
     'jobTitle',
     'mail',
+    'mobilePhone',
     'officeLocation',
     'preferredLanguage',
     'surname',
     'userPrincipalName',
+    'id',
   ],
 }
 

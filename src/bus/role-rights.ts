@@ -76,7 +76,16 @@ function workerRights(workerIds: readonly string[]): Rights {
       },
       message_ids: { select: true, insert: true, update: true },
       dead_letters: {
-        insert: [...ENVELOPE, 'message_id', 'original_message_id', 'body', 'reason', 'description'],
+        insert: [
+          ...ENVELOPE,
+          'message_id',
+          'original_message_id',
+          'body',
+          'delivery_count',
+          'reason',
+          'description',
+          'dead_lettered_at',
+        ],
       },
     },
     rows: [

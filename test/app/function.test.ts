@@ -59,7 +59,9 @@ UNDO        Set-BadgeNumber with the previous number.
       'parameters',
       'result',
       'permissions',
+      'isIdempotent',
       'togetherMax',
+      'undo',
     ])
     assert.equal(
       (JSON.parse((await say('list', '--output', 'json')).out) as unknown[]).length > 20,

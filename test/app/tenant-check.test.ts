@@ -133,6 +133,7 @@ describe('matoolkit tenant check', () => {
       'administrators',
       'Exchange role',
       'domains',
+      'forwarding',
     ])
   })
 

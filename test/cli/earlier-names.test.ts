@@ -49,9 +49,11 @@ const SAME = [
   'batch cancel 1 -- -f',
   'runbook versions wave',
   'automation enable wave',
+  'batch create wave people.csv',
   'batch members 1',
   'batch add-members 1 people.csv',
   'batch phases 1',
+  'config path',
 ]
 
 describe("the earlier system's command line", () => {

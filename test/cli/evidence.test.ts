@@ -67,6 +67,7 @@ describe('matoolkit batch evidence', () => {
       'failed',
       'succeeded',
       'succeeded',
+      'succeeded',
     ])
     assert.equal((await rowsOf('attempts')).length, 4)
     const events = (await rowsOf('events')).map(({ because }) => String(because)).join('\n')

@@ -47,6 +47,7 @@ describe('stop everything and resume', () => {
         },
       },
       'hold',
+      '--all',
     )
     assert.equal(held.exit, 0, held.err)
     assert.equal(heldWhenAsked, 1)
@@ -140,6 +141,7 @@ describe('a hold of each scope', () => {
     const { members } = await cli.json<{ members: { memberKey: string; held: object | null }[] }>(
       'batch',
       'members',
+      '1',
     )
     assert.deepEqual(
       members.flatMap(({ memberKey, held: own }) => (own ? [memberKey] : [])),

@@ -120,6 +120,7 @@ describe('an operator’s night', () => {
       'steps',
       TONIGHT,
       '--status',
+      'skipped',
     )
     assert.deepEqual(
       steps.map(({ memberKey, stepName }) => `${memberKey} ${stepName}`).sort(),

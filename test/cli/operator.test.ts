@@ -86,7 +86,15 @@ describe('review', () => {
     )
     const wrong = await review('approve', ...ids, '--choice', 'perhaps', ...WHY, '--yes')
     assert.equal(wrong.exit, EXIT.usage)
-    const moved = await cli.json('review', 'approve', ...ids, '--choice', 'reschedule', ...WHY)
+    const moved = await cli.json(
+      'review',
+      'approve',
+      ...ids,
+      '--choice',
+      'reschedule',
+      ...WHY,
+      '--yes',
+    )
     assert.equal(moved.doneCount, ids.length)
   })
 
@@ -467,6 +475,7 @@ describe('dead letters and doctor', () => {
       'deadletters',
       'list',
       '--topic',
+      'worker-results',
     )
     const [first, second] = deadLetters.map(({ id }) => id)
     assert.match((await cli.cli('deadletters', 'show', first!)).out, /body +\{.*job-first/)

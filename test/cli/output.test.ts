@@ -107,7 +107,13 @@ before(async () => {
     await cli.json('batch', 'advance', '2', '--yes')
     await world.settle()
   }
-  const { steps } = await cli.json<{ steps: { id: number }[] }>('batch', 'steps', '2', '--status')
+  const { steps } = await cli.json<{ steps: { id: number }[] }>(
+    'batch',
+    'steps',
+    '2',
+    '--status',
+    'failed',
+  )
   stepId = String(steps[0]!.id)
   const variable = ['--member', KEYS[3]!, '--set', 'Note=seen', ...SURE]
   const set = await cli.json<{ actionId: number }>('batch', 'set-variable', '2', ...variable)

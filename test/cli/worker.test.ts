@@ -25,6 +25,7 @@ describe('workers', () => {
     const stateOf = async () => {
       const { workers } = await cli.json<{ workers: { state: string; outstanding: number }[] }>(
         'worker',
+        'list',
       )
       return [workers[0]!.state, workers[0]!.outstanding]
     }

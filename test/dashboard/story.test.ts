@@ -71,6 +71,7 @@ describe('the headline of a person', () => {
     const stops = 'Nothing new starts until the hold ends.'
     assert.deepEqual(told({ steps: [queued], held: HELD, where }), [
       'held',
+      'on hold before phase prepare, step move: held by ada: on leave',
       `On hold since ${AT}.`,
       stops,
     ])
@@ -82,6 +83,7 @@ describe('the headline of a person', () => {
     }
     assert.deepEqual(told(running), [
       'held',
+      'phase prepare, step move: running on worker w1',
       `Held by ada since ${AT}: on leave`,
       `The job that runs now finishes. ${stops}`,
     ])
@@ -145,7 +147,10 @@ describe('the headline of a person', () => {
     assert.deepEqual(words({ department: null }, { Value: 'IT' }), [
       'department changed from empty to IT',
     ])
-    assert.deepEqual(words({ a: true, b: ['x', 'y'] }, { a: false }), ['a changed from yes to no'])
+    assert.deepEqual(words({ a: true, b: ['x', 'y'] }, { a: false }), [
+      'a changed from yes to no',
+      'b was x, y',
+    ])
     assert.deepEqual([...words(null, null), ...words({}, { a: 1 })], [])
   })
 

@@ -133,9 +133,11 @@ describe('an evidence pack', () => {
       '/etc/passwd',
       'evidence/../../evil',
       'evidence/a/b/c',
+      'evidence/.hidden',
       'other/file',
       'evidence/a\\b',
       'evidence/a\nb',
+      'evidence/',
     ].map((name) => ({ name, content }))
     for (const entry of hostile)
       assert.match(await findingsIn([entry, ...entries]), /is no name for a file of it/, entry.name)

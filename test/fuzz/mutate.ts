@@ -65,6 +65,7 @@ export const HOSTILE_TEXTS: readonly string[] = [
   'ﬀ𝒳',
   'İ',
   'ß',
+  'é',
 ]
 
 const repeated = (random: Random, text: string): string => text.repeat(1 + random(2 ** random(12)))

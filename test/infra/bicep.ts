@@ -43,7 +43,12 @@ export async function readBicep(pattern: string): Promise<BicepFile[]> {
     })
 }
 
-const DECLARATIONS = ['parameter_declaration', 'variable_declaration', 'resource_declaration']
+const DECLARATIONS = [
+  'parameter_declaration',
+  'variable_declaration',
+  'module_declaration',
+  'resource_declaration',
+]
 /** Namespaces of functions. */
 const BUILT_IN = ['az', 'sys']
 

@@ -85,10 +85,12 @@ const NAMES = [
   'resources',
   'workloads',
   'exchangeSettings',
+  'completeAfterDateTime',
   'invitedUserEmailAddress',
   'invitedUser',
   'inviteRedirectUrl',
   '__proto__',
+  'constructor',
 ]
 
 /** Each name with each value, or another share of them for each route and cmdlet. */

@@ -30,7 +30,12 @@ const SEED = {
           id: id(1),
           userPrincipalName: 'ada@fabrikam.example',
           usageLocation: 'US',
-          proxyAddresses: ['SMTP:ada@fabrikam.example', `x500:${DN}`],
+          proxyAddresses: [
+            'SMTP:ada@fabrikam.example',
+            'smtp:ada.a@fabrikam.onmicrosoft.com',
+            `x500:${DN}`,
+            'x500:/o=Old/cn=ada',
+          ],
           recipient: {
             kind: 'mailUser',
             exchangeGuid: MAILBOX,

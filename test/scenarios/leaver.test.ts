@@ -106,6 +106,7 @@ it('a rollback job that is withdrawn and sent again at once counts from its seco
       'rollback-2 withdrawn',
       'rollback-2-retry-1 succeeded',
       'removal-3 succeeded',
+      'removal-4 succeeded',
     ])
     const sendings = await world.db.query(
       `select extract(epoch from a.settled_at - a.sent_at)::int as "waitedSec",

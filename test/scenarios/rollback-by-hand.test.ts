@@ -41,12 +41,14 @@ it('runs each rollback once, the last step first, and leaves everybody else alon
     assert.deepEqual(await rollBackMembers(world.engine, who), { done: [ids[0]], refused: [] })
     assert.equal((await batchOf(world, batchId)).status, 'active')
     await world.settle()
-    assert.deepEqual(calls(world, before), ['switch-back user1', 'unlicense user1'])
+    assert.deepEqual(calls(world, before), ['switch-back user1', 'unlicense user1', 'delete user1'])
     assert.deepEqual(await stepsOf(world, ids[0]!), [
       'create rolled_back',
       'licence rolled_back',
       'notify succeeded',
+      'switch rolled_back',
       'rollback switch-back succeeded',
+      'rollback unlicense succeeded',
       'rollback delete succeeded',
     ])
     assert.deepEqual(await phasesOf(world, batchId), [
@@ -76,7 +78,12 @@ it('starts at a phase or step, and a retry starts where the rollback ended', () 
     const late = await retryMembers(world.engine, { ...who, fromStepName: 'create' })
     assert.deepEqual(late.done, [ids[0]])
     await world.settle()
-    assert.deepEqual(calls(world, before + 3), ['create user1', 'licence user1', 'notify user1'])
+    assert.deepEqual(calls(world, before + 3), [
+      'create user1',
+      'licence user1',
+      'notify user1',
+      'switch user1',
+    ])
     const { status, active, failed } = await batchOf(world, batchId)
     assert.deepEqual([status, active, failed], ['completed', 2, 0])
   }))
@@ -90,7 +97,10 @@ it('does not repeat a rollback that has run after a failure', () =>
     await world.settle()
     await world.pass(3600)
     const id = await memberId(world, batchId, 1)
-    assert.deepEqual((await stepsOf(world, id)).slice(0, 2), ['create succeeded'])
+    assert.deepEqual((await stepsOf(world, id)).slice(0, 2), [
+      'create succeeded',
+      'licence rolled_back',
+    ])
     const jobs = world.jobs.length
     const who = { ...order(batchId), memberIds: [id] }
     // The failed step's rollback has undone what create did, too.
@@ -138,6 +148,7 @@ it('that fails in part stays open for a repair, and no result counts twice', () 
       'create failed',
       'licence failed',
       'notify succeeded',
+      'switch rolled_back',
     ])
   }))
 

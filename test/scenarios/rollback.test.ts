@@ -32,7 +32,13 @@ it('runs its steps in order and marks the failed step', () =>
     world.answer = ({ functionName }) =>
       functionName === 'switch' ? { fail: 'mailbox locked' } : { ok: true }
     const { batchId, member } = await begin(world)
-    assert.deepEqual(calls(world), ['create user1', 'switch user1', 'undo-a user1', 'undo-b user1'])
+    assert.deepEqual(calls(world), [
+      'create user1',
+      'switch user1',
+      'undo-a user1',
+      'undo-b user1',
+      'undo-c user1',
+    ])
     assert.deepEqual(jobIds(world, 2), ['rollback-3', 'rollback-4', 'rollback-5'])
     assert.deepEqual(await stepsOf(world, member), [
       'create succeeded',
@@ -64,9 +70,11 @@ it('a failing step uses the global retry, does not stop the next, and is named',
     assert.deepEqual(times, [
       '0 step-1',
       '0 step-2',
+      '30 step-2-retry-1',
       '30 rollback-3',
       '30 rollback-4',
       '60 rollback-4-retry-1',
+      '60 rollback-5',
     ])
     assert.deepEqual(await stepsOf(world, member), [
       'create succeeded',
@@ -112,7 +120,12 @@ it('runs again, in new rows, when the step fails again after a retry', () =>
     assert.deepEqual((await retryMembers(world.engine, from)).done, [member])
     assert.equal((await batchOf(world, batchId)).status, 'active')
     await world.settle()
-    assert.deepEqual(calls(world, 5), ['switch user1', 'undo-a user1', 'undo-b user1'])
+    assert.deepEqual(calls(world, 5), [
+      'switch user1',
+      'undo-a user1',
+      'undo-b user1',
+      'undo-c user1',
+    ])
     assert.deepEqual(jobIds(world, 5).slice(0, 1), ['step-2-retry-1'])
     const rows = await world.db.query(
       `select origin_attempt as attempt, count(*) as steps from step_executions
@@ -163,7 +176,11 @@ it("can use the steps' outputs: in its parameters, and in its function's name", 
     await world.settle()
     const { functionName, parameters } = world.jobs[2]!
     assert.deepEqual([functionName, parameters], ['Remove-Thing', { Id: 42, Batch: batchId }])
-    assert.deepEqual(await attemptsOf(world), ['step-1 succeeded', 'step-2 failed'])
+    assert.deepEqual(await attemptsOf(world), [
+      'step-1 succeeded',
+      'step-2 failed',
+      'rollback-3 failed',
+    ])
   }))
 
 it('an unresolved step fails with the name, and the next one runs', () =>

@@ -84,6 +84,7 @@ it('takes back each change of one member, the last first, and leaves everybody e
     assert.deepEqual(await ledgerOf(world, batchId, ids[0]!), [
       'cutover/notify irreversible',
       'cutover/switch to_undo',
+      'prepare/create to_undo',
     ])
     assert.equal(world.jobs.length, before, 'a look sends nothing')
     assert.deepEqual(await undoMembers(world.engine, who), { done: [ids[0]], refused: [] })
@@ -94,8 +95,10 @@ it('takes back each change of one member, the last first, and leaves everybody e
       'create rolled_back',
       'group succeeded',
       'check succeeded',
+      'switch rolled_back',
       'notify succeeded',
       'undo switch succeeded',
+      'undo create succeeded',
     ])
     assert.deepEqual(await phasesOf(world, batchId), [
       'prepare completed 2: 1 passed, 1 failed',
@@ -112,6 +115,7 @@ it('takes back each change of one member, the last first, and leaves everybody e
     assert.deepEqual(await ledgerOf(world, batchId, ids[0]!), [
       'cutover/notify irreversible',
       'cutover/switch undone',
+      'prepare/create undone',
     ])
   }))
 
@@ -125,7 +129,9 @@ it('records a duplicate or late result once, and an unknown effect as unknown', 
     await world.settle()
     assert.deepEqual(await ledgerOf(world, batchId, ids[0]!), [
       'cutover/notify irreversible',
+      'cutover/switch to_undo',
       'prepare/group unknown',
+      'prepare/create to_undo',
     ])
     const [{ entries } = { entries: 0 }] = await world.db.query<{ entries: number }>(
       `select count(*)::int as entries from attempts where (effect_json -> 'changed')::boolean`,
@@ -147,6 +153,7 @@ it('stops at a failure, leaves what came before, and continues there when it is 
       'create failed',
       'group succeeded',
       'check succeeded',
+      'switch failed',
     ])
     assert.equal((await batchOf(world, batchId)).status, 'completed', 'everything ends')
     const ledger = await readMemberLedger(world.engine, batchId, ids[0]!)
@@ -173,6 +180,7 @@ it('stops at a failure, leaves what came before, and continues there when it is 
     assert.deepEqual(await ledgerOf(world, batchId, ids[0]!), [
       'cutover/notify irreversible',
       'cutover/switch skipped',
+      'prepare/create undone',
     ])
   }))
 
@@ -195,6 +203,7 @@ it('stops at the point of no return unless a person asks for more', () =>
     assert.deepEqual(await ledgerOf(world, batchId, ids[0]!), [
       'cutover/notify to_undo',
       'cutover/switch irreversible',
+      'prepare/create beyond',
     ])
     await undoMembers(world.engine, who)
     await world.settle()
@@ -241,6 +250,7 @@ it('a retry after an undo does everything again, and that can be undone again', 
       'group user1',
       'check user1',
       'switch user1',
+      'notify user1',
     ])
     await undoMembers(world.engine, who)
     await world.settle()
@@ -260,6 +270,7 @@ it('does not undo what a rollback has taken back', () =>
     assert.deepEqual(await ledgerOf(world, batchId, ids[0]!), [
       'cutover/notify irreversible',
       'cutover/notify unknown',
+      'cutover/switch to_undo',
       'prepare/create to_undo',
     ])
     assert.ok(world.jobs.length > before)

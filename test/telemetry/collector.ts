@@ -153,13 +153,16 @@ const SPAN_FIELDS = [
   'parentSpanId',
   'flags',
   'name',
+  'kind',
   'startTimeUnixNano',
   'endTimeUnixNano',
   'attributes',
+  'droppedAttributesCount',
   'events',
   'droppedEventsCount',
   'links',
   'droppedLinksCount',
+  'status',
 ]
 
 function spanFrom(raw: Raw): SeenSpan {

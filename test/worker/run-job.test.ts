@@ -297,6 +297,7 @@ describe('secrets of a job', () => {
       '[secret long]',
       'x[secret long]x',
       '[secret short]',
+      '1[secret pin]',
       'line [secret pem] is bad',
     ])
     const cut = await answerOf(

@@ -178,7 +178,13 @@ function faultsIn(requests: readonly RequestMade[]): Map<string, number> {
 }
 
 /** Changes that must not happen twice. */
-const ONCE = ['mail user created', 'migration batch created', 'mailbox moved']
+const ONCE = [
+  'mail user created',
+  'migration batch created',
+  'migration users added',
+  'mailbox moved',
+  'mail sent',
+]
 
 interface Effect {
   readonly what: string

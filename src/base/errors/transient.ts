@@ -17,6 +17,7 @@ const TRANSIENT_CODES = new Set([
   '25P03',
   '25006',
   '58030',
+  'XX000',
   ...Object.keys(UNFIT),
 ])
 /** Our own code: the engine decides nothing until a new epoch has begun, seconds later. */

@@ -23,6 +23,7 @@ const PERSONAL = [
   'output',
   'outputs',
   'variables',
+  'values',
   'data',
   'datajson',
   'workerdatajson',
@@ -30,12 +31,14 @@ const PERSONAL = [
   'rows',
   'body',
   'input',
+  'payload',
   'member',
   'memberkey',
   'memberkeys',
   'upn',
   'userprincipalname',
   'displayname',
+  'username',
   'givenname',
   'surname',
   'firstname',
@@ -43,12 +46,15 @@ const PERSONAL = [
   'mail',
   'email',
   'emailaddress',
+  'phone',
   'mailnickname',
   'proxyaddresses',
   'othermails',
+  'primarysmtpaddress',
   // PostgreSQL errors repeat row values in these fields.
   'detail',
   'where',
+  'internalquery',
 ]
 const SECRET = [
   'authorization',
@@ -58,12 +64,14 @@ const SECRET = [
   'credentials',
   'pfx',
   'pem',
+  'cert',
   'certificate',
   'databaseurl',
   'sas',
   'sig',
   'signature',
   'assertion',
+  'clientassertion',
 ]
 const HIDDEN_NAMES = new Set([...PERSONAL, ...SECRET])
 const HIDDEN_ENDINGS =

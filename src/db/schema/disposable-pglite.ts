@@ -24,11 +24,13 @@ const START = [
   ...PGlite.defaultStartParams,
   // The copy was not shut down and recovers; the timer that would report on that never ends, and the process with it.
   '-c',
+  'log_startup_progress_interval=0',
   '-c',
   'shared_buffers=32MB',
   '-c',
   'wal_buffers=1MB',
   '-c',
+  'max_wal_size=64MB',
 ]
 
 /** The tables stay small, so each statement is planned once: planning took half of the database's time. */

@@ -53,7 +53,12 @@ const INCLUDED_IN: Readonly<Record<string, readonly string[]>> = {
   'User.Invite.All': ['User.ReadWrite.All', 'Directory.ReadWrite.All'],
   'CrossTenantContentMigration.Read.All': ['CrossTenantContentMigration.ReadWrite.All'],
   'Domain.Read.All': ['Domain.ReadWrite.All'],
-  'GroupMember.Read.All': ['GroupMember.ReadWrite.All', 'Group.Read.All', ...DIRECTORY],
+  'GroupMember.Read.All': [
+    'GroupMember.ReadWrite.All',
+    'Group.Read.All',
+    'Group.ReadWrite.All',
+    ...DIRECTORY,
+  ],
   'GroupMember.ReadWrite.All': ['Group.ReadWrite.All', 'Directory.ReadWrite.All'],
   'LicenseAssignment.ReadWrite.All': ['User.ReadWrite.All', 'Directory.ReadWrite.All'],
 }

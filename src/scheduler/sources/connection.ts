@@ -48,10 +48,12 @@ const IGNORED_KEYS = new Set([
   'persistsecurityinfo',
   'multipleactiveresultsets',
   'applicationname',
+  'applicationintent',
   'connectiontimeout',
   'connecttimeout',
   'commandtimeout',
   'pooling',
+  'packetsize',
 ])
 
 interface Parts {

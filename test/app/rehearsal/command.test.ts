@@ -114,13 +114,20 @@ describe('runbook rehearse', () => {
         runbook,
         '--members',
         members,
+        '--tenant',
         file('two.json', '{"tenants":[{"domains":["a.example"]},{"domains":["b.example"]}]}'),
       ],
       /No tenant is for worker "fabrikam-worker": there are a, b/,
     ],
     [
       'a mistake in the windows file',
-      () => [runbook, '--members', members, file('w.yaml', 'time_zone: UTC\nhours: 1\n')],
+      () => [
+        runbook,
+        '--members',
+        members,
+        '--windows-file',
+        file('w.yaml', 'time_zone: UTC\nhours: 1\n'),
+      ],
       /w\.yaml:2:8 /,
     ],
     [

@@ -15,17 +15,21 @@ const OTHERS = [
   'isolation',
   'joiner',
   'manual',
+  'move',
   'no-effect',
   'nobody',
   'odd-results-unreadable',
   'outputs',
+  'programme-by-hand',
   'programme-faults',
   'programme-immediate',
   'programme-leavers',
+  'programme-redated',
   'programme-versions',
   'rejoin',
   'reschedule',
   'templates',
+  'version-rerun',
 ]
 
 before(() => tellOver(overServiceBus(['w1', 'w2'])))

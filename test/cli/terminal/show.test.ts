@@ -133,6 +133,7 @@ describe('differences of texts', () => {
       ' 6',
       ' 7',
       ' 8',
+      '…',
     ])
     assert.deepEqual(diff('a', 'a\nb'), [' a', '+b'])
     assert.deepEqual(diff('a\nb', 'b'), ['-a', ' b'])

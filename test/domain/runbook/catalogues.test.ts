@@ -52,6 +52,7 @@ describe('catalogues of workers', () => {
       'MISSING_PARAMETER',
       'MISSING_PARAMETER',
       'MISSING_PARAMETER',
+      'UNKNOWN_PARAMETER',
     ])
     const near = readRunbook(VALID.replace('Do-It', 'New-EntraUsr'), { catalogues: [] })
     assert.match(near.problems[0]!.message, /Did you mean "New-EntraUser"\?$/)

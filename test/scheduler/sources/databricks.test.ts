@@ -208,10 +208,12 @@ describe('Databricks', () => {
       'POST INLINE',
       'GET',
       'POST EXTERNAL_LINKS',
+      'GET',
       'LINK 0',
       'CHUNK 1',
       'LINK 1',
       'CHUNK 2',
+      'LINK 2',
     ])
   })
 

@@ -107,9 +107,11 @@ const AT_SOURCE = [
   'Get-ExchangeMoveSource',
   'Remove-UserDomain',
   'Restore-UserDomain',
+  'Get-DomainReferences',
   'Test-OneDriveMoveReadiness',
   'Start-OneDriveMove',
   'Stop-OneDriveMove',
+  'Test-OneDriveMove',
 ]
 
 export function exampleStep(definition: WorkerFunction): string {

@@ -126,6 +126,7 @@ describe('a tenant that takes minutes to stop and remove', () => {
       assert.deepEqual([start.Changed, start.complete], [false, false], 'not before it has stopped')
       assert.deepEqual(distinct(await poll(s, 'Stop-MigrationUser', { Identity: KIM })), [
         'Stopping',
+        'Stopped',
       ])
       await fails(s, 'Complete-MigrationUser', { Identity: KIM }, 'MigrationStopped', /is Stopped/)
       assert.equal((await succeeds(s, 'Start-MigrationUser', { Identity: KIM })).Changed, true)

@@ -177,7 +177,11 @@ describe('Get-ExchangeMoveSource', () => {
     const from = await succeeds({ run: s.runAtSource }, 'Get-ExchangeMoveSource', {
       Identity: "kim.o'brien@fabrikam.example",
     })
-    assert.deepEqual(from.X500Addresses, [`x500:${OBRIEN_DN}`, 'x500:/o=Old/cn=kim'])
+    assert.deepEqual(from.X500Addresses, [
+      `x500:${OBRIEN_DN}`,
+      'x500:/o=Old/cn=kim',
+      'X500:/o=Older/cn=kim',
+    ])
     assert.partialDeepStrictEqual(from, { ExchangeGuid: id(500), Holds: [], FullAccess: [] })
   })
 
@@ -203,6 +207,7 @@ describe('Set-ExchangeMoveTarget', () => {
       ...before,
       "smtp:kim.o'brien@contoso.onmicrosoft.com",
       'x500:/o=Old/cn=kim',
+      'x500:/o=Older/cn=kim',
     ])
     assert.equal(recipient!.exchangeGuid, params.ExchangeGuid)
     assert.deepEqual(s.effects(), ['mail user changed'])

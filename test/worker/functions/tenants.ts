@@ -155,7 +155,11 @@ export const SEED = {
           id: SOURCE,
           userPrincipalName: "kim.o'brien@fabrikam.example",
           mail: "kim.o'brien@fabrikam.example",
-          proxyAddresses: ["SMTP:kim.o'brien@fabrikam.example", 'x500:/o=Old/cn=kim'],
+          proxyAddresses: [
+            "SMTP:kim.o'brien@fabrikam.example",
+            'x500:/o=Old/cn=kim',
+            'X500:/o=Older/cn=kim',
+          ],
           recipient: {
             kind: 'mailbox',
             exchangeGuid: id(500),

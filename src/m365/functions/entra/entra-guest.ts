@@ -122,7 +122,15 @@ const converted = z.object({
   Changed: z.boolean(),
 })
 
-const EXTERNAL = ['id', 'displayName', 'userPrincipalName', 'userType', 'externalUserState']
+const EXTERNAL = [
+  'id',
+  'displayName',
+  'userPrincipalName',
+  'userType',
+  'mail',
+  'externalUserState',
+  'onPremisesSyncEnabled',
+]
 
 export const convertEntraB2bToInternal = defineFunction({
   name: 'Convert-EntraB2BToInternal',

@@ -65,7 +65,7 @@ const stripped = z.object({
 })
 type Stripped = z.infer<typeof stripped>
 
-const PERSON = ['id', 'userPrincipalName', 'mail', 'proxyAddresses']
+const PERSON = ['id', 'userPrincipalName', 'mail', 'proxyAddresses', 'onPremisesSyncEnabled']
 
 export const removeUserDomain = defineFunction({
   name: 'Remove-UserDomain',

@@ -46,7 +46,14 @@ const replied = z.object({
   Changed: z.boolean(),
 })
 
-const CONFIGURATION = ['AutoReplyState', 'InternalMessage', 'ExternalMessage', 'StartTime']
+const CONFIGURATION = [
+  'AutoReplyState',
+  'InternalMessage',
+  'ExternalMessage',
+  'ExternalAudience',
+  'StartTime',
+  'EndTime',
+]
 
 /** What is to be, by the names of the cmdlet. */
 function wantedOf({ params }: FunctionCall<AutoReply>): JsonObject {

@@ -16,10 +16,12 @@ const ROLES = [
   'LimitedDetails',
   'Reviewer',
   'Contributor',
+  'NonEditingAuthor',
   'Author',
   'PublishingAuthor',
   'Editor',
   'PublishingEditor',
+  'Owner',
 ] as const
 
 const taking = z.strictObject({

@@ -115,4 +115,9 @@ async function mayLeave(
 
 const REFUSED = [400, 401, 403]
 
-const FORWARDING = ['Guid', 'ForwardingSmtpAddress', 'ForwardingAddress']
+const FORWARDING = [
+  'Guid',
+  'ForwardingSmtpAddress',
+  'ForwardingAddress',
+  'DeliverToMailboxAndForward',
+]

@@ -37,11 +37,14 @@ const MAILBOX = [
   'ExternalDirectoryObjectId',
   'UserPrincipalName',
   'DisplayName',
+  'Alias',
   'PrimarySmtpAddress',
+  'EmailAddresses',
   'ExchangeGuid',
   'ArchiveGuid',
   'LegacyExchangeDN',
   'InPlaceHolds',
+  'GrantSendOnBehalfTo',
   ...FLAGS,
 ]
 

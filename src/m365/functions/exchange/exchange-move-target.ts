@@ -105,7 +105,13 @@ export const newExchangeMailUser = defineFunction({
   },
 })
 
-const ACCOUNT = ['Guid', 'UserPrincipalName', 'RecipientTypeDetails', 'DisplayName']
+const ACCOUNT = [
+  'Guid',
+  'UserPrincipalName',
+  'RecipientTypeDetails',
+  'DisplayName',
+  'WhenCreatedUTC',
+]
 
 /** Every account, with mail or without. Exchange matches loosely, hence the filter. */
 async function findAccount(

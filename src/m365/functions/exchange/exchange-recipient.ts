@@ -27,9 +27,11 @@ const PROPERTIES = [
   'Guid',
   'RecipientTypeDetails',
   'EmailAddresses',
+  'PrimarySmtpAddress',
   'ExternalEmailAddress',
   'ExchangeGuid',
   'ArchiveGuid',
+  'ExternalDirectoryObjectId',
 ]
 
 /** Null when there is none. Exchange matches loosely: more than one match is refused. */

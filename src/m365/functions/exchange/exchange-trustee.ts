@@ -14,7 +14,16 @@ export interface Trustee {
   readonly names: readonly string[]
 }
 
-const NAMES = ['Guid', 'Identity', 'Name', 'Alias', 'DistinguishedName', 'WindowsLiveID']
+const NAMES = [
+  'Guid',
+  'Identity',
+  'Name',
+  'Alias',
+  'DistinguishedName',
+  'PrimarySmtpAddress',
+  'WindowsLiveID',
+  'ExternalDirectoryObjectId',
+]
 
 /** All of them, before anything is changed for one. */
 export async function readTrustees(
