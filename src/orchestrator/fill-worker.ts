@@ -1,4 +1,4 @@
-// Filling a worker: at most as many unsettled jobs as its window, shared fairly between the batches that wait for it.
+// Filling a worker: at most as many unsettled jobs as its job limit, shared fairly between the batches that wait for it.
 // Only here does a transaction take slots that it did not free itself, and it locks the worker's row while it does.
 import {
   countOutstanding,
@@ -6,8 +6,8 @@ import {
   listBatchesWaiting,
   listQueued,
 } from '../db/state/waits.ts'
-import { findWindow, lockWorker, recordServed } from '../db/state/workers.ts'
-import { type Blocks, shareSlots, slotsFree } from '../domain/decide/window.ts'
+import { findJobLimitFacts, lockWorker, recordServed } from '../db/state/workers.ts'
+import { type Blocks, shareSlots, slotsFree } from '../domain/decide/job-limit.ts'
 import { commitSharedTogether, commitTogether } from '../engine/transactions/commit.ts'
 import {
   type BatchTransaction,
@@ -26,7 +26,7 @@ import { portionsOf, togetherElseAlone } from '../engine/transactions/together.t
 /** Steps sent in one transaction. */
 const STEPS_PER_CHUNK = 500
 
-/** Shares worked out at once; each pass ends with fewer steps waiting or the window full. */
+/** Shares worked out at once; each pass ends with fewer steps waiting or the job limit reached. */
 const PASSES_MAX = 20
 
 /** Sends what the worker has free slots for. Returns how many steps it looked at; 0 when there is nothing to do. */
@@ -72,16 +72,19 @@ async function sharesOf(
   workerId: string,
   blocks: Blocks,
 ): Promise<readonly Share[]> {
-  const worker = await findWindow(engine.db, workerId)
+  const worker = await findJobLimitFacts(engine.db, workerId)
   // Never seen and not configured: nobody would take its jobs. The steps stay pending, and `stuck` reports them.
   if (!worker) return []
   const outstanding = await countOutstanding(engine.db, workerId)
-  const window = engine.pace.windowOf(worker)
+  const jobLimit = engine.pace.jobLimitOf(worker)
   let jobs = 0
   for (const count of outstanding.values()) jobs += count
-  if (jobs >= window) return []
+  if (jobs >= jobLimit) return []
   const waiting = await listBatchesWaiting(engine.db, workerId)
-  const shares = shareSlots(window, waiting, outstanding, { lastServed: worker.lastServed, blocks })
+  const shares = shareSlots(jobLimit, waiting, outstanding, {
+    lastServed: worker.lastServed,
+    blocks,
+  })
   return [...shares]
     .filter(([, slots]) => slots > 0)
     .map(([batchId, slots]) => ({
@@ -102,7 +105,7 @@ async function fillFromBatches(
     const worker = await lockWorker(tx, workerId)
     if (!worker) return { looked: 0, sent: 0 }
     const wanted = slotsNow(
-      engine.pace.windowOf(worker),
+      engine.pace.jobLimitOf(worker),
       shares,
       await countOutstanding(tx, workerId),
     )
@@ -135,11 +138,11 @@ async function fillFromBatches(
 
 /** What is free under the worker's lock, share by share. */
 function slotsNow(
-  window: number,
+  jobLimit: number,
   shares: readonly Share[],
   outstanding: ReadonlyMap<number, number>,
 ): { batchId: number; slots: number }[] {
-  let free = Math.min(slotsFree(window, outstanding), STEPS_PER_CHUNK)
+  let free = Math.min(slotsFree(jobLimit, outstanding), STEPS_PER_CHUNK)
   const wanted = shares.map(({ batchId, jobsMax }) => {
     const slots = Math.max(0, Math.min(free, jobsMax - (outstanding.get(batchId) ?? 0)))
     free -= slots

@@ -17,10 +17,10 @@ import {
   listDueWaits,
   listWorkersWithQueue,
 } from '../db/state/waits.ts'
+import type { Blocks } from '../domain/decide/job-limit.ts'
 import { onPhaseDue, onSoakEnded } from '../domain/decide/lifecycle.ts'
 import { type HasRun, onDeadLetter, onLost, onRestored } from '../domain/decide/settle.ts'
 import { onWake } from '../domain/decide/wake.ts'
-import type { Blocks } from '../domain/decide/window.ts'
 import { parseJobId } from '../domain/messages/messages.ts'
 import { reviewWindows } from '../engine/orders/change-windows.ts'
 import { finishHolds } from '../engine/orders/holds.ts'

@@ -106,7 +106,7 @@ async function running(transport: string, test: (system: System) => Promise<void
     runbooks: new RunbookCache(),
     random: () => 0.5,
     queueLimitSec: 21_600,
-    // Everything is sent at once: the window would hide what is not stopped.
+    // Everything is sent at once: the job limit would hide what is not stopped.
     pace: new WorkerPace(1_000, { aheadMs: 600_000 }),
     seen: { event: null },
   }

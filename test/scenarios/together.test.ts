@@ -1,4 +1,4 @@
-// A function that acts on many, with the real engine, bus and worker: the window lets a wave through to one call, a hold takes back what no
+// A function that acts on many, with the real engine, bus and worker: the job limit lets a wave through to one call, a hold takes back what no
 // worker has, and a worker that dies between the call and the answers leaves everything done once.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -93,12 +93,12 @@ async function begin(world: World): Promise<number> {
 }
 
 describe('a wave that is done together', () => {
-  it('reaches the worker in a few calls although its window was narrow', () =>
+  it('reaches the worker in a few calls although its job limit was low', () =>
     story({ slots: SLOTS }, async (world) => {
       const room = new Room()
       const batchId = await begin(world)
       await turn(world, workerOf(world, new Room()))
-      assert.ok((await jobsOut(world)) < 10, 'before the first result the window is narrow')
+      assert.ok((await jobsOut(world)) < 10, 'before the first result the job limit is low')
       await world.clock.advance(2 * LEASE_MS)
       await finish(world, workerOf(world, room), batchId)
       assert.equal((await batchOf(world, batchId)).status, 'completed')

@@ -261,7 +261,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 7,
   },
   {
-    name: 'the window ignores outstanding jobs',
+    name: 'the job limit ignores outstanding jobs',
     in: 'slotsFree',
     edits: [
       replace(

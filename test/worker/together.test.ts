@@ -246,7 +246,7 @@ describe('jobs that are done together', () => {
     await worker.stop()
   })
 
-  it('are received one per free slot where the bus takes no delivery back, and widen no window', async () => {
+  it('are received one per free slot where the bus takes no delivery back, and raise no job limit', async () => {
     const { clock, worker, send, bus: made, calls, results, receiveLimits } = setUp()
     Object.assign(made, { release: undefined })
     for (const one of people(3)) send(one)

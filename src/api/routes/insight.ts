@@ -214,7 +214,7 @@ const stuck = z
           'reviews_open',
           'worker_unknown',
           'worker_silent',
-          'window_full',
+          'worker_busy',
           'window_closed',
           'result_overdue',
           'retry_overdue',
@@ -264,7 +264,7 @@ const stuckRoute = read({
       holds: holdsOnBatch(await loadHolds(engine.db, batchId)),
       phases,
       waits,
-      workers: loads.map((load) => ({ ...load, window: engine.pace.windowOf(load) })),
+      workers: loads.map((load) => ({ ...load, jobLimit: engine.pace.jobLimitOf(load) })),
       openReviews: removal + move + join,
       now,
     })

@@ -51,10 +51,10 @@ const worker = z
     firstSeenAt: nullableDateTime,
     lastSeenAt: nullableDateTime,
     jobMs: z.number().nullable().meta({ description: 'Mean run time of its latest jobs.' }),
-    maxOutstanding: wholeCount.meta({ description: 'Limit of outstanding jobs.' }),
-    window: wholeCount.meta({
+    maxOutstanding: wholeCount.meta({ description: 'The most that its job limit may be.' }),
+    jobLimit: wholeCount.meta({
       description:
-        'Jobs it may have outstanding now: one per slot and those it finishes in two seconds, within the limit.',
+        'Jobs it may have outstanding now: one for each slot and those it finishes in two seconds, within the limit.',
     }),
     outstanding: wholeCount.meta({ description: 'Outstanding jobs.' }),
     oldestSentAt: nullableDateTime.meta({ description: 'When the oldest of them was sent.' }),
@@ -172,8 +172,8 @@ function shownWorker(
     throttledUntil: closed.length === 0 ? null : new Date(Math.max(...closed.map(Number))),
     isSilent: isSilent(line, now),
     jobMs: line.jobMs === null ? null : Math.round(line.jobMs),
-    maxOutstanding: pace.limitOf(line),
-    window: pace.windowOf(line),
+    maxOutstanding: pace.maxOutstandingOf(line),
+    jobLimit: pace.jobLimitOf(line),
   }
 }
 

@@ -56,7 +56,7 @@ async function waitsOf(
   const wanted = new Set(groups.map(({ workerId }) => workerId))
   const workers = (await listWorkerFacts(db, wanted)).map((load) => ({
     ...load,
-    window: engine.pace.windowOf(load),
+    jobLimit: engine.pace.jobLimitOf(load),
   }))
   const blocked = workers.filter(
     (worker) => !worker.isKnown || isSilent(worker, now) || holds.workers.has(worker.workerId),

@@ -19,7 +19,7 @@ const WORKERS: readonly Column[] = [
   ['VERSION', 'version', 'spare'],
   ['SLOTS', 'slots', 'spare'],
   ['JOBS OUT', 'outstanding'],
-  ['AT MOST', 'window', 'spare'],
+  ['JOB LIMIT', 'jobLimit', 'spare'],
   ['WAITING', 'waiting'],
   ['THROTTLED', ({ throttles }) => throttledText(throttles as Row[])],
   ['FUNCTIONS', ({ functions }) => (functions as string[]).length, 'spare'],

@@ -3,7 +3,7 @@ import type { AwaitedJob } from '../../domain/decide/lost-job.ts'
 import { arrayParams, idsParam, timeParam } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/db.ts'
 import { BATCH_IS_FREE, MEMBER_IS_FREE, WAIT_IS_FREE } from './holds.ts'
-import type { WorkerWindow } from './workers.ts'
+import type { JobLimitFacts } from './workers.ts'
 
 export interface DueWait {
   readonly stepId: number
@@ -239,13 +239,13 @@ function listNext(
   )
 }
 
-export interface SharedWorker extends WorkerWindow {
+export interface SharedWorker extends JobLimitFacts {
   readonly workerId: string
   /** A batch other than the given one waits for it too: its free slots are shared out. */
   readonly isContended: boolean
 }
 
-/** These workers as the batch finds them. Not by `exists`: the server then lists all waiting steps, 5 ms each time. A worker that is unknown by now has the window of one that never announced itself. */
+/** These workers as the batch finds them. Not by `exists`: the server then lists all waiting steps, 5 ms each time. A worker that is unknown by now has the job limit of one that never announced itself. */
 export async function listSharedWorkers(
   db: Queryable,
   workerIds: readonly string[],

@@ -1,32 +1,36 @@
 // Workers that announced themselves, or that the configuration names because they never will.
-import { meanAfter, type PaceFacts } from '../../domain/decide/window.ts'
+import { meanAfter, type PaceFacts } from '../../domain/decide/job-limit.ts'
 import type { ToldThrottle } from '../../domain/messages/messages.ts'
 import type { FunctionCatalogue } from '../../domain/runbook/read.ts'
 import type { Db, Queryable, Tx } from '../connection/db.ts'
 
-export interface WorkerWindow extends PaceFacts {
+export interface JobLimitFacts extends PaceFacts {
   /** Its own limit; null when it has none. */
   readonly maxOutstanding: number | null
   /** The batch that was served last; 0 for none. */
   readonly lastServed: number
 }
 
-const WINDOW = `slots, job_ms as "jobMs", max_outstanding as "maxOutstanding", last_served_batch_id as "lastServed"`
+const JOB_LIMIT_FACTS = `slots, job_ms as "jobMs", max_outstanding as "maxOutstanding", last_served_batch_id as "lastServed"`
 
 /** Locks the worker's row: transactions that need a free slot queue here. Null for an unknown worker. */
-export async function lockWorker(tx: Tx, workerId: string): Promise<WorkerWindow | null> {
-  const rows = await tx.query<WorkerWindow>(
-    `select ${WINDOW} from workers where worker_id = $1 for update`,
+export async function lockWorker(tx: Tx, workerId: string): Promise<JobLimitFacts | null> {
+  const rows = await tx.query<JobLimitFacts>(
+    `select ${JOB_LIMIT_FACTS} from workers where worker_id = $1 for update`,
     [workerId],
   )
   return rows[0] ?? null
 }
 
 /** Null for an unknown worker. */
-export async function findWindow(db: Queryable, workerId: string): Promise<WorkerWindow | null> {
-  const rows = await db.query<WorkerWindow>(`select ${WINDOW} from workers where worker_id = $1`, [
-    workerId,
-  ])
+export async function findJobLimitFacts(
+  db: Queryable,
+  workerId: string,
+): Promise<JobLimitFacts | null> {
+  const rows = await db.query<JobLimitFacts>(
+    `select ${JOB_LIMIT_FACTS} from workers where worker_id = $1`,
+    [workerId],
+  )
   return rows[0] ?? null
 }
 
@@ -51,7 +55,7 @@ export interface NewRunTimes {
   readonly meanMs: number
 }
 
-export interface ChangedPace extends Pick<WorkerWindow, 'slots' | 'jobMs' | 'maxOutstanding'> {
+export interface ChangedPace extends Pick<JobLimitFacts, 'slots' | 'jobMs' | 'maxOutstanding'> {
   /** The mean run time until now. */
   readonly before: number | null
 }
@@ -62,8 +66,8 @@ export async function addRunTimes(
   times: readonly NewRunTimes[],
 ): Promise<readonly ChangedPace[]> {
   return db.transaction(async (tx) => {
-    const rows = await tx.query<WorkerWindow & { id: string }>(
-      `select worker_id as id, ${WINDOW} from workers where worker_id = any($1::text[]) order by worker_id for update skip locked`,
+    const rows = await tx.query<JobLimitFacts & { id: string }>(
+      `select worker_id as id, ${JOB_LIMIT_FACTS} from workers where worker_id = any($1::text[]) order by worker_id for update skip locked`,
       [times.map(({ workerId }) => workerId)],
     )
     const changed = rows.map(({ id, slots, maxOutstanding, jobMs: before }) => {

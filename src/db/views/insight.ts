@@ -8,7 +8,7 @@ import { idsParam } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/db.ts'
 import { FAILED_STEPS, PASSED_STEPS } from '../connection/status-lists.ts'
 import { listWorkersWithQueue } from '../state/waits.ts'
-import type { WorkerWindow } from '../state/workers.ts'
+import type { JobLimitFacts } from '../state/workers.ts'
 
 /** Of each batch; fewer with more than a hundred batches, so that a look costs what it costs with a hundred. */
 const [EVENTS_MIN, EVENTS_MAX, EVENTS_OF_ALL] = [400, 2_000, 200_000]
@@ -147,10 +147,10 @@ const LOAD = `cross join lateral (
        select count(*)::int as outstanding, min(since) as "oldestSentAt" from waits o
         where o.worker_id = k.worker_id and o.kind = 'job') as o`
 
-/** All but the window, which follows from these (engine/worker-pace.ts). */
+/** All but the job limit, which follows from these (engine/transactions/worker-pace.ts). */
 export interface WorkerLoad
-  extends Omit<WorkerFacts, 'window'>,
-    Pick<WorkerWindow, 'slots' | 'jobMs' | 'maxOutstanding'> {}
+  extends Omit<WorkerFacts, 'jobLimit'>,
+    Pick<JobLimitFacts, 'slots' | 'jobMs' | 'maxOutstanding'> {}
 
 /** Includes workers that never announced themselves. */
 export function listWorkerFacts(db: Queryable, workerIds: Iterable<string>): Promise<WorkerLoad[]> {

@@ -178,7 +178,7 @@ export const MESSAGE_FORMATS = {
       error: z.strictObject(failure).nullable(),
       /** Echoed from the job. */
       correlationData: jsonObject.nullable(),
-      /** The job was done together with others, in a call that takes so many: the worker's window may be that wide. */
+      /** The job was done together with others, in a call that takes so many: the worker's job limit may be that high. */
       togetherMax: togetherMax.optional(),
       /** What it changed and how to take that back (src/domain/state/effects.ts). Without one nobody knows. */
       effect: jsonObject.optional(),

@@ -23,7 +23,7 @@ const NOT_NEEDED: readonly StuckKind[] = [
   'held',
   'not_advanced',
   'reviews_open',
-  'window_full',
+  'worker_busy',
   'window_closed',
 ]
 export const isBlocking = (kind: StuckKind): boolean => !NOT_NEEDED.includes(kind)

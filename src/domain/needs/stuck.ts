@@ -29,7 +29,7 @@ export interface WorkerFacts {
   readonly isConfigured: boolean
   readonly lastSeenAt: Date | null
   /** The jobs it may have outstanding. */
-  readonly window: number
+  readonly jobLimit: number
   readonly outstanding: number
   /** When its oldest outstanding job was sent. */
   readonly oldestSentAt: Date | null
@@ -42,7 +42,7 @@ export type StuckKind =
   | 'reviews_open'
   | 'worker_unknown'
   | 'worker_silent'
-  | 'window_full'
+  | 'worker_busy'
   | 'window_closed'
   | 'result_overdue'
   | 'retry_overdue'
@@ -254,13 +254,13 @@ function ofSlot(
     const because = `${silence(worker)}; ${waiting(group)} for it`
     return report('worker_silent', count, because, SEE_WORKERS)
   }
-  const { outstanding, window, oldestSentAt } = worker
+  const { outstanding, jobLimit, oldestSentAt } = worker
   // A busy worker takes the next job when one has ended: that is the normal course, unless none ends for long.
   const isSlow = oldestSentAt !== null && +now - +oldestSentAt > SLOW_AFTER_MS
-  if (outstanding < window || !isSlow || holdsOnAll(batch, holds).length > 0) return []
+  if (outstanding < jobLimit || !isSlow || holdsOnAll(batch, holds).length > 0) return []
   const because = `worker ${workerId} works on ${countText(outstanding, 'job')}, the oldest sent at ${oldestSentAt.toISOString()}; ${waiting(group)} for a slot`
   const command = `batch steps ${batch.id} --worker ${workerId} --status dispatched,polling`
-  return report('window_full', count, because, inspect('see what it works on', command))
+  return report('worker_busy', count, because, inspect('see what it works on', command))
 }
 
 const waiting = (group: WaitGroup): string => many(group, 'step waits', 'steps wait')

@@ -35,7 +35,7 @@ export async function loadStuck(
   const phases = phaseOrder((await loadPhasesOf(db, [batchId])).get(batchId)!)
   const waits = await listWaitGroups(db, batchId, now)
   const loads = await listWorkerFacts(db, new Set(waits.map(({ workerId }) => workerId)))
-  const workers = loads.map((load) => ({ ...load, window: pace.windowOf(load) }))
+  const workers = loads.map((load) => ({ ...load, jobLimit: pace.jobLimitOf(load) }))
   const holds = holdsOnBatch(await loadHolds(db, batchId))
   const stuck = findStuck({ batch: line, holds, phases, waits, workers, openReviews: 0, now })
   return { batchId, runbookName: line.runbookName, stuck }

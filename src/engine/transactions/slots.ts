@@ -10,8 +10,8 @@ import {
   type SlotsToFill,
 } from '../../db/state/waits.ts'
 import { holdOnAll } from '../../domain/decide/held.ts'
+import { RIVALS_MAX, slotsToReuse, takeTurns } from '../../domain/decide/job-limit.ts'
 import { sendQueued } from '../../domain/decide/send.ts'
-import { RIVALS_MAX, slotsToReuse, takeTurns } from '../../domain/decide/window.ts'
 import { holdsAmong } from '../../domain/state/holds.ts'
 import type { BatchTransaction } from './engine.ts'
 import { loadBatchSteps, loadMembersTogether } from './loading.ts'
@@ -55,7 +55,7 @@ async function addFreedSlots(
   for (const worker of await listSharedWorkers(tx, [...byWorker.keys()], lastId)) {
     const { workerId, isContended } = worker
     const freed = byWorker.get(workerId)!
-    const window = engine.pace.windowOf(worker)
+    const jobLimit = engine.pace.jobLimitOf(worker)
     const waiting =
       isContended || batchTxs.length > 1
         ? await listRivals(tx, workerId, lastId, RIVALS_MAX + 1)
@@ -64,12 +64,12 @@ async function addFreedSlots(
       const rivals = waiting.filter((id) => id !== one.batchTx.draft.batch.id).length
       return { ...one, rivals: Math.min(rivals, RIVALS_MAX) }
     })
-    // A window as wide as the limit has room for all that is out: fast workers cost no further look.
-    const isWide = window === engine.pace.limitOf(worker)
-    if (isWide && shares.every(({ rivals }) => rivals === 0))
+    // A job limit at its maximum has room for all that is out: fast workers cost no further look.
+    const isAtMost = jobLimit === engine.pace.maxOutstandingOf(worker)
+    if (isAtMost && shares.every(({ rivals }) => rivals === 0))
       for (const share of shares) give(share, share.slots)
-    else await shareFreed(worker, window, shares)
-    inTurn.push(...shares.filter(({ rivals }) => takeTurns(window, rivals)))
+    else await shareFreed(worker, jobLimit, shares)
+    inTurn.push(...shares.filter(({ rivals }) => takeTurns(jobLimit, rivals)))
   }
   return inTurn
 }
@@ -85,20 +85,20 @@ function give({ batchTx: { freeSlots }, workerId }: FreedSlots, slots: number): 
   freeSlots.set(workerId, (freeSlots.get(workerId) ?? 0) + slots)
 }
 
-/** Of the freed slots, those within the worker's window, which may have shrunk, and within each batch's fair share. */
+/** Of the freed slots, those within the worker's job limit, which may have fallen, and within each batch's fair share. */
 async function shareFreed(
   { workerId }: SharedWorker,
-  window: number,
+  jobLimit: number,
   shares: readonly (FreedSlots & { readonly rivals: number })[],
 ): Promise<void> {
   // Includes the jobs that have just ended: their rows go when this transaction writes.
   const outstanding = await countOutstanding(shares[0]!.batchTx.tx, workerId)
-  let left = window
+  let left = jobLimit
   for (const jobs of outstanding.values()) left -= jobs
   for (const { slots } of shares) left += slots
   for (const share of shares) {
     const own = (outstanding.get(share.batchTx.draft.batch.id) ?? 0) - share.slots
-    const fair = slotsToReuse(window, share.rivals, own, share.slots)
+    const fair = slotsToReuse(jobLimit, share.rivals, own, share.slots)
     const usable = Math.max(0, Math.min(fair, left))
     left -= usable
     give(share, usable)

@@ -1,9 +1,9 @@
 // How fast workers are, from the run times of their results. Kept in the workers' rows, so that every orchestrator has the same
 // picture and a restart forgets nothing; between two writes it is gathered here.
 import type { Db } from '../../db/connection/db.ts'
-import { addRunTimes, type WorkerWindow } from '../../db/state/workers.ts'
+import { addRunTimes, type JobLimitFacts } from '../../db/state/workers.ts'
 import type { Draft } from '../../domain/decide/draft.ts'
-import { jobsShownBy, runTimeOf, windowOf } from '../../domain/decide/window.ts'
+import { jobLimitOf, jobsShownBy, runTimeOf } from '../../domain/decide/job-limit.ts'
 
 /** Work sent ahead of a worker's slots. */
 const AHEAD_MS = 2_000
@@ -28,13 +28,13 @@ export class WorkerPace {
   }
 
   /** The most jobs that any worker may have outstanding. */
-  limitOf(worker: Pick<WorkerWindow, 'maxOutstanding'> | null): number {
+  maxOutstandingOf(worker: Pick<JobLimitFacts, 'maxOutstanding'> | null): number {
     return worker?.maxOutstanding ?? this.#maxOutstanding
   }
 
   /** The jobs that this worker may have outstanding now. */
-  windowOf(worker: Pick<WorkerWindow, 'maxOutstanding' | 'slots' | 'jobMs'>): number {
-    return windowOf(worker, this.limitOf(worker), this.#aheadMs)
+  jobLimitOf(worker: Pick<JobLimitFacts, 'maxOutstanding' | 'slots' | 'jobMs'>): number {
+    return jobLimitOf(worker, this.maxOutstandingOf(worker), this.#aheadMs)
   }
 
   /** Call it when the draft is committed. */
@@ -51,7 +51,7 @@ export class WorkerPace {
     }
   }
 
-  /** Writes what was gathered, now and then. True when a window has grown. */
+  /** Writes what was gathered, now and then. True when a job limit has risen. */
   async write(db: Db, now: Date): Promise<boolean> {
     if (this.#gathered.size === 0 || +now - this.#writtenAtMs < WRITE_EVERY_MS) return false
     const gathered = this.#gathered
@@ -65,7 +65,7 @@ export class WorkerPace {
     const changed = await addRunTimes(db, times)
     return changed.some(
       ({ before, ...worker }) =>
-        this.windowOf(worker) > this.windowOf({ ...worker, jobMs: before }),
+        this.jobLimitOf(worker) > this.jobLimitOf({ ...worker, jobMs: before }),
     )
   }
 }

@@ -14,7 +14,7 @@ export interface JointCallOptions {
   readonly definition: WorkerFunction
   readonly tenant: Tenant
   readonly clock: Clock
-  /** False: the worker takes one job per slot, and a wider window would only make a queue that no hold stops. */
+  /** False: the worker takes one job per slot, and a higher job limit would only make a queue that no hold stops. */
   readonly takesMany: boolean
 }
 
@@ -31,7 +31,7 @@ class UnusableAnswers extends Error {
 
 /** A job's place in a joint call. */
 export interface JointSeat {
-  /** The most jobs that such a call takes, for the sender's window; null where the worker cannot take as many. */
+  /** The most jobs that such a call takes, for the sender's job limit; null where the worker cannot take as many. */
   readonly togetherMax: number | null
   /** Resolves with the job's own answer. The call begins when every seat has joined or left. */
   join(call: FunctionCall<unknown>, changes: Changes): Promise<unknown>

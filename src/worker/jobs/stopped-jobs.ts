@@ -6,7 +6,7 @@ import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Control, ControlPage } from '../../bus/bus.ts'
 import { readMessage } from '../../domain/messages/messages.ts'
 
-/** Far more than a worker's window of jobs; the oldest go first. */
+/** Far more than a worker's job limit; the oldest go first. */
 const KEPT_MAX = 20_000
 
 export class StoppedJobs {

@@ -275,7 +275,7 @@ export function insightContract(): void {
           lastSeenAt: '2026-03-02T08:00:00.000Z',
           jobMs: 5,
           maxOutstanding: 1000,
-          window: 1000,
+          jobLimit: 1000,
           outstanding: 0,
           oldestSentAt: null,
           waiting: 2,

@@ -82,8 +82,8 @@ export function wallContract(): void {
         [body.total, shown(body)],
         [5, [failed, failed, failed, 'in_progress s.', 'in_progress s.']],
       )
-      const window = await get<Grid>('/grid?from=3&limit=1')
-      assert.deepEqual(window.body.rows, [body.rows[3]])
+      const part = await get<Grid>('/grid?from=3&limit=1')
+      assert.deepEqual(part.body.rows, [body.rows[3]])
       const { memberId } = body.rows[4]!
       assert.deepEqual((await get<Grid>(`/grid?ids=${memberId}`)).body.rows, [body.rows[4]])
       assert.deepEqual((await get<Grid>('/grid?from=5')).body.rows, [])

@@ -1,4 +1,4 @@
-// A wave of jobs for a real worker in a sandbox tenant. The bus is a list that gives the worker no more than its window: slots, and the
+// A wave of jobs for a real worker in a sandbox tenant. The bus is a list that gives the worker no more than its job limit: slots, and the
 // pace that its results show, as the engine computes it. Time is virtual and passes while the sandbox answers.
 import { randomUUID } from 'node:crypto'
 import type { RequestMade } from '../../../sandbox/journal.ts'
@@ -10,7 +10,7 @@ import {
   type ReceivedMessage,
 } from '../../../src/bus/bus.ts'
 import type { AttemptRecord } from '../../../src/domain/decide/draft.ts'
-import { jobsShownBy, meanAfter, windowOf } from '../../../src/domain/decide/window.ts'
+import { jobLimitOf, jobsShownBy, meanAfter } from '../../../src/domain/decide/job-limit.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import type { JobResult } from '../../../src/worker/jobs/result-cache.ts'
 import { Worker } from '../../../src/worker/jobs/worker.ts'
@@ -103,8 +103,8 @@ function windowedBus(jobs: readonly ReceivedMessage[], results: Map<string, JobR
   let jobMs = ORDINARY_JOB_MS
   let outstanding = 0
   const fill = () => {
-    const window = windowOf({ slots: SLOTS, jobMs }, MAX_OUTSTANDING, AHEAD_MS)
-    const sent = unsent.splice(0, Math.max(0, window - outstanding))
+    const jobLimit = jobLimitOf({ slots: SLOTS, jobMs }, MAX_OUTSTANDING, AHEAD_MS)
+    const sent = unsent.splice(0, Math.max(0, jobLimit - outstanding))
     outstanding += sent.length
     queue.push(...sent)
   }

@@ -26,8 +26,8 @@ export const WorkerStatus = ({ worker: { state, held } }: { readonly worker: Wor
 )
 
 /** Jobs in hand of its slots, as figures and as a bar. */
-export function Load({ worker: { outstanding, slots, window } }: { readonly worker: Worker }) {
-  const most = slots ?? window
+export function Load({ worker: { outstanding, slots, jobLimit } }: { readonly worker: Worker }) {
+  const most = slots ?? jobLimit
   return (
     <span className="load">
       <span className="load-bar" aria-hidden="true">

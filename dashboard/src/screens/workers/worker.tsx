@@ -55,7 +55,7 @@ const WorkerFacts = ({ worker }: { readonly worker: Worker }) => (
     facts={{
       State: <WorkerStatus worker={worker} />,
       'Jobs in hand': <Load worker={worker} />,
-      'May have in hand': `${countText(worker.window)} now, ${countText(worker.maxOutstanding)} at most`,
+      'May have in hand': `${countText(worker.jobLimit)} now, ${countText(worker.maxOutstanding)} at most`,
       'Oldest job sent':
         worker.oldestSentAt === null ? 'none' : <Distance to={worker.oldestSentAt} />,
       'Steps waiting for a slot': countText(worker.waiting),

@@ -1,14 +1,14 @@
-// A worker's window follows its pace. Sharing its slots: never more than are free, as level as possible, deterministic.
+// A worker's job limit follows its pace. Sharing its slots: never more than are free, as level as possible, deterministic.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { AttemptRecord } from '../../../src/domain/decide/draft.ts'
 import {
+  jobLimitOf,
   jobsShownBy,
   meanAfter,
   shareSlots,
   slotsToReuse,
-  windowOf,
-} from '../../../src/domain/decide/window.ts'
+} from '../../../src/domain/decide/job-limit.ts'
 import { seeded } from '../../seeded.ts'
 
 type Out = Readonly<Record<number, number>>
@@ -28,8 +28,8 @@ const SHARES: readonly [string, number, readonly number[], Out, Out][] = [
   ['fewer slots than batches', 2, [1, 2, 3], {}, { 1: 1, 2: 1, 3: 0 }],
 ]
 
-describe('the window', () => {
-  const WINDOWS: readonly [string, number | null, number | null, number][] = [
+describe('the job limit', () => {
+  const LIMITS: readonly [string, number | null, number | null, number][] = [
     ['4 slots, jobs of 3 s', 4, 3_000, 7],
     ['4 slots, jobs of an hour', 4, 3_600_000, 5],
     ['4 slots, jobs of 20 ms', 4, 20, 404],
@@ -38,9 +38,9 @@ describe('the window', () => {
     ['a worker that never announced itself', null, null, 48],
     ['more slots than the limit', 5_000, null, 1_000],
   ]
-  for (const [name, slots, jobMs, window] of WINDOWS) {
-    it(`is ${window}: ${name}`, () => {
-      assert.equal(windowOf({ slots, jobMs }, 1_000, 2_000), window)
+  for (const [name, slots, jobMs, limit] of LIMITS) {
+    it(`is ${limit}: ${name}`, () => {
+      assert.equal(jobLimitOf({ slots, jobMs }, 1_000, 2_000), limit)
     })
   }
 
@@ -57,8 +57,8 @@ describe('the window', () => {
     const attempt = { durationMs: 1_500, togetherMax: 1_000 } as AttemptRecord
     const jobs = jobsShownBy(attempt)
     const fast = meanAfter(1_500, jobs, attempt.durationMs! / jobs)
-    assert.equal(windowOf({ slots: 4, jobMs: fast }, 1_000, 2_000), 1_000)
-    assert.ok(windowOf({ slots: 4, jobMs: meanAfter(fast, 4, 3_000) }, 1_000, 2_000) < 50)
+    assert.equal(jobLimitOf({ slots: 4, jobMs: fast }, 1_000, 2_000), 1_000)
+    assert.ok(jobLimitOf({ slots: 4, jobMs: meanAfter(fast, 4, 3_000) }, 1_000, 2_000) < 50)
     assert.equal(jobsShownBy({} as AttemptRecord), 1)
     assert.equal(jobsShownBy({ togetherMax: 2 ** 53 } as AttemptRecord), 10_000)
   })

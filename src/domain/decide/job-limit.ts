@@ -1,4 +1,4 @@
-// A worker's window, the jobs it may have outstanding, and its free slots, shared fairly between the batches that wait for it.
+// A worker's job limit, the jobs it may have outstanding, and its free slots, shared fairly between the batches that wait for it.
 import type { AttemptRecord, Draft } from './draft.ts'
 
 /** Of a worker that never announced itself. */
@@ -17,7 +17,7 @@ export interface PaceFacts {
  * A job for each slot, and the jobs that the slots finish in `aheadMs`: so no slot waits for its next job, and the queue is short
  * enough that a hold takes effect at once.
  */
-export function windowOf({ slots, jobMs }: PaceFacts, limit: number, aheadMs: number): number {
+export function jobLimitOf({ slots, jobMs }: PaceFacts, limit: number, aheadMs: number): number {
   const running = slots ?? SLOTS_UNKNOWN
   const ahead = Math.ceil((running * aheadMs) / Math.max(jobMs ?? JOB_MS_UNKNOWN, 1))
   return Math.min(running + ahead, limit)
@@ -41,12 +41,12 @@ export function runTimeOf(
   return durationMs ?? +now - +sentAt
 }
 
-/** More than any window. */
+/** More than any job limit. */
 const TOGETHER_MAX = 10_000
 
 /**
- * As how many results one counts. A call for many shows that the worker takes as many in its time: a window for what it did would begin
- * with the few jobs that fit a window of slow ones, and grow with each call only a little.
+ * How many results this one stands for. A joint call proves that the worker can finish `togetherMax` jobs in that time, so it counts
+ * as that many; otherwise the job limit would rise too slowly.
  */
 export const jobsShownBy = ({ togetherMax = 1 }: AttemptRecord): number =>
   Math.min(togetherMax, TOGETHER_MAX)
