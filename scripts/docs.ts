@@ -256,14 +256,6 @@ async function allDocuments(): Promise<GeneratedDocument[]> {
   ]
 }
 
-/** The ceilings of private words go down with the words (test/tidy/words.ts). */
-async function lowerCeilings(): Promise<void> {
-  const { projectFiles } = await import('../test/tidy/source.ts')
-  const { CEILINGS_FILE, loweredCeilings, readCeilings } = await import('../test/tidy/words.ts')
-  const lowered = loweredCeilings(readCeilings(), projectFiles(root))
-  writeFileSync(CEILINGS_FILE, `${JSON.stringify(lowered, null, 2)}\n`)
-}
-
 async function main(args: readonly string[]): Promise<void> {
   if (args.includes('--help')) {
     console.log(USAGE)
@@ -281,7 +273,6 @@ async function main(args: readonly string[]): Promise<void> {
     if (!isCheck) writeFileSync(path, expected)
     console.log(`${name}: ${isCheck ? 'out of date' : 'written'}`)
   }
-  if (!isCheck) await lowerCeilings()
   if (stale === 0) console.log('All generated documents are up to date')
   else if (isCheck) {
     console.log('Write them: npm run docs')

@@ -48,14 +48,22 @@ describe('the table of errors', () => {
   }
 
   it('has no row that nothing raises', () => {
-    const sources = globSync('src/**/*.ts', { cwd: root }).filter(
-      (file) => !file.endsWith('src/base/errors/errors.ts'),
-    )
-    const text = sources.map((file) => readFileSync(join(root, file), 'utf8')).join('\n')
+    const text = globSync('src/**/*.ts', { cwd: root })
+      .map((file) => readFileSync(join(root, file), 'utf8'))
+      .join('\n')
     assert.deepEqual(
       CODES.filter((code) => !text.includes(`'${code}'`)),
       [],
     )
+  })
+
+  it('has no code twice: a later row would replace an earlier one unseen', () => {
+    const written = globSync('src/base/errors/*.ts', { cwd: root }).flatMap((file) =>
+      [...readFileSync(join(root, file), 'utf8').matchAll(/^ {2}([A-Z_0-9]+): \{$/gm)].map(
+        ([, code]) => code!,
+      ),
+    )
+    assert.deepEqual(written.sort(), CODES.toSorted())
   })
 
   it('exit codes are all different', () => {

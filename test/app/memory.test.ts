@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { leastHeapMb, requireMemory } from '../../src/app/roles/memory.ts'
-import { ROLES } from '../../src/base/settings/config.ts'
+import { ROLES } from '../../src/base/settings/process.ts'
 
 const MB = 2 ** 20
 

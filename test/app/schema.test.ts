@@ -8,7 +8,7 @@ import { requireSchema, type SchemaOptions } from '../../src/app/upkeep/schema.t
 import { olderLines, planSchemaUpgrade, showPlan } from '../../src/app/upkeep/upgrade-plan.ts'
 import { EXIT, type MatoolkitError } from '../../src/base/errors/errors.ts'
 import { virtualClock } from '../../src/base/run/clock.ts'
-import type { Role } from '../../src/base/settings/config.ts'
+import type { Role } from '../../src/base/settings/process.ts'
 import { makeShow } from '../../src/cli/terminal/show.ts'
 import type { Db } from '../../src/db/connection/db.ts'
 import { migrate } from '../../src/db/schema/migrate.ts'

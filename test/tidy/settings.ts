@@ -3,9 +3,9 @@
 import { isCode, type SourceFile, scan } from './source.ts'
 import type { Rule } from './walls.ts'
 
-const TABLE = /^src\/(?:config|[a-z]+-settings)\.ts$/
+const TABLE = /^src\/base\/settings\/[a-z]+\.ts$/
 const KEY = /^ {2}(\w+): setting[<(]/gm
-/** Names the config file; src/base/settings/config.ts reads it from the environment before there is a configuration. */
+/** Names the config file; config.ts reads it from the environment before there is a configuration. */
 const READ_BY_CONFIG = 'configFile'
 
 export const settingKeys = (files: readonly SourceFile[]): string[] =>

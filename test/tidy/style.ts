@@ -122,10 +122,11 @@ const openingComment: Rule = {
       .map(({ path }) => `${path} does not open with a sentence in a comment`),
 }
 
+/** A person in Entra has a manager; nothing else does. */
 const DRAWERS =
-  /(?:^|[-.])(?:manager|helpers?|utils?|impl|types|interfaces|shared|common|misc)\.\w+$/
+  /(?:^|[-.])(?:(?<!entra-|user-)manager|helpers?|utils?|impl|types|interfaces|shared|common|misc)\.\w+$/
 const DRAWER_FOLDERS = /\/(?:helpers?|utils?|shared|common|misc|lib)\//
-const EMPTY_NAMES = /\b\w*(?:Manager|Helper|Utils?|Impl)\b/
+const EMPTY_NAMES = /\b\w*(?:(?<!Entra|User)Manager|Helper|Utils?|Impl)\b/
 
 const names: Rule = {
   name: 'names are nouns of the domain and plain verbs, no drawers',

@@ -23,7 +23,7 @@ export const queries = new QueryClient({
       staleTime: FRESH_MS,
       retry: (failures, error) => failures < RETRIES && isPassing(error),
       retryDelay: (failures) => Math.min(RETRY_MS * 2 ** failures, RETRY_MS_MAX),
-      // A wall that lost the network goes on by itself.
+      // A wall that lost the network continues by itself.
       networkMode: 'always',
     },
     mutations: { retry: false, networkMode: 'always' },

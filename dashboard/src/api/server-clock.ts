@@ -1,5 +1,5 @@
 // The server's clock. Every answer says its time and how fast it passes (20 times as fast in the demonstration, not at all in a test);
-// in between the page goes on counting at that rate. A viewer's own clock may be wrong by minutes.
+// in between the page keeps counting at that rate. A viewer's own clock may be wrong by minutes.
 const TIME = 'x-matoolkit-time'
 const RATE = 'x-matoolkit-time-rate'
 /** Answers take a while to arrive: smaller differences would only make a countdown tremble. */

@@ -29,12 +29,12 @@ export const CHANGES: Readonly<Record<MembersChange, ChangeWords>> = {
   },
   skip: {
     verb: 'Skip the step',
-    effect: 'The failed step is left out for good. What comes after it goes on.',
+    effect: 'The failed step is left out for good. What comes after it continues.',
     reason: 'required',
   },
   done: {
     verb: 'Mark as done',
-    effect: 'The failed step counts as done by hand. What comes after it goes on.',
+    effect: 'The failed step counts as done by hand. What comes after it continues.',
     reason: 'required',
   },
   hold: {

@@ -51,7 +51,7 @@ export function MembersDecision(props: MembersDecisionProps) {
   const { verb, effect, isDanger, reason } = CHANGES[change]
   const endpoint = endpointOf(change)
   const client = useQueryClient()
-  // What was changed already, batch by batch: when one fails, another attempt goes on behind it.
+  // What was changed already, batch by batch: when one fails, another attempt continues behind it.
   const [results, setResults] = useState<readonly Outcome[]>([])
   const request = ({ batchId, select }: Target, rest: object) =>
     ({ params: { batchId }, body: { select, ...more, ...rest } }) as Given<Retry>

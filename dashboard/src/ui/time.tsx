@@ -1,4 +1,4 @@
-// Times: in the viewer's zone, with UTC on hover; distances that go on by themselves.
+// Times: in the viewer's zone, with UTC on hover; distances that count by themselves.
 import { useSyncExternalStore } from 'react'
 import { serverNow, watchServerClock } from '../api/server-clock.ts'
 

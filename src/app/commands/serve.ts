@@ -1,7 +1,8 @@
 // `matoolkit serve`: name and flags. The roles are loaded when it runs.
 import type { Command } from 'commander'
 import { MatoolkitError } from '../../base/errors/errors.ts'
-import type { Config, Role } from '../../base/settings/config.ts'
+import type { Config } from '../../base/settings/config.ts'
+import type { Role } from '../../base/settings/process.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 
 interface ServeFlags {

@@ -2,7 +2,8 @@
 // and again (docs/operating.md, "Memory").
 import { getHeapStatistics } from 'node:v8'
 import { MatoolkitError } from '../../base/errors/errors.ts'
-import { nodeOptions, type Role } from '../../base/settings/config.ts'
+import { nodeOptions } from '../../base/settings/config.ts'
+import type { Role } from '../../base/settings/process.ts'
 
 /** Least heap in MB: what every process takes, and what each role adds. */
 const BASE_MB = 48

@@ -11,7 +11,8 @@ import {
   requirePrivateFolder,
   unwritableFolder,
 } from '../../base/files/private-files.ts'
-import type { Config, Role } from '../../base/settings/config.ts'
+import type { Config } from '../../base/settings/config.ts'
+import type { Role } from '../../base/settings/process.ts'
 import { listedInstances } from '../../cli/connection/instances.ts'
 
 /** Throws FOLDER_UNSAFE, FOLDER_UNWRITABLE, ADDRESS_UNUSABLE or PORT_UNUSABLE. */

@@ -3,7 +3,8 @@
 
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Clock } from '../../base/run/clock.ts'
-import type { Config, TransportName } from '../../base/settings/config.ts'
+import type { TransportName } from '../../base/settings/bus.ts'
+import type { Config } from '../../base/settings/config.ts'
 import { azureCredential } from '../../base/sign-in/azure-credential.ts'
 import { makeTokens } from '../../base/sign-in/token.ts'
 import type { Bus } from '../../bus/bus.ts'

@@ -3,7 +3,7 @@
 import type { Log } from '../../base/log/log.ts'
 import type { RealClock } from '../../base/run/clock.ts'
 import { everyLoop, type Loop } from '../../base/run/service.ts'
-import type { Role } from '../../base/settings/config.ts'
+import type { Role } from '../../base/settings/process.ts'
 import {
   beginEpoch,
   makeRestoreWatch,

@@ -5,7 +5,7 @@
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Clock } from '../../base/run/clock.ts'
 import { everyLoop, type Loop } from '../../base/run/service.ts'
-import type { Role } from '../../base/settings/config.ts'
+import type { Role } from '../../base/settings/process.ts'
 import type { Db, Queryable } from '../../db/connection/db.ts'
 import {
   findNewerSchema,

@@ -1,9 +1,7 @@
-// Errors of the database, its schema and its roles: part of the table in errors.ts.
-import { type ErrorRow, EXIT } from './exit-codes.ts'
+// Errors of the database, its schema, its roles and its snapshots. Part of the table in errors.ts.
+import { EXIT, errorRows } from './exit-codes.ts'
 
-const rows = <T extends Record<string, ErrorRow>>(table: T): T => table
-
-export const DATABASE_ERRORS = rows({
+export const DATABASE_ERRORS = errorRows({
   DATABASE_FOLDER_IN_USE: {
     http: 503,
     exit: EXIT.unavailable,
@@ -69,6 +67,30 @@ export const DATABASE_ERRORS = rows({
     sentence:
       'A {clock} clock needs a throw-away database, and this database is not marked as one. Use a database in memory, or the real clock.',
   },
+  DATABASE_ROLE_UNKNOWN: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence:
+      'The database has no role "{role}". Create it as an administrator (create role … login), then run the command again.',
+  },
+  DATABASE_ROLE_TOO_POWERFUL: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'The database role "{role}" cannot be limited: {why}. Use a role of its own that has nothing but a login.',
+  },
+  SNAPSHOT_FAILED: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'Cannot take a snapshot of the embedded database in "{folder}": {reason}. Check the disk; older snapshots are kept.',
+  },
+  SNAPSHOT_NOT_FOUND: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence:
+      'There is no snapshot "{name}" in "{folder}". List them with "matoolkit snapshot list".',
+  },
   SCHEMA_NEWER: {
     http: 503,
     exit: EXIT.unavailable,
@@ -99,6 +121,18 @@ export const DATABASE_ERRORS = rows({
     sentence:
       'The database has schema version {found}, but this program needs version {known} and may not upgrade it: {why}. Run "matoolkit db migrate" with the DATABASE_URL of the owner.',
   },
+  SCHEMA_EDITED: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The migration {file} differs from the one applied to this database. Restore the original file and put the change into a new migration.',
+  },
+  SCHEMA_UNRELEASED: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'An unreleased matoolkit created this database: it has "{found}" where this version has "{file}". It cannot be upgraded; start with an empty database.',
+  },
   NOT_OWNER: {
     http: 503,
     exit: EXIT.unavailable,
@@ -116,29 +150,5 @@ export const DATABASE_ERRORS = rows({
     exit: EXIT.unavailable,
     sentence:
       'This server cannot make the role "{role}" for an identity of Entra ID: only Azure Database for PostgreSQL with Entra sign-in can. Create the role as an administrator (create role … login), and leave out --entra.',
-  },
-  DATABASE_ROLE_UNKNOWN: {
-    http: 404,
-    exit: EXIT.notFound,
-    sentence:
-      'The database has no role "{role}". Create it as an administrator (create role … login), then run the command again.',
-  },
-  DATABASE_ROLE_TOO_POWERFUL: {
-    http: 409,
-    exit: EXIT.conflict,
-    sentence:
-      'The database role "{role}" cannot be limited: {why}. Use a role of its own that has nothing but a login.',
-  },
-  SCHEMA_EDITED: {
-    http: 503,
-    exit: EXIT.unavailable,
-    sentence:
-      'The migration {file} differs from the one applied to this database. Restore the original file and put the change into a new migration.',
-  },
-  SCHEMA_UNRELEASED: {
-    http: 503,
-    exit: EXIT.unavailable,
-    sentence:
-      'An unreleased matoolkit created this database: it has "{found}" where this version has "{file}". It cannot be upgraded; start with an empty database.',
   },
 })

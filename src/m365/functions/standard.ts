@@ -3,7 +3,7 @@ import type { WorkerFunction } from '../../worker/functions/catalogue.ts'
 import { getDomainReferences } from './entra/domain-references.ts'
 import {
   setEntraUserAttribute,
-  setManagerOfEntraUser,
+  setEntraUserManager,
   testEntraAttributeMatch,
 } from './entra/entra-attribute.ts'
 import { setEntraUserAttributes } from './entra/entra-attributes.ts'
@@ -92,7 +92,7 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   setEntraUserUpn,
   setEntraUserAttribute,
   setEntraUserAttributes,
-  setManagerOfEntraUser,
+  setEntraUserManager,
   enableEntraUser,
   disableEntraUser,
   revokeEntraUserSessions,

@@ -4,13 +4,13 @@ import type { ErrorEntry, ErrorMeaning, ErrorSigns } from '../../domain/needs/er
 import { EXCHANGE_ERRORS } from './exchange.ts'
 import { GRAPH_ERRORS } from './graph.ts'
 import { MIGRATION_ERRORS } from './migration.ts'
-import { SIGN_IN_ERRORS } from './sign-in.ts'
+import { MICROSOFT_SIGN_IN_ERRORS } from './sign-in.ts'
 
 export const ERROR_TABLE: Readonly<Record<string, readonly ErrorEntry[]>> = {
   'Microsoft Graph': GRAPH_ERRORS,
   'Exchange Online': EXCHANGE_ERRORS,
   'Mailbox moves': MIGRATION_ERRORS,
-  'Sign-in and connection': SIGN_IN_ERRORS,
+  'Sign-in and connection': MICROSOFT_SIGN_IN_ERRORS,
 }
 
 const ENTRIES = Object.values(ERROR_TABLE).flat()

@@ -8,7 +8,7 @@ const NO_TOKEN = 'No token for Microsoft Graph: Microsoft Entra ID refused the s
 const aadsts = (codes: string): RegExp =>
   new RegExp(`^(?!.*(?:Migration|MailboxReplication)).*AADSTS(?:${codes})\\b`, 'is')
 
-export const SIGN_IN_ERRORS: readonly ErrorEntry[] = [
+export const MICROSOFT_SIGN_IN_ERRORS: readonly ErrorEntry[] = [
   {
     id: 'sign-in-secret-wrong',
     when: { says: aadsts('7000215') },

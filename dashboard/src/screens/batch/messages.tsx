@@ -60,7 +60,7 @@ export function Messages({ batchId }: { readonly batchId: number }) {
   )
 }
 
-/** Beside the filters of the people, in the same address. */
+/** Next to the filters of the people, in the same address. */
 function useToldFilter() {
   const [state] = useFilter('told')
   const [message] = useFilter('message')

@@ -40,7 +40,7 @@ export default function Holds() {
           {({ pages }) => {
             const holds = pages.flatMap((page) => page.holds)
             if (holds.length === 0)
-              return <Empty title="Nothing is held">Work goes on everywhere.</Empty>
+              return <Empty title="Nothing is held">Work continues everywhere.</Empty>
             return (
               <Table
                 caption="Holds in force"

@@ -1,5 +1,5 @@
-// One person: what is going on with their mailbox and until when, then the whole story. The first thing on the page is what the help
-// desk says on the phone.
+// One person: what is going on with their mailbox and until when, then the whole story. The first thing on the page is what
+// the help desk says on the phone.
 import { Link, useParams } from 'wouter'
 import { useReading } from '../../api/hooks.ts'
 import { useLive } from '../../api/live.ts'

@@ -15,7 +15,7 @@ const STEP_CHANGES = {
   done: ['Mark the step as done', 'The step counts as done by hand.'],
   'accept-late': [
     'Accept the late success',
-    'The success that came too late becomes the result of the step; what comes after it goes on.',
+    'The success that came too late becomes the result of the step; what comes after it continues.',
   ],
 } as const
 type StepChange = keyof typeof STEP_CHANGES

@@ -57,7 +57,7 @@ function Switch({ name, isOn, onClose }: SwitchProps) {
       {isOn ? (
         <p>
           The scheduler stops running the query: nobody joins, moves or leaves. Batches that exist
-          go on.
+          continue.
         </p>
       ) : (
         <FirstTick name={name} onSeen={setPreviewed} />

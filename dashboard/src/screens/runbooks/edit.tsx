@@ -120,7 +120,7 @@ function Writing({ name, version, stored, etag }: WritingProps) {
 /** The text under the person's hands; a draft of this tab first. */
 function useText({ name, version, stored }: Omit<WritingProps, 'etag'>) {
   const [text, setText] = useState(() => draftOf(name)?.text ?? (stored || FIRST_TEXT))
-  /** Another one opens the editor anew. */
+  /** Another one opens the editor again. */
   const [generation, setGeneration] = useState(0)
   const change = useCallback(
     (next: string) => {

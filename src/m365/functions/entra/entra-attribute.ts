@@ -166,7 +166,7 @@ const managed = z.object({
   Changed: z.boolean(),
 })
 
-export const setManagerOfEntraUser = defineFunction({
+export const setEntraUserManager = defineFunction({
   name: 'Set-EntraUserManager',
   description: 'Makes one user the manager of another, or removes the manager.',
   parameters: z.strictObject({

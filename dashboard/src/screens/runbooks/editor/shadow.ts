@@ -56,7 +56,7 @@ const theme = EditorView.theme({
   '.cm-lint-marker': { content: 'none', textAlign: 'center', fontWeight: '700', lineHeight: '1.4' },
   '.cm-lint-marker-error::before': { content: '"×"', color: 'var(--bad)' },
   '.cm-lint-marker-warning::before': { content: '"!"', color: 'var(--warn)' },
-  // A sign beside the colour of changed lines.
+  // A sign next to the colour of changed lines.
   '.cm-insertedLine, .cm-changedLine': { backgroundColor: 'var(--good-soft) !important' },
   '.cm-deletedChunk': { backgroundColor: 'var(--bad-soft) !important', paddingLeft: '0' },
   '.cm-deletedLine': { textDecoration: 'none', paddingLeft: '6px' },

@@ -1,0 +1,64 @@
+// Settings of the messages between processes: transport and signed jobs. Part of the table in config.ts.
+import {
+  aHost,
+  aKey,
+  aPath,
+  emulatorConnection,
+  httpUrl,
+  listSetting,
+  oneOf,
+  setting,
+  wholeNumber,
+} from './kinds.ts'
+
+const TRANSPORT_NAMES = ['postgres', 'servicebus', 'https'] as const
+export type TransportName = (typeof TRANSPORT_NAMES)[number]
+
+export const BUS_SETTINGS = {
+  transport: setting<TransportName>('MATOOLKIT_TRANSPORT', oneOf(TRANSPORT_NAMES), {
+    default: 'postgres',
+    description:
+      'The transport of the messages, the same in every process. `postgres`: the database itself; `servicebus`: Azure Service Bus. `https`: only in a process that is a worker and nothing else; it reaches the bus through MATOOLKIT_API_URL.',
+  }),
+  serviceBusNamespace: setting<string | null>('MATOOLKIT_SERVICEBUS_NAMESPACE', aHost, {
+    default: null,
+    defaultShown: 'none',
+    description:
+      'Host of the Service Bus namespace, such as contoso.servicebus.windows.net. Signed in by the managed identity.',
+  }),
+  serviceBusConnection: setting<string | null>(
+    'MATOOLKIT_SERVICEBUS_CONNECTION',
+    emulatorConnection,
+    {
+      default: null,
+      defaultShown: 'none',
+      description:
+        'Connection string of the Service Bus emulator, instead of a namespace. For development and tests.',
+      secret: true,
+    },
+  ),
+  serviceBusAdminUrl: setting('MATOOLKIT_SERVICEBUS_ADMIN_URL', httpUrl, {
+    default: 'http://localhost:5300',
+    description: 'Where the management of the Service Bus emulator listens, for `bus check`.',
+  }),
+  chunkSize: setting('MATOOLKIT_CHUNK_SIZE', wholeNumber(1, 5_000), {
+    default: 500,
+    description: 'Maximum messages received from the bus and handled together.',
+  }),
+  jobKeyFile: setting<string | null>('MATOOLKIT_JOB_KEY_FILE', aPath, {
+    default: null,
+    defaultShown: 'none: jobs are not signed; `up` creates a key',
+    description:
+      'File with the keys that sign jobs, 32 bytes in base64 each, one per line. The first signs, all are accepted. The same in every process; see docs/security.md.',
+  }),
+  jobKeys: setting(
+    'MATOOLKIT_JOB_KEY',
+    listSetting(aKey, 'a list of keys, 32 bytes in base64 each'),
+    {
+      default: [] as readonly string[],
+      defaultShown: 'none',
+      description: 'The same keys in the environment; they come before those of the file.',
+      secret: true,
+    },
+  ),
+}

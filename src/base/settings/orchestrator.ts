@@ -1,0 +1,37 @@
+// Settings of the orchestrator: how many jobs it sends, change windows and notifications. Part of the table in config.ts.
+import { aPath, listSetting, setting, wholeNumber, workerId } from './kinds.ts'
+
+export const ORCHESTRATOR_SETTINGS = {
+  maxOutstanding: setting('MATOOLKIT_MAX_OUTSTANDING', wholeNumber(1, 1_000_000), {
+    default: 1_000,
+    description:
+      'Maximum unsettled jobs per worker id; the rest wait. Fewer are sent to a slow worker: one per slot and those it finishes in 2 seconds.',
+  }),
+  queueLimitSec: setting('MATOOLKIT_QUEUE_LIMIT_SEC', wholeNumber(60, 604_800), {
+    default: 21_600,
+    description:
+      "How long a job may wait for a worker, besides its step's timeout. A job that none has started by then is sent again.",
+  }),
+  foreignWorkers: setting(
+    'MATOOLKIT_FOREIGN_WORKERS',
+    listSetting(workerId, 'a list of worker ids (letters, digits, "_", ".", "-"; at most 63)'),
+    {
+      default: [] as readonly string[],
+      defaultShown: 'none',
+      description:
+        'Ids of workers that never announce themselves, read when the orchestrator starts. Jobs for other unannounced workers wait.',
+    },
+  ),
+  windowsFile: setting<string | null>('MATOOLKIT_WINDOWS_FILE', aPath, {
+    default: null,
+    defaultShown: 'none: only the windows of runbooks count',
+    description:
+      'YAML file with the change windows of the system, the same for every orchestrator and API. See docs/change-windows.md.',
+  }),
+  notificationsFile: setting<string | null>('MATOOLKIT_NOTIFICATIONS_FILE', aPath, {
+    default: null,
+    defaultShown: 'none: nobody is told',
+    description:
+      'YAML file with the channels and rules of notifications, the same for every orchestrator and API. See docs/notifications.md.',
+  }),
+}

@@ -1,0 +1,40 @@
+// Settings of what is kept: batches, personal data and the audit. Part of the table in config.ts.
+import { aPath, httpsUrl, setting, wholeNumber } from './kinds.ts'
+
+export const RETENTION_SETTINGS = {
+  batchesKeptDays: setting<number | null>('MATOOLKIT_BATCHES_KEPT_DAYS', wholeNumber(8, 36_500), {
+    default: null,
+    defaultShown: 'forever',
+    description:
+      'Days to keep ended batches. Older ones are archived to files and purged; their counters stay.',
+  }),
+  personsKeptDays: setting<number | null>('MATOOLKIT_PERSONS_KEPT_DAYS', wholeNumber(8, 36_500), {
+    default: null,
+    defaultShown: 'as long as the batch',
+    description:
+      'Days to keep the personal data of ended batches. Then it is erased; counts, events and audit stay.',
+  }),
+  archiveDir: setting('MATOOLKIT_ARCHIVE_DIR', aPath, {
+    default: '.matoolkit/archive',
+    description: 'Folder of the archives of ended batches. They hold personal data.',
+  }),
+  auditKeptDays: setting<number | null>('MATOOLKIT_AUDIT_KEPT_DAYS', wholeNumber(30, 36_500), {
+    default: null,
+    defaultShown: 'forever',
+    description: 'Days to keep the audit. Older rows are deleted; the hash chain stays valid.',
+  }),
+  auditHeadsFile: setting<string | null>('MATOOLKIT_AUDIT_HEADS_FILE', aPath, {
+    default: null,
+    description:
+      'File to which each head of the audit is appended as it is sealed, for `audit verify --against`. Keep it where database administrators cannot write.',
+  }),
+  auditHeadsUrl: setting<string | null>(
+    'MATOOLKIT_AUDIT_HEADS_URL',
+    httpsUrl('an address with https'),
+    {
+      default: null,
+      description: 'Webhook to which the heads of the audit are posted as they are sealed.',
+      secret: true,
+    },
+  ),
+}
