@@ -27,6 +27,7 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
     pending: {
       dispatch: 'dispatched',
       unresolved: 'failed',
+      begin_rollback: 'failed',
       undo: 'failed',
       cancel: 'cancelled',
       skip: 'skipped',
@@ -49,6 +50,7 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
       retry: 'pending',
       fail: 'failed',
       time_out: 'poll_timeout',
+      begin_rollback: 'failed',
       undo: 'failed',
       cancel: 'cancelled',
     },
@@ -66,7 +68,7 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
     },
     rolled_back: { reactivate: 'pending', skip: 'skipped', mark_done: 'succeeded' },
     cancelled: { reactivate: 'pending', skip: 'skipped', mark_done: 'succeeded' },
-    succeeded: { redo: 'pending', undo: 'failed', correct: 'pending' },
+    succeeded: { redo: 'pending', begin_rollback: 'failed', undo: 'failed', correct: 'pending' },
     skipped: { redo: 'pending', correct: 'pending' },
   },
   member: {

@@ -169,7 +169,7 @@ it('is refused for removed members and where nothing was done', () =>
     assert.equal(world.jobs.length, 0)
   }))
 
-it('undoes a step that waits for its retry, but not one that was refused', () =>
+it('rolls back a step that waits for its retry, but not one that was refused', () =>
   story({}, async (world) => {
     await world.publish(`${YAML}\nretry: { max_retries: 3, interval: 10m }`)
     world.answer = ({ functionName, parameters }) => {

@@ -66,7 +66,8 @@ const PROMISES: readonly Check[] = [
   },
   {
     id: 'R46',
-    sentence: 'A rollback that ran runs again only after a step that it undoes was taken up again',
+    sentence:
+      'A rollback that ran runs again only after a step that it rolls back was taken up again',
     sql: `
       select batch_id, format('member %s: rollback %s begins at event %s and again at event %s', member_id, name, former, id) as found
         from (select r.id, r.batch_id, r.batch_member_id as member_id, lower(o.on_failure) as name,

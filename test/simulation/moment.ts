@@ -5,7 +5,7 @@ export const STEPS = `step_executions s join batches b on b.id = s.batch_id left
 export const HAS_LATE = `s.late_result_json is not null and s.status in ('failed', 'poll_timeout', 'cancelled')
    and b.status <> 'cancelled' and m.status <> 'removed'`
 
-export const IS_UNDOABLE = `s.kind = 'phase' and s.status = 'succeeded' and s.on_failure is not null and s.may_have_effect
+export const HAS_ROLLBACK = `s.kind = 'phase' and s.status = 'succeeded' and s.on_failure is not null and s.may_have_effect
    and b.status <> 'cancelled' and m.status <> 'removed'`
 
 export type Moment = Readonly<
@@ -21,7 +21,7 @@ export type Moment = Readonly<
     | 'hasLate'
     | 'hasRemoved'
     | 'hasManual'
-    | 'hasUndoable'
+    | 'hasRollback'
     | 'hasFailedUndo',
     boolean
   >
@@ -43,7 +43,7 @@ export async function momentOf({ db, workers }: World): Promise<Moment> {
                      where m.status = 'removed' and b.status <> 'cancelled') as "hasRemoved",
             exists (select from batches
                      where is_manual and status in ('detected', 'init_dispatched', 'active')) as "hasManual",
-            exists (select from ${STEPS} where ${IS_UNDOABLE}) as "hasUndoable",
+            exists (select from ${STEPS} where ${HAS_ROLLBACK}) as "hasRollback",
             exists (select from step_executions
                      where kind in ('rollback', 'removal') and batch_member_id is not null and status = 'failed') as "hasFailedUndo",
             exists (select from ${STEPS} where ${HAS_LATE}) as "hasLate"`,

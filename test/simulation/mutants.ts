@@ -328,7 +328,7 @@ export const MUTANTS: readonly BankedMutant[] = [
   {
     name: 'a rollback by hand repeats one that has run',
     in: 'planRollback',
-    edits: [replace('!$isUndone.has($name)', `(!$isUndone.has($name) || $name !== '')`)],
+    edits: [replace('!$isRolledBack.has($name)', `(!$isRolledBack.has($name) || $name !== '')`)],
     foundBy: null,
   },
   ...SOURCE_MUTANTS,

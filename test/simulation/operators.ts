@@ -29,7 +29,7 @@ import { moveMember } from '../../src/engine/orders/moves.ts'
 import { publishRunbook } from '../../src/engine/orders/publish.ts'
 import type { Engine } from '../../src/engine/transactions/engine.ts'
 import type { Chance } from './chance.ts'
-import { HAS_LATE, IS_UNDOABLE, type Moment, momentOf, STEPS } from './moment.ts'
+import { HAS_LATE, HAS_ROLLBACK, type Moment, momentOf, STEPS } from './moment.ts'
 import { drawNightOperation, NIGHT_OPERATIONS, type NightOperation } from './night-operators.ts'
 import { startOffice } from './office.ts'
 import { heldShift, holdsOf, untakenJobs } from './promises.ts'
@@ -71,7 +71,7 @@ interface Step {
   /** A late success that can be accepted. */
   readonly hasLate: boolean
   /** It had an effect and has a rollback. */
-  readonly isUndoable: boolean
+  readonly hasRollback: boolean
 }
 
 const ORDER = { actor: 'operator', reason: 'as agreed' }
@@ -93,7 +93,7 @@ const stepsOf = ({ db }: World, isCompensation = false): Promise<Step[]> =>
   db.query(
     `select s.id, s.step_name as name, s.batch_member_id as "memberId", s.batch_id as "batchId", s.status,
             b.status <> 'cancelled' as "isLive", (${HAS_LATE}) as "hasLate",
-            (${IS_UNDOABLE}) as "isUndoable"
+            (${HAS_ROLLBACK}) as "hasRollback"
        from ${STEPS} where s.batch_member_id is not null and (s.kind <> 'phase') = $1 order by s.id`,
     [isCompensation],
   )
@@ -319,7 +319,7 @@ const retryCompensationStep: Act = async (world, _desk, engine) => {
 
 /** From a step that the member has passed, or all of them. */
 const rollBack = onStep(
-  ({ isUndoable }) => isUndoable,
+  ({ hasRollback }) => hasRollback,
   async ({ chance }, { memberId, batchId, name }, engine) => {
     const from = chance.happens(0.5) ? { fromStepName: name } : {}
     insistAll(await rollBackMembers(engine, { ...ORDER, batchId, memberIds: [memberId], ...from }))
@@ -446,7 +446,7 @@ const NEEDS: Readonly<Partial<Record<Operation, keyof Moment>>> = {
   retry: 'hasFailed',
   'retry from a step': 'hasFailed',
   restart: 'hasFailedInit',
-  'roll back': 'hasUndoable',
+  'roll back': 'hasRollback',
   'retry a rollback or removal step': 'hasFailedUndo',
   rejoin: 'hasRemoved',
   readd: 'hasRemoved',
@@ -457,7 +457,7 @@ const NEEDS: Readonly<Partial<Record<Operation, keyof Moment>>> = {
 function inconvenient(now: Moment): Operation[] {
   const lists: readonly [boolean, readonly Operation[]][] = [
     [now.isStarting, ['add members', 'add members', 'move', 'publish', 'rejoin']],
-    [now.hasUndoable, ['roll back']],
+    [now.hasRollback, ['roll back']],
     [now.hasFailedUndo, ['retry a rollback or removal step', 'retry a rollback or removal step']],
     [now.isUndoing, ['remove', 'roll back', 'retry', 'drop from the source']],
     [now.isHeld, ['resume', 'resume', 'resume', 'cancel', 'remove']],

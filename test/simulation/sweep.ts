@@ -24,7 +24,7 @@ export const FACTS: readonly string[] = [
   ...['reactivate', 'redo', 'retry', 'rollback_incomplete', 'skip', 'unexpected_result'].map(
     (event) => `step ${event}`,
   ),
-  ...['succeed', 'time_out', 'roll_back', 'undo', 'unresolved', 'withdraw'].map(
+  ...['succeed', 'time_out', 'begin_rollback', 'roll_back', 'undo', 'unresolved', 'withdraw'].map(
     (event) => `step ${event}`,
   ),
   ...['dead_lettered', 'failed', 'incomplete', 'lost', 'succeeded', 'undelivered', 'withdrawn'].map(

@@ -149,7 +149,10 @@ export const peopleOf = (count: number): string =>
   count === 1 ? '1 person' : `${countText(count)} people`
 
 interface RolledBack {
-  readonly rollbacks?: readonly { readonly rollback: string; readonly undoes: readonly string[] }[]
+  readonly rollbacks?: readonly {
+    readonly rollback: string
+    readonly rollsBack: readonly string[]
+  }[]
   readonly kept?: readonly { readonly step: string }[]
 }
 
@@ -161,9 +164,9 @@ function Undone({ outcomes }: { readonly outcomes: readonly (Outcome & RolledBac
     <>
       {rollbacks.length > 0 && (
         <ol>
-          {rollbacks.map(({ rollback, undoes }) => (
-            <li key={`${rollback} ${undoes.join()}`}>
-              {rollback} undoes {undoes.join(', ')}
+          {rollbacks.map(({ rollback, rollsBack }) => (
+            <li key={`${rollback} ${rollsBack.join()}`}>
+              {rollback} rolls back {rollsBack.join(', ')}
             </li>
           ))}
         </ol>

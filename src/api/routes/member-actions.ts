@@ -2,13 +2,13 @@
 import { z } from 'zod'
 import {
   passMembers,
+  type RollbackSummary,
   readmitMembers,
   redoMembers,
   removeMembers,
   retryMembers,
   rollBackMembers,
   setMemberVariable,
-  type UndoSummary,
 } from '../../engine/orders/member-actions.ts'
 import { moveMembers } from '../../engine/orders/moves.ts'
 import { change } from '../route.ts'
@@ -33,7 +33,7 @@ const rolledBack = z
       .array(
         z.strictObject({
           rollback: z.string(),
-          undoes: places,
+          rollsBack: places,
           runs: z.array(z.string()).meta({ description: 'The steps of the rollback.' }),
           memberCount: wholeCount,
         }),
@@ -192,7 +192,7 @@ const rollbackRoute = change({
   answers: { 200: rolledBack },
   handle: async (request) => {
     const { fromStep, fromPhase } = request.body
-    const plans = new Map<number, UndoSummary>()
+    const plans = new Map<number, RollbackSummary>()
     const answer = await forMembers(request, {
       covers: { status: ['active', 'failed'] },
       run: (engine, order) =>
@@ -208,7 +208,7 @@ const rollbackRoute = change({
 })
 
 /** The members' plans as one: each rollback once, with the number of people. */
-function togetherOf(plans: readonly UndoSummary[]) {
+function togetherOf(plans: readonly RollbackSummary[]) {
   const rollbacks = Map.groupBy(
     plans.flatMap((plan) => plan.rollbacks),
     (one) => JSON.stringify(one),
@@ -220,7 +220,7 @@ function togetherOf(plans: readonly UndoSummary[]) {
   return {
     rollbacks: [...rollbacks.values()].map((same) => ({
       ...same[0]!,
-      undoes: [...same[0]!.undoes],
+      rollsBack: [...same[0]!.rollsBack],
       runs: [...same[0]!.runs],
       memberCount: same.length,
     })),

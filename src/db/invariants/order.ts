@@ -23,18 +23,18 @@ const eventOfFormer = (what: string): string => `
            where e.batch_member_id = former.batch_member_id and e.step_id = former.id and ${what})`
 
 /** The former step had ended like this when the later one was sent, and an operator took that back afterwards. */
-const wasTakenBack = (ended: string, event: string): string => `
+const wasTakenBack = (ended: string, events: string): string => `
   (${eventOfFormer(`e.to_status ${ended} and e.at <= later.dispatched_at`)}
-   and ${eventOfFormer(`e.event = '${event}' and e.at >= later.dispatched_at`)})`
+   and ${eventOfFormer(`e.event in (${events}) and e.at >= later.dispatched_at`)})`
 
 /**
  * A later step that was sent and is neither pending nor cancelled. A step that a newer version inserts before it does not count, nor one
- * that had passed and was rolled back by hand.
+ * that had passed and was rolled back or undone by hand.
  */
 const SENT_BEFORE = `
   later.job_id is not null and later.status not in ('pending', 'cancelled')
     and former.status not in ${PASSED_STEPS} and later.runbook_version >= former.runbook_version
-    and not ${wasTakenBack(`in ${PASSED_STEPS}`, 'undo')}`
+    and not ${wasTakenBack(`in ${PASSED_STEPS}`, "'begin_rollback', 'undo'")}`
 
 /** Each member's standing in each phase, from its steps. */
 export const STANDING = `
@@ -103,7 +103,7 @@ const SEQUENCES: Invariant[] = [
          and (former.origin_step_id, former.origin_attempt) is not distinct from (later.origin_step_id, later.origin_attempt)
          and (former.batch_member_id, former.removal_number) is not distinct from (later.batch_member_id, later.removal_number)
        where later.kind in ('rollback', 'removal') and later.job_id is not null and former.status in ${OPEN_STEPS}
-         and not ${wasTakenBack(`not in ${OPEN_STEPS}`, 'reactivate')}`,
+         and not ${wasTakenBack(`not in ${OPEN_STEPS}`, "'reactivate'")}`,
   },
 ]
 

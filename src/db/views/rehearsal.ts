@@ -101,10 +101,10 @@ export const listRehearsedPhases = (db: Queryable): Promise<RehearsedPhase[]> =>
 
 export interface RehearsedStep {
   readonly kind: 'init' | 'phase' | 'rollback' | 'removal' | 'undo'
-  /** Of a rollback step: the phase of the step that it undoes. */
+  /** Of a rollback step: the phase of the step that it rolls back. */
   readonly phaseName: string | null
   readonly stepName: string
-  /** The step that a rollback step undoes. */
+  /** The step that a rollback step belongs to. */
   readonly originStep: string | null
   readonly workerId: string
   /** Were sent at least once. */

@@ -1,7 +1,7 @@
 // A person rolls back what a member has passed: each step's own rollback, the last step's first. Only steps that may have had an effect,
 // and a rollback that several steps share runs once, where the first of them is due. The member ends as failed, with a retry open.
 import { type Member, mayHaveRun, type Step } from '../state/facts.ts'
-import { isFailed, UNDOABLE_STEP_STATUSES } from '../state/transitions.ts'
+import { isFailed, STATUSES_TO_ROLL_BACK } from '../state/transitions.ts'
 import { cancelOpenSteps } from './cancel.ts'
 import { beginRollback } from './compensation.ts'
 import type { Draft } from './draft.ts'
@@ -9,10 +9,10 @@ import type { Refusal } from './membership.ts'
 import { queueNextOfMember } from './next.ts'
 import { refuseRepair, rolledBackNames, stepsInOrder } from './repair.ts'
 
-export interface UndoPlan {
+export interface RollbackPlan {
   /** In the order in which the rollbacks run. */
   readonly rollbacks: readonly {
-    /** The first step that the rollback undoes; its rows belong to it. */
+    /** The first step that it rolls back; its rows belong to it. */
     readonly origin: Step
     /** The origin and those that share its rollback. */
     readonly steps: readonly Step[]
@@ -22,18 +22,18 @@ export interface UndoPlan {
 }
 
 /** From this step on; all steps without one. */
-export function planRollback(draft: Draft, member: Member, from?: Step): UndoPlan {
+export function planRollback(draft: Draft, member: Member, from?: Step): RollbackPlan {
   const ordered = stepsInOrder(draft, member)
-  const isUndone = rolledBackNames(draft, member)
+  const isRolledBack = rolledBackNames(draft, member)
   const groups = new Map<string, Step[]>()
   const kept: Step[] = []
   for (const step of ordered.slice(from ? ordered.indexOf(from) : 0)) {
     // A pending step waits for its retry, or to be done again: what an earlier attempt did is still there.
-    const isDone = UNDOABLE_STEP_STATUSES.includes(step.status)
+    const isDone = STATUSES_TO_ROLL_BACK.includes(step.status)
     if (!isDone || !mayHaveRun(step)) continue
     const name = step.definition.onFailure?.toLowerCase() ?? null
     if (name === null || !hasSequence(draft, step, name)) kept.push(step)
-    else if (!isUndone.has(name)) groups.set(name, [...(groups.get(name) ?? []), step])
+    else if (!isRolledBack.has(name)) groups.set(name, [...(groups.get(name) ?? []), step])
   }
   const rollbacks = [...groups.values()].map((steps) => ({ origin: steps[0]!, steps }))
   return { rollbacks: rollbacks.reverse(), kept }
@@ -65,7 +65,8 @@ export function rollBackMember(draft: Draft, member: Member, why: string, from?:
     member,
     rollbacks.flatMap(({ steps }) => steps),
   )
-  for (const { steps } of rollbacks) for (const step of steps) undo(draft, step, because, error)
+  for (const { steps } of rollbacks)
+    for (const step of steps) failForRollback(draft, step, because, error)
   if (member.status === 'active')
     draft.transitionMember(member, 'fail', because, { failedAt: draft.now })
   cancelOpenSteps(draft, member.id, because)
@@ -75,12 +76,12 @@ export function rollBackMember(draft: Draft, member: Member, why: string, from?:
 }
 
 /** Failed until its rollback has ended well. */
-function undo(draft: Draft, step: Step, because: string, error: string): void {
+function failForRollback(draft: Draft, step: Step, because: string, error: string): void {
   const wasRolledBack = draft
     .siblings(step.memberId, 'rollback')
     .some((row) => row.originStepId === step.id && row.originAttempt === step.attempt)
   draft.setWait(step, null)
-  draft.transitionStep(step, 'undo', because, {
+  draft.transitionStep(step, 'begin_rollback', because, {
     completedAt: draft.now,
     retryAfter: null,
     error,

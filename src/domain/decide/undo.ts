@@ -5,7 +5,7 @@ import { countText } from '../../base/text/count-text.ts'
 import type { Json } from '../../base/text/json.ts'
 import { isReversible, type LedgerEffect, type ReversibleEffect } from '../state/effects.ts'
 import { isUnsettled, type Member, type Step, type StepDefinition } from '../state/facts.ts'
-import { isOpen, isPassed, UNDOABLE_STEP_STATUSES } from '../state/transitions.ts'
+import { isOpen, isPassed, STATUSES_TO_UNDO } from '../state/transitions.ts'
 import type { UndoState } from '../state/undo-states.ts'
 import { cancelOpenSteps } from './cancel.ts'
 import { pendingStep } from './definitions.ts'
@@ -224,7 +224,7 @@ function stopMember(
   const undoable = new Set(
     due
       .map(({ step }) => step)
-      .filter(({ kind, status }) => kind === 'phase' && UNDOABLE_STEP_STATUSES.includes(status)),
+      .filter(({ kind, status }) => kind === 'phase' && STATUSES_TO_UNDO.includes(status)),
   )
   acknowledge(draft, member, [...undoable])
   for (const step of undoable) {

@@ -21,7 +21,9 @@ const STEP_TRANSITIONS = define({
   unresolved: { from: ['pending'], to: 'failed' },
   fail: { from: ['dispatched', 'polling'], to: 'failed' },
   time_out: { from: ['polling'], to: 'poll_timeout' },
-  // By a person, whose rollback of a step that passed, polls or waits for its retry begins. It ends no job: the last one is settled.
+  // Both by a person, of a step that passed, polls or waits for its retry: its rollback begins, or the undo of its effects. They end no
+  // job: the last one is settled.
+  begin_rollback: { from: ['pending', 'polling', 'succeeded'], to: 'failed' },
   undo: { from: ['pending', 'polling', 'succeeded'], to: 'failed' },
   roll_back: { from: ['failed', 'poll_timeout'], to: 'rolled_back' },
   cancel: { from: ['pending', 'dispatched', 'polling'], to: 'cancelled' },
@@ -150,7 +152,9 @@ export const FAILED_STEP_STATUSES: readonly StepStatus[] = [
   STEP_TRANSITIONS.roll_back.to,
 ]
 /** What a person may roll back, as far as it may have had an effect. */
-export const UNDOABLE_STEP_STATUSES: readonly StepStatus[] = STEP_TRANSITIONS.undo.from
+export const STATUSES_TO_ROLL_BACK: readonly StepStatus[] = STEP_TRANSITIONS.begin_rollback.from
+/** What fails when a person undoes its effects. */
+export const STATUSES_TO_UNDO: readonly StepStatus[] = STEP_TRANSITIONS.undo.from
 export const OPEN_PHASE_STATUSES: readonly PhaseStatus[] = PHASE_TRANSITIONS.cancel.from
 export const ENDED_PHASE_STATUSES = except(PHASE_STATUSES, OPEN_PHASE_STATUSES)
 /** Members have steps here; emptied phases count as skipped. */

@@ -22,8 +22,8 @@ import {
 import { retryCompensation } from '../../domain/decide/repair-compensation.ts'
 import {
   planRollback,
+  type RollbackPlan,
   rollBackMember,
-  type UndoPlan,
 } from '../../domain/decide/rollback-by-hand.ts'
 import { whyReserved } from '../../domain/runbook/variables.ts'
 import type { Member, Step } from '../../domain/state/facts.ts'
@@ -193,15 +193,15 @@ export interface RollbackOrder extends MembersOrder {
   readonly fromStepName?: string
   readonly fromPhaseName?: string
   /** Told what is rolled back for each member, before it begins. */
-  readonly onPlan?: (memberId: number, plan: UndoSummary) => void
+  readonly onPlan?: (memberId: number, plan: RollbackSummary) => void
 }
 
 /** A plan in words. */
-export interface UndoSummary {
+export interface RollbackSummary {
   readonly rollbacks: readonly {
     readonly rollback: string
     /** `phase/step`, last first. */
-    readonly undoes: readonly string[]
+    readonly rollsBack: readonly string[]
     readonly runs: readonly string[]
   }[]
   readonly kept: readonly string[]
@@ -230,12 +230,12 @@ function rollbackStart(
   return first ?? `member ${member.id} has no step in a phase named ${fromPhaseName}`
 }
 
-function summaryOf(draft: Draft, { rollbacks, kept }: UndoPlan): UndoSummary {
+function summaryOf(draft: Draft, { rollbacks, kept }: RollbackPlan): RollbackSummary {
   const place = (step: Step) => `${draft.phaseOf(step)!.name}/${step.definition.stepName}`
   return {
     rollbacks: rollbacks.map(({ origin: { definition }, steps }) => ({
       rollback: definition.onFailure!,
-      undoes: steps.map(place).reverse(),
+      rollsBack: steps.map(place).reverse(),
       runs: draft.runbooks
         .get(definition.runbookVersion)!
         .rollbacks.get(definition.onFailure!.toLowerCase())!

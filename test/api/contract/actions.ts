@@ -322,7 +322,7 @@ function memberActions(): void {
         body: { ...body, dryRun: true },
       })
       assert.deepEqual([dry.body.isDryRun, dry.body.doneCount], [true, 1])
-      const undone = { undoes: ['prepare/create'], runs: ['undo'], memberCount: 1 }
+      const undone = { rollsBack: ['prepare/create'], runs: ['undo'], memberCount: 1 }
       assert.deepEqual(dry.body.rollbacks, [{ rollback: 'back', ...undone }])
       assert.deepEqual(dry.body.kept, [])
       const before = api.world.jobs.length

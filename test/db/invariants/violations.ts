@@ -63,19 +63,19 @@ export const VIOLATIONS: readonly Violation[] = [
     id: 'I1',
     what: 'a step sent after the previous one was rolled back by hand',
     sql: `${pend(stepOf('ann', 'create'))};
-          ${eventAfter(stepOf('ann', 'create'), 'undo', stepOf('ann', 'await'), -1)}`,
+          ${eventAfter(stepOf('ann', 'create'), 'begin_rollback', stepOf('ann', 'await'), -1)}`,
   },
   {
     id: 'I1',
     what: 'a step sent too early, though another step was rolled back by hand',
     sql: `${pend(stepOf('ann', 'create'))};
-          ${eventAfter(stepOf('ann', 'switch'), 'undo', stepOf('ann', 'await'), 1)}`,
+          ${eventAfter(stepOf('ann', 'switch'), 'begin_rollback', stepOf('ann', 'await'), 1)}`,
   },
   {
     id: 'I1',
     what: 'a step sent too early, though the previous one was rolled back by hand afterwards',
     sql: `${pend(stepOf('ann', 'create'))}; ${endLater(stepOf('ann', 'create'), stepOf('ann', 'await'))};
-          ${eventAfter(stepOf('ann', 'create'), 'undo', stepOf('ann', 'await'), 2)}`,
+          ${eventAfter(stepOf('ann', 'create'), 'begin_rollback', stepOf('ann', 'await'), 2)}`,
   },
   {
     id: 'I2',
@@ -86,13 +86,13 @@ export const VIOLATIONS: readonly Violation[] = [
     id: 'I2',
     what: 'a phase started after the previous one was rolled back by hand',
     sql: `${pend(stepOf('ann', 'await'))};
-          ${eventAfter(stepOf('ann', 'await'), 'undo', stepOf('ann', 'switch'), -1)}`,
+          ${eventAfter(stepOf('ann', 'await'), 'begin_rollback', stepOf('ann', 'switch'), -1)}`,
   },
   {
     id: 'I2',
     what: 'a phase started too early, though somebody else was rolled back by hand',
     sql: `${pend(stepOf('ann', 'await'))};
-          ${eventAfter(stepOf('dot', 'await'), 'undo', stepOf('ann', 'switch'), 1)}`,
+          ${eventAfter(stepOf('dot', 'await'), 'begin_rollback', stepOf('ann', 'switch'), 1)}`,
   },
   {
     id: 'I3',

@@ -221,9 +221,9 @@ export const runRollback = memberAction({
 
 /** The rollbacks in the order in which they run, and what they leave as it is. */
 function rollbackLines(answer: Row): string[] {
-  const steps = rowsIn(answer, 'rollbacks').map(({ rollback, undoes, runs, memberCount }) => {
+  const steps = rowsIn(answer, 'rollbacks').map(({ rollback, rollsBack, runs, memberCount }) => {
     const who = countText(Number(memberCount), 'person', 'people')
-    return `  ${(undoes as string[]).join(', ')}: rollback ${String(rollback)} runs ${(runs as string[]).join(', ')} (${who})`
+    return `  ${(rollsBack as string[]).join(', ')}: rollback ${String(rollback)} runs ${(runs as string[]).join(', ')} (${who})`
   })
   const kept = rowsIn(answer, 'kept').map(({ step }) => String(step))
   if (kept.length > 0) steps.push(`  Without a rollback, so their effect stays: ${kept.join(', ')}`)
