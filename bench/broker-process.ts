@@ -1,6 +1,6 @@
 // The tests' Service Bus in a process of its own, for benchmarks: says how to reach it, and how many messages it holds when asked.
 import { realClock } from '../src/base/run/clock.ts'
-import { openNamespace } from '../test/bus/servicebus/namespace.ts'
+import { openNamespace } from '../test/kit/namespace.ts'
 import { WORKER_ID } from './engine-process.ts'
 
 const TICK_MS = 1_000

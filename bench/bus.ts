@@ -15,7 +15,7 @@ import { openPostgres } from '../src/db/connection/postgres.ts'
 import { migrate } from '../src/db/schema/migrate.ts'
 import { vacuumEmbedded } from '../src/db/schema/vacuum.ts'
 import { jobIdOf, messageIdOf } from '../src/domain/messages/messages.ts'
-import { startPostgres } from '../test/postgres-server.ts'
+import { startPostgres } from '../test/kit/postgres-server.ts'
 import { type Bench, median, perSec, round, timeMs } from './bench.ts'
 
 type Say = (line: string) => void

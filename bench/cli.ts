@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openPostgres } from '../src/db/connection/postgres.ts'
-import { startPostgres } from '../test/postgres-server.ts'
+import { startPostgres } from '../test/kit/postgres-server.ts'
 import { fillBatch } from './api.ts'
 import { type Bench, median, round, timeMs } from './bench.ts'
 

@@ -6,7 +6,7 @@ import type { Db } from '../src/db/connection/db.ts'
 import { openPostgres } from '../src/db/connection/postgres.ts'
 import { migrate } from '../src/db/schema/migrate.ts'
 import { configureWorkers } from '../src/db/state/workers.ts'
-import { startPostgres } from '../test/postgres-server.ts'
+import { startPostgres } from '../test/kit/postgres-server.ts'
 import { canMeasureCpu, cpuOfProcessUs, cpuOfServerUs } from './cpu.ts'
 import { WORKER_ID } from './engine-process.ts'
 

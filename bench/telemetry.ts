@@ -24,7 +24,7 @@ ${Array.from({ length: STEPS }, (_, n) => `      - { name: s${n}, worker_id: w1,
 /** The drafts of a batch that ran to its end, as the engine committed them. */
 async function runBatch(): Promise<{ readonly drafts: Draft[]; readonly usPerStep: number }> {
   // Loaded here: it brings the test runner, whose summary would end the output of every other benchmark.
-  const { openWorld } = await import('../test/scenarios/world.ts')
+  const { openWorld } = await import('../test/stories/world.ts')
   const world = await openWorld()
   try {
     const drafts: Draft[] = []

@@ -1,6 +1,6 @@
 // How long 2,000 people take when Exchange bears few calls at once: with a fixed concurrency of 4 and of 32, and with the governor. All
 // time is virtual and all answers are the sandbox's, so the figures do not depend on the machine.
-import { CONCURRENCIES, runThrottled } from '../test/worker/throttled-run.ts'
+import { CONCURRENCIES, runThrottled } from '../test/worker/http/throttled-run.ts'
 import { type Bench, round } from './bench.ts'
 
 const PEOPLE = 2_000

@@ -2,8 +2,8 @@
 // in the way that the mode names, and then everything checked. Lines for people on stderr; with --json the figures as one object on
 // stdout. Ends with 0 when everything held, 1 when something did not, 2 when the options are wrong.
 import { parseArgs } from 'node:util'
-import type { ChaosMode } from '../test/chaos/mode.ts'
-import { CHAOS_MODES, chaosMode } from '../test/chaos/modes.ts'
+import type { ChaosMode } from '../test/proof/chaos/mode.ts'
+import { CHAOS_MODES, chaosMode } from '../test/proof/chaos/modes.ts'
 
 const DEFAULTS_WIDTH = 11
 const NAME_WIDTH = Math.max(...CHAOS_MODES.map(({ name }) => name.length)) + 2

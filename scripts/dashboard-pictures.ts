@@ -9,8 +9,8 @@ import { readNotificationSettings } from '../src/domain/notifications/read-setti
 import { LOOK_INTERVAL_MS, lookForConditions } from '../src/engine/needs/notifications.ts'
 import { holdBatch } from '../src/engine/orders/batch-actions.ts'
 import type { GivenMember } from '../src/engine/orders/create.ts'
-import { openDashboard } from '../test/dashboard/under-test.ts'
-import type { Worker } from '../test/scenarios/world.ts'
+import { openDashboard } from '../test/proof/dashboard/under-test.ts'
+import type { Worker } from '../test/stories/world.ts'
 
 const DAY_SEC = 86_400
 const MINUTE_SEC = 60

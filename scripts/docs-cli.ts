@@ -1,5 +1,5 @@
 // The generated part of docs/cli.md: every command with its help, from the program's own table of commands.
-// `npm run docs` writes it, test/cli/documents.test.ts compares it.
+// `npm run docs` writes it, test/proof/processes/documents.test.ts compares it.
 import { Command } from 'commander'
 import { allCommands } from '../src/app/commands/nouns.ts'
 import { visibleCommands } from '../src/cli/program/program.ts'

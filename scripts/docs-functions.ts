@@ -1,5 +1,5 @@
 // The generated part of docs/functions.md: every worker function, from its definition.
-// `npm run docs` writes it, test/worker/function-docs.test.ts compares it. Also writes the catalogue that validation knows offline.
+// `npm run docs` writes it, test/house/docs-functions.test.ts compares it. Also writes the catalogue that validation knows offline.
 
 import { CMDLETS } from '../sandbox/exchange/cmdlets.ts'
 import { STANDARD_FUNCTIONS } from '../src/m365/functions/standard.ts'
@@ -8,12 +8,12 @@ import {
   functionReferenceOf,
   type ReferenceField,
 } from '../src/worker/functions/function-reference.ts'
-import { exampleStep } from '../test/worker/functions/example-steps.ts'
+import { exampleStep } from '../test/m365/functions/example-steps.ts'
 import {
   type CallSource,
   CMDLET_SOURCES,
   GRAPH_SOURCES,
-} from '../test/worker/functions/request-sources.ts'
+} from '../test/m365/functions/request-sources.ts'
 import { type GeneratedDocument, markdownTable } from './docs.ts'
 
 export const FUNCTION_DOCUMENTS: readonly GeneratedDocument[] = [
@@ -50,7 +50,7 @@ function renderPermissions(): string {
 
 const LEARN = 'https://learn.microsoft.com'
 
-/** Every call of the functions, as in test/worker/functions/requests.md. */
+/** Every call of the functions, as in test/m365/functions/requests.md. */
 function renderCalls(): string {
   const rest = ({ fields, seenIn = [], open }: CallSource): string[] => [
     fields.map((field) => `\`${field}\``).join(', ') || '–',

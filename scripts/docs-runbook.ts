@@ -1,5 +1,5 @@
 // The generated parts of the runbook's reference: the keys, the problem codes and the JSON Schema. They come from the tables in
-// src/domain/; `npm run docs` writes them, test/domain/runbook/docs.test.ts compares them.
+// src/domain/; `npm run docs` writes them, test/house/docs-runbook.test.ts compares them.
 import { LINT_RULES } from '../src/domain/runbook/lint/lint-rules.ts'
 import { PROBLEMS } from '../src/domain/runbook/problems.ts'
 import { runbookSchema, SCHEMA_CATALOGUE_ENTRY } from '../src/domain/runbook/schema.ts'

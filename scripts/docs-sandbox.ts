@@ -1,5 +1,5 @@
 // The generated parts of docs/sandbox.md: every call the sandbox supports, from its own tables.
-// `npm run docs` writes them, test/sandbox/docs.test.ts compares them.
+// `npm run docs` writes them, test/house/docs-sandbox.test.ts compares them.
 import { CONTROL_ROUTES } from '../sandbox/control.ts'
 import { CMDLETS } from '../sandbox/exchange/cmdlets.ts'
 import { GRAPH_ROUTES } from '../sandbox/graph/routes.ts'

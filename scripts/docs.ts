@@ -13,8 +13,8 @@ import { CONDITION_KINDS, CONDITIONS } from '../src/domain/needs/conditions.ts'
 import { actorText, retryText } from '../src/domain/needs/remedy.ts'
 import { type Entity, TRANSITIONS, type Transition } from '../src/domain/state/transitions.ts'
 import { ERROR_TABLE } from '../src/m365/meanings/meaning-of.ts'
-import { CHAOS_MODES } from '../test/chaos/modes.ts'
-import { MUTANTS } from '../test/simulation/mutants.ts'
+import { CHAOS_MODES } from '../test/proof/chaos/modes.ts'
+import { MUTANTS } from '../test/proof/simulation/mutants.ts'
 import { clientTable } from './client-table.ts'
 import { renderPhaseOutcomes } from './docs-versions.ts'
 import { powerShellManifest, powerShellModule } from './powershell/module.ts'
@@ -244,7 +244,7 @@ async function allDocuments(): Promise<GeneratedDocument[]> {
   const { FUNCTION_DOCUMENTS } = await import('./docs-functions.ts')
   const { RUNBOOK_DOCUMENTS } = await import('./docs-runbook.ts')
   const { SANDBOX_DOCUMENTS } = await import('./docs-sandbox.ts')
-  const { REQUESTS_FILE, requestsText } = await import('../test/worker/functions/requests.ts')
+  const { REQUESTS_FILE, requestsText } = await import('../test/m365/functions/requests.ts')
   const requests = await requestsText()
   return [
     ...GENERATED,

@@ -12,16 +12,16 @@ export interface TestFile {
 
 /** The slowest first: started last, one of them would keep one core busy while the other has nothing left to do. */
 export const SLOW: readonly string[] = [
-  'test/simulation.test.ts',
-  'test/chaos.test.ts',
-  'test/app/demo/demo.test.ts',
-  'test/simulation/mutants.test.ts',
-  'test/api/operators.test.ts',
-  'test/engine/races.test.ts',
+  'test/stories/seeds.test.ts',
+  'test/proof/chaos/chaos.test.ts',
+  'test/proof/demo/demo.test.ts',
+  'test/proof/simulation/mutants.test.ts',
+  'test/proof/operators/operators.test.ts',
+  'test/proof/races/races.test.ts',
   'test/api/contract.test.ts',
-  'test/cli/documents.test.ts',
-  'test/worker/functions/kill.test.ts',
-  'test/worker/functions/situations.test.ts',
+  'test/proof/processes/documents.test.ts',
+  'test/proof/kill/kill.test.ts',
+  'test/m365/functions/situations.test.ts',
 ]
 
 /** What a file does to its whole process: hooks around every test, settings, signals, programs it starts, changed modules. */
@@ -31,22 +31,24 @@ const NEEDS_OWN_PROCESS =
 /** Files of the inner loop that a folder or a name stands for: of each kind those that see most for their second. */
 const QUICK = new RegExp(
   `^test/(?:${[
-    '(?!browser)[^/]+',
+    'house/.*',
+    'base/(?!telemetry).*',
     'domain/(?!runbook/hostile).*',
-    'sign-in/.*',
-    'worker/[^/]+',
-    'simulation/place',
-    'db/db',
-    'bus/(?:[^/]+|postgres/[^/]+)',
+    'worker/(?:[^/]+|jobs/.*|functions/.*)',
     'sandbox/(?!anything)[^/]+',
-    'scenarios/(?:hold|retry|rollback|polling|joiner)',
-    'api/(?:http|failure-cache|gapless-reader)',
-    'cli/(?:audit|client|config|earlier-names|guides|program|words)',
+    'proof/simulation/place',
+    'db/connection/db',
+    'bus/(?:[^/]+|postgres/[^/]+)',
+    'stories/(?:hold|retry|rollback|polling|joiner)',
+    'api/(?:http|services/failure-cache|events/gapless-reader)',
+    'cli/(?:commands/(?:audit|config|words)|connection/client|program/[^/]+)',
     'scheduler/(?:attention|text-store|tick)',
   ].join('|')})\\.test\\.ts$`,
 )
 /** Fast although they mention settings; of the seeds only a few. */
-const ALSO_QUICK = ['simulation', 'tidy', 'log', 'config'].map((name) => `test/${name}.test.ts`)
+const ALSO_QUICK = ['stories/seeds', 'house/tidy', 'base/log/log', 'base/settings/config'].map(
+  (name) => `test/${name}.test.ts`,
+)
 
 /** Part of `npm test -- quick`. */
 export function isQuick({ path, text }: TestFile): boolean {
@@ -65,7 +67,7 @@ export function planProcesses(files: readonly TestFile[]): string[][] {
     ({ path }) =>
       path
         .split('/')
-        .slice(0, 2)
+        .slice(0, path.startsWith('test/proof/') ? 3 : 2)
         .join('/')
         .replace(/\/[^/]+\.test\.ts$/, ''),
   )

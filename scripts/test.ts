@@ -16,7 +16,7 @@ npm test -- quick              run the inner loop, a minute: the check, tidy rul
                                tests, some stories and seeds; no chaos, no demonstration, no processes
 npm test -- test/bus races     run the test files whose path contains one of the words
 npm test -- --times test/bus   also print the processor time of each process (Linux)
-npm test -- --test-name-pattern=hold test/scenarios
+npm test -- --test-name-pattern=hold test/stories
                                pass options to "node --test"`
 
 /** A sweep as small as this needs 10 s. */
@@ -69,7 +69,7 @@ if (!process.exitCode) {
     const options = [
       '--test',
       `--test-concurrency=${PROCESSES}`,
-      '--test-global-setup=./test/global-setup.ts',
+      '--test-global-setup=./test/kit/global-setup.ts',
       ...flags,
     ]
     run(

@@ -11,8 +11,8 @@ import type { Route } from '../../src/api/route.ts'
 import { describedRoutes } from '../../src/api/routes.ts'
 import { createLog } from '../../src/base/log/log.ts'
 import type { ChangeWindows } from '../../src/domain/windows/change-windows.ts'
-import type { TestDatabase } from '../databases.ts'
-import { openWorld, type World } from '../scenarios/world.ts'
+import type { TestDatabase } from '../kit/databases.ts'
+import { openWorld, type World } from '../stories/world.ts'
 
 const MAINTENANCE_INTERVAL_MS = 3_600_000
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { WORKER_ASSERTION_TYPE } from '../../src/base/keys/worker-token.ts'
 import { assertionOf, readCertificate } from '../../src/base/sign-in/certificate.ts'
-import { rsaCertificate } from '../sign-in/rsa-certificate.ts'
+import { rsaCertificate } from '../kit/rsa-certificate.ts'
 import type { ApiUnderTest, CallOptions } from './under-test.ts'
 
 export interface MadeCredential {

@@ -8,7 +8,7 @@ import {
   ORCHESTRATOR_EVENTS,
   type ReceivedMessage,
 } from '../../src/bus/bus.ts'
-import { seeded } from '../seeded.ts'
+import { seeded } from '../kit/seeded.ts'
 import { type BusUnderTest, drain, event, idsOf, MINUTE, SECOND, type Suite } from './under-test.ts'
 
 const COURSES = 12

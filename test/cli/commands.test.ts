@@ -10,10 +10,10 @@ import { NOUNS } from '../../src/app/commands/nouns.ts'
 import { EXIT } from '../../src/base/errors/errors.ts'
 import { visibleCommands } from '../../src/cli/program/program.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
-import { rsaCertificate } from '../sign-in/rsa-certificate.ts'
+import { ROOT } from '../kit/processes.ts'
+import { rsaCertificate } from '../kit/rsa-certificate.ts'
 import { type Cli, nowhere, openCli, say, setEnv } from './against-api.ts'
 import { COMMANDS, flagOf, program } from './every-command.ts'
-import { ROOT } from './processes.ts'
 
 const NOWHERE = await nowhere()
 /** Commands that use the API. */
@@ -65,7 +65,7 @@ describe('the table of nouns', () => {
   })
 
   it('loads only the command line itself for --version and --help', () => {
-    const hook = join(import.meta.dirname, 'fixtures/loaded-modules.mjs')
+    const hook = join(import.meta.dirname, '../fixtures/loaded-modules.mjs')
     const args = ['--import', hook, 'src/main.ts', '--version']
     const { stderr, stdout } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' })
     assert.match(stdout, /^\d+\.\d+\.\d+\n$/)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Bus, ReceivedMessage, Subscription, Topic } from '../../src/bus/bus.ts'
 import { handleChunk, makeOrchestrator } from '../../src/orchestrator/orchestrator.ts'
-import { START, story, type World } from '../scenarios/world.ts'
+import { START, story, type World } from '../stories/world.ts'
 
 const YAML = `
 name: wave

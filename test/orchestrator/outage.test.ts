@@ -9,9 +9,9 @@ import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import type { Db } from '../../src/db/connection/db.ts'
 import { openPostgres } from '../../src/db/connection/postgres.ts'
 import { makeOrchestrator, type Orchestrator } from '../../src/orchestrator/orchestrator.ts'
-import { openTestPostgres } from '../databases.ts'
-import { attemptsOf, batchOf, runbook, step } from '../scenarios/looking.ts'
-import { story, type World } from '../scenarios/world.ts'
+import { openTestPostgres } from '../kit/databases.ts'
+import { attemptsOf, batchOf, runbook, step } from '../stories/looking.ts'
+import { story, type World } from '../stories/world.ts'
 
 const YAML = runbook('wave', { 'prepare T-1h': [step('create', 'timeout: 1h')] })
 const MEMBERS = 500

@@ -13,7 +13,7 @@ import { Client, PageIterator } from '@microsoft/microsoft-graph-client'
 import { openSandbox, type Sandbox } from '../../sandbox/sandbox.ts'
 import { DEFAULT_SECRET } from '../../sandbox/state.ts'
 import { realClock } from '../../src/base/run/clock.ts'
-import { rsaCertificate } from '../sign-in/rsa-certificate.ts'
+import { rsaCertificate } from '../kit/rsa-certificate.ts'
 import { EXCHANGE, GRAPH, id } from './under-test.ts'
 
 const CLIENT = id(1)

@@ -4,8 +4,8 @@ import { it } from 'node:test'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
 import { loadAttention, noteDeadLetters } from '../../src/engine/needs/attention.ts'
 import { dismissReviews } from '../../src/engine/orders/reviews.ts'
-import { programme, range, reviewIds, row, wave } from '../scenarios/programme.ts'
-import { story, type World } from '../scenarios/world.ts'
+import { programme, range, reviewIds, row, wave } from '../stories/programme.ts'
+import { story, type World } from '../stories/world.ts'
 
 /** `1 review_opened: 5 removals …`, of the events that tell a person. */
 async function told({ db }: World): Promise<string[]> {

@@ -12,7 +12,7 @@ import {
   row,
   wave,
   YAML,
-} from '../scenarios/programme.ts'
+} from '../stories/programme.ts'
 
 const previewOf = (world: Programme, yaml = YAML) =>
   previewSource({

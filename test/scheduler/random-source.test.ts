@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { MatoolkitError } from '../../src/base/errors/errors.ts'
-import { brokenInvariants } from '../invariants.ts'
-import { at, type Programme, programme, type Row, row } from '../scenarios/programme.ts'
-import { seeded } from '../seeded.ts'
+import { brokenInvariants } from '../kit/invariants.ts'
+import { seeded } from '../kit/seeded.ts'
+import { at, type Programme, programme, type Row, row } from '../stories/programme.ts'
 import { decideAtRandom } from './deciding.ts'
 
 /** Seed 27 found a phase that stayed skipped for a member who had passed it in another batch, 31 a latecomer without a review. */

@@ -7,7 +7,7 @@ import { openPostgres } from '../../src/db/connection/postgres.ts'
 import { countReviews, listReviews } from '../../src/db/sources/reviews.ts'
 import { approveReviews, dismissReviews } from '../../src/engine/orders/reviews.ts'
 import { tickDueRunbooks } from '../../src/scheduler/scheduler.ts'
-import { openTestPostgres } from '../databases.ts'
+import { openTestPostgres } from '../kit/databases.ts'
 import {
   batchesOf,
   heldOf,
@@ -18,8 +18,8 @@ import {
   startProgramme,
   TICK_SEC,
   wave,
-} from '../scenarios/programme.ts'
-import { story } from '../scenarios/world.ts'
+} from '../stories/programme.ts'
+import { story } from '../stories/world.ts'
 
 const WHO = { actor: 'operator', reason: 'checked' }
 const NEVER = new AbortController().signal

@@ -13,7 +13,7 @@ import type { TickReport } from '../../src/domain/sources/tick-report.ts'
 import { memberChunks } from '../../src/engine/transactions/member-chunks.ts'
 import { makeScheduler, tickDueRunbooks } from '../../src/scheduler/scheduler.ts'
 import { openSource } from '../../src/scheduler/sources/source.ts'
-import { DATABASES, openTestPostgres } from '../databases.ts'
+import { DATABASES, openTestPostgres } from '../kit/databases.ts'
 import {
   at,
   batchesOf,
@@ -26,8 +26,8 @@ import {
   TICK_SEC,
   wave,
   YAML,
-} from '../scenarios/programme.ts'
-import { story } from '../scenarios/world.ts'
+} from '../stories/programme.ts'
+import { story } from '../stories/world.ts'
 
 const NEVER = new AbortController().signal
 

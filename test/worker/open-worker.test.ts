@@ -12,15 +12,15 @@ import { Measures } from '../../src/base/telemetry/measures.ts'
 import type { Bus, OutgoingMessage } from '../../src/bus/bus.ts'
 import { openWorker } from '../../src/worker/open-worker.ts'
 import { UNUSED } from '../bus/under-test.ts'
-import { collectLog } from '../log-lines.ts'
+import { collectLog } from '../kit/log-lines.ts'
+import { rsaCertificate } from '../kit/rsa-certificate.ts'
+import { drivenClock, type Service, startService } from '../kit/scripted-service.ts'
 import {
   CLIENT_SECRET,
   identityOf,
   startTokenServer,
   type TokenServer,
 } from '../scheduler/sources/token-server.ts'
-import { rsaCertificate } from '../sign-in/rsa-certificate.ts'
-import { drivenClock, type Service, startService } from './m365/under-test.ts'
 
 const TENANT = {
   MATOOLKIT_WORKER_ID: 'w1',

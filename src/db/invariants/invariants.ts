@@ -56,7 +56,7 @@ export const TESTED_ELSEWHERE: readonly TestedElsewhere[] = [
     id: 'I29',
     sentence:
       'No planted secret or personal text is in a log line, an error or a dead letter reason',
-    where: 'test/log.test.ts, and every test that plants one',
+    where: 'test/base/log/log.test.ts, and every test that plants one',
   },
 ]
 

@@ -1,7 +1,7 @@
 // Operator actions on batches, members and steps over HTTP: each done, dry-run, refused, and refused for an outdated etag.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { people } from '../../scenarios/world.ts'
+import { people } from '../../stories/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { answerWithInverse, plain, wave } from './fixtures.ts'
 

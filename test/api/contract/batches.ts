@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { holdBatch } from '../../../src/engine/orders/batch-actions.ts'
-import { people } from '../../scenarios/world.ts'
+import { people } from '../../stories/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { csvOf, formOf, plain, plainCsv, WAVE_HEADER, wave } from './fixtures.ts'
 

@@ -1,7 +1,7 @@
 // Changes of many members that one can come back to: what was asked, what was done, and what has become of the people since.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { people } from '../../scenarios/world.ts'
+import { people } from '../../stories/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { plain } from './fixtures.ts'
 

@@ -1,7 +1,7 @@
 // The live stream on the wire: its format, resuming, the limit of listeners, and its end when the server stops.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { people } from '../../scenarios/world.ts'
+import { people } from '../../stories/world.ts'
 import { type ApiUnderTest, openApiUnderTest, SEEN } from '../under-test.ts'
 import { plain } from './fixtures.ts'
 

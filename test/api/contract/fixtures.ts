@@ -1,5 +1,5 @@
 // Runbooks, member files and forms sent by the contract tests.
-import type { Worker } from '../../scenarios/world.ts'
+import type { Worker } from '../../stories/world.ts'
 
 /** Two phases, an init step, a removal step and a rollback; templates in each use columns. */
 export const wave = (name = 'wave', more = ''): string => `

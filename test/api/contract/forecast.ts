@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { tellMisses } from '../../../src/orchestrator/forecast-misses.ts'
-import { people } from '../../scenarios/world.ts'
+import { people } from '../../stories/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { plain } from './fixtures.ts'
 

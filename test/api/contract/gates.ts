@@ -1,7 +1,7 @@
 // Gates over HTTP: the list before a phase starts, approvals, waivers, withdrawals and their refusals.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { people } from '../../scenarios/world.ts'
+import { people } from '../../stories/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { plain } from './fixtures.ts'
 

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { WORKER_RESULTS } from '../../../src/bus/bus.ts'
 import { recordWorker } from '../../../src/db/state/workers.ts'
 import { holdBatch } from '../../../src/engine/orders/batch-actions.ts'
-import { people } from '../../scenarios/world.ts'
+import { people } from '../../stories/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { plain, wave } from './fixtures.ts'
 

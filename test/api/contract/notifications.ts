@@ -6,7 +6,7 @@ import { testItem } from '../../../src/domain/notifications/message.ts'
 import { readNotificationSettings } from '../../../src/domain/notifications/read-settings.ts'
 import { lookForConditions } from '../../../src/engine/needs/notifications.ts'
 import { holdBatch } from '../../../src/engine/orders/batch-actions.ts'
-import { order } from '../../scenarios/looking.ts'
+import { order } from '../../stories/looking.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { plain } from './fixtures.ts'
 

@@ -8,7 +8,7 @@ import {
 } from '../../../src/api/services/rehearsals.ts'
 import type { Json } from '../../../src/base/text/json.ts'
 import { readNotificationSettings } from '../../../src/domain/notifications/read-settings.ts'
-import { people } from '../../scenarios/world.ts'
+import { people } from '../../stories/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { plain } from './fixtures.ts'
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { verifyPack } from '../../../src/api/evidence/verify-pack.ts'
-import { people } from '../../scenarios/world.ts'
-import { AUDIENCE, claimsOf, newKey, signed, TestIssuer } from '../issuer.ts'
+import { AUDIENCE, claimsOf, newKey, signed, TestIssuer } from '../../kit/issuer.ts'
+import { people } from '../../stories/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { plain } from './fixtures.ts'
 

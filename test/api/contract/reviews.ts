@@ -9,7 +9,7 @@ import {
   row,
   startProgramme,
   wave,
-} from '../../scenarios/programme.ts'
+} from '../../stories/programme.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 
 interface Decided {

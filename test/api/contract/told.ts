@@ -6,8 +6,8 @@ import {
   rescheduleBatch,
   resumeBatch,
 } from '../../../src/engine/orders/batch-actions.ts'
-import { order } from '../../scenarios/looking.ts'
-import { DAY, inDays, person, wave } from '../../scenarios/message-wave.ts'
+import { order } from '../../stories/looking.ts'
+import { DAY, inDays, person, wave } from '../../stories/message-wave.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 
 interface Line {

@@ -1,7 +1,7 @@
 // What the dashboard polls, over HTTP: the wall and the grid of a batch.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { people } from '../../scenarios/world.ts'
+import { people } from '../../stories/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { plain } from './fixtures.ts'
 

@@ -6,7 +6,7 @@ import { assertionOf, readCertificate } from '../../../src/base/sign-in/certific
 import { WORKER_RESULTS, workerJobs } from '../../../src/bus/bus.ts'
 import { LIVE_MAX } from '../../../src/db/orders/worker-credentials.ts'
 import { job } from '../../bus/under-test.ts'
-import { rsaCertificate } from '../../sign-in/rsa-certificate.ts'
+import { rsaCertificate } from '../../kit/rsa-certificate.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { newAssertionOf, newTokenOf } from '../worker-credentials.ts'
 

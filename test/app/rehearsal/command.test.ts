@@ -8,8 +8,8 @@ import { commandsFor } from '../../../src/app/commands/nouns.ts'
 import { rehearsalPage } from '../../../src/app/rehearsal/report-html.ts'
 import { EXIT } from '../../../src/base/errors/errors.ts'
 import { run } from '../../../src/cli/program/program.ts'
-import { accessibilityProblems, openBrowser, openPage } from '../../browser.ts'
 import { recordingIo } from '../../cli/recording-io.ts'
+import { accessibilityProblems, openBrowser, openPage } from '../../kit/browser.ts'
 import { example, REHEARSAL_HOME, rehearseText } from './rehearsing.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rehearsal-'))

@@ -22,9 +22,9 @@ import {
 } from '../../../src/domain/plan/what-if.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
 import { type Cli, openCli, setEnv } from '../../cli/against-api.ts'
-import { openTestPglite } from '../../databases.ts'
-import { range } from '../../scenarios/programme.ts'
-import { WORKER } from '../../scenarios/world.ts'
+import { openTestPglite } from '../../kit/databases.ts'
+import { range } from '../../stories/programme.ts'
+import { WORKER } from '../../stories/world.ts'
 import { example, firstRows, REHEARSAL_HOME, rehearseText } from './rehearsing.ts'
 
 const YAML = `name: wave

@@ -15,7 +15,7 @@ import { openShow } from '../../../src/cli/terminal/output.ts'
 import { readNotificationSettings } from '../../../src/domain/notifications/read-settings.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
 import { recordingIo } from '../../cli/recording-io.ts'
-import { openReceiver } from '../../notifications/receiver.ts'
+import { openReceiver } from '../../kit/receiver.ts'
 import { example, firstRows, rehearseText } from './rehearsing.ts'
 
 const GROUP_ROWS = `RemediationId,Action,GroupId,UserId,ShouldBeMember

@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync'
 import { type RehearsalInput, rehearse } from '../../../src/app/rehearsal/rehearse.ts'
 import type { RehearsalReport } from '../../../src/app/rehearsal/report.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
-import { openTestPglite } from '../../databases.ts'
+import { openTestPglite } from '../../kit/databases.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 

@@ -12,8 +12,8 @@ import type { Db } from '../../../src/db/connection/db.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
 import { readMemberLedger, undoMembers } from '../../../src/engine/orders/undo.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
-import { openTestPglite } from '../../databases.ts'
-import { tenantsOf } from '../../worker/functions/tenants-alike.ts'
+import { openTestPglite } from '../../kit/databases.ts'
+import { tenantsOf } from '../../m365/functions/tenants-alike.ts'
 import { example, firstRows } from './rehearsing.ts'
 
 const PEOPLE = 3

@@ -15,7 +15,7 @@ import {
 } from '../../../src/bus/bus.ts'
 import { openPostgresBus, type PostgresBus } from '../../../src/bus/postgres/postgres-bus.ts'
 import type { JobEnd, WorkerGateway } from '../../../src/bus/worker-gateway.ts'
-import { openWorld } from '../../scenarios/world.ts'
+import { openWorld } from '../../stories/world.ts'
 import { busContract } from '../contract.ts'
 import type { BusUnderTest } from '../under-test.ts'
 import { clientOf, openBalancer, openPlainApi, tokenFor } from './under-test.ts'

@@ -9,7 +9,7 @@ import { openHttpsBus } from '../../../src/bus/https/https-bus.ts'
 import { revokeWorkerCredential } from '../../../src/db/orders/worker-credentials.ts'
 import { defineFunction, TOUCHES_NOTHING } from '../../../src/worker/functions/catalogue.ts'
 import { Worker } from '../../../src/worker/jobs/worker.ts'
-import { openWorld, type World } from '../../scenarios/world.ts'
+import { openWorld, type World } from '../../stories/world.ts'
 import { job } from '../under-test.ts'
 import { type OpenedApi, openPlainApi, tokenFor } from './under-test.ts'
 

@@ -9,7 +9,7 @@ import { splitBundles } from '../../../src/bus/postgres/bundle-rows.ts'
 import { openPostgresBus } from '../../../src/bus/postgres/postgres-bus.ts'
 import type { Db, Tx } from '../../../src/db/connection/db.ts'
 import { openPostgres } from '../../../src/db/connection/postgres.ts'
-import { DATABASES, openTestPostgres, type TestDatabase } from '../../databases.ts'
+import { DATABASES, openTestPostgres, type TestDatabase } from '../../kit/databases.ts'
 import { busContract } from '../contract.ts'
 import { type BusUnderTest, drain, event, job } from '../under-test.ts'
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { ServiceBusClient, type ServiceBusReceivedMessage } from '@azure/service-bus'
-import { Broker } from './broker/broker.ts'
-import { type CorrelationFilter, matcherOf } from './broker/filters.ts'
-import { connectionStringOf } from './namespace.ts'
+import { Broker } from '../../kit/broker/broker.ts'
+import { type CorrelationFilter, matcherOf } from '../../kit/broker/filters.ts'
+import { connectionStringOf } from '../../kit/namespace.ts'
 
 const MINUTE = 60_000
 /** The time of the tests is not the SDK's. */

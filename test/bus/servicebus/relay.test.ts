@@ -15,9 +15,9 @@ import { makeConsumer } from '../../../src/bus/consumer.ts'
 import { enqueue, enqueueNew } from '../../../src/bus/outbox.ts'
 import { forward } from '../../../src/bus/servicebus/relay.ts'
 import { openServiceBus } from '../../../src/bus/servicebus/servicebus-bus.ts'
-import { openTestPglite, type TestDatabase } from '../../databases.ts'
+import { openTestPglite, type TestDatabase } from '../../kit/databases.ts'
+import { openNamespace, type TestNamespace } from '../../kit/namespace.ts'
 import { drain, event, idsOf, job, takeOne } from '../under-test.ts'
-import { openNamespace, type TestNamespace } from './namespace.ts'
 
 const START = new Date('2026-03-01T10:00:00.000Z')
 const RETRY = { maxRetries: 2, retryDelayInMs: 5, maxRetryDelayInMs: 20, timeoutInMs: 500 }

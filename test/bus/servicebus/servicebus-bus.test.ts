@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { virtualClock } from '../../../src/base/run/clock.ts'
 import type { Bus } from '../../../src/bus/bus.ts'
 import { openServiceBus } from '../../../src/bus/servicebus/servicebus-bus.ts'
-import { openTestPglite } from '../../databases.ts'
+import { openTestPglite } from '../../kit/databases.ts'
+import { openNamespace } from '../../kit/namespace.ts'
 import { busContract } from '../contract.ts'
 import type { BusUnderTest } from '../under-test.ts'
-import { openNamespace } from './namespace.ts'
 
 const START = new Date('2026-03-01T10:00:00.000Z')
 const RETRY = { maxRetries: 2, retryDelayInMs: 5, maxRetryDelayInMs: 20, timeoutInMs: 2_000 }

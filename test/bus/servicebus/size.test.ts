@@ -10,12 +10,12 @@ import { openServiceBus } from '../../../src/bus/servicebus/servicebus-bus.ts'
 import { defineFunction, TOUCHES_NOTHING } from '../../../src/worker/functions/catalogue.ts'
 import { RESULT_BYTES_MAX } from '../../../src/worker/jobs/fit-result.ts'
 import { Worker } from '../../../src/worker/jobs/worker.ts'
-import { batchOf, because, runbook } from '../../scenarios/looking.ts'
-import { overServiceBus } from '../../scenarios/wire.ts'
-import { story } from '../../scenarios/world.ts'
+import { openNamespace } from '../../kit/namespace.ts'
+import { openForeignPeer } from '../../proof/servicebus/foreign-peer.ts'
+import { batchOf, because, runbook } from '../../stories/looking.ts'
+import { overServiceBus } from '../../stories/wire.ts'
+import { story } from '../../stories/world.ts'
 import { job } from '../under-test.ts'
-import { openForeignPeer } from './foreign-peer.ts'
-import { openNamespace } from './namespace.ts'
 
 /** Does not compress to much less. */
 const noise = (bytes: number): string => randomBytes(bytes).toString('base64').slice(0, bytes)

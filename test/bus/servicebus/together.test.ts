@@ -10,8 +10,8 @@ import { type OutgoingMessage, WORKER_RESULTS } from '../../../src/bus/bus.ts'
 import { openServiceBus } from '../../../src/bus/servicebus/servicebus-bus.ts'
 import { defineFunction, TOUCHES_NOTHING } from '../../../src/worker/functions/catalogue.ts'
 import { Worker } from '../../../src/worker/jobs/worker.ts'
+import { openNamespace } from '../../kit/namespace.ts'
 import { job } from '../under-test.ts'
-import { openNamespace } from './namespace.ts'
 
 const START = new Date('2026-03-01T10:00:00.000Z')
 const PEOPLE = 200

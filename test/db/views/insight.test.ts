@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { listWaitGroups, listWorkers } from '../../../src/db/views/insight.ts'
-import { DATABASES, type TestDatabase } from '../../databases.ts'
+import { DATABASES, type TestDatabase } from '../../kit/databases.ts'
 
 const NOW = new Date('2026-03-02T08:00:00Z')
 const at = (minute: number) =>

@@ -4,7 +4,7 @@ import { loadPaces } from '../../../src/db/views/insight.ts'
 import { findQuietUntil, listProgressEvents, loadProgress } from '../../../src/db/views/progress.ts'
 import { EMPTY_TALLY, tallyEvents } from '../../../src/domain/forecast/progress.ts'
 import { holdScope, resumeScope } from '../../../src/engine/orders/holds.ts'
-import { START, story } from '../../scenarios/world.ts'
+import { START, story } from '../../stories/world.ts'
 
 const YAML = `
 name: watched

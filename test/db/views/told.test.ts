@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Db, Queryable } from '../../../src/db/connection/db.ts'
 import { countByStep, countTold, listTold, type ToldFilter } from '../../../src/db/views/told.ts'
-import { openTestPostgres } from '../../databases.ts'
+import { openTestPostgres } from '../../kit/databases.ts'
 
 const MEMBERS = 10_000
 const TOLD = new Date('2026-04-01T00:00:00Z')

@@ -9,7 +9,7 @@ import {
   shareSlots,
   slotsToReuse,
 } from '../../../src/domain/decide/job-limit.ts'
-import { seeded } from '../../seeded.ts'
+import { seeded } from '../../kit/seeded.ts'
 
 type Out = Readonly<Record<number, number>>
 const outstanding = (out: Out) => new Map(Object.entries(out).map(([id, jobs]) => [+id, jobs]))

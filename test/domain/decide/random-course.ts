@@ -25,7 +25,7 @@ import { onWake } from '../../../src/domain/decide/wake.ts'
 import type { Batch, Member, Phase, Step } from '../../../src/domain/state/facts.ts'
 import { isUnsettled } from '../../../src/domain/state/facts.ts'
 import { isOpen, isPhaseEnded } from '../../../src/domain/state/transitions.ts'
-import { seeded } from '../../seeded.ts'
+import { seeded } from '../../kit/seeded.ts'
 import { DEMO, draftOf, NOW } from './builders.ts'
 
 /** Returns the refusal: then, as in the engine, nothing is kept. */

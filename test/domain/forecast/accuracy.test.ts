@@ -11,7 +11,7 @@ import {
   throughputOf,
 } from '../../../src/domain/forecast/pace.ts'
 import type { Rehearsed } from '../../../src/domain/forecast/rehearsed.ts'
-import { seeded } from '../../seeded.ts'
+import { seeded } from '../../kit/seeded.ts'
 import { facts, phase } from './facts.ts'
 
 interface PhaseWorld {

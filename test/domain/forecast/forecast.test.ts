@@ -6,7 +6,7 @@ import { endOfWork } from '../../../src/domain/forecast/open-time.ts'
 import { phaseEnds, slowFactor } from '../../../src/domain/forecast/running.ts'
 import { holdsOnBatch } from '../../../src/domain/state/holds.ts'
 import type { WindowState } from '../../../src/domain/windows/change-windows.ts'
-import { seeded } from '../../seeded.ts'
+import { seeded } from '../../kit/seeded.ts'
 import {
   ago,
   batch,

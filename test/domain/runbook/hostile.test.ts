@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
-import { seeded } from '../../seeded.ts'
+import { seeded } from '../../kit/seeded.ts'
 
 const SIZE = 1_048_000
 const fill = (piece: string, size = SIZE) => piece.repeat(Math.floor(size / piece.length))

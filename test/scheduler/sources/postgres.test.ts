@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import pg from 'pg'
-import { openEmptyPostgres, type TestDatabase } from '../../databases.ts'
+import { openEmptyPostgres, type TestDatabase } from '../../kit/databases.ts'
 import { describeSource, MANY, type StartedSource, WIDE, WIDE_CHARS } from './contract.ts'
 import { dataSource, errorOf, readAll, settingsOf } from './under-test.ts'
 

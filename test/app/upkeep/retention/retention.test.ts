@@ -1,0 +1,362 @@
+// Retention of ended batches: erase, archive, purge. What is kept, what is gone, and what happens when it is killed half way.
+import assert from 'node:assert/strict'
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { verifyArchive } from '../../../../src/app/upkeep/retention/archive-file.ts'
+import {
+  archiveEnded,
+  eraseEnded,
+  purgeArchived,
+  type RetentionContext,
+} from '../../../../src/app/upkeep/retention/retain.ts'
+import { retainOnce } from '../../../../src/app/upkeep/retention/retention-loop.ts'
+import { createLog } from '../../../../src/base/log/log.ts'
+import type { Db, Queryable } from '../../../../src/db/connection/db.ts'
+import { verifyAudit } from '../../../../src/db/orders/audit-chain.ts'
+import { sealAudit } from '../../../../src/db/orders/audit-sealing.ts'
+import {
+  addProgress,
+  endBulkAction,
+  insertBulkAction,
+} from '../../../../src/db/orders/bulk-actions.ts'
+import { insertMemberHolds } from '../../../../src/db/orders/member-holds.ts'
+import { type EndedBatch, listEndedBatches } from '../../../../src/db/orders/retention.ts'
+import { findPast, loadLastPast } from '../../../../src/db/state/membership.ts'
+import { retryMembers } from '../../../../src/engine/orders/member-actions.ts'
+import { memberId, runbook, step } from '../../../stories/looking.ts'
+import { story, type World } from '../../../stories/world.ts'
+
+const MEMBERS = 3
+const PERSONAL = /user\d@contoso|User \d|secret-\d/
+const DAY_SEC = 86_400
+
+interface Past {
+  readonly world: World
+  readonly context: RetentionContext
+  readonly batchId: number
+  ended(batchId?: number): Promise<EndedBatch>
+}
+
+/** A batch that ended ten days ago, with a failure that names a person; and one that is under way. */
+function past(tell: (past: Past) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'matoolkit-archive-'))
+  return story({}, async (world) => {
+    world.answer = ({ jobId, functionName }) =>
+      functionName === 'check' && jobId === 'step-2'
+        ? { fail: 'the tenant has no user "user1@contoso.example"' }
+        : { ok: { Password: 'secret-1' } }
+    const more = 'output_params: { Password: Password }'
+    await world.publish(runbook('wave', { 'cutover T-0': [step('create', more), step('check')] }))
+    const batchId = await world.batch('wave', MEMBERS)
+    await world.settle()
+    await repairTogether(world, batchId)
+    await world.pass(10 * DAY_SEC)
+    await world.batch(
+      'wave',
+      [{ key: 'new@contoso.example', data: { UserPrincipalName: 'new@contoso.example' } }],
+      {
+        startsInMin: 60,
+      },
+    )
+    const ended = async (id = batchId) => {
+      const endedBefore = new Date(+world.clock.now() - 7 * DAY_SEC * 1000)
+      const filter = { endedBefore, batchIds: [id], afterId: 0, limit: 1 }
+      return (await listEndedBatches(world.db, filter))[0]!
+    }
+    const { db, clock } = world
+    const context = { db, clock, folder, actor: 'operator', reason: 'it is over' }
+    await tell({ world, context, batchId, ended })
+  }).finally(() => rmSync(folder, { recursive: true, force: true }))
+}
+
+/** A change of several members whose texts name people, and a hold that was never ended. */
+async function repairTogether({ db, clock }: World, batchId: number): Promise<void> {
+  const about = { batchId, action: 'members.hold', startedBy: 'operator', selectedCount: 2 }
+  const named = { reason: 'user1@contoso.example is ill', selection: { search: 'user1@contoso' } }
+  await db.transaction(async (tx) => {
+    const now = clock.now()
+    const id = await insertBulkAction(tx, { ...about, ...named, options: {} }, now)
+    const refused = [{ memberId: 2, reason: 'member user2@contoso.example is already held' }]
+    await addProgress(tx, id, { done: [1], refused }, now)
+    await endBulkAction(tx, id, now)
+    const { reason } = named
+    await insertMemberHolds(tx, { batchId, memberIds: [1], heldBy: 'operator', reason }, now)
+  })
+}
+
+/** A database whose process is killed after so many statements: the transaction under way is rolled back. */
+function dyingAfter(db: Db, statements: number): Db {
+  let left = statements
+  const query = (of: Queryable): Db['query'] =>
+    ((sql, values) => {
+      left -= 1
+      if (left < 0) throw new Error('killed')
+      return of.query(sql, values)
+    }) as Db['query']
+  return {
+    ...db,
+    query: query(db),
+    transaction: (work) => db.transaction((tx) => work({ ...tx, query: query(tx) })),
+  }
+}
+
+/** Every text of every table that names somebody of the batch, except the audit. */
+async function personsLeft({ db }: World): Promise<string[]> {
+  const tables = await db.query<{ name: string }>(
+    `select table_name as name from information_schema.tables
+      where table_schema = current_schema() and table_type = 'BASE TABLE' and table_name not in ('audit', 'bundles', 'message_ids')`,
+  )
+  const found: string[] = []
+  for (const { name } of tables)
+    for (const { row } of await db.query<{ row: string }>(
+      `select to_jsonb(t)::text as row from "${name}" t`,
+    ))
+      if (PERSONAL.test(row)) found.push(`${name}: ${row}`)
+  return found
+}
+
+const counts = async ({ db }: World, batchId: number) =>
+  (
+    await db.query(
+      `select b.status, b.members_active as active, b.members_failed as failed, p.steps_succeeded as succeeded, p.members_passed as passed
+         from batches b join phase_executions p on p.batch_id = b.id where b.id = $1`,
+      [batchId],
+    )
+  )[0]
+
+describe('erase', () => {
+  it('removes every person and keeps counts, course and audit', () =>
+    past(async ({ world, context, batchId, ended }) => {
+      const { db } = world
+      const before = await counts(world, batchId)
+      const course = `select event, from_status, to_status, at from events where batch_id = $1 and event <> 'erased' order by id`
+      const told = await db.query(course, [batchId])
+      assert.ok((await personsLeft(world)).length > 0)
+      assert.equal(await eraseEnded(context, await ended()), MEMBERS)
+      assert.deepEqual(await personsLeft(world), [])
+      assert.deepEqual(await counts(world, batchId), before)
+      assert.deepEqual(await db.query(course, [batchId]), told)
+      const audit = await db.query(
+        `select actor, reason, after_json as after from audit where action = 'batch.erase'`,
+      )
+      assert.deepEqual(audit, [
+        { actor: 'operator', reason: 'it is over', after: { members: MEMBERS } },
+      ])
+      await sealAudit(db)
+      assert.equal((await verifyAudit(db, { keptDays: null, now: world.clock.now() })).broken, null)
+      assert.equal(await eraseEnded(context, await ended()), 0, 'a second run finds nothing')
+      const [other] = await db.query(
+        `select member_key as key from batch_members where member_key like 'new%'`,
+      )
+      assert.deepEqual(other, { key: 'new@contoso.example' }, 'other batches stay')
+    }))
+
+  it('lets nobody be migrated twice: a source that still lists them is recognised', () =>
+    past(async ({ world, context, ended }) => {
+      const keys = ['user1@contoso.example', 'stranger@contoso.example']
+      const look = async () => {
+        const found = await findPast(world.db, 'wave', keys)
+        const last = await loadLastPast(world.db, 'wave', keys)
+        const [one] = found.get(keys[0]!) ?? []
+        return [one, found.has(keys[1]!), last.get(keys[0]!), last.has(keys[1]!)]
+      }
+      const before = await look()
+      await eraseEnded(context, await ended())
+      assert.deepEqual(await look(), before)
+    }))
+
+  it('refuses every action on the batch from then on', () =>
+    past(async ({ world, context, batchId, ended }) => {
+      const member = await memberId(world, batchId, 1)
+      await eraseEnded(context, await ended())
+      const order = { batchId, memberIds: [member], actor: 'operator', reason: 'again' }
+      await assert.rejects(retryMembers(world.engine, order as never), { code: 'REFUSED' })
+    }))
+})
+
+describe('archive and purge', () => {
+  it('writes a private file that can be verified, then removes exactly that', () =>
+    past(async ({ world, context, batchId, ended }) => {
+      const { db, clock } = world
+      const before = await counts(world, batchId)
+      const { file, digest, rowCounts } = await archiveEnded(context, await ended())
+      assert.equal(statSync(file).mode & 0o777, 0o600)
+      assert.doesNotMatch(file, PERSONAL)
+      const events = `select count(*)::int as count from events where batch_id = $1 and event not in ('archived', 'purged')`
+      const [kept] = await db.query<{ count: number }>(events, [batchId])
+      const { runbooks, member_addresses: addresses, ...rest } = rowCounts
+      assert.deepEqual(rest, {
+        batches: 1,
+        phase_executions: 1,
+        batch_members: MEMBERS,
+        step_executions: 2 * MEMBERS,
+        attempts: 2 * MEMBERS,
+        events: kept!.count,
+        bulk_actions: 1,
+        bulk_action_members: 2,
+      })
+      assert.deepEqual([runbooks, (addresses ?? 0) >= 0], [1, true])
+      assert.deepEqual(await verifyArchive(file), {
+        ok: true,
+        digest,
+        rowCounts,
+        header: {
+          format: 'matoolkit-archive',
+          version: 1,
+          batchId,
+          runbookName: 'wave',
+          endedAt: (await ended()).endedAt.toISOString(),
+          archivedAt: clock.now().toISOString(),
+        },
+      })
+      const purged = await purgeArchived(context, await ended())
+      // The newest event from before a day stays: running processes remember it.
+      assert.equal(purged, 4 * MEMBERS + kept!.count - 1)
+      assert.deepEqual(await personsLeft(world), [])
+      assert.deepEqual(await counts(world, batchId), before, 'counters stay')
+      const left = await db.query(
+        `select (select count(*)::int from step_executions where batch_id = $1) as steps,
+                (select count(*)::int from attempts where batch_id = $1) as attempts,
+                (select array_agg(event order by id) from events where batch_id = $1) as events,
+                (select count(*)::int from events where batch_id = $1) as remembered,
+                (select count(*)::int from step_executions where batch_id <> $1) as others`,
+        [batchId],
+      )
+      assert.deepEqual(left, [
+        {
+          steps: 0,
+          attempts: 0,
+          events: ['complete', 'archived', 'purged'],
+          remembered: 3,
+          others: 0,
+        },
+      ])
+      assert.equal(await ended(), undefined, 'nothing is left to do')
+      await sealAudit(db)
+      assert.equal((await verifyAudit(db, { keptDays: null, now: clock.now() })).broken, null)
+    }))
+
+  it('does not purge what was changed since, is not archived, or whose file is damaged', () =>
+    past(async ({ world, context, batchId, ended }) => {
+      const { db } = world
+      const refused = (why: RegExp) => ({ code: 'REFUSED', message: why })
+      await assert.rejects(purgeArchived(context, await ended()), refused(/is not archived/))
+      const { file } = await archiveEnded(context, await ended())
+      const whole = readFileSync(file, 'utf8')
+      writeFileSync(file, whole.replace('user1@', 'user9@'))
+      await assert.rejects(
+        purgeArchived(context, await ended()),
+        refused(/damaged: its rows have the digest/),
+      )
+      writeFileSync(file, whole)
+      await db.query(
+        `insert into events (at, batch_id, entity, event, actor, because) values ($1, $2, 'batch', 'note', 'x', 'y')`,
+        [world.clock.now(), batchId],
+      )
+      await assert.rejects(purgeArchived(context, await ended()), refused(/has changed since/))
+      const steps = await db.query('select from step_executions where batch_id = $1', [batchId])
+      assert.equal(steps.length, 2 * MEMBERS, 'nothing is gone')
+      await archiveEnded(context, await ended())
+      assert.ok((await purgeArchived(context, await ended())) > 0, 'archived again, it goes')
+    }))
+
+  it('continues after a kill at every statement', () =>
+    past(async ({ context, ended }) => {
+      let kills = 0
+      for (let statements = 0; await ended(); statements += 1) {
+        const db = dyingAfter(context.db, statements)
+        try {
+          const batch = await ended()
+          if (!batch.isPurgeBegun) await archiveEnded({ ...context, db }, batch)
+          await purgeArchived({ ...context, db }, await ended())
+        } catch (error) {
+          assert.match(String(error), /killed/)
+          kills += 1
+        }
+      }
+      assert.ok(kills > 10, `killed only ${kills} times`)
+      assert.equal(readdirSync(context.folder).length, 1, 'no drafts are left')
+    }))
+
+  it('deletes nothing without its sealed audit row, not even for the owner of the tables', () =>
+    past(async ({ world, batchId }) => {
+      await assert.rejects(
+        world.db.query('select purge_rows($1, 10, $2)', [batchId, world.clock.now()]),
+        /is not recorded in a sealed audit row/,
+      )
+      await assert.rejects(
+        world.db.query('select erase_members($1, 10)', [batchId]),
+        /not marked as erased/,
+      )
+    }))
+})
+
+describe('a damaged archive', () => {
+  const DAMAGES: readonly [what: string, damage: (lines: string[]) => string[], reason: RegExp][] =
+    [
+      ['cut off', (lines) => lines.slice(0, -1), /has no last line/],
+      ['without a row', (lines) => lines.toSpliced(2, 1), /its rows have the digest/],
+      [
+        'in another order',
+        (lines) => [lines[0]!, lines[2]!, lines[1]!, ...lines.slice(3)],
+        /digest/,
+      ],
+      ['with more behind its end', (lines) => [...lines, '{}'], /more follows/],
+      ['of something else', () => ['{"a":1}'], /no archive/],
+      ['unreadable', (lines) => [lines[0]!, '{'], /line 2 cannot be read/],
+    ]
+  it('is recognised', () =>
+    past(async ({ context, ended }) => {
+      const { file } = await archiveEnded(context, await ended())
+      const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
+      for (const [what, damage, reason] of DAMAGES) {
+        writeFileSync(file, '')
+        appendFileSync(file, `${damage(lines).join('\n')}\n`)
+        const found = await verifyArchive(file)
+        assert.match(found.ok ? 'intact' : found.reason, reason, what)
+      }
+      assert.match(JSON.stringify(await verifyArchive(`${file}.gone`)), /cannot be read/)
+      assert.equal(readdirSync(context.folder).length, 1, 'no drafts are left')
+    }))
+})
+
+describe('automatic retention', () => {
+  it('erases and purges what the settings no longer keep, once, and nothing younger', () =>
+    past(async ({ world, context, batchId, ended }) => {
+      const { db, clock } = world
+      const log = createLog({
+        level: 'silent',
+        format: 'json',
+        clock,
+        destination: { isTTY: false, write: () => {} },
+      } as never)
+      const { signal } = new AbortController()
+      const options = { db, clock, log, archiveDir: context.folder }
+      const run = (personsKeptDays: number | null, batchesKeptDays: number | null, token = 'a') =>
+        retainOnce({ ...options, personsKeptDays, batchesKeptDays }, token, signal)
+      assert.deepEqual(await run(30, 30), { erased: 0, purged: 0 })
+      assert.deepEqual(await run(9, 30), { erased: 1, purged: 0 })
+      assert.deepEqual(
+        await run(9, 9, 'b'),
+        { erased: 0, purged: 0 },
+        'another process has the lease',
+      )
+      assert.deepEqual(await run(9, 9), { erased: 0, purged: 1 })
+      assert.deepEqual(await run(9, 9), { erased: 0, purged: 0 })
+      assert.equal(await ended(batchId), undefined)
+      const unfinished = await db.query(
+        `select from batches where ended_at is null and erased_at is null`,
+      )
+      assert.equal(unfinished.length, 1)
+    }))
+})

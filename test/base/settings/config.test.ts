@@ -1,0 +1,345 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import {
+  type Config,
+  readConfig,
+  readConnectionVariable,
+  SETTINGS,
+} from '../../../src/base/settings/config.ts'
+
+const root = join(import.meta.dirname, '../../..')
+
+function configOf(env: Record<string, string>, fileText?: string): Config {
+  const read = readConfig(env, fileText)
+  assert.ok('config' in read, JSON.stringify(read))
+  return read.config
+}
+
+function problemsOf(env: Record<string, string>, fileText?: string): readonly string[] {
+  const read = readConfig(env, fileText)
+  assert.ok('problems' in read, 'there should be a problem')
+  return read.problems
+}
+
+const DEFAULTS: Config = {
+  configFile: null,
+  otlpEndpoint: null,
+  otlpHeaders: null,
+  traceRatio: 1,
+  serviceName: 'matoolkit',
+  insightsConnection: null,
+  insightsSignIn: null,
+  databaseUrl: null,
+  databaseSignIn: 'password',
+  dataDir: '.matoolkit/data',
+  minFreeMb: 512,
+  snapshotIntervalMin: 60,
+  poolSize: 10,
+  statementTimeoutSec: 60,
+  maxClockSkewSec: 30,
+  roles: ['scheduler', 'orchestrator', 'worker', 'api'],
+  transport: 'postgres',
+  serviceBusNamespace: null,
+  serviceBusConnection: null,
+  serviceBusAdminUrl: 'http://localhost:5300',
+  chunkSize: 500,
+  maxOutstanding: 1_000,
+  queueLimitSec: 21_600,
+  foreignWorkers: [],
+  jobKeyFile: null,
+  auditHeadsFile: null,
+  auditHeadsUrl: null,
+  evidenceKey: null,
+  evidenceKeyFile: null,
+  jobKeys: [],
+  sourceFolder: null,
+  sourceTimeoutSec: 300,
+  tickIntervalSec: 300,
+  tickLanes: 4,
+  identityEndpoint: null,
+  identityHeader: null,
+  workloadTokenFile: null,
+  workloadClientId: null,
+  workloadTenantId: null,
+  apiHost: '127.0.0.1',
+  apiPort: 7420,
+  apiTokenFile: '.matoolkit/api-token',
+  apiReadsPerMin: 600,
+  apiWritesPerMin: 120,
+  apiWorkerCallsPerMin: 6_000,
+  apiTrustedHops: 0,
+  apiPublicPath: '/',
+  apiCorsOrigins: [],
+  oidcIssuers: [],
+  oidcAudiences: [],
+  oidcScope: 'access_as_user',
+  oidcClientId: null,
+  oidcApps: [],
+  readPolicy: 'reader',
+  archiveDir: '.matoolkit/archive',
+  batchesKeptDays: null,
+  personsKeptDays: null,
+  notificationsFile: null,
+  windowsFile: null,
+  auditKeptDays: null,
+  workerId: null,
+  maxParallelism: 4,
+  workerPollSec: 1,
+  workerToken: null,
+  workerTokenFile: null,
+  workerCertificateFile: null,
+  workerCertificatePassword: null,
+  idleExitSec: 300,
+  shutdownGraceSec: 30,
+  healthPort: 8_080,
+  functionsFolder: null,
+  pwsh: 'pwsh',
+  tenantId: null,
+  organization: null,
+  appId: null,
+  signIn: 'certificate',
+  certificateFile: null,
+  certificateName: 'worker-app-cert',
+  certificatePassword: null,
+  appSecret: null,
+  identityClientId: null,
+  cloud: 'public',
+  loginUrl: null,
+  graphUrl: null,
+  exchangeUrl: null,
+  workerReplicas: 1,
+  graphUnitsPerSec: 250,
+  graphWritesPerSec: 15,
+  invitationsPerSec: 20,
+  exchangeParallelism: 32,
+  callAttempts: 5,
+  backoffBaseSec: 2,
+  backoffMaxSec: 120,
+  keyVaultUrl: null,
+  secretsFolder: '.matoolkit/secrets',
+  secretsKey: null,
+  webhookHosts: [],
+  homeFolder: null,
+  profile: null,
+  apiUrl: null,
+  issuer: null,
+  clientId: null,
+  apiScope: null,
+  output: null,
+  zone: null,
+  clientSecret: null,
+  token: null,
+  logLevel: 'info',
+  logFormat: 'auto',
+}
+
+describe('reading the configuration', () => {
+  it('needs no setting at all', () => {
+    assert.deepEqual(configOf({ PATH: '/bin', HOME: '/root' }), DEFAULTS)
+  })
+
+  it('prefers the environment over the file and the file over the default', () => {
+    const file = JSON.stringify({
+      MATOOLKIT_POOL_SIZE: 20,
+      MATOOLKIT_CHUNK_SIZE: '100',
+      MATOOLKIT_ROLES: ['api'],
+      DATABASE_URL: 'postgresql://file',
+    })
+    const config = configOf(
+      { MATOOLKIT_POOL_SIZE: '30', MATOOLKIT_ROLES: ' worker, scheduler,worker, ' },
+      file,
+    )
+    assert.deepEqual(
+      [config.poolSize, config.chunkSize, config.roles, config.databaseUrl, config.logLevel],
+      [30, 100, ['worker', 'scheduler'], 'postgresql://file', 'info'],
+    )
+  })
+
+  it('counts an empty variable as not set', () => {
+    const config = configOf(
+      { DATABASE_URL: '', MATOOLKIT_POOL_SIZE: '  ' },
+      '{"MATOOLKIT_POOL_SIZE": 5}',
+    )
+    assert.deepEqual([config.databaseUrl, config.poolSize], [null, 5])
+  })
+
+  it('is deeply frozen', () => {
+    const config = configOf({ MATOOLKIT_FOREIGN_WORKERS: 'legacy-1' })
+    assert.ok(Object.isFrozen(config) && Object.isFrozen(config.roles))
+    assert.throws(() => (config.foreignWorkers as string[]).push('x'), TypeError)
+  })
+
+  it('ignores variables for data sources', () => {
+    configOf({ MATOOLKIT_SOURCE_HR: 'postgres://hr', DATAVERSE_URL: 'x' })
+  })
+})
+
+const WRONG: [env: Record<string, string>, sentence: string][] = [
+  [
+    { MATOOLKIT_MIN_FREE_MB: '10' },
+    'MATOOLKIT_MIN_FREE_MB is "10", but must be a whole number from 64 to 1000000.',
+  ],
+  [
+    { MATOOLKIT_SNAPSHOT_INTERVAL_MIN: '1h' },
+    'MATOOLKIT_SNAPSHOT_INTERVAL_MIN is "1h", but must be a whole number from 5 to 10080.',
+  ],
+  [
+    { MATOOLKIT_POOL_SIZE: 'ten' },
+    'MATOOLKIT_POOL_SIZE is "ten", but must be a whole number from 1 to 200.',
+  ],
+  [
+    { MATOOLKIT_POOL_SIZE: '0' },
+    'MATOOLKIT_POOL_SIZE is "0", but must be a whole number from 1 to 200.',
+  ],
+  [
+    { MATOOLKIT_CHUNK_SIZE: '1e3' },
+    'MATOOLKIT_CHUNK_SIZE is "1e3", but must be a whole number from 1 to 5000.',
+  ],
+  [
+    { MATOOLKIT_CHUNK_SIZE: '-5' },
+    'MATOOLKIT_CHUNK_SIZE is "-5", but must be a whole number from 1 to 5000.',
+  ],
+  [
+    { MATOOLKIT_LOG_LEVEL: 'wran' },
+    'MATOOLKIT_LOG_LEVEL is "wran", but must be one of silent, error, warn, info, debug. Did you mean "warn"?',
+  ],
+  [
+    { MATOOLKIT_ROLES: 'worker,schedular' },
+    'MATOOLKIT_ROLES is "worker,schedular", but must be a list of scheduler, orchestrator, worker, api. Did you mean "scheduler"?',
+  ],
+  [
+    { MATOOLKIT_ROLES: ',' },
+    'MATOOLKIT_ROLES is ",", but must be a list of scheduler, orchestrator, worker, api.',
+  ],
+  [
+    { MATOOLKIT_TRANSPORT: 'kafka' },
+    'MATOOLKIT_TRANSPORT is "kafka", but must be one of postgres, servicebus, https.',
+  ],
+  [
+    { MATOOLKIT_FOREIGN_WORKERS: 'good,bad id' },
+    'MATOOLKIT_FOREIGN_WORKERS is "good,bad id", but must be a list of worker ids (letters, digits, "_", ".", "-"; at most 63).',
+  ],
+  [
+    { MATOOLKIT_POOLSIZE: '5' },
+    'MATOOLKIT_POOLSIZE is not a setting. Did you mean "MATOOLKIT_POOL_SIZE"?',
+  ],
+  [{ MATOOLKIT_WHATEVER_ELSE: '5' }, 'MATOOLKIT_WHATEVER_ELSE is not a setting. Remove it.'],
+  [
+    { DATABASE_URL: 'mysql://u:hunter2@h/d' },
+    'DATABASE_URL has an invalid value (not shown): it must be an address such as postgres://user:password@host:5432/database.',
+  ],
+]
+
+const WRONG_FILES: [text: string, sentence: RegExp][] = [
+  ['{"DATABASE_URL": "hunter2', /^The config file is not valid JSON\./],
+  ['["a"]', /must contain one JSON object/],
+  ['null', /must contain one JSON object/],
+  [
+    '{"MATOOLKIT_POOL_SIZE": true}',
+    /^MATOOLKIT_POOL_SIZE in the config file must be a text, a number/,
+  ],
+  ['{"MATOOLKIT_ROLES": [["api"]]}', /must be a text, a number or a list of texts/],
+  [
+    '{"MATOOLKIT_POOL_SIZE": 1.5}',
+    /^MATOOLKIT_POOL_SIZE in the config file is "1\.5", but must be/,
+  ],
+  ['{"poolSize": 3}', /^"poolSize" in the config file is not a setting\. Remove it\./],
+  ['{"MATOOLKIT_POOL_SIZ": 3}', /Did you mean "MATOOLKIT_POOL_SIZE"\?/],
+  ['{"__proto__": 3}', /^"__proto__" in the config file is not a setting/],
+  ['{"MATOOLKIT_CONFIG_FILE": "x"}', /is not allowed in the config file itself/],
+  [`{"a": "${'x'.repeat(100_000)}"}`, /the limit is 100000/],
+]
+
+describe('problems in the configuration', () => {
+  for (const [env, sentence] of WRONG) {
+    it(sentence, () => assert.deepEqual(problemsOf(env), [sentence]))
+  }
+
+  for (const [text, sentence] of WRONG_FILES) {
+    it(`file ${text.slice(0, 40)}`, () => {
+      const problems = problemsOf({}, text)
+      assert.equal(problems.length, 1)
+      assert.match(problems[0]!, sentence)
+      assert.doesNotMatch(problems[0]!, /hunter2/)
+    })
+  }
+
+  it('are all reported at once', () => {
+    const everything = Object.assign({}, ...WRONG.map(([env]) => env)) as Record<string, string>
+    assert.equal(
+      problemsOf(everything, '{"nonsense": 1}').length,
+      Object.keys(everything).length + 1,
+    )
+  })
+
+  it('never quote a secret', () => {
+    for (const one of Object.values(SETTINGS).filter(({ secret }) => secret)) {
+      const read = readConfig({ [one.name]: 'hunter2', MATOOLKIT_POOL_SIZE: 'x' })
+      assert.ok('problems' in read)
+      assert.doesNotMatch(read.problems.join(), /hunter2/)
+    }
+  })
+})
+
+describe('connection variables', () => {
+  it('are read only when their names are allowed', () => {
+    const names = ['MATOOLKIT_SOURCE_T1', 'DATAVERSE_T1', 'DATABRICKS_T1', 'DATABASE_URL_T1']
+    for (const name of names) process.env[name] = `value of ${name}`
+    assert.deepEqual(names.map(readConnectionVariable), [
+      'value of MATOOLKIT_SOURCE_T1',
+      'value of DATAVERSE_T1',
+      'value of DATABRICKS_T1',
+      undefined,
+    ])
+    assert.equal(readConnectionVariable('PATH'), undefined)
+    assert.equal(readConnectionVariable('MATOOLKIT_SOURCE_NOT_THERE'), undefined)
+    for (const name of names) delete process.env[name]
+  })
+})
+
+describe('loading the configuration of a process', () => {
+  const load = (env: Record<string, string>) => {
+    const program = `
+      import { loadConfig } from './src/base/settings/config.ts'
+      try { console.log(JSON.stringify(loadConfig())) }
+      catch (error) { console.log(error.message); process.exitCode = error.exitCode }`
+    const child = spawnSync(process.execPath, ['--input-type=module-typescript', '-e', program], {
+      cwd: root,
+      env: { PATH: process.env.PATH, ...env },
+      encoding: 'utf8',
+    })
+    return { status: child.status, text: child.stdout }
+  }
+
+  it('reads the file that the environment names', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'matoolkit-config-'))
+    try {
+      const file = join(folder, 'config.json')
+      writeFileSync(file, '{"MATOOLKIT_POOL_SIZE": 7}')
+      const { status, text } = load({ MATOOLKIT_CONFIG_FILE: file })
+      assert.equal(status, 0)
+      const config = JSON.parse(text) as Config
+      assert.deepEqual([config.poolSize, config.configFile], [7, file])
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  it('reports all problems, a missing file included, with the exit code for usage errors', () => {
+    const { status, text } = load({
+      MATOOLKIT_CONFIG_FILE: 'no/such.json',
+      MATOOLKIT_POOL_SIZE: 'x',
+    })
+    assert.equal(status, 2)
+    assert.match(text, /has 2 errors\./)
+    assert.match(
+      text,
+      /\n {2}- MATOOLKIT_CONFIG_FILE is "no\/such\.json", which cannot be read: ENOENT/,
+    )
+    assert.match(text, /\n {2}- MATOOLKIT_POOL_SIZE is "x"/)
+  })
+})

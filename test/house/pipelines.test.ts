@@ -1,0 +1,146 @@
+// The pipelines without GitHub: their YAML fits GitHub's own schema, what they name exists, what they run parses, and nothing in them is
+// a way in: every action is pinned, every job has the least rights, no secret is used and no text of others reaches a shell.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { ROOT } from '../kit/processes.ts'
+import { faultsOf, readPipelines } from './read-workflows.ts'
+
+/** Commits of releases, as their repositories' tags name them (looked up on 16 November 2026). */
+const PINNED: Readonly<Record<string, string>> = {
+  'actions/checkout': '3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1',
+  'actions/dependency-review-action': '2031cfc080254a8a887f58cffee85186f0e49e48 # v4.9.0',
+  'actions/setup-node': '820762786026740c76f36085b0efc47a31fe5020 # v7.0.0',
+  'actions/upload-artifact': 'bbbca2ddaa5d8feaa63e36b76fdaad77386f024f # v7.0.0',
+  'azure/login': 'f5d393ae46f8fde4be8b75f32e3fc50e654ad0ca # v3.0.1',
+  'docker/setup-buildx-action': '37fe631027851001ddb9b187196cc803df7f5f0e # v4.3.0',
+  'github/codeql-action/upload-sarif': '8aad20d150bbac5944a9f9d289da16a4b0d87c1e # v4.36.2',
+  'sigstore/cosign-installer': '6f9f17788090df1f26f669e9d70d6ae9567deba6 # v4.1.2',
+}
+
+/** All other jobs only read. */
+const MAY_WRITE: Readonly<Record<string, readonly string[]>> = {
+  'deploy-apps build': ['id-token'],
+  'deploy-apps roll-out': ['id-token'],
+  'deploy-infra deploy': ['id-token'],
+  'deploy-infra what-if': ['id-token'],
+  'pull-request runbooks': ['security-events'],
+  'release image': ['packages', 'id-token'],
+  'release notes': ['contents'],
+  'release npm': ['id-token'],
+}
+
+const pipelines = readPipelines()
+const workflows = pipelines.filter(({ isAction }) => !isAction)
+const nameOf = (path: string) => path.replace(/^.*\/(.*)\.yml$/, '$1')
+const jobs = workflows.flatMap(({ path, jobs }) =>
+  Object.entries(jobs).map(([job, rest]) => ({ ...rest, name: `${nameOf(path)} ${job}` })),
+)
+const shells = pipelines.flatMap(({ path, steps }) =>
+  steps.flatMap(({ run }) => (run === undefined ? [] : [{ path, run }])),
+)
+
+describe('pipelines', () => {
+  it('are the five that there should be', () => {
+    assert.deepEqual(
+      pipelines.map(({ path }) => path.replace('.github/', '')),
+      [
+        'actions/lint-runbooks/action.yml',
+        ...['deploy-apps', 'deploy-infra', 'pull-request', 'release'].map(
+          (name) => `workflows/${name}.yml`,
+        ),
+      ],
+    )
+  })
+
+  it('fit the schema of GitHub, which sees mistakes', () => {
+    for (const { path, text, isAction } of pipelines) {
+      assert.deepEqual(faultsOf(path, text, isAction), [], path)
+      const wrong = text
+        .replaceAll('      - uses:', '      - use:')
+        .replaceAll('    - uses:', '    - use:')
+      assert.notDeepEqual(faultsOf(path, wrong, isAction), [], `${path} with "use:"`)
+    }
+  })
+
+  it('pin every action to the commit of a release', () => {
+    const used = pipelines.flatMap(({ text }) =>
+      [...text.matchAll(/uses: (.+)/g)].map(([, use]) => use!),
+    )
+    assert.ok(used.length > 20)
+    for (const use of used.filter((use) => !use.startsWith('./') && !use.startsWith('<owner>'))) {
+      const [action, pin] = use.split('@')
+      assert.equal(pin, PINNED[action!], use)
+    }
+  })
+
+  it('give each job its own least rights, a time limit and a fixed machine', () => {
+    for (const { path, permissions, concurrency } of workflows) {
+      assert.deepEqual(permissions, {}, path)
+      assert.ok(concurrency, path)
+    }
+    for (const { name, permissions = {}, ...job } of jobs) {
+      const writes = Object.entries(permissions).filter(([, level]) => level !== 'read')
+      assert.deepEqual(
+        writes.map(([scope]) => scope),
+        MAY_WRITE[name] ?? [],
+        name,
+      )
+      assert.ok((job['timeout-minutes'] ?? 360) <= 90, name)
+      assert.doesNotMatch(job['runs-on']!, /latest/, name)
+    }
+    assert.deepEqual(
+      Object.keys(MAY_WRITE).filter((name) => !jobs.some((job) => job.name === name)),
+      [],
+    )
+  })
+
+  it('use no secret, and change Azure only in an environment, which asks for approval', () => {
+    for (const { path, text } of pipelines)
+      assert.doesNotMatch(
+        text,
+        /\bsecrets\b|pull_request_target|AZURE_CREDENTIALS|_TOKEN: [^$]/,
+        path,
+      )
+    for (const { name, steps, environment } of jobs)
+      if (steps.some(({ uses = '' }) => uses.startsWith('azure/login')))
+        assert.match(environment ?? '', /^\$\{\{ inputs\.environment \}\}/, name)
+  })
+
+  it('let no text of others reach a shell, and keep no credentials in the checkout', () => {
+    for (const { path, run } of shells.filter(
+      ({ run }) => !/^\$\{\{ github\.action_path \}\}\/lint\.sh$/.test(run),
+    ))
+      assert.doesNotMatch(run, /\$\{\{/, path)
+    for (const { path, steps } of pipelines)
+      for (const step of steps.filter(({ uses = '' }) => uses.startsWith('actions/checkout')))
+        assert.equal(step.with?.['persist-credentials'], false, path)
+  })
+
+  it('run scripts that exist and shell that parses', () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>
+    }
+    const all = pipelines.map(({ text }) => text).join('\n')
+    for (const [, name] of all.matchAll(/npm run ([\w-]+)/g)) assert.ok(scripts[name!], name)
+    const paths = [...all.matchAll(/(?<![\w./-])((?:infra|bin|scripts|\.github)\/[\w./-]*\w)/g)]
+    for (const [, path] of paths) assert.ok(existsSync(join(ROOT, path!)), path)
+    for (const { path, run } of shells) {
+      const { status, stderr } = spawnSync('bash', ['-n'], { input: run, encoding: 'utf8' })
+      assert.equal(status, 0, `${path}: ${stderr}`)
+    }
+  })
+
+  it('deploy with parameters that exist for every environment and stage they offer', () => {
+    const { on } = workflows.find(({ path }) => path.endsWith('deploy-infra.yml'))!
+    const { inputs } = on.workflow_dispatch as { inputs: Record<string, { options: string[] }> }
+    for (const stage of inputs.stage!.options)
+      for (const environment of inputs.environment!.options)
+        assert.ok(
+          existsSync(join(ROOT, `infra/${stage}/${environment}.bicepparam`)),
+          `${stage} ${environment}`,
+        )
+  })
+})

@@ -1,0 +1,188 @@
+// The PowerShell module without PowerShell: a grammar reads it, and what it declares is compared with the table of routes, both ways.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, describe, it } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { Language, Parser, type Tree } from 'web-tree-sitter'
+import { cmdletRoutes, cmdlets } from '../../scripts/powershell/module.ts'
+import { ROOT } from '../kit/processes.ts'
+
+/** Of Microsoft's list for PowerShell; those that this module may use. */
+const APPROVED = [
+  'Add',
+  'Approve',
+  'Block',
+  'Clear',
+  'Complete',
+  'Confirm',
+  'Connect',
+  'Copy',
+  'Deny',
+  'Disable',
+  'Disconnect',
+  'Enable',
+  'Export',
+  'Find',
+  'Get',
+  'Grant',
+  'Import',
+  'Invoke',
+  'Measure',
+  'Move',
+  'New',
+  'Publish',
+  'Redo',
+  'Register',
+  'Remove',
+  'Request',
+  'Reset',
+  'Restart',
+  'Restore',
+  'Resume',
+  'Revoke',
+  'Send',
+  'Set',
+  'Skip',
+  'Start',
+  'Step',
+  'Stop',
+  'Submit',
+  'Suspend',
+  'Sync',
+  'Test',
+  'Undo',
+  'Unpublish',
+  'Update',
+  'Wait',
+]
+/** Variables and parameters that PowerShell keeps for itself. */
+const RESERVED = [
+  'args',
+  'error',
+  'event',
+  'eventargs',
+  'false',
+  'foreach',
+  'home',
+  'host',
+  'input',
+  'matches',
+  'myinvocation',
+  'null',
+  'pid',
+  'profile',
+  'psboundparameters',
+  'pscmdlet',
+  'pwd',
+  'sender',
+  'shellid',
+  'stacktrace',
+  'switch',
+  'this',
+  'true',
+  'debug',
+  'verbose',
+  'erroraction',
+  'warningaction',
+  'informationaction',
+  'errorvariable',
+  'warningvariable',
+  'outvariable',
+  'outbuffer',
+  'pipelinevariable',
+  'progressaction',
+  'whatif',
+  'confirm',
+]
+
+const read = (name: string) => readFileSync(join(ROOT, 'powershell/Matoolkit', name), 'utf8')
+
+describe('the PowerShell module', () => {
+  const text = read('Matoolkit.psm1')
+  const blocks = new Map(
+    [...text.matchAll(/^function (\S+) \{\n([\s\S]*?)^\}/gm)].map(([, name, body]) => [
+      name!,
+      body!,
+    ]),
+  )
+  let parser: Parser
+  before(async () => {
+    await Parser.init()
+    parser = new Parser()
+    const grammar = join(ROOT, 'test/fixtures/powershell/tree-sitter-powershell.wasm.gz')
+    parser.setLanguage(await Language.load(gunzipSync(readFileSync(grammar))))
+  })
+
+  const faultsIn = (source: string): string[] => {
+    const tree = parser.parse(source) as Tree
+    const faults = tree.rootNode
+      .descendantsOfType('ERROR')
+      .map((node) => `line ${node!.startPosition.row + 1}: ${node!.text.slice(0, 60)}`)
+    const isFaulty = tree.rootNode.hasError
+    tree.delete()
+    return isFaulty && faults.length === 0 ? ['something is missing'] : faults
+  }
+
+  it('is PowerShell, its manifest too', () => {
+    assert.deepEqual(faultsIn(text), [])
+    assert.deepEqual(faultsIn(read('Matoolkit.psd1')), [])
+    assert.notDeepEqual(faultsIn(text.replace('process {', 'process {{{ (')), [])
+  })
+
+  it('has a cmdlet for every endpoint that people use, and none for any other', () => {
+    const called = [...text.matchAll(/-Method '(\w+)' -Path '([^']+)'/g)].map(
+      ([, method, path]) => `${method} ${path}`,
+    )
+    assert.deepEqual(
+      called.sort(),
+      cmdletRoutes()
+        .map(({ method, path }) => `${method} ${path}`)
+        .sort(),
+    )
+    const exported = [...read('Matoolkit.psd1').matchAll(/'(\w+-Mat\w+)'/g)].map(([, name]) => name)
+    assert.deepEqual(
+      exported.sort(),
+      ['Connect-Matoolkit', 'Disconnect-Matoolkit', ...cmdlets().keys()].sort(),
+    )
+  })
+
+  it('uses approved verbs and names of parameters that are free', () => {
+    for (const [name, routes] of cmdlets()) {
+      assert.ok(APPROVED.includes(name.split('-')[0]!), name)
+      for (const { parameters } of routes)
+        for (const parameter of parameters)
+          assert.ok(!RESERVED.includes(parameter.name.toLowerCase()), `${name} -${parameter.name}`)
+    }
+  })
+
+  it('asks before every change, and never for a read', () => {
+    for (const [name, routes] of cmdlets()) {
+      const body = blocks.get(name)!
+      const changes = routes.filter(({ route }) => route.action !== null).length
+      assert.equal(body.split('$PSCmdlet.ShouldProcess(').length - 1, changes, name)
+      assert.equal(body.includes('SupportsShouldProcess = $true'), changes > 0, name)
+      assert.match(body, /\.SYNOPSIS\n {4}[A-Z]/)
+    }
+    assert.match(blocks.get('Stop-MatBatch')!, /ConfirmImpact = 'High'/)
+    assert.match(blocks.get('New-MatBatch')!, /-Creates -Upload/)
+    assert.doesNotMatch(
+      text,
+      /\[Alias\('Id'\)\]/,
+      'the id of a person must not become that of a batch',
+    )
+  })
+
+  it('can tell the endpoints of one cmdlet apart by what must be given', () => {
+    for (const [name, routes] of cmdlets()) {
+      const needs = routes.map(({ parameters }) =>
+        parameters
+          .filter((one) => one.isMandatory)
+          .map((one) => one.name)
+          .sort()
+          .join(),
+      )
+      assert.equal(new Set(needs).size, needs.length, name)
+    }
+  })
+})

@@ -1,0 +1,181 @@
+// What npm publishes, installed into an empty folder as a user does it: the program starts there, complete and without a clone.
+import assert from 'node:assert/strict'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import manifest from '../../../package.json' with { type: 'json' }
+import { EXIT } from '../../../src/base/errors/errors.ts'
+import { ROOT } from '../../kit/processes.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'matoolkit-package-'))
+after(() => rmSync(folder, { recursive: true }))
+const home = join(folder, 'home')
+const published = join(home, 'node_modules', 'matoolkit')
+const env = {
+  PATH: process.env.PATH,
+  HOME: process.env.HOME,
+  NO_COLOR: '1',
+  MATOOLKIT_API_PORT: '0',
+  MATOOLKIT_HOME: join(folder, 'matoolkit'),
+}
+
+/** The command that npm linked, on the Node of these tests. */
+const run = (nodeOptions: readonly string[], ...args: readonly string[]) =>
+  spawnSync(
+    process.execPath,
+    [...nodeOptions, join(home, 'node_modules', '.bin', 'matoolkit'), ...args],
+    { cwd: home, env, encoding: 'utf8' },
+  )
+
+/** Each line from the third on must not compile. */
+const WRONG_USES = `import { matoolkit } from 'matoolkit/client'
+const api = matoolkit({ url: '', token: '' })
+void api.call('GET /api/nothing')
+void api.call('GET /api/batches/{batchId}')
+void api.call('GET /api/batches', { query: { status: ['running'] } })
+void api.each('GET /api/status')
+`
+
+describe('the published package', { skip: process.platform === 'win32' }, () => {
+  before(() => {
+    const to = join(folder, 'dist')
+    execFileSync(process.execPath, ['scripts/package.ts', '--to', to], { cwd: ROOT, stdio: 'pipe' })
+    mkdirSync(home)
+    // Everything that it needs is in npm's cache, as it is installed here.
+    const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
+    const tarball = join(to, `matoolkit-${manifest.version}.tgz`)
+    execFileSync('npm', ['install', ...flags, tarball], { cwd: home, stdio: 'pipe' })
+  })
+
+  it('has no TypeScript, no tests, no install step and no second Node', () => {
+    const { scripts, devDependencies, optionalDependencies, engines } = JSON.parse(
+      readFileSync(join(published, 'package.json'), 'utf8'),
+    )
+    assert.deepEqual([scripts, devDependencies, engines], [undefined, undefined, { node: '>=24' }])
+    assert.deepEqual(
+      Object.keys(optionalDependencies ?? {}).filter((name) => name.startsWith('node-')),
+      [],
+    )
+    const typed = globSync('{lib/**/*.ts,sandbox/**/*.ts,test,scripts,src}', { cwd: published })
+    assert.deepEqual(
+      typed.filter((path) => !/^lib\/api\/client\/[\w-]+\.d\.ts$/.test(path.replaceAll('\\', '/'))),
+      [],
+    )
+    assert.deepEqual(globSync('node-*/bin', { cwd: join(home, 'node_modules') }), [])
+  })
+
+  it('has every file of the program, each line where it is in the sources', () => {
+    const lines = (path: string) => readFileSync(path, 'utf8').split('\n').length
+    for (const [sources, installed] of [
+      ['src', 'lib'],
+      ['sandbox', 'sandbox'],
+    ] as const) {
+      const files = globSync('**/*.*', { cwd: join(ROOT, sources) })
+      assert.ok(files.length > 50, `${files.length}`)
+      for (const file of files) {
+        const there = join(published, installed, file.replace(/\.ts$/, '.js'))
+        assert.ok(existsSync(there), file)
+        assert.equal(lines(there), lines(join(ROOT, sources, file)), file)
+      }
+    }
+  })
+
+  it('says its version and validates a runbook', () => {
+    const version = run([], '--version')
+    assert.deepEqual([version.status, version.stdout.trim()], [EXIT.ok, manifest.version])
+    const example = join(published, 'examples', 'full-migration.yaml')
+    const valid = run([], 'runbook', 'validate', example)
+    assert.deepEqual([valid.status, valid.stderr], [EXIT.ok, ''])
+  })
+
+  it('has a client whose types a strict consumer compiles, with or without a browser’s', () => {
+    const [, example] = /```ts\n(.*?)```/s.exec(readFileSync(join(ROOT, 'docs/client.md'), 'utf8'))!
+    writeFileSync(join(home, 'example.mts'), example!)
+    writeFileSync(join(home, 'wrong.mts'), WRONG_USES)
+    const tsc = (files: readonly string[], ...libraries: readonly string[]) =>
+      spawnSync(
+        process.execPath,
+        [
+          join(ROOT, 'node_modules/typescript/bin/tsc'),
+          '--ignoreConfig',
+          '--strict',
+          '--exactOptionalPropertyTypes',
+          '--module',
+          'nodenext',
+          '--target',
+          'es2022',
+          '--typeRoots',
+          join(ROOT, 'node_modules/@types'),
+          ...libraries,
+          ...files,
+        ],
+        { cwd: home, encoding: 'utf8' },
+      )
+    const node = tsc(['example.mts'], '--lib', 'es2022', '--types', 'node')
+    assert.deepEqual([node.stdout, node.status], ['', 0])
+    assert.ok(existsSync(join(home, 'example.mjs')))
+    const wrong = tsc(['wrong.mts', '--noEmit'], '--lib', 'es2022,dom,dom.asynciterable')
+    const lines = wrong.stdout.match(/^wrong\.mts\((\d+),/gm)
+    assert.deepEqual(
+      lines,
+      [3, 4, 5, 6].map((line) => `wrong.mts(${line},`),
+      wrong.stdout,
+    )
+  })
+
+  it('starts everything with a sandbox, answers, and stops on Ctrl-C', async () => {
+    const command = [join(home, 'node_modules', '.bin', 'matoolkit'), 'up', '--sandbox']
+    const up = spawn(process.execPath, command, { cwd: home, env })
+    try {
+      let said = ''
+      await new Promise<void>((resolve, reject) => {
+        const hear = (text: Buffer) => {
+          said += text
+          if (said.includes('Press Ctrl-C to stop')) resolve()
+        }
+        up.stdout.on('data', hear)
+        up.stderr.on('data', hear)
+        up.once('close', () => reject(new Error(said)))
+      })
+      const status = run([], 'status', '--output', 'json')
+      assert.equal(status.status, EXIT.ok, status.stderr)
+      assert.equal(typeof JSON.parse(status.stdout), 'object')
+      const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(said)!
+      const token = readFileSync(join(home, '.matoolkit', 'api-token'), 'utf8')
+      const example = spawnSync(process.execPath, ['example.mjs'], {
+        cwd: home,
+        env: { ...env, MATOOLKIT_API_URL: address, MATOOLKIT_TOKEN: token },
+        encoding: 'utf8',
+      })
+      assert.deepEqual([example.status, example.stderr], [0, ''])
+      assert.match(example.stdout, /^Nobody is needed/)
+      const page = await (await fetch(address, { headers: { accept: 'text/html' } })).text()
+      assert.match(page, /<script type="module" crossorigin src="\.\/assets\/index-/)
+      const ended = new Promise((resolve) => up.once('close', resolve))
+      up.kill('SIGINT')
+      assert.equal(await ended, EXIT.ok, said)
+    } finally {
+      up.kill('SIGKILL')
+    }
+  })
+
+  it('asks for Node 24 in one sentence on an older one', () => {
+    const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '22.3.0' })`
+    const refused = run(['--import', older], '--version')
+    assert.deepEqual([refused.status, refused.stdout], [1, ''])
+    assert.equal(
+      refused.stderr,
+      'matoolkit: needs Node 24 or newer; this is 22.3.0. Install it and run the command again.\n',
+    )
+  })
+})

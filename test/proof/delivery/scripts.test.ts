@@ -1,0 +1,153 @@
+// The scripts behind the pipelines run: the roll-out and its way back, the smoke test, the deployment of a stage, the lint of runbooks.
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { ROOT } from '../../kit/processes.ts'
+import { bash, runWithAz } from './az.ts'
+
+const OLD = `old.azurecr.io/matoolkit@sha256:${'0'.repeat(64)}`
+const NEW = `new.azurecr.io/matoolkit@sha256:${'1'.repeat(64)}`
+const APPS = ['contoso-worker', 'orchestrator', 'scheduler', 'api'].map((app) => `matoolkit-${app}`)
+const all = (image: string) => Object.fromEntries(APPS.map((app) => [app, image]))
+const MIGRATION = [`job update ${NEW}`, 'job start']
+const updates = (apps: readonly string[], image: string) =>
+  apps.map((app) => `update ${app} ${image}`)
+
+/** What an API answers that works, or that lets everybody in. */
+async function serve(statusWithoutToken: number): Promise<{ url: string; close(): void }> {
+  const server = createServer(({ url }, response) => {
+    const isClosed = url === '/api/batches'
+    response.writeHead(isClosed ? statusWithoutToken : 200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ isReady: true, checks: [], info: { version: '1.2.3' } }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { url, close: () => server.close() }
+}
+
+describe('a roll-out', () => {
+  it('migrates, updates one app after another, and tries the API', async () => {
+    const api = await serve(401)
+    const run = await runWithAz({ apps: all(OLD) }, ['roll-out.sh', NEW], { API_URL: api.url })
+    api.close()
+    assert.equal(run.code, 0, run.said)
+    assert.deepEqual(run.changes, [...MIGRATION, ...updates(APPS, NEW)])
+    assert.match(run.said, /version 1\.2\.3 is ready and closed to strangers/)
+  })
+
+  it('updates nothing when the migration fails', async () => {
+    const run = await runWithAz({ apps: all(OLD), migration: 'Failed' }, ['roll-out.sh', NEW])
+    assert.equal(run.code, 1)
+    assert.deepEqual(run.changes, MIGRATION)
+    assert.match(run.said, /matoolkit-migrate-1 is Failed\. Nothing was rolled out/)
+  })
+
+  it('goes back, last app first, when one does not get healthy; the others are left alone', async () => {
+    const sick = { apps: all(OLD), sick: ['matoolkit-scheduler'] }
+    const run = await runWithAz(sick, ['roll-out.sh', NEW])
+    assert.equal(run.code, 1)
+    const tried = APPS.slice(0, 3)
+    const back = updates(tried.toReversed(), OLD)
+    assert.deepEqual(run.changes, [...MIGRATION, ...updates(tried, NEW), ...back])
+    assert.deepEqual(run.apps, all(OLD))
+    assert.match(run.said, /matoolkit-scheduler: revision .* is "Provisioned Unhealthy 1"/)
+  })
+
+  it('goes back when the API lets strangers in', async () => {
+    const api = await serve(200)
+    const run = await runWithAz({ apps: all(OLD) }, ['roll-out.sh', NEW], { API_URL: api.url })
+    api.close()
+    assert.equal(run.code, 1)
+    assert.deepEqual(run.apps, all(OLD))
+    assert.match(run.said, /answers 200 without a token instead of 401/)
+  })
+
+  it('takes an image by its digest only', async () => {
+    const run = await runWithAz({ apps: all(OLD) }, [
+      'roll-out.sh',
+      'x.azurecr.io/matoolkit:latest',
+    ])
+    assert.deepEqual([run.code, run.changes], [2, []])
+  })
+})
+
+describe('the deployment of a stage', () => {
+  const env = { STAGE: 'automation', PARAMETERS: 'infra/automation/dev.bicepparam' }
+
+  it('passes the outputs of stage 1 on that stage 2 has a parameter for, and keeps the image', async () => {
+    const outputs = { keyVaultName: 'vault', insightsNobodyNeeds: 'x', serviceBusName: 'bus' }
+    const run = await runWithAz({ apps: all(OLD), outputs }, ['deploy.sh', 'what-if'], env)
+    assert.equal(run.code, 0, run.said)
+    assert.deepEqual(run.changes, [
+      'deployment group what-if --resource-group group --name automation --parameters infra/automation/dev.bicepparam ' +
+        `--parameters name=matoolkit --parameters keyVaultName=vault --parameters serviceBusName=bus --parameters image=${OLD}`,
+    ])
+  })
+
+  it('refuses parameters that are not there, and another action', async () => {
+    const missing = { ...env, PARAMETERS: 'infra/automation/nowhere.bicepparam' }
+    for (const [action, given] of [
+      ['create', missing],
+      ['delete', env],
+    ] as const) {
+      const run = await runWithAz({ apps: {}, outputs: {} }, ['deploy.sh', action], given)
+      assert.deepEqual([run.code, run.changes], [2, []], run.said)
+    }
+  })
+})
+
+describe('the action that lints runbooks', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'matoolkit-lint-'))
+  after(() => rmSync(folder, { recursive: true }))
+  const sarif = join(folder, 'out.sarif')
+  const output = join(folder, 'output')
+  // The matoolkit of this folder, without set-up.
+  const command = join(folder, 'matoolkit')
+  writeFileSync(
+    command,
+    `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, 'src/main.ts')}" "$@"\n`,
+    { mode: 0o700 },
+  )
+  const lint = (files: string) => {
+    rmSync(sarif, { force: true })
+    writeFileSync(output, '')
+    return bash([join(ROOT, '.github/actions/lint-runbooks/lint.sh')], {
+      PATH: process.env.PATH,
+      FILES: files,
+      COMMAND: command,
+      SARIF: sarif,
+      GITHUB_OUTPUT: output,
+      MATOOLKIT_HOME: folder,
+      NO_COLOR: '1',
+    })
+  }
+
+  it('passes the examples and leaves a report', async () => {
+    const { code, said } = await lint('examples/*.yaml\n')
+    assert.equal(code, 0, said)
+    assert.match(said, /^5 runbooks/)
+    assert.equal((JSON.parse(readFileSync(sarif, 'utf8')) as { version: string }).version, '2.1.0')
+    assert.equal(readFileSync(output, 'utf8'), `sarif=${sarif}\n`)
+  })
+
+  it('fails for an invalid one, with a report that names it', async () => {
+    const bad = join(folder, 'bad.runbook.yaml')
+    writeFileSync(bad, 'name: x\nphasen: []\n')
+    const { code, said } = await lint(`${folder}/**/*.runbook.yaml`)
+    assert.equal(code, 1, said)
+    assert.match(readFileSync(sarif, 'utf8'), /UNKNOWN_KEY/)
+    assert.equal(readFileSync(output, 'utf8'), `sarif=${sarif}\n`)
+  })
+
+  it('runs no command of a pattern, and says that nothing matches', async () => {
+    const planted = join(folder, 'planted')
+    const { code, said } = await lint(`$(touch ${planted})\n\`touch ${planted}\`; touch ${planted}`)
+    assert.equal(code, 1)
+    assert.match(said, /No file matches/)
+    assert.equal(existsSync(planted), false)
+  })
+})

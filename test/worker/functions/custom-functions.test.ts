@@ -1,0 +1,162 @@
+// Custom functions: discovery, the contract, and isolation of broken modules.
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import makeBadges from '../../../examples/custom-functions/badge.ts'
+import { virtualClock } from '../../../src/base/run/clock.ts'
+import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
+import { discoverFunctions } from '../../../src/worker/functions/custom-functions.ts'
+import type { RestRequest, Tenant } from '../../../src/worker/http/api.ts'
+import { NO_TENANT } from '../../../src/worker/http/api.ts'
+
+const root = join(import.meta.dirname, '../../..')
+const clock = virtualClock(new Date('2026-03-01T10:00:00Z'))
+const standard = STANDARD_FUNCTIONS
+
+const good = (name: string) => `export default ({ defineFunction, z }) => defineFunction({
+  name: '${name}', description: 'x', parameters: z.strictObject({ A: z.string() }),
+  result: z.boolean(), permissions: {}, isIdempotent: true, undo: null, run: async () => true,
+})`
+
+describe('custom functions', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'functions-'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+  const discover = async (files: Record<string, string>, at = folder) => {
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+    const { functions, problems } = await discoverFunctions({
+      folder: at,
+      standard,
+      clock,
+      powerShell: { program: 'pwsh', cloud: 'public' },
+    })
+    return { names: functions.map(({ name }) => name), problems, functions }
+  }
+
+  it('are loaded from modules only', async () => {
+    const { names, problems } = await discover({
+      'b.ts': good('Do-B'),
+      'a.mjs': good('Do-A'),
+      'a.test.ts': 'throw 1',
+      'a.d.ts': 'throw 1',
+      '.hidden.ts': 'throw 1',
+      'README.md': 'x',
+    })
+    assert.deepEqual([names, problems], [['Do-A', 'Do-B'], []])
+  })
+
+  const BROKEN: [what: string, text: string, says: RegExp][] = [
+    ['throws on import', "throw new Error('no luck\\nhere')", /cannot be loaded: no luck\.$/],
+    ['throws something unreadable', 'throw Object.create(null)', /cannot be loaded/],
+    ['is not code', 'export const = 5', /cannot be loaded/],
+    ['imports a missing package', "import 'nowhere-to-be-found'", /cannot be loaded: .*nowhere/],
+    ['exports nothing', 'export {}', /its default export is not a function/],
+    ['is CommonJS', 'module.exports = 5', /its default export is not a function/],
+    ['throws when called', 'export default () => { throw 5 }', /cannot be loaded: 5/],
+    [
+      'returns nothing',
+      'export default () => {}',
+      /export 1 is not a function definition: .*defineFunction/,
+    ],
+    [
+      'returns junk',
+      'export default () => [5]',
+      /export 1 is not a function definition: .*defineFunction/,
+    ],
+    [
+      'returns half a definition',
+      "export default () => ({ name: 'Do-X' })",
+      /it has no description/,
+    ],
+    [
+      'throws on property access',
+      "export default () => ({ get name() { throw new Error('boo') } })",
+      /export 1 is not a function definition: .*boo/,
+    ],
+    [
+      'acts on many without being idempotent',
+      good('Do-X').replace('isIdempotent: true', 'isIdempotent: false, together: {}'),
+      /together needs isIdempotent/,
+    ],
+    [
+      'acts on many without saying how',
+      good('Do-X').replace('undo:', 'together: { limit: 9 }, undo:'),
+      /together needs key and run/,
+    ],
+    [
+      'acts on too many',
+      good('Do-X').replace(
+        'undo:',
+        'together: { key: () => "", run: () => [], limit: 1e6, waitMs: 1 }, undo:',
+      ),
+      /together\.limit is no whole number from 2 to 10000/,
+    ],
+    ['has a name in use', good('new-ENTRAUSER'), /already named "new-ENTRAUSER"/],
+    [
+      'has parameters that are not a schema',
+      good('Do-X').replace(/z\.strictObject.*\}\)/, '{}'),
+      /not a schema/,
+    ],
+  ]
+  for (const [what, text, says] of BROKEN) {
+    it(`reports a module that ${what} and loads the others`, async () => {
+      const { names, problems } = await discover({ 'a.ts': text, 'b.ts': good('Do-B') })
+      assert.deepEqual(names, ['Do-B'])
+      assert.equal(problems.length, 1, problems.join('\n'))
+      assert.match(problems[0]!, says)
+      assert.match(problems[0]!, /^a\.ts: /)
+    })
+  }
+
+  it('skips a module that never finishes loading', async () => {
+    const running = discover({ 'a.mjs': 'await new Promise(() => {})', 'b.ts': good('Do-B') })
+    while (clock.nextWakeAt() === null) await new Promise<void>((done) => setImmediate(done))
+    await clock.advance(30_000)
+    const { names, problems } = await running
+    assert.deepEqual(names, ['Do-B'])
+    assert.match(problems[0]!, /did not load within 30 s/)
+  })
+
+  it('reports a folder that cannot be read', async () => {
+    const { problems } = await discover({}, join(folder, 'none'))
+    assert.match(problems[0]!, /Cannot read the folder/)
+  })
+
+  it('accepts the function shown in the documentation', async () => {
+    const text = await readFile(join(root, 'docs/custom-functions.md'), 'utf8')
+    const [, code] = text.match(/```ts\n([\s\S]*?)```/)!
+    assert.deepEqual((await discover({ 'office.ts': code! })).names, ['Set-Office'])
+  })
+
+  it('accepts and runs the template in examples', async () => {
+    const at = join(root, 'examples/custom-functions')
+    assert.equal(typeof makeBadges, 'function')
+    const { names, problems, functions } = await discover({}, at)
+    assert.deepEqual([names, problems], [['Set-BadgeNumber', 'Test-BadgePrinted'], []])
+    const asked: string[] = []
+    const graph = {
+      ...NO_TENANT.graph,
+      call: async ({ method, path, body }: RestRequest) => {
+        asked.push(`${method} ${path} ${JSON.stringify(body ?? null)}`)
+        return { status: 200, headers: new Headers(), body: {} }
+      },
+    }
+    const tenant: Tenant = Object.create(NO_TENANT, { graph: { value: graph } })
+    const call = { tenant, clock, jobId: 'step-1', signal: new AbortController().signal }
+    const [set, test] = functions
+    const params = set!.parameters.parse({ UserId: 'kim@contoso.com', Number: 7 })
+    assert.equal(await set!.run({ ...call, params }), true)
+    assert.deepEqual(await test!.run({ ...call, params }), {
+      complete: false,
+      data: { PrintedAt: '' },
+    })
+    assert.deepEqual(asked, [
+      'PATCH /users/kim%40contoso.com {"onPremisesExtensionAttributes":{"extensionAttribute7":"7"}}',
+      'GET /users/kim%40contoso.com null',
+    ])
+  })
+})
