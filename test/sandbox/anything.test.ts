@@ -112,7 +112,9 @@ const bodiesFor = (route: number): readonly Json[] => [
 const pathsOf = (path: string): string[] => {
   const [name] = path.match(/\{\w+\}/) ?? []
   if (name === undefined) return [path]
-  return PARTS[name.slice(1, -1)]!.flatMap((part) => pathsOf(path.replace(name, part)))
+  const parts = PARTS[name.slice(1, -1)]
+  if (!parts) throw new Error(`PARTS in this file has no values for ${name} of ${path}: add some`)
+  return parts.flatMap((part) => pathsOf(path.replace(name, part)))
 }
 
 describe('a hostile body', () => {

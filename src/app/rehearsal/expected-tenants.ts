@@ -71,10 +71,47 @@ export function expectedTenants(runbook: Runbook, rows: readonly RehearsalRow[])
 export const phasesInOrder = ({ phases }: Runbook): Runbook['phases'] =>
   phases.toSorted((a, b) => b.offsetMinutes - a.offsetMinutes)
 
-/** Parameters that name something new, on functions that create or rename. */
-const MAKES = /^(PrimarySmtpAddress|NewUserPrincipalName|NewPrimaryEmail|EmailAddress|Mail)$/i
-const REFERS =
-  /^(UserId|Identity|MemberIdentity|ManagerId|From|User|FullAccess|SendAs|SendOnBehalf)$/i
+type Named =
+  | 'person'
+  | 'new name'
+  | 'new name with New-'
+  | 'invited person'
+  | 'member'
+  | 'group'
+  | 'endpoint'
+  | 'delivery domain'
+  | 'licence'
+
+/** What a parameter of any function names. A test knows why each other parameter of a standard function names nothing. */
+export const NAMED_BY_PARAMETER = {
+  UserId: 'member',
+  MemberIdentity: 'member',
+  UserIds: 'person',
+  Identity: 'person',
+  ManagerId: 'person',
+  From: 'person',
+  User: 'person',
+  FullAccess: 'person',
+  SendAs: 'person',
+  SendOnBehalf: 'person',
+  SourceUserPrincipalName: 'person',
+  PrimarySmtpAddress: 'new name',
+  NewUserPrincipalName: 'new name',
+  NewPrimaryEmail: 'new name',
+  EmailAddress: 'new name',
+  Mail: 'new name',
+  UserPrincipalName: 'new name with New-',
+  InvitedUserEmailAddress: 'invited person',
+  GroupId: 'group',
+  GroupIdentity: 'group',
+  SourceEndpoint: 'endpoint',
+  TargetDeliveryDomain: 'delivery domain',
+  SkuId: 'licence',
+} as const satisfies Readonly<Record<string, Named>>
+
+const NAMED: ReadonlyMap<string, Named> = new Map(
+  Object.entries(NAMED_BY_PARAMETER).map(([key, named]) => [key.toLowerCase(), named]),
+)
 
 interface NotedStep {
   readonly row: number | null
@@ -86,32 +123,26 @@ interface NotedStep {
 function noteStep(tenant: ExpectedTenant, step: RunbookStep, noted: NotedStep): void {
   const { row, scope, isInOrder } = noted
   const name = textsOf(resolved(step.function, scope))[0] ?? ''
-  const values = new Map(
-    Object.entries(step.params).map(([key, value]) => [
-      key.toLowerCase(),
-      { key, texts: textsOf(resolved(value, scope)), isShared: !holdsTemplate(value) },
-    ]),
-  )
-  const textsAt = (key: string) => values.get(key.toLowerCase())?.texts ?? []
-  const isNew = /^New-/i.test(name)
-  for (const { key, texts, isShared } of values.values()) {
-    const makes = MAKES.test(key) || (isNew && /^UserPrincipalName$/i.test(key))
-    for (const text of texts) {
-      if (makes) noteMade(tenant, text)
-      else if (/^InvitedUserEmailAddress$/i.test(key)) tenant.made.add(text.toLowerCase())
-      else if (REFERS.test(key) && (isGuidText(text) || text.includes('@'))) {
-        const hasMailbox = !/-Entra/i.test(name)
-        noteReference(tenant, isShared ? null : row, { name: text.toLowerCase(), hasMailbox })
-      }
+  const hasMailbox = !/-Entra/i.test(name)
+  const groups: string[] = []
+  const members: string[] = []
+  for (const [key, value] of Object.entries(step.params)) {
+    const named = NAMED.get(key.toLowerCase())
+    const whose = holdsTemplate(value) ? row : null
+    for (const text of textsOf(resolved(value, scope))) {
+      if (named === 'group') groups.push(text)
+      else if (named === 'endpoint') tenant.endpoints.add(text)
+      else if (named === 'delivery domain') tenant.deliveryDomains.add(text.toLowerCase())
+      else if (named === 'invited person') tenant.made.add(text.toLowerCase())
+      else if (named === 'licence' && /^Add-/i.test(name)) tenant.skus.add(text)
+      else if (named === 'new name' || (named === 'new name with New-' && /^New-/i.test(name)))
+        noteMade(tenant, text)
+      if (named === 'member') members.push(text.toLowerCase())
+      if ((named === 'member' || named === 'person') && (isGuidText(text) || text.includes('@')))
+        noteReference(tenant, whose, { name: text.toLowerCase(), hasMailbox })
     }
   }
-  for (const text of textsAt('SourceEndpoint')) tenant.endpoints.add(text)
-  for (const text of textsAt('TargetDeliveryDomain')) tenant.deliveryDomains.add(text.toLowerCase())
-  if (/^Add-/i.test(name)) for (const text of textsAt('SkuId')) tenant.skus.add(text)
-  const members = [...textsAt('UserId'), ...textsAt('MemberIdentity')].map((one) =>
-    one.toLowerCase(),
-  )
-  for (const group of [...textsAt('GroupId'), ...textsAt('GroupIdentity')])
+  for (const group of groups)
     noteGroup(tenant, name, group, members, isInOrder && expects(step, scope))
 }
 

@@ -1,7 +1,7 @@
 // Whether rollbacks restored the tenant: the accounts, licences, groups, mailboxes and moves of each person before the phase and at
 // the end, compared object by object. What only time changes, such as when somebody last signed out, does not count.
 
-import type { State } from '../../../sandbox/state.ts'
+import type { Group, Recipient, State, User } from '../../../sandbox/state.ts'
 import type { RolledBackMember } from '../../db/views/rehearsal.ts'
 
 /** A user's facts as JSON, by tenant and id. Equal texts are shared between snapshots. */
@@ -54,8 +54,11 @@ function snapshotOf({ tenants }: State, former: Snapshot = new Map()): Snapshot 
   const users = new Map<string, string>()
   for (const { id: tenantId, displayName, users: all, groups, migrationBatches, skus } of tenants) {
     const groupsOf = new Map<string, string[]>()
-    for (const { members, displayName: group } of groups)
-      for (const member of members) groupsOf.set(member, [...(groupsOf.get(member) ?? []), group])
+    for (const group of groups) {
+      const name = Object.values(comparedFacts(GROUP, group)).join(' ')
+      for (const member of group.members)
+        groupsOf.set(member, [...(groupsOf.get(member) ?? []), name])
+    }
     const moves = new Map(
       migrationBatches.flatMap(({ mailboxMoves }) =>
         mailboxMoves.map(({ address, status }) => [address.toLowerCase(), status] as const),
@@ -80,40 +83,122 @@ function snapshotOf({ tenants }: State, former: Snapshot = new Map()): Snapshot 
   return users
 }
 
-type User = State['tenants'][number]['users'][number]
-
 function moveOf(user: User, moves: ReadonlyMap<string, string>): string {
   const addresses = [user.userPrincipalName, ...user.proxyAddresses.map((one) => one.slice(5))]
   return addresses.flatMap((one) => moves.get(one.toLowerCase()) ?? [])[0] ?? ''
 }
 
-function factsOf(user: User): Record<string, string> {
-  const { recipient } = user
-  return {
-    'user principal name': user.userPrincipalName,
-    'display name': user.displayName,
-    mail: user.mail ?? '',
-    addresses: user.proxyAddresses.toSorted().join(', '),
-    enabled: String(user.accountEnabled),
-    type: user.userType,
-    manager: user.managerId ?? '',
-    attributes: JSON.stringify(Object.entries(user.attributes).toSorted()),
-    recipient: recipient?.kind ?? '',
-    ...(recipient && {
-      ExchangeGuid: recipient.exchangeGuid ?? '',
-      ArchiveGuid: recipient.archiveGuid ?? '',
-      'external address': recipient.externalEmailAddress ?? '',
-      forwarding: recipient.forwardingSmtpAddress ?? '',
-      hidden: String(recipient.isHidden),
-      hold: String(recipient.isOnLitigationHold),
-      shared: String(recipient.isShared),
-      'automatic reply': recipient.autoReply.state,
-      'full access': recipient.fullAccess.join(', '),
-      'send as': recipient.sendAs.join(', '),
-      'send on behalf': recipient.sendOnBehalf.join(', '),
-    }),
-  }
+/** How a property is compared: under a name, as a text. Or why it is not compared. */
+type Comparison<Value> =
+  | { readonly name: string; text(value: Value): string }
+  | { readonly isNotComparedAs: string }
+/** The compiler asks for each property of the sandbox's state. */
+type Comparisons<T> = { readonly [Property in keyof T]-?: Comparison<T[Property]> }
+
+const textOf = (value: unknown): string =>
+  value === null || value === undefined ? '' : String(value)
+
+const as = (name: string) => ({ name, text: textOf })
+const asList = (name: string) => ({
+  name,
+  text: (values: readonly string[]) => values.toSorted().join(', '),
+})
+const not = (isNotComparedAs: string) => ({ isNotComparedAs })
+
+const TIME = 'only time changes it'
+const SEED = 'no function changes it'
+
+const USER: Comparisons<User> = {
+  id: not('it is the key of the comparison'),
+  userPrincipalName: as('user principal name'),
+  displayName: as('display name'),
+  mailNickname: as('mail nickname'),
+  mail: as('mail'),
+  proxyAddresses: asList('addresses'),
+  accountEnabled: as('enabled'),
+  userType: as('type'),
+  creationType: not('an invitation sets it with the type, and nothing takes it back'),
+  externalUserState: not('an invitation sets it, and only the person changes it'),
+  externalUserStateChangeDateTime: not(TIME),
+  convertedToInternalUserDateTime: not(TIME),
+  usageLocation: not('a licence needs it, and nothing clears it'),
+  attributes: {
+    name: 'attributes',
+    text: (attributes) => JSON.stringify(Object.entries(attributes).toSorted()),
+  },
+  managerId: as('manager'),
+  directoryRoles: not(SEED),
+  assignedLicenses: not('the licences are compared by the names that the tenant gives them'),
+  passwordHash: not('a former password is not known'),
+  signInSessionsValidFromDateTime: not(TIME),
+  createdDateTime: not(TIME),
+  visibleAt: not(TIME),
+  deletedDateTime: not('a deleted account is gone'),
+  recipient: not('its own properties are compared'),
+  previousMailboxGuid: not('what was cleared cannot come back'),
 }
+
+const RECIPIENT: Comparisons<Recipient> = {
+  kind: as('recipient'),
+  exchangeGuid: as('ExchangeGuid'),
+  archiveGuid: as('ArchiveGuid'),
+  externalEmailAddress: as('external address'),
+  legacyExchangeDn: not(SEED),
+  isHidden: as('hidden'),
+  forwardingSmtpAddress: as('forwarding'),
+  deliverToMailboxAndForward: as('a copy of forwarded mail'),
+  forwardingAddress: as('forwarding within the tenant'),
+  sizeBytes: not('the owner of the mailbox changes it'),
+  itemCount: not('the owner of the mailbox changes it'),
+  brokenItemCount: not(SEED),
+  isOnLitigationHold: as('hold'),
+  inPlaceHolds: not(SEED),
+  fullAccess: asList('full access'),
+  sendAs: asList('send as'),
+  sendOnBehalf: asList('send on behalf'),
+  calendarName: not(SEED),
+  isShared: as('shared'),
+  autoReply: {
+    name: 'automatic reply',
+    // A reply that is switched off keeps its texts.
+    text: ({ state, ...rest }) =>
+      state === 'Disabled' ? state : [state, ...Object.values(rest).map(textOf)].join(' '),
+  },
+  calendarRights: {
+    name: 'calendar permissions',
+    text: (rights) =>
+      rights
+        .map(({ userId, right }) => `${right} of ${userId}`)
+        .toSorted()
+        .join(', '),
+  },
+  visibleAt: not(TIME),
+}
+
+const GROUP: Comparisons<Group> = {
+  id: not(SEED),
+  displayName: as('name'),
+  mail: not(SEED),
+  kind: not(SEED),
+  isAssignableToRole: not(SEED),
+  members: not('each member names its groups'),
+  visibleAt: not(TIME),
+}
+
+function comparedFacts<T extends object>(comparisons: Comparisons<T>, object: T): Facts {
+  const facts: Record<string, string> = {}
+  for (const property of Object.keys(comparisons) as (keyof T & string)[]) {
+    const comparison = comparisons[property]
+    if ('name' in comparison) facts[comparison.name] = comparison.text(object[property])
+  }
+  return facts
+}
+
+const factsOf = (user: User): Facts => ({
+  recipient: '',
+  ...comparedFacts(USER, user),
+  ...(user.recipient && comparedFacts(RECIPIENT, user.recipient)),
+})
 
 /** Users by id, name and address. */
 function namesOf(snapshots: readonly Snapshot[]): Map<string, string[]> {

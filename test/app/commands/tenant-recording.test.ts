@@ -18,7 +18,7 @@ import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import { ApiError } from '../../../src/worker/http/api.ts'
 import { WIDE } from '../../cli/against-api.ts'
 import { recordingIo } from '../../cli/recording-io.ts'
-import { CASES } from '../../m365/functions/cases.ts'
+import { caseOf } from '../../m365/functions/cases.ts'
 import { configFor, type Dialect, type Setting, within } from '../../m365/functions/setting.ts'
 import { NOBODY } from '../../m365/functions/tenants.ts'
 
@@ -240,7 +240,7 @@ describe('every function with a tenant that answers as recorded', () => {
   for (const [at, { name }] of STANDARD_FUNCTIONS.entries()) {
     const notFound = (['400', '500', 'text'] as const)[at % 3]!
     it(`${name} does the same (${notFound})`, async () => {
-      const { params, gives, effects, missing } = CASES[name]!
+      const { params, gives, effects, missing } = caseOf(name)
       const replay = await recording(notFound)
       await within({ replay }, async (setting) => {
         const { status, result, error } = await setting.run(name, params)

@@ -2,8 +2,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { stateOf } from '../../../sandbox/seed.ts'
-import { expectedTenants, labelOf } from '../../../src/app/rehearsal/expected-tenants.ts'
+import {
+  expectedTenants,
+  labelOf,
+  NAMED_BY_PARAMETER,
+} from '../../../src/app/rehearsal/expected-tenants.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
+import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
+import { parametersSchema } from '../../../src/worker/functions/catalogue.ts'
 import { example } from './rehearsing.ts'
 
 const tenantsOf = (yaml: string, rows: readonly Record<string, string>[]) =>
@@ -71,5 +77,156 @@ describe('expected tenants', () => {
       'contoso',
       'cloud-worker-eu',
     ])
+  })
+})
+
+/** Parameters that name no object which a tenant must have before the runbook starts, by the reason. */
+const NAMES_NOTHING: Readonly<Record<string, readonly string[]>> = {
+  'a value that the step writes or compares': [
+    'AccessRight',
+    'Alias',
+    'ArchiveGuid',
+    'AttributeName',
+    'Attributes',
+    'DisplayName',
+    'ExchangeGuid',
+    'ExpectedValue',
+    'FirstName',
+    'Holds',
+    'IfStill',
+    'LastName',
+    'MailNickname',
+    'OnPremisesImmutableId',
+    'Password',
+    'SourceAddresses',
+    'State',
+    'Type',
+    'UsageLocation',
+    'Value',
+    'X500Addresses',
+  ],
+  'a choice, a limit or a switch': [
+    'AccountEnabled',
+    'AllowExisting',
+    'ApproveSkippedItems',
+    'AutoMapping',
+    'AutoStart',
+    'DeliverToMailboxAndForward',
+    'DropFormer',
+    'Enabled',
+    'Expected',
+    'ExternalAudience',
+    'ForceChangePasswordNextSignIn',
+    'Hidden',
+    'InvitedUserType',
+    'IsLicensedAtSource',
+    'IsMultiValue',
+    'IsUsableOnce',
+    'LifetimeInMinutes',
+    'Limit',
+    'SaveToSentItems',
+    'SendInvitationMessage',
+    'SizeBytes',
+    'TellsTime',
+    'WaitFor',
+    'Workloads',
+  ],
+  'a time': [
+    'CompleteAfter',
+    'CorrectsTime',
+    'EndTime',
+    'PreferredLatestStartDateTime',
+    'PreferredStartDateTime',
+    'StartDateTime',
+    'StartTime',
+  ],
+  'a text for people, or where it goes': [
+    'Body',
+    'ContentType',
+    'CustomizedMessageBody',
+    'ExternalMessage',
+    'InternalMessage',
+    'InviteRedirectUrl',
+    'Language',
+    'Message',
+    'MessageId',
+    'Subject',
+    'To',
+    'WebhookUrl',
+  ],
+  'an object that another step makes': ['BatchName', 'JobId', 'Name'],
+  'part of a licence': ['DisabledPlans', 'Plans'],
+  'a domain to take away, or the one instead: the people of the step have it': [
+    'Domain',
+    'NewDomain',
+  ],
+  'an address that a person of the step has or gets, or one outside': [
+    'EmailAddresses',
+    'ExternalEmailAddress',
+    'ForwardingSmtpAddress',
+  ],
+  'somebody or something of the other tenant': [
+    'SourceTenantId',
+    'TargetOrganizationHost',
+    'TargetUserPrincipalName',
+  ],
+}
+
+describe('every parameter of a standard function', () => {
+  const parameters = [
+    ...new Set(
+      STANDARD_FUNCTIONS.flatMap((one) =>
+        Object.keys((parametersSchema(one).properties ?? {}) as object),
+      ),
+    ),
+  ]
+  const nothing = Object.values(NAMES_NOTHING).flat()
+
+  it('is known to name a person, a group or another object, or to name none', () => {
+    const unknown = parameters.filter(
+      (name) => !Object.hasOwn(NAMED_BY_PARAMETER, name) && !nothing.includes(name),
+    )
+    assert.deepEqual(
+      unknown,
+      [],
+      'say in NAMED_BY_PARAMETER (src/app/rehearsal/expected-tenants.ts) what it names, or in NAMES_NOTHING why a rehearsal needs nothing for it',
+    )
+  })
+
+  it('is listed once, and only while a function has it', () => {
+    const listed = [...Object.keys(NAMED_BY_PARAMETER), ...nothing]
+    assert.deepEqual(listed.sort(), parameters.toSorted())
+  })
+})
+
+describe('a rehearsal', () => {
+  it('has the people whom any parameter of a person names', () => {
+    const person = Object.entries(NAMED_BY_PARAMETER)
+      .filter(([, named]) => named === 'person' || named === 'member')
+      .map(([key]) => key)
+    const params = person.map((key) => `          ${key}: ${key.toLowerCase()}@contoso.example`)
+    const [tenant] = tenantsOf(
+      `name: people
+data_source:
+  type: csv
+  path: people.csv
+  primary_key: UserPrincipalName
+  batch_time: immediate
+phases:
+  - name: first
+    offset: T-1d
+    steps:
+      - name: step
+        worker_id: contoso-worker
+        function: Set-ExchangeAnything
+        params:
+${params.join('\n')}
+`,
+      [{ UserPrincipalName: 'ada@fabrikam.example' }],
+    )
+    assert.deepEqual(
+      tenant!.users.map(({ userPrincipalName }) => userPrincipalName).sort(),
+      person.map((key) => `${key.toLowerCase()}@contoso.example`).sort(),
+    )
   })
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { CLOUDS, type Seed } from '../../../sandbox/state.ts'
-import { CASES } from '../functions/cases.ts'
+import { caseOf } from '../functions/cases.ts'
 import { within } from '../functions/setting.ts'
 
 const inCloud = (cloud: (typeof CLOUDS)[number]) => (seed: Seed) => ({
@@ -14,7 +14,7 @@ describe('a worker in another cloud', () => {
     it(`works in a tenant of ${cloud}, by Graph and by Exchange`, () =>
       within({ env: { MATOOLKIT_CLOUD: cloud }, seeded: inCloud(cloud) }, async (setting) => {
         for (const name of ['New-EntraUser', 'Set-ExchangeMoveTarget']) {
-          const { params, gives } = CASES[name]!
+          const { params, gives } = caseOf(name)
           const { status, result, error } = await setting.run(name, params)
           assert.equal(status, 'Success', error?.message)
           assert.partialDeepStrictEqual(result, gives)

@@ -488,3 +488,11 @@ export const CASES: Readonly<Record<string, Case>> = {
     },
   },
 }
+
+export function caseOf(name: string): Case {
+  if (!Object.hasOwn(CASES, name))
+    throw new Error(
+      `${name} has no row in CASES: add one to the file of its subject in test/m365/functions/`,
+    )
+  return CASES[name]!
+}

@@ -7,7 +7,7 @@ import {
   resultSchema,
   type WorkerFunction,
 } from '../../../src/worker/functions/catalogue.ts'
-import { CASES, type Params } from './cases.ts'
+import { caseOf, type Params } from './cases.ts'
 
 const WAVE = 'wave {{_batch_id}}'
 const MAILBOX_USERS = {
@@ -117,7 +117,7 @@ const AT_SOURCE = [
 export function exampleStep(definition: WorkerFunction): string {
   const { name } = definition
   const { properties = {} } = parametersSchema(definition) as { properties?: JsonObject }
-  const { params } = CASES[name]!
+  const { params } = caseOf(name)
   const usual = Object.entries(USUAL).filter(([key]) => Object.hasOwn(params, key))
   const shown = { ...params, ...Object.fromEntries(usual), ...SPECIAL[name] }
   const isPolled = Object.hasOwn((resultSchema(definition).properties ?? {}) as object, 'complete')

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
-import { CASES, type Params } from './cases.ts'
+import { caseOf, type Params } from './cases.ts'
 import { within } from './setting.ts'
 import { ADA, LEAD, OBRIEN } from './tenants.ts'
 import { withinWave } from './wave.ts'
@@ -91,7 +91,7 @@ async function recorded(
 }
 
 const sectionOf = (name: string): Promise<string> =>
-  recorded(name, (between) => within({ between }, ({ run }) => run(name, CASES[name]!.params)))
+  recorded(name, (between) => within({ between }, ({ run }) => run(name, caseOf(name).params)))
 
 /** Two people for each function that acts on many. */
 const PAIRS: Readonly<Record<string, readonly [Params, Params]>> = {
@@ -108,7 +108,7 @@ const PAIRS: Readonly<Record<string, readonly [Params, Params]>> = {
 const pairSectionOf = (name: string): Promise<string> =>
   recorded(`${name}, for two`, (between) =>
     withinWave({ between }, (wave) => {
-      const pair = PAIRS[name]!.map((one) => ({ ...CASES[name]!.params, ...one }))
+      const pair = PAIRS[name]!.map((one) => ({ ...caseOf(name).params, ...one }))
       return wave.run(name, pair, { isPolled: name.startsWith('Test-') })
     }),
   )

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import type { JsonObject } from '../../../../src/base/text/json.ts'
-import { CASES } from '../cases.ts'
+import { CASES, caseOf } from '../cases.ts'
 import type { Setting } from '../setting.ts'
 import { fails, story, succeeds, userOf } from '../story.ts'
 import { BOX, id, OBRIEN, OBRIEN_DN } from '../tenants.ts'
@@ -266,7 +266,7 @@ for (const [name, on] of [
   ['New-EntraUser', 'POST /v1.0/users'],
 ] as const)
   describe(`${name} of a worker that died`, () => {
-    const { params } = CASES[name]!
+    const { params } = caseOf(name)
     const upn = String(params.UserPrincipalName)
     const nora = (s: Setting) =>
       s.sandbox.state().tenants[0]!.users.filter((user) => user.userPrincipalName === upn)
