@@ -258,7 +258,7 @@ create unique index gate_decisions_waiver on gate_decisions (batch_id, phase_nam
 -- every 15 minutes for two weeks would leave 40 million attempts and events. poll_changes counts those that said something else.
 -- A row is narrow until its job is sent and grows twice (parameters, result). At fillfactor 40, 3 in 100 updates left their page
 -- and wrote every index; at 33 none did, and the table ends 6 % larger.
--- corrects_time: the step told its member this start time, which is no longer true; its next message corrects it. corrects_told_at is when
+-- corrects_time: the step told its member this start time, which is no longer true; its next message corrects it. corrects_sent_at is when
 -- that was told.
 -- No foreign keys: their checks took 13 of the 22 µs that a row cost to insert. Rows are made only from rows of the tables they
 -- would reference; an invariant (src/db/invariants/invariants.ts) finds orphans.
@@ -306,7 +306,7 @@ create table step_executions (
   poll_changes           integer not null default 0 check (poll_changes >= 0),
   late_result_json       jsonb,
   corrects_time          timestamptz,
-  corrects_told_at       timestamptz check ((corrects_told_at is null) = (corrects_time is null)),
+  corrects_sent_at       timestamptz check ((corrects_sent_at is null) = (corrects_time is null)),
   check (case kind
     when 'init'     then phase_execution_id is null and batch_member_id is null and origin_step_id is null and removal_number is null
     when 'phase'    then phase_execution_id is not null and batch_member_id is not null and origin_step_id is null and removal_number is null

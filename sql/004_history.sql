@@ -22,11 +22,11 @@ create table attempts (
 -- A job's id consists of these three, so one index keeps attempts unique and finds those of a step.
 create unique index attempts_once on attempts (step_id, attempt, poll);
 
--- What people were told: one row for each message that a worker reports as sent. is_current marks the last one that told a member its
+-- Messages to members: one row for each that a worker reports as sent. is_current marks the last one that told a member its
 -- start time; a member has at most one. While its start_time differs from the batch's, that member is owed a correction. A member who moves
 -- takes its current row along as a copy, with the step of the same name. Phase and step are named here too: the list of members who were not
 -- told joined a million steps for that.
-create table told_messages (
+create table sent_messages (
   id              bigint generated always as identity primary key,
   batch_id        bigint not null,
   batch_member_id bigint not null,
@@ -41,18 +41,18 @@ create table told_messages (
   corrects_time   timestamptz,
   is_current      boolean not null,
   from_batch_id   bigint,
-  told_at         timestamptz not null,
+  sent_at         timestamptz not null,
   check (not is_current or start_time is not null)
 );
 -- A copy that somebody took along has no attempt of its own.
-create unique index told_messages_once on told_messages (step_id, attempt) where from_batch_id is null;
-create index told_messages_of_batch on told_messages (batch_id, id);
-create index told_messages_of_member on told_messages (batch_member_id, id);
--- Finds members that a step has not told.
-create index told_messages_by_step on told_messages (batch_id, lower(phase_name), lower(step_name), batch_member_id);
-create unique index told_messages_current on told_messages (batch_member_id) where is_current;
+create unique index sent_messages_once on sent_messages (step_id, attempt) where from_batch_id is null;
+create index sent_messages_of_batch on sent_messages (batch_id, id);
+create index sent_messages_of_member on sent_messages (batch_member_id, id);
+-- Finds members to whom a step has sent nothing.
+create index sent_messages_by_step on sent_messages (batch_id, lower(phase_name), lower(step_name), batch_member_id);
+create unique index sent_messages_current on sent_messages (batch_member_id) where is_current;
 -- Finds those who are owed a correction without reading those who are not.
-create index told_messages_by_time on told_messages (batch_id, start_time) where is_current;
+create index sent_messages_by_time on sent_messages (batch_id, start_time) where is_current;
 
 -- Timelines, live streams and reports read events. An event belongs to the transaction of its change.
 create table events (
@@ -278,7 +278,7 @@ begin
    where (d.replayed_at is not null or d.discarded_at is not null)
      and substring(d.original_message_id from '^(?:result-)?(?:step|rollback|removal|undo)-([0-9]+)')::bigint in
          (select id from step_executions where batch_id = erased and batch_member_id = any (ids));
-  update told_messages set recipient = 'erased' where batch_member_id = any (ids);
+  update sent_messages set recipient = 'erased' where batch_member_id = any (ids);
   delete from member_addresses where member_id = any (ids);
   delete from reviews where batch_member_id = any (ids);
   delete from source_absences where batch_member_id = any (ids);
@@ -334,8 +334,8 @@ begin
       delete from step_executions where id = any (array(
         select id from step_executions where batch_id = purged order by id limit most)) returning id),
     tried as (delete from attempts where step_id in (select id from gone) returning 1),
-    told as (delete from told_messages where step_id in (select id from gone) returning 1)
-  select (select count(*) from gone) + (select count(*) from tried) + (select count(*) from told) into total;
+    messages as (delete from sent_messages where step_id in (select id from gone) returning 1)
+  select (select count(*) from gone) + (select count(*) from tried) + (select count(*) from messages) into total;
   if total > 0 then
     return total;
   end if;

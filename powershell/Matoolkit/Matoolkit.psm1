@@ -1337,6 +1337,57 @@ function Get-MatMember {
     }
 }
 
+function Get-MatMemberMessage {
+    <#
+    .SYNOPSIS
+    List the messages to the members of a batch, by message, language or state.
+    .DESCRIPTION
+    GET /api/batches/{batchId}/messages. Without `state`: every message that was sent, corrections included. `not_sent` lists each active member by each step whose message they have not been sent.
+    .PARAMETER BatchId
+    The batch id.
+    .PARAMETER Limit
+    The limit.
+    .PARAMETER State
+    The state.
+    .PARAMETER Message
+    The message.
+    .PARAMETER Language
+    The language.
+    .PARAMETER MemberId
+    The member id.
+    .PARAMETER Search
+    Part of the member’s key.
+    .PARAMETER Sort
+    The sort.
+    .EXAMPLE
+    Get-MatMemberMessage -BatchId <long>
+    #>
+    [CmdletBinding(DefaultParameterSetName = 'listMemberMessages')]
+    param(
+        [Parameter(ParameterSetName = 'listMemberMessages', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [long] $BatchId,
+        [Parameter(ParameterSetName = 'listMemberMessages')]
+        [long] $Limit,
+        [Parameter(ParameterSetName = 'listMemberMessages')]
+        [ValidateSet('sent', 'correction_owed', 'not_sent', 'failed')] [string] $State,
+        [Parameter(ParameterSetName = 'listMemberMessages')]
+        [string] $Message,
+        [Parameter(ParameterSetName = 'listMemberMessages')]
+        [string] $Language,
+        [Parameter(ParameterSetName = 'listMemberMessages')]
+        [long] $MemberId,
+        [Parameter(ParameterSetName = 'listMemberMessages')]
+        [string] $Search,
+        [Parameter(ParameterSetName = 'listMemberMessages')]
+        [ValidateSet('id', 'id_latest', 'key')] [string] $Sort
+    )
+    process {
+        switch ($PSCmdlet.ParameterSetName) {
+            'listMemberMessages' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/messages' -Bound $PSBoundParameters -InPath @('BatchId') -InQuery @('Limit', 'State', 'Message', 'Language', 'MemberId', 'Search', 'Sort') -InBody @() -Paged }
+        }
+    }
+}
+
 function Get-MatNotification {
     <#
     .SYNOPSIS
@@ -1865,57 +1916,6 @@ function Get-MatTick {
     }
 }
 
-function Get-MatTold {
-    <#
-    .SYNOPSIS
-    List who was told what and when, by message, language or state.
-    .DESCRIPTION
-    GET /api/batches/{batchId}/told. Without `state`: every message that was sent, corrections included. `not_told` lists each active member by each step that has not told them.
-    .PARAMETER BatchId
-    The batch id.
-    .PARAMETER Limit
-    The limit.
-    .PARAMETER State
-    The state.
-    .PARAMETER Message
-    The message.
-    .PARAMETER Language
-    The language.
-    .PARAMETER MemberId
-    The member id.
-    .PARAMETER Search
-    Part of the member’s key.
-    .PARAMETER Sort
-    The sort.
-    .EXAMPLE
-    Get-MatTold -BatchId <long>
-    #>
-    [CmdletBinding(DefaultParameterSetName = 'listTold')]
-    param(
-        [Parameter(ParameterSetName = 'listTold', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
-        [long] $BatchId,
-        [Parameter(ParameterSetName = 'listTold')]
-        [long] $Limit,
-        [Parameter(ParameterSetName = 'listTold')]
-        [ValidateSet('told', 'correction_owed', 'not_told', 'failed')] [string] $State,
-        [Parameter(ParameterSetName = 'listTold')]
-        [string] $Message,
-        [Parameter(ParameterSetName = 'listTold')]
-        [string] $Language,
-        [Parameter(ParameterSetName = 'listTold')]
-        [long] $MemberId,
-        [Parameter(ParameterSetName = 'listTold')]
-        [string] $Search,
-        [Parameter(ParameterSetName = 'listTold')]
-        [ValidateSet('id', 'id_latest', 'key')] [string] $Sort
-    )
-    process {
-        switch ($PSCmdlet.ParameterSetName) {
-            'listTold' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/told' -Bound $PSBoundParameters -InPath @('BatchId') -InQuery @('Limit', 'State', 'Message', 'Language', 'MemberId', 'Search', 'Sort') -InBody @() -Paged }
-        }
-    }
-}
-
 function Get-MatUndo {
     <#
     .SYNOPSIS
@@ -1991,25 +1991,25 @@ function Get-MatWorkerCredential {
     }
 }
 
-function Invoke-MatCountTold {
+function Invoke-MatCountMemberMessages {
     <#
     .SYNOPSIS
     Count the messages to the members of a batch.
     .DESCRIPTION
-    GET /api/batches/{batchId}/told/counts.
+    GET /api/batches/{batchId}/messages/counts.
     .PARAMETER BatchId
     The batch id.
     .EXAMPLE
-    Invoke-MatCountTold -BatchId <long>
+    Invoke-MatCountMemberMessages -BatchId <long>
     #>
-    [CmdletBinding(DefaultParameterSetName = 'countTold')]
+    [CmdletBinding(DefaultParameterSetName = 'countMemberMessages')]
     param(
-        [Parameter(ParameterSetName = 'countTold', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [Parameter(ParameterSetName = 'countMemberMessages', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
         [long] $BatchId
     )
     process {
         switch ($PSCmdlet.ParameterSetName) {
-            'countTold' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/told/counts' -Bound $PSBoundParameters -InPath @('BatchId') -InQuery @() -InBody @() -Paged }
+            'countMemberMessages' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/messages/counts' -Bound $PSBoundParameters -InPath @('BatchId') -InQuery @() -InBody @() -Paged }
         }
     }
 }
@@ -4040,4 +4040,4 @@ function Update-MatWorkerCredential {
     }
 }
 
-Export-ModuleMember -Function @('Connect-Matoolkit', 'Disconnect-Matoolkit', 'Add-MatMember', 'Approve-MatGate', 'Approve-MatLateResult', 'Approve-MatReview', 'Clear-MatDeadLetter', 'Complete-MatMemberStep', 'Complete-MatStep', 'Copy-MatBatch', 'Deny-MatReview', 'Disable-MatRunbookVersion', 'Find-MatMember', 'Get-MatAction', 'Get-MatActionMember', 'Get-MatAttention', 'Get-MatAudit', 'Get-MatAutomation', 'Get-MatBatch', 'Get-MatBatchEvidence', 'Get-MatBatchReport', 'Get-MatBatchSummary', 'Get-MatCatalogue', 'Get-MatChannel', 'Get-MatCondition', 'Get-MatDatabaseRole', 'Get-MatDeadLetter', 'Get-MatEffect', 'Get-MatEvent', 'Get-MatEvidenceKey', 'Get-MatFailure', 'Get-MatFailureGroup', 'Get-MatForecast', 'Get-MatGate', 'Get-MatHold', 'Get-MatIdentity', 'Get-MatJobAfterBackup', 'Get-MatMember', 'Get-MatNotification', 'Get-MatNotificationRule', 'Get-MatNow', 'Get-MatPhase', 'Get-MatRehearsal', 'Get-MatReview', 'Get-MatRunSheet', 'Get-MatRunbook', 'Get-MatRunbookPlan', 'Get-MatRunbookVersion', 'Get-MatSource', 'Get-MatSourceIssue', 'Get-MatStatus', 'Get-MatStep', 'Get-MatStuckWork', 'Get-MatTemplate', 'Get-MatTick', 'Get-MatTold', 'Get-MatUndo', 'Get-MatWorker', 'Get-MatWorkerCredential', 'Invoke-MatCountTold', 'Invoke-MatOverrideWindow', 'Invoke-MatSourceTick', 'Invoke-MatWaiveReadiness', 'Move-MatMember', 'New-MatBatch', 'New-MatWorkerCredential', 'Publish-MatRunbook', 'Redo-MatMemberStep', 'Register-MatRestore', 'Remove-MatMember', 'Remove-MatRehearsal', 'Restart-MatBatch', 'Restart-MatMember', 'Restart-MatStep', 'Restore-MatMember', 'Resume-MatBatch', 'Resume-MatMember', 'Resume-MatRunbook', 'Resume-MatSystem', 'Resume-MatWorker', 'Revoke-MatGateDecision', 'Revoke-MatWorkerCredential', 'Send-MatDeadLetter', 'Set-MatAutomation', 'Set-MatBatchHoldReason', 'Set-MatMemberHoldReason', 'Set-MatMemberVariable', 'Set-MatRunbookHoldReason', 'Set-MatSystemHoldReason', 'Set-MatWorkerHoldReason', 'Skip-MatMemberStep', 'Skip-MatStep', 'Start-MatRehearsal', 'Start-MatWhatIf', 'Step-MatBatch', 'Stop-MatBatch', 'Suspend-MatBatch', 'Suspend-MatMember', 'Suspend-MatRunbook', 'Suspend-MatSystem', 'Suspend-MatWorker', 'Test-MatAudit', 'Test-MatChannel', 'Test-MatMessage', 'Test-MatRunbookMessage', 'Test-MatRunbookQuery', 'Undo-MatInit', 'Undo-MatMember', 'Undo-MatMemberStep', 'Update-MatBatch', 'Update-MatWorkerCredential')
+Export-ModuleMember -Function @('Connect-Matoolkit', 'Disconnect-Matoolkit', 'Add-MatMember', 'Approve-MatGate', 'Approve-MatLateResult', 'Approve-MatReview', 'Clear-MatDeadLetter', 'Complete-MatMemberStep', 'Complete-MatStep', 'Copy-MatBatch', 'Deny-MatReview', 'Disable-MatRunbookVersion', 'Find-MatMember', 'Get-MatAction', 'Get-MatActionMember', 'Get-MatAttention', 'Get-MatAudit', 'Get-MatAutomation', 'Get-MatBatch', 'Get-MatBatchEvidence', 'Get-MatBatchReport', 'Get-MatBatchSummary', 'Get-MatCatalogue', 'Get-MatChannel', 'Get-MatCondition', 'Get-MatDatabaseRole', 'Get-MatDeadLetter', 'Get-MatEffect', 'Get-MatEvent', 'Get-MatEvidenceKey', 'Get-MatFailure', 'Get-MatFailureGroup', 'Get-MatForecast', 'Get-MatGate', 'Get-MatHold', 'Get-MatIdentity', 'Get-MatJobAfterBackup', 'Get-MatMember', 'Get-MatMemberMessage', 'Get-MatNotification', 'Get-MatNotificationRule', 'Get-MatNow', 'Get-MatPhase', 'Get-MatRehearsal', 'Get-MatReview', 'Get-MatRunSheet', 'Get-MatRunbook', 'Get-MatRunbookPlan', 'Get-MatRunbookVersion', 'Get-MatSource', 'Get-MatSourceIssue', 'Get-MatStatus', 'Get-MatStep', 'Get-MatStuckWork', 'Get-MatTemplate', 'Get-MatTick', 'Get-MatUndo', 'Get-MatWorker', 'Get-MatWorkerCredential', 'Invoke-MatCountMemberMessages', 'Invoke-MatOverrideWindow', 'Invoke-MatSourceTick', 'Invoke-MatWaiveReadiness', 'Move-MatMember', 'New-MatBatch', 'New-MatWorkerCredential', 'Publish-MatRunbook', 'Redo-MatMemberStep', 'Register-MatRestore', 'Remove-MatMember', 'Remove-MatRehearsal', 'Restart-MatBatch', 'Restart-MatMember', 'Restart-MatStep', 'Restore-MatMember', 'Resume-MatBatch', 'Resume-MatMember', 'Resume-MatRunbook', 'Resume-MatSystem', 'Resume-MatWorker', 'Revoke-MatGateDecision', 'Revoke-MatWorkerCredential', 'Send-MatDeadLetter', 'Set-MatAutomation', 'Set-MatBatchHoldReason', 'Set-MatMemberHoldReason', 'Set-MatMemberVariable', 'Set-MatRunbookHoldReason', 'Set-MatSystemHoldReason', 'Set-MatWorkerHoldReason', 'Skip-MatMemberStep', 'Skip-MatStep', 'Start-MatRehearsal', 'Start-MatWhatIf', 'Step-MatBatch', 'Stop-MatBatch', 'Suspend-MatBatch', 'Suspend-MatMember', 'Suspend-MatRunbook', 'Suspend-MatSystem', 'Suspend-MatWorker', 'Test-MatAudit', 'Test-MatChannel', 'Test-MatMessage', 'Test-MatRunbookMessage', 'Test-MatRunbookQuery', 'Undo-MatInit', 'Undo-MatMember', 'Undo-MatMemberStep', 'Update-MatBatch', 'Update-MatWorkerCredential')

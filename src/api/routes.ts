@@ -21,6 +21,7 @@ import { MEMBER_DETAIL_ROUTES } from './routes/member-detail.ts'
 import { MEMBER_FILE_ROUTES } from './routes/member-files.ts'
 import { MEMBER_FIND_ROUTES } from './routes/member-find.ts'
 import { MEMBER_HOLD_ROUTES } from './routes/member-holds.ts'
+import { memberMessageRoutes } from './routes/member-messages.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
 import { MESSAGE_PREVIEW_ROUTES } from './routes/message-previews.ts'
 import { NOTIFICATION_ROUTES } from './routes/notifications.ts'
@@ -37,7 +38,6 @@ import { STATUS_ROUTES } from './routes/status.ts'
 import { STEP_ACTION_ROUTES } from './routes/step-actions.ts'
 import { STEP_ROUTES } from './routes/steps.ts'
 import { TICK_ROUTES } from './routes/ticks.ts'
-import { toldRoutes } from './routes/told.ts'
 import { UNDO_ROUTES } from './routes/undo.ts'
 import { WORKER_CALL_ROUTES } from './routes/worker-calls.ts'
 import { WORKER_CREDENTIAL_ROUTES } from './routes/worker-credentials.ts'
@@ -89,7 +89,7 @@ export type ApiRoute =
   | (typeof ROUTES)[number]
   | ReturnType<typeof nowRoutes>[number]
   | ReturnType<typeof gridRoutes>[number]
-  | ReturnType<typeof toldRoutes>[number]
+  | ReturnType<typeof memberMessageRoutes>[number]
   | ReturnType<typeof serviceRoutes>[number]
 
 export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Route[] {
@@ -97,7 +97,7 @@ export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Rou
     ...ROUTES,
     ...nowRoutes(),
     ...gridRoutes(),
-    ...toldRoutes(),
+    ...memberMessageRoutes(),
     ...WORKER_CALL_ROUTES,
   ]
   routes.push(...serviceRoutes({ ...context, routes: () => routes }))

@@ -2,7 +2,7 @@
 // a new date, a move to another batch and a message that was on its way while the date changed are the same to it. A look that never
 // happened costs time and no correction.
 import { chunksOf } from '../base/run/chunks.ts'
-import { forgetTold, listOwed, type OwedCorrection } from '../db/orders/told.ts'
+import { listOwed, type OwedCorrection, retireSentMessages } from '../db/orders/sent-messages.ts'
 import { correct } from '../domain/decide/corrections.ts'
 import { isPassed } from '../domain/state/transitions.ts'
 import type { Engine } from '../engine/transactions/engine.ts'
@@ -15,7 +15,7 @@ const MEMBERS_PER_CHUNK = 500
 const ACTOR = 'timer'
 
 /** Returns how many corrections were begun or became needless; those whose member is busy come later. */
-export async function correctTold(engine: Engine): Promise<number> {
+export async function sendCorrections(engine: Engine): Promise<number> {
   const owed = await listOwed(engine.db, OWED_PER_LOOK)
   let done = 0
   for (const [batchId, ofBatch] of Map.groupBy(owed, (one) => one.batchId))
@@ -43,7 +43,7 @@ function correctChunk(
         return draft.member(memberId).status === 'active' && (!status || isPassed(status))
       })
       .map((owed) => ({ id: owed.id, outcome: correct(draft, owed) }))
-    await forgetTold(
+    await retireSentMessages(
       tx,
       outcomes.flatMap(({ id, outcome }) => (outcome === 'never' ? [id] : [])),
     )

@@ -37,7 +37,7 @@ import { loadBatchSteps, loadMembersTogether } from '../engine/transactions/load
 import { changeBatch, changeBatches } from '../engine/transactions/locking.ts'
 import { endStaleDecisions, loadStartFacts } from '../engine/transactions/phase-starts.ts'
 import { BATCHES_TOGETHER, portionsOf, togetherElseAlone } from '../engine/transactions/together.ts'
-import { correctTold } from './corrections.ts'
+import { sendCorrections } from './corrections.ts'
 import { fillWorker } from './fill-worker.ts'
 import { judgeJobs, withdrawLapsed } from './lost-jobs.ts'
 
@@ -73,7 +73,7 @@ export async function settleHolds(engine: Engine): Promise<number> {
 export async function continueWork(engine: Engine): Promise<number> {
   return (
     (await expandPhases(engine)) +
-    (await correctTold(engine)) +
+    (await sendCorrections(engine)) +
     (await settleDeadJobs(engine)) +
     (await settleLostJobs(engine)) +
     (await wakeWaits(engine))

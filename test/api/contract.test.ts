@@ -12,6 +12,7 @@ import { gateContract } from './contract/gates.ts'
 import { holdContract } from './contract/holds.ts'
 import { insightContract } from './contract/insight.ts'
 import { memberFileContract } from './contract/member-files.ts'
+import { memberMessagesContract } from './contract/member-messages.ts'
 import { notificationContract } from './contract/notifications.ts'
 import { rehearsalContract } from './contract/rehearsals.ts'
 import { reportContract } from './contract/reports.ts'
@@ -19,7 +20,6 @@ import { restoreContract } from './contract/restores.ts'
 import { reviewContract } from './contract/reviews.ts'
 import { runbookContract } from './contract/runbooks.ts'
 import { serviceContract } from './contract/service.ts'
-import { toldContract } from './contract/told.ts'
 import { wallContract } from './contract/wall.ts'
 import { workersThroughApiContract } from './contract/workers-through-api.ts'
 import { ROUTES, SEEN } from './under-test.ts'
@@ -36,7 +36,7 @@ rehearsalContract()
 reportContract()
 restoreContract()
 insightContract()
-toldContract()
+memberMessagesContract()
 forecastContract()
 wallContract()
 notificationContract()

@@ -19,8 +19,8 @@ messages:
         de: { subject: "Ihr Umzug, {{Name}}", body: "<p>{{Name}}: {{_start_date}}, {{_start_time}}</p>" }
     moved:
       texts:
-        en: { subject: "New date", body: "Not {{_told_date}} but {{_start_date}}" }
-        de: { subject: "Neuer Termin", body: "Nicht {{_told_date}}, sondern {{_start_date}}" }`
+        en: { subject: "New date", body: "Not {{_former_date}} but {{_start_date}}" }
+        de: { subject: "Neuer Termin", body: "Nicht {{_former_date}}, sondern {{_start_date}}" }`
 
 export const wave = (prepare = step('sync'), more = '') =>
   runbook(

@@ -49,7 +49,7 @@ const told = async ({ db }: World) =>
   (
     await db.query<{ line: string }>(
       `select batch_id || ' ' || message || coalesce(' from ' || from_batch_id, '') || case when is_current then ' *' else '' end as line
-         from told_messages order by id`,
+         from sent_messages order by id`,
     )
   ).map(({ line }) => line)
 
@@ -323,7 +323,7 @@ it('of two messages that told the date, the last one names the correction', () =
       correction: not-now
       texts: { en: { subject: "Soon", body: "{{_start_date}}" } }
     not-now:
-      texts: { en: { subject: "Not now", body: "Not {{_told_date}} but {{_start_date}}" } }`
+      texts: { en: { subject: "Not now", body: "Not {{_former_date}} but {{_start_date}}" } }`
     const yaml = wave().replace(/(name: remind, .*?message: )notice/, '$1last-call')
     const at = yaml.indexOf('    moved:')
     const batchId = await toldWave(

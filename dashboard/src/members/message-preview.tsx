@@ -63,7 +63,7 @@ export function Previewed({ preview, onMessage, onLanguage, isLanguageChosen }: 
 
 function factsOf(preview: Preview) {
   const { isSample, isCorrection, memberKey, from, to, language, languageBecause } = preview
-  const { phaseName, stepName, startText, toldText, subject } = preview
+  const { phaseName, stepName, startText, formerText, subject } = preview
   return {
     For: isSample ? 'a made-up member' : memberKey,
     From: from,
@@ -71,7 +71,7 @@ function factsOf(preview: Preview) {
     'Sent by': [phaseName, stepName].filter((name) => name !== null).join(' / '),
     Language: `${language}: ${languageBecause}`,
     Start: startText ?? '–',
-    ...(isCorrection && { 'Told before': toldText ?? '–' }),
+    ...(isCorrection && { 'Start sent before': formerText ?? '–' }),
     Subject: subject,
   }
 }

@@ -32,7 +32,7 @@ Files
                      that back
   events/            every decision with its reason
   approvals/         who let a phase begin, or waived a condition, and why
-  told/              which message each person got, and the start that it told
+  member-messages/   which message each person got, and the start that it told
   holds/ reviews/ bulk-actions/ bulk-action-members/ source-times/
                      holds in force, source changes that wait for a person, changes of many people, times in the data source
   conditions/ messages/

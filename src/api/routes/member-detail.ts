@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { listEvents } from '../../db/views/events.ts'
+import { listMemberMessages } from '../../db/views/member-messages.ts'
 import { findMemberDetail } from '../../db/views/members.ts'
 import { listAttempts, listStepsOfMember } from '../../db/views/steps.ts'
-import { listTold } from '../../db/views/told.ts'
 import { type NextFacts, type NextStep, nextSteps } from '../../domain/plan/next-steps.ts'
 import { functionFacts } from '../../domain/runbook/function-facts.ts'
 import { OUTCOMES } from '../../domain/state/outcome.ts'
@@ -15,8 +15,13 @@ import { event } from '../events/event-shape.ts'
 import { read } from '../route.ts'
 import { action, held, shownActions, shownStep, step } from '../shapes/batch-shapes.ts'
 import { type BatchState, loadBatchState } from '../shapes/batch-state.ts'
+import {
+  messageBatchOf,
+  messageLine,
+  messageSteps,
+  shownMessage,
+} from '../shapes/message-shapes.ts'
 import { dateTime, id, json, nullableDateTime, nullableText } from '../shapes/shapes.ts'
-import { shownTold, tellingSteps, toldBatchOf, toldLine } from '../shapes/told-shapes.ts'
 import { loadShownMembers } from './members.ts'
 import { attempt } from './step-actions.ts'
 
@@ -24,7 +29,7 @@ const STEPS_MAX = 1_000
 const ATTEMPTS_MAX = 1_000
 const EVENTS_MAX = 500
 const NEXT_MAX = 100
-const TOLD_MAX = 100
+const MESSAGES_MAX = 100
 
 const memberDetail = z
   .strictObject({
@@ -68,8 +73,8 @@ const memberDetail = z
     blockedBecause: nullableText.meta({
       description: 'Why a repair has to wait, such as a job that is under way.',
     }),
-    told: z.array(toldLine).meta({
-      description: `What the person was told, newest first, after what could not be told and what is to come; at most ${TOLD_MAX} of each.`,
+    messages: z.array(messageLine).meta({
+      description: `Messages that the person was sent, newest first, after those that failed and those to come; at most ${MESSAGES_MAX} of each.`,
     }),
     steps: z.array(step),
     attempts: z.array(attempt).meta({ description: `The newest ${ATTEMPTS_MAX}, newest first.` }),
@@ -110,7 +115,7 @@ const detailRoute = read({
       next: shown!.outcome === 'in_progress' ? await nextOf(engine, state, steps) : [],
       actions: shownActions(candidates),
       blockedBecause: refused?.refusal ?? null,
-      told: await loadTold(engine, state, memberId),
+      messages: await loadMessages(engine, state, memberId),
       steps: steps.map(shownStep),
       attempts,
       events,
@@ -119,18 +124,20 @@ const detailRoute = read({
   },
 })
 
-async function loadTold(
+async function loadMessages(
   engine: Engine,
   state: BatchState,
   memberId: number,
-): Promise<z.input<typeof toldLine>[]> {
-  const telling = await tellingSteps(engine, state)
-  const page = { sort: 'id_latest', after: null, limit: TOLD_MAX } as const
-  const batch = toldBatchOf(state)
+): Promise<z.input<typeof messageLine>[]> {
+  const sending = await messageSteps(engine, state)
+  const page = { sort: 'id_latest', after: null, limit: MESSAGES_MAX } as const
+  const batch = messageBatchOf(state)
   const lines = []
-  for (const which of ['not_told', 'failed', undefined] as const)
-    lines.push(...(await listTold(engine.db, batch, { memberId, state: which }, telling, page)))
-  return lines.map(shownTold)
+  for (const which of ['not_sent', 'failed', undefined] as const)
+    lines.push(
+      ...(await listMemberMessages(engine.db, batch, { memberId, state: which }, sending, page)),
+    )
+  return lines.map(shownMessage)
 }
 
 async function nextOf(

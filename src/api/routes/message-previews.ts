@@ -1,7 +1,7 @@
 // A message to a person as it would be sent, before anything is: of a runbook, published or not, and of a member of a batch.
 import { z } from 'zod'
 import { MatoolkitError } from '../../base/errors/errors.ts'
-import { findToldTime } from '../../db/orders/told.ts'
+import { findSentStartTime } from '../../db/orders/sent-messages.ts'
 import { findBatchOutputs } from '../../db/views/batches.ts'
 import { findMemberDetail } from '../../db/views/members.ts'
 import { findRunbookLine } from '../../db/views/runbooks.ts'
@@ -10,8 +10,8 @@ import { madeUpMember, sampleMemberOf, startTimeOf } from '../../domain/runbook/
 import { read } from '../route.ts'
 import { parseRunbook, YAML_CHARS_MAX } from '../services/runbook-text.ts'
 import { loadBatchLine } from '../shapes/batch-state.ts'
+import { languageText } from '../shapes/message-shapes.ts'
 import { id, instant, json, nameText, nullableDateTime, nullableText } from '../shapes/shapes.ts'
-import { languageText } from '../shapes/told-shapes.ts'
 import { requireNamed } from './sources.ts'
 
 const COLUMNS_MAX = 500
@@ -35,10 +35,10 @@ const preview = z
     languageBecause: z.string(),
     startTime: nullableDateTime,
     startText: nullableText.meta({ description: 'As the language writes it.' }),
-    toldTime: nullableDateTime.meta({
+    formerTime: nullableDateTime.meta({
       description: 'Of a correction: what the person was told, else a week before the start.',
     }),
-    toldText: nullableText,
+    formerText: nullableText,
     subject: z.string(),
     body: z.string().meta({
       description: 'As it is sent. HTML when `isHtml`: show it where no script runs.',
@@ -126,7 +126,7 @@ const ofRunbook = read({
       member,
       batchId: null,
       batchOutputs: {},
-      toldTime: null,
+      formerTime: null,
       message: body.message ?? null,
       language: body.language ?? null,
       startTime: body.startTime ?? startTimeOf(runbook, member) ?? now,
@@ -165,7 +165,7 @@ const ofMember = read({
       batchId,
       batchOutputs: await findBatchOutputs(db, batchId),
       startTime: line.batchStartTime,
-      toldTime: await findToldTime(db, memberId),
+      formerTime: await findSentStartTime(db, memberId),
     }
     return { status: 200, body: previewOf(facts) }
   },

@@ -10,9 +10,9 @@ import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
 import { outcomeCell } from './batch/lists.ts'
 import { runHoldMembers, runResumeMembers, runUndo } from './batch/member-actions.ts'
+import { MESSAGES_OF_MEMBER } from './batch/messages.ts'
 import { batchPath, memberPath } from './batch/paths.ts'
 import { MEMBERS_ARG, NAMED_SELECTION } from './batch/select-people.ts'
-import { TOLD_OF_MEMBER } from './batch/told.ts'
 import { runShowEffects } from './batch/undo.ts'
 import { EVENT_COLUMNS } from './events.ts'
 import { ATTEMPT_COLUMN, NOW_COLUMN, polledText } from './step-texts.ts'
@@ -191,7 +191,7 @@ async function runShowMember(
   if (body.blockedBecause) show.say(`Not possible now: ${String(body.blockedBecause)}.`)
   await showSection(show, 'What comes next', rowsIn(body, 'next'), NEXT)
   const { data, outputs } = body.member as Row
-  await showSection(show, 'Messages to the person', rowsIn(body, 'told'), TOLD_OF_MEMBER)
+  await showSection(show, 'Messages to the person', rowsIn(body, 'messages'), MESSAGES_OF_MEMBER)
   await showSection(show, 'Data', valuesOf(data as Row), VALUES)
   await showSection(show, 'Outputs of steps', valuesOf(outputs as Row), VALUES)
   const steps = rowsIn(body, 'steps')

@@ -31,7 +31,7 @@ const FIELDS: readonly Column[] = [
   ['to', 'to'],
   ['language', ({ language, languageBecause }) => `${language}: ${languageBecause}`],
   ['start', 'startText'],
-  ['told before', 'toldText'],
+  ['told before', 'formerText'],
   ['subject', 'subject'],
 ]
 
@@ -72,7 +72,7 @@ async function previewOfFile(context: CommandContext, file: string, flags: Flags
     message,
     batchId: null,
     batchOutputs: {},
-    toldTime: null,
+    formerTime: null,
     language: textFlag(flags, 'language') ?? null,
     startTime:
       start === undefined ? (startTimeOf(runbook, member) ?? context.io.now()) : new Date(start),

@@ -27,7 +27,7 @@ const BY_ID: readonly (readonly [name: string, table: string, isOfBatch: string]
   ['steps', 'step_executions', 't.batch_id = $1'],
   ['events', 'events', 't.batch_id = $1'],
   ['approvals', 'gate_decisions', 't.batch_id = $1'],
-  ['told', 'told_messages', 't.batch_id = $1'],
+  ['member-messages', 'sent_messages', 't.batch_id = $1'],
   ['reviews', 'reviews', 't.batch_id = $1'],
   ['bulk-actions', 'bulk_actions', 't.batch_id = $1'],
   ['conditions', 'notification_conditions', 't.batch_id = $1'],

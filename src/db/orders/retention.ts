@@ -125,7 +125,7 @@ export async function* readBatchRows(tx: Tx, batchId: number): AsyncGenerator<Ar
     'select to_jsonb(t) as row from batch_source_times t where batch_id = $1 order by source_time',
     [batchId],
   )
-  for (const table of ['phase_executions', 'reviews', 'told_messages', 'events'])
+  for (const table of ['phase_executions', 'reviews', 'sent_messages', 'events'])
     for await (const rows of pagesOf(tx, table, batchId))
       yield rows.map(({ row }) => ({ table, row }))
   for (const [table, inner, sql] of WITH_INNER)

@@ -16,7 +16,7 @@ import {
 } from '../connection/arrays.ts'
 import type { Tx } from '../connection/db.ts'
 import { updateGuarded } from '../connection/guard.ts'
-import { writeTold } from '../orders/told.ts'
+import { writeSentMessages } from '../orders/sent-messages.ts'
 import { batchCounters, countersOf, PHASE_COUNTERS } from './counters.ts'
 import { addAddresses } from './member-addresses.ts'
 import { insertSteps, updateDefinitions, updateSteps } from './step-changes.ts'
@@ -45,8 +45,12 @@ export async function writeRows(tx: Tx, drafts: Drafts): Promise<void> {
     updateMembers(tx, drafts),
     insertAllEvents(tx, drafts, real),
   ])
-  if (drafts.some(({ told, changedCorrections }) => told.length + changedCorrections.size > 0))
-    await writeTold(tx, drafts)
+  if (
+    drafts.some(
+      ({ sentMessages, changedCorrections }) => sentMessages.length + changedCorrections.size > 0,
+    )
+  )
+    await writeSentMessages(tx, drafts)
 }
 
 /** The id that a row got, from the one that its draft gave it. */

@@ -17,7 +17,7 @@ const STATE = `
   s.completed_at as "completedAt", s.error_message as error, s.poll_started_at as "pollStartedAt",
   s.last_polled_at as "lastPolledAt", s.poll_count as "pollCount", s.poll_timeout_at as "pollTimeoutAt",
   s.poll_said as "pollSaid", s.poll_changes as "pollChanges",
-  s.late_result_json is not null as "hasLate", s.late_result_json as late, s.corrects_time as "correctsTime", s.corrects_told_at as "correctsToldAt", w.kind as "waitKind", w.since, w.wake_at as "wakeAt"`
+  s.late_result_json is not null as "hasLate", s.late_result_json as late, s.corrects_time as "correctsTime", s.corrects_sent_at as "correctsSentAt", w.kind as "waitKind", w.since, w.wake_at as "wakeAt"`
 const OWNERS = `
   s.kind, s.phase_execution_id as "phaseId", s.batch_member_id as "memberId", s.origin_step_id as "originStepId",
   s.origin_attempt as "originAttempt", s.removal_number as "removalNumber"`
@@ -69,7 +69,7 @@ export function stepOf(row: StepRow, definition: StepDefinition): Step {
     pollChanges: row.pollChanges,
     lateResult: row.hasLate ? row.late : undefined,
     correctsTime: row.correctsTime,
-    correctsToldAt: row.correctsToldAt,
+    correctsSentAt: row.correctsSentAt,
     wait: row.waitKind === null ? null : waitOf(row),
   }
 }

@@ -204,8 +204,8 @@ export interface RehearsedMessages {
 export const listRehearsedMessages = (db: Queryable, from: Date): Promise<RehearsedMessages[]> =>
   db.query<RehearsedMessages>(
     `select batch_id as "batchId", phase_name as phase, step_name as step, message, language, count(*)::int as sent,
-            count(corrects_time)::int as corrections, min(told_at) as "firstAt", max(told_at) as "lastAt"
-       from told_messages where from_batch_id is null and told_at >= $1
+            count(corrects_time)::int as corrections, min(sent_at) as "firstAt", max(sent_at) as "lastAt"
+       from sent_messages where from_batch_id is null and sent_at >= $1
       group by 1, 2, 3, 4, 5 order by min(id)`,
     [from],
   )
@@ -227,9 +227,9 @@ export const listMessageExamples = (db: Queryable, from: Date): Promise<MessageE
        from (select distinct on (t.message) t.id, t.message, t.language, m.member_key as member, t.recipient,
                     s.params_json ->> 'Subject' as subject, s.params_json ->> 'Body' as body,
                     s.params_json ->> 'ContentType' = 'HTML' as "isHtml"
-               from told_messages t join batch_members m on m.id = t.batch_member_id
+               from sent_messages t join batch_members m on m.id = t.batch_member_id
                join step_executions s on s.id = t.step_id and s.params_json ->> 'Message' = t.message
-              where t.told_at >= $1
+              where t.sent_at >= $1
               order by t.message, t.id) as first
       order by id`,
     [from],

@@ -1,43 +1,43 @@
 // Corrections of what people were told. A member was told a start time by a step with `notify`; when that time is no longer true, the step is
-// done again and sends the correction that its message names. The time told stands in a row of its own (told_messages), so the state
-// decides and not the event: two new dates in a row give one correction, and a return to the told date gives none.
+// done again and sends the correction that its message names. The time told stands in a row of its own (sent_messages), so the state
+// decides and not the event: two new dates in a row give one correction, and a return to the former date gives none.
 import { isUnsettled, type Member, type Step } from '../state/facts.ts'
 import { runbookStepOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
 import { isEffective, queueNextOfMember } from './next.ts'
 import { reopenStep } from './reopen-step.ts'
 
-/** A job ended well: if it was a message, its member has been told. */
-export function noteTold(draft: Draft, step: Step): void {
+/** A job ended well: if it was a message, its member has it. */
+export function noteSentMessage(draft: Draft, step: Step): void {
   if (step.memberId === null || !runbookStepOf(draft, step)?.notify) return
-  draft.told.push(step)
+  draft.sentMessages.push(step)
   draft.setCorrection(step, null)
 }
 
-/** What a member was told last, and by which step. */
-export interface ToldTime {
+/** The start time that a member was sent last, and by which step. */
+export interface SentStartTime {
   readonly memberId: number
   readonly stepId: number
   readonly startTime: Date
-  readonly toldAt: Date
+  readonly sentAt: Date
 }
 
 /**
  * Does the step again that told the member a time which is no longer true. `later`: not now, because a job is out or queued. `never`: the
  * step is history, and its phase, run again, tells the member anyway.
  */
-export function correct(draft: Draft, told: ToldTime): 'done' | 'later' | 'never' {
-  const member = draft.member(told.memberId)
-  const step = draft.steps.get(told.stepId)
+export function correct(draft: Draft, sent: SentStartTime): 'done' | 'later' | 'never' {
+  const member = draft.member(sent.memberId)
+  const step = draft.steps.get(sent.stepId)
   if (!step || !isEffective(draft, draft.phase(step.phaseId!))) return 'never'
   if (!isFree(draft, member)) return 'later'
   reopenStep(
     draft,
     step,
-    `the member was told ${told.startTime.toISOString()}, and the start is ${draft.batch.startTime?.toISOString()}`,
+    `the member was told ${sent.startTime.toISOString()}, and the start is ${draft.batch.startTime?.toISOString()}`,
     'correct',
   )
-  draft.setCorrection(step, told)
+  draft.setCorrection(step, sent)
   queueNextOfMember(draft, member)
   return 'done'
 }

@@ -130,7 +130,7 @@ export function pendingStep(
     pollChanges: 0,
     lateResult: undefined,
     correctsTime: null,
-    correctsToldAt: null,
+    correctsSentAt: null,
     wait: null,
   }
 }

@@ -120,8 +120,8 @@ export class Draft {
   readonly changedPhases = new Set<Phase>()
   /** Steps whose row in `waits` is replaced by `step.wait`. */
   readonly changedWaits = new Set<Step>()
-  /** Steps whose member was told something by the job that ended. */
-  readonly told: Step[] = []
+  /** Steps whose job has sent their member a message. */
+  readonly sentMessages: Step[] = []
   /** Steps whose `correctsTime` changed. */
   readonly changedCorrections = new Set<Step>()
   /** Steps that took their definition from another version. */
@@ -389,11 +389,11 @@ export class Draft {
   /** Its next message corrects this start time; null: it is a first one. */
   setCorrection(
     step: Step,
-    told: { readonly startTime: Date; readonly toldAt: Date } | null,
+    sent: { readonly startTime: Date; readonly sentAt: Date } | null,
   ): void {
-    if (step.correctsTime === (told?.startTime ?? null)) return
-    step.correctsTime = told?.startTime ?? null
-    step.correctsToldAt = told?.toldAt ?? null
+    if (step.correctsTime === (sent?.startTime ?? null)) return
+    step.correctsTime = sent?.startTime ?? null
+    step.correctsSentAt = sent?.sentAt ?? null
     this.changedCorrections.add(step)
   }
 

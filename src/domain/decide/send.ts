@@ -208,10 +208,10 @@ function resolveMessage(
  * The same for every retry, so that a mailbox tells whether it was sent; another for each time that somebody is told. The member's key keeps two systems apart
  * that count the same and send from one mailbox.
  */
-function messageIdOf(draft: Draft, { id, memberId, correctsToldAt }: Step): string {
+function messageIdOf(draft: Draft, { id, memberId, correctsSentAt }: Step): string {
   const { batch } = draft
   const person = memberId === null ? '' : draft.member(memberId).key
-  const times = [batch.startTime, correctsToldAt].map((time) => time?.toISOString() ?? '')
+  const times = [batch.startTime, correctsSentAt].map((time) => time?.toISOString() ?? '')
   return [batch.runbookName, batch.id, person, id, batch.epoch, ...times].join('/')
 }
 

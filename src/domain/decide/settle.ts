@@ -7,7 +7,7 @@ import { readEffect } from '../state/effects.ts'
 import type { Step } from '../state/facts.ts'
 import { beforeRestore, detailsOfLost } from '../state/restores.ts'
 import { onCompensationEnd } from './compensation.ts'
-import { noteTold } from './corrections.ts'
+import { noteSentMessage } from './corrections.ts'
 import { runbookStepOf } from './definitions.ts'
 import type { AttemptRecord, Draft } from './draft.ts'
 import { failStep } from './fail.ts'
@@ -176,7 +176,7 @@ function succeed(draft: Draft, step: Step, payload: Json | undefined): void {
     error: null,
   })
   takeOutputs(draft, step, payload)
-  noteTold(draft, step)
+  noteSentMessage(draft, step)
   onCompensationEnd(draft, step)
   queueNextAfter(draft, step)
 }

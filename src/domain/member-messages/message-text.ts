@@ -18,7 +18,7 @@ export const SEND_MESSAGE = 'Send-Message'
 
 /** Known in messages besides the step's variables. The last two only in a correction. */
 export const START_VARIABLES = ['_start_date', '_start_time'] as const
-export const TOLD_VARIABLES = ['_told_date', '_told_time'] as const
+export const FORMER_VARIABLES = ['_former_date', '_former_time'] as const
 
 const SUBJECT_CHARS_MAX = 255
 
@@ -191,8 +191,8 @@ function withTimes(
     _start_date: startTime && dateIn(startTime, language, timeZone),
     _start_time: startTime && timeIn(startTime, language, timeZone),
     ...(correctsTime && {
-      _told_date: dateIn(correctsTime, language, timeZone),
-      _told_time: timeIn(correctsTime, language, timeZone),
+      _former_date: dateIn(correctsTime, language, timeZone),
+      _former_time: timeIn(correctsTime, language, timeZone),
     }),
   }
   return {

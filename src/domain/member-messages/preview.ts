@@ -43,7 +43,7 @@ export interface PreviewFacts {
   /** Null when nobody knows it yet. */
   readonly startTime: Date | null
   /** The start that the person was told before, for a correction. Null: a week earlier. */
-  readonly toldTime: Date | null
+  readonly formerTime: Date | null
 }
 
 export interface MessagePreview {
@@ -67,8 +67,8 @@ export interface MessagePreview {
   readonly languageBecause: string
   readonly startTime: Date | null
   readonly startText: string | null
-  readonly toldTime: Date | null
-  readonly toldText: string | null
+  readonly formerTime: Date | null
+  readonly formerText: string | null
   readonly subject: string
   readonly body: string
   readonly isHtml: boolean
@@ -102,7 +102,7 @@ export function previewMessage(facts: PreviewFacts): MessagePreview | { readonly
   if (!messages || !found || !sender) return { unknown: unknownText(runbook, name) }
   if (sender.isCorrection && startTime === null)
     return { unknown: 'It is a correction, and a batch without a start time has none.' }
-  const toldTime = sender.isCorrection ? toldTimeOf(facts) : null
+  const formerTime = sender.isCorrection ? formerTimeOf(facts) : null
   const scope = scopeOf([
     {
       _batch_id: facts.batchId ?? '<id of the batch>',
@@ -116,7 +116,7 @@ export function previewMessage(facts: PreviewFacts): MessagePreview | { readonly
   const composed = composeMessage(
     messages,
     sender.notify,
-    { scope, startTime, correctsTime: toldTime },
+    { scope, startTime, correctsTime: formerTime },
     facts.language,
   )
   const { language, to, subject, body } = composed
@@ -135,8 +135,8 @@ export function previewMessage(facts: PreviewFacts): MessagePreview | { readonly
     ...languageChoice(facts, composed, messages),
     startTime,
     startText: momentText(startTime),
-    toldTime,
-    toldText: momentText(toldTime),
+    formerTime,
+    formerText: momentText(formerTime),
     subject,
     body,
     isHtml: composed.message.isHtml,
@@ -180,8 +180,8 @@ function stepsInOrder({ phases, onMemberRemoved, rollbacks }: Runbook): {
 }
 
 /** One that differs from the start, so that a correction reads as it will. */
-function toldTimeOf({ toldTime, startTime }: PreviewFacts): Date | null {
-  if (toldTime !== null && +toldTime !== +(startTime ?? 0)) return toldTime
+function formerTimeOf({ formerTime, startTime }: PreviewFacts): Date | null {
+  if (formerTime !== null && +formerTime !== +(startTime ?? 0)) return formerTime
   return startTime && new Date(+startTime - WEEK_MS)
 }
 

@@ -2,7 +2,7 @@
 // every message has the default language; no secret is sent to anybody.
 
 import { hintFor } from '../../base/text/spelling.ts'
-import { START_VARIABLES, TOLD_VARIABLES } from '../member-messages/message-text.ts'
+import { FORMER_VARIABLES, START_VARIABLES } from '../member-messages/message-text.ts'
 import {
   entriesAt,
   type MessageOutline,
@@ -154,7 +154,7 @@ function checkTexts(message: MessageOutline, sent: ReadonlySet<string>, findings
       if (typeof part !== 'object') continue
       const { name } = part
       if (isSecretName(name)) findings.add('SECRET_IN_MESSAGE', node, path, { name })
-      else if (isSentFirst && (TOLD_VARIABLES as readonly string[]).includes(name.toLowerCase()))
+      else if (isSentFirst && (FORMER_VARIABLES as readonly string[]).includes(name.toLowerCase()))
         findings.add('UNKNOWN_VARIABLE', node, path, {
           name,
           place: 'in a message that a step sends',

@@ -1,7 +1,7 @@
 // What the steps of a runbook need when they are sent: variables and functions. Tells a publisher beforehand; only the database
 // knows whether a member has a variable.
 import type { Json } from '../../base/text/json.ts'
-import { START_VARIABLES, TOLD_VARIABLES } from '../member-messages/message-text.ts'
+import { FORMER_VARIABLES, START_VARIABLES } from '../member-messages/message-text.ts'
 import { foldKey } from '../state/member-key.ts'
 import type { Notify, Runbook, RunbookStep } from './model.ts'
 import { scanTemplate } from './template.ts'
@@ -28,7 +28,7 @@ export function* namesIn(
   }
 }
 
-const MESSAGE_VARIABLES: ReadonlySet<string> = new Set([...START_VARIABLES, ...TOLD_VARIABLES])
+const MESSAGE_VARIABLES: ReadonlySet<string> = new Set([...START_VARIABLES, ...FORMER_VARIABLES])
 
 /** The texts of a message and of its correction. */
 function textsSent({ message }: Notify, messages: Runbook['messages']): string[] {

@@ -4,7 +4,7 @@
 
 import { RESERVED_NAMES } from '../../base/text/json.ts'
 import { hintFor } from '../../base/text/spelling.ts'
-import { START_VARIABLES, TOLD_VARIABLES } from '../member-messages/message-text.ts'
+import { FORMER_VARIABLES, START_VARIABLES } from '../member-messages/message-text.ts'
 import { foldKey } from '../state/member-key.ts'
 import {
   entriesAt,
@@ -159,7 +159,7 @@ function usesOf({ node, path, texts }: StepOutline, findings: Findings): Use[] {
 const usesInMessages = (texts: StepOutline['texts']): Use[] =>
   texts.flatMap(({ node, text, path, isCorrection }) => {
     const known: readonly string[] = isCorrection
-      ? [...START_VARIABLES, ...TOLD_VARIABLES]
+      ? [...START_VARIABLES, ...FORMER_VARIABLES]
       : START_VARIABLES
     return scanTemplate(text).parts.flatMap((part) =>
       typeof part !== 'object' || isSecretName(part.name) || known.includes(foldKey(part.name))

@@ -180,7 +180,7 @@ export interface Step {
   /** The start time that this step told its member and that is no longer true: its next message corrects it. */
   correctsTime: Date | null
   /** When it was told: two corrections of the same time are two messages. */
-  correctsToldAt: Date | null
+  correctsSentAt: Date | null
   wait: Wait | null
 }
 

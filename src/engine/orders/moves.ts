@@ -3,7 +3,7 @@
 // step of T-0 or later was sent) does not move.
 
 import type { Tx } from '../../db/connection/db.ts'
-import { carryTold } from '../../db/orders/told.ts'
+import { carrySentMessages } from '../../db/orders/sent-messages.ts'
 import {
   copyMemberData,
   copyMembers,
@@ -104,7 +104,7 @@ async function moveChunk(
   await commit(from)
   const pairs = await moveIn(from, to, outcome.done, rows, isByHand(order))
   await commit(to)
-  await carryTold(to.tx, pairs)
+  await carrySentMessages(to.tx, pairs)
   return outcome
 }
 

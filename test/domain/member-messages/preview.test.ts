@@ -21,7 +21,7 @@ const facts = (data: Record<string, Json>, more: Partial<PreviewFacts> = {}): Pr
   batchOutputs: {},
   member: { key: 'ada@contoso.example', data, outputs: {} },
   startTime: START,
-  toldTime: null,
+  formerTime: null,
   ...more,
 })
 function preview(data: Record<string, Json>, more: Partial<PreviewFacts> = {}) {
@@ -66,15 +66,15 @@ it('says which language was chosen, and why', () => {
 })
 
 it('shows a correction with what was told, and never the same date twice', () => {
-  const told = preview(ada, { message: 'moved', toldTime: inDays(7), language: 'en' })
+  const told = preview(ada, { message: 'moved', formerTime: inDays(7), language: 'en' })
   assert.deepEqual(
     [told.isCorrection, told.body, told.stepName],
     [true, 'Not Monday, 9 March 2026 but Monday, 16 March 2026', 'tell'],
   )
-  const same = preview(ada, { message: 'moved', toldTime: START, language: 'en' })
+  const same = preview(ada, { message: 'moved', formerTime: START, language: 'en' })
   assert.equal(same.body, 'Not Monday, 9 March 2026 but Monday, 16 March 2026')
   assert.deepEqual(same.messages, ['notice', 'moved'])
-  assert.equal(preview(ada).toldText, null)
+  assert.equal(preview(ada).formerText, null)
 })
 
 it('names a missing value with line and column, and leaves its name in the text', () => {

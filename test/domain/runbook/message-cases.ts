@@ -8,7 +8,7 @@ const MESSAGES = `messages:
   default_language: en
   templates:
     notice: {correction: moved, texts: {en: {subject: "Hello {{Name}}", body: "{{_start_date}}"}}}
-    moved: {texts: {en: {subject: New, body: "{{_told_date}}"}}}
+    moved: {texts: {en: {subject: New, body: "{{_former_date}}"}}}
 phases:
   - name: cutover
     offset: T-0
@@ -61,7 +61,7 @@ export const MESSAGE_CASES: readonly Case[] = [
   },
   {
     code: 'UNKNOWN_VARIABLE',
-    edit: told('"Hello {{Name}}"', '«"{{_told_date}}"»'),
+    edit: told('"Hello {{Name}}"', '«"{{_former_date}}"»'),
     says: /Only a correction knows it/,
   },
   {

@@ -1,4 +1,4 @@
-// Messages to people in the dashboard: who was told what, of a batch and of one person; and what somebody would be told, where nothing that
+// Messages to people in the dashboard: what was sent, of a batch and of one person; and what somebody would be told, where nothing that
 // a runbook or a person's data holds can run.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
@@ -36,7 +36,7 @@ describe('messages to people in the dashboard', () => {
     await page.getByLabel('Message state').selectOption('failed')
     await lines.getByText('the mailbox is full').waitFor()
     assert.equal(await lines.getByText('ada@contoso.example').count(), 0)
-    assert.match(page.url(), /told=failed/)
+    assert.match(page.url(), /messages=failed/)
     await page.getByLabel('Message state').selectOption('correction_owed')
     await lines.getByRole('link', { name: 'ada@contoso.example' }).click()
     await page.getByRole('heading', { name: 'Messages' }).waitFor()
@@ -47,7 +47,7 @@ describe('messages to people in the dashboard', () => {
 
   it('are previewed for a person, in each language, and nothing is sent', async () => {
     const sent = dashboard.world.jobs.length
-    const opened = await dashboard.open('/batches/1?toldTo=kim')
+    const opened = await dashboard.open('/batches/1?messagesTo=kim')
     const { page } = opened
     const lines = page.getByRole('group', { name: 'Messages to people' })
     await lines.getByRole('button', { name: 'Preview' }).click()

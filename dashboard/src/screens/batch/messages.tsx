@@ -1,11 +1,14 @@
 // What the people of the batch were told: how many by which step, in which language, and each message with its state.
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { TOLD_STATES, toldStateText } from '../../../../src/domain/member-messages/told-state.ts'
+import {
+  MESSAGE_STATES,
+  messageStateText,
+} from '../../../../src/domain/member-messages/message-state.ts'
 import { usePages, useReading } from '../../api/hooks.ts'
 import type { Answer } from '../../api/routes.ts'
+import { MESSAGE_COLUMNS, type MessageLine, messageKey } from '../../members/member-messages.tsx'
 import { Previewed } from '../../members/message-preview.tsx'
-import { TOLD_COLUMNS, type ToldLine, toldKey } from '../../members/told.tsx'
 import { Button } from '../../ui/button.tsx'
 import { CsvButton } from '../../ui/csv-button.tsx'
 import { Empty, Loaded } from '../../ui/feedback.tsx'
@@ -15,20 +18,20 @@ import { Status } from '../../ui/status.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 
-type Counts = Answer<'GET /api/batches/{batchId}/told/counts'>
+type Counts = Answer<'GET /api/batches/{batchId}/messages/counts'>
 
 /** The server counts no more often. */
 const EVERY_MS = 5_000
 
-const STATES = TOLD_STATES.map(
-  (state) => [state, toldStateText({ state, correctsTime: null, correctedAt: null })] as const,
+const STATES = MESSAGE_STATES.map(
+  (state) => [state, messageStateText({ state, correctsTime: null, correctedAt: null })] as const,
 )
 
 export function Messages({ batchId }: { readonly batchId: number }) {
   const params = { batchId }
-  const query = useToldFilter()
+  const query = useMessageFilter()
   const reading = useReading(
-    'GET /api/batches/{batchId}/told/counts',
+    'GET /api/batches/{batchId}/messages/counts',
     { params },
     { everyMs: EVERY_MS, isLive: false },
   )
@@ -38,9 +41,9 @@ export function Messages({ batchId }: { readonly batchId: number }) {
       title="Messages"
       actions={
         <CsvButton
-          endpoint="GET /api/batches/{batchId}/told"
+          endpoint="GET /api/batches/{batchId}/messages"
           given={{ params, query }}
-          name={`batch-${batchId}-told`}
+          name={`batch-${batchId}-messages`}
         />
       }
     >
@@ -51,7 +54,7 @@ export function Messages({ batchId }: { readonly batchId: number }) {
               <ByStep counts={counts} />
               <ByLanguage counts={counts} />
             </div>
-            <ToldFilters counts={counts} />
+            <MessageFilters counts={counts} />
           </>
         )}
       </Loaded>
@@ -61,13 +64,15 @@ export function Messages({ batchId }: { readonly batchId: number }) {
 }
 
 /** Next to the filters of the people, in the same address. */
-function useToldFilter() {
-  const [state] = useFilter('told')
+function useMessageFilter() {
+  const [state] = useFilter('messages')
   const [message] = useFilter('message')
   const [language] = useFilter('language')
-  const [search] = useFilter('toldTo')
+  const [search] = useFilter('messagesTo')
   return {
-    ...(STATES.some(([one]) => one === state) && { state: state as (typeof TOLD_STATES)[number] }),
+    ...(STATES.some(([one]) => one === state) && {
+      state: state as (typeof MESSAGE_STATES)[number],
+    }),
     ...(message && { message }),
     ...(language && { language }),
     ...(search && { search }),
@@ -75,18 +80,18 @@ function useToldFilter() {
   }
 }
 
-function ToldFilters({ counts: { steps, messages } }: { readonly counts: Counts }) {
+function MessageFilters({ counts: { steps, messages } }: { readonly counts: Counts }) {
   const names = [...steps, ...messages].map(({ message }) => message)
   return (
     <Filters>
-      <ChoiceFilter name="told" label="Message state" options={STATES} anyText="Sent" />
+      <ChoiceFilter name="messages" label="Message state" options={STATES} anyText="Sent" />
       <ChoiceFilter name="message" label="Message" options={unique(names)} />
       <ChoiceFilter
         name="language"
         label="Language"
         options={unique(messages.map(({ language }) => language))}
       />
-      <TextFilter name="toldTo" label="Person" hint="Part of the key" />
+      <TextFilter name="messagesTo" label="Person" hint="Part of the key" />
     </Filters>
   )
 }
@@ -104,8 +109,8 @@ const ByStep = ({ counts: { steps } }: { readonly counts: Counts }) => (
       { name: 'Message', cell: ({ message }) => message },
       { name: 'Phase', cell: ({ phaseStatus }) => <Status status={phaseStatus} /> },
       { name: 'Due', cell: ({ dueAt }) => (dueAt === null ? '–' : <Time at={dueAt} />) },
-      { name: 'Told', isNumber: true, cell: ({ told }) => countText(told) },
-      { name: 'Not told', isNumber: true, cell: ({ notTold }) => countText(notTold) },
+      { name: 'Sent', isNumber: true, cell: ({ sent }) => countText(sent) },
+      { name: 'Not sent', isNumber: true, cell: ({ notSent }) => countText(notSent) },
       { name: 'Failed', isNumber: true, cell: ({ failed }) => countText(failed) },
     ]}
   />
@@ -135,10 +140,10 @@ function ByLanguage({ counts: { messages } }: { readonly counts: Counts }) {
 }
 
 function Lines({ batchId }: { readonly batchId: number }) {
-  const query = useToldFilter()
-  const pages = usePages('GET /api/batches/{batchId}/told', { params: { batchId }, query })
-  const lines = pages.data?.pages.flatMap(({ told }) => told) ?? []
-  const [chosen, setChosen] = useState<ToldLine | null>(null)
+  const query = useMessageFilter()
+  const pages = usePages('GET /api/batches/{batchId}/messages', { params: { batchId }, query })
+  const lines = pages.data?.pages.flatMap(({ messages }) => messages) ?? []
+  const [chosen, setChosen] = useState<MessageLine | null>(null)
   if (pages.isSuccess && lines.length === 0)
     return <Empty title={isSent(query) ? 'Nobody was told yet' : 'No messages match'} />
   return (
@@ -147,7 +152,7 @@ function Lines({ batchId }: { readonly batchId: number }) {
         <>
           {chosen && (
             <PreviewFor
-              key={toldKey(chosen)}
+              key={messageKey(chosen)}
               batchId={batchId}
               line={chosen}
               onClose={() => setChosen(null)}
@@ -156,7 +161,7 @@ function Lines({ batchId }: { readonly batchId: number }) {
           <Table
             caption="Messages to people, newest first"
             rows={lines}
-            rowKey={toldKey}
+            rowKey={messageKey}
             more={pages.hasNextPage ? () => void pages.fetchNextPage() : undefined}
             total={first!.isTotalExact ? first!.total : undefined}
             columns={[
@@ -166,7 +171,7 @@ function Lines({ batchId }: { readonly batchId: number }) {
                   <Link href={`/batches/${batchId}/members/${memberId}`}>{memberKey}</Link>
                 ),
               },
-              ...TOLD_COLUMNS,
+              ...MESSAGE_COLUMNS,
               {
                 name: 'Do',
                 cell: (line) => <Button onClick={() => setChosen(line)}>Preview</Button>,
@@ -183,7 +188,7 @@ const isSent = (query: object): boolean => Object.keys(query).length === 1
 
 interface PreviewForProps {
   readonly batchId: number
-  readonly line: ToldLine
+  readonly line: MessageLine
   readonly onClose: () => void
 }
 /** As the person would get it now: with the batch's start and the data of today. */

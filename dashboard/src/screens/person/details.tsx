@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { eventWords } from '../../../../src/domain/state/words.ts'
 import { useReading } from '../../api/hooks.ts'
-import { TOLD_COLUMNS, toldKey } from '../../members/told.tsx'
+import { MESSAGE_COLUMNS, messageKey } from '../../members/member-messages.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Section } from '../../ui/page.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
@@ -42,16 +42,16 @@ export function Values({ title, values }: ValuesProps) {
 }
 
 /** What the person was told, and what is to come. */
-export function Messages({ person: { told } }: { readonly person: Person }) {
-  if (told.length === 0) return null
+export function Messages({ person: { messages } }: { readonly person: Person }) {
+  if (messages.length === 0) return null
   return (
     <Section title="Messages">
       <div className="wide-table">
         <Table
           caption="Messages to this person"
-          rows={told}
-          rowKey={toldKey}
-          columns={TOLD_COLUMNS}
+          rows={messages}
+          rowKey={messageKey}
+          columns={MESSAGE_COLUMNS}
         />
       </div>
     </Section>

@@ -48,10 +48,10 @@ import {
   runSkipMembers,
   runUndo,
 } from './member-actions.ts'
+import { MESSAGE_VERBS } from './messages.ts'
 import { MEMBERS_ARG, NAMED_SELECTION, SELECTION } from './select-people.ts'
 import { runReschedule, runResume } from './starting.ts'
 import { stepAction, stepOrMembers } from './step-actions.ts'
-import { TOLD_VERBS } from './told.ts'
 import { runUndoInit } from './undo.ts'
 
 const ID = ['<id>', 'id of the batch'] as const
@@ -458,7 +458,7 @@ const STEP_VERBS: readonly Verb[] = [
 
 /** The headings of `matoolkit batch --help`, in order. */
 const GROUPS: Readonly<Record<string, readonly Verb[]>> = {
-  'Look:': [...READ_VERBS, FORECAST_VERB, ...TOLD_VERBS],
+  'Look:': [...READ_VERBS, FORECAST_VERB, ...MESSAGE_VERBS],
   'Act on a batch:': BATCH_VERBS,
   'Decide at a gate:': GATE_VERBS,
   'Repair members:': MEMBER_VERBS,

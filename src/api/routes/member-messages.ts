@@ -1,16 +1,16 @@
-// Who was told what and when: the messages to the members of a batch, sent, failed and to come, and how many of each.
+// The messages to the members of a batch, sent, failed and to come, and how many of each.
 import { z } from 'zod'
 import {
   countByStep,
+  countMemberMessages,
   countSentByMessage,
-  countTold,
-  listTold,
+  listMemberMessages,
+  MESSAGE_SORTS,
+  type MessageLine,
+  type MessageSort,
   placeText,
-  TOLD_SORTS,
-  type ToldLine,
-  type ToldSort,
-} from '../../db/views/told.ts'
-import { TOLD_STATES } from '../../domain/member-messages/told-state.ts'
+} from '../../db/views/member-messages.ts'
+import { MESSAGE_STATES } from '../../domain/member-messages/message-state.ts'
 import { foldKeyPart } from '../../domain/state/member-key.ts'
 import { PHASE_STATUSES } from '../../domain/state/transitions.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
@@ -18,6 +18,13 @@ import { pageFrom, readCursor } from '../http/cursor.ts'
 import { read } from '../route.ts'
 import { RecentAnswers } from '../services/recent-answer.ts'
 import { loadBatchState } from '../shapes/batch-state.ts'
+import {
+  languageText,
+  messageBatchOf,
+  messageLine,
+  messageSteps,
+  shownMessage,
+} from '../shapes/message-shapes.ts'
 import {
   dateTime,
   id,
@@ -28,13 +35,6 @@ import {
   searchText,
   wholeCount,
 } from '../shapes/shapes.ts'
-import {
-  languageText,
-  shownTold,
-  tellingSteps,
-  toldBatchOf,
-  toldLine,
-} from '../shapes/told-shapes.ts'
 
 const COUNT_MAX = 1_000
 /** Counting 200,000 messages takes a tenth of a second. */
@@ -45,45 +45,51 @@ const params = z.strictObject({ batchId: id })
 
 const listRoute = read({
   method: 'GET',
-  path: '/api/batches/{batchId}/told',
-  operation: 'listTold',
+  path: '/api/batches/{batchId}/messages',
+  operation: 'listMemberMessages',
   tag: 'members',
-  summary: 'List who was told what and when, by message, language or state',
+  summary: 'List the messages to the members of a batch, by message, language or state',
   about:
-    'Without `state`: every message that was sent, corrections included. `not_told` lists each active member by each step that has not told them.',
+    'Without `state`: every message that was sent, corrections included. `not_sent` lists each active member by each step whose message they have not been sent.',
   rule: 'reader',
   isPersonal: true,
   errors: ['BATCH_NOT_FOUND', 'CURSOR_INVALID'],
   params,
   query: z.strictObject({
     ...pagingQuery,
-    state: z.enum(TOLD_STATES).optional(),
+    state: z.enum(MESSAGE_STATES).optional(),
     message: nameText.optional(),
     language: languageText.optional(),
     memberId: id.optional(),
     search: searchText.optional().meta({ description: 'Part of the member’s key.' }),
-    sort: z.enum(TOLD_SORTS).default('id'),
+    sort: z.enum(MESSAGE_SORTS).default('id'),
   }),
-  answers: { 200: pageOf('told', toldLine) },
+  answers: { 200: pageOf('messages', messageLine) },
   handle: async ({ engine, params: { batchId }, query }) => {
     const { limit, cursor, sort, search, ...others } = query
     const state = await loadBatchState(engine.db, batchId)
     const filter = { ...others, search: search === undefined ? undefined : foldKeyPart(search) }
-    const telling = await tellingSteps(engine, state)
+    const sending = await messageSteps(engine, state)
     // Ids of one state mean nothing in the list of another.
     const order = `${sort} ${others.state ?? ''}`
     const page = { sort, after: readCursor(order, cursor), limit: limit + 1 }
-    const found = await listTold(engine.db, toldBatchOf(state), filter, telling, page)
-    const at = (line: ToldLine) => ({ value: cursorValue(line, sort), id: line.id })
+    const found = await listMemberMessages(engine.db, messageBatchOf(state), filter, sending, page)
+    const at = (line: MessageLine) => ({ value: cursorValue(line, sort), id: line.id })
     const { rows, next } = pageFrom(found, limit, order, at)
-    const total = await countTold(engine.db, toldBatchOf(state), filter, telling, COUNT_MAX)
+    const total = await countMemberMessages(
+      engine.db,
+      messageBatchOf(state),
+      filter,
+      sending,
+      COUNT_MAX,
+    )
     const isTotalExact = total < COUNT_MAX
-    return { status: 200, body: { told: rows.map(shownTold), total, isTotalExact, next } }
+    return { status: 200, body: { messages: rows.map(shownMessage), total, isTotalExact, next } }
   },
 })
 
-const cursorValue = (line: ToldLine, sort: ToldSort): string | null => {
-  if (line.state === 'not_told') return placeText(line)
+const cursorValue = (line: MessageLine, sort: MessageSort): string | null => {
+  if (line.state === 'not_sent') return placeText(line)
   return sort === 'key' ? line.keyFolded : null
 }
 
@@ -114,22 +120,22 @@ const counts = z
           dueAt: nullableDateTime,
           stepName: z.string(),
           message: z.string(),
-          told: wholeCount.meta({ description: 'Active members that the step has told.' }),
-          notTold: wholeCount.meta({ description: 'Active members that it has not told.' }),
-          failed: wholeCount.meta({ description: 'Members that it could not tell.' }),
+          sent: wholeCount.meta({ description: 'Active members whom the step has sent it.' }),
+          notSent: wholeCount.meta({ description: 'Active members whom it has not sent it.' }),
+          failed: wholeCount.meta({ description: 'Members to whom it could not be sent.' }),
         }),
       )
       .meta({ description: 'The steps that send messages, in the order of their phases.' }),
   })
-  .meta({ id: 'ToldCounts' })
+  .meta({ id: 'MemberMessageCounts' })
 type Counts = z.input<typeof counts>
 
 function countsRoute() {
   const recent = new RecentAnswers<number, Counts>(COUNTS_FRESH_MS, COUNTS_KEPT_MAX)
   return read({
     method: 'GET',
-    path: '/api/batches/{batchId}/told/counts',
-    operation: 'countTold',
+    path: '/api/batches/{batchId}/messages/counts',
+    operation: 'countMemberMessages',
     tag: 'members',
     summary: 'Count the messages to the members of a batch',
     rule: 'reader',
@@ -145,14 +151,14 @@ function countsRoute() {
 
 async function loadCounts(engine: Engine, batchId: number, now: Date): Promise<Counts> {
   const state = await loadBatchState(engine.db, batchId)
-  const telling = await tellingSteps(engine, state)
-  const messages = await countSentByMessage(engine.db, toldBatchOf(state))
-  const byStep = await countByStep(engine.db, toldBatchOf(state), telling)
-  const steps = byStep.map(({ place, told, failed }) => {
-    const notTold = Math.max(0, state.line.membersActive - told)
-    return { ...telling[place - 1]!, told, notTold, failed }
+  const sending = await messageSteps(engine, state)
+  const messages = await countSentByMessage(engine.db, messageBatchOf(state))
+  const byStep = await countByStep(engine.db, messageBatchOf(state), sending)
+  const steps = byStep.map(({ place, sent, failed }) => {
+    const notSent = Math.max(0, state.line.membersActive - sent)
+    return { ...sending[place - 1]!, sent, notSent, failed }
   })
   return { batchId, at: now, messages, steps }
 }
 
-export const toldRoutes = () => [listRoute, countsRoute()]
+export const memberMessageRoutes = () => [listRoute, countsRoute()]

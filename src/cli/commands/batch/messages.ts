@@ -1,7 +1,7 @@
-// `matoolkit batch told` and `preview-message`: who was told what and when, and what somebody would be told.
+// `matoolkit batch messages` and `preview-message`: the messages to members, sent, failed and to come; and what somebody would be sent.
 import { countText } from '../../../base/text/count-text.ts'
 import { printable } from '../../../base/text/printable.ts'
-import { TOLD_STATES, toldStateText } from '../../../domain/member-messages/told-state.ts'
+import { MESSAGE_STATES, messageStateText } from '../../../domain/member-messages/message-state.ts'
 import {
   type CommandContext,
   type Flags,
@@ -17,32 +17,32 @@ const dashed = (state: string): string => state.replaceAll('_', '-')
 
 const STATE: Column = [
   'STATE',
-  { value: 'state', say: (_, line) => toldStateText(line as unknown as ToldRow) },
+  { value: 'state', say: (_, line) => messageStateText(line as unknown as MessageRow) },
 ]
-type ToldRow = Parameters<typeof toldStateText>[0]
+type MessageRow = Parameters<typeof messageStateText>[0]
 
 /** Of one person. */
-export const TOLD_OF_MEMBER: readonly Column[] = [
+export const MESSAGES_OF_MEMBER: readonly Column[] = [
   ['MESSAGE', 'message'],
   STATE,
   ['LANGUAGE', 'language'],
   ['TO', 'to'],
-  ['AT', 'toldAt'],
-  ['START TOLD', 'startTime'],
+  ['AT', 'sentAt'],
+  ['START SENT', 'startTime'],
   ['STEP', 'stepName', 'spare'],
   ['JOB', 'jobId', 'spare'],
   ['ERROR', 'error'],
 ]
-const TOLD: readonly Column[] = [['MEMBER', 'memberKey', 'whole'], ...TOLD_OF_MEMBER]
+const MESSAGES: readonly Column[] = [['MEMBER', 'memberKey', 'whole'], ...MESSAGES_OF_MEMBER]
 
-async function runTold(
+async function runMessages(
   context: CommandContext,
   [id]: readonly string[],
   flags: Flags,
 ): Promise<void> {
   const member = textFlag(flags, 'member')
   await showPages(context, {
-    path: `${batchPath(id)}/told`,
+    path: `${batchPath(id)}/messages`,
     query: {
       state: textFlag(flags, 'state')?.replaceAll('-', '_'),
       message: textFlag(flags, 'message'),
@@ -51,30 +51,30 @@ async function runTold(
       memberId: member && (await findMemberId(context, id, member)),
       sort: textFlag(flags, 'sort'),
     },
-    rows: 'told',
-    columns: TOLD,
+    rows: 'messages',
+    columns: MESSAGES,
     empty: 'No messages match.',
   })
   if (context.show.format === 'table') await sayCounts(context, id)
 }
 
-/** `announce/tell (notice): 3 told, 1 failed, 0 not told`, a line per step. */
+/** `announce/tell (notice): 3 sent, 1 failed, 0 not sent`, a line per step. */
 async function sayCounts({ client, show }: CommandContext, id: string | undefined): Promise<void> {
-  const { body } = await client.get<Row>(`${batchPath(id)}/told/counts`)
-  for (const { phaseName, stepName, message, told, notTold, failed } of rowsIn(body, 'steps'))
+  const { body } = await client.get<Row>(`${batchPath(id)}/messages/counts`)
+  for (const { phaseName, stepName, message, sent, notSent, failed } of rowsIn(body, 'steps'))
     show.say(
       printable(
-        `${phaseName}/${stepName} (${message}): ${told} told, ${failed} failed, ${notTold} not told`,
+        `${phaseName}/${stepName} (${message}): ${sent} sent, ${failed} failed, ${notSent} not sent`,
       ),
     )
   const owed = rowsIn(body, 'messages').reduce((sum, one) => sum + Number(one.correctionsOwed), 0)
   if (owed > 0) show.say(`${countText(owed, 'correction')} owed.`, 'yellow')
 }
 
-export const TOLD_VERBS: readonly Verb[] = [
+export const MESSAGE_VERBS: readonly Verb[] = [
   {
-    name: 'told',
-    about: 'list who was told what and when',
+    name: 'messages',
+    about: 'list messages to the members',
     args: [['<id>', 'id of the batch']],
     options: [
       ['--message <name>', 'only this message'],
@@ -84,16 +84,16 @@ export const TOLD_VERBS: readonly Verb[] = [
       ...PAGED,
     ],
     choices: [
-      ['--state <state>', 'where the message stands', TOLD_STATES.map(dashed)],
+      ['--state <state>', 'where the message stands', MESSAGE_STATES.map(dashed)],
       ['--sort <order>', 'sort order', ['id', 'id_latest', 'key']],
     ],
     more: 'Without --state: every message that was sent, corrections included.',
     examples: [
-      'batch told 7',
-      'batch told 7 --state correction-owed',
-      'batch told 7 --all --output csv > told.csv',
+      'batch messages 7',
+      'batch messages 7 --state correction-owed',
+      'batch messages 7 --all --output csv > messages.csv',
     ],
-    run: runTold,
+    run: runMessages,
   },
   {
     name: 'preview-message',

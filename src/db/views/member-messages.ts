@@ -1,31 +1,31 @@
-// Who was told what and when, for lists. A line is a message to a person. Those that were sent are rows of told_messages; those to come are the
-// batch's members by the steps that tell them; those that failed are steps with an error. Each kind is paged along an index of its own.
+// The messages to members, for lists. A line is a message to a person. Those that were sent are rows of sent_messages; those to come are the
+// batch's members by the steps that send them; those that failed are steps with an error. Each kind is paged along an index of its own.
 
+import type { MessageState } from '../../domain/member-messages/message-state.ts'
 import { SEND_MESSAGE } from '../../domain/member-messages/message-text.ts'
-import type { ToldState } from '../../domain/member-messages/told-state.ts'
 import type { StepStatus } from '../../domain/state/transitions.ts'
 import { Conditions, contains } from '../connection/conditions.ts'
 import type { Queryable } from '../connection/db.ts'
 import { FAILED_STEPS, textLiteral } from '../connection/status-lists.ts'
 
 /** A step of a phase that sends a message to each member. */
-export interface TellingStep {
+export interface MessageStep {
   readonly phaseName: string
   readonly stepName: string
   readonly message: string
 }
 
-export interface ToldLine {
-  /** Of the message that was sent, of the failed step, or of the member who is not told. */
+export interface MessageLine {
+  /** Of the message that was sent, of the failed step, or of the member who has not been sent it. */
   readonly id: number
-  readonly state: ToldState
+  readonly state: MessageState
   readonly memberId: number
   readonly memberKey: string
   readonly keyFolded: string
   readonly message: string
   readonly language: string | null
   readonly recipient: string | null
-  readonly toldAt: Date | null
+  readonly sentAt: Date | null
   readonly startTime: Date | null
   readonly correctsTime: Date | null
   readonly correctedAt: Date | null
@@ -36,13 +36,13 @@ export interface ToldLine {
   readonly stepStatus: StepStatus | null
   readonly jobId: string | null
   readonly error: string | null
-  /** The place among the telling steps, of a line to come. */
+  /** The place among the sending steps, of a line to come. */
   readonly place: number | null
 }
 
-export interface ToldFilter {
+export interface MessageFilter {
   /** Without it: every message that was sent. */
-  readonly state?: ToldState | undefined
+  readonly state?: MessageState | undefined
   readonly message?: string | undefined
   readonly language?: string | undefined
   readonly memberId?: number | undefined
@@ -50,17 +50,17 @@ export interface ToldFilter {
   readonly search?: string | undefined
 }
 
-export const TOLD_SORTS = ['id', 'id_latest', 'key'] as const
-export type ToldSort = (typeof TOLD_SORTS)[number]
+export const MESSAGE_SORTS = ['id', 'id_latest', 'key'] as const
+export type MessageSort = (typeof MESSAGE_SORTS)[number]
 
-export interface ToldPage {
-  readonly sort: ToldSort
+export interface MessagePage {
+  readonly sort: MessageSort
   readonly after: { readonly value: string | null; readonly id: number } | null
   readonly limit: number
 }
 
-/** The batch's row decides whether anybody is owed a correction; see `listOwed` in src/db/orders/told.ts. */
-export interface ToldBatch {
+/** The batch's row decides whether anybody is owed a correction; see `listOwed` in src/db/orders/sent-messages.ts. */
+export interface MessageBatch {
   readonly id: number
   /** Null: nobody is owed one. */
   readonly correctTo: Date | null
@@ -73,12 +73,12 @@ const isOwed = (
   and t.batch_member_id not in (select id from batch_members where batch_id = $1 and status <> 'active'))`
 
 function sentWhere(
-  batch: ToldBatch,
-  { state, message, language, memberId, search }: ToldFilter,
+  batch: MessageBatch,
+  { state, message, language, memberId, search }: MessageFilter,
 ): Conditions {
   const where = new Conditions(batch.id).and('t.batch_id = $1')
   if (state === 'correction_owed') where.and(isOwed(where.add(batch.correctTo)))
-  if (state === 'told') where.and(`${isOwed(where.add(batch.correctTo))} is not true`)
+  if (state === 'sent') where.and(`${isOwed(where.add(batch.correctTo))} is not true`)
   if (message !== undefined) where.and('lower(t.message) = lower(?)', message)
   if (language !== undefined) where.and('t.language = lower(?)', language)
   if (memberId !== undefined) where.and('t.batch_member_id = ?', memberId)
@@ -87,25 +87,25 @@ function sentWhere(
 }
 
 /** Members are joined only when they are filtered or sorted by. */
-const fromSent = ({ search }: ToldFilter, sort: ToldSort): string =>
+const fromSent = ({ search }: MessageFilter, sort: MessageSort): string =>
   search === undefined && sort !== 'key'
-    ? 'told_messages t'
-    : 'told_messages t join batch_members m on m.id = t.batch_member_id'
+    ? 'sent_messages t'
+    : 'sent_messages t join batch_members m on m.id = t.batch_member_id'
 
 function listSent(
   db: Queryable,
-  batch: ToldBatch,
-  filter: ToldFilter,
-  page: ToldPage,
-): Promise<ToldLine[]> {
+  batch: MessageBatch,
+  filter: MessageFilter,
+  page: MessagePage,
+): Promise<MessageLine[]> {
   const where = sentWhere(batch, filter)
   addAfter(where, page, 't.id')
   const order = orderOf(page.sort, 't.id')
   const owed = isOwed(where.add(batch.correctTo))
-  return db.query<ToldLine>(
-    `select t.id, case when t.owed then 'correction_owed' else 'told' end as state, t.batch_member_id as "memberId",
-            m.member_key as "memberKey", m.key_folded as "keyFolded", t.message, t.language, t.recipient, t.told_at as "toldAt",
-            t.start_time as "startTime", t.corrects_time as "correctsTime", c.told_at as "correctedAt",
+  return db.query<MessageLine>(
+    `select t.id, case when t.owed then 'correction_owed' else 'sent' end as state, t.batch_member_id as "memberId",
+            m.member_key as "memberKey", m.key_folded as "keyFolded", t.message, t.language, t.recipient, t.sent_at as "sentAt",
+            t.start_time as "startTime", t.corrects_time as "correctsTime", c.sent_at as "correctedAt",
             t.from_batch_id as "fromBatchId", t.phase_name as "phaseName", t.step_name as "stepName", t.step_id as "stepId",
             s.status as "stepStatus", a.job_id as "jobId", s.error_message as error, null::int as place
        from (select t.*, ${owed} as owed from ${fromSent(filter, page.sort)} where ${where.text} order by ${order}
@@ -114,7 +114,7 @@ function listSent(
        left join step_executions s on s.id = t.step_id
        left join lateral (select a.job_id from attempts a where a.step_id = t.step_id and a.attempt = t.attempt
                            order by a.poll desc limit 1) as a on true
-       left join lateral (select l.told_at from told_messages l
+       left join lateral (select l.sent_at from sent_messages l
                            where l.batch_member_id = t.batch_member_id and l.id > t.id and l.corrects_time = t.start_time
                            order by l.id limit 1) as c on true
       order by ${order}`,
@@ -127,11 +127,11 @@ const FROM_FAILED = `step_executions s join batch_members m on m.id = s.batch_me
 
 /** A step that never got as far as its parameters is known by its name. */
 function failedWhere(
-  batch: ToldBatch,
-  { message, language, memberId, search }: ToldFilter,
-  telling: readonly TellingStep[],
+  batch: MessageBatch,
+  { message, language, memberId, search }: MessageFilter,
+  sending: readonly MessageStep[],
 ): Conditions {
-  const where = new Conditions(batch.id, ...arraysOf(telling)).and(
+  const where = new Conditions(batch.id, ...arraysOf(sending)).and(
     `s.batch_id = $1 and s.error_message is not null and s.status in ${FAILED_STEPS} and p.status is distinct from 'superseded'
        and (s.function_name = ${textLiteral(SEND_MESSAGE)} or exists (select from ${NAMED} where ${IS_NAMED}))`,
   )
@@ -147,25 +147,25 @@ const NAMED =
 const IS_NAMED = `s.kind = 'phase' and lower(s.step_name) = d.step_name and lower(p.phase_name) = d.phase_name`
 const MESSAGE_OF_STEP = `coalesce(s.params_json->>'Message', (select d.message from ${NAMED} where ${IS_NAMED} limit 1), '')`
 
-const arraysOf = (telling: readonly TellingStep[]): string[][] => [
-  telling.map(({ phaseName }) => phaseName.toLowerCase()),
-  telling.map(({ stepName }) => stepName.toLowerCase()),
-  telling.map(({ message }) => message),
+const arraysOf = (sending: readonly MessageStep[]): string[][] => [
+  sending.map(({ phaseName }) => phaseName.toLowerCase()),
+  sending.map(({ stepName }) => stepName.toLowerCase()),
+  sending.map(({ message }) => message),
 ]
 
 function listFailed(
   db: Queryable,
-  batch: ToldBatch,
-  filter: ToldFilter,
-  telling: readonly TellingStep[],
-  page: ToldPage,
-): Promise<ToldLine[]> {
-  const where = failedWhere(batch, filter, telling)
+  batch: MessageBatch,
+  filter: MessageFilter,
+  sending: readonly MessageStep[],
+  page: MessagePage,
+): Promise<MessageLine[]> {
+  const where = failedWhere(batch, filter, sending)
   addAfter(where, page, 's.id')
-  return db.query<ToldLine>(
+  return db.query<MessageLine>(
     `select s.id, 'failed' as state, m.id as "memberId", m.member_key as "memberKey", m.key_folded as "keyFolded",
             ${MESSAGE_OF_STEP} as message, s.params_json->>'Language' as language, s.params_json->>'To' as recipient,
-            null::timestamptz as "toldAt", (s.params_json->>'StartTime')::timestamptz as "startTime",
+            null::timestamptz as "sentAt", (s.params_json->>'StartTime')::timestamptz as "startTime",
             (s.params_json->>'CorrectsTime')::timestamptz as "correctsTime", null::timestamptz as "correctedAt",
             null::bigint as "fromBatchId", p.phase_name as "phaseName", s.step_name as "stepName", s.id as "stepId",
             s.status as "stepStatus", s.job_id as "jobId", s.error_message as error, null::int as place
@@ -174,14 +174,14 @@ function listFailed(
   )
 }
 
-/** Active members that a step has not told. Nobody knows a language before the message is made. */
+/** Active members to whom a step has not sent its message. Nobody knows a language before the message is made. */
 function comingWhere(
-  { id }: ToldBatch,
-  { language, memberId, search }: ToldFilter,
-  { phaseName, stepName, message }: TellingStep,
+  { id }: MessageBatch,
+  { language, memberId, search }: MessageFilter,
+  { phaseName, stepName, message }: MessageStep,
 ): Conditions {
   const where = new Conditions(id, phaseName, stepName, message).and(
-    `m.batch_id = $1 and m.status = 'active' and not exists (select from told_messages t
+    `m.batch_id = $1 and m.status = 'active' and not exists (select from sent_messages t
       where t.batch_id = $1 and lower(t.phase_name) = lower($2) and lower(t.step_name) = lower($3) and t.batch_member_id = m.id)`,
   )
   if (language !== undefined) where.and('false')
@@ -193,14 +193,14 @@ function comingWhere(
 /** Step after step: each reads the members along their index. */
 async function listComing(
   db: Queryable,
-  batch: ToldBatch,
-  filter: ToldFilter,
-  telling: readonly TellingStep[],
-  page: ToldPage,
-): Promise<ToldLine[]> {
+  batch: MessageBatch,
+  filter: MessageFilter,
+  sending: readonly MessageStep[],
+  page: MessagePage,
+): Promise<MessageLine[]> {
   const [place, key] = placeAndKey(page.after?.value ?? null)
-  const lines: ToldLine[] = []
-  for (const [at, step] of telling.entries()) {
+  const lines: MessageLine[] = []
+  for (const [at, step] of sending.entries()) {
     const limit = page.limit - lines.length
     if (at + 1 < place || limit <= 0 || !isMeant(step, filter)) continue
     const after = page.after && at + 1 === place ? { value: key, id: page.after.id } : null
@@ -209,29 +209,29 @@ async function listComing(
   return lines
 }
 
-const isMeant = (step: TellingStep, { message }: ToldFilter): boolean =>
+const isMeant = (step: MessageStep, { message }: MessageFilter): boolean =>
   message === undefined || step.message.toLowerCase() === message.toLowerCase()
 
 function listComingOf(
   db: Queryable,
-  batch: ToldBatch,
-  filter: ToldFilter,
-  step: TellingStep,
+  batch: MessageBatch,
+  filter: MessageFilter,
+  step: MessageStep,
   place: number,
-  page: ToldPage,
-): Promise<ToldLine[]> {
+  page: MessagePage,
+): Promise<MessageLine[]> {
   const where = comingWhere(batch, filter, step)
   addAfter(where, page, 'm.id')
   const order = orderOf(page.sort, 'm.id')
-  return db.query<ToldLine>(
-    // Found as a set and sorted then: along the index of the order, 100,000 members who were told took seconds.
-    `with not_told as materialized (select m.id from batch_members m where ${where.text})
-     select m.id, 'not_told' as state, m.id as "memberId", m.member_key as "memberKey", m.key_folded as "keyFolded",
-            $4::text as message, null::text as language, null::text as recipient, null::timestamptz as "toldAt",
+  return db.query<MessageLine>(
+    // Found as a set and sorted then: along the index of the order, 100,000 members who had it took seconds.
+    `with not_sent as materialized (select m.id from batch_members m where ${where.text})
+     select m.id, 'not_sent' as state, m.id as "memberId", m.member_key as "memberKey", m.key_folded as "keyFolded",
+            $4::text as message, null::text as language, null::text as recipient, null::timestamptz as "sentAt",
             null::timestamptz as "startTime", null::timestamptz as "correctsTime", null::timestamptz as "correctedAt",
             null::bigint as "fromBatchId", $2::text as "phaseName", $3::text as "stepName", s.id as "stepId",
             s.status as "stepStatus", s.job_id as "jobId", s.error_message as error, ${where.add(place)}::int as place
-       from (select m.id, m.member_key, m.key_folded from batch_members m join not_told using (id) order by ${order}
+       from (select m.id, m.member_key, m.key_folded from batch_members m join not_sent using (id) order by ${order}
               limit ${where.add(page.limit)}) as m
        left join lateral (select s.* from step_executions s join phase_executions p on p.id = s.phase_execution_id
                where s.kind = 'phase' and s.batch_member_id = m.id and lower(s.step_name) = lower($3)
@@ -242,8 +242,8 @@ function listComingOf(
   )
 }
 
-/** `2 ada@contoso.com` is the cursor's value after what the second step has not told ada. */
-export const placeText = ({ place, keyFolded }: ToldLine): string => `${place} ${keyFolded}`
+/** `2 ada@contoso.com` is the cursor's value after what the second step has not sent ada. */
+export const placeText = ({ place, keyFolded }: MessageLine): string => `${place} ${keyFolded}`
 const placeAndKey = (value: string | null): [place: number, key: string] => {
   const text = value ?? ''
   const blank = text.indexOf(' ')
@@ -251,32 +251,32 @@ const placeAndKey = (value: string | null): [place: number, key: string] => {
 }
 
 /** The messages that the filter asks for, sent by these steps of the batch. */
-export function listTold(
+export function listMemberMessages(
   db: Queryable,
-  batch: ToldBatch,
-  filter: ToldFilter,
-  telling: readonly TellingStep[],
-  page: ToldPage,
-): Promise<ToldLine[]> {
-  if (filter.state === 'failed') return listFailed(db, batch, filter, telling, page)
-  if (filter.state === 'not_told') return listComing(db, batch, filter, telling, page)
+  batch: MessageBatch,
+  filter: MessageFilter,
+  sending: readonly MessageStep[],
+  page: MessagePage,
+): Promise<MessageLine[]> {
+  if (filter.state === 'failed') return listFailed(db, batch, filter, sending, page)
+  if (filter.state === 'not_sent') return listComing(db, batch, filter, sending, page)
   return listSent(db, batch, filter, page)
 }
 
 /** No more than `most`. */
-export async function countTold(
+export async function countMemberMessages(
   db: Queryable,
-  batch: ToldBatch,
-  filter: ToldFilter,
-  telling: readonly TellingStep[],
+  batch: MessageBatch,
+  filter: MessageFilter,
+  sending: readonly MessageStep[],
   most: number,
 ): Promise<number> {
   if (filter.state === 'failed')
-    return countOf(db, FROM_FAILED, failedWhere(batch, filter, telling), most)
-  if (filter.state !== 'not_told')
+    return countOf(db, FROM_FAILED, failedWhere(batch, filter, sending), most)
+  if (filter.state !== 'not_sent')
     return countOf(db, fromSent(filter, 'id'), sentWhere(batch, filter), most)
   let count = 0
-  for (const step of telling)
+  for (const step of sending)
     if (count < most && isMeant(step, filter))
       count += await countOf(
         db,
@@ -301,7 +301,7 @@ async function countOf(
   return row!.count
 }
 
-function addAfter(where: Conditions, { sort, after }: ToldPage, id: string): void {
+function addAfter(where: Conditions, { sort, after }: MessagePage, id: string): void {
   if (!after) return
   if (sort === 'key') {
     // The first half is for the index; the pair spans two tables.
@@ -311,7 +311,7 @@ function addAfter(where: Conditions, { sort, after }: ToldPage, id: string): voi
   if (sort !== 'key') where.and(sort === 'id' ? `${id} > ?` : `${id} < ?`, after.id)
 }
 
-const orderOf = (sort: ToldSort, id: string): string =>
+const orderOf = (sort: MessageSort, id: string): string =>
   sort === 'key' ? `m.key_folded, ${id}` : sort === 'id' ? id : `${id} desc`
 
 export interface SentCount {
@@ -327,38 +327,38 @@ export interface SentCount {
 /** By message and language. */
 export function countSentByMessage(
   db: Queryable,
-  { id, correctTo }: ToldBatch,
+  { id, correctTo }: MessageBatch,
 ): Promise<SentCount[]> {
   return db.query<SentCount>(
     `select t.message, t.language, count(*)::int as sent, count(t.corrects_time)::int as corrections,
-            (count(*) filter (where ${isOwed('$2')}))::int as "correctionsOwed", min(t.told_at) as "firstAt", max(t.told_at) as "lastAt"
-       from told_messages t where t.batch_id = $1 group by t.message, t.language order by min(t.id)`,
+            (count(*) filter (where ${isOwed('$2')}))::int as "correctionsOwed", min(t.sent_at) as "firstAt", max(t.sent_at) as "lastAt"
+       from sent_messages t where t.batch_id = $1 group by t.message, t.language order by min(t.id)`,
     [id, correctTo],
   )
 }
 
-export interface StepToldCount {
+export interface StepSentCount {
   readonly place: number
   /** Active members. */
-  readonly told: number
+  readonly sent: number
   readonly failed: number
 }
 
-/** How many members each step has told, and how many it could not tell. */
+/** To how many members each step has sent its message, and to how many it could not. */
 export function countByStep(
   db: Queryable,
-  { id }: ToldBatch,
-  telling: readonly TellingStep[],
-): Promise<StepToldCount[]> {
-  return db.query<StepToldCount>(
+  { id }: MessageBatch,
+  sending: readonly MessageStep[],
+): Promise<StepSentCount[]> {
+  return db.query<StepSentCount>(
     `select d.place::int as place,
-            (select count(*) from (select distinct t.batch_member_id from told_messages t
+            (select count(*) from (select distinct t.batch_member_id from sent_messages t
               where t.batch_id = $1 and lower(t.phase_name) = d.phase_name and lower(t.step_name) = d.step_name
-                and t.batch_member_id not in (select id from batch_members where batch_id = $1 and status <> 'active')) as t)::int as told,
+                and t.batch_member_id not in (select id from batch_members where batch_id = $1 and status <> 'active')) as t)::int as sent,
             (select count(*) from step_executions s join phase_executions p on p.id = s.phase_execution_id
               where s.batch_id = $1 and s.error_message is not null and s.status in ${FAILED_STEPS}
                 and p.status <> 'superseded' and ${IS_NAMED})::int as failed
        from ${NAMED} order by d.place`,
-    [id, ...arraysOf(telling)],
+    [id, ...arraysOf(sending)],
   )
 }

@@ -1,13 +1,18 @@
-// Who was told, of a large batch: every page is read along an index, whatever is asked for, and nobody is missed.
+// The messages to members of a large batch: every page is read along an index, whatever is asked for, and nobody is missed.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Db, Queryable } from '../../../src/db/connection/db.ts'
-import { countByStep, countTold, listTold, type ToldFilter } from '../../../src/db/views/told.ts'
+import {
+  countByStep,
+  countMemberMessages,
+  listMemberMessages,
+  type MessageFilter,
+} from '../../../src/db/views/member-messages.ts'
 import { openTestPostgres } from '../../kit/databases.ts'
 
 const MEMBERS = 10_000
-const TOLD = new Date('2026-04-01T00:00:00Z')
-const TELLING = [
+const SENT_START = new Date('2026-04-01T00:00:00Z')
+const SENDING = [
   { phaseName: 'announce', stepName: 'tell', message: 'notice' },
   { phaseName: 'remind', stepName: 'remind', message: 'notice' },
 ]
@@ -27,10 +32,10 @@ const fill = (db: Db) =>
     select 1, 'phase', phase, i, 1, case phase when 1 then 'tell' else 'remind' end, 0, 'w1', false, 0, 0, 'fixed', 60, 'succeeded',
            '2026-01-01', 'Send-Message'
       from generate_series(1, ${MEMBERS}) as i cross join generate_series(1, 2) as phase where phase = 1 or i <= ${MEMBERS - 10};
-    insert into told_messages (batch_id, batch_member_id, step_id, phase_name, step_name, attempt, message, language, recipient,
-      start_time, is_current, told_at)
+    insert into sent_messages (batch_id, batch_member_id, step_id, phase_name, step_name, attempt, message, language, recipient,
+      start_time, is_current, sent_at)
     select 1, batch_member_id, id, case phase_execution_id when 1 then 'announce' else 'remind' end, step_name, 0, 'notice', 'en', '',
-           '${TOLD.toISOString()}', phase_execution_id = 2 or batch_member_id > ${MEMBERS - 10}, '2026-03-01'
+           '${SENT_START.toISOString()}', phase_execution_id = 2 or batch_member_id > ${MEMBERS - 10}, '2026-03-01'
       from step_executions;
   end $$`)
 
@@ -55,28 +60,29 @@ it('reads a page along an index, and all lists together are complete', async () 
       return test.db.query(sql, values)
     },
   }
-  const count = (filter: ToldFilter, correctTo = TOLD) =>
-    countTold(test.db, { id: 1, correctTo }, filter, TELLING, MEMBERS * 3)
+  const count = (filter: MessageFilter, correctTo = SENT_START) =>
+    countMemberMessages(test.db, { id: 1, correctTo }, filter, SENDING, MEMBERS * 3)
   assert.equal(await count({}), 2 * MEMBERS - 10)
-  assert.equal(await count({ state: 'not_told' }), 9)
+  assert.equal(await count({ state: 'not_sent' }), 9)
   assert.equal(await count({ state: 'correction_owed' }), 0)
   // The failed member was told, and is owed nothing.
   const later = new Date('2026-05-01T00:00:00Z')
   assert.equal(await count({ state: 'correction_owed' }, later), MEMBERS - 1)
-  assert.equal(await count({ state: 'told' }, later), MEMBERS - 9)
-  assert.deepEqual(await countByStep(test.db, { id: 1, correctTo: TOLD }, TELLING), [
-    { place: 1, told: MEMBERS - 1, failed: 0 },
-    { place: 2, told: MEMBERS - 10, failed: 0 },
+  assert.equal(await count({ state: 'sent' }, later), MEMBERS - 9)
+  assert.deepEqual(await countByStep(test.db, { id: 1, correctTo: SENT_START }, SENDING), [
+    { place: 1, sent: MEMBERS - 1, failed: 0 },
+    { place: 2, sent: MEMBERS - 10, failed: 0 },
   ])
   // By key, the messages of the batch are joined with its members: a tenth of a second for 100,000.
   for (const sort of ['id', 'id_latest'] as const)
-    for (const state of [undefined, 'told', 'correction_owed', 'failed'] as const) {
+    for (const state of [undefined, 'sent', 'correction_owed', 'failed'] as const) {
       const page = { sort, after: { value: 'm5', id: MEMBERS }, limit: 101 }
-      await listTold(db, { id: 1, correctTo: TOLD }, { state }, TELLING, page)
+      await listMemberMessages(db, { id: 1, correctTo: SENT_START }, { state }, SENDING, page)
     }
   const page = { sort: 'id', after: null, limit: 101 } as const
   assert.equal(
-    (await listTold(db, { id: 1, correctTo: TOLD }, { memberId: 5 }, TELLING, page)).length,
+    (await listMemberMessages(db, { id: 1, correctTo: SENT_START }, { memberId: 5 }, SENDING, page))
+      .length,
     2,
   )
   for (const { sql, nodes } of plans) {
@@ -87,11 +93,11 @@ it('reads a page along an index, and all lists together are complete', async () 
   }
   // Nobody is left out, and nothing is looked up once for every other row.
   const coming = { ...page, sort: 'id_latest', limit: 5 } as const
-  const found = await listTold(
+  const found = await listMemberMessages(
     db,
-    { id: 1, correctTo: TOLD },
-    { state: 'not_told' },
-    TELLING,
+    { id: 1, correctTo: SENT_START },
+    { state: 'not_sent' },
+    SENDING,
     coming,
   )
   assert.deepEqual(
@@ -106,4 +112,4 @@ it('reads a page along an index, and all lists together are complete', async () 
   await test.close()
 })
 
-const LARGE = ['told_messages', 'batch_members', 'step_executions']
+const LARGE = ['sent_messages', 'batch_members', 'step_executions']

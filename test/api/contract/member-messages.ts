@@ -1,4 +1,4 @@
-// Who was told what and when, over HTTP.
+// The messages to members, over HTTP.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import {
@@ -17,7 +17,7 @@ interface Line {
   message: string
   language: string | null
   to: string | null
-  toldAt: string | null
+  sentAt: string | null
   startTime: string | null
   correctsTime: string | null
   correctedAt: string | null
@@ -27,7 +27,7 @@ interface Line {
   error: string | null
 }
 interface Page {
-  told: Line[]
+  messages: Line[]
   total: number
   isTotalExact: boolean
   next: string | null
@@ -36,8 +36,8 @@ interface Page {
 const FIRST = inDays(14).toISOString()
 const SECOND = inDays(20).toISOString()
 
-export function toldContract(): void {
-  describe('who was told', () => {
+export function memberMessagesContract(): void {
+  describe('the messages to members', () => {
     let api: ApiUnderTest
     before(async () => {
       api = await openApiUnderTest()
@@ -49,9 +49,10 @@ export function toldContract(): void {
       await api.world.settle()
     })
     after(() => api.close())
-    const get = <Body = Page>(path: string) => api.call<Body>('GET', `/api/batches/1/told${path}`)
+    const get = <Body = Page>(path: string) =>
+      api.call<Body>('GET', `/api/batches/1/messages${path}`)
     const lines = async (query: string) =>
-      (await get(query)).body.told.map(
+      (await get(query)).body.messages.map(
         ({ memberKey, state, message, language, stepName }) =>
           `${memberKey.split('@')[0]} ${state} ${message} ${language} ${stepName}`,
       )
@@ -65,19 +66,19 @@ export function toldContract(): void {
       const { status, body } = await get('')
       assert.equal(status, 200)
       assert.deepEqual([body.total, body.isTotalExact, body.next], [3, true, null])
-      const { toldAt, ...ada } = body.told[0]!
-      assert.match(toldAt!, /^2026-03-02T08:/)
+      const { sentAt, ...ada } = body.messages[0]!
+      assert.match(sentAt!, /^2026-03-02T08:/)
       assert.deepEqual(ada, {
         memberId: 1,
         memberKey: 'ada@contoso.example',
-        state: 'told',
+        state: 'sent',
         message: 'notice',
         language: 'de',
         to: 'ada@contoso.example',
         startTime: FIRST,
         correctsTime: null,
         correctedAt: null,
-        toldInBatchId: null,
+        sentInBatchId: null,
         phaseName: 'announce',
         stepName: 'tell',
         stepId: 1,
@@ -89,48 +90,48 @@ export function toldContract(): void {
 
     it('is found by message, language, person and state', async () => {
       assert.deepEqual(await lines('?language=EN&message=Notice'), [
-        'kim told notice en tell',
-        'lee told notice en tell',
+        'kim sent notice en tell',
+        'lee sent notice en tell',
       ])
       assert.deepEqual(await lines('?language=fr'), [])
       assert.deepEqual(await lines('?message=moved'), [])
-      assert.deepEqual(await lines('?search=EE'), ['lee told notice en tell'])
-      assert.deepEqual(await lines('?memberId=2'), ['kim told notice en tell'])
+      assert.deepEqual(await lines('?search=EE'), ['lee sent notice en tell'])
+      assert.deepEqual(await lines('?memberId=2'), ['kim sent notice en tell'])
       assert.deepEqual(await lines('?state=correction_owed'), [])
       assert.deepEqual(await lines('?state=failed'), ['max failed notice en tell'])
       assert.deepEqual(await lines('?state=failed&message=moved'), [])
       const { body } = await get('?state=failed')
-      assert.match(body.told[0]!.error!, /the mailbox is full/)
-      assert.equal(body.told[0]!.toldAt, null)
-      await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/batches/1/told?state=read')
-      await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/batches/1/told?language=!')
-      await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/99/told')
+      assert.match(body.messages[0]!.error!, /the mailbox is full/)
+      assert.equal(body.messages[0]!.sentAt, null)
+      await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/batches/1/messages?state=read')
+      await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/batches/1/messages?language=!')
+      await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/99/messages')
     })
 
-    it('is not told: the steps to come, for members who are active', async () => {
-      const coming = ['ada', 'kim', 'lee'].map((name) => `${name} not_told notice null remind`)
-      assert.deepEqual(await lines('?state=not_told'), coming)
-      assert.deepEqual(await lines('?state=not_told&sort=id_latest'), coming.toReversed())
-      assert.deepEqual(await lines('?state=not_told&message=moved'), [])
-      assert.deepEqual(await lines('?state=not_told&search=kim'), [coming[1]])
+    it('are not sent: the steps to come, for members who are active', async () => {
+      const coming = ['ada', 'kim', 'lee'].map((name) => `${name} not_sent notice null remind`)
+      assert.deepEqual(await lines('?state=not_sent'), coming)
+      assert.deepEqual(await lines('?state=not_sent&sort=id_latest'), coming.toReversed())
+      assert.deepEqual(await lines('?state=not_sent&message=moved'), [])
+      assert.deepEqual(await lines('?state=not_sent&search=kim'), [coming[1]])
     })
 
     it('comes in pages, in every order and state', async () => {
-      for (const state of ['', '&state=told', '&state=not_told'])
+      for (const state of ['', '&state=sent', '&state=not_sent'])
         for (const sort of ['id', 'id_latest', 'key']) {
           const found: string[] = []
           let next: string | null = ''
           while (next !== null) {
             const cursor: string = next && `&cursor=${next}`
             const { body }: { body: Page } = await get(`?limit=1&sort=${sort}${state}${cursor}`)
-            found.push(...body.told.map(({ memberKey }) => memberKey.split('@')[0]!))
+            found.push(...body.messages.map(({ memberKey }) => memberKey.split('@')[0]!))
             next = body.next
           }
           const expected = ['ada', 'kim', 'lee']
           assert.deepEqual(found, sort === 'id_latest' ? expected.toReversed() : expected)
         }
       const { body } = await get('?limit=1')
-      const path = `/api/batches/1/told?state=not_told&cursor=${body.next}`
+      const path = `/api/batches/1/messages?state=not_sent&cursor=${body.next}`
       await api.refused(400, 'CURSOR_INVALID', 'GET', path)
     })
 
@@ -141,23 +142,23 @@ export function toldContract(): void {
       const short = async (query: string) =>
         (await lines(query)).map((line) => line.split(' ').slice(0, 3).join(' '))
       assert.deepEqual(await short('?state=correction_owed'), owed)
-      assert.deepEqual(await short('?state=told'), [])
+      assert.deepEqual(await short('?state=sent'), [])
       assert.equal((await get('/counts')).status, 200)
       await resumeBatch(api.world.engine, order(1))
       await api.world.settle()
       assert.deepEqual(await lines('?state=correction_owed'), [])
       assert.deepEqual(await lines('?memberId=1'), [
-        'ada told notice de tell',
-        'ada told moved de tell',
+        'ada sent notice de tell',
+        'ada sent moved de tell',
       ])
-      const [first, second] = (await get('?memberId=1')).body.told
-      assert.equal(first!.correctedAt, second!.toldAt)
+      const [first, second] = (await get('?memberId=1')).body.messages
+      assert.equal(first!.correctedAt, second!.sentAt)
       assert.deepEqual([second!.correctsTime, second!.startTime], [FIRST, SECOND])
       assert.equal(second!.correctedAt, null)
       await api.world.clock.advance(5_000)
       interface Counts {
         messages: { message: string; language: string; sent: number; correctionsOwed: number }[]
-        steps: { stepName: string; told: number; notTold: number; failed: number }[]
+        steps: { stepName: string; sent: number; notSent: number; failed: number }[]
       }
       const { body } = await get<Counts>('/counts')
       assert.deepEqual(
@@ -166,11 +167,11 @@ export function toldContract(): void {
       )
       assert.deepEqual(
         body.steps.map(
-          ({ stepName, told, notTold, failed }) => `${stepName} ${told} ${notTold} ${failed}`,
+          ({ stepName, sent, notSent, failed }) => `${stepName} ${sent} ${notSent} ${failed}`,
         ),
         ['tell 3 0 1', 'remind 0 3 0'],
       )
-      await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/99/told/counts')
+      await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/99/messages/counts')
     })
 
     it('is previewed for a member of the batch, and for a text that nobody published', async () => {
@@ -225,18 +226,18 @@ export function toldContract(): void {
     })
 
     it('stands in the person’s story, and reading it is audited', async () => {
-      const { body } = await api.call<{ told: Line[] }>('GET', '/api/batches/1/members/4')
+      const { body } = await api.call<{ messages: Line[] }>('GET', '/api/batches/1/members/4')
       assert.deepEqual(
-        body.told.map(({ state, stepName }) => `${state} ${stepName}`),
+        body.messages.map(({ state, stepName }) => `${state} ${stepName}`),
         ['failed tell'],
       )
-      const ada = await api.call<{ told: Line[] }>('GET', '/api/batches/1/members/1')
+      const ada = await api.call<{ messages: Line[] }>('GET', '/api/batches/1/members/1')
       assert.deepEqual(
-        ada.body.told.map(({ state, message }) => `${state} ${message}`),
-        ['not_told notice', 'told moved', 'told notice'],
+        ada.body.messages.map(({ state, message }) => `${state} ${message}`),
+        ['not_sent notice', 'sent moved', 'sent notice'],
       )
       const audited = await api.world.db.query<{ count: number }>(
-        `select count(distinct action)::int as count from audit where action in ('read listTold', 'read getMember')`,
+        `select count(distinct action)::int as count from audit where action in ('read listMemberMessages', 'read getMember')`,
       )
       assert.equal(audited[0]!.count, 2)
     })
