@@ -1,6 +1,6 @@
 // From request to response: API, caller, injected fault, the tenant's response, and its shape on the wire. Only a slow fault
 // takes time; a request's changes happen at once.
-import type { Json, JsonObject } from '../src/base/text/json.ts'
+
 import type { CallIds, SandboxCall, SandboxResponse } from './call.ts'
 import { controlResponse } from './control.ts'
 import { discoveryResponse } from './discovery.ts'
@@ -8,6 +8,7 @@ import { cmdletNameOf, invokeCommand } from './exchange/cmdlets.ts'
 import type { Faults, InjectedFault } from './faults.ts'
 import { graphResponse } from './graph/dispatch.ts'
 import { guidOf, hashOf } from './identity.ts'
+import type { Json, JsonObject } from './json.ts'
 import { decoded } from './path.ts'
 import {
   type Admission,

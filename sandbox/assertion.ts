@@ -9,7 +9,7 @@ import {
   verify,
   X509Certificate,
 } from 'node:crypto'
-import type { JsonObject } from '../src/base/text/json.ts'
+import type { JsonObject } from './json.ts'
 import type { Application } from './state.ts'
 
 /** Why an assertion is rejected: the number after AADSTS, and its message. */

@@ -1,6 +1,7 @@
 // One authenticated request to a tenant: the request, the caller, and functions that record its effects.
-import type { Json, JsonObject } from '../src/base/text/json.ts'
+
 import type { Effect } from './journal.ts'
+import type { Json, JsonObject } from './json.ts'
 import { provisionMail } from './mail.ts'
 import type { Application, User } from './state.ts'
 import type { SandboxTenant } from './tenant.ts'

@@ -1,10 +1,11 @@
 // The sandbox's control endpoints under /_sandbox/: state, journal, requests and faults. They need the token that
 // the sandbox makes at its start.
-import type { Json } from '../src/base/text/json.ts'
+
 import { hasToken } from './access.ts'
 import type { IncomingRequest } from './api.ts'
 import { ok, type SandboxResponse } from './call.ts'
 import { type Faults, faultsSchema } from './faults.ts'
+import type { Json } from './json.ts'
 import { problemsOf } from './seed.ts'
 import type { World } from './world.ts'
 

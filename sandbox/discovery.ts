@@ -1,7 +1,8 @@
 // OpenID discovery as Entra serves it: Microsoft's clients look up a tenant's endpoints before they sign in.
 // Source: "OpenID Connect on the Microsoft identity platform" (learn.microsoft.com), section on the configuration document.
-import type { Json } from '../src/base/text/json.ts'
+
 import { ok, type SandboxResponse } from './call.ts'
+import type { Json } from './json.ts'
 import type { SandboxTenant } from './tenant.ts'
 
 const CONFIGURATION_PATH = /^\/([^/]+)(?:\/v2\.0)?\/\.well-known\/openid-configuration$/

@@ -1,6 +1,6 @@
 // The effects on the tenants, one per change of state, and the requests. A request that changes nothing has no effect: a
 // harmless repeat leaves one entry, a harmful one two.
-import type { Json } from '../src/base/text/json.ts'
+import type { Json } from './json.ts'
 
 const EFFECTS_MAX = 500_000
 const REQUESTS_MAX = 20_000

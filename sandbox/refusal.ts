@@ -1,6 +1,7 @@
 // Refusals: status, code and message as Microsoft 365 gives them. api.ts renders them in the shape of the called API.
-import type { Json } from '../src/base/text/json.ts'
+
 import type { CallIds, SandboxResponse } from './call.ts'
+import type { Json } from './json.ts'
 
 export interface RefusalDetail {
   readonly code: string

@@ -1,8 +1,8 @@
 // Answers in the forms of a real tenant, from a file of `matoolkit tenant check --record`: how it says "not found", which properties it
 // has and in which form, what it refuses. What happens in the tenants stays the sandbox's own.
 import { z } from 'zod'
-import { isObject, type Json, type JsonObject } from '../src/base/text/json.ts'
 import type { SandboxResponse } from './call.ts'
+import { isObject, type Json, type JsonObject } from './json.ts'
 import { problemsOf } from './seed.ts'
 
 const answerSchema = z.object({

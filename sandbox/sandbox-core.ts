@@ -1,10 +1,9 @@
 // The tenants of a sandbox without a socket: requests go in and responses come out in the same process. The server of `sandbox.ts` and
 // rehearsals use it.
 
-import { messageOf } from '../src/base/errors/errors.ts'
-import type { Clock } from '../src/base/run/clock.ts'
 import { SandboxApis } from './api.ts'
 import type { SandboxResponse } from './call.ts'
+import type { Clock } from './clock.ts'
 import { type FaultSettings, Faults } from './faults.ts'
 import type { Journal } from './journal.ts'
 import { type RecordedTenant, Replay } from './replay.ts'
@@ -51,7 +50,7 @@ function worldOf(seed: Seed, clock: Clock, timing: Timing, replay: Replay | null
   try {
     return new World(state, clock, timing, replay)
   } catch (error) {
-    throw new SeedFault(messageOf(error))
+    throw new SeedFault((error as Error).message)
   }
 }
 

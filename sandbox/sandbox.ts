@@ -1,6 +1,7 @@
 // A small Microsoft 365 over local HTTP or HTTPS: sign-in, Microsoft Graph and Exchange for a few tenants. Clients reach it through
 // their ordinary endpoint settings and get the responses of the real services. State is in memory only and is lost on close
 // unless exported.
+import { randomBytes } from 'node:crypto'
 import {
   createServer,
   type IncomingMessage,
@@ -10,9 +11,6 @@ import {
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { messageOf } from '../src/base/errors/errors.ts'
-import { randomText } from '../src/base/keys/local-token.ts'
-import { realClock } from '../src/base/run/clock.ts'
 import { isOwnHost } from './access.ts'
 import type { OutgoingResponse, SandboxApis } from './api.ts'
 import { makeAuthority } from './authority.ts'
@@ -28,8 +26,8 @@ export interface OpenSandboxOptions extends SandboxCoreOptions {
   readonly host?: string
   /** Names besides `host` and the loopback under which callers may reach it. */
   readonly names?: readonly string[]
-  /** Serve https with a certificate of its own authority; Microsoft's clients need it. */
-  readonly isHttps?: boolean
+  /** Serve https with a certificate of its own authority, issued at this time: Microsoft's clients need it, and their clocks are real. */
+  readonly httpsSince?: Date
 }
 
 export interface Sandbox {
@@ -45,23 +43,24 @@ export interface Sandbox {
   close(): Promise<void>
 }
 
+const TOKEN_BYTES = 32
 const BODY_BYTES_MAX = 4_000_000
 const LOOPBACK = '127.0.0.1'
 
 export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox> {
-  const { host = LOOPBACK, port = 0, names = [], isHttps = false } = options
-  const controlToken = randomText()
+  const { host = LOOPBACK, port = 0, names = [], httpsSince } = options
+  const controlToken = randomBytes(TOKEN_BYTES).toString('base64url')
   const { apis, journal, state, setFaults } = makeSandboxCore(options, controlToken)
   const closing = new AbortController()
-  const authority = isHttps
-    ? await makeAuthority([...new Set([host, ...names, LOOPBACK, 'localhost'])], realClock().now())
+  const authority = httpsSince
+    ? await makeAuthority([...new Set([host, ...names, LOOPBACK, 'localhost'])], httpsSince)
     : null
   const onRequest: RequestListener = (request, response) => {
     if (!isOwnHost(request.headers.host, { host, names })) return refuseHost(response)
     serve(apis, request, response, closing.signal).catch((error: unknown) => {
       // A defect of the sandbox. Reported as such, so that it cannot pass for a response of Microsoft 365.
       if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain' })
-      response.end(`Sandbox defect: ${messageOf(error)}`)
+      response.end(`Sandbox defect: ${error instanceof Error ? error.message : String(error)}`)
     })
   }
   const server = authority
@@ -72,7 +71,7 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
   await listen(server, host, port)
   const address = server.address() as AddressInfo
   return {
-    url: `${isHttps ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    url: `${authority ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
     authority: authority?.certificate ?? null,
     controlToken,
     journal,

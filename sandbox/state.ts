@@ -1,8 +1,8 @@
 // The state of all tenants as plain JSON; times are ISO texts. A seed is the same shape with most of it left out, so the output
 // of GET /_sandbox/state can seed another sandbox.
 import { z } from 'zod'
-import type { Json } from '../src/base/text/json.ts'
 import { guidOf } from './identity.ts'
+import type { Json } from './json.ts'
 import { DEFAULT_SKUS } from './skus.ts'
 
 export const USERS_MAX = 200_000

@@ -1,9 +1,10 @@
 // One tenant in memory: users and groups, indexed by all their names. A name belongs to one object and its domain to the
 // tenant. Every change of a user goes through `change`, which maintains the index; reads see an object only after the
 // replication lag.
-import type { Json } from '../src/base/text/json.ts'
+
 import { domainOf, isSameAddress } from './addresses.ts'
 import { guidOf } from './identity.ts'
+import type { Json } from './json.ts'
 import { badRequest, objectConflict } from './refusal.ts'
 import { type Group, type TenantState, USERS_MAX, type User } from './state.ts'
 

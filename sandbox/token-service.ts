@@ -1,11 +1,11 @@
 // Entra's token endpoint for client credentials, and the validation of its tokens. A token is for one API of one tenant,
 // expires by the clock, and can be ended early.
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Json } from '../src/base/text/json.ts'
 import { AssertionFault, requireAssertion } from './assertion.ts'
 import { ok, type SandboxResponse } from './call.ts'
 import { GRAPH_ROUTES } from './graph/routes.ts'
 import { guidOf } from './identity.ts'
+import type { Json } from './json.ts'
 import { GraphRefusal } from './refusal.ts'
 import type { Application, CLOUDS } from './state.ts'
 import type { SandboxTenant } from './tenant.ts'

@@ -1,9 +1,9 @@
 // All tenants of a sandbox, their clock and their delays. Nothing happens between requests: before each one, `advance` applies
 // everything that has fallen due, in order.
-import type { Clock } from '../src/base/run/clock.ts'
-import type { Json } from '../src/base/text/json.ts'
+import type { Clock } from './clock.ts'
 import { advanceCrossTenantJobs } from './cross-tenant-jobs.ts'
 import { Journal } from './journal.ts'
+import type { Json } from './json.ts'
 import { provisionMail } from './mail.ts'
 import { advanceMailboxMoves } from './mailbox-moves.ts'
 import { advanceOneDriveMoves } from './onedrive-moves.ts'

@@ -1,7 +1,8 @@
 // The sandbox's Exchange cmdlets: parameters, required role and rules. docs/sandbox.md is generated from this table. Output is
 // paged and errors are wrapped as the REST endpoint of Microsoft's PowerShell module does.
-import type { Json, JsonObject } from '../../src/base/text/json.ts'
+
 import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
+import type { Json, JsonObject } from '../json.ts'
 import * as lists from './lists.ts'
 import * as mailUsers from './mail-users.ts'
 import { PERMISSION_CMDLETS } from './mailbox-permissions.ts'

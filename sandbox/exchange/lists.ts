@@ -1,7 +1,8 @@
 // Distribution lists and mail-enabled security groups, which only Exchange can change.
-import type { JsonObject } from '../../src/base/text/json.ts'
+
 import { isSameAddress, primaryOf } from '../addresses.ts'
 import { recordEffect, type SandboxCall } from '../call.ts'
+import type { JsonObject } from '../json.ts'
 import { CmdletRefusal } from '../refusal.ts'
 import type { Group } from '../state.ts'
 import { noObject, type Parameters } from './parameters.ts'

@@ -1,10 +1,11 @@
 // Mail users made and removed by cmdlet. New-MailUser makes account and mail user in one call, and only where nobody has the names:
 // an account without mail and a deleted mail user are both in its way.
-import type { JsonObject } from '../../src/base/text/json.ts'
+
 import { domainOf, primaryOf } from '../addresses.ts'
 import { recordEffect, recordUserEffect, type SandboxCall } from '../call.ts'
 import { passwordHashOf } from '../graph/user-properties.ts'
 import { NO_GUID } from '../identity.ts'
+import type { JsonObject } from '../json.ts'
 import { CmdletRefusal, GraphRefusal } from '../refusal.ts'
 import { forget, softDelete, softDeletedNamed } from '../soft-deleted.ts'
 import { newRecipient, newUser, type SoftDeletedMailUser, type User } from '../state.ts'

@@ -1,8 +1,9 @@
 // Rights on mailboxes and their calendars. Adding a right twice or taking away none is a warning for mailboxes and an error for folders,
 // as Exchange has it.
-import type { JsonObject } from '../../src/base/text/json.ts'
+
 import { isSameAddress } from '../addresses.ts'
 import { recordUserEffect, type SandboxCall } from '../call.ts'
+import type { JsonObject } from '../json.ts'
 import { CmdletRefusal } from '../refusal.ts'
 import type { Recipient } from '../state.ts'
 import type { Cmdlet } from './cmdlets.ts'

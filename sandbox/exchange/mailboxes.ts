@@ -1,6 +1,7 @@
 // What cmdlets tell about a mailbox besides its addresses: size, holds, and who may use it.
-import type { JsonObject } from '../../src/base/text/json.ts'
+
 import type { SandboxCall } from '../call.ts'
+import type { JsonObject } from '../json.ts'
 import type { Parameters } from './parameters.ts'
 import { type Output, recipientOf } from './recipients.ts'
 

@@ -1,8 +1,9 @@
 // Migration users as cmdlets see them: one person of a migration batch. Get-MigrationUser returns everybody when it does not know the
 // name; a date of the user's own overrides the batch's (Set-MigrationUser).
-import type { JsonObject } from '../../src/base/text/json.ts'
+
 import { isSameAddress } from '../addresses.ts'
 import { recordEffect, type SandboxCall } from '../call.ts'
+import type { JsonObject } from '../json.ts'
 import { removeMailboxMove, startMailboxMove, stopMailboxMove } from '../mailbox-moves.ts'
 import { CmdletRefusal } from '../refusal.ts'
 import type { MailboxMove, MigrationBatch } from '../state.ts'

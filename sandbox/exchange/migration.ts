@@ -2,10 +2,10 @@
 // users show later why they cannot move; Get-MigrationUser returns everybody when it does not know the name.
 
 import { parse } from 'csv-parse/sync'
-import type { JsonObject } from '../../src/base/text/json.ts'
 import { isAddress, isSameAddress } from '../addresses.ts'
 import { recordEffect, type SandboxCall } from '../call.ts'
 import { guidOf } from '../identity.ts'
+import type { JsonObject } from '../json.ts'
 import {
   batchStatus,
   removeMailboxMove,

@@ -1,7 +1,8 @@
 // What administrators set up once: organisation relationships and Microsoft's own test of the way to the source for mailbox moves, and
 // whether mail may be forwarded to others.
-import type { JsonObject } from '../../src/base/text/json.ts'
+
 import type { SandboxCall } from '../call.ts'
+import type { JsonObject } from '../json.ts'
 import { isMailboxOf, relationshipProblem, scopeProblem, sourceOf } from '../mailbox-moves.ts'
 import type { OrganizationRelationship } from '../state.ts'
 import { noObject, type Parameters } from './parameters.ts'

@@ -1,9 +1,10 @@
 // Cmdlet parameters as they arrive over REST: names in any case, list changes, and PowerShell's refusals for unknown parameters
 // and unfit values.
-import type { Json, JsonObject } from '../../src/base/text/json.ts'
+
 import { isAddress, isProxy, proxyOf, withAddress, withoutAddress } from '../addresses.ts'
 import type { SandboxCall } from '../call.ts'
 import { isGuidText } from '../identity.ts'
+import type { Json, JsonObject } from '../json.ts'
 import { CmdletRefusal } from '../refusal.ts'
 
 const BINDING = 'System.Management.Automation.ParameterBindingException'

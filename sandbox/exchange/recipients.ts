@@ -1,7 +1,6 @@
 // Mail users and mailboxes. A mail user has its mailbox elsewhere; with a mailbox here it is found by Get-Mailbox only. SMTP
 // addresses need an accepted domain and belong to one recipient.
 import { isDeepStrictEqual } from 'node:util'
-import type { Json, JsonObject } from '../../src/base/text/json.ts'
 import {
   bareOf,
   domainOf,
@@ -13,6 +12,7 @@ import {
 } from '../addresses.ts'
 import { recordUserEffect, type SandboxCall, updateMail } from '../call.ts'
 import { NO_GUID } from '../identity.ts'
+import type { Json, JsonObject } from '../json.ts'
 import { CmdletRefusal, GraphRefusal } from '../refusal.ts'
 import type { Recipient, User } from '../state.ts'
 import { isVisible, recipientGuidOf } from '../tenant.ts'

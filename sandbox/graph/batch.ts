@@ -1,7 +1,8 @@
 // JSON batching: up to twenty requests in one, each answered on its own. Source: "Combine multiple HTTP requests using JSON batching"
 // (Graph documentation): ids are unique, a request waits for those in `dependsOn`, and one that failed gives 424 to its dependants.
-import type { JsonObject } from '../../src/base/text/json.ts'
+
 import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
+import type { JsonObject } from '../json.ts'
 import { badRequest, GraphRefusal, graphRefusalResponse } from '../refusal.ts'
 
 const REQUESTS_MAX = 20

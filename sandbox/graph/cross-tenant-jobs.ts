@@ -1,6 +1,6 @@
 // The routes of Microsoft's own migration jobs, with the statuses in which each is allowed (source: "Running the migration", batch status
 // values).
-import { isObject, type Json, type JsonObject } from '../../src/base/text/json.ts'
+
 import {
   created,
   NO_CONTENT,
@@ -11,6 +11,7 @@ import {
 } from '../call.ts'
 import { migrateJob, serviceStatus } from '../cross-tenant-jobs.ts'
 import { guidOf, isGuidText } from '../identity.ts'
+import { isObject, type Json, type JsonObject } from '../json.ts'
 import { stopMailboxMove } from '../mailbox-moves.ts'
 import { badRequest, GraphRefusal, notFound } from '../refusal.ts'
 import type { CrossTenantJob } from '../state.ts'

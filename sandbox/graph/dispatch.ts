@@ -1,6 +1,7 @@
 // From a request to its row in the table of routes: version, path, method, permissions.
-import { isObject } from '../../src/base/text/json.ts'
+
 import type { SandboxCall, SandboxResponse } from '../call.ts'
+import { isObject } from '../json.ts'
 import { decoded } from '../path.ts'
 import { GraphRefusal } from '../refusal.ts'
 import { batchResponse } from './batch.ts'

@@ -1,8 +1,9 @@
 // The tenant's domains, and who still refers to one: users by sign-in name, mail or proxy address, groups by mail. A domain with references
 // cannot be removed from a tenant.
-import type { JsonObject } from '../../src/base/text/json.ts'
+
 import { bareOf, domainOf, typeOf } from '../addresses.ts'
 import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
+import type { JsonObject } from '../json.ts'
 import { notFound } from '../refusal.ts'
 import type { Group, User } from '../state.ts'
 import { isVisible } from '../tenant.ts'

@@ -1,5 +1,5 @@
 // External users: invitations for new guests and existing users, and conversion to an internal user.
-import type { Json, JsonObject } from '../../src/base/text/json.ts'
+
 import { domainOf, isAddress, isSameAddress } from '../addresses.ts'
 import {
   created,
@@ -10,6 +10,7 @@ import {
   updateMail,
 } from '../call.ts'
 import { guidOf } from '../identity.ts'
+import type { Json, JsonObject } from '../json.ts'
 import { badRequest, GraphRefusal, notFound } from '../refusal.ts'
 import { newUser, type User } from '../state.ts'
 import { passwordHashOf } from './user-properties.ts'

@@ -1,8 +1,9 @@
 // Groups and their members. Graph changes only its own kinds: distribution lists and dynamic groups refuse. Removing a
 // non-member returns the same 404 as a missing group.
-import type { JsonObject } from '../../src/base/text/json.ts'
+
 import { NO_CONTENT, ok, recordEffect, type SandboxCall, type SandboxResponse } from '../call.ts'
 import { isGuidText } from '../identity.ts'
+import type { JsonObject } from '../json.ts'
 import { badRequest, GraphRefusal, notFound } from '../refusal.ts'
 import type { Group, User } from '../state.ts'
 import { isVisible } from '../tenant.ts'

@@ -1,5 +1,5 @@
 // Licences: available units, assignments, and the required usage location.
-import type { Json, JsonObject } from '../../src/base/text/json.ts'
+
 import {
   ok,
   recordUserEffect,
@@ -8,6 +8,7 @@ import {
   updateMail,
 } from '../call.ts'
 import { isGuidText } from '../identity.ts'
+import type { Json, JsonObject } from '../json.ts'
 import { disconnectMailbox, hasMailboxPlan } from '../mail.ts'
 import { badRequest, GraphRefusal } from '../refusal.ts'
 import type { Sku, User } from '../state.ts'

@@ -1,8 +1,9 @@
 // Mail sent from a mailbox, and its copy in Sent Items. Of queries on Sent Items the sandbox knows one: by the value of an extended property
 // (source: "Get singleValueLegacyExtendedProperty"; the value is compared without case).
-import type { Json, JsonObject } from '../../src/base/text/json.ts'
+
 import { isAddress } from '../addresses.ts'
 import { ok, recordEffect, type SandboxCall, type SandboxResponse } from '../call.ts'
+import type { Json, JsonObject } from '../json.ts'
 import { badRequest, GraphRefusal } from '../refusal.ts'
 import type { SentMail } from '../tenant.ts'
 import { userOf } from './users.ts'

@@ -1,8 +1,9 @@
 // The supported query options of Microsoft Graph: $select, $filter with eq, startswith, endsWith, any, and, or, $orderby, $top, $count, and
 // paging by @odata.nextLink. Anything else is refused, never ignored: a dropped filter finds too much. What Graph calls advanced needs the
 // header ConsistencyLevel: eventual and $count (source: "Advanced query capabilities on Microsoft Entra ID objects").
-import type { Json, JsonObject } from '../../src/base/text/json.ts'
+
 import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
+import type { Json, JsonObject } from '../json.ts'
 import { GraphRefusal } from '../refusal.ts'
 
 export interface PropertyKind {

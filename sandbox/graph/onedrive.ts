@@ -1,8 +1,9 @@
 // Cross-organisation migration tasks of SharePoint, for people's OneDrives only (source: Graph beta, sharePointMigrationTask).
-import { isObject, type Json, type JsonObject } from '../../src/base/text/json.ts'
+
 import { isAddress, isSameAddress } from '../addresses.ts'
 import { NO_CONTENT, ok, recordEffect, type SandboxCall, type SandboxResponse } from '../call.ts'
 import { guidOf } from '../identity.ts'
+import { isObject, type Json, type JsonObject } from '../json.ts'
 import { oneDriveProblem } from '../onedrive-moves.ts'
 import { badRequest, GraphRefusal, notFound } from '../refusal.ts'
 import type { OneDriveMove } from '../state.ts'

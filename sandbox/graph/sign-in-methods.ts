@@ -1,8 +1,8 @@
 // Temporary Access Passes: a user has one, and a new one replaces it. The value is told once, in the answer that makes it.
 import { createHash } from 'node:crypto'
-import type { JsonObject } from '../../src/base/text/json.ts'
 import { created, recordUserEffect, type SandboxCall, type SandboxResponse } from '../call.ts'
 import { guidOf } from '../identity.ts'
+import type { JsonObject } from '../json.ts'
 import { badRequest } from '../refusal.ts'
 import { userOf } from './users.ts'
 

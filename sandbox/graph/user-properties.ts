@@ -1,7 +1,8 @@
 // The properties of a Microsoft Graph user: which exist, which are returned by default, which are writable, and valid values.
-import { isObject, type Json, type JsonObject } from '../../src/base/text/json.ts'
+
 import { domainOf, isAddress } from '../addresses.ts'
 import { hashOf } from '../identity.ts'
+import { isObject, type Json, type JsonObject } from '../json.ts'
 import { badRequest, type GraphRefusal, objectConflict } from '../refusal.ts'
 import type { User } from '../state.ts'
 import type { SandboxTenant } from '../tenant.ts'

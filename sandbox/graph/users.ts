@@ -1,6 +1,5 @@
 // Users: create, read, change, delete, restore; manager and sessions.
 import { isDeepStrictEqual } from 'node:util'
-import type { Json, JsonObject } from '../../src/base/text/json.ts'
 import { withAddress } from '../addresses.ts'
 import {
   created,
@@ -11,6 +10,7 @@ import {
   type SandboxResponse,
   updateMail,
 } from '../call.ts'
+import type { Json, JsonObject } from '../json.ts'
 import { badRequest, GraphRefusal, notFound } from '../refusal.ts'
 import { purgeAccount, softDelete, undelete } from '../soft-deleted.ts'
 import { newUser, type User } from '../state.ts'

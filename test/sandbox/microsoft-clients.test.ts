@@ -29,7 +29,7 @@ describe('Microsoft’s clients', () => {
     folder = await mkdtemp(join(tmpdir(), 'clients-'))
     sandbox = await openSandbox({
       clock: realClock(),
-      isHttps: true,
+      httpsSince: realClock().now(),
       timing: { replicationLagSec: 0 },
       seed: {
         tenants: [

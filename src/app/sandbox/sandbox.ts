@@ -8,6 +8,7 @@ import { csvSeed, jsonSeed, problemsOf, SeedFault } from '../../../sandbox/seed.
 import type { Seed } from '../../../sandbox/state.ts'
 import { FAST_TIMING, USUAL_TIMING } from '../../../sandbox/world.ts'
 import { MatoolkitError } from '../../base/errors/errors.ts'
+import { CsvFault, decodeCsv, delimiterProblem } from '../../base/files/csv-text.ts'
 import { realClock } from '../../base/run/clock.ts'
 import { readBytes, readTextFile } from '../../cli/input/files.ts'
 import type { Io } from '../../cli/terminal/io.ts'
@@ -39,7 +40,7 @@ export async function startSandbox(options: SandboxFlags, io: Io): Promise<Sandb
       host,
       names: allowedHosts.split(',').map((name) => name.trim()),
       timing: fast ? FAST_TIMING : USUAL_TIMING,
-      isHttps: https !== undefined,
+      ...(https !== undefined && { httpsSince: realClock().now() }),
       ...(seedFile === undefined ? {} : { seed: await seedOf(seedFile) }),
       ...(faults === undefined ? {} : { faults: await faultsOf(faults) }),
       ...(replay === undefined ? {} : { replay: recordingIn(await readTextFile(replay)) }),
@@ -90,7 +91,19 @@ async function withToken(sandbox: Sandbox, authorityFile: string | null, io: Io)
 
 async function seedOf(file: string): Promise<Seed> {
   const bytes = await readBytes(file)
-  return /\.csv$/i.test(file) ? csvSeed(bytes) : jsonSeed(bytes.toString('utf8'))
+  return /\.csv$/i.test(file) ? csvSeed(csvText(bytes)) : jsonSeed(bytes.toString('utf8'))
+}
+
+function csvText(bytes: Buffer): string {
+  try {
+    const text = decodeCsv(bytes)
+    const [header = ''] = text.split(/\r?\n/, 1)
+    const problem = delimiterProblem(header.split(','))
+    if (problem !== null) throw new SeedFault(`it ${problem}`)
+    return text
+  } catch (error) {
+    throw error instanceof CsvFault ? new SeedFault(`it ${error.message}`) : error
+  }
 }
 
 /** Faults from a JSON file, or from rates such as throttle=0.02. */
