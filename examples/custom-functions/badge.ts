@@ -1,9 +1,10 @@
 // Two custom functions to start from: one that changes something and one that waits for something. Copy this file into the
 // folder set in MATOOLKIT_FUNCTIONS_FOLDER. docs/custom-functions.md explains every part.
+import type { M365Kit } from '../../src/m365/package.ts'
 import type { MakeFunctions } from '../../src/worker/functions/custom-functions.ts'
 
 // Type imports vanish at run time; everything else comes from the kit, so the file may live anywhere.
-const make: MakeFunctions = ({ defineFunction, pathOf, z }) => {
+const make: MakeFunctions<M365Kit> = ({ defineFunction, pathOf, z }) => {
   const userId = z.string().min(1).describe('Object id or user principal name.')
 
   const setBadgeNumber = defineFunction({

@@ -15,6 +15,7 @@ import { findChainHead, sealAudit } from '../db/orders/audit-sealing.ts'
 import { forgetKeys } from '../db/orders/idempotency.ts'
 import { endLostRehearsals } from '../db/orders/rehearsals.ts'
 import type { SchemaVersions } from '../db/schema/migrate.ts'
+import type { MeaningOf } from '../domain/needs/error-meaning.ts'
 import type { PreviewQuery } from '../domain/sources/preview.ts'
 import type { TickNow } from '../domain/sources/tick-report.ts'
 import type { Engine } from '../engine/transactions/engine.ts'
@@ -71,6 +72,8 @@ export interface ApiOptions {
   readonly bus: ApiBus
   readonly clock: Clock
   readonly log: Log
+  /** What the errors of functions mean; without it only their text is shown. */
+  readonly meaningOf?: MeaningOf
   readonly preview?: PreviewQuery
   readonly tickNow?: TickNow
   /** Channels and rules; without them nobody is told. */
@@ -122,6 +125,7 @@ export function openApi(options: ApiOptions): Api {
       memberSearch: new MemberSearch(),
       rehearsals,
       failureCache: new FailureCache(),
+      meaningOf: options.meaningOf ?? (() => null),
       auditKeptDays: config.auditKeptDays,
       signingKey: signingKeyOf(config, signIn),
       ...processReports(options),

@@ -8,6 +8,7 @@ import type { Bus } from '../bus/bus.ts'
 import type { ClockWait } from '../bus/worker-gateway.ts'
 import type { ClockReport } from '../db/connection/time.ts'
 import type { SchemaVersions } from '../db/schema/migrate.ts'
+import type { MeaningOf } from '../domain/needs/error-meaning.ts'
 import type { NotificationSettings } from '../domain/notifications/rules.ts'
 import type { PreviewQuery } from '../domain/sources/preview.ts'
 import type { TickNow } from '../domain/sources/tick-report.ts'
@@ -53,6 +54,8 @@ export interface Services {
   readonly notifications: NotificationSettings
   readonly memberSearch: MemberSearch
   readonly failureCache: FailureCache
+  /** Looked up for each answer and not stored with the error: the tables get better. */
+  readonly meaningOf: MeaningOf
   /** Signs evidence packs. Throws EVIDENCE_KEY_MISSING. */
   signingKey(): SigningKey
   /** How long the audit is kept; null: forever. */

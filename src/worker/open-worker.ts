@@ -7,29 +7,25 @@ import type { Log } from '../base/log/log.ts'
 import type { Clock } from '../base/run/clock.ts'
 import type { Service } from '../base/run/service.ts'
 import type { Config } from '../base/settings/config.ts'
+import { tokenEndpointsOf } from '../base/sign-in/clouds.ts'
 import { makeTokens, SignInFault, type Tokens } from '../base/sign-in/token.ts'
 import type { Measures } from '../base/telemetry/measures.ts'
 import type { LifecycleEvent, Telemetry } from '../base/telemetry/telemetry.ts'
 import type { Bus } from '../bus/bus.ts'
 import { logOutage } from '../bus/outage.ts'
-import { type GrantedRights, missingRights } from '../m365/check/rights.ts'
-import {
-  type ConnectedTenant,
-  connectTenant,
-  retryPolicyOf,
-  tokenEndpointsOf,
-} from '../m365/client/connect.ts'
-import { openCredential } from '../m365/client/credential.ts'
-import { STANDARD_FUNCTIONS } from '../m365/functions/standard.ts'
 import type { WorkerFunction } from './functions/catalogue.ts'
 import { discoverFunctions } from './functions/custom-functions.ts'
+import type { ConnectedPackage, FunctionPackage } from './functions/function-package.ts'
 import type { Secrets } from './http/api.ts'
+import { retryPolicyOf } from './http/client.ts'
 import type { GateChange } from './http/throttle.ts'
 import { Worker } from './jobs/worker.ts'
 import { openFolderVault } from './secrets/folder-vault.ts'
 import { KeyVault, keyVaultScope } from './secrets/key-vault.ts'
 
 export interface OpenWorkerOptions {
+  /** Whose functions it runs. */
+  readonly functionPackage: FunctionPackage
   readonly config: Config
   readonly bus: Bus
   readonly clock: Clock
@@ -55,7 +51,8 @@ const SIGN_IN_PAUSES_SEC = [2, 5, 15, 30, 60] as const
 const SEND_GRACE_SEC = 5
 
 export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWorker> {
-  const { config, bus, clock, log, version, onIdle, measures, telemetry = null } = options
+  const { functionPackage, config, bus, clock, log, version, onIdle, measures } = options
+  const { telemetry = null } = options
   const { workerId } = config
   if (workerId === null) {
     throw new MatoolkitError('WORKER_NOT_CONFIGURED', {
@@ -65,9 +62,9 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWork
   const tokens = makeTokens(clock, tokenEndpointsOf(config))
   const vault = await openVault(config, clock, tokens)
   log.info({ workerId, vault: vault.where }, 'Opened the vault')
-  const signedIn = await openTenant(options, tokens, vault)
+  const connected = await connectTenant(options, tokens, vault)
   const { functions, close: closeFunctions } = await openFunctions(options)
-  if (signedIn) tellMissingRights(log, functions, signedIn.rights)
+  if (connected) tellMissingRights(log, functions, connected)
   const names = new Set(functions.map(({ name }) => name))
   const worker = new Worker({
     workerId,
@@ -77,7 +74,8 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWork
     functions,
     keys: readJobKeys(config),
     telemetry,
-    ...(signedIn ? { tenant: signedIn.tenant, throttles: () => signedIn.tenant.throttles() } : {}),
+    tenant: connected?.tenant ?? functionPackage.noTenant,
+    throttles: () => connected?.throttles() ?? [],
     maxParallelism: config.maxParallelism,
     replicas: config.workerReplicas,
     pollMs: config.workerPollSec * 1_000,
@@ -175,23 +173,12 @@ export function openKeyVault(config: Config, clock: Clock, tokens: Tokens): KeyV
   })
 }
 
-interface SignedInTenant {
-  readonly tenant: ConnectedTenant
-  readonly rights: GrantedRights
-}
-
-async function openTenant(
-  { config, clock, log, measures }: OpenWorkerOptions,
+async function connectTenant(
+  { functionPackage, config, clock, log, measures }: OpenWorkerOptions,
   tokens: Tokens,
-  vault: Vault,
-): Promise<SignedInTenant | null> {
+  { secrets, keyVault }: Vault,
+): Promise<ConnectedPackage | null> {
   const { tenantId } = config
-  if (tenantId === null) {
-    log.warn('No tenant configured: functions that need one will fail')
-    return null
-  }
-  const credential = await openCredential(config, clock, log, vault.keyVault)
-  const { secrets } = vault
   const onGate = ({ name: service, isClosed, isNew, ...facts }: GateChange) => {
     if (!isClosed) return log.info({ service, ...facts }, 'The gate of the service is open again')
     const labels = { worker: config.workerId ?? '', service }
@@ -199,38 +186,51 @@ async function openTenant(
     measures.count('matoolkit_throttled_seconds_total', labels, facts.seconds)
     if (isNew) log.warn({ service, ...facts }, 'Throttled: the gate of the service closes')
   }
-  const tenant = connectTenant({ config, credential, tokens, secrets, clock, onGate })
+  const parts = { config, clock, log, tokens, secrets, keyVault, onGate }
+  const connected = await functionPackage.connect(parts)
+  if (connected === null) {
+    log.warn('No tenant configured: functions that need one will fail')
+    return null
+  }
   try {
-    const rights = await signInWhenReachable(tenant, clock, log)
+    await signInWhenReachable(connected, clock, log)
     log.info({ tenantId, signIn: config.signIn }, 'Signed in to the tenant')
-    return { tenant, rights }
+    return connected
   } catch (error) {
     const reason = messageOf(error)
-    throw new MatoolkitError('WORKER_SIGN_IN_FAILED', { tenantId, reason }, { cause: error })
+    throw new MatoolkitError(
+      'WORKER_SIGN_IN_FAILED',
+      { tenantId: tenantId ?? '', reason },
+      { cause: error },
+    )
   }
 }
 
 /** A sign-in service that does not answer for a moment must not end the worker; a refusal does. */
 async function signInWhenReachable(
-  tenant: ConnectedTenant,
+  connected: ConnectedPackage,
   clock: Clock,
   log: Log,
-): Promise<GrantedRights> {
+): Promise<void> {
   for (const waitSec of SIGN_IN_PAUSES_SEC) {
     try {
-      return await tenant.signIn()
+      return await connected.signIn()
     } catch (error) {
       if (!(error instanceof SignInFault) || error.kind !== 'unreachable') throw error
       log.warn({ reason: error.message, waitSec }, 'Cannot sign in yet: trying again')
       await clock.wait(waitSec * 1_000)
     }
   }
-  return tenant.signIn()
+  return connected.signIn()
 }
 
 /** Not an error: a worker need not be allowed to run every function. */
-function tellMissingRights(log: Log, functions: readonly WorkerFunction[], rights: GrantedRights) {
-  for (const [right, names] of missingRights(functions, rights))
+function tellMissingRights(
+  log: Log,
+  functions: readonly WorkerFunction[],
+  connected: ConnectedPackage,
+) {
+  for (const [right, names] of connected.missingRights(functions))
     log.warn({ right, functions: names }, 'The app lacks a right: these functions will be refused')
 }
 
@@ -239,17 +239,23 @@ interface OpenFunctions {
   close(): void
 }
 
-async function openFunctions({ config, clock, log }: OpenWorkerOptions): Promise<OpenFunctions> {
+async function openFunctions({
+  functionPackage,
+  config,
+  clock,
+  log,
+}: OpenWorkerOptions): Promise<OpenFunctions> {
   const { functionsFolder: folder, pwsh: program, cloud } = config
-  if (folder === null) return { functions: STANDARD_FUNCTIONS, close: () => {} }
+  const { functions: standard, kit } = functionPackage
+  if (folder === null) return { functions: standard, close: () => {} }
   const onSeveralObjects = (functionName: string, outputs: number) =>
     log.warn(
       { functionName, outputs },
       'A PowerShell function wrote several objects: only the last counts',
     )
   const powerShell = { program, cloud, onSeveralObjects }
-  const found = await discoverFunctions({ folder, standard: STANDARD_FUNCTIONS, clock, powerShell })
+  const found = await discoverFunctions({ folder, standard, kit, clock, powerShell })
   for (const problem of found.problems) log.error({ problem }, 'Skipped a custom function')
   log.info({ functions: found.functions.map(({ name }) => name) }, 'Loaded custom functions')
-  return { functions: [...STANDARD_FUNCTIONS, ...found.functions], close: found.close }
+  return { functions: [...standard, ...found.functions], close: found.close }
 }

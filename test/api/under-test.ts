@@ -11,6 +11,7 @@ import type { Route } from '../../src/api/route.ts'
 import { describedRoutes } from '../../src/api/routes.ts'
 import { createLog } from '../../src/base/log/log.ts'
 import type { ChangeWindows } from '../../src/domain/windows/change-windows.ts'
+import { M365 } from '../../src/m365/package.ts'
 import type { TestDatabase } from '../kit/databases.ts'
 import { openWorld, type World } from '../stories/world.ts'
 
@@ -112,6 +113,7 @@ async function startApi(world: World, given: UnderTestOptions): Promise<ApiUnder
   const windows = given.windows ?? null
   const engine = { ...world.engine, random: Math.random, windows }
   const api = openApi({
+    meaningOf: M365.meaningOf,
     config: { ...LOCAL, apiTokenFile, ...given.config },
     engine,
     bus,

@@ -10,6 +10,7 @@ import type { Service as RunningService } from '../../src/base/run/service.ts'
 import { readConfig } from '../../src/base/settings/config.ts'
 import { Measures } from '../../src/base/telemetry/measures.ts'
 import type { Bus, OutgoingMessage } from '../../src/bus/bus.ts'
+import { M365 } from '../../src/m365/package.ts'
 import { openWorker } from '../../src/worker/open-worker.ts'
 import { UNUSED } from '../bus/under-test.ts'
 import { collectLog } from '../kit/log-lines.ts'
@@ -75,6 +76,7 @@ describe('opening a worker', () => {
     })
     assert.ok('config' in read, JSON.stringify(read))
     worker = await openWorker({
+      functionPackage: M365,
       config: read.config,
       bus: silentBus(published),
       clock,

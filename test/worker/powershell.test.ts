@@ -11,7 +11,7 @@ import type { Json } from '../../src/base/text/json.ts'
 import { STANDARD_FUNCTIONS } from '../../src/m365/functions/standard.ts'
 import { parametersSchema, type WorkerFunction } from '../../src/worker/functions/catalogue.ts'
 import { type Discovered, discoverFunctions } from '../../src/worker/functions/custom-functions.ts'
-import { NO_TENANT, type Tenant } from '../../src/worker/http/api.ts'
+import { NO_TENANT, type Tenant } from '../../src/worker/functions/tenant.ts'
 import { fitParameters } from '../../src/worker/jobs/fit-parameters.ts'
 import { findPowerShellModules } from '../../src/worker/powershell/modules.ts'
 
@@ -201,15 +201,11 @@ describe('PowerShell modules', { timeout: 60_000 }, () => {
   })
 })
 
-const TENANT: Tenant = {
-  id: 'tenant-id',
-  organization: 'contoso.onmicrosoft.com',
-  graph: NO_TENANT.graph,
-  exchange: NO_TENANT.exchange,
-  secrets: NO_TENANT.secrets,
-  webhooks: NO_TENANT.webhooks,
-  token: async (service) => `token-for-${service}`,
-}
+const TENANT: Tenant = Object.create(NO_TENANT, {
+  id: { value: 'tenant-id' },
+  organization: { value: 'contoso.onmicrosoft.com' },
+  token: { value: async (service: string) => `token-for-${service}` },
+})
 
 function run(
   functions: readonly WorkerFunction[],

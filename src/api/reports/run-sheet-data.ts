@@ -4,6 +4,7 @@ import type { JsonObject } from '../../base/text/json.ts'
 import type { Queryable } from '../../db/connection/db.ts'
 import { listGridSteps } from '../../db/views/grid.ts'
 import { listSheetMembers } from '../../db/views/members.ts'
+import type { MeaningOf } from '../../domain/needs/error-meaning.ts'
 import type { FailureGroup } from '../../domain/needs/failures.ts'
 import { type GridColumn, type PhaseMark, packCells, phaseMarks } from '../../domain/needs/grid.ts'
 import type { RunbookPhase } from '../../domain/runbook/model.ts'
@@ -13,7 +14,6 @@ import { foldKey } from '../../domain/state/member-key.ts'
 import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
 import { type GateLook, lookAtGates } from '../../engine/orders/gates.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
-import { meaningOf } from '../../m365/meanings/meaning-of.ts'
 import type { Services } from '../route.ts'
 import { type BatchState, loadBatchState } from '../shapes/batch-state.ts'
 import { gridColumns } from '../shapes/grid-columns.ts'
@@ -66,7 +66,11 @@ const FAILURES_SHOWN = 20
 /** Throws BATCH_NOT_FOUND. */
 export async function loadRunSheet(
   engine: Engine,
-  { notifications, failureCache }: Pick<Services, 'failureCache' | 'notifications'>,
+  {
+    notifications,
+    failureCache,
+    meaningOf,
+  }: Pick<Services, 'failureCache' | 'meaningOf' | 'notifications'>,
   { batchId, madeAt, madeBy }: SheetOrder,
 ): Promise<RunSheet> {
   const { db } = engine
@@ -89,7 +93,7 @@ export async function loadRunSheet(
       ...(engine.windows ? [['the system', engine.windows] as const] : []),
     ],
     channels: channelsOf(runbook, notifications),
-    failures: groups.slice(0, FAILURES_SHOWN).map(sheetFailure),
+    failures: groups.slice(0, FAILURES_SHOWN).map((group) => sheetFailure(group, meaningOf)),
     people: () => peoplePages(db, batchId, phases, columns),
   }
 }
@@ -115,7 +119,10 @@ function channelsOf(
   return channels.filter((channel) => named.has(channel.name))
 }
 
-function sheetFailure({ pattern, phaseName, stepName, count, sample }: FailureGroup): SheetFailure {
+function sheetFailure(
+  { pattern, phaseName, stepName, count, sample }: FailureGroup,
+  meaningOf: MeaningOf,
+): SheetFailure {
   const meaning = meaningOf(sample.message)
   const { means = null, todo = null } = meaning ?? {}
   return { pattern, phaseName, stepName, count, means, todo }

@@ -85,7 +85,7 @@ const getRoute = read({
   errors: ['BATCH_NOT_FOUND'],
   params,
   answers: { 200: batchPage },
-  handle: async ({ engine, params: { batchId } }) => {
+  handle: async ({ engine, services: { meaningOf }, params: { batchId } }) => {
     const state = await loadBatchState(engine.db, batchId)
     const { runbookName, runbookVersion, status } = state.line
     const runbook = await engine.runbooks.get(engine.db, runbookName, runbookVersion)
@@ -99,7 +99,7 @@ const getRoute = read({
       nextPhase: nextPhaseOf(state, hasInit, available),
       availablePhases: available,
       phases: await showPhases(engine, state),
-      initSteps: initSteps.map(shownStep),
+      initSteps: initSteps.map(shownStep(meaningOf)),
       timeZone: runbook.dataSource.timeZone,
     }
     return { status: 200, body, etag: state.etag }

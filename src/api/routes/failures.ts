@@ -1,12 +1,13 @@
 // Failures over all batches: the same failure of several batches is one group, so that it is understood once and repaired everywhere.
+
 import { z } from 'zod'
 import { listFailedBatches } from '../../db/views/status.ts'
+import type { MeaningOf } from '../../domain/needs/error-meaning.ts'
 import {
   type FailuresOfBatch,
   type GroupOfBatches,
   groupOverBatches,
 } from '../../domain/needs/failures.ts'
-import { meaningOf } from '../../m365/meanings/meaning-of.ts'
 import { read } from '../route.ts'
 import { GROUPS_LISTED_MAX } from '../services/failure-cache.ts'
 import { errorMeaning, STEP_KINDS } from '../shapes/batch-shapes.ts'
@@ -68,7 +69,7 @@ const failuresRoute = read({
       })
       .meta({ id: 'FailuresOfBatches' }),
   },
-  handle: async ({ engine: { db }, services: { failureCache }, query, now }) => {
+  handle: async ({ engine: { db }, services: { failureCache, meaningOf }, query, now }) => {
     const { runbook, endedSince = new Date(+now - NEWS_MS) } = query
     const found = await listFailedBatches(db, endedSince, BATCHES_MAX + 1, runbook)
     const batches = found.slice(0, BATCHES_MAX)
@@ -81,12 +82,15 @@ const failuresRoute = read({
     }
     const groups = groupOverBatches(failures)
     isComplete &&= groups.length <= GROUPS_LISTED_MAX
-    const shown = groups.slice(0, GROUPS_LISTED_MAX).map(shownGroup)
+    const shown = groups.slice(0, GROUPS_LISTED_MAX).map((one) => shownGroup(one, meaningOf))
     return { status: 200, body: { batchCount: batches.length, isComplete, groups: shown } }
   },
 })
 
-const shownGroup = ({ perHour, ...rest }: GroupOfBatches): z.input<typeof group> => ({
+const shownGroup = (
+  { perHour, ...rest }: GroupOfBatches,
+  meaningOf: MeaningOf,
+): z.input<typeof group> => ({
   ...rest,
   perHour: [...perHour]
     .sort(([a], [b]) => a - b)

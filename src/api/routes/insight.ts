@@ -18,7 +18,6 @@ import { forecastBatches } from '../../engine/needs/batch-forecasts.ts'
 import { listGroupActions } from '../../engine/orders/actions.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { windowsFor } from '../../engine/transactions/window-state.ts'
-import { meaningOf } from '../../m365/meanings/meaning-of.ts'
 import { read } from '../route.ts'
 import { FAILURES_MAX, GROUPS_LISTED_MAX, type GroupedFailures } from '../services/failure-cache.ts'
 import {
@@ -163,7 +162,7 @@ const failuresRoute = read({
   errors: ['BATCH_NOT_FOUND'],
   params,
   answers: { 200: failures },
-  handle: async ({ engine, services: { failureCache }, params: { batchId } }) => {
+  handle: async ({ engine, services: { failureCache, meaningOf }, params: { batchId } }) => {
     const { db } = engine
     const found = await failureCache.groups(db, await loadBatchLine(db, batchId))
     const { groups, ...rest } = found

@@ -93,7 +93,7 @@ const detailRoute = read({
   errors: ['BATCH_NOT_FOUND', 'MEMBER_NOT_FOUND'],
   params: z.strictObject({ batchId: id, memberId: id }),
   answers: { 200: memberDetail },
-  handle: async ({ engine, params: { batchId, memberId } }) => {
+  handle: async ({ engine, services: { meaningOf }, params: { batchId, memberId } }) => {
     const { db } = engine
     const state = await loadBatchState(db, batchId)
     const member = await findMemberDetail(db, batchId, memberId)
@@ -116,7 +116,7 @@ const detailRoute = read({
       actions: shownActions(candidates),
       blockedBecause: refused?.refusal ?? null,
       messages: await loadMessages(engine, state, memberId),
-      steps: steps.map(shownStep),
+      steps: steps.map(shownStep(meaningOf)),
       attempts,
       events,
     }

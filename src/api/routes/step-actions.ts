@@ -80,10 +80,11 @@ const getRoute = read({
   answers: {
     200: z.strictObject({ step: detail, attempts: z.array(attempt) }).meta({ id: 'StepPage' }),
   },
-  handle: async ({ engine, params: { stepId } }) => {
+  handle: async ({ engine, services: { meaningOf }, params: { stepId } }) => {
     const found = await requireStep(engine, stepId)
     const attempts = await listAttempts(engine.db, [stepId], ATTEMPTS_MAX)
-    return { status: 200, body: { step: shownStep(found), attempts }, etag: stepEtag(found) }
+    const shown = shownStep(meaningOf)(found)
+    return { status: 200, body: { step: shown, attempts }, etag: stepEtag(found) }
   },
 })
 
@@ -115,6 +116,7 @@ const described = {
 async function decide<Body>(
   {
     engine: outer,
+    services: { meaningOf },
     params: { stepId },
     body,
     by,
@@ -140,7 +142,7 @@ async function decide<Body>(
   }
   return {
     status: 200 as const,
-    body: { isDryRun: dryRun, step: shownStep(after) },
+    body: { isDryRun: dryRun, step: shownStep(meaningOf)(after) },
     etag: stepEtag(dryRun ? before : after),
     auditNote: dryRun ? null : auditNote,
   }

@@ -44,7 +44,7 @@ const listRoute = read({
     sort: z.enum(STEP_SORTS).default('id'),
   }),
   answers: { 200: pageOf('steps', step) },
-  handle: async ({ engine: { db }, params: { batchId }, query }) => {
+  handle: async ({ engine: { db }, services: { meaningOf }, params: { batchId }, query }) => {
     const { limit, cursor, sort, ...filter } = query
     const state = await loadBatchState(db, batchId)
     const after = readCursor(sort, cursor)?.id ?? null
@@ -53,7 +53,8 @@ const listRoute = read({
     const counted = totalByCounters(state, filter)
     const total = counted ?? (await countSteps(db, batchId, filter, COUNT_MAX))
     const isTotalExact = counted !== null || total < COUNT_MAX
-    return { status: 200, body: { steps: rows.map(shownStep), total, isTotalExact, next } }
+    const steps = rows.map(shownStep(meaningOf))
+    return { status: 200, body: { steps, total, isTotalExact, next } }
   },
 })
 

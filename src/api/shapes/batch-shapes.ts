@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { BatchLine } from '../../db/views/batches.ts'
 import { ACTION_NAMES, type Candidate, shownAction } from '../../domain/decide/actions.ts'
-import { ERROR_ACTORS, RETRY_ADVICE } from '../../domain/needs/error-meaning.ts'
+import { ERROR_ACTORS, type MeaningOf, RETRY_ADVICE } from '../../domain/needs/error-meaning.ts'
 import { rampShares, SHARE_STATES } from '../../domain/plan/ramp-shares.ts'
 import type { Ramp } from '../../domain/runbook/model.ts'
 import { type Phase, sumSteps } from '../../domain/state/facts.ts'
@@ -16,7 +16,6 @@ import {
   STEP_STATUSES,
   type StepStatus,
 } from '../../domain/state/transitions.ts'
-import { meaningOf } from '../../m365/meanings/meaning-of.ts'
 import { etagOf } from '../http/etag.ts'
 import { dateTime, nullableDateTime, nullableText, wholeCount } from './shapes.ts'
 
@@ -274,10 +273,12 @@ export const step = z
   })
   .meta({ id: 'Step' })
 
-export const shownStep = <Line extends { readonly errorMessage: string | null }>(line: Line) => ({
-  ...line,
-  meaning: meaningOf(line.errorMessage),
-})
+export const shownStep =
+  (meaningOf: MeaningOf) =>
+  <Line extends { readonly errorMessage: string | null }>(line: Line) => ({
+    ...line,
+    meaning: meaningOf(line.errorMessage),
+  })
 
 /** Status, hold, start, version and override of the batch, and the status of each phase. */
 export const batchEtag = (line: BatchLine, phases: readonly Phase[]): string =>

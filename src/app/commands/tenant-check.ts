@@ -7,6 +7,7 @@ import { decodeCsv } from '../../base/files/csv-text.ts'
 import { createLog } from '../../base/log/log.ts'
 import { type Clock, realClock } from '../../base/run/clock.ts'
 import { type Config, loadConfig } from '../../base/settings/config.ts'
+import { tokenEndpointsOf } from '../../base/sign-in/clouds.ts'
 import { makeTokens } from '../../base/sign-in/token.ts'
 import { countText } from '../../base/text/count-text.ts'
 import { printable } from '../../base/text/printable.ts'
@@ -18,10 +19,10 @@ import { showChecks } from '../../cli/terminal/show-checks.ts'
 import { type Runbook, type RunbookStep, readRunbook } from '../../domain/runbook/read.ts'
 import { type RecordRequest, recordAnswers, WireAnswers } from '../../m365/check/record.ts'
 import { checkTenant, type TenantPlan } from '../../m365/check/tenant-check.ts'
-import { connectTenant, tokenEndpointsOf } from '../../m365/client/connect.ts'
+import { connectTenant } from '../../m365/client/connect.ts'
 import { openCredential } from '../../m365/client/credential.ts'
+import { NO_M365_TENANT } from '../../m365/client/tenant.ts'
 import { STANDARD_FUNCTIONS } from '../../m365/functions/standard.ts'
-import { NO_TENANT } from '../../worker/http/api.ts'
 import { openKeyVault } from '../../worker/open-worker.ts'
 
 export interface TenantCheckFlags {
@@ -102,7 +103,7 @@ async function connect(config: Config, clock: Clock, io: Io, { see }: WireAnswer
   const tokens = makeTokens(clock, tokenEndpointsOf(config))
   const keyVault = openKeyVault(config, clock, tokens)
   const credential = await openCredential(config, clock, log, keyVault)
-  const { secrets } = NO_TENANT
+  const { secrets } = NO_M365_TENANT
   return connectTenant({ config, credential, tokens, clock, secrets, onAnswer: see })
 }
 

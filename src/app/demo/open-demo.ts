@@ -13,9 +13,9 @@ import { openDisposable } from '../../db/schema/disposable-pglite.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { RunbookCache } from '../../engine/transactions/runbook-cache.ts'
 import { WorkerPace } from '../../engine/transactions/worker-pace.ts'
+import type { M365Tenant } from '../../m365/client/tenant.ts'
 import { STANDARD_FUNCTIONS } from '../../m365/functions/standard.ts'
 import { makeOrchestrator } from '../../orchestrator/orchestrator.ts'
-import type { Tenant } from '../../worker/http/api.ts'
 import { Worker } from '../../worker/jobs/worker.ts'
 import { openTransport } from '../roles/transports.ts'
 import { openDemoDashboard } from './dashboard.ts'
@@ -151,7 +151,7 @@ function servicesOf(
   onError: (error: unknown) => void,
 ): Service[] {
   const gathering = gatheringBus(bus)
-  const workerFor = (workerId: string, tenant: Tenant) =>
+  const workerFor = (workerId: string, tenant: M365Tenant) =>
     new Worker({
       workerId,
       version: manifest.version,

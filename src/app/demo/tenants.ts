@@ -9,9 +9,10 @@ import { openSandbox } from '../../../sandbox/sandbox.ts'
 import { DEFAULT_SECRET, type Seed } from '../../../sandbox/state.ts'
 import type { Clock } from '../../base/run/clock.ts'
 import type { Config } from '../../base/settings/config.ts'
+import { tokenEndpointsOf } from '../../base/sign-in/clouds.ts'
 import { makeTokens } from '../../base/sign-in/token.ts'
-import { connectTenant, tokenEndpointsOf } from '../../m365/client/connect.ts'
-import type { Tenant } from '../../worker/http/api.ts'
+import { connectTenant } from '../../m365/client/connect.ts'
+import type { M365Tenant } from '../../m365/client/tenant.ts'
 import { memoryVault, sandboxConfig } from '../sandbox/sandbox-worker.ts'
 import type { FaultReport } from './summary.ts'
 
@@ -125,8 +126,8 @@ function targetTenant(users: readonly DemoUser[]): TenantSeed {
 export interface DemoTenants {
   readonly url: string
   readonly controlToken: string
-  readonly target: Tenant
-  readonly source: Tenant
+  readonly target: M365Tenant
+  readonly source: M365Tenant
   faultReport(): FaultReport
   close(): Promise<void>
 }
@@ -160,7 +161,7 @@ export async function openDemoTenants(
   }
 }
 
-const connectedTo = (config: Config, clock: Clock): Tenant =>
+const connectedTo = (config: Config, clock: Clock): M365Tenant =>
   connectTenant({
     config,
     clock,

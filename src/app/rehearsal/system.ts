@@ -16,12 +16,12 @@ import { publishRunbook } from '../../engine/orders/publish.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { RunbookCache } from '../../engine/transactions/runbook-cache.ts'
 import { WorkerPace } from '../../engine/transactions/worker-pace.ts'
+import type { M365Tenant } from '../../m365/client/tenant.ts'
 import { handleChunk } from '../../orchestrator/orchestrator.ts'
 import { runTimers } from '../../orchestrator/timers.ts'
 import { tickDueRunbooks } from '../../scheduler/scheduler.ts'
 import type { OpenSource } from '../../scheduler/sources/source.ts'
 import type { WorkerFunction } from '../../worker/functions/catalogue.ts'
-import type { Tenant } from '../../worker/http/api.ts'
 import { Worker } from '../../worker/jobs/worker.ts'
 import { openTransport } from '../roles/transports.ts'
 import type { RehearsalRow } from './expected-tenants.ts'
@@ -57,7 +57,7 @@ export interface SystemOptions {
   /** Channels and rules; null: only those of the runbook. */
   readonly notifications: NotificationSettings | null
   /** Opened once the clock exists. */
-  readonly tenants: (clock: VirtualClock) => ReadonlyMap<string, Tenant>
+  readonly tenants: (clock: VirtualClock) => ReadonlyMap<string, M365Tenant>
 }
 
 /** What the scheduler finds. An error is an outage. */
@@ -79,7 +79,7 @@ export class RehearsalSystem {
   readonly tickMs = TICK_SEC * 1_000
   readonly #bus: Bus
   readonly #options: SystemOptions
-  readonly #tenants: ReadonlyMap<string, Tenant>
+  readonly #tenants: ReadonlyMap<string, M365Tenant>
   readonly #workers = new Map<string, Worker>()
   readonly #lives = new Map<string, AbortController>()
   #rounds = 0

@@ -8,9 +8,10 @@ import { DEFAULT_SECRET, type Seed, type State } from '../../../sandbox/state.ts
 import type { Timing } from '../../../sandbox/world.ts'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Clock } from '../../base/run/clock.ts'
+import { tokenEndpointsOf } from '../../base/sign-in/clouds.ts'
 import { makeTokens, type RequestByHttp } from '../../base/sign-in/token.ts'
-import { connectTenant, tokenEndpointsOf } from '../../m365/client/connect.ts'
-import type { Tenant } from '../../worker/http/api.ts'
+import { connectTenant } from '../../m365/client/connect.ts'
+import type { M365Tenant } from '../../m365/client/tenant.ts'
 import { ConnectionLost, type HttpRequest, type HttpResponse } from '../../worker/http/http.ts'
 import { memoryVault, sandboxConfig } from '../sandbox/sandbox-worker.ts'
 import type { CalledService, CallMeter } from './call-meter.ts'
@@ -33,7 +34,7 @@ export interface RehearsalTenantsOptions {
 
 export interface RehearsalTenants {
   /** By worker id in lower case. */
-  readonly byWorker: ReadonlyMap<string, Tenant>
+  readonly byWorker: ReadonlyMap<string, M365Tenant>
   state(): State
   setFaults(settings: FaultSettings): void
 }
@@ -76,7 +77,7 @@ function connected(
   { id, domains }: TenantState,
   core: SandboxCore,
   { clock, seedNumber, meter, webhookHosts }: RehearsalTenantsOptions,
-): Tenant {
+): M365Tenant {
   const organization = domains.find((one) => one.endsWith('.onmicrosoft.com')) ?? domains[0]!
   const hosts = webhookHosts.slice(0, WEBHOOK_HOSTS_MAX).join(',')
   const config = sandboxConfig(ORIGIN, id, organization, {

@@ -24,6 +24,7 @@ import { configureWorkers } from '../../db/state/workers.ts'
 import type { DescribedAttention } from '../../domain/needs/attention.ts'
 import type { PreviewQuery } from '../../domain/sources/preview.ts'
 import type { TickNow, TickReport } from '../../domain/sources/tick-report.ts'
+import { M365 } from '../../m365/package.ts'
 import { makeOrchestrator } from '../../orchestrator/orchestrator.ts'
 import { previewSource } from '../../scheduler/preview.ts'
 import { makeScheduler } from '../../scheduler/scheduler.ts'
@@ -325,6 +326,7 @@ const workersOf = (
   Promise.all(
     workers.map((config) =>
       openWorker({
+        functionPackage: M365,
         config,
         bus: shared.bus,
         clock: shared.clock,
@@ -405,6 +407,7 @@ const warnOf = (
 
 const apiOf = (shared: RoleContext): Api =>
   openApi({
+    meaningOf: M365.meaningOf,
     config: shared.config,
     engine: shared.engine,
     bus: shared.bus,

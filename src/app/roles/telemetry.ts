@@ -9,6 +9,7 @@ import type { Config } from '../../base/settings/config.ts'
 import { quietExporters } from '../../base/settings/config.ts'
 import type { Role } from '../../base/settings/process.ts'
 import { azureCredential } from '../../base/sign-in/azure-credential.ts'
+import { tokenEndpointsOf } from '../../base/sign-in/clouds.ts'
 import { makeTokens } from '../../base/sign-in/token.ts'
 import { type Collector, openAzureMonitor, openOtlp } from '../../base/telemetry/exporters.ts'
 import { type Exporting, exportTo } from '../../base/telemetry/exporting.ts'
@@ -18,7 +19,6 @@ import type { LifecycleEvent } from '../../base/telemetry/telemetry.ts'
 import type { Queryable } from '../../db/connection/db.ts'
 import { loadDatabaseMark } from '../../db/schema/database-mark.ts'
 import { type CommitWatch, watchCommits } from '../../engine/transactions/commit-watch.ts'
-import { tokenEndpointsOf } from '../../m365/client/connect.ts'
 
 export interface TelemetryOptions {
   readonly config: Config

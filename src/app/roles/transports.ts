@@ -6,6 +6,7 @@ import type { Clock } from '../../base/run/clock.ts'
 import type { TransportName } from '../../base/settings/bus.ts'
 import type { Config } from '../../base/settings/config.ts'
 import { azureCredential } from '../../base/sign-in/azure-credential.ts'
+import { tokenEndpointsOf } from '../../base/sign-in/clouds.ts'
 import { makeTokens } from '../../base/sign-in/token.ts'
 import type { Bus } from '../../bus/bus.ts'
 import { withKeptJobs } from '../../bus/kept-jobs.ts'
@@ -13,7 +14,6 @@ import { openPostgresBus } from '../../bus/postgres/postgres-bus.ts'
 import type { BusCheck, BusCheckOptions } from '../../bus/servicebus/check.ts'
 import type { ServiceBusAccess } from '../../bus/servicebus/connection.ts'
 import type { Db } from '../../db/connection/db.ts'
-import { tokenEndpointsOf } from '../../m365/client/connect.ts'
 
 export interface OpenTransportOptions {
   /** The state's database; null in a process that is only a worker and whose transport needs none. */

@@ -7,6 +7,7 @@ import { realClock } from '../../base/run/clock.ts'
 import type { Service } from '../../base/run/service.ts'
 
 import { Measures } from '../../base/telemetry/measures.ts'
+import { M365 } from '../../m365/package.ts'
 import { openWorker } from '../../worker/open-worker.ts'
 import { openHealth } from './health.ts'
 import type { ServeHandle, ServeOptions } from './serve.ts'
@@ -28,6 +29,7 @@ export async function openWorkersOnly(options: ServeOptions): Promise<ServeHandl
     const opened = await Promise.all(
       workers.map((one) =>
         openWorker({
+          functionPackage: M365,
           config: one,
           bus,
           clock,

@@ -5,8 +5,8 @@ import { MatoolkitError } from '../../base/errors/errors.ts'
 import { isLoopback } from '../../base/keys/local-token.ts'
 import type { Clock } from '../../base/run/clock.ts'
 import type { Config } from '../../base/settings/config.ts'
+import { tokenEndpointsOf } from '../../base/sign-in/clouds.ts'
 import { makeTokens, SignInFault } from '../../base/sign-in/token.ts'
-import { tokenEndpointsOf } from '../../m365/client/connect.ts'
 
 /** Source: the clouds of the Azure CLI, `az cloud list --query "[].endpoints.ossrdbmsResourceId"`. */
 const AUDIENCES: Readonly<Record<Config['cloud'], string>> = {

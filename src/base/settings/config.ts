@@ -2,9 +2,8 @@
 // description) stand in the files next to this one, by noun. Only this file reads the environment, which wins over the config file,
 // which wins over the default. docs/configuration.md and .env.example are generated from the table.
 import { readFileSync } from 'node:fs'
-import { NOTIFY_PREFIX } from '../../domain/notifications/read-settings.ts'
-import { CONNECTION_PREFIXES } from '../../domain/runbook/text-formats.ts'
 import { MatoolkitError, messageOf } from '../errors/errors.ts'
+import { CONNECTION_PREFIXES, NOTIFY_PREFIX } from '../text/reserved-names.ts'
 import { nearest } from '../text/spelling.ts'
 import { API_SETTINGS } from './api.ts'
 import { BUS_SETTINGS } from './bus.ts'

@@ -1,7 +1,7 @@
 // Traces and lifecycle events, as the roles tell them. Off is null: nothing is loaded, built or sent. Ids follow from what they stand for,
 // so every process computes the same ones, also after a crash, and nothing about a trace is kept in memory.
 import { hash } from 'node:crypto'
-import { TRACEPARENT } from '../../domain/messages/own-messages.ts'
+import { TRACEPARENT } from '../text/reserved-names.ts'
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>
 

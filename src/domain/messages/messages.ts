@@ -11,8 +11,9 @@ import {
   type JsonObject,
   parseStorable,
 } from '../../base/text/json.ts'
+import { TRACEPARENT } from '../../base/text/reserved-names.ts'
 import { WORKER_ID } from '../../base/text/worker-id.ts'
-import { isOwnJob, isOwnSuccess, TRACEPARENT } from './own-messages.ts'
+import { isOwnJob, isOwnSuccess } from './own-messages.ts'
 
 const id = z.int().positive()
 const count = z.int().nonnegative()

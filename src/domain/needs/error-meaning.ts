@@ -22,6 +22,9 @@ export interface ErrorMeaning {
   readonly retry: RetryAdvice
 }
 
+/** What the text of an error means; null when nobody knows. A package of functions brings its table. */
+export type MeaningOf = (message: string | null) => ErrorMeaning | null
+
 /** All that is given must fit. */
 export interface ErrorSigns {
   readonly service?: 'Microsoft Graph' | 'Exchange Online'

@@ -1,15 +1,16 @@
 // Reads the file of channels and rules: YAML in, settings or all problems with line and column out. It holds no secrets, only the names of
 // the variables and files that do.
+
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { parseDurationSec } from '../../base/text/duration.ts'
+import { NOTIFY_PREFIX } from '../../base/text/reserved-names.ts'
 import { knownZone } from '../../base/text/zoned-time.ts'
 import { CONDITION_KINDS, URGENT_KINDS } from '../needs/conditions.ts'
 import { type QuietHours, WEEKDAYS } from './quiet-hours.ts'
 import type { Channel, MailApp, NotificationSettings, SecretPlace } from './rules.ts'
 
 /** Keeps the program's other secrets out of reach of the file. */
-export const NOTIFY_PREFIX = 'MATOOLKIT_NOTIFY_'
 const CHANNEL_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$/
 const CHANNELS_MAX = 50
 const RULES_MAX = 200

@@ -1,10 +1,12 @@
 // The formats of texts in a runbook: what is expected, how to check it, and what a near miss probably meant.
+
 import {
   DURATION_PATTERN,
   OFFSET_PATTERN,
   parseDurationSec,
   parseOffsetMinutes,
 } from '../../base/text/duration.ts'
+import { CONNECTION_PREFIXES } from '../../base/text/reserved-names.ts'
 import { WORKER_ID_PATTERN } from '../../base/text/worker-id.ts'
 import type { ProblemCode, ProblemDetails } from './problems.ts'
 
@@ -20,9 +22,6 @@ export interface ShapeFault {
   readonly code: ProblemCode
   readonly details?: ProblemDetails
 }
-
-/** Keeps the program's own secrets, such as DATABASE_URL, out of reach of runbooks. */
-export const CONNECTION_PREFIXES = ['DATAVERSE_', 'DATABRICKS_', 'MATOOLKIT_SOURCE_'] as const
 
 const LANGUAGE_PATTERN = '^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8}){0,3}$'
 

@@ -5,80 +5,39 @@ import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Clock } from '../../base/run/clock.ts'
 import type { Config } from '../../base/settings/config.ts'
 import type { CloudName } from '../../base/settings/worker.ts'
-import { machineIdentityOf } from '../../base/sign-in/machine-identity.ts'
 import type { RotatingCertificate } from '../../base/sign-in/rotating-certificate.ts'
-import {
-  AZURE_ENDPOINTS,
-  type TokenEndpoints,
-  type TokenRequest,
-  type Tokens,
-} from '../../base/sign-in/token.ts'
-import type { Secrets, Tenant } from '../../worker/http/api.ts'
-import type { ClientOptions, RetryPolicy } from '../../worker/http/client.ts'
+import type { TokenRequest, Tokens } from '../../base/sign-in/token.ts'
+import type { Secrets } from '../../worker/http/api.ts'
+import { type ClientOptions, retryPolicyOf } from '../../worker/http/client.ts'
 import type { ThrottleOptions, ThrottleState } from '../../worker/http/throttle.ts'
 import { openWebhooks } from '../../worker/http/webhooks.ts'
 import { directoryRolesIn, type GrantedRights, rightsIn } from '../check/rights.ts'
 import { ExchangeOnline } from './exchange.ts'
 import { Graph } from './graph.ts'
+import { countingFor, type M365Tenant } from './tenant.ts'
 
 interface Cloud {
-  readonly login: string
   readonly graph: string
   readonly exchange: string
-  /**
-   * The audience of a federated credential. Source: "Configure a user-assigned managed identity as a federated credential on an app"
-   * (learn.microsoft.com), which lists these three.
-   */
-  readonly federation: string
 }
 
 const CLOUDS: Readonly<Record<CloudName, Cloud>> = {
-  public: {
-    login: AZURE_ENDPOINTS.entra,
-    graph: 'https://graph.microsoft.com',
-    exchange: 'https://outlook.office365.com',
-    federation: 'api://AzureADTokenExchange',
-  },
-  usgov: {
-    login: 'https://login.microsoftonline.us',
-    graph: 'https://graph.microsoft.us',
-    exchange: 'https://outlook.office365.us',
-    federation: 'api://AzureADTokenExchangeUSGov',
-  },
+  public: { graph: 'https://graph.microsoft.com', exchange: 'https://outlook.office365.com' },
+  usgov: { graph: 'https://graph.microsoft.us', exchange: 'https://outlook.office365.us' },
   usdod: {
-    login: 'https://login.microsoftonline.us',
     graph: 'https://dod-graph.microsoft.us',
     exchange: 'https://outlook-dod.office365.us',
-    federation: 'api://AzureADTokenExchangeUSGov',
   },
   china: {
-    login: 'https://login.partner.microsoftonline.cn',
     graph: 'https://microsoftgraph.chinacloudapi.cn',
     exchange: 'https://partner.outlook.cn',
-    federation: 'api://AzureADTokenExchangeChina',
   },
-}
-
-export function tokenEndpointsOf(config: Config): TokenEndpoints {
-  const { cloud, loginUrl } = config
-  return {
-    ...AZURE_ENDPOINTS,
-    ...machineIdentityOf(config),
-    entra: loginUrl?.replace(/\/+$/, '') ?? CLOUDS[cloud].login,
-    federationScope: `${CLOUDS[cloud].federation}/.default`,
-  }
 }
 
 /** Where Graph is, and the scope of tokens for it: the cloud's own, even when a sandbox serves it at another URL. */
 export const graphEndpointOf = ({ cloud, graphUrl }: Config): { url: string; scope: string } => ({
   url: graphUrl?.replace(/\/+$/, '') ?? CLOUDS[cloud].graph,
   scope: `${CLOUDS[cloud].graph}/.default`,
-})
-
-export const retryPolicyOf = (config: Config): RetryPolicy => ({
-  attempts: config.callAttempts,
-  baseSec: config.backoffBaseSec,
-  maxSec: config.backoffMaxSec,
 })
 
 /** How the worker signs in. The caller reads the certificate. */
@@ -104,7 +63,7 @@ export interface TenantParts {
   readonly send?: NonNullable<ClientOptions['send']>
 }
 
-export interface ConnectedTenant extends Tenant {
+export interface ConnectedTenant extends M365Tenant {
   /** Gets a token for each API and returns what they allow. Throws SignInFault. */
   signIn(): Promise<GrantedRights>
   /** Gates and concurrency now. */
@@ -167,6 +126,9 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
     secrets,
     webhooks: openWebhooks({ ...shared, hosts: config.webhookHosts }),
     token: (service) => tokens.get(service === 'graph' ? forGraph : forExchange),
+    countingFor(jobs) {
+      return countingFor(jobs, this)
+    },
     signIn: async () => {
       const graphToken = await tokens.get(forGraph)
       return {

@@ -3,7 +3,7 @@
 // reason of an error is inside `details`, as `id|.NET type|text`.
 import { randomUUID } from 'node:crypto'
 import type { Json, JsonObject } from '../../base/text/json.ts'
-import { ApiError, type Exchange, type ExchangeOptions } from '../../worker/http/api.ts'
+import { ApiError, queryText } from '../../worker/http/api.ts'
 import {
   ApiClient,
   type ClientOptions,
@@ -11,9 +11,10 @@ import {
   type ServiceRefusal,
 } from '../../worker/http/client.ts'
 import type { HttpResponse } from '../../worker/http/http.ts'
+import { objectOf } from '../../worker/http/refusal.ts'
 import { Throttle, type ThrottleOptions, type ThrottleState } from '../../worker/http/throttle.ts'
-import { objectOf, queryText } from './graph.ts'
 import { isMissingInExchange } from './not-found.ts'
+import type { Exchange, ExchangeOptions } from './tenant.ts'
 
 export type ExchangeOnlineOptions = Pick<
   ClientOptions,

@@ -1,10 +1,10 @@
 // Microsoft Graph: URLs, quotas and the shape of its errors. Reads, writes and invitations have separate rates, as Microsoft
 // documents its limits per app and tenant; each service behind it has a quota of its own.
 import type { Clock } from '../../base/run/clock.ts'
-import type { Json, JsonObject } from '../../base/text/json.ts'
+import type { JsonObject } from '../../base/text/json.ts'
 import {
   ApiError,
-  type ErrorDetail,
+  queryText,
   type RestApi,
   type RestRequest,
   type RestResponse,
@@ -15,11 +15,10 @@ import {
   type RetryDecision,
   type ServiceRefusal,
 } from '../../worker/http/client.ts'
-import type { HttpResponse } from '../../worker/http/http.ts'
 import { PaceLimit } from '../../worker/http/limits.ts'
+import { objectOf, readODataRefusal } from '../../worker/http/refusal.ts'
 import type { ThrottleOptions, ThrottleState } from '../../worker/http/throttle.ts'
 import { GraphWorkloads } from './graph-workloads.ts'
-import { isMissingInGraph } from './not-found.ts'
 
 /** Calls per second, shared by all slots of this process. */
 export interface GraphQuota {
@@ -135,37 +134,6 @@ export class Graph implements RestApi {
 
 const paceOf = (clock: Clock, perSec: number): PaceLimit =>
   new PaceLimit(clock, { perSec, burst: Math.max(1, perSec * BURST_SEC) })
-
-/** `$` stays unescaped, as in Microsoft's documentation. */
-export function queryText(query: Readonly<Record<string, string>>): string {
-  const parts = Object.entries(query).map(
-    ([name, value]) =>
-      `${encodeURIComponent(name).replaceAll('%24', '$')}=${encodeURIComponent(value)}`,
-  )
-  return parts.length > 0 ? `?${parts.join('&')}` : ''
-}
-
-export const objectOf = (value: Json | undefined): JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
-
-const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
-
-/** An OData error, as Graph, Key Vault and others send it. Not cut: the job hides secrets first. */
-export function readODataRefusal({ status, text }: HttpResponse, body: Json): ServiceRefusal {
-  const error = objectOf(objectOf(body).error)
-  const details = Array.isArray(error.details) ? error.details.map(objectOf) : []
-  const told = {
-    code: textOf(error.code) || 'Unexplained',
-    message: textOf(error.message) || text || 'no reason given.',
-  }
-  return { ...told, details: details.map(detailOf), isMissing: isMissingInGraph(status, told) }
-}
-
-const detailOf = (detail: JsonObject): ErrorDetail => ({
-  code: textOf(detail.code),
-  target: typeof detail.target === 'string' ? detail.target : null,
-  message: textOf(detail.message),
-})
 
 function decideRetry(status: number, { code }: ServiceRefusal): RetryDecision | null {
   // Two concurrent changes of one object: nothing of this one was done.

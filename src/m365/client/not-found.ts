@@ -2,12 +2,9 @@
 // or only saying so. A 404 without a reason is a wrong address or a proxy: it says nothing about the object.
 import { ApiError } from '../../worker/http/api.ts'
 import type { ServiceRefusal } from '../../worker/http/client.ts'
+import { isMissingByStatus } from '../../worker/http/refusal.ts'
 
 type Told = Pick<ServiceRefusal, 'code' | 'message'>
-
-/** Only the status counts: texts such as "Property 'x' does not exist" are about the request. */
-export const isMissingInGraph = (status: number, { code }: Told): boolean =>
-  status === 404 && code !== 'Unexplained'
 
 const EXCEPTIONS = /NotFound(?:Exception)?$/i
 const WORDS =
@@ -19,7 +16,7 @@ const STATUSES: readonly number[] = [200, 400, 404, 500]
 export function isMissingInExchange(status: number, told: Told): boolean {
   const { code, message } = told
   if (!STATUSES.includes(status) || OURS.test(code)) return false
-  return isMissingInGraph(status, told) || EXCEPTIONS.test(code) || WORDS.test(message)
+  return isMissingByStatus(status, told) || EXCEPTIONS.test(code) || WORDS.test(message)
 }
 
 export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.isMissing

@@ -2,8 +2,7 @@
 // while we were creating it. A refused creation makes the password void, so an account that an administrator makes by hand afterwards
 // stays theirs. A tenant that answers "busy" may have created it: it is looked for before the creation is sent again.
 
-import { ApiError } from '../../worker/http/api.ts'
-import { isPlainRefusal } from '../client/effects.ts'
+import { ApiError, isPlainRefusal } from '../../worker/http/api.ts'
 import {
   isMadeWithin,
   noteCreation,

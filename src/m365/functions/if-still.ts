@@ -3,11 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../base/text/json.ts'
-
-/** Somebody changed it after us. Nothing was done, and a retry ends the same way. */
-export class ChangedSince extends Error {
-  override readonly name = 'ChangedSince'
-}
+import { ChangedSince } from '../../worker/functions/undo-guard.ts'
 
 /** Not given in most runbooks; every undo gives it. */
 export const ifStill = z

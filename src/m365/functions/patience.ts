@@ -3,7 +3,7 @@
 // again, any other fails with the reason and is retried.
 import { z } from 'zod'
 import type { JsonObject } from '../../base/text/json.ts'
-import type { FunctionCall } from '../../worker/functions/catalogue.ts'
+import type { M365Call } from './define.ts'
 import { onceIfPolled, retryUntilFound } from './replication.ts'
 
 export const patience = {
@@ -26,7 +26,7 @@ export const notYet = (what: string) => ({
 
 /** The thing once it is as wanted, or as it is at last; null when it is gone. A polled step looks once. */
 export async function lookUntil<Thing>(
-  call: FunctionCall<unknown>,
+  call: M365Call<unknown>,
   look: () => Promise<Thing | null>,
   isWanted: (thing: Thing) => boolean,
 ): Promise<Thing | null> {
@@ -50,7 +50,7 @@ interface Removal {
 
 /** Stops what is not at rest, then removes it. Continues where an earlier run or poll left off; `left` is null once it is gone. */
 export async function removeInTime(
-  call: FunctionCall<unknown>,
+  call: M365Call<unknown>,
   first: JsonObject,
   { look, isAtRest, isStopping, isRemoving, stop, remove }: Removal,
 ): Promise<{ readonly Changed: boolean; readonly left: JsonObject | null }> {

@@ -1,10 +1,11 @@
 // Entra and Exchange replicate with a delay: the next server may not know a user created a moment ago. These helpers try a few
 // times with growing pauses, on the job's clock and until its signal aborts.
-import type { FunctionCall } from '../../worker/functions/catalogue.ts'
+
 import { ApiError } from '../../worker/http/api.ts'
+import type { M365Call } from './define.ts'
 
 /** The part of a function call that a request to the tenant needs. */
-export interface ReplicationContext extends Pick<FunctionCall<unknown>, 'tenant' | Waiting> {
+export interface ReplicationContext extends Pick<M365Call<unknown>, 'tenant' | Waiting> {
   /** Takes the first look for the answer. */
   readonly looksOnce?: boolean
 }
@@ -12,7 +13,7 @@ export interface ReplicationContext extends Pick<FunctionCall<unknown>, 'tenant'
 type Waiting = 'signal' | 'clock'
 
 /** For tests: the next poll looks again, so a missing person occupies no slot of the worker meanwhile. */
-export const onceIfPolled = <Call extends FunctionCall<unknown>>(
+export const onceIfPolled = <Call extends M365Call<unknown>>(
   call: Call,
 ): Call & ReplicationContext => ({ ...call, looksOnce: call.isPolled ?? false })
 

@@ -1,6 +1,7 @@
 // What to check when a source fails, by its type: a person with a CSV file needs no advice about connections.
+
+import { CONNECTION_PREFIXES } from '../../base/text/reserved-names.ts'
 import type { DataSource } from '../../domain/runbook/model.ts'
-import { CONNECTION_PREFIXES } from '../../domain/runbook/text-formats.ts'
 
 /** Each completes a sentence of the error table. */
 export interface SourceAdvice {

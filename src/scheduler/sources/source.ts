@@ -21,8 +21,8 @@ import {
   type TokenRequest,
   type Tokens,
 } from '../../base/sign-in/token.ts'
+import { CONNECTION_PREFIXES } from '../../base/text/reserved-names.ts'
 import type { DataSource } from '../../domain/runbook/model.ts'
-import { CONNECTION_PREFIXES } from '../../domain/runbook/text-formats.ts'
 import { columnsProblem } from '../../domain/sources/row-reader.ts'
 import type { SourceColumn, SourceRow } from '../../domain/sources/source-values.ts'
 import { SOURCE_ADVICE } from './advice.ts'

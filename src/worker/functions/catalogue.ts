@@ -5,11 +5,11 @@ import { z } from 'zod'
 import type { Clock } from '../../base/run/clock.ts'
 import type { Json } from '../../base/text/json.ts'
 import type { LedgerEffect } from '../../domain/state/effects.ts'
-import type { Tenant } from '../http/api.ts'
+import type { Tenant } from './tenant.ts'
 
-export interface FunctionCall<Params> {
+export interface FunctionCall<Params, In extends Tenant = Tenant> {
   readonly params: Params
-  readonly tenant: Tenant
+  readonly tenant: In
   /** Aborts at the job's deadline and when the worker stops. Throw its reason then. */
   readonly signal: AbortSignal
   /** The same when a job is run again; a new one for every retry and every poll. */
@@ -19,15 +19,10 @@ export interface FunctionCall<Params> {
   readonly isPolled?: boolean
 }
 
-/** What the worker's app registration must be granted. */
-export interface Permissions {
-  /** Microsoft Graph application roles. */
-  readonly graph?: readonly string[]
-  /** Exchange roles. */
-  readonly exchange?: readonly string[]
-}
+/** What the worker must be granted, by the service that grants it. */
+export type Permissions = Readonly<Record<string, readonly string[]>>
 
-export interface FunctionDefinition<Params, Result extends Json> {
+export interface FunctionDefinition<Params, Result extends Json, In extends Tenant = Tenant> {
   readonly name: string
   readonly description: string
   readonly parameters: z.ZodType<Params>
@@ -54,13 +49,13 @@ export interface FunctionDefinition<Params, Result extends Json> {
   /** Changes what Microsoft guards on people with admin roles: for those the app needs a higher role itself. */
   readonly isSensitive?: true
   /** Returns the result that the runbook sees. Throwing fails the job, with the message as the reason people read. */
-  run(call: FunctionCall<Params>): Promise<Result>
+  run(call: FunctionCall<Params, In>): Promise<Result>
   /** Jobs that share a key are done in one go. Only for a function that is idempotent. */
-  readonly together?: Together<Params, Result>
+  readonly together?: Together<Params, Result, In>
 }
 
 /** How a function acts on many. The worker collects jobs with the same key for a moment, calls once, and answers each. */
-export interface Together<Params, Result extends Json> {
+export interface Together<Params, Result extends Json, In extends Tenant = Tenant> {
   /** What the jobs share, such as their group; null for a job that is done alone. */
   key(params: Params): string | null
   /** The most jobs at once. */
@@ -72,15 +67,15 @@ export interface Together<Params, Result extends Json> {
    * changed: the worker then tries halves, and in the end each job with the function's own `run`.
    */
   run(
-    calls: readonly FunctionCall<Params>[],
-    onBehalfOf: OnBehalfOf,
+    calls: readonly FunctionCall<Params, In>[],
+    onBehalfOf: OnBehalfOf<In>,
   ): Promise<readonly (Result | Error)[]>
 }
 
 /** What a joint call needs to act for some of the jobs: what it changes counts as their change, and as nobody else's. */
-export type OnBehalfOf = (
-  calls: readonly FunctionCall<unknown>[],
-) => Pick<FunctionCall<unknown>, 'tenant' | 'signal' | 'clock'>
+export type OnBehalfOf<In extends Tenant = Tenant> = (
+  calls: readonly FunctionCall<unknown, In>[],
+) => Pick<FunctionCall<unknown, In>, 'tenant' | 'signal' | 'clock'>
 
 export type WorkerFunction = FunctionDefinition<unknown, Json>
 
@@ -96,8 +91,8 @@ export function catalogueOf(functions: readonly WorkerFunction[]): Catalogue {
 }
 
 /** Checks `run` against the schemas of its parameters and result. */
-export const defineFunction = <Params, Result extends Json>(
-  definition: FunctionDefinition<Params, Result>,
+export const defineFunction = <Params, Result extends Json, In extends Tenant = Tenant>(
+  definition: FunctionDefinition<Params, Result, In>,
 ): WorkerFunction => definition as unknown as WorkerFunction
 
 const schemas = new WeakMap<WorkerFunction, Readonly<Record<string, Json>>>()

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import { messageOf } from '../../base/errors/errors.ts'
 import type { Clock } from '../../base/run/clock.ts'
-import { ApiError, changeOfList, odataText, pathOf } from '../http/api.ts'
+import { ApiError, pathOf } from '../http/api.ts'
 import { openPowerShell, type PowerShellParts } from '../powershell/functions.ts'
 import { findPowerShellModules } from '../powershell/modules.ts'
 import { defineFunction, parametersSchema, resultSchema, type WorkerFunction } from './catalogue.ts'
@@ -24,6 +24,8 @@ export interface CustomFunctionsOptions {
   readonly folder: string
   /** Functions the worker already has; their names are reserved. */
   readonly standard: readonly WorkerFunction[]
+  /** Of the package that the worker runs. */
+  readonly kit?: Readonly<Record<string, unknown>>
   readonly clock: Clock
   readonly powerShell: Omit<PowerShellParts, 'clock'>
 }
@@ -33,15 +35,16 @@ const MODULES_MAX = 500
 /** A module with an endless top-level await must not keep the worker from starting. */
 const LOAD_TIMEOUT_MS = 30_000
 
-/** Passed to each module, so that it imports nothing of ours and may live anywhere. */
-const KIT = { defineFunction, z, ApiError, pathOf, odataText, changeOfList } as const
-export type FunctionKit = typeof KIT
+/** Passed to each module with the kit of its package, so that it imports nothing of ours and may live anywhere. */
+const KIT = { defineFunction, z, ApiError, pathOf } as const
 
-/** The default export of a module: returns definition or more functions. */
-export type MakeFunctions = (kit: FunctionKit) => WorkerFunction | readonly WorkerFunction[]
+/** The default export of a module: returns one function or more. */
+export type MakeFunctions<PackageKit> = (
+  kit: Omit<typeof KIT, keyof PackageKit> & PackageKit,
+) => WorkerFunction | readonly WorkerFunction[]
 
 export async function discoverFunctions(options: CustomFunctionsOptions): Promise<Discovered> {
-  const { folder, standard, clock } = options
+  const { folder, standard } = options
   const problems: string[] = []
   const functions: WorkerFunction[] = []
   const names = new Set(standard.map(({ name }) => name.toLowerCase()))
@@ -57,7 +60,7 @@ export async function discoverFunctions(options: CustomFunctionsOptions): Promis
     }
   }
   for (const file of await modulesIn(folder, problems))
-    add(file, await functionsOf(join(folder, file), file, clock, problems))
+    add(file, await functionsOf(join(folder, file), file, options, problems))
   const close = await addPowerShell(options, problems, add)
   return { functions, problems, close }
 }
@@ -103,10 +106,10 @@ async function modulesIn(folder: string, problems: string[]): Promise<string[]> 
 async function functionsOf(
   path: string,
   file: string,
-  clock: Clock,
+  { kit = {}, clock }: Pick<CustomFunctionsOptions, 'kit' | 'clock'>,
   problems: string[],
 ): Promise<WorkerFunction[]> {
-  const loaded = await load(path, clock)
+  const loaded = await load(path, kit, clock)
   if ('problem' in loaded) {
     problems.push(`${file}: ${loaded.problem}`)
     return []
@@ -122,25 +125,25 @@ async function functionsOf(
 
 type Loaded = { readonly made: unknown } | { readonly problem: string }
 
-async function load(path: string, clock: Clock): Promise<Loaded> {
+async function load(path: string, kit: object, clock: Clock): Promise<Loaded> {
   const done = new AbortController()
   const timedOut = clock.wait(LOAD_TIMEOUT_MS, done.signal).then(() => ({
     problem: `it did not load within ${LOAD_TIMEOUT_MS / 1_000} s.`,
   }))
   try {
-    return await Promise.race([makeWith(path), timedOut])
+    return await Promise.race([makeWith(path, kit), timedOut])
   } finally {
     done.abort()
   }
 }
 
-async function makeWith(path: string): Promise<Loaded> {
+async function makeWith(path: string, kit: object): Promise<Loaded> {
   try {
     const { default: make } = (await import(pathToFileURL(resolve(path)).href)) as {
       default?: unknown
     }
     if (typeof make !== 'function') return { problem: 'its default export is not a function.' }
-    return { made: await make(KIT) }
+    return { made: await make({ ...KIT, ...kit }) }
   } catch (error) {
     return { problem: `it cannot be loaded: ${firstLineOf(error)}.` }
   }

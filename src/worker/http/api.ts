@@ -1,19 +1,6 @@
-// What a function may use: Graph, Exchange, a vault and webhooks. Sign-in, throttling, retries and paging are the
+// The contract of calls to other services: REST, a vault and webhooks. Sign-in, throttling, retries and paging are the
 // implementation's concern. A call fails only with an `ApiError`, or with its signal's reason once that aborted.
 import type { Json, JsonObject } from '../../base/text/json.ts'
-
-export interface Tenant {
-  /** The tenant's id, a GUID. */
-  readonly id: string
-  /** Its initial domain, such as `contoso.onmicrosoft.com`. */
-  readonly organization: string
-  readonly graph: RestApi
-  readonly exchange: Exchange
-  readonly secrets: Secrets
-  readonly webhooks: Webhooks
-  /** An access token, for a program that calls Microsoft itself. Prefer `graph` and `exchange`. */
-  token(service: 'graph' | 'exchange'): Promise<string>
-}
 
 export interface RestRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
@@ -48,23 +35,6 @@ export interface RestApi {
   list(request: Omit<RestRequest, 'method' | 'body'>): AsyncIterable<JsonObject>
   /** The URL of an object, for the `@odata.id` of a reference. */
   urlOf(path: string): string
-}
-
-export interface ExchangeOptions {
-  readonly signal: AbortSignal
-  /** Return only these properties. */
-  readonly select?: readonly string[]
-  /** As in RestRequest. Default: Get-, Test- and Set- cmdlets. */
-  readonly isIdempotent?: boolean
-}
-
-export interface Exchange {
-  /** Runs a cmdlet and returns all pages of its output, without keys that contain an "@". */
-  run(
-    cmdlet: string,
-    parameters: JsonObject,
-    options: ExchangeOptions,
-  ): Promise<readonly JsonObject[]>
 }
 
 export interface Secrets {
@@ -145,47 +115,18 @@ function segmentOf(value: string): string {
   return encodeURIComponent(value)
 }
 
-/** A quoted text for an OData expression: `userPrincipalName eq ${odataText(upn)}`. */
-export const odataText = (text: string): string => `'${text.replaceAll("'", "''")}'`
-
-/** PowerShell's `@{Add=…; Remove=…}` for a multi-valued property. */
-export const changeOfList = (change: {
-  readonly add?: readonly string[]
-  readonly remove?: readonly string[]
-}): JsonObject => ({
-  '@odata.type': '#Exchange.GenericHashTable',
-  ...(change.add ? { Add: [...change.add] } : {}),
-  ...(change.remove ? { Remove: [...change.remove] } : {}),
-})
-
-const refuseCall = (): never => {
-  throw new ApiError({
-    status: null,
-    code: 'NoTenant',
-    message:
-      'This worker has no tenant. Set MATOOLKIT_TENANT_ID and its sign-in, or send the job to a worker that has one.',
-  })
+export function queryText(query: Readonly<Record<string, string>>): string {
+  const parts = Object.entries(query).map(
+    ([name, value]) =>
+      `${encodeURIComponent(name).replaceAll('%24', '$')}=${encodeURIComponent(value)}`,
+  )
+  return parts.length > 0 ? `?${parts.join('&')}` : ''
 }
 
-/** The tenant of a worker that has none: every call fails and names the settings to set. */
-export const NO_TENANT: Tenant = {
-  get id() {
-    return refuseCall()
-  },
-  get organization() {
-    return refuseCall()
-  },
-  graph: {
-    call: async () => refuseCall(),
-    list: () => refuseCall(),
-    urlOf: () => refuseCall(),
-  },
-  exchange: { run: async () => refuseCall() },
-  secrets: {
-    put: async () => refuseCall(),
-    get: async () => refuseCall(),
-    find: async () => refuseCall(),
-  },
-  webhooks: { post: async () => refuseCall() },
-  token: async () => refuseCall(),
+const REFUSALS: readonly number[] = [400, 401, 403, 404, 409, 422]
+
+/** Sent once and refused. An earlier sending whose response was lost may have been done. */
+export function isPlainRefusal(error: unknown): boolean {
+  if (!(error instanceof ApiError) || error.isOutcomeUnknown || error.attempts > 1) return false
+  return (error.status !== null && REFUSALS.includes(error.status)) || error.isMissing
 }

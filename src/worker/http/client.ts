@@ -2,9 +2,11 @@
 // says it has not done (throttled, concurrent change) is retried as often as the policy allows; what it may have done (busy, a
 // lost answer), only if idempotent; a refused token, once. Everything else fails at once. Waiting is on the clock and ends with the caller's
 // signal.
+
 import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../../base/run/clock.ts'
+import type { Config } from '../../base/settings/config.ts'
 import { SignInFault } from '../../base/sign-in/token.ts'
 import type { Json } from '../../base/text/json.ts'
 import { owningJob } from '../jobs/owning-job.ts'
@@ -18,6 +20,14 @@ export interface RetryPolicy {
   readonly baseSec: number
   readonly maxSec: number
 }
+
+export const retryPolicyOf = (
+  config: Pick<Config, 'callAttempts' | 'backoffBaseSec' | 'backoffMaxSec'>,
+): RetryPolicy => ({
+  attempts: config.callAttempts,
+  baseSec: config.backoffBaseSec,
+  maxSec: config.backoffMaxSec,
+})
 
 /** The reason the service gave. */
 export interface ServiceRefusal {

@@ -3,9 +3,9 @@
 // that resolves to the metadata service.
 import { lookup as lookupHost } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
-import { readODataRefusal } from '../../m365/client/graph.ts'
 import { ApiError, type RestResponse, type Webhooks } from './api.ts'
 import { ApiClient, type ClientOptions } from './client.ts'
+import { readODataRefusal } from './refusal.ts'
 import { Throttle } from './throttle.ts'
 
 export type WebhookOptions = Pick<

@@ -16,10 +16,10 @@ import { EXPIRED, NOT_STARTED } from '../../bus/bus.ts'
 import { GIVEN_BACK, type Message, readMessage } from '../../domain/messages/messages.ts'
 import { holdsMark } from '../../domain/runbook/template.ts'
 import type { LedgerEffect } from '../../domain/state/effects.ts'
-import { type Changes, watchEffects } from '../../m365/client/effects.ts'
-import { ChangedSince } from '../../m365/functions/if-still.ts'
 import type { Catalogue, WorkerFunction } from '../functions/catalogue.ts'
-import { ApiError, type Secrets, type Tenant } from '../http/api.ts'
+import type { Changes, Tenant } from '../functions/tenant.ts'
+import { ChangedSince } from '../functions/undo-guard.ts'
+import { ApiError, type Secrets } from '../http/api.ts'
 import { resolveSecrets } from '../secrets/reference.ts'
 import { watchedSecrets } from '../secrets/watched-secrets.ts'
 import { abortingClock } from './aborting-clock.ts'
@@ -231,8 +231,8 @@ async function attempt(
   overrun.promise.catch(() => {})
   void abortInTime(job, clock, abort, ended.signal, overrun.reject)
   const { secrets, seen } = watchedSecrets(tenant.secrets, job.parameters)
-  const watched = watchEffects(withSecrets(tenant, secrets))
-  const inTenant = { ...context, tenant: watched.tenant }
+  const changes: Changes = { count: 0 }
+  const inTenant = { ...context, tenant: withSecrets(tenant, secrets).countingFor([changes]) }
   let isCalled = false
   try {
     const fitted = await fitResolved(definition, job, inTenant, abort.signal)
@@ -254,7 +254,7 @@ async function attempt(
       },
     }
     const running = runOwned(owner, () =>
-      runFunction(definition, job, fitted.params, inTenant, abort.signal, watched.changes),
+      runFunction(definition, job, fitted.params, inTenant, abort.signal, changes),
     )
     const outcome = await Promise.race([running, overrun.promise])
     // Node reports unhandled rejections at the end of the turn; standard functions leave none.
@@ -265,7 +265,7 @@ async function attempt(
     const reason: unknown = abort.signal.reason
     if (reason instanceof WorkerStops) return null
     const failed = failureBy(reason, error)
-    const hasNoEffect = definition.actsOnlyOnTenant === true && !watched.mayHaveChanged()
+    const hasNoEffect = definition.actsOnlyOnTenant === true && changes.count === 0
     // A function that is given up still runs.
     const mayHaveActed = isCalled && (!hasNoEffect || error instanceof StillRuns)
     return settled(mayHaveActed ? failed : withoutEffect(job, failed), seen)

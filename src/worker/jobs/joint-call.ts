@@ -4,9 +4,9 @@
 
 import { messageOf } from '../../base/errors/errors.ts'
 import type { Clock } from '../../base/run/clock.ts'
-import { type Changes, watchedFor } from '../../m365/client/effects.ts'
 import type { FunctionCall, OnBehalfOf, WorkerFunction } from '../functions/catalogue.ts'
-import { ApiError, type Secrets, type Tenant } from '../http/api.ts'
+import type { Changes, Tenant } from '../functions/tenant.ts'
+import { ApiError, type Secrets } from '../http/api.ts'
 import { abortingClock } from './aborting-clock.ts'
 import { type OwningJob, owningJob, runOwned } from './owning-job.ts'
 
@@ -127,10 +127,7 @@ class JointCall {
     const { signal } = this.#abort
     const base = Object.create(tenant, { secrets: { value: NO_VAULT } }) as Tenant
     const onBehalfOf: OnBehalfOf = (calls) => ({
-      tenant: watchedFor(
-        calls.map((call) => this.#joined.get(call)!.changes),
-        base,
-      ),
+      tenant: base.countingFor(calls.map((call) => this.#joined.get(call)!.changes)),
       signal,
       clock: abortingClock(clock, signal),
     })

@@ -7,7 +7,7 @@ import type { Clock } from '../../base/run/clock.ts'
 import type { CloudName } from '../../base/settings/worker.ts'
 import type { Json, JsonObject } from '../../base/text/json.ts'
 import { defineFunction, type FunctionCall, type WorkerFunction } from '../functions/catalogue.ts'
-import type { Tenant } from '../http/api.ts'
+import type { Tenant } from '../functions/tenant.ts'
 import { PowerShellSession } from './session.ts'
 
 export interface PowerShellParts {

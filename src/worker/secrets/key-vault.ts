@@ -2,10 +2,9 @@
 // managed identity needs the role Key Vault Secrets Officer, or Secrets User if no function creates secrets.
 
 import type { JsonObject } from '../../base/text/json.ts'
-import { objectOf, queryText, readODataRefusal } from '../../m365/client/graph.ts'
-import { isNotFound } from '../../m365/client/not-found.ts'
-import { ApiError, type Secrets } from '../http/api.ts'
+import { ApiError, queryText, type Secrets } from '../http/api.ts'
 import { ApiClient, type ClientOptions } from '../http/client.ts'
+import { objectOf, readODataRefusal } from '../http/refusal.ts'
 import { Throttle } from '../http/throttle.ts'
 import { requireReference, secretMissing, secretReferenceOf } from './reference.ts'
 
@@ -95,7 +94,7 @@ export class KeyVault implements Secrets {
       if (typeof value !== 'string') return null
       return { value, contentType: typeof contentType === 'string' ? contentType : null }
     } catch (error) {
-      if (isNotFound(error)) return null
+      if (error instanceof ApiError && error.isMissing) return null
       throw error
     }
   }

@@ -10,8 +10,9 @@ import { Measures } from '../../../src/base/telemetry/measures.ts'
 import { loadDatabaseMark } from '../../../src/db/schema/database-mark.ts'
 import { watchCommits } from '../../../src/engine/transactions/commit-watch.ts'
 import { Graph } from '../../../src/m365/client/graph.ts'
-import { defineFunction, TOUCHES_NOTHING } from '../../../src/worker/functions/catalogue.ts'
-import { NO_TENANT } from '../../../src/worker/http/api.ts'
+import { NO_M365_TENANT } from '../../../src/m365/client/tenant.ts'
+import { defineM365Function } from '../../../src/m365/functions/define.ts'
+import { TOUCHES_NOTHING } from '../../../src/worker/functions/catalogue.ts'
 import { Worker } from '../../../src/worker/jobs/worker.ts'
 import { startService } from '../../kit/scripted-service.ts'
 import { openWorld, type World } from '../../stories/world.ts'
@@ -90,7 +91,10 @@ export async function openStory(collectors: readonly Collector[], ratio = 1): Pr
         telemetry,
         maxParallelism: 10,
         functions: functionsOf(story),
-        tenant: { ...NO_TENANT_PARTS, graph },
+        tenant: Object.create(
+          NO_M365_TENANT,
+          Object.getOwnPropertyDescriptors({ ...NO_TENANT_PARTS, graph }),
+        ),
         onResult: ({ functionName, status, durationMs }) =>
           measures.observe(
             'matoolkit_job_seconds',
@@ -123,9 +127,6 @@ export async function openStory(collectors: readonly Collector[], ratio = 1): Pr
 const NO_TENANT_PARTS = {
   id: 'tenant',
   organization: 'contoso.onmicrosoft.com',
-  exchange: NO_TENANT.exchange,
-  secrets: NO_TENANT.secrets,
-  webhooks: NO_TENANT.webhooks,
   token: async () => 's3cret-token',
 }
 
@@ -135,7 +136,7 @@ function functionsOf(story: TracedStory) {
   let looks = 0
   const base = { ...TOUCHES_NOTHING, description: '', parameters }
   return [
-    defineFunction({
+    defineM365Function({
       ...base,
       name: 'Get-Person',
       run: async ({ tenant, params, signal }) => {
@@ -144,7 +145,7 @@ function functionsOf(story: TracedStory) {
         return { mail: params.Upn }
       },
     }),
-    defineFunction({
+    defineM365Function({
       ...base,
       name: 'Set-Shaky',
       run: async ({ params }) => {
@@ -153,7 +154,7 @@ function functionsOf(story: TracedStory) {
         throw new Error(`${params.Upn} is shaky, password=hunter2`)
       },
     }),
-    defineFunction({
+    defineM365Function({
       ...base,
       name: 'Test-Ready',
       run: async () => ({ complete: ++looks > 2, data: {} }),

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { readConfig } from '../../../src/base/settings/config.ts'
+import { tokenEndpointsOf } from '../../../src/base/sign-in/clouds.ts'
 import type { TokenRequest } from '../../../src/base/sign-in/token.ts'
-import { connectTenant, tokenEndpointsOf } from '../../../src/m365/client/connect.ts'
-import { NO_TENANT } from '../../../src/worker/http/api.ts'
+import { connectTenant } from '../../../src/m365/client/connect.ts'
+import { NO_M365_TENANT } from '../../../src/m365/client/tenant.ts'
 import { drivenClock, type Service, startService } from '../../kit/scripted-service.ts'
 
 const IDS = {
@@ -32,7 +33,7 @@ describe('a tenant from settings', () => {
       config,
       credential: { secret: 'secret' },
       tokens: { get: async (request) => `token-${asked.push(request)}` },
-      secrets: NO_TENANT.secrets,
+      secrets: NO_M365_TENANT.secrets,
       clock: drivenClock(),
     })
     await tenant.signIn()
@@ -60,7 +61,7 @@ describe('a tenant from settings', () => {
       }),
       credential: { secret: 'secret' },
       tokens: { get: async () => 'token' },
-      secrets: NO_TENANT.secrets,
+      secrets: NO_M365_TENANT.secrets,
       clock,
     })
     const signal = new AbortController().signal

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import type { Json, JsonObject } from '../../../src/base/text/json.ts'
 import { ExchangeOnline } from '../../../src/m365/client/exchange.ts'
-import { ApiError, changeOfList } from '../../../src/worker/http/api.ts'
+import { changeOfList } from '../../../src/m365/client/tenant.ts'
+import { ApiError } from '../../../src/worker/http/api.ts'
 import {
   drivenClock,
   type Reply,

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { SignInFault } from '../../../src/base/sign-in/token.ts'
 import { Graph, type GraphOptions } from '../../../src/m365/client/graph.ts'
-import { ApiError, odataText, pathOf, type RestRequest } from '../../../src/worker/http/api.ts'
+import { odataText } from '../../../src/m365/client/tenant.ts'
+import { ApiError, pathOf, type RestRequest } from '../../../src/worker/http/api.ts'
 import type { GateChange } from '../../../src/worker/http/throttle.ts'
 import {
   drivenClock,

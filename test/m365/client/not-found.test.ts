@@ -1,7 +1,8 @@
 // What counts as "not found", by service, status and words.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isMissingInExchange, isMissingInGraph } from '../../../src/m365/client/not-found.ts'
+import { isMissingInExchange } from '../../../src/m365/client/not-found.ts'
+import { isMissingByStatus } from '../../../src/worker/http/refusal.ts'
 
 const GONE = "The operation couldn't be performed because object 'x' couldn't be found on 'y'."
 const EXCEPTION = 'ManagementObjectNotFoundException'
@@ -37,12 +38,12 @@ describe('not found in Exchange', () => {
 describe('not found in Microsoft Graph', () => {
   it('is a 404 with a reason', () => {
     const told = { code: 'Request_ResourceNotFound', message: 'Resource does not exist' }
-    assert.equal(isMissingInGraph(404, told), true)
-    assert.equal(isMissingInGraph(404, { code: 'Unexplained', message: '' }), false)
+    assert.equal(isMissingByStatus(404, told), true)
+    assert.equal(isMissingByStatus(404, { code: 'Unexplained' }), false)
   })
 
   it('is not a 400 about a property that does not exist', () => {
     const told = { code: 'Request_BadRequest', message: "Property 'x' does not exist" }
-    assert.equal(isMissingInGraph(400, told), false)
+    assert.equal(isMissingByStatus(400, told), false)
   })
 })

@@ -6,12 +6,9 @@ import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts'
 import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../../sandbox/state.ts'
 import type { Clock } from '../../../src/base/run/clock.ts'
 import { type Config, readConfig } from '../../../src/base/settings/config.ts'
+import { tokenEndpointsOf } from '../../../src/base/sign-in/clouds.ts'
 import { makeTokens } from '../../../src/base/sign-in/token.ts'
-import {
-  type ConnectedTenant,
-  connectTenant,
-  tokenEndpointsOf,
-} from '../../../src/m365/client/connect.ts'
+import { type ConnectedTenant, connectTenant } from '../../../src/m365/client/connect.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import { catalogueOf, type Permissions } from '../../../src/worker/functions/catalogue.ts'
 import type { Secrets } from '../../../src/worker/http/api.ts'

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import makeBadges from '../../../examples/custom-functions/badge.ts'
 import { virtualClock } from '../../../src/base/run/clock.ts'
+import { type M365Tenant, NO_M365_TENANT } from '../../../src/m365/client/tenant.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import { discoverFunctions } from '../../../src/worker/functions/custom-functions.ts'
-import type { RestRequest, Tenant } from '../../../src/worker/http/api.ts'
-import { NO_TENANT } from '../../../src/worker/http/api.ts'
+import type { RestRequest } from '../../../src/worker/http/api.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const clock = virtualClock(new Date('2026-03-01T10:00:00Z'))
@@ -139,13 +139,13 @@ describe('custom functions', () => {
     assert.deepEqual([names, problems], [['Set-BadgeNumber', 'Test-BadgePrinted'], []])
     const asked: string[] = []
     const graph = {
-      ...NO_TENANT.graph,
+      ...NO_M365_TENANT.graph,
       call: async ({ method, path, body }: RestRequest) => {
         asked.push(`${method} ${path} ${JSON.stringify(body ?? null)}`)
         return { status: 200, headers: new Headers(), body: {} }
       },
     }
-    const tenant: Tenant = Object.create(NO_TENANT, { graph: { value: graph } })
+    const tenant: M365Tenant = Object.create(NO_M365_TENANT, { graph: { value: graph } })
     const call = { tenant, clock, jobId: 'step-1', signal: new AbortController().signal }
     const [set, test] = functions
     const params = set!.parameters.parse({ UserId: 'kim@contoso.com', Number: 7 })

@@ -1,11 +1,13 @@
 // Runs people through one Graph and two Exchange calls each, by slots, against a sandbox whose Exchange bears only so many calls at
 // once; every call takes a second of the virtual clock. Used by the test and the bench of the governor.
+
 import { openSandbox } from '../../../sandbox/sandbox.ts'
 import { defaultSeed } from '../../../sandbox/seed.ts'
 import { DEFAULT_SECRET } from '../../../sandbox/state.ts'
+import { tokenEndpointsOf } from '../../../src/base/sign-in/clouds.ts'
 import { makeTokens } from '../../../src/base/sign-in/token.ts'
-import { connectTenant, tokenEndpointsOf } from '../../../src/m365/client/connect.ts'
-import type { Tenant } from '../../../src/worker/http/api.ts'
+import { connectTenant } from '../../../src/m365/client/connect.ts'
+import type { M365Tenant } from '../../../src/m365/client/tenant.ts'
 import { drivenClock } from '../../kit/scripted-service.ts'
 import { configFor, memorySecrets } from '../../m365/functions/setting.ts'
 
@@ -63,7 +65,7 @@ export async function runThrottled(
   }
 }
 
-async function migrate({ graph, exchange }: Tenant): Promise<void> {
+async function migrate({ graph, exchange }: M365Tenant): Promise<void> {
   const { signal } = new AbortController()
   await graph.call({ method: 'GET', path: '/users', query: { $top: '1' }, signal })
   for (const cmdlet of ['Get-Mailbox', 'Get-MailUser'])

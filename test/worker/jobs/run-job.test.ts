@@ -10,7 +10,8 @@ import {
   defineFunction,
   TOUCHES_NOTHING,
 } from '../../../src/worker/functions/catalogue.ts'
-import { ApiError, NO_TENANT, type Secrets, type Tenant } from '../../../src/worker/http/api.ts'
+import { NO_TENANT, type Tenant } from '../../../src/worker/functions/tenant.ts'
+import { ApiError, type Secrets } from '../../../src/worker/http/api.ts'
 import { fitParameters } from '../../../src/worker/jobs/fit-parameters.ts'
 import { type Job, runJob } from '../../../src/worker/jobs/job.ts'
 import { secretMissing } from '../../../src/worker/secrets/reference.ts'

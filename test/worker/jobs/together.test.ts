@@ -14,12 +14,10 @@ import {
 } from '../../../src/bus/bus.ts'
 import type { Body } from '../../../src/domain/messages/messages.ts'
 import { SECRET_MARK } from '../../../src/domain/runbook/template.ts'
-import {
-  defineFunction,
-  type FunctionCall,
-  TOUCHES_NOTHING,
-} from '../../../src/worker/functions/catalogue.ts'
-import { ApiError, NO_TENANT, type RestRequest, type Tenant } from '../../../src/worker/http/api.ts'
+import { type M365Tenant, NO_M365_TENANT } from '../../../src/m365/client/tenant.ts'
+import { defineM365Function, type M365Call } from '../../../src/m365/functions/define.ts'
+import { type FunctionCall, TOUCHES_NOTHING } from '../../../src/worker/functions/catalogue.ts'
+import { ApiError, type RestRequest } from '../../../src/worker/http/api.ts'
 import { Worker, type WorkerOptions } from '../../../src/worker/jobs/worker.ts'
 import { UNUSED } from '../../bus/under-test.ts'
 
@@ -79,11 +77,11 @@ interface Meeting {
   meet(people: readonly FunctionCall<Params>[]): Promise<void>
 }
 
-const join = async ({ tenant, signal }: Pick<FunctionCall<Params>, 'tenant' | 'signal'>) =>
+const join = async ({ tenant, signal }: Pick<M365Call<Params>, 'tenant' | 'signal'>) =>
   void (await tenant.graph.call({ method: 'POST', path: '/join', signal }))
 
 const roomFunction = (state: Meeting, calls: string[][]) =>
-  defineFunction({
+  defineM365Function({
     ...TOUCHES_NOTHING,
     actsOnlyOnTenant: true,
     name: 'Join-Room',
@@ -111,7 +109,7 @@ const roomFunction = (state: Meeting, calls: string[][]) =>
     },
   })
 
-const slow = defineFunction({
+const slow = defineM365Function({
   ...TOUCHES_NOTHING,
   name: 'Slow',
   description: 'Runs for a minute.',
@@ -123,13 +121,13 @@ const slow = defineFunction({
 })
 
 const graph = {
-  ...NO_TENANT.graph,
+  ...NO_M365_TENANT.graph,
   call: async ({ signal }: RestRequest) => {
     signal.throwIfAborted()
     return { status: 204, headers: new Headers(), body: null }
   },
 }
-const tenant: Tenant = Object.create(NO_TENANT, { graph: { value: graph } })
+const tenant: M365Tenant = Object.create(NO_M365_TENANT, { graph: { value: graph } })
 
 function setUp(options: Partial<WorkerOptions> = {}) {
   const clock = virtualClock(START)
@@ -394,7 +392,7 @@ describe('a joint call that fails', () => {
   })
 
   it('fails all when it does not answer each', async () => {
-    const few = defineFunction({
+    const few = defineM365Function({
       ...TOUCHES_NOTHING,
       name: 'Join-Room',
       description: 'Forgets one.',

@@ -2,8 +2,8 @@
 // result stays small whatever the size of the tenant.
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { defineFunction } from '../../../worker/functions/catalogue.ts'
 import { pathOf } from '../../../worker/http/api.ts'
+import { defineM365Function } from '../define.ts'
 import { NotFound, orNotFound } from '../failure.ts'
 import { domainName } from '../parameters.ts'
 import { textOf, textOrNull } from './entra-directory.ts'
@@ -19,7 +19,7 @@ const references = z.object({
     .describe('The first ones, up to Limit. Name is null where the app may not read it.'),
 })
 
-export const getDomainReferences = defineFunction({
+export const getDomainReferences = defineM365Function({
   name: 'Get-DomainReferences',
   description:
     'Lists what still refers to a domain: users, groups and apps with a name or an address in it. A domain can leave a tenant only when nothing does.',

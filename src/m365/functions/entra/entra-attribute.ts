@@ -3,10 +3,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../base/text/json.ts'
-import { defineFunction } from '../../../worker/functions/catalogue.ts'
 import { ApiError, pathOf } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
 import { isAsExpected, isMatch, matchParameters, matchResult, valueAt } from '../attribute-match.ts'
+import { defineM365Function } from '../define.ts'
 import { FunctionRefused, noUser, orNotFound } from '../failure.ts'
 import { ifStill, requireStill } from '../if-still.ts'
 import { isSameText, nameParameter, orNothing, userId } from '../parameters.ts'
@@ -88,7 +88,7 @@ const set = z.object({
   Changed: z.boolean(),
 })
 
-export const setEntraUserAttribute = defineFunction({
+export const setEntraUserAttribute = defineM365Function({
   name: 'Set-EntraUserAttribute',
   description:
     'Sets or clears one attribute of a user. employeeLeaveDateTime also needs User-LifeCycleInfo.ReadWrite.All; mail of a mail user or mailbox belongs to Exchange.',
@@ -127,7 +127,7 @@ export const setEntraUserAttribute = defineFunction({
   },
 })
 
-export const testEntraAttributeMatch = defineFunction({
+export const testEntraAttributeMatch = defineM365Function({
   name: 'Test-EntraAttributeMatch',
   description: 'Tests whether an attribute of a user has a value.',
   parameters: z.strictObject({ UserId: userId, ...matchParameters }),
@@ -166,7 +166,7 @@ const managed = z.object({
   Changed: z.boolean(),
 })
 
-export const setEntraUserManager = defineFunction({
+export const setEntraUserManager = defineM365Function({
   name: 'Set-EntraUserManager',
   description: 'Makes one user the manager of another, or removes the manager.',
   parameters: z.strictObject({

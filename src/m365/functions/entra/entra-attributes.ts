@@ -1,8 +1,8 @@
 // Several attributes of a user in one request: one write for a person instead of one for each attribute.
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../base/text/json.ts'
-import { defineFunction } from '../../../worker/functions/catalogue.ts'
 import { valueAt } from '../attribute-match.ts'
+import { defineM365Function } from '../define.ts'
 import { ifStill, requireStill } from '../if-still.ts'
 import { userId } from '../parameters.ts'
 import { attributeName, attributeValue, isSameAttribute, valueFor } from './entra-attribute.ts'
@@ -16,7 +16,7 @@ const set = z.object({
   Changed: z.boolean(),
 })
 
-export const setEntraUserAttributes = defineFunction({
+export const setEntraUserAttributes = defineM365Function({
   name: 'Set-EntraUserAttributes',
   description:
     'Sets or clears several attributes of a user in one request; attributes that are not named stay. Rules as for Set-EntraUserAttribute.',

@@ -1,9 +1,9 @@
 // Membership of many people in one Entra group. Twenty are added in one request, all or none ("Add members", Graph), so members are read
 // first and left out; a request that is refused is done again person by person. A test reads the group once for all who ask.
 import { chunksOf } from '../../../base/run/chunks.ts'
-import type { FunctionCall, OnBehalfOf } from '../../../worker/functions/catalogue.ts'
 import { ApiError, pathOf } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
+import type { M365Call, OnBehalfInM365 } from '../define.ts'
 import { answerEach, answerOf, noGroup } from '../failure.ts'
 import { type ReplicationContext, retryWhileTooEarly } from '../replication.ts'
 
@@ -60,18 +60,18 @@ export async function readMemberIds(
 
 /** Adds all of them to their group. `addOne` adds a person alone. */
 export async function addToGroup<Params extends OfGroup>(
-  calls: readonly FunctionCall<Params>[],
-  onBehalfOf: OnBehalfOf,
-  addOne: (call: FunctionCall<Params>) => Promise<Membership>,
+  calls: readonly M365Call<Params>[],
+  onBehalfOf: OnBehalfInM365,
+  addOne: (call: M365Call<Params>) => Promise<Membership>,
 ): Promise<readonly (Membership | Error)[]> {
   const { GroupId } = calls[0]!.params
   const before = await readMemberIds(onBehalfOf(calls), GroupId, 'members')
   if (before === null) return calls.map(() => noGroup(GroupId))
-  const idOf = ({ params }: FunctionCall<Params>) => params.UserId.toLowerCase()
+  const idOf = ({ params }: M365Call<Params>) => params.UserId.toLowerCase()
   const absent = calls.filter((call) => !before.ids.has(idOf(call)))
   // Asked for twice at once, a person is added once.
   const newcomers = new Map(absent.map((call) => [idOf(call), call]))
-  const answers = new Map<FunctionCall<Params>, Membership | Error>()
+  const answers = new Map<M365Call<Params>, Membership | Error>()
   let stop: Error | null = null
   for (const chunk of chunksOf([...newcomers.values()], ADDED_AT_ONCE)) {
     const failure: Error | null = stop ?? (await addChunk(onBehalfOf(chunk), GroupId, chunk))
@@ -91,7 +91,7 @@ export async function addToGroup<Params extends OfGroup>(
   })
 }
 
-const changed = ({ params }: FunctionCall<OfGroup>, Changed: boolean): Membership => ({
+const changed = ({ params }: M365Call<OfGroup>, Changed: boolean): Membership => ({
   GroupId: params.GroupId,
   UserId: params.UserId,
   Changed,
@@ -101,7 +101,7 @@ const changed = ({ params }: FunctionCall<OfGroup>, Changed: boolean): Membershi
 async function addChunk(
   { tenant: { graph }, signal }: ReplicationContext,
   groupId: string,
-  chunk: readonly FunctionCall<OfGroup>[],
+  chunk: readonly M365Call<OfGroup>[],
 ): Promise<Error | null> {
   const urls = chunk.map(({ params }) => graph.urlOf(pathOf`/directoryObjects/${params.UserId}`))
   const failed = await answerOf(async () => {
@@ -127,8 +127,8 @@ const concernsAll = (error: Error): boolean =>
 async function addAfter<Params extends OfGroup>(
   failure: Error,
   before: ReadonlySet<string>,
-  call: FunctionCall<Params>,
-  addOne: (call: FunctionCall<Params>) => Promise<Membership>,
+  call: M365Call<Params>,
+  addOne: (call: M365Call<Params>) => Promise<Membership>,
 ): Promise<Membership> {
   const added = await addOne(call)
   const isUnknown = failure instanceof ApiError && failure.isOutcomeUnknown

@@ -3,13 +3,9 @@
 
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../base/text/json.ts'
-import {
-  defineFunction,
-  type FunctionCall,
-  type OnBehalfOf,
-} from '../../../worker/functions/catalogue.ts'
 import { ApiError, pathOf } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
+import { defineM365Function, type M365Call, type OnBehalfInM365 } from '../define.ts'
 import { answerEach, NotFound, noGroup, notThereReason, noUser, orNotFound } from '../failure.ts'
 import { overList } from '../over-list.ts'
 import {
@@ -67,7 +63,7 @@ const isTooEarly = (error: ApiError): boolean =>
   isNotFound(error) ||
   (error.status === 400 && /referenced (?:don't|do not) exist/i.test(error.message))
 
-export const addEntraGroupMember = defineFunction({
+export const addEntraGroupMember = defineM365Function({
   name: 'Add-EntraGroupMember',
   description: 'Adds a user to groups. Does not support dynamic groups or distribution lists.',
   parameters,
@@ -83,7 +79,7 @@ export const addEntraGroupMember = defineFunction({
         key: groupOfId,
         limit: 200,
         waitMs: 1_000,
-        run: (calls: readonly FunctionCall<OfGroup>[], onBehalfOf: OnBehalfOf) =>
+        run: (calls: readonly M365Call<OfGroup>[], onBehalfOf: OnBehalfInM365) =>
           addToGroup(calls, onBehalfOf, addOne),
       },
     },
@@ -91,7 +87,7 @@ export const addEntraGroupMember = defineFunction({
   ),
 })
 
-async function addOne(call: FunctionCall<OfGroup>): Promise<Membership> {
+async function addOne(call: M365Call<OfGroup>): Promise<Membership> {
   const { GroupId, UserId } = call.params
   const { graph } = call.tenant
   const id = await objectIdOf(call, UserId)
@@ -119,7 +115,7 @@ const isNoMember = (error: ApiError): boolean =>
   isNotFound(error) ||
   (error.status === 400 && /removed object references do not exist/i.test(error.message))
 
-export const removeEntraGroupMember = defineFunction({
+export const removeEntraGroupMember = defineM365Function({
   name: 'Remove-EntraGroupMember',
   description: 'Removes a user from groups.',
   parameters,
@@ -130,7 +126,7 @@ export const removeEntraGroupMember = defineFunction({
   ...overList('GroupId', { run: removeOne }, inAll),
 })
 
-async function removeOne(call: FunctionCall<OfGroup>): Promise<Membership> {
+async function removeOne(call: M365Call<OfGroup>): Promise<Membership> {
   const { GroupId, UserId } = call.params
   const id = await objectIdOf(call, UserId)
   const remove = () =>
@@ -178,12 +174,12 @@ interface Tested {
 interface Question extends OfGroup {
   readonly Expected: boolean
 }
-type Asking = FunctionCall<Question>
+type Asking = M365Call<Question>
 
 /** Microsoft's price for this call. */
 const CHECK_UNITS = 4
 
-export const testEntraGroupMembership = defineFunction({
+export const testEntraGroupMembership = defineM365Function({
   name: 'Test-EntraGroupMembership',
   description:
     'Tests whether a user is a member of all groups of a list, or with Expected false of none, directly or through other groups. A group with hidden membership also needs Member.Read.Hidden.',
@@ -239,7 +235,7 @@ const answer = ({ GroupId, UserId, Expected }: Question, IsMember: boolean): Tes
 /** Reads at most a page for each person: beyond that, asking for each costs less. A poll that finds nobody just looks again later. */
 async function testAll(
   calls: readonly Asking[],
-  onBehalfOf: OnBehalfOf,
+  onBehalfOf: OnBehalfInM365,
 ): Promise<readonly (Tested | Error)[]> {
   const { GroupId } = calls[0]!.params
   const caller = { ...onBehalfOf(calls), looksOnce: calls.every(({ isPolled }) => isPolled) }

@@ -3,8 +3,8 @@
 
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
 import { ApiError, pathOf } from '../../../worker/http/api.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { FunctionRefused } from '../failure.ts'
 import { address, isSameText, optional, userId } from '../parameters.ts'
 import { retryUntilFound } from '../replication.ts'
@@ -37,7 +37,7 @@ type Invited = z.infer<typeof invited>
 
 const GUEST = ['id', 'displayName', 'mail', 'userType', 'externalUserState']
 
-export const newEntraB2bInvitation = defineFunction({
+export const newEntraB2bInvitation = defineM365Function({
   name: 'New-EntraB2BInvitation',
   description:
     'Invites an internal user to sign in with an account of another tenant. The user keeps id and groups. Microsoft does not support it for a user with a mailbox or mail user: change its address in Exchange instead.',
@@ -46,7 +46,7 @@ export const newEntraB2bInvitation = defineFunction({
   permissions: { graph: ['User.Invite.All', 'User.Read.All'] },
   isIdempotent: true,
   undo: 'Convert-EntraB2BToInternal.',
-  run: async (call: FunctionCall<Invitation>): Promise<Invited> => {
+  run: async (call: M365Call<Invitation>): Promise<Invited> => {
     const { UserId, InvitedUserEmailAddress } = call.params
     const user = await readUser(call, UserId, GUEST)
     const mail = textOf(user.mail)
@@ -86,7 +86,7 @@ function alreadyInvited(params: Invitation, user: JsonObject): Invited {
   }
 }
 
-async function invite(call: FunctionCall<Invitation>, id: string): Promise<Invited> {
+async function invite(call: M365Call<Invitation>, id: string): Promise<Invited> {
   const { params } = call
   const made = await sendInvitation(call, params, { invitedUser: { id } })
   return {
@@ -132,7 +132,7 @@ const EXTERNAL = [
   'onPremisesSyncEnabled',
 ]
 
-export const convertEntraB2bToInternal = defineFunction({
+export const convertEntraB2bToInternal = defineM365Function({
   name: 'Convert-EntraB2BToInternal',
   description:
     'Converts a guest to an internal member of the tenant with its own name and password.',
@@ -142,7 +142,7 @@ export const convertEntraB2bToInternal = defineFunction({
   isIdempotent: true,
   undo: 'New-EntraB2BInvitation, while the guest account still exists.',
   isBeta: true,
-  run: async (call: FunctionCall<Conversion>): Promise<z.infer<typeof converted>> => {
+  run: async (call: M365Call<Conversion>): Promise<z.infer<typeof converted>> => {
     const { params } = call
     const user = await readUser(call, params.UserId, EXTERNAL)
     const id = textOf(user.id)
@@ -170,7 +170,7 @@ export const convertEntraB2bToInternal = defineFunction({
   },
 })
 
-async function requireName(call: FunctionCall<Conversion>, id: string): Promise<void> {
+async function requireName(call: M365Call<Conversion>, id: string): Promise<void> {
   const { UserId, NewUserPrincipalName } = call.params
   const now = textOf((await readUser(call, id, ['userPrincipalName'])).userPrincipalName)
   if (isSameText(now, NewUserPrincipalName)) return
@@ -181,7 +181,7 @@ async function requireName(call: FunctionCall<Conversion>, id: string): Promise<
 
 /** Null when the user was already internal. */
 async function convert(
-  { params, tenant, signal }: FunctionCall<Conversion>,
+  { params, tenant, signal }: M365Call<Conversion>,
   id: string,
   secret: string | null,
 ): Promise<JsonObject | null> {

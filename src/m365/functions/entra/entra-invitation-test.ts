@@ -1,6 +1,6 @@
 // Whether a guest has accepted the invitation: only then they can sign in (externalUserState of the user resource).
 import { z } from 'zod'
-import { defineFunction } from '../../../worker/functions/catalogue.ts'
+import { defineM365Function } from '../define.ts'
 import { notThereReason, noUser } from '../failure.ts'
 import { isSameText, userId } from '../parameters.ts'
 import { onceIfPolled, retryUntilFound } from '../replication.ts'
@@ -16,7 +16,7 @@ const tested = z.object({
   }),
 })
 
-export const testEntraInvitationRedeemed = defineFunction({
+export const testEntraInvitationRedeemed = defineM365Function({
   name: 'Test-EntraInvitationRedeemed',
   description: 'Tests whether an invited user has accepted the invitation.',
   parameters: z.strictObject({ UserId: userId }),

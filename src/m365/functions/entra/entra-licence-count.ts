@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
 import { LICENCE_COUNT } from '../../../domain/decide/counted-supply.ts'
-import { defineFunction } from '../../../worker/functions/catalogue.ts'
+import { defineM365Function } from '../define.ts'
 import { isSameText, listParameter, nameParameter, userId } from '../parameters.ts'
 import { findUser, textOf } from './entra-directory.ts'
 import { listTenantSkus, noSku } from './entra-licence.ts'
@@ -20,7 +20,7 @@ const counted = z.object({
   ),
 })
 
-export const getEntraLicenseCount = defineFunction({
+export const getEntraLicenseCount = defineM365Function({
   name: LICENCE_COUNT,
   description:
     'Counts the free licences of a tenant, and tells whether a user has them already. A gate after this step compares the people who need one with what is free. An account that does not exist yet has none. Unconfirmed: whether units in warning can still be assigned; they do not count as free.',

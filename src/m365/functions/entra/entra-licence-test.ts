@@ -2,9 +2,9 @@
 // licence details as closed to applications; where a tenant refuses it, the plans of the user tell.
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../base/text/json.ts'
-import { defineFunction } from '../../../worker/functions/catalogue.ts'
 import { ApiError, pathOf } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
+import { defineM365Function } from '../define.ts'
 import { textsOf } from '../exchange/exchange-recipient.ts'
 import { notThereReason, noUser } from '../failure.ts'
 import { anyList, isSameText, listParameter, nameParameter, userId } from '../parameters.ts'
@@ -26,7 +26,7 @@ const tested = z.object({
 const READY = ['Success']
 const SETTLED = [...READY, 'Disabled']
 
-export const testEntraLicense = defineFunction({
+export const testEntraLicense = defineM365Function({
   name: 'Test-EntraLicense',
   description:
     'Tests whether a user has licences and their services are provisioned. Unconfirmed: whether an app may read licence details; if not, the plans of the user tell.',

@@ -2,8 +2,8 @@
 // stamp the ExchangeGuid (Set-ExchangeMailUserGuids), or Exchange creates an empty mailbox instead.
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../base/text/json.ts'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
 import { ApiError, pathOf } from '../../../worker/http/api.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { FunctionRefused, NotFound } from '../failure.ts'
 import {
   anyList,
@@ -55,7 +55,7 @@ const newLicences = z
   })
 type NewLicences = z.infer<typeof newLicences>
 
-export const addEntraUserLicense = defineFunction({
+export const addEntraUserLicense = defineM365Function({
   name: 'Add-EntraUserLicense',
   description:
     'Assigns licences to a user, all of them in one request or none. Leaves those with the same plans unchanged.',
@@ -64,7 +64,7 @@ export const addEntraUserLicense = defineFunction({
   permissions: { graph: [...LICENSING, 'User.ReadWrite.All'] },
   isIdempotent: true,
   undo: 'Remove-EntraUserLicense with the SkuId of the result.',
-  run: async (call: FunctionCall<NewLicences>): Promise<Licensed> => {
+  run: async (call: M365Call<NewLicences>): Promise<Licensed> => {
     const plans = call.params.DisabledPlans ?? []
     const wanted = await skuIdsOf(call, call.params.SkuId)
     const user = await readUser(call, call.params.UserId, LICENSED)
@@ -90,7 +90,7 @@ export const addEntraUserLicense = defineFunction({
   },
 })
 
-async function locate(call: FunctionCall<NewLicences>, id: string): Promise<void> {
+async function locate(call: M365Call<NewLicences>, id: string): Promise<void> {
   const { UserId, UsageLocation } = call.params
   if (UsageLocation === null)
     throw new FunctionRefused(
@@ -99,7 +99,7 @@ async function locate(call: FunctionCall<NewLicences>, id: string): Promise<void
   await changeUser(call, id, { usageLocation: UsageLocation })
 }
 
-export const removeEntraUserLicense = defineFunction({
+export const removeEntraUserLicense = defineM365Function({
   name: 'Remove-EntraUserLicense',
   description:
     'Removes licences from a user, all of them in one request or none. Microsoft deletes their data, such as a mailbox, after 30 days.',

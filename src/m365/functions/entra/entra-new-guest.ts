@@ -2,8 +2,9 @@
 // account of the tenant itself is refused, so that nobody's account is taken over.
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
-import { ApiError, odataText } from '../../../worker/http/api.ts'
+import { ApiError } from '../../../worker/http/api.ts'
+import { odataText } from '../../client/tenant.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { FunctionRefused } from '../failure.ts'
 import { address, isSameText, nameParameter, optional } from '../parameters.ts'
 import { type ReplicationContext, retryUntilFound } from '../replication.ts'
@@ -37,7 +38,7 @@ type Welcomed = z.infer<typeof welcomed>
 const GUEST = ['id', 'userPrincipalName', 'mail', 'userType', 'externalUserState', 'creationType']
 const LIST_UNITS = 2
 
-export const newEntraGuest = defineFunction({
+export const newEntraGuest = defineM365Function({
   name: 'New-EntraGuest',
   description:
     'Invites somebody new as a guest. Returns a guest who already has the address, without another invitation; refuses when an account of the tenant has it. Wait for the answer with Test-EntraInvitationRedeemed.',
@@ -46,7 +47,7 @@ export const newEntraGuest = defineFunction({
   permissions: { graph: ['User.Invite.All', 'User.Read.All'] },
   isIdempotent: true,
   undo: 'Remove-EntraUser with the CreatedUserId, which is null for a guest who was there before.',
-  run: async (call: FunctionCall<Newcomer>): Promise<Welcomed> => {
+  run: async (call: M365Call<Newcomer>): Promise<Welcomed> => {
     const known = await guestWith(call)
     if (known !== null) return { ...welcomeOf(call.params, known), ...NOT_CREATED }
     try {
@@ -68,7 +69,7 @@ const isInvited = (user: JsonObject): boolean =>
   Boolean(user.externalUserState) || isSameText(textOf(user.creationType), 'Invitation')
 
 /** Who has the address: the guest, or null. An account of the tenant with that address is refused. */
-async function guestWith(call: FunctionCall<Newcomer>): Promise<JsonObject | null> {
+async function guestWith(call: M365Call<Newcomer>): Promise<JsonObject | null> {
   const { tenant, signal, params } = call
   const email = odataText(params.InvitedUserEmailAddress)
   const query = {
@@ -103,7 +104,7 @@ const welcomeOf = (
   InviteRedeemUrl: null,
 })
 
-async function inviteNewcomer(call: FunctionCall<Newcomer>): Promise<Welcomed> {
+async function inviteNewcomer(call: M365Call<Newcomer>): Promise<Welcomed> {
   const { params } = call
   const { DisplayName } = params
   const named = DisplayName === null ? {} : { invitedUserDisplayName: DisplayName }

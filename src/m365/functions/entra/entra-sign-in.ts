@@ -2,9 +2,8 @@
 // own: having reset a password makes nobody the owner of an account. A second run makes a new value, which replaces the first everywhere.
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { defineFunction } from '../../../worker/functions/catalogue.ts'
-import { pathOf } from '../../../worker/http/api.ts'
-import { isPlainRefusal } from '../../client/effects.ts'
+import { isPlainRefusal, pathOf } from '../../../worker/http/api.ts'
+import { defineM365Function } from '../define.ts'
 import { noUser, orNotFound } from '../failure.ts'
 import { optional, userId } from '../parameters.ts'
 import { changeUser, readUser, textOf, textOrNull } from './entra-directory.ts'
@@ -18,7 +17,7 @@ const reset = z.object({
 /** In place of a password that Entra refused. */
 const NEVER_SET = 'matoolkit: this password was never set'
 
-export const resetEntraPassword = defineFunction({
+export const resetEntraPassword = defineM365Function({
   name: 'Reset-EntraPassword',
   description:
     "Gives a user a new password, which only the vault knows. Administrators need a higher role of the app. Not for people whose passwords come from another directory. Unconfirmed: whether the app also needs the role User Administrator; Microsoft's pages differ.",
@@ -64,7 +63,7 @@ const passed = z.object({
   IsUsableOnce: z.boolean(),
 })
 
-export const newEntraTemporaryAccessPass = defineFunction({
+export const newEntraTemporaryAccessPass = defineM365Function({
   name: 'New-EntraTemporaryAccessPass',
   description:
     'Makes a Temporary Access Pass, with which a user signs in without a password. Only the vault knows it. It replaces an earlier one. The tenant must allow the method, and its policy limits the lifetime.',

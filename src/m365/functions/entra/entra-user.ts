@@ -4,10 +4,10 @@
 
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
 import { type ApiError, pathOf } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
 import { createOnce } from '../create-once.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { FunctionRefused, NotFound, noUser } from '../failure.ts'
 import { ifStill, requireStill } from '../if-still.ts'
 import {
@@ -66,7 +66,7 @@ type CreatedUser = z.infer<typeof createdUser>
 
 const IDENTITY = ['id', 'displayName', 'userPrincipalName', 'mailNickname', 'createdDateTime']
 
-export const newEntraUser = defineFunction({
+export const newEntraUser = defineM365Function({
   name: 'New-EntraUser',
   description:
     'Creates an account. Returns an account that an earlier run created; refuses one created elsewhere.',
@@ -75,7 +75,7 @@ export const newEntraUser = defineFunction({
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
   undo: 'Remove-EntraUser with the Id.',
-  run: async (call: FunctionCall<NewUser>): Promise<CreatedUser> => {
+  run: async (call: M365Call<NewUser>): Promise<CreatedUser> => {
     const { UserPrincipalName: upn, Password, MailNickname } = call.params
     const { found, passwordSecret, isCreated } = await createOnce(call, {
       upn,
@@ -90,7 +90,7 @@ export const newEntraUser = defineFunction({
   },
 })
 
-async function create(call: FunctionCall<NewUser>, secret: string): Promise<JsonObject> {
+async function create(call: M365Call<NewUser>, secret: string): Promise<JsonObject> {
   const { params, tenant, signal } = call
   const { OnPremisesImmutableId: anchor } = params
   const { body } = await tenant.graph.call({
@@ -153,7 +153,7 @@ const renamed = z.object({
   Changed: z.boolean(),
 })
 
-export const setEntraUserUpn = defineFunction({
+export const setEntraUserUpn = defineM365Function({
   name: 'Set-EntraUserUPN',
   description:
     'Changes the user principal name of a user. From one federated domain to another, change it to the initial domain in between.',
@@ -201,7 +201,7 @@ export const setEntraUserUpn = defineFunction({
  * addresses.
  */
 async function renamedEarlier(
-  call: FunctionCall<unknown>,
+  call: M365Call<unknown>,
   oldName: string,
   newName: string,
 ): Promise<JsonObject> {
@@ -225,7 +225,7 @@ const switched = z.object({
 
 const switchUser = (verb: 'Enable' | 'Disable') => {
   const isEnabled = verb === 'Enable'
-  return defineFunction({
+  return defineM365Function({
     name: `${verb}-EntraUser`,
     description: isEnabled
       ? 'Allows a user to sign in.'
@@ -250,7 +250,7 @@ export const disableEntraUser = switchUser('Disable')
 
 const signedOut = z.object({ UserId: z.string(), Revoked: z.boolean() })
 
-export const revokeEntraUserSessions = defineFunction({
+export const revokeEntraUserSessions = defineM365Function({
   name: 'Revoke-EntraUserSessions',
   description:
     'Revokes all sessions of a user, who must then sign in again. Has no effect on external users.',
@@ -275,7 +275,7 @@ export const revokeEntraUserSessions = defineFunction({
 
 const removed = z.object({ UserId: z.string().nullable(), Changed: z.boolean() })
 
-export const removeEntraUser = defineFunction({
+export const removeEntraUser = defineM365Function({
   name: 'Remove-EntraUser',
   description:
     'Deletes an account, which can be restored for 30 days. Takes only the object id: a name may belong to somebody else by now.',
@@ -325,7 +325,7 @@ const restored = z.object({
   Changed: z.boolean(),
 })
 
-export const restoreEntraUser = defineFunction({
+export const restoreEntraUser = defineM365Function({
   name: 'Restore-EntraUser',
   description: 'Restores an account that was deleted less than 30 days ago, with its mail user.',
   parameters: z.strictObject({ UserId: objectId }),
@@ -359,7 +359,7 @@ export const restoreEntraUser = defineFunction({
 const DELETED: JsonObject = {}
 
 async function findDeleted(
-  { tenant, signal }: FunctionCall<unknown>,
+  { tenant, signal }: M365Call<unknown>,
   id: string,
 ): Promise<JsonObject | null> {
   try {

@@ -3,7 +3,7 @@
 // object id only, because the old name finds nobody afterwards.
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import {
   changeRecipient,
   type ExchangeRecipient,
@@ -67,7 +67,7 @@ type Stripped = z.infer<typeof stripped>
 
 const PERSON = ['id', 'userPrincipalName', 'mail', 'proxyAddresses', 'onPremisesSyncEnabled']
 
-export const removeUserDomain = defineFunction({
+export const removeUserDomain = defineM365Function({
   name: 'Remove-UserDomain',
   description:
     'Takes a domain away from one person: sign-in name, primary address, other addresses and mail move to another domain or go. Get-DomainReferences lists who is left. Unconfirmed: whether Entra drops the old mail of an account that is no recipient; if not, it is among Left.',
@@ -77,7 +77,7 @@ export const removeUserDomain = defineFunction({
   isIdempotent: true,
   isSensitive: true,
   undo: 'Restore-UserDomain with what the result names Previous… and Removed.',
-  run: async (call: FunctionCall<Strip>): Promise<Stripped> => {
+  run: async (call: M365Call<Strip>): Promise<Stripped> => {
     const { UserId, Domain } = call.params
     const target = call.params.NewDomain ?? call.tenant.organization.toLowerCase()
     if (target === Domain)
@@ -119,7 +119,7 @@ async function readPerson(caller: ReplicationContext, userId: string): Promise<J
 }
 
 async function stripInGraph(
-  call: FunctionCall<Strip>,
+  call: M365Call<Strip>,
   user: JsonObject,
   ownsMail: boolean,
   target: string,
@@ -146,7 +146,7 @@ async function stripInGraph(
 
 /** One write of the whole list: a person never has no primary address. Reads it again, because a new sign-in name may be an address too. */
 async function stripInExchange(
-  call: FunctionCall<Strip>,
+  call: M365Call<Strip>,
   { guid, primary: before, addresses: had }: ExchangeRecipient,
   target: string,
 ) {
@@ -204,7 +204,7 @@ type Restore = z.infer<typeof restoreParameters>
 
 const restored = z.object({ UserId: z.string(), Changed: z.boolean() })
 
-export const restoreUserDomain = defineFunction({
+export const restoreUserDomain = defineM365Function({
   name: 'Restore-UserDomain',
   description:
     'Gives one person the names back that Remove-UserDomain took away. Leaves what is missing or empty as it is.',
@@ -214,7 +214,7 @@ export const restoreUserDomain = defineFunction({
   isIdempotent: true,
   isSensitive: true,
   undo: 'Remove-UserDomain.',
-  run: async (call: FunctionCall<Restore>): Promise<z.infer<typeof restored>> => {
+  run: async (call: M365Call<Restore>): Promise<z.infer<typeof restored>> => {
     const { UserId } = call.params
     const inGraph = await restoreInGraph(call)
     const inExchange = await restoreInExchange(call)
@@ -222,7 +222,7 @@ export const restoreUserDomain = defineFunction({
   },
 })
 
-async function restoreInGraph(call: FunctionCall<Restore>): Promise<boolean> {
+async function restoreInGraph(call: M365Call<Restore>): Promise<boolean> {
   const { UserId, UserPrincipalName, Mail } = call.params
   const user = await readPerson(call, UserId)
   const differs = (wanted: string | null, name: string): wanted is string =>
@@ -247,7 +247,7 @@ async function restoreInGraph(call: FunctionCall<Restore>): Promise<boolean> {
   return isChange
 }
 
-async function restoreInExchange(call: FunctionCall<Restore>): Promise<boolean> {
+async function restoreInExchange(call: M365Call<Restore>): Promise<boolean> {
   const { UserId, EmailAddresses, PrimarySmtpAddress } = call.params
   if (EmailAddresses.length === 0 && PrimarySmtpAddress === null) return false
   const recipient = await readRecipient(call, UserId)

@@ -3,8 +3,8 @@
 // primary address, and a wrong one loses mail.
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
-import { changeOfList } from '../../../worker/http/api.ts'
+import { changeOfList } from '../../client/tenant.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { FunctionRefused } from '../failure.ts'
 import { ifStill, requireStill } from '../if-still.ts'
 import {
@@ -47,7 +47,7 @@ const addressParameters = z.strictObject({
   ),
 })
 
-export const addExchangeSecondaryEmail = defineFunction({
+export const addExchangeSecondaryEmail = defineM365Function({
   name: 'Add-ExchangeSecondaryEmail',
   description:
     'Adds secondary addresses to a mail user or mailbox: mail addresses or prefixed ones such as x500:/o=….',
@@ -65,7 +65,7 @@ export const addExchangeSecondaryEmail = defineFunction({
   },
 })
 
-export const removeExchangeSecondaryEmail = defineFunction({
+export const removeExchangeSecondaryEmail = defineM365Function({
   name: 'Remove-ExchangeSecondaryEmail',
   description:
     'Removes secondary addresses from a mail user or mailbox. Refuses the primary address.',
@@ -115,7 +115,7 @@ const withPrimary = z.object({
   Changed: z.boolean(),
 })
 
-export const setExchangePrimaryEmail = defineFunction({
+export const setExchangePrimaryEmail = defineM365Function({
   name: 'Set-ExchangePrimaryEmail',
   description: 'Sets the primary address. The former one becomes a secondary address.',
   parameters: z.strictObject({
@@ -184,7 +184,7 @@ const withExternal = z.object({
   Changed: z.boolean(),
 })
 
-export const setExchangeExternalAddress = defineFunction({
+export const setExchangeExternalAddress = defineM365Function({
   name: 'Set-ExchangeExternalAddress',
   description: 'Sets the external address of a mail user. Keeps its primary address.',
   parameters: z.strictObject({
@@ -197,7 +197,7 @@ export const setExchangeExternalAddress = defineFunction({
   isIdempotent: true,
   undo: 'Set-ExchangeExternalAddress with the PreviousExternalEmailAddress.',
   run: async (
-    call: FunctionCall<{
+    call: M365Call<{
       Identity: string
       ExternalEmailAddress: string
       IfStill?: JsonObject | undefined

@@ -1,7 +1,7 @@
 // Automatic replies of a mailbox. Exchange wraps a text in HTML (Set-MailboxAutoReplyConfiguration), so texts are compared without that.
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../base/text/json.ts'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { ifStill, requireStill } from '../if-still.ts'
 import { isSameText, optional, recipientId } from '../parameters.ts'
@@ -56,7 +56,7 @@ const CONFIGURATION = [
 ]
 
 /** What is to be, by the names of the cmdlet. */
-function wantedOf({ params }: FunctionCall<AutoReply>): JsonObject {
+function wantedOf({ params }: M365Call<AutoReply>): JsonObject {
   const { State, InternalMessage, ExternalAudience, StartTime, EndTime } = params
   const ExternalMessage = params.ExternalMessage ?? InternalMessage
   // Switched off, it keeps its texts unless others are given.
@@ -93,7 +93,7 @@ function isSet(name: string, wanted: string, shown: string): boolean {
   return isSameText(wanted, shown)
 }
 
-export const setExchangeAutoReply = defineFunction({
+export const setExchangeAutoReply = defineM365Function({
   name: 'Set-ExchangeAutoReply',
   description:
     'Switches the automatic replies of a mailbox on, at once or for a time, or off. Unconfirmed: the zone of the times that Exchange returns; they are read as UTC.',
@@ -102,7 +102,7 @@ export const setExchangeAutoReply = defineFunction({
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] },
   isIdempotent: true,
   undo: 'Set-ExchangeAutoReply with the values before: PreviousState, PreviousInternalMessage and so on.',
-  run: async (call: FunctionCall<AutoReply>): Promise<z.infer<typeof replied>> => {
+  run: async (call: M365Call<AutoReply>): Promise<z.infer<typeof replied>> => {
     const { Identity, State } = call.params
     const { tenant, signal } = call
     const guid = textOf((await readMailbox(call, Identity, ['Guid'])).Guid)

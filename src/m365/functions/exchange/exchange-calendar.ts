@@ -1,8 +1,8 @@
 // Rights on the calendar of a mailbox. Its folder is named in the language of its owner ("Kalender"), so it is looked up by its type.
 // Exchange shows people by display name here, which two may share: it is asked for one person at a time.
 import { z } from 'zod'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
 import { ApiError } from '../../../worker/http/api.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { FunctionRefused } from '../failure.ts'
 import { ifStill, requireStill } from '../if-still.ts'
@@ -45,7 +45,7 @@ const result = z.object({
 
 const permissions = { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] }
 
-async function calendarOf(call: FunctionCall<Taking>): Promise<string> {
+async function calendarOf(call: M365Call<Taking>): Promise<string> {
   const { tenant, signal, params } = call
   const guid = textOf((await readMailbox(call, params.Identity, ['Guid'])).Guid)
   const folders = await tenant.exchange.run(
@@ -70,7 +70,7 @@ const isEntryAlready = (error: unknown): boolean =>
 
 /** Null for a person without an entry of their own. */
 async function rightOn(
-  { tenant, signal }: FunctionCall<Taking>,
+  { tenant, signal }: M365Call<Taking>,
   folder: string,
   { guid }: Trustee,
 ): Promise<string | null> {
@@ -89,7 +89,7 @@ async function rightOn(
 }
 
 async function grant(
-  { tenant, signal, params }: FunctionCall<Granting>,
+  { tenant, signal, params }: M365Call<Granting>,
   folder: string,
   { guid }: Trustee,
   before: string | null,
@@ -108,7 +108,7 @@ async function grant(
     }
 }
 
-export const setExchangeCalendarPermission = defineFunction({
+export const setExchangeCalendarPermission = defineM365Function({
   name: 'Set-ExchangeCalendarPermission',
   description: 'Gives others a right on the calendar of a mailbox, in place of the one they had.',
   parameters: granting,
@@ -116,7 +116,7 @@ export const setExchangeCalendarPermission = defineFunction({
   permissions,
   isIdempotent: true,
   undo: 'Remove-ExchangeCalendarPermission, or Set-ExchangeCalendarPermission with the Previous right.',
-  run: async (call: FunctionCall<Granting>): Promise<z.infer<typeof result>> => {
+  run: async (call: M365Call<Granting>): Promise<z.infer<typeof result>> => {
     const { Identity, AccessRight } = call.params
     const people = await readTrustees(call, call.params.User)
     const folder = await calendarOf(call)
@@ -139,7 +139,7 @@ const resultOf = (Identity: string, Previous: z.infer<typeof previous>) => ({
   Changed: Previous.length > 0,
 })
 
-export const removeExchangeCalendarPermission = defineFunction({
+export const removeExchangeCalendarPermission = defineM365Function({
   name: 'Remove-ExchangeCalendarPermission',
   description: 'Takes the rights on the calendar of a mailbox away from others.',
   parameters: taking,
@@ -147,7 +147,7 @@ export const removeExchangeCalendarPermission = defineFunction({
   permissions,
   isIdempotent: true,
   undo: 'Set-ExchangeCalendarPermission with the Previous right.',
-  run: async (call: FunctionCall<Taking>): Promise<z.infer<typeof result>> => {
+  run: async (call: M365Call<Taking>): Promise<z.infer<typeof result>> => {
     const { tenant, signal } = call
     const people = await readTrustees(call, call.params.User)
     const folder = await calendarOf(call)

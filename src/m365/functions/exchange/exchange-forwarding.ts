@@ -3,8 +3,9 @@
 
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { defineFunction } from '../../../worker/functions/catalogue.ts'
-import { ApiError, type Tenant } from '../../../worker/http/api.ts'
+import { ApiError } from '../../../worker/http/api.ts'
+import type { M365Tenant } from '../../client/tenant.ts'
+import { defineM365Function } from '../define.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { FunctionRefused } from '../failure.ts'
 import { ifStill, requireStill } from '../if-still.ts'
@@ -31,7 +32,7 @@ const forwarding = z.object({
   Changed: z.boolean(),
 })
 
-export const setExchangeForwarding = defineFunction({
+export const setExchangeForwarding = defineM365Function({
   name: 'Set-ExchangeForwarding',
   description:
     'Starts or stops forwarding the mail of a mailbox to another address. Refuses to forward out of a tenant whose outbound spam policies all forbid it: every mail would bounce with 550 5.7.520. Where a policy says Automatic, as by default, send a mail to be sure.',
@@ -88,7 +89,7 @@ type External = z.infer<typeof forwarding>['External']
  * So only Off everywhere is sure.
  */
 async function mayLeave(
-  { tenant, signal }: { readonly tenant: Tenant; readonly signal: AbortSignal },
+  { tenant, signal }: { readonly tenant: M365Tenant; readonly signal: AbortSignal },
   address: string,
 ): Promise<External> {
   const read = async (cmdlet: string): Promise<readonly JsonObject[] | null> => {

@@ -1,9 +1,9 @@
 // Members of distribution groups and mail-enabled security groups, which Graph cannot change. The app owns no group, so it always
 // asks to bypass the owners' check, which Microsoft allows to Organization Management only (Add-DistributionGroupMember).
 import { z } from 'zod'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
 import type { ApiError } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { NotFound, noRecipient } from '../failure.ts'
 import { anyList, nameParameter, recipientId } from '../parameters.ts'
 import { changeOnce, retryWhileTooEarly } from '../replication.ts'
@@ -33,7 +33,7 @@ const isNoListMember = ({ code, message }: ApiError): boolean =>
 
 /** Changes one group after the other; a run after a failure changes those that are left. */
 async function changeMembership(
-  call: FunctionCall<Membership>,
+  call: M365Call<Membership>,
   cmdlet: string,
   isAlready: (error: ApiError) => boolean,
 ): Promise<z.infer<typeof changed>> {
@@ -45,7 +45,7 @@ async function changeMembership(
 }
 
 async function changeGroup(
-  call: FunctionCall<Membership>,
+  call: M365Call<Membership>,
   group: string,
   cmdlet: string,
   isAlready: (error: ApiError) => boolean,
@@ -71,16 +71,13 @@ async function changeGroup(
 const noList = (group: string): NotFound =>
   new NotFound(`Exchange has no distribution group "${group}". Check its address.`)
 
-async function hasGroup(
-  { tenant, signal }: FunctionCall<Membership>,
-  group: string,
-): Promise<boolean> {
+async function hasGroup({ tenant, signal }: M365Call<Membership>, group: string): Promise<boolean> {
   const options = { signal, select: ['Guid'] }
   const look = () => tenant.exchange.run('Get-DistributionGroup', { Identity: group }, options)
   return (await runOrNone(look)).length > 0
 }
 
-export const addExchangeGroupMember = defineFunction({
+export const addExchangeGroupMember = defineM365Function({
   name: 'Add-ExchangeGroupMember',
   description:
     'Adds a recipient to distribution groups or mail-enabled security groups. The app need not own them.',
@@ -92,7 +89,7 @@ export const addExchangeGroupMember = defineFunction({
   run: (call) => changeMembership(call, 'Add-DistributionGroupMember', isMemberAlready),
 })
 
-export const removeExchangeGroupMember = defineFunction({
+export const removeExchangeGroupMember = defineM365Function({
   name: 'Remove-ExchangeGroupMember',
   description:
     'Removes a recipient from distribution groups or mail-enabled security groups. The app need not own them.',

@@ -1,13 +1,9 @@
 // Prepares a mail user for a mailbox move from another tenant, and tests its attributes and distribution groups.
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../base/text/json.ts'
-import {
-  defineFunction,
-  type FunctionCall,
-  type OnBehalfOf,
-} from '../../../worker/functions/catalogue.ts'
 import { isNotFound } from '../../client/not-found.ts'
 import { isAsExpected, isMatch, matchParameters, matchResult, valueAt } from '../attribute-match.ts'
+import { defineM365Function, type M365Call, type OnBehalfInM365 } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { FunctionRefused, NotFound, noRecipient, notThereReason } from '../failure.ts'
 import { overList } from '../over-list.ts'
@@ -31,7 +27,7 @@ const stamped = z.object({
   Changed: z.boolean(),
 })
 
-export const setExchangeMailUserGuids = defineFunction({
+export const setExchangeMailUserGuids = defineM365Function({
   name: 'Set-ExchangeMailUserGuids',
   description:
     'Stamps the GUIDs of the source mailbox on a mail user. Run it before assigning an Exchange licence.',
@@ -68,7 +64,7 @@ export const stampedMailbox = (identity: string, exchangeGuid: string): Function
       'Remove the licence (Remove-EntraUserLicense), clear the mailbox (Clear-ExchangePreviousMailbox), then retry the step.',
   )
 
-export const testExchangeAttributeMatch = defineFunction({
+export const testExchangeAttributeMatch = defineM365Function({
   name: 'Test-ExchangeAttributeMatch',
   description: 'Tests whether an attribute of a mail user or mailbox has a value.',
   parameters: z.strictObject({ Identity: recipientId, ...matchParameters }),
@@ -145,7 +141,7 @@ interface Tested {
   [name: string]: Json
 }
 
-export const testExchangeGroupMembership = defineFunction({
+export const testExchangeGroupMembership = defineM365Function({
   name: 'Test-ExchangeGroupMembership',
   description:
     'Tests whether a recipient is a direct member of all distribution groups of a list, or with Expected false of none.',
@@ -157,14 +153,14 @@ export const testExchangeGroupMembership = defineFunction({
   ...overList(
     'GroupIdentity',
     {
-      run: async (call: FunctionCall<ListMembership>): Promise<Tested> =>
+      run: async (call: M365Call<ListMembership>): Promise<Tested> =>
         membershipIn(await memberNamesOf(call, call.params.GroupIdentity), call.params),
       // Exchange shows the whole group only: once for all of its people instead of once for each.
       together: {
         key: ({ GroupIdentity }) => GroupIdentity.toLowerCase(),
         limit: 1_000,
         waitMs: 1_000,
-        run: async (calls: readonly FunctionCall<ListMembership>[], onBehalfOf: OnBehalfOf) => {
+        run: async (calls: readonly M365Call<ListMembership>[], onBehalfOf: OnBehalfInM365) => {
           const names = await memberNamesOf(onBehalfOf(calls), calls[0]!.params.GroupIdentity)
           return calls.map(({ params }) => membershipIn(names, params))
         },

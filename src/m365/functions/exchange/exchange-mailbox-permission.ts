@@ -2,7 +2,7 @@
 // returns them: what one step read or granted, another can grant or take back.
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { anyList, isSameText, recipientId } from '../parameters.ts'
 import { readMailbox } from './exchange-mailbox.ts'
@@ -45,7 +45,7 @@ interface Mailbox {
   readonly onBehalf: readonly string[]
 }
 
-async function openMailbox(call: FunctionCall<Lists>): Promise<Mailbox> {
+async function openMailbox(call: M365Call<Lists>): Promise<Mailbox> {
   const select = ['Guid', 'GrantSendOnBehalfTo']
   const found = await readMailbox(call, call.params.Identity, select)
   return { guid: textOf(found.Guid), onBehalf: textsOf(found.GrantSendOnBehalfTo) }
@@ -59,7 +59,7 @@ type Right = keyof typeof GRANTS
 
 /** Those of the given who have the right already: explicit grants only. */
 async function holdersOf(
-  { tenant, signal }: FunctionCall<Lists>,
+  { tenant, signal }: M365Call<Lists>,
   { guid }: Mailbox,
   right: Right,
   given: readonly Trustee[],
@@ -80,7 +80,7 @@ async function holdersOf(
 
 /** Repeating it is harmless: Exchange only warns that the entry is there, or gone, already. */
 async function changeGrant(
-  { tenant, signal }: FunctionCall<Lists>,
+  { tenant, signal }: M365Call<Lists>,
   verb: 'Add' | 'Remove',
   right: Right,
   { guid }: Mailbox,
@@ -96,7 +96,7 @@ async function changeGrant(
 const OF_HASHTABLE = { '@odata.type': '#Exchange.GenericHashTable' }
 
 async function changeOnBehalf(
-  { tenant, signal }: FunctionCall<Lists>,
+  { tenant, signal }: M365Call<Lists>,
   key: 'Add' | 'Remove',
   { guid }: Mailbox,
   given: readonly Trustee[],
@@ -109,7 +109,7 @@ async function changeOnBehalf(
 const namesOf = (given: readonly Trustee[]): string[] => given.map(({ name }) => name)
 
 async function change(
-  call: FunctionCall<Lists>,
+  call: M365Call<Lists>,
   verb: 'Add' | 'Remove',
   moreOf: (right: Right) => JsonObject,
 ): Promise<Changed> {
@@ -138,7 +138,7 @@ async function change(
 const UNCONFIRMED =
   'Unconfirmed: the name by which Exchange lists who may send on behalf; all known ones are compared.'
 
-export const addExchangeMailboxPermission = defineFunction({
+export const addExchangeMailboxPermission = defineM365Function({
   name: 'Add-ExchangeMailboxPermission',
   description: `Lets others open a mailbox, send as it or send on its behalf. Takes the lists that Get-ExchangeMoveSource returns. ${UNCONFIRMED}`,
   parameters: granting,
@@ -146,13 +146,13 @@ export const addExchangeMailboxPermission = defineFunction({
   permissions,
   isIdempotent: true,
   undo: 'Remove-ExchangeMailboxPermission with the lists of the result.',
-  run: (call: FunctionCall<Granting>) => {
+  run: (call: M365Call<Granting>) => {
     const { AutoMapping } = call.params
     return change(call, 'Add', (right) => (right === 'FullAccess' ? { AutoMapping } : {}))
   },
 })
 
-export const removeExchangeMailboxPermission = defineFunction({
+export const removeExchangeMailboxPermission = defineM365Function({
   name: 'Remove-ExchangeMailboxPermission',
   description: `Takes the right to open a mailbox, to send as it or on its behalf away from others. ${UNCONFIRMED}`,
   parameters: taking,
@@ -160,5 +160,5 @@ export const removeExchangeMailboxPermission = defineFunction({
   permissions,
   isIdempotent: true,
   undo: 'Add-ExchangeMailboxPermission with the lists of the result.',
-  run: (call: FunctionCall<Lists>) => change(call, 'Remove', () => ({})),
+  run: (call: M365Call<Lists>) => change(call, 'Remove', () => ({})),
 })

@@ -2,7 +2,7 @@
 // under which old mail finds the mailbox, its size, what blocks the move, and who else uses it. Changes nothing.
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../base/text/json.ts'
-import { defineFunction } from '../../../worker/functions/catalogue.ts'
+import { defineM365Function } from '../define.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { isNoGuid, isSameText, recipientId, withoutSmtp } from '../parameters.ts'
 import { readMailbox } from './exchange-mailbox.ts'
@@ -48,7 +48,7 @@ const MAILBOX = [
   ...FLAGS,
 ]
 
-export const getExchangeMoveSource = defineFunction({
+export const getExchangeMoveSource = defineM365Function({
   name: 'Get-ExchangeMoveSource',
   description:
     'Reads what a mailbox move needs from the mailbox in the source tenant. Run it on the worker of that tenant and pass its outputs on.',

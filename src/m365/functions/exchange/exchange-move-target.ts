@@ -3,10 +3,10 @@
 // over somebody else's account.
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
 import type { ApiError } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
 import { createOnce } from '../create-once.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { password } from '../entra/entra-user.ts'
 import { FunctionRefused, noRecipient } from '../failure.ts'
@@ -59,7 +59,7 @@ const madeMailUser = z.object({
   PasswordSecret: z.string().nullable().describe('Reference of the password in the vault.'),
 })
 
-export const newExchangeMailUser = defineFunction({
+export const newExchangeMailUser = defineM365Function({
   name: 'New-ExchangeMailUser',
   description:
     'Creates an account that is a mail user, in one call: the start of a mailbox move. Returns one that an earlier run created; refuses any created elsewhere. Unconfirmed: whether Exchange takes PrimarySmtpAddress at once; if not, a second write sets it.',
@@ -68,7 +68,7 @@ export const newExchangeMailUser = defineFunction({
   permissions,
   isIdempotent: true,
   undo: 'Remove-ExchangeMailUser with the Id.',
-  run: async (call: FunctionCall<NewMailUser>): Promise<z.infer<typeof madeMailUser>> => {
+  run: async (call: M365Call<NewMailUser>): Promise<z.infer<typeof madeMailUser>> => {
     const { UserPrincipalName: upn, PrimarySmtpAddress, ExternalEmailAddress } = call.params
     const creation = {
       upn,
@@ -124,7 +124,7 @@ async function findAccount(
   return found.find((user) => isSameText(textOf(user.UserPrincipalName), upn)) ?? null
 }
 
-async function create(call: FunctionCall<NewMailUser>, secret: string): Promise<JsonObject> {
+async function create(call: M365Call<NewMailUser>, secret: string): Promise<JsonObject> {
   const { params, tenant, signal } = call
   const upn = params.UserPrincipalName
   const parameters: JsonObject = {
@@ -217,7 +217,7 @@ const stampedTarget = z.object({
   Changed: z.boolean(),
 })
 
-export const setExchangeMoveTarget = defineFunction({
+export const setExchangeMoveTarget = defineM365Function({
   name: 'Set-ExchangeMoveTarget',
   description:
     'Prepares a mail user for a mailbox move: GUIDs, all x500 addresses and an address in the delivery domain, in one write, whatever was there before. Run it before assigning an Exchange licence.',
@@ -226,7 +226,7 @@ export const setExchangeMoveTarget = defineFunction({
   permissions,
   isIdempotent: true,
   undo: 'Remove-ExchangeMailUser; a stamped GUID cannot be taken back.',
-  run: async (call: FunctionCall<Target>): Promise<z.infer<typeof stampedTarget>> => {
+  run: async (call: M365Call<Target>): Promise<z.infer<typeof stampedTarget>> => {
     const { Identity, ExchangeGuid, ArchiveGuid } = call.params
     const recipient = await readRecipient(call, Identity)
     const wanted = await wantedOf(call, recipient)
@@ -265,7 +265,7 @@ const isSmtp = (proxy: string): boolean => /^smtp:/i.test(proxy)
 const bareOf = (proxy: string): string => proxy.replace(/^smtp:/i, '')
 
 async function wantedOf(
-  call: FunctionCall<Target>,
+  call: M365Call<Target>,
   { addresses, primary, identity }: ExchangeRecipient,
 ): Promise<WantedAddresses> {
   const { TargetDeliveryDomain, X500Addresses } = call.params

@@ -2,9 +2,9 @@
 // a former mailbox blocks another one. Neither can be undone, so both look first.
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
 import { type ApiError, pathOf } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { findUser, textOf, textOrNull } from '../entra/entra-directory.ts'
 import { ownPassword, voidPassword } from '../entra/password.ts'
 import { FunctionRefused, noUser } from '../failure.ts'
@@ -24,7 +24,7 @@ type Removal = z.infer<typeof removal>
 
 const removedMailUser = z.object({ UserId: z.string(), Changed: z.boolean() })
 
-export const removeExchangeMailUser = defineFunction({
+export const removeExchangeMailUser = defineM365Function({
   name: 'Remove-ExchangeMailUser',
   description:
     'Removes a mail user and its account for good, so that the names and GUIDs can be used again. Refuses a mailbox, and an account that this worker did not create. Unconfirmed: how Exchange names a deleted mail user.',
@@ -38,7 +38,7 @@ export const removeExchangeMailUser = defineFunction({
   isIdempotent: true,
   undo: 'There is none: it is removed permanently. New-ExchangeMailUser makes a new one.',
   isIrreversible: true,
-  run: async (call: FunctionCall<Removal>): Promise<z.infer<typeof removedMailUser>> => {
+  run: async (call: M365Call<Removal>): Promise<z.infer<typeof removedMailUser>> => {
     const { UserId, UserPrincipalName } = call.params
     const isDeleted = await deleteAccount(call)
     const isPurged = await purgeAccount(call, isDeleted)
@@ -50,7 +50,7 @@ export const removeExchangeMailUser = defineFunction({
 })
 
 /** False when there is no account. */
-async function deleteAccount(call: FunctionCall<Removal>): Promise<boolean> {
+async function deleteAccount(call: M365Call<Removal>): Promise<boolean> {
   const { UserId, UserPrincipalName, AllowExisting } = call.params
   const user = await findUser(call, UserId, ['id', 'userPrincipalName', 'createdDateTime'])
   if (user === null) return false
@@ -73,7 +73,7 @@ async function deleteAccount(call: FunctionCall<Removal>): Promise<boolean> {
 }
 
 /** False when it was purged before. One deleted a moment ago may not be among the deleted ones yet. */
-async function purgeAccount(call: FunctionCall<Removal>, isJustDeleted: boolean): Promise<boolean> {
+async function purgeAccount(call: M365Call<Removal>, isJustDeleted: boolean): Promise<boolean> {
   const { UserId, UserPrincipalName } = call.params
   const purge = () => deleteIn(call, pathOf`/directory/deletedItems/${UserId}`)
   if (!isJustDeleted) return purge()
@@ -98,7 +98,7 @@ async function deleteIn({ tenant, signal }: ReplicationContext, path: string): P
 const KEPT = ['Guid', 'UserPrincipalName', 'EmailAddresses', 'ExternalDirectoryObjectId']
 
 /** Exchange purges a deleted mail user only once it has seen that the directory has no account for it (Remove-MailUser). */
-async function purgeInExchange(call: FunctionCall<Removal>): Promise<boolean> {
+async function purgeInExchange(call: M365Call<Removal>): Promise<boolean> {
   const { tenant, signal, params } = call
   const seen = await retryUntilFound(call, async () => {
     const kept = await findDeletedMailUser(call)
@@ -122,7 +122,7 @@ async function findDeletedMailUser({
   tenant,
   signal,
   params,
-}: FunctionCall<Removal>): Promise<JsonObject | null> {
+}: M365Call<Removal>): Promise<JsonObject | null> {
   const { UserId, UserPrincipalName: upn } = params
   const parameters = { Identity: upn, SoftDeletedMailUser: true }
   const found = await runOrNone(() =>
@@ -140,7 +140,7 @@ async function findDeletedMailUser({
 
 const cleared = z.object({ Identity: z.string(), Changed: z.boolean() })
 
-export const clearExchangePreviousMailbox = defineFunction({
+export const clearExchangePreviousMailbox = defineM365Function({
   name: 'Clear-ExchangePreviousMailbox',
   description:
     'Makes Exchange forget the former mailbox of a user, which blocks a mailbox move. Its content is lost for good.',

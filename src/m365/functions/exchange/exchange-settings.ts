@@ -1,8 +1,8 @@
 // Settings of mailboxes that migrations change: visible in address lists or not, shared, with an archive, on litigation hold. Each looks
 // first and returns what was there before.
 import { z } from 'zod'
-import { defineFunction } from '../../../worker/functions/catalogue.ts'
 import { ApiError } from '../../../worker/http/api.ts'
+import { defineM365Function } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { FunctionRefused } from '../failure.ts'
 import { isNoGuid, recipientId } from '../parameters.ts'
@@ -14,7 +14,7 @@ const mailboxId = recipientId.describe('Address, id or alias of the mailbox.')
 
 const hidden = z.object({ Identity: z.string(), Hidden: z.boolean(), Changed: z.boolean() })
 
-export const setExchangeHiddenFromAddressLists = defineFunction({
+export const setExchangeHiddenFromAddressLists = defineM365Function({
   name: 'Set-ExchangeHiddenFromAddressLists',
   description: 'Hides a mail user or mailbox from address lists, or shows it again.',
   parameters: z.strictObject({
@@ -48,7 +48,7 @@ const converted = z.object({
   Changed: z.boolean(),
 })
 
-export const convertExchangeMailboxToShared = defineFunction({
+export const convertExchangeMailboxToShared = defineM365Function({
   name: 'Convert-ExchangeMailboxToShared',
   description:
     'Makes a mailbox a shared one, or a regular one again. Remove the licence only afterwards; above 50 GB, with an archive or on hold it keeps needing one.',
@@ -89,7 +89,7 @@ const archived = z.object({
   Changed: z.boolean(),
 })
 
-export const enableExchangeArchive = defineFunction({
+export const enableExchangeArchive = defineM365Function({
   name: 'Enable-ExchangeArchive',
   description: 'Gives a mailbox an archive. Its licence must include one.',
   parameters: z.strictObject({ Identity: mailboxId }),
@@ -127,7 +127,7 @@ const held = z.object({
   Changed: z.boolean(),
 })
 
-export const setExchangeLitigationHold = defineFunction({
+export const setExchangeLitigationHold = defineM365Function({
   name: 'Set-ExchangeLitigationHold',
   description:
     'Puts a mailbox on litigation hold or ends the hold: a mailbox on hold cannot move to another tenant. For a mail user it is the hold for migration, which raises the quota of its recoverable items to 100 GB before the move and ends only on the mailbox. Unconfirmed: whether Exchange shows it on a mail user; if not, it is set again.',

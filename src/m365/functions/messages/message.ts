@@ -4,8 +4,9 @@
 // missing one is worse.
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
-import { ApiError, odataText, pathOf } from '../../../worker/http/api.ts'
+import { ApiError, pathOf } from '../../../worker/http/api.ts'
+import { odataText } from '../../client/tenant.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { address, optional } from '../parameters.ts'
 
 const SUBJECT_CHARS_MAX = 255
@@ -41,7 +42,7 @@ const result = z.object({
   Language: z.string(),
 })
 
-export const sendMessage = defineFunction({
+export const sendMessage = defineM365Function({
   name: 'Send-Message',
   description:
     'Sends a message of the runbook to a person, once; steps with `notify` run it. It changes no tenant, so change windows do not apply.',
@@ -50,7 +51,7 @@ export const sendMessage = defineFunction({
   permissions: { graph: ['Mail.Send', 'Mail.Read'] },
   isIdempotent: true,
   undo: null,
-  run: async (call: FunctionCall<Parameters>): Promise<z.infer<typeof result>> => {
+  run: async (call: M365Call<Parameters>): Promise<z.infer<typeof result>> => {
     const { Message, Language } = call.params
     const told = { Message, Language }
     if (await isInSentItems(call)) return { Sent: false, ...told }
@@ -69,11 +70,7 @@ export const sendMessage = defineFunction({
 const keyOf = ({ MessageId }: Parameters): string =>
   createHash('sha256').update(MessageId).digest('hex')
 
-async function isInSentItems({
-  params,
-  tenant,
-  signal,
-}: FunctionCall<Parameters>): Promise<boolean> {
+async function isInSentItems({ params, tenant, signal }: M365Call<Parameters>): Promise<boolean> {
   const { body } = await tenant.graph.call({
     method: 'GET',
     path: pathOf`/users/${params.From}/mailFolders/sentitems/messages`,
@@ -88,7 +85,7 @@ async function isInSentItems({
   return Array.isArray(found) && found.length > 0
 }
 
-async function send({ params, tenant, signal }: FunctionCall<Parameters>): Promise<void> {
+async function send({ params, tenant, signal }: M365Call<Parameters>): Promise<void> {
   const key = keyOf(params)
   await tenant.graph.call({
     method: 'POST',

@@ -2,8 +2,8 @@
 // Microsoft offers no way to check whether it was sent, so the function is not idempotent: when the outcome is unknown, it
 // fails instead of sending twice.
 import { z } from 'zod'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
 import { pathOf } from '../../../worker/http/api.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { address, listParameter, optional } from '../parameters.ts'
 
 const SUBJECT_CHARS_MAX = 255
@@ -35,7 +35,7 @@ const result = z.object({
   Status: z.number().describe('HTTP status of the response.'),
 })
 
-export const sendNotification = defineFunction({
+export const sendNotification = defineM365Function({
   name: 'Send-Notification',
   description: 'Sends a mail from a mailbox of the tenant, or posts to a webhook.',
   parameters,
@@ -43,7 +43,7 @@ export const sendNotification = defineFunction({
   permissions: { graph: ['Mail.Send'] },
   isIdempotent: false,
   undo: null,
-  run: async (call: FunctionCall<Notification>): Promise<z.infer<typeof result>> => {
+  run: async (call: M365Call<Notification>): Promise<z.infer<typeof result>> => {
     const { params, tenant, signal, jobId } = call
     const { Subject: subject, Body: body, WebhookUrl: url } = params
     if (url !== null) {

@@ -2,8 +2,8 @@
 // the first people.
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
 import { pathOf } from '../../../worker/http/api.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { FunctionRefused, notThereReason } from '../failure.ts'
 import { objectId, optional } from '../parameters.ts'
@@ -47,7 +47,7 @@ const ENDED_BADLY = {
 }
 const STOPPED = ['cancelled', 'canceled', 'pendingCancel', 'pendingDelete', 'deleted']
 
-export const testCrossTenantMigrationJob = defineFunction({
+export const testCrossTenantMigrationJob = defineM365Function({
   name: 'Test-CrossTenantMigrationJob',
   description:
     'Tests the progress of a migration job, for a step with poll. Fails at once, with the errors, when the job or the person failed or was cancelled.',
@@ -56,7 +56,7 @@ export const testCrossTenantMigrationJob = defineFunction({
   permissions: { graph: ['CrossTenantContentMigration.Read.All'] },
   isIdempotent: true,
   undo: null,
-  run: async (call: FunctionCall<Test>): Promise<z.infer<typeof progress>> => {
+  run: async (call: M365Call<Test>): Promise<z.infer<typeof progress>> => {
     const { JobId, UserId } = call.params
     const job = await findJob(call, JobId)
     const nothing = { JobId, Services: {}, Status: 'NotFound' }
@@ -100,7 +100,7 @@ async function firstErrors({ tenant, signal }: ReplicationContext, id: string): 
 }
 
 async function testPerson(
-  call: FunctionCall<Test>,
+  call: M365Call<Test>,
   job: JsonObject,
   userId: string,
 ): Promise<z.infer<typeof progress>> {

@@ -3,9 +3,9 @@
 // never start a job unasked.
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
 import { ApiError, pathOf } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { FunctionRefused, NotFound } from '../failure.ts'
 import {
@@ -63,7 +63,7 @@ export const hasJobStatus = (job: JsonObject, statuses: readonly string[]): bool
 const CANCELLED = ['cancelled', 'canceled', 'pendingCancel', 'pendingDelete', 'deleted']
 const CUT_OVER = ['cuttingOver', 'completed', 'completedWithErrors', 'failed']
 
-export const newCrossTenantMigrationJob = defineFunction({
+export const newCrossTenantMigrationJob = defineM365Function({
   name: 'New-CrossTenantMigrationJob',
   description:
     "Makes a job of Microsoft's own migration between tenants and has it validated; run it on the worker of the target. For an existing job of that name it changes the date and validates again what failed. Wait with Test-CrossTenantMigrationJob, then start it. Unconfirmed: whether Microsoft validates a new job by itself; both are understood.",
@@ -72,7 +72,7 @@ export const newCrossTenantMigrationJob = defineFunction({
   permissions,
   isIdempotent: true,
   undo: 'Stop-CrossTenantMigrationJob, before CompleteAfter.',
-  run: async (call: FunctionCall<NewJob>): Promise<z.infer<typeof madeJob>> => {
+  run: async (call: M365Call<NewJob>): Promise<z.infer<typeof madeJob>> => {
     const { Name } = call.params
     const known = await jobNamed(call, Name)
     if (known !== null && hasJobStatus(known, CANCELLED))
@@ -101,7 +101,7 @@ async function jobNamed(
   return null
 }
 
-async function makeJobOnce(call: FunctionCall<NewJob>): Promise<JsonObject> {
+async function makeJobOnce(call: M365Call<NewJob>): Promise<JsonObject> {
   const { tenant, signal, params } = call
   const { Workloads, TargetDeliveryDomain, SourceEndpoint } = params
   try {
@@ -136,7 +136,7 @@ async function makeJobOnce(call: FunctionCall<NewJob>): Promise<JsonObject> {
 }
 
 /** False when it has the date, or is past changing. */
-async function changeDate(call: FunctionCall<NewJob>, job: JsonObject): Promise<boolean> {
+async function changeDate(call: M365Call<NewJob>, job: JsonObject): Promise<boolean> {
   const wanted = new Date(call.params.CompleteAfter)
   if (Date.parse(textOf(job.completeAfterDateTime)) === +wanted || hasJobStatus(job, CUT_OVER))
     return false
@@ -204,7 +204,7 @@ type Acted = z.infer<typeof acted>
 const RUNNING = ['processing', 'inProgress', 'cuttingOver', 'completed']
 const STARTABLE = ['validatePassed', 'failed', 'completedWithErrors']
 
-export const startCrossTenantMigrationJob = defineFunction({
+export const startCrossTenantMigrationJob = defineM365Function({
   name: 'Start-CrossTenantMigrationJob',
   description:
     'Starts a validated migration job, or starts again what failed in it. Mailboxes sync at once; the cut-over begins by itself after CompleteAfter. A validation counts for seven days.',
@@ -243,7 +243,7 @@ const stopParameters = z.strictObject({
   UserId: optional(objectId).describe('If given, takes only this person out of the job.'),
 })
 
-export const stopCrossTenantMigrationJob = defineFunction({
+export const stopCrossTenantMigrationJob = defineM365Function({
   name: 'Stop-CrossTenantMigrationJob',
   description:
     'Cancels a migration job, or takes one person out of it, before the cut-over. Refuses afterwards: Microsoft cannot stop it.',

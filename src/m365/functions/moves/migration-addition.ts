@@ -2,11 +2,7 @@
 // Set-MigrationBatch -AddUsers), and a batch holds 2,000. Nobody is taken out of another batch.
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import {
-  defineFunction,
-  type FunctionCall,
-  type OnBehalfOf,
-} from '../../../worker/functions/catalogue.ts'
+import { defineM365Function, type M365Call, type OnBehalfInM365 } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { answerEach, answerOf, FunctionRefused } from '../failure.ts'
 import { isSameText } from '../parameters.ts'
@@ -47,7 +43,7 @@ const addition = z.strictObject({
 })
 type Addition = z.infer<typeof addition>
 
-export const addMigrationUser = defineFunction({
+export const addMigrationUser = defineM365Function({
   name: 'Add-MigrationUser',
   description:
     'Adds a person to a migration batch, which copies the mailbox and waits. Creates the batch for the first one, without a date of completion.',
@@ -56,7 +52,7 @@ export const addMigrationUser = defineFunction({
   permissions: migrationPermissions,
   isIdempotent: true,
   undo: 'Remove-MigrationUser, if Changed is true.',
-  run: async (call: FunctionCall<Addition>): Promise<Added> => {
+  run: async (call: M365Call<Addition>): Promise<Added> => {
     const { Identity } = call.params
     const present = await findMigrationUser(call, Identity)
     if (present !== null) return presentAnswer(present, call.params)
@@ -74,8 +70,8 @@ export const addMigrationUser = defineFunction({
 })
 
 async function addAll(
-  calls: readonly FunctionCall<Addition>[],
-  onBehalfOf: OnBehalfOf,
+  calls: readonly M365Call<Addition>[],
+  onBehalfOf: OnBehalfInM365,
 ): Promise<readonly (Added | Error)[]> {
   const { BatchName } = calls[0]!.params
   // Of all batches: somebody may be in another one.

@@ -3,9 +3,8 @@
 // which a hold or a cancellation stops. Exchange keeps about a hundred batches, each with up to 2,000 mailboxes.
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../base/text/json.ts'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
-import { ApiError } from '../../../worker/http/api.ts'
-import { isPlainRefusal } from '../../client/effects.ts'
+import { ApiError, isPlainRefusal } from '../../../worker/http/api.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { runOrNone } from '../exchange/exchange-recipient.ts'
 import { FunctionRefused } from '../failure.ts'
@@ -47,7 +46,7 @@ const batch = z.object({
 })
 type Batch = z.infer<typeof batch>
 
-export const newMigrationBatch = defineFunction({
+export const newMigrationBatch = defineM365Function({
   name: 'New-MigrationBatch',
   description:
     'Starts mailbox moves from the source tenant, as one migration batch. To an existing batch it adds the people it lacks. Unconfirmed: the form of CSVData; both observed forms are tried.',
@@ -56,7 +55,7 @@ export const newMigrationBatch = defineFunction({
   permissions: migrationPermissions,
   isIdempotent: true,
   undo: 'Remove-MigrationBatch, before it has completed.',
-  run: async (call: FunctionCall<NewBatch>): Promise<Batch> => {
+  run: async (call: M365Call<NewBatch>): Promise<Batch> => {
     const { Name, EmailAddresses, CompleteAfter } = call.params
     const wanted = CompleteAfter === null ? null : new Date(CompleteAfter).toISOString()
     const existing = await findBatch(call, Name)
@@ -208,7 +207,7 @@ const removedBatch = z.object({ Name: z.string(), ...patience })
 /** Statuses in which a batch can be removed; any other batch is stopped first. */
 const REMOVABLE = ['Created', 'Stopped', 'Completed', 'CompletedWithErrors', 'Failed', 'Corrupted']
 
-export const removeMigrationBatch = defineFunction({
+export const removeMigrationBatch = defineM365Function({
   name: 'Remove-MigrationBatch',
   description:
     'Stops a migration batch, removes it and waits until it is gone, which takes minutes: use a poll. Completed mailbox moves stay in place.',

@@ -2,11 +2,7 @@
 // person, be it an approval, a licence, a hold or a group, is told at once with what to do instead of being waited for.
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import {
-  defineFunction,
-  type FunctionCall,
-  type OnBehalfOf,
-} from '../../../worker/functions/catalogue.ts'
+import { defineM365Function, type M365Call, type OnBehalfInM365 } from '../define.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { answerOf, notThereReason } from '../failure.ts'
 import { optional } from '../parameters.ts'
@@ -50,9 +46,9 @@ const question = z.strictObject({
   ),
 })
 type Question = z.infer<typeof question>
-type Asking = FunctionCall<Question>
+type Asking = M365Call<Question>
 
-export const testMigrationUser = defineFunction({
+export const testMigrationUser = defineM365Function({
   name: 'Test-MigrationUser',
   description:
     'Tests the progress of a mailbox move, for a step with poll. Fails at once, with what to do, when the move failed, was stopped or waits for a person.',
@@ -70,7 +66,7 @@ export const testMigrationUser = defineFunction({
     key: ({ BatchName }) => BatchName?.toLowerCase() ?? '',
     limit: 1_000,
     waitMs: 1_000,
-    run: async (calls: readonly Asking[], onBehalfOf: OnBehalfOf) => {
+    run: async (calls: readonly Asking[], onBehalfOf: OnBehalfInM365) => {
       const caller = onBehalfOf(calls)
       const batch = calls[0]!.params.BatchName
       const look = () => (batch === null ? searchMoves(caller, calls) : readMoves(caller, batch))

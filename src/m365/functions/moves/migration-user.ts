@@ -1,7 +1,7 @@
 // One person of a migration batch: completed, stopped, started, changed and removed alone.
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { defineFunction } from '../../../worker/functions/catalogue.ts'
+import { defineM365Function } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { runOrNone } from '../exchange/exchange-recipient.ts'
 import { FunctionRefused } from '../failure.ts'
@@ -29,7 +29,7 @@ import {
 const changed = z.object({ Identity: z.string(), Status: z.string(), Changed: z.boolean() })
 type Changed = z.infer<typeof changed>
 
-export const completeMigrationUser = defineFunction({
+export const completeMigrationUser = defineM365Function({
   name: 'Complete-MigrationUser',
   description:
     'Completes a copied mailbox move now: the cut-over of one person. Refuses one that is not copied yet. Follow it with Test-MigrationUser.',
@@ -75,7 +75,7 @@ const setting = z
 
 const setUser = z.object({ Identity: z.string(), Status: z.string() })
 
-export const setOneMigration = defineFunction({
+export const setOneMigration = defineM365Function({
   name: 'Set-MigrationUser',
   description: 'Changes the date of one mailbox move, or approves its skipped items.',
   parameters: setting,
@@ -102,7 +102,7 @@ type ChangedInTime = z.infer<typeof changedInTime>
 const whatIs = (name: string, status: string): string =>
   `The mailbox move of "${name}" is ${status}`
 
-export const startOneMigration = defineFunction({
+export const startOneMigration = defineM365Function({
   name: 'Start-MigrationUser',
   description:
     'Starts one mailbox move again that stopped, failed or needs an approval. One that is stopping has to stop first: use a poll.',
@@ -130,7 +130,7 @@ export const startOneMigration = defineFunction({
   },
 })
 
-export const stopOneMigration = defineFunction({
+export const stopOneMigration = defineM365Function({
   name: 'Stop-MigrationUser',
   description:
     'Stops one mailbox move and waits until it has stopped, which takes minutes: use a poll. What was copied stays. Refuses one that has completed.',
@@ -164,7 +164,7 @@ function requireNotCompleted(user: JsonObject, name: string): void {
 
 const removedUser = z.object({ Identity: z.string(), ...patience })
 
-export const removeOneMigration = defineFunction({
+export const removeOneMigration = defineM365Function({
   name: 'Remove-MigrationUser',
   description:
     'Stops the mailbox move of one person, removes it from its batch and waits until it is gone, which takes minutes: use a poll. A completed mailbox stays in place.',

@@ -2,8 +2,8 @@
 // source mailbox comes from the outputs of Get-ExchangeMoveSource, because a worker sees one tenant.
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
 import { ApiError } from '../../../worker/http/api.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { findUser, textOf } from '../entra/entra-directory.ts'
 import {
   type ExchangeRecipient,
@@ -60,7 +60,7 @@ const readiness = z.object({
 })
 type Readiness = z.infer<typeof readiness>
 
-export const testExchangeMoveReadiness = defineFunction({
+export const testExchangeMoveReadiness = defineM365Function({
   name: 'Test-ExchangeMoveReadiness',
   description:
     'Tests whether everything is ready for the mailbox move of a person, for a step with poll. Returns every gap with its remedy; with a hold among them, a polled step fails at once, because only reading the source again shows its end. Unconfirmed: how Exchange answers a test of the connection to one mailbox, and all names of the licence for the move.',
@@ -72,7 +72,7 @@ export const testExchangeMoveReadiness = defineFunction({
   },
   isIdempotent: true,
   undo: null,
-  run: async (given: FunctionCall<Parameters>): Promise<Readiness> => {
+  run: async (given: M365Call<Parameters>): Promise<Readiness> => {
     const call = onceIfPolled(given)
     const wanted = wantedOf(call.params)
     const found = await lookAt(call, wanted)
@@ -112,7 +112,7 @@ interface Look {
   readonly gaps: Gap[]
 }
 
-type Call = FunctionCall<Parameters> & ReplicationContext
+type Call = M365Call<Parameters> & ReplicationContext
 
 async function lookAt(call: Call, wanted: WantedMove): Promise<Look> {
   const found = await findTarget(call, wanted.identity)

@@ -2,9 +2,10 @@
 // use Graph's migration tasks, which Microsoft offers as beta (sharePointMigrationTask). A move can be stopped only before it starts.
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { defineFunction, type FunctionCall } from '../../../worker/functions/catalogue.ts'
-import { ApiError, odataText, pathOf } from '../../../worker/http/api.ts'
+import { ApiError, pathOf } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
+import { odataText } from '../../client/tenant.ts'
+import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { FunctionRefused, notThereReason } from '../failure.ts'
 import { address, isSameText, optional } from '../parameters.ts'
@@ -43,7 +44,7 @@ const started = z.object({
 })
 type Started = z.infer<typeof started>
 
-export const startOneDriveMove = defineFunction({
+export const startOneDriveMove = defineM365Function({
   name: 'Start-OneDriveMove',
   description: `Moves the OneDrive of a person to another tenant; run it on the worker of the source. The target must have an account and a licence, and no OneDrive yet. Makes a failed or cancelled move again. ${BETA}`,
   parameters: moveParameters,
@@ -52,7 +53,7 @@ export const startOneDriveMove = defineFunction({
   isIdempotent: true,
   isBeta: true,
   undo: 'Stop-OneDriveMove, before it starts. Afterwards there is none.',
-  run: async (call: FunctionCall<Move>): Promise<Started> => {
+  run: async (call: M365Call<Move>): Promise<Started> => {
     const known = await findTask(call, call.params.SourceUserPrincipalName)
     if (known !== null && isUnderWay(known)) {
       requireSameTarget(call.params, known)
@@ -114,7 +115,7 @@ const startOf = ({ PreferredStartDateTime: from, PreferredLatestStartDateTime: t
 })
 
 async function postTask(
-  { tenant, signal, params }: FunctionCall<Route>,
+  { tenant, signal, params }: M365Call<Route>,
   more: JsonObject,
   isRead = false,
 ): Promise<JsonObject> {
@@ -160,7 +161,7 @@ const ready = z.object({
   }),
 })
 
-export const testOneDriveMoveReadiness = defineFunction({
+export const testOneDriveMoveReadiness = defineM365Function({
   name: 'Test-OneDriveMoveReadiness',
   description: `Tests whether the OneDrive of a person could move to another tenant; moves nothing. ${BETA} Unconfirmed: whether a gap is a refusal or a failed task; both are told.`,
   parameters: z.strictObject(route),
@@ -169,14 +170,14 @@ export const testOneDriveMoveReadiness = defineFunction({
   isIdempotent: true,
   isBeta: true,
   undo: null,
-  run: async (call: FunctionCall<Route>): Promise<z.infer<typeof ready>> => {
+  run: async (call: M365Call<Route>): Promise<z.infer<typeof ready>> => {
     const Reason = await gapOf(call)
     const { SourceUserPrincipalName } = call.params
     return { complete: Reason === null, data: { SourceUserPrincipalName, Reason } }
   },
 })
 
-async function gapOf(call: FunctionCall<Route>): Promise<string | null> {
+async function gapOf(call: M365Call<Route>): Promise<string | null> {
   try {
     const task = await postTask(call, { validateOnly: true }, true)
     return isSameText(textOf(task.status), 'completed') ? null : whyOf(task)
@@ -200,7 +201,7 @@ const progressed = z.object({
   }),
 })
 
-export const testOneDriveMove = defineFunction({
+export const testOneDriveMove = defineM365Function({
   name: 'Test-OneDriveMove',
   description: `Tests whether the OneDrive of a person has moved, for a step with poll. Fails at once when the move failed or was cancelled. ${BETA}`,
   parameters: z.strictObject({ SourceUserPrincipalName: address }),
@@ -237,7 +238,7 @@ const stopped = z.object({
   Changed: z.boolean(),
 })
 
-export const stopOneDriveMove = defineFunction({
+export const stopOneDriveMove = defineM365Function({
   name: 'Stop-OneDriveMove',
   description: `Cancels a OneDrive move that has not started. Refuses one that has: Microsoft cannot stop it. ${BETA}`,
   parameters: stopParameters,

@@ -2,20 +2,23 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { realClock } from '../../../../src/base/run/clock.ts'
+import { type M365Tenant, NO_M365_TENANT } from '../../../../src/m365/client/tenant.ts'
 import {
   makePassword,
   ownPassword,
   passwordFor,
 } from '../../../../src/m365/functions/entra/password.ts'
-import { NO_TENANT } from '../../../../src/worker/http/api.ts'
 import { memorySecrets } from '../setting.ts'
 
 const { signal } = new AbortController()
 
 function callerWith(kept: Map<string, string>, id = 'a') {
-  const { graph, exchange, webhooks, token } = NO_TENANT
   const secrets = memorySecrets(kept)
-  const tenant = { id, organization: 'a.example', graph, exchange, webhooks, secrets, token }
+  const tenant: M365Tenant = Object.create(NO_M365_TENANT, {
+    id: { value: id },
+    organization: { value: 'a.example' },
+    secrets: { value: secrets },
+  })
   return { tenant, signal, clock: realClock() }
 }
 
