@@ -9,7 +9,7 @@ import { NAMES, uniqueNames } from './tidy/names.ts'
 import { SETTINGS_RULES, settingKeys } from './tidy/settings.ts'
 import { importsOf, projectFiles, type SourceFile, scan } from './tidy/source.ts'
 import { functionBodies, STYLE } from './tidy/style.ts'
-import { type Rule, WALLS } from './tidy/walls.ts'
+import { ROOMS, type Rule, WALLS } from './tidy/walls.ts'
 import { WORDS } from './tidy/words.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -42,13 +42,13 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     /a\.ts imports from db; domain may not/,
   ],
   [
-    'domain imports a root file',
-    { 'src/domain/decide/a.ts': "import { x } from '../../errors.ts'" },
-    /imports from root/,
+    'domain imports more of the base than texts',
+    { 'src/domain/decide/a.ts': "import { x } from '../../base/errors/errors.ts'" },
+    /imports from base; domain/,
   ],
   [
     'a type import counts',
-    { 'src/worker/a.ts': "import type { Db } from '../db/db.ts'" },
+    { 'src/worker/a.ts': "import type { Db } from '../db/connection/db.ts'" },
     /imports from db; worker/,
   ],
   [
@@ -58,7 +58,7 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
   ],
   [
     'the client needs Node',
-    { 'src/client/a.ts': "import { randomUUID } from 'node:crypto'" },
+    { 'src/api/client/a.ts': "import { randomUUID } from 'node:crypto'" },
     /a\.ts takes more than types from node:crypto/,
   ],
   [
@@ -77,9 +77,40 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     /imports from engine; cli/,
   ],
   [
-    'the sandbox leans on the domain',
-    { 'src/sandbox/a.ts': "import { x } from '../domain/messages.ts'" },
-    /imports from domain; sandbox/,
+    'the sandbox leans on the program',
+    { 'sandbox/a.ts': "import { x } from '../src/base/text/json.ts'" },
+    /imports from base; sandbox/,
+  ],
+  [
+    'the worker knows a vendor',
+    { 'src/worker/jobs/a.ts': "import { x } from '../../m365/client/graph.ts'" },
+    /imports from m365; worker/,
+  ],
+  [
+    'the API knows a vendor',
+    { 'src/api/routes/a.ts': "import { x } from '../../m365/meanings/graph.ts'" },
+    /imports from m365; api/,
+  ],
+  [
+    'a pure text leans on its floor',
+    { 'src/base/text/a.ts': "import { x } from '../errors/errors.ts'" },
+    /imports from base; base\/text/,
+  ],
+  [
+    'the worker looks behind the contract of the bus',
+    { 'src/worker/a.ts': "import { x } from '../bus/outbox.ts'" },
+    /a\.ts imports src\/bus\/outbox\.ts; the contract/,
+  ],
+  [
+    'a crowded folder',
+    Object.fromEntries(Array.from({ length: 31 }, (_, n) => [`src/db/state/a${n}.ts`, ''])),
+    /src\/db\/state has 31 files/,
+  ],
+  ['a loose file', { 'src/words.ts': '' }, /src\/words\.ts lies loose/],
+  [
+    'a table of rooms that says something else',
+    { 'ARCHITECTURE.md': '## Rooms\n\n| room | holds | may import |\n| `db` | SQL | bus |\n' },
+    /says that db may import "bus", ROOMS says "base, domain"/,
   ],
   [
     'main is imported',
@@ -100,8 +131,8 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
   [
     'worker reaches db by way of bus',
     {
-      'src/worker/a.ts': "import { x } from '../bus/b.ts'",
-      'src/bus/b.ts': "import { y } from '../db/c.ts'",
+      'src/worker/a.ts': "import { x } from '../bus/bus.ts'",
+      'src/bus/bus.ts': "import { y } from '../db/c.ts'",
       'src/db/c.ts': '',
     },
     /src\/worker\/a\.ts reaches src\/db\/c\.ts/,
@@ -272,14 +303,14 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
   ],
   [
     'an argument for what is gone',
-    { 'package.json': '{}', 'ARCHITECTURE.md': '## Dependencies\n| `leftpad` | pads |' },
+    { 'package.json': '{}', 'docs/decisions.md': '## Dependencies\n| `leftpad` | pads |' },
     /leftpad is argued for but gone/,
   ],
   [
     'a dependency that is not used',
     {
       'package.json': '{"dependencies": {"leftpad": "1.0.0"}}',
-      'ARCHITECTURE.md': '## Dependencies\n| `leftpad` | pads |',
+      'docs/decisions.md': '## Dependencies\n| `leftpad` | pads |',
     },
     /leftpad is imported by nothing/,
   ],
@@ -289,6 +320,14 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     /holds download addresses/,
   ],
 ]
+
+const ROOM_LINES = Object.entries(ROOMS)
+  .map(([room, may]) => {
+    const everything = Object.keys(ROOMS).length - 1
+    const shown = may.length === 0 ? 'nothing' : may.length === everything ? 'all' : may.join(', ')
+    return `| \`${room}\` | something | ${shown} |\n`
+  })
+  .join('')
 
 describe('each rule sees what it is for', () => {
   const toFiles = (texts: Record<string, string>): SourceFile[] =>
@@ -311,17 +350,18 @@ describe('each rule sees what it is for', () => {
 
   it('and none complains about what is right', () => {
     const files = toFiles({
-      'src/main.ts': `${COMMENT}import { f, g, h } from './db/rows.ts'\nimport './app/demo/demo.ts'\nimport './app/sandbox.ts'\nimport 'pg'\nf(g, h)\n`,
-      'src/app/demo/demo.ts': `${COMMENT}import { e } from '../../engine/engine.ts'\nimport '../../config.ts'\nconst { a: x } = shared.config\nconst g = ({ b }: Config) => config.c\ne(g)\n`,
+      'src/main.ts': `${COMMENT}import { f, g, h } from './db/state/rows.ts'\nimport './app/demo/demo.ts'\nimport './app/sandbox/sandbox.ts'\nimport 'pg'\nf(g, h)\n`,
+      'src/app/demo/demo.ts': `${COMMENT}import { e } from '../../engine/transactions/engine.ts'\nimport '../../base/settings/config.ts'\nconst { a: x } = shared.config\nconst g = ({ b }: Config) => config.c\ne(g)\n`,
       'src/engine/transactions/engine.ts': `${COMMENT}export const e = () => 1\n`,
-      'src/app/sandbox/sandbox.ts': `${COMMENT}import { j } from '../../sandbox/sandbox.ts'\nimport './transports.ts'\nj('')\n`,
-      'src/app/roles/transports.ts': `${COMMENT}import '../bus/postgres/bus.ts'\n`,
-      'src/bus/postgres/bus.ts': `${COMMENT}import { q } from './queue.ts'\nq()\n`,
+      'src/app/sandbox/sandbox.ts': `${COMMENT}import { j } from '../../../sandbox/sandbox.ts'\nimport '../roles/transports.ts'\nj('')\n`,
+      'src/app/roles/transports.ts': `${COMMENT}import '../../bus/postgres/bus.ts'\n`,
+      'src/bus/postgres/bus.ts': `${COMMENT}import type { Json } from '../../base/text/json.ts'\nimport { q } from './queue.ts'\nconst b = (): Json => q()\nb()\n`,
       'src/bus/postgres/queue.ts': `${COMMENT}export const q = () => 'delete from bundles where id = $1'\n`,
-      'sandbox/sandbox.ts': `${COMMENT}import type { Json } from '../domain/json.ts'\nexport const j = (json: Json) => json\n`,
+      'sandbox/sandbox.ts': `${COMMENT}import type { Json } from './json.ts'\nexport const j = (json: Json) => json\n`,
+      'sandbox/json.ts': `${COMMENT}export type Json = string\n`,
       'src/base/settings/config.ts': `${COMMENT}const SETTINGS = {\n  a: setting('A', n),\n  b: setting('B', n),\n  c: setting('C', n),\n  configFile: setting('F', n),\n}\n`,
       'src/base/text/json.ts': `${COMMENT}export type Json = string\n`,
-      'src/db/rows.ts': `${COMMENT}// Date.now() and process.env in a comment are only words.
+      'src/db/state/rows.ts': `${COMMENT}// Date.now() and process.env in a comment are only words.
 import { posix } from 'node:path'
 export const f = (clock: { now(): Date }) => \`\${clock.now()} \${new Date(5)} is not now\`
 export const g = (many: string) => many.replace(/'select a from "b' now()/, "it's /* fine */")
@@ -332,8 +372,10 @@ const setEntraUserManager = h // Whom does it name? Her manager.
         '-- The tables, from the ground up: -- now() is a word here.\ncreate table a (id int);\n',
       'README.md':
         '# A\n\n[here](#a) and [there](docs/b.md#the-one--two)\n\n```\nnpm start\nnpm test\n```\n',
-      'docs/b.md': '# The one & two!\n\nSee `src/db/rows.ts` and `sql/`.\n',
-      'ARCHITECTURE.md': '# A\n\n## Dependencies\n\n| `pg` | speaks PostgreSQL |\n',
+      'docs/b.md': '# The one & two!\n\nSee `src/db/state/rows.ts` and `sql/`.\n',
+      'docs/decisions.md':
+        '# Decisions\n\nOf [b](b.md).\n\n## Dependencies\n\n| `pg` | speaks PostgreSQL |\n',
+      'ARCHITECTURE.md': `# A\n\n[Why](docs/decisions.md)\n\n## Rooms\n\n| room | holds | may import |\n${ROOM_LINES}`,
       'package.json': '{"dependencies": {"pg": "8.0.0"}}\n',
     })
     assert.deepEqual(

@@ -93,13 +93,13 @@ const readme: Rule = {
 }
 
 const dependencies: Rule = {
-  name: 'dependencies are few, used, and argued for in ARCHITECTURE.md',
+  name: 'dependencies are few, used, and argued for in docs/decisions.md',
   check: (files) => {
     const manifest = JSON.parse(textOf(files, 'package.json') || '{}') as Record<string, object>
     const atRun = Object.keys(manifest.dependencies ?? {})
     const all = [...atRun, ...Object.keys(manifest.devDependencies ?? {})]
     const table =
-      textOf(files, 'ARCHITECTURE.md').split('## Dependencies')[1]?.split('\n## ')[0] ?? ''
+      textOf(files, 'docs/decisions.md').split('## Dependencies')[1]?.split('\n## ')[0] ?? ''
     const argued = [...table.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name!)
     const sources = files.filter(({ path }) => path.startsWith('src/') && isCode(path))
     const used = new Set(sources.flatMap((file) => importsOf(file).map(({ target }) => target)))

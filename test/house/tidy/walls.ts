@@ -8,57 +8,58 @@ export interface Rule {
 }
 
 /**
- * `root` is config, errors, log, clock, service and the like, right under src/. main.ts wires all and nothing imports it. A
- * name with a slash is one file of a room: the sandbox plays the other side, and must not lean on what it is there to test.
+ * Each room imports only rooms above it; `app` puts them together. Next to src stand the sandbox, which must not lean on what it is there
+ * to test, and the dashboard, which has a rule of its own. ARCHITECTURE.md shows this table, and a test compares the two.
  */
-const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  domain: [],
-  root: ['domain'],
-  telemetry: ['root', 'domain'],
-  'sign-in': ['root', 'domain'],
-  db: ['root', 'domain'],
-  evidence: ['root', 'domain'],
-  bus: ['root', 'domain', 'db'],
-  engine: ['root', 'domain', 'db', 'bus', 'telemetry'],
-  scheduler: ['root', 'domain', 'db', 'bus', 'engine', 'sign-in'],
-  orchestrator: ['root', 'domain', 'db', 'bus', 'engine'],
-  notifications: ['root', 'domain', 'db', 'engine', 'sign-in'],
-  api: ['root', 'domain', 'db', 'bus', 'engine', 'evidence', 'telemetry'],
-  worker: ['root', 'domain', 'bus', 'sign-in', 'telemetry'],
-  sandbox: ['root', 'domain/json'],
-  client: ['root', 'api/routes'],
-  cli: ['root', 'domain', 'client', 'evidence'],
+export const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  domain: ['base/text'],
+  db: ['base', 'domain'],
+  bus: ['base', 'domain', 'db'],
+  engine: ['base', 'domain', 'db', 'bus'],
+  scheduler: ['base', 'domain', 'db', 'bus', 'engine'],
+  orchestrator: ['base', 'domain', 'db', 'bus', 'engine'],
+  worker: ['base', 'domain', 'bus'],
+  m365: ['base', 'domain', 'worker'],
+  api: ['base', 'domain', 'db', 'bus', 'engine'],
+  cli: ['base', 'domain', 'api/client', 'api/evidence'],
   app: [
-    'root',
+    'base',
     'domain',
     'db',
     'bus',
     'engine',
-    'notifications',
     'scheduler',
     'orchestrator',
-    'api',
     'worker',
-    'sandbox',
-    'sign-in',
-    'telemetry',
-    'client',
-    'evidence',
+    'm365',
+    'api',
     'cli',
+    'sandbox',
   ],
+  sandbox: [],
 }
+/** Parts of a room that may import less than the room, besides themselves. */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  'base/text': [],
+}
+/** The worker takes the contract of the bus, and no transport. */
+const BUS_FOR_WORKERS = ['src/bus/bus.ts', 'src/bus/outage.ts']
 /** Packages that only compute. The domain may use them and nothing else. */
 const PURE_PACKAGES = ['yaml', 'zod', 'csv-parse']
 
+/** The first folder under src, or the one next to it. */
 export function roomOf(path: string): string {
   const [top, first, ...deeper] = path.split('/')
   if (top !== 'src') return top!
-  if (first === 'main.ts') return 'main'
-  return deeper.length === 0 ? 'root' : first!
+  return deeper.length === 0 ? 'main' : first!
 }
 
 const sourcesOf = (files: readonly SourceFile[]) =>
-  files.filter(({ path }) => path.startsWith('src/') && isCode(path))
+  files.filter(({ path }) => /^(?:src|sandbox)\//.test(path) && isCode(path))
+
+const isWithin = (path: string, place: string): boolean =>
+  path.replace(/^src\//, '').startsWith(`${place}/`)
 
 const rooms: Rule = {
   name: 'rooms are entered only from where they may be',
@@ -66,15 +67,84 @@ const rooms: Rule = {
     sourcesOf(files).flatMap((file) => {
       const room = roomOf(file.path)
       if (room === 'main') return []
-      const allowed = ROOMS[room]
-      if (!allowed) return [`${file.path} is in "${room}", which is no room of ROOMS`]
+      const rule = ROOMS[room]
+      if (!rule) return [`${file.path} is in "${room}", which is no room of ROOMS`]
+      const part = Object.keys(PARTS).find((one) => isWithin(file.path, one))
+      const allowed = part === undefined ? [room, ...rule] : [part, ...PARTS[part]!]
       return importsOf(file)
         .filter(({ isOurs, target }) => isOurs && isCode(target))
-        .filter(({ target }) => ![room, ...allowed].includes(roomOf(target)))
-        .filter(({ target }) => !allowed.includes(target.replace(/^src\/|\.ts$/g, '')))
-        .map(({ target }) => `${file.path} imports from ${roomOf(target)}; ${room} may not`)
+        .filter(({ target }) => !allowed.some((place) => isWithin(target, place)))
+        .map(({ target }) => `${file.path} imports from ${roomOf(target)}; ${part ?? room} may not`)
     }),
 }
+
+const workerAndBus: Rule = {
+  name: 'the worker takes the contract of the bus and nothing behind it',
+  check: (files) =>
+    sourcesOf(files)
+      .filter(({ path }) => ['worker', 'm365'].includes(roomOf(path)))
+      .flatMap((file) =>
+        importsOf(file)
+          .filter(({ isOurs, target }) => isOurs && roomOf(target) === 'bus')
+          .filter(({ target }) => !BUS_FOR_WORKERS.includes(target))
+          .map(({ target }) => `${file.path} imports ${target}; the contract is bus/bus.ts`),
+      ),
+}
+
+const FILES_IN_FOLDER_MAX = 30
+/** One file an endpoint, a command or a decision: their names are the index. */
+const LARGE_FOLDERS = ['src/api/routes', 'src/cli/commands', 'src/domain/decide']
+
+const folderSize: Rule = {
+  name: `a folder has at most ${FILES_IN_FOLDER_MAX} files, and src none but main.ts`,
+  check: (files) => {
+    const folders = Map.groupBy(sourcesOf(files), ({ path }) =>
+      path.split('/').slice(0, -1).join('/'),
+    )
+    const crowded = [...folders]
+      .filter(
+        ([folder, found]) => found.length > FILES_IN_FOLDER_MAX && !LARGE_FOLDERS.includes(folder),
+      )
+      .map(
+        ([folder, found]) =>
+          `${folder} has ${found.length} files: what belongs together gets a folder`,
+      )
+    const loose = (folders.get('src') ?? [])
+      .filter(({ path }) => path !== 'src/main.ts')
+      .map(({ path }) => `${path} lies loose under src: put it into its room`)
+    return [...crowded, ...loose]
+  },
+}
+
+/** A row of the table of rooms in ARCHITECTURE.md: the room, what is in it, what it may import. */
+const ROOM_ROW = /^\| `(?:src\/)?([\w-]+)\/?` \| .* \| ([^|]*) \|$/gm
+
+const roomTable: Rule = {
+  name: 'ARCHITECTURE.md shows the rooms and what each may import',
+  check: (files) => {
+    const page = files.find(({ path }) => path === 'ARCHITECTURE.md')?.text ?? ''
+    const table = page.split('## Rooms')[1]?.split('\n## ')[0] ?? ''
+    const shown = new Map(
+      [...table.matchAll(ROOM_ROW)].map(([, room, may]) => [room!, may!.trim()]),
+    )
+    if (table === '') return page === '' ? [] : ['ARCHITECTURE.md has no table under "## Rooms"']
+    return Object.entries(ROOMS).flatMap(([room, allowed]) => {
+      const everything = Object.keys(ROOMS).length - 1
+      const may =
+        allowed.length === 0
+          ? 'nothing'
+          : allowed.length === everything
+            ? 'all'
+            : allowed.join(', ')
+      return shown.get(room) === may
+        ? []
+        : [`ARCHITECTURE.md says that ${room} may import "${shown.get(room)}", ROOMS says "${may}"`]
+    })
+  },
+}
+
+/** What of the program runs in a browser. */
+const BROWSER = ['domain', 'base/text', 'api/client']
 
 const dashboardWall: Rule = {
   name: 'the dashboard sees the API only: of the program it takes types, the client and the domain, which run in a browser',
@@ -84,7 +154,9 @@ const dashboardWall: Rule = {
       .flatMap((file) =>
         importsOf(file)
           .filter(({ isOurs, target }) => isOurs && !target.startsWith('dashboard/'))
-          .filter(({ isType, target }) => !isType && !['domain', 'client'].includes(roomOf(target)))
+          .filter(
+            ({ isType, target }) => !isType && !BROWSER.some((place) => isWithin(target, place)),
+          )
           .map(({ target }) => `${file.path} takes more than types from ${target}`),
       ),
 }
@@ -93,11 +165,11 @@ const clientAlone: Rule = {
   name: 'the client runs by itself: of the program it takes types, and nothing of Node',
   check: (files) =>
     sourcesOf(files)
-      .filter(({ path }) => roomOf(path) === 'client')
+      .filter(({ path }) => isWithin(path, 'api/client'))
       .flatMap((file) =>
         importsOf(file)
           .filter(({ isOurs, isType, target }) =>
-            isOurs ? !isType && roomOf(target) !== 'client' : true,
+            isOurs ? !isType && !isWithin(target, 'api/client') : true,
           )
           .map(({ target }) => `${file.path} takes more than types from ${target}`),
       ),
@@ -107,7 +179,7 @@ const pureDomain: Rule = {
   name: 'the domain does no I/O',
   check: (files) =>
     sourcesOf(files)
-      .filter(({ path }) => roomOf(path) === 'domain')
+      .filter(({ path }) => roomOf(path) === 'domain' || isWithin(path, 'base/text'))
       .flatMap((file) =>
         importsOf(file)
           .filter(({ isOurs, target }) => !isOurs && !PURE_PACKAGES.includes(target))
@@ -140,7 +212,7 @@ const workerWithoutDatabase: Rule = {
   check: (files) => {
     const imports = runtimeImports(sourcesOf(files))
     return [...imports.keys()]
-      .filter((path) => roomOf(path) === 'worker')
+      .filter((path) => ['worker', 'm365'].includes(roomOf(path)))
       .flatMap((path) =>
         [...reachableFrom(path, imports)]
           .filter((target) => ['db', 'engine'].includes(roomOf(target)))
@@ -170,13 +242,18 @@ interface Privilege {
 const CLOCK =
   /\bDate\.now\b|\bnew Date\(\s*\)|\bDate\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b/
 const PRIVILEGES: readonly Privilege[] = [
-  { what: 'reads the clock', pattern: CLOCK, within: /^src\//, allowed: /^src\/clock\.ts$/ },
+  {
+    what: 'reads the clock',
+    pattern: CLOCK,
+    within: /^(?:src|sandbox)\//,
+    allowed: /^src\/base\/run\/clock\.ts$/,
+  },
   {
     what: 'reads the environment',
     pattern: /\bprocess\.env\b|\benv\b.*from 'node:process'/,
-    within: /^src\//,
+    within: /^(?:src|sandbox)\//,
     // The proxy is needed before the settings, which most commands never load.
-    allowed: /^src\/(config|proxy)\.ts$/,
+    allowed: /^src\/base\/(?:settings\/config|run\/proxy)\.ts$/,
   },
   {
     what: 'repeats by setInterval instead of everyLoop',
@@ -286,6 +363,9 @@ const busTablesAtHome: Rule = {
 
 export const WALLS: readonly Rule[] = [
   rooms,
+  workerAndBus,
+  folderSize,
+  roomTable,
   dashboardWall,
   clientAlone,
   pureDomain,
