@@ -8,12 +8,12 @@ import {
 } from '../db/state/waits.ts'
 import { findJobLimitFacts, lockWorker, recordServed } from '../db/state/workers.ts'
 import { type Blocks, shareSlots, slotsFree } from '../domain/decide/job-limit.ts'
-import { commitSharedTogether, commitTogether } from '../engine/transactions/commit.ts'
 import {
   type BatchTransaction,
   type Engine,
   requireExclusive,
 } from '../engine/transactions/engine.ts'
+import { finishSharedTogether, finishTogether } from '../engine/transactions/finish.ts'
 import { orHoldBatch } from '../engine/transactions/hold-on-failure.ts'
 import { loadBatchSteps, loadMembersTogether } from '../engine/transactions/loading.ts'
 import {
@@ -21,7 +21,7 @@ import {
   beginTogether,
   sharedElseExclusive,
 } from '../engine/transactions/locking.ts'
-import { portionsOf, togetherElseAlone } from '../engine/transactions/together.ts'
+import { portionsOf, togetherElseAlone } from '../engine/transactions/several-batches.ts'
 
 /** Steps sent in one transaction. */
 const STEPS_PER_CHUNK = 500
@@ -130,7 +130,7 @@ async function fillFromBatches(
     await loadQueued(workerId, begun, queued)
     const served = begun.findLast(({ freeSlots }) => freeSlots.get(workerId)! > 0)
     if (served && !shares[0]!.isAlone) await recordServed(tx, workerId, served.draft.batch.id)
-    await (isExclusive ? commitTogether : commitSharedTogether)(begun)
+    await (isExclusive ? finishTogether : finishSharedTogether)(begun)
     const sent = begun.reduce((sum, { draft }) => sum + draft.jobs.length, 0)
     return { looked: queued.length, sent }
   })

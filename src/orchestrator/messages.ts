@@ -13,7 +13,6 @@ import { queueNextOfMember } from '../domain/decide/next.ts'
 import { onResult } from '../domain/decide/settle.ts'
 import { onWake } from '../domain/decide/wake.ts'
 import type { Message } from '../domain/messages/messages.ts'
-import { commitSharedTogether, commitTogether } from '../engine/transactions/commit.ts'
 import { concurrently } from '../engine/transactions/concurrently.ts'
 import {
   type BatchTransaction,
@@ -21,6 +20,7 @@ import {
   NeedsExclusiveLock,
 } from '../engine/transactions/engine.ts'
 import { ensureStepsOfJoiners } from '../engine/transactions/expand.ts'
+import { finishSharedTogether, finishTogether } from '../engine/transactions/finish.ts'
 import { holdAfterFailure } from '../engine/transactions/hold-on-failure.ts'
 import {
   loadBatchSteps,
@@ -29,7 +29,7 @@ import {
 } from '../engine/transactions/loading.ts'
 import { beginSharedTogether, beginTogether } from '../engine/transactions/locking.ts'
 import { loadStartFacts } from '../engine/transactions/phase-starts.ts'
-import { BATCHES_TOGETHER, mayBeOneBatch } from '../engine/transactions/together.ts'
+import { BATCHES_TOGETHER, mayBeOneBatch } from '../engine/transactions/several-batches.ts'
 import { withdrawJobs } from '../engine/transactions/withdraw.ts'
 import { type MessageVerdict, type RoutedMessage, routeMessages } from './message-routing.ts'
 import { admitLeavers } from './outside-leavers.ts'
@@ -139,7 +139,7 @@ async function decideGroups(
       for (const routed of group.messages) decide(group.batchTx, routed, leaving)
     }
     const batchTxs = decided.map(({ batchTx }) => batchTx)
-    await (isShared ? commitSharedTogether : commitTogether)(batchTxs)
+    await (isShared ? finishSharedTogether : finishTogether)(batchTxs)
     return { decided, ending }
   })
   for (const { batchTx } of decided) engine.pace.note(batchTx.draft)

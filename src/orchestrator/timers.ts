@@ -36,7 +36,11 @@ import { orHoldBatch } from '../engine/transactions/hold-on-failure.ts'
 import { loadBatchSteps, loadMembersTogether } from '../engine/transactions/loading.ts'
 import { changeBatch, changeBatches } from '../engine/transactions/locking.ts'
 import { endStaleDecisions, loadStartFacts } from '../engine/transactions/phase-starts.ts'
-import { BATCHES_TOGETHER, portionsOf, togetherElseAlone } from '../engine/transactions/together.ts'
+import {
+  BATCHES_TOGETHER,
+  portionsOf,
+  togetherElseAlone,
+} from '../engine/transactions/several-batches.ts'
 import { sendCorrections } from './corrections.ts'
 import { fillWorker } from './fill-worker.ts'
 import { judgeJobs, withdrawLapsed } from './lost-jobs.ts'

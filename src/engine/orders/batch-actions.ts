@@ -22,8 +22,8 @@ import { HELD_BY_SOURCE } from '../../domain/sources/scheduled.ts'
 import { isCompensation } from '../../domain/state/facts.ts'
 import { NO_REASON_YET } from '../../domain/state/holds.ts'
 import { isBatchEnded, isOpen, isPhaseEnded } from '../../domain/state/transitions.ts'
-import { commit } from '../transactions/commit.ts'
 import type { BatchTransaction, Engine } from '../transactions/engine.ts'
+import { finish } from '../transactions/finish.ts'
 import { loadBatchSteps } from '../transactions/loading.ts'
 import { begin, changeBatch } from '../transactions/locking.ts'
 import { loadStartFacts } from '../transactions/phase-starts.ts'
@@ -154,7 +154,7 @@ export async function cancelBatch(
     }
     draft.transitionBatch('cancel', reason, { endedAt: draft.now })
     cancelLoaded(batchTx, reason)
-    await commit(batchTx)
+    await finish(batchTx)
     await cancelSteps(tx, batchId, draft.now, actor, reason)
     await recountBatch(tx, batchId)
   })

@@ -24,8 +24,8 @@ import { messageIdOf } from '../../domain/messages/messages.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
 import type { Batch } from '../../domain/state/facts.ts'
 import { foldKey } from '../../domain/state/member-key.ts'
-import { commit } from '../transactions/commit.ts'
 import type { Engine } from '../transactions/engine.ts'
+import { finish } from '../transactions/finish.ts'
 import { begin, changeBatch } from '../transactions/locking.ts'
 
 const MEMBERS_PER_STATEMENT = 1_000
@@ -118,7 +118,7 @@ async function startBatch(
   const isScheduled = request.sourceTime !== null
   if (isScheduled && runbook.init.length === 0) beginBatch(draft)
   if (request.hold) setHold(draft, request.hold.by, request.hold.reason)
-  await commit(batchTx)
+  await finish(batchTx)
   if (!isScheduled || runbook.init.length === 0) return
   await enqueue(
     tx,

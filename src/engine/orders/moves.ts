@@ -27,9 +27,9 @@ import { eventRecord } from '../../domain/state/event-record.ts'
 import { isUnsettled, type Member, type Step } from '../../domain/state/facts.ts'
 import { foldKey } from '../../domain/state/member-key.ts'
 import { isPassed } from '../../domain/state/transitions.ts'
-import { commit } from '../transactions/commit.ts'
 import type { BatchTransaction, Engine } from '../transactions/engine.ts'
 import { ensureSteps } from '../transactions/expand.ts'
+import { finish } from '../transactions/finish.ts'
 import { loadMembersWithSteps } from '../transactions/loading.ts'
 import { begin } from '../transactions/locking.ts'
 import { memberChunks } from '../transactions/member-chunks.ts'
@@ -85,7 +85,7 @@ async function moveChunk(
   await requireMembers(from, memberIds)
   const refusal = refuseBatches(from, to)
   if (refusal) {
-    for (const batchTx of new Set([from, to])) await commit(batchTx)
+    for (const batchTx of new Set([from, to])) await finish(batchTx)
     return { done: [], refused: memberIds.map((memberId) => ({ memberId, reason: refusal })) }
   }
   await loadMembersWithSteps(from, memberIds, { all: true })
@@ -101,9 +101,9 @@ async function moveChunk(
     if (reason === null) outcome.done.push(memberId)
     else outcome.refused.push({ memberId, reason })
   }
-  await commit(from)
+  await finish(from)
   const pairs = await moveIn(from, to, outcome.done, rows, isByHand(order))
-  await commit(to)
+  await finish(to)
   await carrySentMessages(to.tx, pairs)
   return outcome
 }

@@ -1,5 +1,5 @@
 // The engine's context and one transaction on one batch. Scheduler, orchestrator and API change a batch only through these:
-// locking.ts locks it, loading.ts fills the draft, a pure decision changes the draft, commit.ts writes state and messages together.
+// locking.ts locks it, loading.ts fills the draft, a pure decision changes the draft, finish.ts writes state and messages together.
 
 import type { JobKeys } from '../../base/keys/job-keys.ts'
 import type { Bus } from '../../bus/bus.ts'

@@ -1,4 +1,4 @@
-// One transaction on one batch or on several: lock in the order of their ids, load, work, commit. The lock is exclusive, or shared by transactions that change nothing but
+// One transaction on one batch or on several: lock in the order of their ids, load, work, finish. The lock is exclusive, or shared by transactions that change nothing but
 // members of their own: with one exclusive lock for all, a batch of 100,000 used half of the machine.
 //
 // A shared lock is safe because (ARCHITECTURE.md, "The batch is locked first, exclusive or shared"):
@@ -13,8 +13,8 @@ import type { Tx } from '../../db/connection/db.ts'
 import { keepQueryPlans } from '../../db/connection/query-plans.ts'
 import { limitLockWaits, lockAndRead, shareAndRead } from '../../db/state/facts.ts'
 import type { Batch } from '../../domain/state/facts.ts'
-import { commit, commitShared, commitTogether } from './commit.ts'
 import { type BatchTransaction, type Engine, NeedsExclusiveLock } from './engine.ts'
+import { finish, finishShared, finishTogether } from './finish.ts'
 import { loadBatches, setWindow } from './loading.ts'
 import { isOutdated, upgradeBatch } from './version-upgrade.ts'
 import { tellOpened } from './window-state.ts'
@@ -29,12 +29,12 @@ export async function changeBatch<T>(
   return engine.db.transaction(async (tx) => {
     const batchTx = await begin(engine, tx, batchId, actor)
     const result = await work(batchTx)
-    await commit(batchTx)
+    await finish(batchTx)
     return result
   })
 }
 
-/** The same for several batches in one transaction: when one cannot be changed, none is. See together.ts. */
+/** The same for several batches in one transaction: when one cannot be changed, none is. See several-batches.ts. */
 export async function changeBatches(
   engine: Engine,
   batchIds: readonly number[],
@@ -44,7 +44,7 @@ export async function changeBatches(
   await engine.db.transaction(async (tx) => {
     const batchTxs = await beginTogether(engine, tx, batchIds, actor)
     await work(batchTxs)
-    await commitTogether(batchTxs)
+    await finishTogether(batchTxs)
   })
 }
 
@@ -61,7 +61,7 @@ export async function changeMembers<T>(
   return sharedElseExclusive(engine, async (tx, isExclusive) => {
     const batchTx = await (isExclusive ? begin : beginShared)(engine, tx, batchId, actor)
     const result = await work(batchTx)
-    await (isExclusive ? commit : commitShared)(batchTx)
+    await (isExclusive ? finish : finishShared)(batchTx)
     return result
   })
 }
@@ -81,7 +81,7 @@ export async function sharedElseExclusive<T>(
 
 /**
  * Locks the batch exclusively, loads it, and upgrades it to the active version. For transactions over two batches; else use
- * `changeBatch`. Must end in `commit` or an error: the upgrade has already written rows.
+ * `changeBatch`. Must end in `finish` or an error: the upgrade has already written rows.
  */
 export async function begin(
   engine: Engine,
@@ -93,7 +93,7 @@ export async function begin(
   return batchTx!
 }
 
-/** The same for several batches. Must end in `commitTogether`. */
+/** The same for several batches. Must end in `finishTogether`. */
 export async function beginTogether(
   engine: Engine,
   tx: Tx,
@@ -122,7 +122,7 @@ function requireData({ id, erasedAt }: Batch): void {
   throw new MatoolkitError('REFUSED', { reason })
 }
 
-/** Shares the batch's lock. Must end in `commitShared`, and touch rows by their keys only. */
+/** Shares the batch's lock. Must end in `finishShared`, and touch rows by their keys only. */
 async function beginShared(
   engine: Engine,
   tx: Tx,
@@ -133,7 +133,7 @@ async function beginShared(
   return batchTx!
 }
 
-/** The same for several batches. Must end in `commitSharedTogether`. */
+/** The same for several batches. Must end in `finishSharedTogether`. */
 export async function beginSharedTogether(
   engine: Engine,
   tx: Tx,

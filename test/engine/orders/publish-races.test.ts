@@ -7,8 +7,8 @@ import { openPostgres } from '../../../src/db/connection/postgres.ts'
 import { lockBatch } from '../../../src/db/state/facts.ts'
 import { createBatch } from '../../../src/engine/orders/create.ts'
 import { publishRunbook } from '../../../src/engine/orders/publish.ts'
-import { commit } from '../../../src/engine/transactions/commit.ts'
 import type { Engine } from '../../../src/engine/transactions/engine.ts'
+import { finish } from '../../../src/engine/transactions/finish.ts'
 import { begin, changeBatch } from '../../../src/engine/transactions/locking.ts'
 import { startDuePhases, upgradeVersions } from '../../../src/orchestrator/timers.ts'
 import { openTestPostgres, type TestDatabase } from '../../kit/databases.ts'
@@ -149,7 +149,7 @@ it('a transaction that waited for the lock decides by the version published mean
     await lockBatch(tx, batchId)
     locked.resolve()
     await published.promise
-    await commit(await begin(world.engine, tx, batchId, 'holder'))
+    await finish(await begin(world.engine, tx, batchId, 'holder'))
   })
   await locked.promise
   // Its statement starts before the version exists, and ends when the batch is upgraded.

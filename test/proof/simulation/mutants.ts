@@ -33,7 +33,7 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'jobs published even if the commit fails',
-    in: 'commitTogether',
+    in: 'finishTogether',
     edits: [
       replace(
         'const $sends = $drafts.flatMap(($draft) => jobMessages($draft, engine))',
@@ -100,13 +100,13 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'counters updated only before sending',
-    in: 'commitTogether',
+    in: 'finishTogether',
     edits: [replace('updateCounters($draft) closeFinished($draft)', 'closeFinished($draft)')],
     foundBy: 1,
   },
   {
     name: 'a phase closed under a shared lock, and so not written',
-    in: 'commitSharedTogether',
+    in: 'finishSharedTogether',
     edits: [replace('closeFinished($draft) requireMembersOnly($draft)', 'closeFinished($draft)')],
     // 150 seeds found nothing since slots are filled in transactions of their own: the next one closes the phase.
     foundBy: null,
@@ -133,7 +133,7 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'hold does not withdraw jobs',
-    in: 'commitTogether',
+    in: 'finishTogether',
     edits: [replace('$draft.wantsWithdrawal', '$draft.wantsWithdrawal && $draft.jobs.length > 0')],
     foundBy: 7,
   },

@@ -1,5 +1,5 @@
-// The end of a transaction on a batch or on several: withdraw, send into free slots, count, close, and write rows, counters, events and messages.
-// `commit` ends an exclusive transaction, `commitShared` a shared one, which changes nothing but its members and the counters.
+// The end of a transaction on a batch or on several: withdraw, send into free slots, count, close, and write rows, counters, events and messages. The database commits after it.
+// `finish` ends an exclusive transaction, `finishShared` a shared one, which changes nothing but its members and the counters.
 
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { countText } from '../../base/text/count-text.ts'
@@ -21,13 +21,13 @@ import { withdrawJobs } from './withdraw.ts'
 const MEMBERS_NAMED_MAX = 3
 const MEMBERS_LISTED_MAX = 1_000
 
-export const commit = (batchTx: BatchTransaction): Promise<void> => commitTogether([batchTx])
+export const finish = (batchTx: BatchTransaction): Promise<void> => finishTogether([batchTx])
 
-export const commitShared = (batchTx: BatchTransaction): Promise<void> =>
-  commitSharedTogether([batchTx])
+export const finishShared = (batchTx: BatchTransaction): Promise<void> =>
+  finishSharedTogether([batchTx])
 
 /** For batches that one transaction has locked exclusively. */
-export async function commitTogether(batchTxs: readonly BatchTransaction[]): Promise<void> {
+export async function finishTogether(batchTxs: readonly BatchTransaction[]): Promise<void> {
   if (batchTxs.length === 0) return
   const [{ tx, engine }] = batchTxs as [BatchTransaction]
   for (const batchTx of batchTxs) {
@@ -54,7 +54,7 @@ export async function commitTogether(batchTxs: readonly BatchTransaction[]): Pro
 }
 
 /** For batches whose locks one transaction shares. */
-export async function commitSharedTogether(batchTxs: readonly BatchTransaction[]): Promise<void> {
+export async function finishSharedTogether(batchTxs: readonly BatchTransaction[]): Promise<void> {
   if (batchTxs.length === 0) return
   const [{ tx, engine }] = batchTxs as [BatchTransaction]
   await sendIntoFreeSlots(batchTxs)
