@@ -5,8 +5,9 @@
 --
 -- A runbook is published in versions. A batch is one wave of members. Each phase of the runbook has one row per batch, each
 -- step of a phase one row per member. Init, rollback, removal and undo steps are rows of the same table (kind).
--- Statuses change only through src/engine, by the table in src/domain/state/transitions.ts; tests compare the CHECKs and the partial
--- indexes below with it. No statement reads the clock: every time is a parameter.
+-- Statuses change only through src/engine, by the table in src/domain/state/transitions.ts. A draft decides them, but for the open steps
+-- of a cancelled batch, which one statement cancels. Tests compare the CHECKs and the partial indexes below with the table, an invariant
+-- compares every event. No statement reads the clock: every time is a parameter.
 
 create table runbooks (
   id               bigint generated always as identity primary key,

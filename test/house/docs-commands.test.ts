@@ -1,5 +1,5 @@
-// The commands that documents tell people to type exist, with their subcommands and flags. At night nobody should find out that one
-// does not.
+// The commands that documents and the program's own sentences tell people to type exist, with their subcommands and flags. At night
+// nobody should find out that one does not.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,6 +27,21 @@ function commandsIn(text: string): string[] {
   return [...blocks.filter((line) => /^matoolkit [a-z]/.test(line)), ...inline]
 }
 
+const COMMENT = /^\s*(?:\/\/|\/?\*).*$/gm
+const QUOTED = /["'`](matoolkit [a-z][^"'`\n]*)["'`]/g
+
+/** A label, a line of several, and no command. */
+const LABEL = /:(?: |$)|\\n/
+
+/** The commands in quotes that a source file has in its texts. A value that is filled in counts as a word. */
+const commandsInSource = (source: string): string[] =>
+  [
+    ...source
+      .replaceAll(COMMENT, '')
+      .replaceAll(/\$\{[^{}]*\}/g, '<value>')
+      .matchAll(QUOTED),
+  ].flatMap(([, command]) => (LABEL.test(command!) ? [] : [command!]))
+
 /** What is wrong with the command; null if nothing is. Words after the subcommand are arguments. */
 function whyUnknown(program: Command, command: string): string | null {
   const words = command
@@ -53,22 +68,24 @@ function whyUnknown(program: Command, command: string): string | null {
   return unknown.length > 0 ? `${at.name()} has no ${unknown.join(', ')}` : null
 }
 
-describe('commands in documents', () => {
-  const program = new Command('matoolkit')
-  before(async () => {
-    const io = processIo()
-    for (const add of await allCommands()) add(program, io)
+const program = new Command('matoolkit')
+before(async () => {
+  const io = processIo()
+  for (const add of await allCommands()) add(program, io)
+})
+
+const wrongAmong = (commands: readonly string[]): string[] =>
+  commands.flatMap((command) => {
+    const why = whyUnknown(program, command)
+    return why === null ? [] : [`${command}: ${why}`]
   })
 
+describe('commands in documents', () => {
   for (const file of globSync('{*.md,docs/**/*.md,infra/**/*.md}', { cwd: ROOT }).toSorted()) {
     if (LEFT_OUT.includes(file)) continue
     it(`exist: ${file}`, () => {
       const commands = commandsIn(readFileSync(join(ROOT, file), 'utf8'))
-      const wrong = commands.flatMap((command) => {
-        const why = whyUnknown(program, command)
-        return why === null ? [] : [`${command}: ${why}`]
-      })
-      assert.deepEqual(wrong, [])
+      assert.deepEqual(wrongAmong(commands), [])
     })
   }
 
@@ -81,5 +98,23 @@ describe('commands in documents', () => {
       found.map((command) => whyUnknown(program, command) !== null),
       [true, false, true],
     )
+  })
+})
+
+describe('commands in notifications, errors and hints', () => {
+  it('exist', () => {
+    const found = globSync('{src,dashboard/src}/**/*.{ts,tsx}', { cwd: ROOT }).flatMap((file) =>
+      commandsInSource(readFileSync(join(ROOT, file), 'utf8')),
+    )
+    assert.ok(found.length > 100, `only ${found.length} were found`)
+    assert.deepEqual(wrongAmong(found), [])
+  })
+
+  it('are found and judged', () => {
+    const source =
+      '// `matoolkit nonsense`\nconst command = `matoolkit batch show 7`\nsay(`See "matoolkit hold list".`)\n'
+    const found = commandsInSource(source)
+    assert.deepEqual(found, ['matoolkit batch show 7', 'matoolkit hold list'])
+    assert.deepEqual(wrongAmong(found), ['matoolkit batch show 7: batch has no show'])
   })
 })

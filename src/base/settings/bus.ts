@@ -20,12 +20,15 @@ export const BUS_SETTINGS = {
     description:
       'The transport of the messages, the same in every process. `postgres`: the database itself; `servicebus`: Azure Service Bus. `https`: only in a process that is a worker and nothing else; it reaches the bus through MATOOLKIT_API_URL.',
   }),
-  serviceBusNamespace: setting<string | null>('MATOOLKIT_SERVICEBUS_NAMESPACE', aHost, {
-    default: null,
-    defaultShown: 'none',
-    description:
-      'Host of the Service Bus namespace, such as contoso.servicebus.windows.net. Signed in by the managed identity.',
-  }),
+  serviceBusNamespace: setting<string | null>(
+    'MATOOLKIT_SERVICEBUS_NAMESPACE',
+    aHost('contoso.servicebus.windows.net'),
+    {
+      default: null,
+      defaultShown: 'none',
+      description: 'Host of the Service Bus namespace. Signed in by the managed identity.',
+    },
+  ),
   serviceBusConnection: setting<string | null>(
     'MATOOLKIT_SERVICEBUS_CONNECTION',
     emulatorConnection,
@@ -37,7 +40,7 @@ export const BUS_SETTINGS = {
       secret: true,
     },
   ),
-  serviceBusAdminUrl: setting('MATOOLKIT_SERVICEBUS_ADMIN_URL', httpUrl, {
+  serviceBusAdminUrl: setting('MATOOLKIT_SERVICEBUS_ADMIN_URL', httpUrl('http://localhost:5300'), {
     default: 'http://localhost:5300',
     description: 'Where the management of the Service Bus emulator listens, for `bus check`.',
   }),

@@ -3,7 +3,7 @@
 // worker reads too.
 import { aPath, aText, aZone, httpsUrl, httpUrl, oneOf, setting } from './kinds.ts'
 
-const apiAddress = { ...httpUrl, mustBe: 'an address such as https://matoolkit.contoso.com' }
+const apiAddress = httpUrl('https://matoolkit.contoso.com')
 
 export const CLIENT_SETTINGS = {
   homeFolder: setting<string | null>('MATOOLKIT_HOME', aPath, {

@@ -2,11 +2,15 @@
 import { aGuid, aPath, aText, httpUrl, setting } from './kinds.ts'
 
 export const IDENTITY_SETTINGS = {
-  identityEndpoint: setting<string | null>('IDENTITY_ENDPOINT', httpUrl, {
-    default: null,
-    defaultShown: 'the metadata service of Azure virtual machines',
-    description: 'Token endpoint of the managed identity. Azure Container Apps sets it.',
-  }),
+  identityEndpoint: setting<string | null>(
+    'IDENTITY_ENDPOINT',
+    httpUrl('http://localhost:42356/msi/token'),
+    {
+      default: null,
+      defaultShown: 'the metadata service of Azure virtual machines',
+      description: 'Token endpoint of the managed identity. Azure Container Apps sets it.',
+    },
+  ),
   identityHeader: setting<string | null>('IDENTITY_HEADER', aText, {
     default: null,
     description: 'Header value that IDENTITY_ENDPOINT requires. Azure Container Apps sets it.',

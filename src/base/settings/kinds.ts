@@ -78,10 +78,11 @@ export const aZone: SettingKind<string> = {
 
 export const aText: SettingKind<string> = { mustBe: 'a text', read: (text) => text }
 
-export const httpUrl: SettingKind<string> = {
-  mustBe: 'an address such as http://localhost:42356/msi/token',
+/** The example is one of the setting itself. */
+export const httpUrl = (example: string): SettingKind<string> => ({
+  mustBe: `an address such as ${example}`,
   read: (text) => (/^https?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined),
-}
+})
 
 /** An https URL; http only on this machine. */
 export const httpsUrl = (mustBe: string): SettingKind<string> => ({
@@ -113,10 +114,10 @@ export const aGuid: SettingKind<string> = {
 }
 
 const HOST = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/i
-export const aHost: SettingKind<string> = {
-  mustBe: 'a host such as hooks.contoso.com or hooks.contoso.com:8443',
+export const aHost = (example: string): SettingKind<string> => ({
+  mustBe: `a host such as ${example}`,
   read: (text) => (HOST.test(text) ? text.toLowerCase() : undefined),
-}
+})
 
 const KEY_BYTES = 32
 export const aKey: SettingKind<string> = {

@@ -25,12 +25,16 @@ const insightsSignIn: SettingKind<string> = {
 }
 
 export const TELEMETRY_SETTINGS = {
-  otlpEndpoint: setting<string | null>('OTEL_EXPORTER_OTLP_ENDPOINT', httpUrl, {
-    default: null,
-    defaultShown: 'none',
-    description:
-      'Collector that gets traces, metrics and lifecycle events by OTLP over HTTP; see docs/telemetry.md. Without it nothing is loaded or sent.',
-  }),
+  otlpEndpoint: setting<string | null>(
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    httpUrl('http://localhost:4318'),
+    {
+      default: null,
+      defaultShown: 'none',
+      description:
+        'Collector that gets traces, metrics and lifecycle events by OTLP over HTTP; see docs/telemetry.md. Without it nothing is loaded or sent.',
+    },
+  ),
   otlpHeaders: setting<string | null>('OTEL_EXPORTER_OTLP_HEADERS', headerList, {
     default: null,
     defaultShown: 'none',

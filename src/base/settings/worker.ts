@@ -90,9 +90,9 @@ const TENANT = {
     default: null,
     description: 'Id of the worker’s Microsoft 365 tenant.',
   }),
-  organization: setting<string | null>('MATOOLKIT_ORGANIZATION', aHost, {
+  organization: setting<string | null>('MATOOLKIT_ORGANIZATION', aHost('contoso.onmicrosoft.com'), {
     default: null,
-    description: 'Initial domain of that tenant, such as contoso.onmicrosoft.com.',
+    description: 'Initial domain of that tenant.',
   }),
   appId: setting<string | null>('MATOOLKIT_APP_ID', aGuid, {
     default: null,
@@ -202,7 +202,10 @@ const SECRETS = {
   }),
   webhookHosts: setting(
     'MATOOLKIT_WEBHOOK_HOSTS',
-    listSetting(aHost, 'a list of hosts such as hooks.contoso.com'),
+    listSetting(
+      aHost('hooks.contoso.com'),
+      'a list of hosts such as hooks.contoso.com,hooks.fabrikam.com:8443',
+    ),
     {
       default: [] as readonly string[],
       defaultShown: 'none',

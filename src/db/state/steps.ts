@@ -109,7 +109,10 @@ export async function listWithoutSteps(
   return rows.map(({ id }) => id)
 }
 
-/** Cancels every open init and phase step of the batch, with an event each. Unsettled jobs keep their wait until they are settled. */
+/**
+ * The transition `cancel` of every open init and phase step of the batch as a set, with an event each; see `cancelBatch`. Unsettled jobs
+ * keep their wait until they are settled.
+ */
 export async function cancelSteps(
   tx: Tx,
   batchId: number,

@@ -270,7 +270,7 @@ export function endingCondition(ending: Ending): Condition {
       batchId,
       title: `${what}: ${status}`,
       text: `${failed === 0 ? 'None' : failed} of ${countText(total, 'person', 'people')} failed`,
-      command: failed > 0 ? `matoolkit failures ${batchId}` : `matoolkit batch show ${batchId}`,
+      command: failed > 0 ? `matoolkit failures ${batchId}` : `matoolkit batch get ${batchId}`,
       since: endedAt,
     },
     id,

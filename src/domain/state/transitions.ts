@@ -103,7 +103,11 @@ export class IllegalTransition extends Error {
   override readonly name = 'IllegalTransition'
 }
 
-/** Throws IllegalTransition. Every status that is written comes from here. */
+/**
+ * Throws IllegalTransition. Every status of a draft comes from here. One statement writes a status without a draft: a cancelled batch
+ * may have 100,000 open steps, so `cancelSteps` (src/db/state/steps.ts) applies `cancel` to them as a set, with an event each, and an
+ * invariant compares every event with the table.
+ */
 export function statusAfter<T extends Entity>(
   entity: T,
   event: keyof (typeof TRANSITIONS)[T] & string,

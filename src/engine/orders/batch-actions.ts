@@ -130,8 +130,9 @@ export function advanceBatch(
 }
 
 /**
- * Ends the batch: cancels open phases, init and phase steps in one statement, whatever their number, and withdraws untaken jobs.
- * Compensation that has begun runs to its end. Late results are only recorded.
+ * Ends the batch: cancels open phases, init and phase steps, and withdraws untaken jobs. Compensation that has begun runs to its end.
+ * Late results are only recorded. The draft decides for the batch, its phases and the steps whose jobs were withdrawn. The other steps
+ * are not loaded: there may be 100,000, and for each the decision is the same, so one statement cancels them after `finish`.
  */
 export async function cancelBatch(
   engine: Engine,
