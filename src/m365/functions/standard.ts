@@ -60,7 +60,6 @@ import {
   setExchangeHiddenFromAddressLists,
   setExchangeLitigationHold,
 } from './exchange/exchange-settings.ts'
-import { effectOfStandard } from './inverses.ts'
 import { sendMessage } from './messages/message.ts'
 import { sendNotification } from './messages/notification.ts'
 import {
@@ -164,11 +163,6 @@ const FUNCTIONS: readonly WorkerFunction[] = [
 /** A test changes nothing by nature: the rollback of its step reverses the steps before it, so it must run when the test fails. */
 const isTest = ({ name }: WorkerFunction): boolean => name.startsWith('Test-')
 
-function withEffect(one: WorkerFunction): WorkerFunction {
-  const effectOf = effectOfStandard(one.name)
-  return effectOf ? { ...one, effectOf } : one
-}
-
-export const STANDARD_FUNCTIONS: readonly WorkerFunction[] = FUNCTIONS.map(withEffect).map((one) =>
+export const STANDARD_FUNCTIONS: readonly WorkerFunction[] = FUNCTIONS.map((one) =>
   isTest(one) ? one : { ...one, actsOnlyOnTenant: true },
 )

@@ -1,14 +1,17 @@
 // A user's attributes and manager. Only listed attributes can be written: ordinary directory data. Sign-in names, passwords and
 // account state have their own functions, which know their side effects.
+
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../base/text/json.ts'
+import { IF_STILL } from '../../../domain/state/effects.ts'
 import { ApiError, pathOf } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
 import { isAsExpected, isMatch, matchParameters, matchResult, valueAt } from '../attribute-match.ts'
 import { defineM365Function } from '../define.ts'
 import { FunctionRefused, noUser, orNotFound } from '../failure.ts'
 import { ifStill, requireStill } from '../if-still.ts'
+import { by, never, whenChanged } from '../inverse.ts'
 import { isSameText, nameParameter, orNothing, userId } from '../parameters.ts'
 import { onceIfPolled, type ReplicationContext, retryUntilFound } from '../replication.ts'
 import { changeUser, findUser, objectIdOf, readUser, textOf } from './entra-directory.ts'
@@ -88,6 +91,9 @@ const set = z.object({
   Changed: z.boolean(),
 })
 
+/** Of a ledger: Graph takes no empty usageLocation. */
+export const NO_CLEARING = 'usageLocation cannot be cleared.'
+
 export const setEntraUserAttribute = defineM365Function({
   name: 'Set-EntraUserAttribute',
   description:
@@ -107,6 +113,17 @@ export const setEntraUserAttribute = defineM365Function({
   isIdempotent: true,
   isSensitive: true,
   undo: 'Set-EntraUserAttribute with the PreviousValue.',
+  effectOf: whenChanged((_, result) => {
+    const { UserId, AttributeName, Value, PreviousValue } = result
+    if (AttributeName === 'usageLocation' && PreviousValue === null)
+      return never(UserId, NO_CLEARING)
+    return by({
+      target: UserId,
+      before: { [AttributeName]: PreviousValue },
+      run: 'Set-EntraUserAttribute',
+      with: { UserId, AttributeName, Value: PreviousValue, [IF_STILL]: { Value } },
+    })
+  }),
   run: async (call): Promise<z.infer<typeof set>> => {
     const { UserId, AttributeName } = call.params
     const Value = valueFor(AttributeName, call.params.Value)
@@ -180,6 +197,17 @@ export const setEntraUserManager = defineM365Function({
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
   undo: 'Set-EntraUserManager with the PreviousManagerId.',
+  effectOf: whenChanged((_, result) => {
+    const { UserId, ManagerId, PreviousManagerId, PreviousIsKnown } = result
+    if (!PreviousIsKnown)
+      return never(UserId, 'The app may not read the manager, so the former one is not known.')
+    return by({
+      target: UserId,
+      before: { ManagerId: PreviousManagerId },
+      run: 'Set-EntraUserManager',
+      with: { UserId, ManagerId: PreviousManagerId, [IF_STILL]: { ManagerId } },
+    })
+  }),
   run: async (call): Promise<z.infer<typeof managed>> => {
     const { UserId, ManagerId } = call.params
     const id = textOf((await readUser(call, UserId, ['id'])).id)

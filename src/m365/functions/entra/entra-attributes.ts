@@ -1,11 +1,20 @@
 // Several attributes of a user in one request: one write for a person instead of one for each attribute.
+
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../base/text/json.ts'
+import { IF_STILL } from '../../../domain/state/effects.ts'
 import { valueAt } from '../attribute-match.ts'
 import { defineM365Function } from '../define.ts'
 import { ifStill, requireStill } from '../if-still.ts'
+import { by, never, whenChanged } from '../inverse.ts'
 import { userId } from '../parameters.ts'
-import { attributeName, attributeValue, isSameAttribute, valueFor } from './entra-attribute.ts'
+import {
+  attributeName,
+  attributeValue,
+  isSameAttribute,
+  NO_CLEARING,
+  valueFor,
+} from './entra-attribute.ts'
 import { changeUser, readUser, textOf } from './entra-directory.ts'
 
 const set = z.object({
@@ -35,6 +44,20 @@ export const setEntraUserAttributes = defineM365Function({
   isIdempotent: true,
   isSensitive: true,
   undo: 'Set-EntraUserAttributes with Previous as its Attributes.',
+  effectOf: whenChanged((params, { UserId, Previous }) => {
+    const { usageLocation, ...others } = Previous as Record<string, Json>
+    const before = usageLocation === null ? others : (Previous as JsonObject)
+    const names = Object.keys(before)
+    if (names.length === 0) return never(UserId, NO_CLEARING)
+    const set = names.map((name) => [name, valueFor(name, params.Attributes[name])])
+    return by({
+      target: UserId,
+      before,
+      run: 'Set-EntraUserAttributes',
+      with: { UserId, Attributes: before, [IF_STILL]: Object.fromEntries(set) },
+      keeps: usageLocation === null && NO_CLEARING,
+    })
+  }),
   run: async (call): Promise<z.infer<typeof set>> => {
     const wanted = Object.entries(call.params.Attributes).map(([name, value]) => ({
       name,

@@ -7,6 +7,7 @@ import { ApiError, pathOf } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
 import { defineM365Function, type M365Call, type OnBehalfInM365 } from '../define.ts'
 import { answerEach, NotFound, noGroup, notThereReason, noUser, orNotFound } from '../failure.ts'
+import { listChange } from '../inverse.ts'
 import { overList } from '../over-list.ts'
 import {
   anyList,
@@ -71,6 +72,7 @@ export const addEntraGroupMember = defineM365Function({
   permissions: { graph: ['GroupMember.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
   undo: 'Remove-EntraGroupMember with the GroupId of the result.',
+  effectOf: listChange('Remove-EntraGroupMember', 'GroupId', 'UserId'),
   ...overList(
     'GroupId',
     {
@@ -123,6 +125,7 @@ export const removeEntraGroupMember = defineM365Function({
   permissions: { graph: ['GroupMember.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
   undo: 'Add-EntraGroupMember with the GroupId of the result.',
+  effectOf: listChange('Add-EntraGroupMember', 'GroupId', 'UserId'),
   ...overList('GroupId', { run: removeOne }, inAll),
 })
 

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../../base/text/json.ts'
 import { ApiError, pathOf } from '../../../worker/http/api.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { FunctionRefused } from '../failure.ts'
+import { never, whenChanged } from '../inverse.ts'
 import { address, isSameText, optional, userId } from '../parameters.ts'
 import { retryUntilFound } from '../replication.ts'
 import { findUser, readUser, textOf, textOrNull } from './entra-directory.ts'
@@ -46,6 +47,12 @@ export const newEntraB2bInvitation = defineM365Function({
   permissions: { graph: ['User.Invite.All', 'User.Read.All'] },
   isIdempotent: true,
   undo: 'Convert-EntraB2BToInternal.',
+  effectOf: whenChanged((_, { InvitedUserEmailAddress }) =>
+    never(
+      InvitedUserEmailAddress,
+      'The invitation was sent. Convert-EntraB2BToInternal makes the account internal again, with a new password.',
+    ),
+  ),
   run: async (call: M365Call<Invitation>): Promise<Invited> => {
     const { UserId, InvitedUserEmailAddress } = call.params
     const user = await readUser(call, UserId, GUEST)
@@ -141,6 +148,12 @@ export const convertEntraB2bToInternal = defineM365Function({
   permissions: { graph: ['User-ConvertToInternal.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
   undo: 'New-EntraB2BInvitation, while the guest account still exists.',
+  effectOf: whenChanged((_, { NewUserPrincipalName }) =>
+    never(
+      NewUserPrincipalName,
+      'Only the person can make it external again: by accepting an invitation.',
+    ),
+  ),
   isBeta: true,
   run: async (call: M365Call<Conversion>): Promise<z.infer<typeof converted>> => {
     const { params } = call

@@ -1,10 +1,13 @@
 // A user's licences, by SKU id or part number such as SPE_E3. A licence with Exchange creates a mailbox: before a mailbox move,
 // stamp the ExchangeGuid (Set-ExchangeMailUserGuids), or Exchange creates an empty mailbox instead.
+
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../base/text/json.ts'
+import type { LedgerEffect } from '../../../domain/state/effects.ts'
 import { ApiError, pathOf } from '../../../worker/http/api.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { FunctionRefused, NotFound } from '../failure.ts'
+import { by, type Fields, never, whenChanged } from '../inverse.ts'
 import {
   anyList,
   isGuid,
@@ -16,6 +19,7 @@ import {
   userId,
 } from '../parameters.ts'
 import type { ReplicationContext } from '../replication.ts'
+import { NO_CLEARING } from './entra-attribute.ts'
 import { changeUser, readUser, textOf } from './entra-directory.ts'
 
 const skus = anyList(nameParameter).describe(
@@ -55,6 +59,53 @@ const newLicences = z
   })
 type NewLicences = z.infer<typeof newLicences>
 
+interface LicenceBefore {
+  readonly SkuId: string
+  readonly DisabledPlans: readonly string[]
+}
+const plansOf = ({ DisabledPlans }: LicenceBefore): JsonObject =>
+  DisabledPlans.length > 0 ? { DisabledPlans: [...DisabledPlans] } : {}
+
+/** New licences go; one whose plans were changed gets its plans back. */
+function licencesGiven(_: Fields, result: Fields): LedgerEffect {
+  const { UserId, SkuId, UsageLocationSet } = result
+  const changed = result.Previous as readonly LicenceBefore[]
+  const [only] = changed
+  const notes = [UsageLocationSet && NO_CLEARING]
+  const before = { licences: changed as unknown as Json }
+  if (SkuId.length === 0 && only && changed.length === 1) {
+    const plans = { UserId, SkuId: [only.SkuId], ...plansOf(only) }
+    return by({ target: UserId, before, run: 'Add-EntraUserLicense', with: plans })
+  }
+  if (SkuId.length === 0) return never(UserId, 'The plans of several licences were changed.')
+  if (changed.length > 0)
+    notes.push(`The plans of ${changed.map((one) => one.SkuId).join(', ')} stay as they were set.`)
+  const keeps = notes.filter(Boolean).join(' ')
+  return by({
+    target: UserId,
+    before,
+    run: 'Remove-EntraUserLicense',
+    with: { UserId, SkuId },
+    keeps,
+  })
+}
+
+function licencesTaken(_: Fields, result: Fields): LedgerEffect {
+  const { UserId, SkuId } = result
+  const before = result.Previous as readonly LicenceBefore[]
+  const withPlans = before.filter(({ DisabledPlans }) => DisabledPlans.length > 0)
+  const names = withPlans.map((one) => one.SkuId).join(', ')
+  const isLost = before.length > 1 && names !== ''
+  const plans = isLost ? ` The disabled plans of ${names} come back enabled.` : ''
+  return by({
+    target: UserId,
+    before: { licences: before as unknown as Json },
+    run: 'Add-EntraUserLicense',
+    with: { UserId, SkuId, ...(before.length === 1 ? plansOf(before[0]!) : {}) },
+    keeps: `Microsoft deletes the data of a licence after 30 days.${plans}`,
+  })
+}
+
 export const addEntraUserLicense = defineM365Function({
   name: 'Add-EntraUserLicense',
   description:
@@ -64,6 +115,7 @@ export const addEntraUserLicense = defineM365Function({
   permissions: { graph: [...LICENSING, 'User.ReadWrite.All'] },
   isIdempotent: true,
   undo: 'Remove-EntraUserLicense with the SkuId of the result.',
+  effectOf: whenChanged(licencesGiven),
   run: async (call: M365Call<NewLicences>): Promise<Licensed> => {
     const plans = call.params.DisabledPlans ?? []
     const wanted = await skuIdsOf(call, call.params.SkuId)
@@ -108,6 +160,7 @@ export const removeEntraUserLicense = defineM365Function({
   permissions: { graph: [...LICENSING, 'User.Read.All'] },
   isIdempotent: true,
   undo: 'Add-EntraUserLicense with the SkuId of the result.',
+  effectOf: whenChanged(licencesTaken),
   run: async (call): Promise<Licensed> => {
     const wanted = await skuIdsOf(call, call.params.SkuId)
     const user = await readUser(call, call.params.UserId, LICENSED)

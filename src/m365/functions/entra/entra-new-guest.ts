@@ -1,11 +1,13 @@
 // Invites somebody the tenant does not know yet. Looks for the address first: a guest who has it is returned and not invited again, and an
 // account of the tenant itself is refused, so that nobody's account is taken over.
+
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
 import { ApiError } from '../../../worker/http/api.ts'
 import { odataText } from '../../client/tenant.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { FunctionRefused } from '../failure.ts'
+import { by, whenCreated } from '../inverse.ts'
 import { address, isSameText, nameParameter, optional } from '../parameters.ts'
 import { type ReplicationContext, retryUntilFound } from '../replication.ts'
 import { findUser, textOf, textOrNull } from './entra-directory.ts'
@@ -47,6 +49,16 @@ export const newEntraGuest = defineM365Function({
   permissions: { graph: ['User.Invite.All', 'User.Read.All'] },
   isIdempotent: true,
   undo: 'Remove-EntraUser with the CreatedUserId, which is null for a guest who was there before.',
+  effectOf: whenCreated((_, { CreatedUserId, InvitedUserEmailAddress }) =>
+    by({
+      target: InvitedUserEmailAddress,
+      before: { exists: false },
+      run: 'Remove-EntraUser',
+      with: { UserId: CreatedUserId },
+      keeps: 'The invitation was sent.',
+      creates: [CreatedUserId, InvitedUserEmailAddress],
+    }),
+  ),
   run: async (call: M365Call<Newcomer>): Promise<Welcomed> => {
     const known = await guestWith(call)
     if (known !== null) return { ...welcomeOf(call.params, known), ...NOT_CREATED }

@@ -1,10 +1,12 @@
 // How people sign in on their first day: a new password or a Temporary Access Pass. The value goes into the vault only, under a name of its
 // own: having reset a password makes nobody the owner of an account. A second run makes a new value, which replaces the first everywhere.
+
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
 import { isPlainRefusal, pathOf } from '../../../worker/http/api.ts'
 import { defineM365Function } from '../define.ts'
 import { noUser, orNotFound } from '../failure.ts'
+import { never } from '../inverse.ts'
 import { optional, userId } from '../parameters.ts'
 import { changeUser, readUser, textOf, textOrNull } from './entra-directory.ts'
 import { makePassword, secretNameOf } from './password.ts'
@@ -32,6 +34,7 @@ export const resetEntraPassword = defineM365Function({
   isIdempotent: true,
   isSensitive: true,
   undo: 'There is none: the former password is not known.',
+  effectOf: (_, { UserId }) => never(UserId, 'The former password is not known.'),
   run: async (call): Promise<z.infer<typeof reset>> => {
     const { UserId, ForceChangePasswordNextSignIn } = call.params
     const { secrets } = call.tenant
@@ -79,6 +82,7 @@ export const newEntraTemporaryAccessPass = defineM365Function({
   permissions: { graph: ['UserAuthMethod-TAP.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
   undo: 'There is none: it expires.',
+  effectOf: (_, { UserId }) => never(UserId, 'A pass expires by itself.'),
   run: async (call): Promise<z.infer<typeof passed>> => {
     const { UserId, LifetimeInMinutes, IsUsableOnce, StartDateTime } = call.params
     const id = textOf((await readUser(call, UserId, ['id'])).id)

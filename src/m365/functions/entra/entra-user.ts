@@ -4,12 +4,14 @@
 
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
+import { IF_STILL, NOTHING_CHANGED } from '../../../domain/state/effects.ts'
 import { type ApiError, pathOf } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
 import { createOnce } from '../create-once.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { FunctionRefused, NotFound, noUser } from '../failure.ts'
 import { ifStill, requireStill } from '../if-still.ts'
+import { by, never, whenChanged, whenOwn } from '../inverse.ts'
 import {
   address,
   isGuid,
@@ -75,6 +77,15 @@ export const newEntraUser = defineM365Function({
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
   undo: 'Remove-EntraUser with the Id.',
+  effectOf: whenOwn((_, { Id, UserPrincipalName }) =>
+    by({
+      target: UserPrincipalName,
+      before: { exists: false },
+      run: 'Remove-EntraUser',
+      with: { UserId: Id, UserPrincipalName },
+      creates: [Id, UserPrincipalName],
+    }),
+  ),
   run: async (call: M365Call<NewUser>): Promise<CreatedUser> => {
     const { UserPrincipalName: upn, Password, MailNickname } = call.params
     const { found, passwordSecret, isCreated } = await createOnce(call, {
@@ -170,6 +181,16 @@ export const setEntraUserUpn = defineM365Function({
   isIdempotent: true,
   isSensitive: true,
   undo: 'Set-EntraUserUPN with the PreviousUserPrincipalName.',
+  effectOf: whenChanged((params, result) => {
+    const { UserId, UserPrincipalName, PreviousUserPrincipalName: before } = result
+    return by({
+      target: UserPrincipalName,
+      before: { UserPrincipalName: before },
+      run: 'Set-EntraUserUPN',
+      with: { UserId, NewUserPrincipalName: before, [IF_STILL]: { UserPrincipalName } },
+      keeps: params.OnPremisesImmutableId !== null && 'The immutable id stays as it was set.',
+    })
+  }),
   run: async (call): Promise<z.infer<typeof renamed>> => {
     const { UserId, NewUserPrincipalName, OnPremisesImmutableId: anchor } = call.params
     const user =
@@ -225,6 +246,7 @@ const switched = z.object({
 
 const switchUser = (verb: 'Enable' | 'Disable') => {
   const isEnabled = verb === 'Enable'
+  const opposite = isEnabled ? 'Disable-EntraUser' : 'Enable-EntraUser'
   return defineM365Function({
     name: `${verb}-EntraUser`,
     description: isEnabled
@@ -235,7 +257,15 @@ const switchUser = (verb: 'Enable' | 'Disable') => {
     permissions: { graph: ['User.EnableDisableAccount.All', 'User.Read.All'] },
     isIdempotent: true,
     isSensitive: true,
-    undo: `${isEnabled ? 'Disable' : 'Enable'}-EntraUser.`,
+    undo: `${opposite}.`,
+    effectOf: whenChanged((_, { UserId }) =>
+      by({
+        target: UserId,
+        before: { accountEnabled: !isEnabled },
+        run: opposite,
+        with: { UserId },
+      }),
+    ),
     run: async (call): Promise<z.infer<typeof switched>> => {
       const user = await readUser(call, call.params.UserId, ['id', 'accountEnabled'])
       const id = textOf(user.id)
@@ -259,6 +289,10 @@ export const revokeEntraUserSessions = defineM365Function({
   permissions: { graph: ['User.RevokeSessions.All', 'User.Read.All'] },
   isIdempotent: true,
   undo: null,
+  effectOf: (_, { UserId, Revoked }) =>
+    Revoked
+      ? never(UserId, 'The person must sign in again; nothing else changed.')
+      : NOTHING_CHANGED,
   run: async (call): Promise<z.infer<typeof signedOut>> => {
     const { tenant, signal, params } = call
     const id = textOf((await readUser(call, params.UserId, ['id'])).id)
@@ -292,6 +326,15 @@ export const removeEntraUser = defineM365Function({
   isIdempotent: true,
   isSensitive: true,
   undo: 'Restore-EntraUser, within 30 days.',
+  effectOf: whenChanged((_, { UserId }) =>
+    by({
+      target: UserId,
+      before: { exists: true },
+      run: 'Restore-EntraUser',
+      with: { UserId },
+      keeps: 'Entra restores an account for 30 days only.',
+    }),
+  ),
   run: async (call): Promise<z.infer<typeof removed>> => {
     const { tenant, signal, params } = call
     const { UserId, UserPrincipalName } = params
@@ -334,6 +377,14 @@ export const restoreEntraUser = defineM365Function({
   isIdempotent: true,
   isSensitive: true,
   undo: 'Remove-EntraUser, if Changed is true.',
+  effectOf: whenChanged((_, { UserId, UserPrincipalName }) =>
+    by({
+      target: UserPrincipalName,
+      before: { exists: false },
+      run: 'Remove-EntraUser',
+      with: { UserId, UserPrincipalName },
+    }),
+  ),
   run: async (call): Promise<z.infer<typeof restored>> => {
     const { tenant, signal, params } = call
     const { UserId } = params

@@ -1,8 +1,10 @@
 // Takes a domain away from one person, and gives it back. Three places hold names: the sign-in name belongs to Graph; the addresses of a
 // recipient belong to Exchange (Graph: proxyAddresses is read-only); `mail` of an account that is no recipient belongs to Graph. Takes the
 // object id only, because the old name finds nobody afterwards.
+
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
+import { IF_STILL } from '../../../domain/state/effects.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import {
   changeRecipient,
@@ -13,6 +15,7 @@ import {
 } from '../exchange/exchange-recipient.ts'
 import { FunctionRefused } from '../failure.ts'
 import { ifStill, requireStill } from '../if-still.ts'
+import { by, never, whenChanged } from '../inverse.ts'
 import {
   address,
   anyList,
@@ -77,6 +80,25 @@ export const removeUserDomain = defineM365Function({
   isIdempotent: true,
   isSensitive: true,
   undo: 'Restore-UserDomain with what the result names Previous… and Removed.',
+  effectOf: whenChanged((_, result) => {
+    const { UserId, UserPrincipalName, PrimarySmtpAddress, Removed, Added } = result
+    const { PreviousUserPrincipalName, PreviousPrimarySmtpAddress, PreviousMail } = result
+    const before = {
+      UserPrincipalName: PreviousUserPrincipalName,
+      PrimarySmtpAddress: PreviousPrimarySmtpAddress,
+      Mail: PreviousMail,
+    }
+    const still = {
+      ...(PreviousUserPrincipalName === null ? {} : { UserPrincipalName }),
+      ...(PreviousPrimarySmtpAddress === null ? {} : { PrimarySmtpAddress }),
+    }
+    return by({
+      target: UserPrincipalName,
+      before: { ...before, EmailAddresses: Removed },
+      run: 'Restore-UserDomain',
+      with: { UserId, ...before, EmailAddresses: Removed, DropFormer: Added, [IF_STILL]: still },
+    })
+  }),
   run: async (call: M365Call<Strip>): Promise<Stripped> => {
     const { UserId, Domain } = call.params
     const target = call.params.NewDomain ?? call.tenant.organization.toLowerCase()
@@ -214,6 +236,9 @@ export const restoreUserDomain = defineM365Function({
   isIdempotent: true,
   isSensitive: true,
   undo: 'Remove-UserDomain.',
+  effectOf: whenChanged((_, { UserId }) =>
+    never(UserId, 'Remove-UserDomain takes the domain away again.'),
+  ),
   run: async (call: M365Call<Restore>): Promise<z.infer<typeof restored>> => {
     const { UserId } = call.params
     const inGraph = await restoreInGraph(call)

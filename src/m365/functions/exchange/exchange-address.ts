@@ -1,12 +1,15 @@
 // A recipient's mail addresses: secondary, primary, and a mail user's external address. The primary address is set by writing
 // the whole list with one `SMTP:` entry, the documented form, and is then read back: Exchange has other ways to choose a
 // primary address, and a wrong one loses mail.
+
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
+import { IF_STILL } from '../../../domain/state/effects.ts'
 import { changeOfList } from '../../client/tenant.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { FunctionRefused } from '../failure.ts'
 import { ifStill, requireStill } from '../if-still.ts'
+import { by, listChange, whenChanged } from '../inverse.ts'
 import {
   anyList,
   isSameText,
@@ -56,6 +59,7 @@ export const addExchangeSecondaryEmail = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Remove-ExchangeSecondaryEmail with the EmailAddress of the result.',
+  effectOf: listChange('Remove-ExchangeSecondaryEmail', 'EmailAddress', 'Identity'),
   run: async (call): Promise<WithAddresses> => {
     const { Identity, EmailAddress } = call.params
     const recipient = await readRecipient(call, Identity)
@@ -74,6 +78,7 @@ export const removeExchangeSecondaryEmail = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Add-ExchangeSecondaryEmail with the EmailAddress of the result.',
+  effectOf: listChange('Add-ExchangeSecondaryEmail', 'EmailAddress', 'Identity'),
   run: async (call): Promise<WithAddresses> => {
     const { Identity, EmailAddress } = call.params
     const recipient = await readRecipient(call, Identity)
@@ -131,6 +136,16 @@ export const setExchangePrimaryEmail = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Set-ExchangePrimaryEmail with the PreviousPrimaryEmail.',
+  effectOf: whenChanged((_, result) => {
+    const { Identity, PrimaryEmail, PreviousPrimaryEmail, Added } = result
+    const still = { [IF_STILL]: { PrimaryEmail } }
+    return by({
+      target: Identity,
+      before: { PrimaryEmail: PreviousPrimaryEmail },
+      run: 'Set-ExchangePrimaryEmail',
+      with: { Identity, NewPrimaryEmail: PreviousPrimaryEmail, DropFormer: Added, ...still },
+    })
+  }),
   run: async (call): Promise<z.infer<typeof withPrimary>> => {
     const { Identity, NewPrimaryEmail } = call.params
     const recipient = await readRecipient(call, Identity)
@@ -196,6 +211,15 @@ export const setExchangeExternalAddress = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Set-ExchangeExternalAddress with the PreviousExternalEmailAddress.',
+  effectOf: whenChanged((_, result) => {
+    const { Identity, ExternalEmailAddress, PreviousExternalEmailAddress: before } = result
+    return by({
+      target: Identity,
+      before: { ExternalEmailAddress: before },
+      run: 'Set-ExchangeExternalAddress',
+      with: { Identity, ExternalEmailAddress: before, [IF_STILL]: { ExternalEmailAddress } },
+    })
+  }),
   run: async (
     call: M365Call<{
       Identity: string

@@ -1,9 +1,12 @@
 // Automatic replies of a mailbox. Exchange wraps a text in HTML (Set-MailboxAutoReplyConfiguration), so texts are compared without that.
+
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../base/text/json.ts'
+import { IF_STILL, type LedgerEffect } from '../../../domain/state/effects.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { ifStill, requireStill } from '../if-still.ts'
+import { by, type Fields, whenChanged } from '../inverse.ts'
 import { isSameText, optional, recipientId } from '../parameters.ts'
 import { readMailbox } from './exchange-mailbox.ts'
 
@@ -93,6 +96,28 @@ function isSet(name: string, wanted: string, shown: string): boolean {
   return isSameText(wanted, shown)
 }
 
+function autoReply({ InternalMessage }: Fields, result: Fields): LedgerEffect {
+  const { Identity, State, PreviousState, PreviousInternalMessage: text } = result
+  const still = { State, ...(InternalMessage === null ? {} : { InternalMessage }) }
+  const isScheduled = PreviousState === 'Scheduled'
+  const texts = {
+    InternalMessage: text,
+    ExternalMessage: result.PreviousExternalMessage,
+    ExternalAudience: result.PreviousExternalAudience || 'All',
+    ...(isScheduled && {
+      StartTime: result.PreviousStartTime,
+      EndTime: result.PreviousEndTime,
+    }),
+  }
+  return by({
+    target: Identity,
+    before: { State: PreviousState, ...texts },
+    run: 'Set-ExchangeAutoReply',
+    with: { Identity, State: PreviousState, ...texts, [IF_STILL]: still },
+    keeps: text === '' && 'The text stays stored, switched off.',
+  })
+}
+
 export const setExchangeAutoReply = defineM365Function({
   name: 'Set-ExchangeAutoReply',
   description:
@@ -102,6 +127,7 @@ export const setExchangeAutoReply = defineM365Function({
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] },
   isIdempotent: true,
   undo: 'Set-ExchangeAutoReply with the values before: PreviousState, PreviousInternalMessage and so on.',
+  effectOf: whenChanged(autoReply),
   run: async (call: M365Call<AutoReply>): Promise<z.infer<typeof replied>> => {
     const { Identity, State } = call.params
     const { tenant, signal } = call

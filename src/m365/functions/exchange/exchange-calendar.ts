@@ -1,11 +1,14 @@
 // Rights on the calendar of a mailbox. Its folder is named in the language of its owner ("Kalender"), so it is looked up by its type.
 // Exchange shows people by display name here, which two may share: it is asked for one person at a time.
+
 import { z } from 'zod'
+import { IF_STILL, type LedgerEffect } from '../../../domain/state/effects.ts'
 import { ApiError } from '../../../worker/http/api.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { FunctionRefused } from '../failure.ts'
 import { ifStill, requireStill } from '../if-still.ts'
+import { by, never, whenChanged } from '../inverse.ts'
 import { anyList, isSameText, recipientId } from '../parameters.ts'
 import { readMailbox } from './exchange-mailbox.ts'
 import { accessRightsOf, readTrustees, type Trustee } from './exchange-trustee.ts'
@@ -108,6 +111,32 @@ async function grant(
     }
 }
 
+interface Right {
+  readonly User: string
+  readonly AccessRight: string | null
+}
+
+/** One call gives everybody the same right back. */
+function calendarRights(
+  identity: string,
+  before: readonly Right[],
+  given: string | null,
+): LedgerEffect {
+  const rights = [...new Set(before.map(({ AccessRight }) => AccessRight))]
+  const shown = Object.fromEntries(before.map(({ User, AccessRight }) => [User, AccessRight]))
+  if (rights.length > 1)
+    return never(identity, `They had different rights before: ${JSON.stringify(shown)}.`)
+  const [right = null] = rights
+  const still = { [IF_STILL]: { AccessRight: given } }
+  const people = { Identity: identity, User: before.map(({ User }) => User), ...still }
+  return by({
+    target: identity,
+    before: shown,
+    run: right === null ? 'Remove-ExchangeCalendarPermission' : 'Set-ExchangeCalendarPermission',
+    with: right === null ? people : { ...people, AccessRight: right },
+  })
+}
+
 export const setExchangeCalendarPermission = defineM365Function({
   name: 'Set-ExchangeCalendarPermission',
   description: 'Gives others a right on the calendar of a mailbox, in place of the one they had.',
@@ -116,6 +145,9 @@ export const setExchangeCalendarPermission = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Remove-ExchangeCalendarPermission, or Set-ExchangeCalendarPermission with the Previous right.',
+  effectOf: whenChanged(({ AccessRight }, { Identity, Previous }) =>
+    calendarRights(Identity, Previous, AccessRight),
+  ),
   run: async (call: M365Call<Granting>): Promise<z.infer<typeof result>> => {
     const { Identity, AccessRight } = call.params
     const people = await readTrustees(call, call.params.User)
@@ -147,6 +179,7 @@ export const removeExchangeCalendarPermission = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Set-ExchangeCalendarPermission with the Previous right.',
+  effectOf: whenChanged((_, { Identity, Previous }) => calendarRights(Identity, Previous, null)),
   run: async (call: M365Call<Taking>): Promise<z.infer<typeof result>> => {
     const { tenant, signal } = call
     const people = await readTrustees(call, call.params.User)

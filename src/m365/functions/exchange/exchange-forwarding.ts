@@ -3,12 +3,14 @@
 
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
+import { IF_STILL } from '../../../domain/state/effects.ts'
 import { ApiError } from '../../../worker/http/api.ts'
 import type { M365Tenant } from '../../client/tenant.ts'
 import { defineM365Function } from '../define.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { FunctionRefused } from '../failure.ts'
 import { ifStill, requireStill } from '../if-still.ts'
+import { by, whenChanged } from '../inverse.ts'
 import { isSameText, orNothing, recipientId, smtpAddress, withoutSmtp } from '../parameters.ts'
 import { readMailbox } from './exchange-mailbox.ts'
 
@@ -46,6 +48,20 @@ export const setExchangeForwarding = defineM365Function({
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] },
   isIdempotent: true,
   undo: 'Set-ExchangeForwarding with the PreviousForwardingSmtpAddress.',
+  effectOf: whenChanged((_, result) => {
+    const { Identity, ForwardingSmtpAddress, PreviousForwardingAddress: inside } = result
+    const before = {
+      ForwardingSmtpAddress: result.PreviousForwardingSmtpAddress,
+      DeliverToMailboxAndForward: result.PreviousDeliverToMailboxAndForward,
+    }
+    return by({
+      target: Identity,
+      before,
+      run: 'Set-ExchangeForwarding',
+      with: { Identity, ...before, [IF_STILL]: { ForwardingSmtpAddress } },
+      keeps: inside !== null && `Forwarding to the recipient "${inside}" is not set again.`,
+    })
+  }),
   run: async (call): Promise<z.infer<typeof forwarding>> => {
     const { Identity, ForwardingSmtpAddress } = call.params
     const isKeeping = ForwardingSmtpAddress !== null && call.params.DeliverToMailboxAndForward

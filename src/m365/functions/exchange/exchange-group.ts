@@ -1,10 +1,12 @@
 // Members of distribution groups and mail-enabled security groups, which Graph cannot change. The app owns no group, so it always
 // asks to bypass the owners' check, which Microsoft allows to Organization Management only (Add-DistributionGroupMember).
+
 import { z } from 'zod'
 import type { ApiError } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { NotFound, noRecipient } from '../failure.ts'
+import { listChange } from '../inverse.ts'
 import { anyList, nameParameter, recipientId } from '../parameters.ts'
 import { changeOnce, retryWhileTooEarly } from '../replication.ts'
 import { runOrNone } from './exchange-recipient.ts'
@@ -86,6 +88,7 @@ export const addExchangeGroupMember = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Remove-ExchangeGroupMember with the GroupIdentity of the result.',
+  effectOf: listChange('Remove-ExchangeGroupMember', 'GroupIdentity', 'MemberIdentity'),
   run: (call) => changeMembership(call, 'Add-DistributionGroupMember', isMemberAlready),
 })
 
@@ -98,5 +101,6 @@ export const removeExchangeGroupMember = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Add-ExchangeGroupMember with the GroupIdentity of the result.',
+  effectOf: listChange('Add-ExchangeGroupMember', 'GroupIdentity', 'MemberIdentity'),
   run: (call) => changeMembership(call, 'Remove-DistributionGroupMember', isNoListMember),
 })

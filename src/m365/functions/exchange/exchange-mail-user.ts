@@ -1,4 +1,5 @@
 // Prepares a mail user for a mailbox move from another tenant, and tests its attributes and distribution groups.
+
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../base/text/json.ts'
 import { isNotFound } from '../../client/not-found.ts'
@@ -6,6 +7,7 @@ import { isAsExpected, isMatch, matchParameters, matchResult, valueAt } from '..
 import { defineM365Function, type M365Call, type OnBehalfInM365 } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { FunctionRefused, NotFound, noRecipient, notThereReason } from '../failure.ts'
+import { never, whenChanged } from '../inverse.ts'
 import { overList } from '../over-list.ts'
 import {
   expected,
@@ -16,6 +18,7 @@ import {
   recipientId,
 } from '../parameters.ts'
 import { onceIfPolled, type ReplicationContext, retryUntilFound } from '../replication.ts'
+import { GUIDS_STAY } from './exchange-move-target.ts'
 import { changeRecipient, readRecipient, runOrNone } from './exchange-recipient.ts'
 
 const permissions = { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] }
@@ -40,6 +43,7 @@ export const setExchangeMailUserGuids = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: null,
+  effectOf: whenChanged((_, { Identity }) => never(Identity, GUIDS_STAY)),
   run: async (call): Promise<z.infer<typeof stamped>> => {
     const { Identity, ExchangeGuid, ArchiveGuid } = call.params
     const recipient = await readRecipient(call, Identity)

@@ -1,9 +1,11 @@
 // Who may open a mailbox, send as it, or send on its behalf. Parameters and results are lists by right, as Get-ExchangeMoveSource
 // returns them: what one step read or granted, another can grant or take back.
+
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
+import { by, type EffectOf, whenChanged } from '../inverse.ts'
 import { anyList, isSameText, recipientId } from '../parameters.ts'
 import { readMailbox } from './exchange-mailbox.ts'
 import { textsOf } from './exchange-recipient.ts'
@@ -138,6 +140,11 @@ async function change(
 const UNCONFIRMED =
   'Unconfirmed: the name by which Exchange lists who may send on behalf; all known ones are compared.'
 
+const mailboxRights = (run: string): EffectOf =>
+  whenChanged((_, { Identity, FullAccess, SendAs, SendOnBehalf }) =>
+    by({ target: Identity, before: {}, run, with: { Identity, FullAccess, SendAs, SendOnBehalf } }),
+  )
+
 export const addExchangeMailboxPermission = defineM365Function({
   name: 'Add-ExchangeMailboxPermission',
   description: `Lets others open a mailbox, send as it or send on its behalf. Takes the lists that Get-ExchangeMoveSource returns. ${UNCONFIRMED}`,
@@ -146,6 +153,7 @@ export const addExchangeMailboxPermission = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Remove-ExchangeMailboxPermission with the lists of the result.',
+  effectOf: mailboxRights('Remove-ExchangeMailboxPermission'),
   run: (call: M365Call<Granting>) => {
     const { AutoMapping } = call.params
     return change(call, 'Add', (right) => (right === 'FullAccess' ? { AutoMapping } : {}))
@@ -160,5 +168,6 @@ export const removeExchangeMailboxPermission = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Add-ExchangeMailboxPermission with the lists of the result.',
+  effectOf: mailboxRights('Add-ExchangeMailboxPermission'),
   run: (call: M365Call<Lists>) => change(call, 'Remove', () => ({})),
 })

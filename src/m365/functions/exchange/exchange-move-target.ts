@@ -1,6 +1,7 @@
 // The mail user to which a mailbox moves: making it, and stamping what Microsoft asks of it (cross-tenant-mailbox-migration, "Prepare
 // target user objects"). Both write as little as possible and can be repeated after any failure. New-ExchangeMailUser never takes
 // over somebody else's account.
+
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
 import type { ApiError } from '../../../worker/http/api.ts'
@@ -10,6 +11,7 @@ import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { password } from '../entra/entra-user.ts'
 import { FunctionRefused, noRecipient } from '../failure.ts'
+import { by, never, whenChanged, whenOwn } from '../inverse.ts'
 import {
   address,
   isNoGuid,
@@ -59,6 +61,9 @@ const madeMailUser = z.object({
   PasswordSecret: z.string().nullable().describe('Reference of the password in the vault.'),
 })
 
+export const GUIDS_STAY =
+  'A GUID that was stamped cannot be taken back; it goes when the mail user is removed.'
+
 export const newExchangeMailUser = defineM365Function({
   name: 'New-ExchangeMailUser',
   description:
@@ -68,6 +73,15 @@ export const newExchangeMailUser = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Remove-ExchangeMailUser with the Id.',
+  effectOf: whenOwn((_, { Id, UserPrincipalName, PrimarySmtpAddress }) =>
+    by({
+      target: UserPrincipalName,
+      before: { exists: false },
+      run: 'Remove-ExchangeMailUser',
+      with: { UserId: Id, UserPrincipalName },
+      creates: [Id, UserPrincipalName, PrimarySmtpAddress],
+    }),
+  ),
   run: async (call: M365Call<NewMailUser>): Promise<z.infer<typeof madeMailUser>> => {
     const { UserPrincipalName: upn, PrimarySmtpAddress, ExternalEmailAddress } = call.params
     const creation = {
@@ -226,6 +240,7 @@ export const setExchangeMoveTarget = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Remove-ExchangeMailUser; a stamped GUID cannot be taken back.',
+  effectOf: whenChanged((_, { Identity }) => never(Identity, GUIDS_STAY)),
   run: async (call: M365Call<Target>): Promise<z.infer<typeof stampedTarget>> => {
     const { Identity, ExchangeGuid, ArchiveGuid } = call.params
     const recipient = await readRecipient(call, Identity)

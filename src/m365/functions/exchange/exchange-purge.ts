@@ -1,5 +1,6 @@
 // What stands in the way of a second attempt, removed for good: a mail user whose account was deleted keeps its addresses and GUIDs, and
 // a former mailbox blocks another one. Neither can be undone, so both look first.
+
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
 import { type ApiError, pathOf } from '../../../worker/http/api.ts'
@@ -8,6 +9,7 @@ import { defineM365Function, type M365Call } from '../define.ts'
 import { findUser, textOf, textOrNull } from '../entra/entra-directory.ts'
 import { ownPassword, voidPassword } from '../entra/password.ts'
 import { FunctionRefused, noUser } from '../failure.ts'
+import { noReturn, whenChanged } from '../inverse.ts'
 import { address, isNoGuid, isSameText, objectId, recipientId, withoutSmtp } from '../parameters.ts'
 import { type ReplicationContext, retryUntilFound } from '../replication.ts'
 import { findRecipient, runOrNone, textsOf } from './exchange-recipient.ts'
@@ -37,6 +39,9 @@ export const removeExchangeMailUser = defineM365Function({
   },
   isIdempotent: true,
   undo: 'There is none: it is removed permanently. New-ExchangeMailUser makes a new one.',
+  effectOf: whenChanged((_, { UserId }) =>
+    noReturn(UserId, 'The mail user is removed permanently.'),
+  ),
   isIrreversible: true,
   run: async (call: M365Call<Removal>): Promise<z.infer<typeof removedMailUser>> => {
     const { UserId, UserPrincipalName } = call.params
@@ -149,6 +154,9 @@ export const clearExchangePreviousMailbox = defineM365Function({
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] },
   isIdempotent: true,
   undo: 'There is none: the former mailbox is lost permanently.',
+  effectOf: whenChanged((_, { Identity }) =>
+    noReturn(Identity, 'The former mailbox is lost permanently.'),
+  ),
   isIrreversible: true,
   run: async (call): Promise<z.infer<typeof cleared>> => {
     const { Identity } = call.params

@@ -1,10 +1,12 @@
 // Settings of mailboxes that migrations change: visible in address lists or not, shared, with an archive, on litigation hold. Each looks
 // first and returns what was there before.
+
 import { z } from 'zod'
 import { ApiError } from '../../../worker/http/api.ts'
 import { defineM365Function } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { FunctionRefused } from '../failure.ts'
+import { by, never, whenChanged } from '../inverse.ts'
 import { isNoGuid, recipientId } from '../parameters.ts'
 import { readMailbox } from './exchange-mailbox.ts'
 import { changeRecipient, readRecipient } from './exchange-recipient.ts'
@@ -25,6 +27,14 @@ export const setExchangeHiddenFromAddressLists = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Set-ExchangeHiddenFromAddressLists with the opposite, if Changed is true.',
+  effectOf: whenChanged((_, { Identity, Hidden }) =>
+    by({
+      target: Identity,
+      before: { Hidden: !Hidden },
+      run: 'Set-ExchangeHiddenFromAddressLists',
+      with: { Identity, Hidden: !Hidden },
+    }),
+  ),
   run: async (call): Promise<z.infer<typeof hidden>> => {
     const { Identity, Hidden } = call.params
     const { tenant, signal } = call
@@ -60,6 +70,14 @@ export const convertExchangeMailboxToShared = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Convert-ExchangeMailboxToShared with the PreviousType.',
+  effectOf: whenChanged((_, { Identity, PreviousType }) =>
+    by({
+      target: Identity,
+      before: { Type: PreviousType },
+      run: 'Convert-ExchangeMailboxToShared',
+      with: { Identity, Type: PreviousType },
+    }),
+  ),
   run: async (call): Promise<z.infer<typeof converted>> => {
     const { Identity, Type } = call.params
     const mailbox = await readMailbox(call, Identity, ['Guid', 'RecipientTypeDetails'])
@@ -97,6 +115,9 @@ export const enableExchangeArchive = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'There is none: an archive that is switched off is lost after 30 days.',
+  effectOf: whenChanged((_, { Identity }) =>
+    never(Identity, 'An archive that is switched off is lost after 30 days.'),
+  ),
   run: async (call): Promise<z.infer<typeof archived>> => {
     const { Identity } = call.params
     const { tenant, signal } = call
@@ -139,6 +160,19 @@ export const setExchangeLitigationHold = defineM365Function({
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Administrator'] },
   isIdempotent: true,
   undo: 'Set-ExchangeLitigationHold with the opposite, if Changed is true.',
+  effectOf: whenChanged((_, { Identity, Enabled, IsMailUser }) =>
+    IsMailUser
+      ? never(
+          Identity,
+          'The hold for migration of a mail user ends on the mailbox, after the move.',
+        )
+      : by({
+          target: Identity,
+          before: { Enabled: !Enabled },
+          run: 'Set-ExchangeLitigationHold',
+          with: { Identity, Enabled: !Enabled },
+        }),
+  ),
   run: async (call): Promise<z.infer<typeof held>> => {
     const { Identity, Enabled } = call.params
     const { tenant, signal } = call

@@ -2,11 +2,13 @@
 // extended property, and the copy in Sent Items shows whether it was sent. The function looks there before it sends, and again after a call
 // whose outcome is unknown. A mail that Exchange has accepted and not stored yet can be sent a second time: a second mail is a nuisance, a
 // missing one is worse.
+
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { ApiError, pathOf } from '../../../worker/http/api.ts'
 import { odataText } from '../../client/tenant.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
+import { never } from '../inverse.ts'
 import { address, optional } from '../parameters.ts'
 
 const SUBJECT_CHARS_MAX = 255
@@ -51,6 +53,7 @@ export const sendMessage = defineM365Function({
   permissions: { graph: ['Mail.Send', 'Mail.Read'] },
   isIdempotent: true,
   undo: null,
+  effectOf: (params) => never(String(params.To), 'What was sent cannot be recalled.'),
   run: async (call: M365Call<Parameters>): Promise<z.infer<typeof result>> => {
     const { Message, Language } = call.params
     const told = { Message, Language }

@@ -1,9 +1,11 @@
 // Notifies people and systems: a mail from a tenant mailbox, or a post to an allowed webhook. A mail cannot be recalled, and
 // Microsoft offers no way to check whether it was sent, so the function is not idempotent: when the outcome is unknown, it
 // fails instead of sending twice.
+
 import { z } from 'zod'
 import { pathOf } from '../../../worker/http/api.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
+import { never } from '../inverse.ts'
 import { address, listParameter, optional } from '../parameters.ts'
 
 const SUBJECT_CHARS_MAX = 255
@@ -43,6 +45,8 @@ export const sendNotification = defineM365Function({
   permissions: { graph: ['Mail.Send'] },
   isIdempotent: false,
   undo: null,
+  effectOf: (params) =>
+    never(String(params.WebhookUrl ?? params.To), 'What was sent cannot be recalled.'),
   run: async (call: M365Call<Notification>): Promise<z.infer<typeof result>> => {
     const { params, tenant, signal, jobId } = call
     const { Subject: subject, Body: body, WebhookUrl: url } = params

@@ -1,6 +1,7 @@
 // Microsoft's own migration of people into this tenant: mailbox, OneDrive, chats and meetings as one job (crossTenantMigrationJob). It is
 // made, validated, started, and then cuts over by itself at its date. Nothing of ours but a stop keeps it from that, so these functions
 // never start a job unasked.
+
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
 import { ApiError, pathOf } from '../../../worker/http/api.ts'
@@ -8,6 +9,7 @@ import { isNotFound } from '../../client/not-found.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { FunctionRefused, NotFound } from '../failure.ts'
+import { by, never, whenChanged } from '../inverse.ts'
 import {
   domainName,
   isSameText,
@@ -72,6 +74,17 @@ export const newCrossTenantMigrationJob = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Stop-CrossTenantMigrationJob, before CompleteAfter.',
+  effectOf: whenChanged((_, { JobId, Name, Created }) =>
+    Created
+      ? by({
+          target: Name,
+          before: { exists: false },
+          run: 'Stop-CrossTenantMigrationJob',
+          with: { JobId },
+          keeps: 'A cancelled job keeps its name.',
+        })
+      : never(Name, 'The job was there before, with another date or without a validation.'),
+  ),
   run: async (call: M365Call<NewJob>): Promise<z.infer<typeof madeJob>> => {
     const { Name } = call.params
     const known = await jobNamed(call, Name)
@@ -213,6 +226,15 @@ export const startCrossTenantMigrationJob = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Stop-CrossTenantMigrationJob, before CompleteAfter. Afterwards there is none.',
+  effectOf: whenChanged((_, { JobId }) =>
+    by({
+      target: JobId,
+      before: {},
+      run: 'Stop-CrossTenantMigrationJob',
+      with: { JobId },
+      keeps: 'Microsoft cannot stop it after its cut-over has begun.',
+    }),
+  ),
   run: async (call): Promise<Acted> => {
     const { JobId } = call.params
     const job = await readJob(call, JobId)
@@ -252,6 +274,9 @@ export const stopCrossTenantMigrationJob = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'New-CrossTenantMigrationJob with another Name.',
+  effectOf: whenChanged((_, { JobId }) =>
+    never(JobId, 'A cancelled job stays cancelled; make one with another name.'),
+  ),
   run: async (call): Promise<Acted> => {
     const { JobId, UserId } = call.params
     const job = await findJob(call, JobId)

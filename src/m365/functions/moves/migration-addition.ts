@@ -1,10 +1,12 @@
 // Adds people to the migration batch of their wave, up to a thousand in one call: a CSV file has a row for each (New-MigrationBatch,
 // Set-MigrationBatch -AddUsers), and a batch holds 2,000. Nobody is taken out of another batch.
+
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
 import { defineM365Function, type M365Call, type OnBehalfInM365 } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { answerEach, answerOf, FunctionRefused } from '../failure.ts'
+import { by, whenChanged } from '../inverse.ts'
 import { isSameText } from '../parameters.ts'
 import { type ReplicationContext, retryUntilFound } from '../replication.ts'
 import {
@@ -52,6 +54,15 @@ export const addMigrationUser = defineM365Function({
   permissions: migrationPermissions,
   isIdempotent: true,
   undo: 'Remove-MigrationUser, if Changed is true.',
+  effectOf: whenChanged((_, { Identity, BatchName }) =>
+    by({
+      target: Identity,
+      before: { exists: false },
+      run: 'Remove-MigrationUser',
+      with: { Identity },
+      keeps: `The migration batch "${BatchName}" stays, even if it is empty.`,
+    }),
+  ),
   run: async (call: M365Call<Addition>): Promise<Added> => {
     const { Identity } = call.params
     const present = await findMigrationUser(call, Identity)

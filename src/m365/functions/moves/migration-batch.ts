@@ -1,6 +1,7 @@
 // Migration batches, in which Exchange moves mailboxes from another tenant. A batch has the given name, so a repeated job finds its batch
 // instead of creating a second one. It gets no date of completion unless asked: the cut-over is a step of ours (Complete-MigrationUser),
 // which a hold or a cancellation stops. Exchange keeps about a hundred batches, each with up to 2,000 mailboxes.
+
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../base/text/json.ts'
 import { ApiError, isPlainRefusal } from '../../../worker/http/api.ts'
@@ -8,6 +9,7 @@ import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { runOrNone } from '../exchange/exchange-recipient.ts'
 import { FunctionRefused } from '../failure.ts'
+import { by, never, whenChanged } from '../inverse.ts'
 import { address, isSameText, listParameter, nameParameter, optional } from '../parameters.ts'
 import { COMPLETE, notYet, patience, removeInTime } from '../patience.ts'
 import { type ReplicationContext, retryUntilFound } from '../replication.ts'
@@ -55,6 +57,16 @@ export const newMigrationBatch = defineM365Function({
   permissions: migrationPermissions,
   isIdempotent: true,
   undo: 'Remove-MigrationBatch, before it has completed.',
+  effectOf: whenChanged((_, { Name, Created }) =>
+    Created
+      ? by({
+          target: Name,
+          before: { exists: false },
+          run: 'Remove-MigrationBatch',
+          with: { Name },
+        })
+      : never(Name, 'The batch was there before; take people out of it with Remove-MigrationUser.'),
+  ),
   run: async (call: M365Call<NewBatch>): Promise<Batch> => {
     const { Name, EmailAddresses, CompleteAfter } = call.params
     const wanted = CompleteAfter === null ? null : new Date(CompleteAfter).toISOString()
@@ -216,6 +228,9 @@ export const removeMigrationBatch = defineM365Function({
   permissions: migrationPermissions,
   isIdempotent: true,
   undo: 'New-MigrationBatch; copying starts over.',
+  effectOf: whenChanged((_, { Name }) =>
+    never(Name, 'What was copied is gone; a new move starts over.'),
+  ),
   run: async (call): Promise<z.infer<typeof removedBatch>> => {
     const { Name } = call.params
     const first = await findBatch(call, Name)

@@ -1,10 +1,12 @@
 // One person of a migration batch: completed, stopped, started, changed and removed alone.
+
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
 import { defineM365Function } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { runOrNone } from '../exchange/exchange-recipient.ts'
 import { FunctionRefused } from '../failure.ts'
+import { by, never, noReturn, whenChanged } from '../inverse.ts'
 import { optional } from '../parameters.ts'
 import { COMPLETE, lookUntil, notYet, patience, removeInTime } from '../patience.ts'
 import { migrationPermissions as permissions } from './migration-batch.ts'
@@ -29,6 +31,8 @@ import {
 const changed = z.object({ Identity: z.string(), Status: z.string(), Changed: z.boolean() })
 type Changed = z.infer<typeof changed>
 
+const AS_FAR = 'What was copied meanwhile stays copied.'
+
 export const completeMigrationUser = defineM365Function({
   name: 'Complete-MigrationUser',
   description:
@@ -38,6 +42,9 @@ export const completeMigrationUser = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'There is none once Exchange completes it; before that, Stop-MigrationUser.',
+  effectOf: whenChanged((_, { Identity }) =>
+    noReturn(Identity, 'The mailbox is cut over: Exchange completes the move.'),
+  ),
   isIrreversible: true,
   run: async (call): Promise<Changed> => {
     const { Identity } = call.params
@@ -83,6 +90,8 @@ export const setOneMigration = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Set-MigrationUser with the former date; an approval cannot be taken back.',
+  effectOf: (_, { Identity }) =>
+    never(Identity, 'Exchange does not tell the former date, and an approval stays.'),
   run: async (call): Promise<z.infer<typeof setUser>> => {
     const { Identity, CompleteAfter, ApproveSkippedItems } = call.params
     const user = await readMigrationUser(call, Identity)
@@ -111,6 +120,15 @@ export const startOneMigration = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Stop-MigrationUser, if Changed is true.',
+  effectOf: whenChanged((_, { Identity, Status }) =>
+    by({
+      target: Identity,
+      before: { Status },
+      run: 'Stop-MigrationUser',
+      with: { Identity },
+      keeps: AS_FAR,
+    }),
+  ),
   run: async (call): Promise<ChangedInTime> => {
     const { Identity } = call.params
     const first = await readMigrationUser(call, Identity)
@@ -139,6 +157,15 @@ export const stopOneMigration = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Start-MigrationUser.',
+  effectOf: whenChanged((_, { Identity }) =>
+    by({
+      target: Identity,
+      before: {},
+      run: 'Start-MigrationUser',
+      with: { Identity },
+      keeps: AS_FAR,
+    }),
+  ),
   run: async (call): Promise<ChangedInTime> => {
     const { Identity } = call.params
     const user = await readMigrationUser(call, Identity)
@@ -173,6 +200,9 @@ export const removeOneMigration = defineM365Function({
   permissions,
   isIdempotent: true,
   undo: 'Add-MigrationUser; copying starts over.',
+  effectOf: whenChanged((_, { Identity }) =>
+    never(Identity, 'What was copied is gone; a new move starts over.'),
+  ),
   run: async (call): Promise<z.infer<typeof removedUser>> => {
     const { Identity } = call.params
     const first = await findMigrationUser(call, Identity)

@@ -1,5 +1,6 @@
 // Moves the OneDrive of a person to another tenant, from the worker of the source. SharePoint's own cmdlets have no REST, so these functions
 // use Graph's migration tasks, which Microsoft offers as beta (sharePointMigrationTask). A move can be stopped only before it starts.
+
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
 import { ApiError, pathOf } from '../../../worker/http/api.ts'
@@ -8,6 +9,7 @@ import { odataText } from '../../client/tenant.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { FunctionRefused, notThereReason } from '../failure.ts'
+import { by, never, whenChanged } from '../inverse.ts'
 import { address, isSameText, optional } from '../parameters.ts'
 import { onceIfPolled, type ReplicationContext, retryUntilFound } from '../replication.ts'
 
@@ -53,6 +55,16 @@ export const startOneDriveMove = defineM365Function({
   isIdempotent: true,
   isBeta: true,
   undo: 'Stop-OneDriveMove, before it starts. Afterwards there is none.',
+  effectOf: whenChanged((_, result) => {
+    const { SourceUserPrincipalName, TargetUserPrincipalName } = result
+    return by({
+      target: SourceUserPrincipalName,
+      before: {},
+      run: 'Stop-OneDriveMove',
+      with: { SourceUserPrincipalName, TargetUserPrincipalName },
+      keeps: 'Microsoft cannot stop a move that has started.',
+    })
+  }),
   run: async (call: M365Call<Move>): Promise<Started> => {
     const known = await findTask(call, call.params.SourceUserPrincipalName)
     if (known !== null && isUnderWay(known)) {
@@ -247,6 +259,9 @@ export const stopOneDriveMove = defineM365Function({
   isIdempotent: true,
   isBeta: true,
   undo: 'Start-OneDriveMove, if Changed is true.',
+  effectOf: whenChanged((_, { SourceUserPrincipalName }) =>
+    never(SourceUserPrincipalName, 'Start-OneDriveMove makes a new move.'),
+  ),
   run: async (call): Promise<z.infer<typeof stopped>> => {
     const { SourceUserPrincipalName, TargetUserPrincipalName: to } = call.params
     const task = await findTask(call, SourceUserPrincipalName)
