@@ -147,12 +147,13 @@ interface Schemas<P, Q, B, A> {
   readonly answers: A
 }
 
-type In<T> = T extends z.ZodType ? z.output<T> : never
+/** What a schema makes of a request: the handler gets it. */
+type Parsed<T> = T extends z.ZodType ? z.output<T> : never
 
 interface ReadRoute<P, Q, B, A extends AnswerSchemas> extends Described, Schemas<P, Q, B, A> {
   /** Shows personal data, so reads are audited. */
   readonly isPersonal?: true
-  handle(request: RouteRequest<In<P>, In<Q>, In<B>>): Promise<RouteAnswer<NoInfer<A>>>
+  handle(request: RouteRequest<Parsed<P>, Parsed<Q>, Parsed<B>>): Promise<RouteAnswer<NoInfer<A>>>
 }
 
 interface ChangeRoute<P, Q, B, A extends AnswerSchemas, R> extends Described, Schemas<P, Q, B, A> {
@@ -162,8 +163,11 @@ interface ChangeRoute<P, Q, B, A extends AnswerSchemas, R> extends Described, Sc
   /** Too large for one transaction: the handler opens one per chunk. The audit has a `… begun` row before the first chunk. */
   readonly inChunks?: true
   /** Slow work that changes nothing, such as reading a file; runs before the transaction. */
-  prepare?(request: RouteRequest<In<P>, In<Q>, In<B>>): Promise<R>
-  handle(request: RouteRequest<In<P>, In<Q>, In<B>>, prepared: R): Promise<ChangeAnswer<NoInfer<A>>>
+  prepare?(request: RouteRequest<Parsed<P>, Parsed<Q>, Parsed<B>>): Promise<R>
+  handle(
+    request: RouteRequest<Parsed<P>, Parsed<Q>, Parsed<B>>,
+    prepared: R,
+  ): Promise<ChangeAnswer<NoInfer<A>>>
 }
 
 export interface UncheckedAnswer {
@@ -195,12 +199,13 @@ export interface Route extends Described {
 
 /** What the caller of a route gives and gets, for clients in TypeScript: only a type, never a value. */
 export interface RouteTypes<P, Q, B, A> {
-  readonly params: Given<P>
-  readonly query: Given<Q>
-  readonly body: Given<B>
+  readonly params: Sent<P>
+  readonly query: Sent<Q>
+  readonly body: Sent<B>
   readonly answer: { [S in keyof A]: A[S] extends z.ZodType ? z.output<A[S]> : never }[keyof A]
 }
-type Given<T> = T extends z.ZodType ? z.input<T> : never
+/** What a caller sends: the schema reads it. */
+type Sent<T> = T extends z.ZodType ? z.input<T> : never
 
 /** A route that remembers its method, path and types. */
 export type TypedRoute<M extends string, U extends string, T> = Route & {

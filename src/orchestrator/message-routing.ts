@@ -2,10 +2,11 @@
 // verdict here: a worker's hello is recorded, anything unknown goes to the dead letters.
 
 import { MatoolkitError } from '../base/errors/errors.ts'
-import { findMemberBatch, findPhaseBatch } from '../db/state/batches.ts'
 import { insertEvents } from '../db/state/changes.ts'
 import { readEpoch, readEpochState } from '../db/state/epochs.ts'
 import { loadOwners, type StepOwner } from '../db/state/facts.ts'
+import { findMemberBatch } from '../db/state/members.ts'
+import { findPhaseBatch } from '../db/state/phases.ts'
 import { recordWorker } from '../db/state/workers.ts'
 import { type JobName, jobIdOf, type Message, parseJobId } from '../domain/messages/messages.ts'
 import { type EventRecord, eventRecord } from '../domain/state/event-record.ts'

@@ -1,8 +1,8 @@
 // Leavers that a scheduler outside this system reports by message. The same safeguards apply as for our own ticks: too many, after the
 // start, or after a member's cut-over began, a person decides first.
 
+import { countRemoved, findStarted } from '../db/sources/membership.ts'
 import { writeReviews } from '../db/sources/reviews.ts'
-import { countRemoved, findStarted } from '../db/state/membership.ts'
 import { judgeLeavers } from '../domain/sources/leavers.ts'
 import { foldKey } from '../domain/state/member-key.ts'
 import type { BatchTransaction } from '../engine/transactions/engine.ts'

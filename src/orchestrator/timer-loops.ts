@@ -3,7 +3,7 @@
 // an even load came in bursts, and results waited in them.
 import type { Clock } from '../base/run/clock.ts'
 import { everyLoop, type Service } from '../base/run/service.ts'
-import { findNextPhaseDue } from '../db/state/batches.ts'
+import { findNextPhaseDue } from '../db/state/phases.ts'
 import type { Engine } from '../engine/transactions/engine.ts'
 import { continueWork, fillWorkers, settleHolds, startDuePhases } from './timers.ts'
 

@@ -6,9 +6,9 @@ import { SIGNATURE_FAULTS } from '../base/keys/job-keys.ts'
 import { chunksOf } from '../base/run/chunks.ts'
 import { type DeadJob, NOT_STARTED } from '../bus/bus.ts'
 import { listBatchesWithStaleDecisions } from '../db/orders/gates.ts'
-import { listDuePhases, listUnexpandedPhases } from '../db/state/batches.ts'
 import { findUnsettledEpoch, listEarlierJobs, markEpochsSettled } from '../db/state/epochs.ts'
 import { loadOwners, type StepOwner } from '../db/state/facts.ts'
+import { listDuePhases, listUnexpandedPhases } from '../db/state/phases.ts'
 import { listOutdatedBatches } from '../db/state/version-upgrades.ts'
 import {
   type DueWait,

@@ -1,7 +1,6 @@
 // From a source result to changes: loads what is known, compares, and looks up the few members it found. Reads only; the tick
 // applies the changes, the preview shows them.
 import type { Queryable } from '../db/connection/db.ts'
-import { loadReviews } from '../db/sources/reviews.ts'
 import {
   countRemoved,
   findCompensating,
@@ -11,7 +10,8 @@ import {
   loadKnownBatches,
   loadKnownMembers,
   loadLastPast,
-} from '../db/state/membership.ts'
+} from '../db/sources/membership.ts'
+import { loadReviews } from '../db/sources/reviews.ts'
 import type { Runbook } from '../domain/runbook/read.ts'
 import { compareWithSource, isCurrentMember, type KnownMember } from '../domain/sources/compare.ts'
 import { immediateChanges, slotOf } from '../domain/sources/immediate.ts'

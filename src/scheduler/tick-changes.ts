@@ -9,10 +9,10 @@ import { chunksOf } from '../base/run/chunks.ts'
 import { countText } from '../base/text/count-text.ts'
 import type { Json } from '../base/text/json.ts'
 import type { Tx } from '../db/connection/db.ts'
+import { type NewData, refreshMembers, writeAbsences } from '../db/sources/membership.ts'
 import { writeReviews } from '../db/sources/reviews.ts'
 import { replaceIssues } from '../db/sources/source-issues.ts'
 import { lockBatch } from '../db/state/facts.ts'
-import { type NewData, refreshMembers, writeAbsences } from '../db/state/membership.ts'
 import { setHold } from '../domain/decide/finish.ts'
 import type {
   FoundRow,

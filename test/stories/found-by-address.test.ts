@@ -1,7 +1,7 @@
 // A person is found by any address they have or had: in the key, in data of the source, in outputs, in every batch.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { refreshMembers } from '../../src/db/state/membership.ts'
+import { refreshMembers } from '../../src/db/sources/membership.ts'
 import {
   type FoundMember,
   findPeopleByAddress,

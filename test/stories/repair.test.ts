@@ -1,7 +1,7 @@
 // Repairs: a person retries, redoes or passes what ended, and the counters add up afterwards.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { refreshMembers } from '../../src/db/state/membership.ts'
+import { refreshMembers } from '../../src/db/sources/membership.ts'
 import {
   acceptLate,
   markStepDone,

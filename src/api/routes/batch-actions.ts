@@ -5,7 +5,6 @@ import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Json } from '../../base/text/json.ts'
 import { countChangesWaiting } from '../../db/orders/change-windows.ts'
 import { listMemberData } from '../../db/views/members.ts'
-import { NOTHING_STARTS } from '../../domain/plan/starts-at-once.ts'
 import { MEMBER_STATUSES } from '../../domain/state/transitions.ts'
 import { withStarts } from '../../engine/needs/starts-at-once.ts'
 import {
@@ -49,19 +48,22 @@ type BatchRequest = RouteRequest<
 type OrderBase = Omit<BatchOrder, 'reason'>
 type AuditedFields = Readonly<Record<string, Json>>
 
+/** Returns what the answer says besides the batch and its phases. */
+type BatchAction<Said extends object> = (engine: Engine, base: OrderBase) => Promise<Said>
+
 /** Locks the batch, compares `If-Match`, runs the action and answers with the new state. */
-async function decide(
+async function answerBatchAction<Said extends object>(
   { engine: outer, params: { batchId }, body, by, ifMatch }: BatchRequest,
-  run: (engine: Engine, base: OrderBase) => Promise<void>,
+  run: BatchAction<Said>,
   fieldsOf: (state: BatchState) => AuditedFields,
   extra: AuditedFields = {},
 ) {
   const base = { batchId, actor: by.name }
-  const { before, after, phases } = await runOrDryRun(outer, body.dryRun, async (engine) => {
+  const { before, said, after, phases } = await runOrDryRun(outer, body.dryRun, async (engine) => {
     const before = await lockBatchState(engine, batchId, ifMatch)
-    await run(engine, base)
+    const said = await run(engine, base)
     const after = await loadBatchState(engine.db, batchId)
-    return { before, after, phases: await showPhases(engine, after) }
+    return { before, said, after, phases: await showPhases(engine, after) }
   })
   const auditNote: AuditNote = {
     subject: `batch ${batchId}`,
@@ -75,6 +77,7 @@ async function decide(
       isDryRun: body.dryRun,
       batch: shownBatch(after.line),
       phases,
+      ...said,
     },
     etag: body.dryRun ? before.etag : after.etag,
     auditNote: body.dryRun ? null : auditNote,
@@ -82,25 +85,15 @@ async function decide(
 }
 
 /** For changes that can start something: the answer says what. */
-async function decideStarting(
-  request: BatchRequest,
-  run: (engine: Engine, base: OrderBase) => Promise<void>,
-  fieldsOf: (state: BatchState) => AuditedFields,
-) {
-  let starts = NOTHING_STARTS
-  const decision = await decide(
-    request,
-    async (engine, base) => {
-      const concerned = async () => [base.batchId]
-      const change = () => run(engine, base)
-      starts = (await withStarts(engine, concerned, change)).startsAtOnce
-    },
-    fieldsOf,
-  )
-  return { ...decision, body: { ...decision.body, startsAtOnce: shownStarts(starts) } }
-}
+const sayingStarts =
+  <Said extends object>(run: BatchAction<Said>) =>
+  async (engine: Engine, base: OrderBase) => {
+    const concerned = async () => [base.batchId]
+    const { result, startsAtOnce } = await withStarts(engine, concerned, () => run(engine, base))
+    return { ...result, startsAtOnce: shownStarts(startsAtOnce) }
+  }
 
-const described = {
+const batchAction = {
   method: 'POST',
   tag: 'batches',
   rule: 'admin',
@@ -115,8 +108,10 @@ const withReason =
     { body }: { readonly body: { readonly reason: string } },
     run: (engine: Engine, order: BatchOrder) => Promise<void>,
   ) =>
-  (engine: Engine, base: OrderBase): Promise<void> =>
-    run(engine, { ...base, reason: body.reason })
+  async (engine: Engine, base: OrderBase) => {
+    await run(engine, { ...base, reason: body.reason })
+    return {}
+  }
 
 const reasonBody = z.strictObject({ reason, dryRun })
 const holdOf = ({ line }: BatchState): AuditedFields => ({
@@ -126,7 +121,7 @@ const holdOf = ({ line }: BatchState): AuditedFields => ({
 const statusOf = ({ line }: BatchState): AuditedFields => ({ status: line.status })
 
 const advanceRoute = change({
-  ...described,
+  ...batchAction,
   path: '/api/batches/{batchId}/advance',
   operation: 'advanceBatch',
   summary: 'Start the next phase of a manual batch',
@@ -143,9 +138,12 @@ const advanceRoute = change({
   answers: { 200: decidedBatch },
   handle: (request) => {
     const { expectedPhase, allowStragglers } = request.body
-    return decide(
+    return answerBatchAction(
       request,
-      (engine, base) => advanceBatch(engine, { ...base, expectedPhase, allowStragglers }),
+      async (engine, base) => {
+        await advanceBatch(engine, { ...base, expectedPhase, allowStragglers })
+        return {}
+      },
       ({ line }) => ({ status: line.status, currentPhase: line.currentPhase }),
       { advancedTo: expectedPhase, allowStragglers },
     )
@@ -153,7 +151,7 @@ const advanceRoute = change({
 })
 
 const cancelRoute = change({
-  ...described,
+  ...batchAction,
   path: '/api/batches/{batchId}/cancel',
   operation: 'cancelBatch',
   summary: 'Cancel a batch: open steps are cancelled, running rollbacks finish',
@@ -161,11 +159,11 @@ const cancelRoute = change({
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
   body: reasonBody,
   answers: { 200: decidedBatch },
-  handle: (request) => decide(request, withReason(request, cancelBatch), statusOf),
+  handle: (request) => answerBatchAction(request, withReason(request, cancelBatch), statusOf),
 })
 
 const holdRoute = change({
-  ...described,
+  ...batchAction,
   path: '/api/batches/{batchId}/hold',
   operation: 'holdBatch',
   summary: 'Put a batch on hold: no new jobs, and queued jobs are withdrawn',
@@ -176,23 +174,22 @@ const holdRoute = change({
   answers: {
     200: z.strictObject({ ...decidedBatch.shape, ...stoppedJobs }).meta({ id: 'HeldBatch' }),
   },
-  handle: async (request) => {
+  handle: (request) => {
     const why = request.body.reason
-    let stopped = { withdrawn: 0, running: 0 }
-    const decision = await decide(
+    return answerBatchAction(
       request,
       async (engine, base) => {
-        stopped = await holdBatch(engine, { ...base, ...(why !== undefined && { reason: why }) })
+        const order = { ...base, ...(why !== undefined && { reason: why }) }
+        const { withdrawn: withdrawnJobs, running: runningJobs } = await holdBatch(engine, order)
+        return { withdrawnJobs, runningJobs }
       },
       holdOf,
     )
-    const { withdrawn: withdrawnJobs, running: runningJobs } = stopped
-    return { ...decision, body: { ...decision.body, withdrawnJobs, runningJobs } }
   },
 })
 
 const holdReasonRoute = change({
-  ...described,
+  ...batchAction,
   method: 'PUT',
   path: '/api/batches/{batchId}/hold',
   operation: 'giveReasonOfBatchHold',
@@ -201,11 +198,11 @@ const holdReasonRoute = change({
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
   body: reasonBody,
   answers: { 200: decidedBatch },
-  handle: (request) => decide(request, withReason(request, giveBatchReason), holdOf),
+  handle: (request) => answerBatchAction(request, withReason(request, giveBatchReason), holdOf),
 })
 
 const resumeRoute = change({
-  ...described,
+  ...batchAction,
   path: '/api/batches/{batchId}/resume',
   operation: 'resumeBatch',
   summary: 'Resume a batch; time on hold does not count for retries and polls',
@@ -215,11 +212,12 @@ const resumeRoute = change({
   answers: {
     200: z.strictObject({ ...decidedBatch.shape, startsAtOnce }).meta({ id: 'ResumedBatch' }),
   },
-  handle: (request) => decideStarting(request, withReason(request, resumeBatch), holdOf),
+  handle: (request) =>
+    answerBatchAction(request, sayingStarts(withReason(request, resumeBatch)), holdOf),
 })
 
 const restartRoute = change({
-  ...described,
+  ...batchAction,
   path: '/api/batches/{batchId}/restart',
   operation: 'restartBatch',
   summary: 'Restart a batch that failed in init',
@@ -227,11 +225,11 @@ const restartRoute = change({
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
   body: reasonBody,
   answers: { 200: decidedBatch },
-  handle: (request) => decide(request, withReason(request, restartBatch), statusOf),
+  handle: (request) => answerBatchAction(request, withReason(request, restartBatch), statusOf),
 })
 
 const rescheduleRoute = change({
-  ...described,
+  ...batchAction,
   path: '/api/batches/{batchId}/reschedule',
   operation: 'rescheduleBatch',
   summary: 'Change the start of a batch; phases that have not started move with it',
@@ -250,20 +248,18 @@ const rescheduleRoute = change({
       .strictObject({ ...decidedBatch.shape, overdue: overduePhases, startsAtOnce })
       .meta({ id: 'RescheduledBatch' }),
   },
-  handle: async (request) => {
+  handle: (request) => {
     const { startTime, reason: why, dryRun: isDryRun } = request.body
     // A dry run shows what the change would be refused for.
     const allowOverdue = request.body.allowOverdue || isDryRun
-    let overdue: z.input<typeof overduePhases> = []
-    const decision = await decideStarting(
+    return answerBatchAction(
       request,
-      async (engine, base) => {
+      sayingStarts(async (engine, base) => {
         const order = { ...base, reason: why, startTime, allowOverdue }
-        overdue = await rescheduleBatch(engine, order)
-      },
+        return { overdue: await rescheduleBatch(engine, order) }
+      }),
       ({ line }) => ({ startTime: line.batchStartTime?.toISOString() ?? null }),
     )
-    return { ...decision, body: { ...decision.body, overdue } }
   },
 })
 
@@ -281,7 +277,7 @@ const overriddenBatch = z
   .meta({ id: 'OverriddenBatch' })
 
 const overrideWindowRoute = change({
-  ...described,
+  ...batchAction,
   path: '/api/batches/{batchId}/override-window',
   operation: 'overrideWindow',
   summary: 'Send steps of a batch outside its change windows',
@@ -291,20 +287,21 @@ const overrideWindowRoute = change({
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
   body: z.strictObject({ until: instant.nullable(), reason, dryRun }),
   answers: { 200: overriddenBatch },
-  handle: async (request) => {
+  handle: (request) => {
     const { until, reason: why } = request.body
-    let waiting = { steps: 0, jobs: 0 }
-    const decision = await decide(
+    return answerBatchAction(
       request,
       async (engine, base) => {
-        waiting =
-          (await countChangesWaiting(engine.db, [base.batchId])).get(base.batchId) ?? waiting
+        const waiting = await countChangesWaiting(engine.db, [base.batchId])
         await overrideWindow(engine, { ...base, until, reason: why })
+        const { steps: waitingSteps, jobs: outstandingJobs } = waiting.get(base.batchId) ?? {
+          steps: 0,
+          jobs: 0,
+        }
+        return { waitingSteps, outstandingJobs }
       },
       ({ line }) => ({ overriddenUntil: line.windowOverrideUntil?.toISOString() ?? null }),
     )
-    const { steps: waitingSteps, jobs: outstandingJobs } = waiting
-    return { ...decision, body: { ...decision.body, waitingSteps, outstandingJobs } }
   },
 })
 
@@ -319,7 +316,7 @@ const cloned = z
   .meta({ id: 'ClonedBatch' })
 
 const cloneRoute = change({
-  ...described,
+  ...batchAction,
   path: '/api/batches/{batchId}/clone',
   operation: 'cloneBatch',
   summary: 'Create a manual batch from another batch’s finished members',

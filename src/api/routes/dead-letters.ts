@@ -154,7 +154,7 @@ const showRoute = read({
   },
 })
 
-const described = {
+const letterDecision = {
   method: 'POST',
   tag: 'service',
   rule: 'admin',
@@ -170,7 +170,7 @@ const described = {
 
 type LetterRequest = RouteRequest<z.output<typeof params>, unknown, { reason: string }>
 
-async function decide(
+async function decideDeadLetter(
   { engine, services: { bus }, params: { deadLetterId }, body, by, now }: LetterRequest,
   verb: 'replayed' | 'discarded',
   run: () => Promise<string | null>,
@@ -218,28 +218,28 @@ function batchIn(body: string): number | null {
 }
 
 const replayRoute = change({
-  ...described,
+  ...letterDecision,
   path: '/api/dead-letters/{deadLetterId}/replay',
   operation: 'replayDeadLetter',
   summary: 'Send a dead letter again, to its own subscription',
   action: 'dead-letter.replay',
   handle: (request) => {
     const { services, params: p, by } = request
-    return decide(request, 'replayed', () =>
+    return decideDeadLetter(request, 'replayed', () =>
       services.bus.deadLetters.replay(p.deadLetterId, by.name),
     )
   },
 })
 
 const discardRoute = change({
-  ...described,
+  ...letterDecision,
   path: '/api/dead-letters/{deadLetterId}/discard',
   operation: 'discardDeadLetter',
   summary: 'Discard a dead letter; it is kept as a record',
   action: 'dead-letter.discard',
   handle: (request) => {
     const { services, params: p, by } = request
-    return decide(request, 'discarded', async () => {
+    return decideDeadLetter(request, 'discarded', async () => {
       await services.bus.deadLetters.discard(p.deadLetterId, by.name)
       return null
     })

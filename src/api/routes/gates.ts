@@ -215,7 +215,7 @@ type GateRequest = RouteRequest<
 >
 
 /** Runs the decision and answers with the gate as it then stands. */
-async function decide(
+async function decideGate(
   { engine: outer, params: { batchId, phaseName }, body, by }: GateRequest,
   run: (engine: Engine, order: GateOrder) => Promise<void>,
   noted: Readonly<Record<string, Json>> = {},
@@ -241,7 +241,7 @@ async function decide(
   }
 }
 
-const described = {
+const gateDecision = {
   method: 'POST',
   tag: 'batches',
   rule: 'admin',
@@ -252,7 +252,7 @@ const described = {
 } as const
 
 const approveRoute = change({
-  ...described,
+  ...gateDecision,
   path: '/api/batches/{batchId}/gates/{phaseName}/approve',
   operation: 'approveGate',
   summary: 'Approve the start of a phase',
@@ -260,11 +260,11 @@ const approveRoute = change({
     "Counts once for each person, and not for the publisher of the batch's version. It is void when the version, the members or the phase's time change.",
   action: 'gate.approve',
   body: z.strictObject({ reason, dryRun }),
-  handle: (request) => decide(request, approveGate),
+  handle: (request) => decideGate(request, approveGate),
 })
 
 const waiveRoute = change({
-  ...described,
+  ...gateDecision,
   path: '/api/batches/{batchId}/gates/{phaseName}/waive',
   operation: 'waiveReadiness',
   summary: 'Let a phase start with fewer ready members than its gate asks for',
@@ -274,14 +274,14 @@ const waiveRoute = change({
   body: z.strictObject({ reason, until: instant, dryRun }),
   handle: (request) => {
     const endsAt = request.body.until
-    return decide(request, (engine, order) => waiveReadiness(engine, { ...order, endsAt }), {
+    return decideGate(request, (engine, order) => waiveReadiness(engine, { ...order, endsAt }), {
       until: endsAt.toISOString(),
     })
   },
 })
 
 const withdrawRoute = change({
-  ...described,
+  ...gateDecision,
   path: '/api/batches/{batchId}/gates/{phaseName}/withdraw',
   operation: 'withdrawGateDecision',
   summary: "Withdraw the caller's approval, or the waiver",
@@ -290,7 +290,7 @@ const withdrawRoute = change({
   body: z.strictObject({ kind: z.enum(GATE_DECISIONS).default('approval'), reason, dryRun }),
   handle: (request) => {
     const { kind } = request.body
-    return decide(request, (engine, order) => withdrawDecision(engine, { ...order, kind }), {
+    return decideGate(request, (engine, order) => withdrawDecision(engine, { ...order, kind }), {
       withdrawn: kind,
     })
   },

@@ -13,11 +13,11 @@ import {
 import { moveMembers } from '../../engine/orders/moves.ts'
 import { change } from '../route.ts'
 import {
-  type Common,
-  common,
-  described,
+  type BulkBody,
+  bulkAnswer,
+  bulkBody,
+  bulkRoute,
   forMembers,
-  outcome,
   rowId,
   stepPlace,
 } from '../services/bulk-change.ts'
@@ -28,7 +28,7 @@ const places = z.array(z.string()).meta({ description: '`phase/step`, last first
 
 const rolledBack = z
   .strictObject({
-    ...outcome.shape,
+    ...bulkAnswer.shape,
     rollbacks: z
       .array(
         z.strictObject({
@@ -46,13 +46,13 @@ const rolledBack = z
   .meta({ id: 'RolledBackMembers' })
 
 const retryRoute = change({
-  ...described,
+  ...bulkRoute,
   path: '/api/batches/{batchId}/members/retry',
   operation: 'retryMembers',
   summary: 'Retry failed members from the failed step or an earlier one',
   about: 'Uses current data and the active version. After a rollback, `fromStep` is required.',
   action: 'members.retry',
-  body: z.strictObject({ ...common, fromStep: stepPlace.optional() }),
+  body: z.strictObject({ ...bulkBody, fromStep: stepPlace.optional() }),
   handle: (request) =>
     forMembers(request, {
       covers: { status: ['failed'] },
@@ -65,12 +65,12 @@ const retryRoute = change({
 })
 
 const redoRoute = change({
-  ...described,
+  ...bulkRoute,
   path: '/api/batches/{batchId}/members/redo',
   operation: 'redoMembers',
   summary: 'Redo a step and all later ones for members',
   action: 'members.redo',
-  body: z.strictObject({ ...common, fromStep: stepPlace }),
+  body: z.strictObject({ ...bulkBody, fromStep: stepPlace }),
   handle: (request) =>
     forMembers(request, {
       covers: { status: ['active', 'failed'] },
@@ -80,14 +80,14 @@ const redoRoute = change({
 })
 
 const readdRoute = change({
-  ...described,
+  ...bulkRoute,
   path: '/api/batches/{batchId}/members/readd',
   operation: 'readdMembers',
   summary: 'Add removed members again, with the steps they had passed',
   about:
     'A member whose removal steps were sent starts over. The data source does not remove it again before its key has reappeared there.',
   action: 'members.readd',
-  body: z.strictObject(common),
+  body: z.strictObject(bulkBody),
   handle: (request) =>
     forMembers(request, {
       covers: { status: ['removed'] },
@@ -96,7 +96,7 @@ const readdRoute = change({
 })
 
 const moveRoute = change({
-  ...described,
+  ...bulkRoute,
   path: '/api/batches/{batchId}/members/move',
   operation: 'moveMembers',
   summary:
@@ -104,7 +104,7 @@ const moveRoute = change({
   about:
     'No removal steps run. Refused once a step of T-0 or later was sent for the member. The data source does not move them back into the group they left; a row in any other group moves them.',
   action: 'members.move',
-  body: z.strictObject({ ...common, toBatchId: rowId }),
+  body: z.strictObject({ ...bulkBody, toBatchId: rowId }),
   handle: (request) =>
     forMembers(request, {
       covers: { status: ['active'] },
@@ -114,12 +114,12 @@ const moveRoute = change({
 })
 
 const removeRoute = change({
-  ...described,
+  ...bulkRoute,
   path: '/api/batches/{batchId}/members/remove',
   operation: 'removeMembers',
   summary: 'Remove members: open steps are cancelled, removal steps run',
   action: 'members.remove',
-  body: z.strictObject(common),
+  body: z.strictObject(bulkBody),
   handle: (request) =>
     forMembers(request, { covers: { status: ['active', 'failed'] }, run: removeMembers }),
 })
@@ -131,12 +131,12 @@ const stepOfMember = {
 }
 
 const skipRoute = change({
-  ...described,
+  ...bulkRoute,
   path: '/api/batches/{batchId}/members/skip',
   operation: 'skipMembers',
   summary: 'Skip a step of members; they continue after it',
   action: 'members.skip',
-  body: z.strictObject({ ...common, ...stepOfMember }),
+  body: z.strictObject({ ...bulkBody, ...stepOfMember }),
   handle: (request) =>
     forMembers(request, {
       covers: { status: ['failed'] },
@@ -146,13 +146,13 @@ const skipRoute = change({
 })
 
 const doneRoute = change({
-  ...described,
+  ...bulkRoute,
   path: '/api/batches/{batchId}/members/done',
   operation: 'markMembersDone',
   summary: 'Mark a step of members as done by hand, with outputs; they continue after it',
   action: 'members.done',
-  errors: [...described.errors, 'VARIABLE_RESERVED'],
-  body: z.strictObject({ ...common, ...stepOfMember, outputs: stepOutputs }),
+  errors: [...bulkRoute.errors, 'VARIABLE_RESERVED'],
+  body: z.strictObject({ ...bulkBody, ...stepOfMember, outputs: stepOutputs }),
   handle: (request) =>
     forMembers(request, {
       covers: { status: ['failed'] },
@@ -166,13 +166,13 @@ const doneRoute = change({
     }),
 })
 
-function stepToPass({ step, select }: { step?: string | undefined; select: Common['select'] }) {
+function stepToPass({ step, select }: { step?: string | undefined; select: BulkBody['select'] }) {
   const stepName = step ?? select.failedStep
   return stepName === undefined ? {} : { stepName }
 }
 
 const rollbackRoute = change({
-  ...described,
+  ...bulkRoute,
   path: '/api/batches/{batchId}/members/rollback',
   operation: 'rollBackMembers',
   summary: 'Roll back what members have passed, from a step or phase on',
@@ -181,7 +181,7 @@ const rollbackRoute = change({
   action: 'members.rollback',
   body: z
     .strictObject({
-      ...common,
+      ...bulkBody,
       fromStep: stepPlace.optional(),
       fromPhase: nameText.optional(),
     })
@@ -229,15 +229,15 @@ function togetherOf(plans: readonly RollbackSummary[]) {
 }
 
 const variableRoute = change({
-  ...described,
+  ...bulkRoute,
   path: '/api/batches/{batchId}/members/variable',
   operation: 'setMemberVariable',
   summary: 'Set a variable of members, as if a step had returned it',
   about: 'Jobs sent from then on use it. To send a failed step again, retry it afterwards.',
   action: 'members.variable',
-  errors: [...described.errors, 'VARIABLE_RESERVED'],
+  errors: [...bulkRoute.errors, 'VARIABLE_RESERVED'],
   body: z.strictObject({
-    ...common,
+    ...bulkBody,
     name: z
       .string()
       .regex(/^[^{}]{1,128}$/, 'must be 1 to 128 characters without braces')

@@ -2,8 +2,8 @@
 // transaction, then read again page by page.
 import { z } from 'zod'
 import { MatoolkitError } from '../../base/errors/errors.ts'
-import { findMembersByKey } from '../../db/state/batches.ts'
-import { type NewData, refreshMembers } from '../../db/state/membership.ts'
+import { type NewData, refreshMembers } from '../../db/sources/membership.ts'
+import { findMembersByKey } from '../../db/state/members.ts'
 import { findActiveRunbook } from '../../db/state/runbooks.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
 import { foldKey } from '../../domain/state/member-key.ts'

@@ -10,21 +10,21 @@ import {
   withdrawHeld,
 } from '../../engine/orders/member-holds.ts'
 import { change } from '../route.ts'
-import { common, described, forMembers, outcome } from '../services/bulk-change.ts'
+import { bulkAnswer, bulkBody, bulkRoute, forMembers } from '../services/bulk-change.ts'
 import { stoppedJobs } from '../shapes/hold-shapes.ts'
 import { reason, wholeCount } from '../shapes/shapes.ts'
 
 const holdRoute = change({
-  ...described,
+  ...bulkRoute,
   path: '/api/batches/{batchId}/members/hold',
   operation: 'holdMembers',
   summary: 'Hold members: no new jobs for them, and queued jobs are withdrawn',
   about: `The reason may follow later. At most ${HELD_MEMBERS_MAX} members of a batch are held one by one.`,
   action: 'members.hold',
-  errors: [...described.errors, 'REFUSED'],
-  body: z.strictObject({ ...common, reason: reason.optional() }),
+  errors: [...bulkRoute.errors, 'REFUSED'],
+  body: z.strictObject({ ...bulkBody, reason: reason.optional() }),
   answers: {
-    200: z.strictObject({ ...outcome.shape, ...stoppedJobs }).meta({ id: 'HeldMembers' }),
+    200: z.strictObject({ ...bulkAnswer.shape, ...stoppedJobs }).meta({ id: 'HeldMembers' }),
   },
   handle: async (request) => {
     const { engine, params, by } = request
@@ -43,17 +43,17 @@ const holdRoute = change({
 })
 
 const resumeRoute = change({
-  ...described,
+  ...bulkRoute,
   path: '/api/batches/{batchId}/members/resume',
   operation: 'resumeMembers',
   summary: 'Resume held members; time on hold does not count for retries and polls',
   about: 'What another hold covers stays held.',
   action: 'members.resume',
-  body: z.strictObject(common),
+  body: z.strictObject(bulkBody),
   answers: {
     200: z
       .strictObject({
-        ...outcome.shape,
+        ...bulkAnswer.shape,
         startingSteps: wholeCount.meta({
           description: 'Steps, retries and polls that start at once; in a dry run of those tried.',
         }),

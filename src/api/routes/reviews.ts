@@ -149,7 +149,7 @@ const decidedReviews = z
   })
   .meta({ id: 'DecidedReviews' })
 
-const described = {
+const reviewDecision = {
   method: 'POST',
   tag: 'reviews',
   rule: 'admin',
@@ -159,7 +159,7 @@ const described = {
 
 type Decided = Pick<ReviewOutcome, 'doneCount' | 'refused'>
 
-async function decide<Body>(
+async function decideReviews<Body>(
   { engine: outer, body, by }: RouteRequest<unknown, unknown, DecisionBody & Body>,
   run: (engine: Engine, decision: ReviewDecision) => Promise<Decided>,
   overdueOf: (engine: Engine, groups: readonly ReviewGroup[]) => Promise<OverduePhase[]>,
@@ -206,7 +206,7 @@ const overdueInMoves = async (
 }
 
 const approveRoute = change({
-  ...described,
+  ...reviewDecision,
   path: '/api/reviews/approve',
   operation: 'approveReviews',
   summary: 'Make the changes that the source asks for',
@@ -228,7 +228,7 @@ const approveRoute = change({
       // A dry run shows what the change would be refused for.
       allowOverdue: request.body.allowOverdue || dryRun,
     }
-    return decide(
+    return decideReviews(
       request,
       (engine, decision) => approveReviews(engine, { ...decision, ...meant }),
       overdueInMoves,
@@ -237,7 +237,7 @@ const approveRoute = change({
 })
 
 const dismissRoute = change({
-  ...described,
+  ...reviewDecision,
   path: '/api/reviews/dismiss',
   operation: 'dismissReviews',
   summary: 'Keep everything as it is, against the source',
@@ -247,7 +247,7 @@ const dismissRoute = change({
   errors: ['REVIEW_CHANGED'],
   body: z.strictObject(decisionBody),
   handle: (request) =>
-    decide(
+    decideReviews(
       request,
       async (engine, decision) => {
         await dismissReviews(engine, decision)

@@ -97,10 +97,10 @@ export const stepOutputs = z
   )
   .default({})
 
-const common = { reason, dryRun: z.boolean().default(false) }
-type Common = z.output<z.ZodObject<typeof common>>
+const actionBody = { reason, dryRun: z.boolean().default(false) }
+type ActionBody = z.output<z.ZodObject<typeof actionBody>>
 
-const described = {
+const stepAction = {
   method: 'POST',
   tag: 'batches',
   rule: 'admin',
@@ -113,7 +113,7 @@ const described = {
   },
 } as const
 
-async function decide<Body>(
+async function answerStepAction<Body>(
   {
     engine: outer,
     services: { meaningOf },
@@ -121,7 +121,7 @@ async function decide<Body>(
     body,
     by,
     ifMatch,
-  }: RouteRequest<{ stepId: number }, unknown, Common & Body>,
+  }: RouteRequest<{ stepId: number }, unknown, ActionBody & Body>,
   run: (engine: Engine, order: StepOrder) => Promise<void>,
 ) {
   const { reason: why, dryRun } = body
@@ -149,49 +149,49 @@ async function decide<Body>(
 }
 
 const retryRoute = change({
-  ...described,
+  ...stepAction,
   path: '/api/steps/{stepId}/retry',
   operation: 'retryStep',
   summary: 'Retry a failed step',
   about:
     'A rollback or removal step is sent again alone; after a phase step its member continues with all later steps.',
   action: 'step.retry',
-  body: z.strictObject(common),
-  handle: (request) => decide(request, retryStep),
+  body: z.strictObject(actionBody),
+  handle: (request) => answerStepAction(request, retryStep),
 })
 
 const skipRoute = change({
-  ...described,
+  ...stepAction,
   path: '/api/steps/{stepId}/skip',
   operation: 'skipStep',
   summary: 'Skip a step; its member continues after it',
   action: 'step.skip',
-  body: z.strictObject(common),
-  handle: (request) => decide(request, skip),
+  body: z.strictObject(actionBody),
+  handle: (request) => answerStepAction(request, skip),
 })
 
 const doneRoute = change({
-  ...described,
+  ...stepAction,
   path: '/api/steps/{stepId}/done',
   operation: 'markStepDone',
   summary: 'Mark a step as done by hand, with outputs; its member continues after it',
   action: 'step.done',
-  errors: [...described.errors, 'VARIABLE_RESERVED'],
-  body: z.strictObject({ ...common, outputs: stepOutputs }),
+  errors: [...stepAction.errors, 'VARIABLE_RESERVED'],
+  body: z.strictObject({ ...actionBody, outputs: stepOutputs }),
   handle: (request) =>
-    decide(request, (engine, order) =>
+    answerStepAction(request, (engine, order) =>
       markStepDone(engine, { ...order, outputs: request.body.outputs }),
     ),
 })
 
 const acceptRoute = change({
-  ...described,
+  ...stepAction,
   path: '/api/steps/{stepId}/accept-late',
   operation: 'acceptLateResult',
   summary: 'Accept a late success as the step’s result',
   action: 'step.accept-late',
-  body: z.strictObject(common),
-  handle: (request) => decide(request, acceptLate),
+  body: z.strictObject(actionBody),
+  handle: (request) => answerStepAction(request, acceptLate),
 })
 
 export const STEP_ACTION_ROUTES = [getRoute, retryRoute, skipRoute, doneRoute, acceptRoute]

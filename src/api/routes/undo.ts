@@ -14,7 +14,7 @@ import {
   undoMembers,
 } from '../../engine/orders/undo.ts'
 import { change, read } from '../route.ts'
-import { common, described, forMembers, outcome, params } from '../services/bulk-change.ts'
+import { bulkAnswer, bulkBody, bulkParams, bulkRoute, forMembers } from '../services/bulk-change.ts'
 import { STEP_KINDS } from '../shapes/batch-shapes.ts'
 import { loadBatchState, lockBatchState } from '../shapes/batch-state.ts'
 import { dateTime, id, json, nullableText, reason, wholeCount } from '../shapes/shapes.ts'
@@ -92,7 +92,7 @@ const plannedUndo = z.strictObject({
 
 const undone = z
   .strictObject({
-    ...outcome.shape,
+    ...bulkAnswer.shape,
     effects: z
       .array(plannedUndo)
       .meta({ description: 'In the order in which they are undone, with what stays and why.' }),
@@ -114,15 +114,15 @@ function togetherOf(plans: readonly (readonly ShownEffect[])[]): z.input<typeof 
 }
 
 const undoRoute = change({
-  ...described,
+  ...bulkRoute,
   path: '/api/batches/{batchId}/members/undo',
   operation: 'undoMembers',
   summary: 'Undo what was changed for members, the last change first',
   about:
     'The inverse of each change in the ledger runs as a tracked step; what no job changed is left alone. A value that somebody changed since is not overwritten: that step fails, and the rest of that member stays. A dry run lists the plan. All members of a batch in flight need a hold first. The members end as failed and can be retried.',
   action: 'members.undo',
-  errors: [...described.errors, 'REFUSED'],
-  body: z.strictObject({ ...common, pastNoReturn }),
+  errors: [...bulkRoute.errors, 'REFUSED'],
+  body: z.strictObject({ ...bulkBody, pastNoReturn }),
   answers: { 200: undone },
   handle: async (request) => {
     const plans = new Map<number, readonly ShownEffect[]>()
@@ -153,7 +153,7 @@ const undoInitRoute = change({
   comparesState: true,
   action: 'batch.undo-init',
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
-  params,
+  params: bulkParams,
   body: z.strictObject({
     reason,
     pastNoReturn,
@@ -198,7 +198,7 @@ const progressRoute = read({
   summary: 'Count the undo steps of a batch, those of its members and those of init',
   rule: 'reader',
   errors: ['BATCH_NOT_FOUND'],
-  params,
+  params: bulkParams,
   answers: {
     200: z.strictObject({ members: undoCounts, init: undoCounts }).meta({ id: 'UndoProgress' }),
   },

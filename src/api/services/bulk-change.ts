@@ -31,7 +31,7 @@ const IDS_MAX = 10_000
 const LISTED_MAX = 100
 const MEMBERS_PER_CHUNK = 500
 
-export const params = z.strictObject({ batchId: id })
+export const bulkParams = z.strictObject({ batchId: id })
 export const rowId = z.int().min(1).max(Number.MAX_SAFE_INTEGER)
 
 /** Step names are unique in a phase. */
@@ -97,7 +97,8 @@ const selection = z
   )
   .meta({ id: 'Selection' })
 
-export const common = {
+/** What the body of each such change has. */
+export const bulkBody = {
   select: selection,
   expectedCount: wholeCount
     .optional()
@@ -113,7 +114,7 @@ export const common = {
     .meta({ description: 'Show the selection and change nothing.' }),
 }
 
-export const outcome = z
+export const bulkAnswer = z
   .strictObject({
     batchId: z.int(),
     isDryRun: z.boolean(),
@@ -140,10 +141,15 @@ export const outcome = z
   .meta({ id: 'MembersOutcome' })
 
 /** A hold may get its reason later. */
-export type Common = Omit<z.output<z.ZodObject<typeof common>>, 'reason'> & {
+export type BulkBody = Omit<z.output<z.ZodObject<typeof bulkBody>>, 'reason'> & {
   readonly reason?: string | undefined
 }
-export type MembersRequest<Body> = RouteRequest<z.output<typeof params>, unknown, Common & Body>
+export type MembersRequest<Body> = RouteRequest<
+  z.output<typeof bulkParams>,
+  unknown,
+  BulkBody & Body
+>
+
 /** A change of members: which ones, and what happens to each. */
 interface BulkChange {
   /** The members that a selection without names covers. */
@@ -165,10 +171,11 @@ export async function forMembers<Body>(request: MembersRequest<Body>, bulk: Bulk
   const selected = await listSelected(engine, line, body.select, bulk.covers)
   requireExpected(selected, body.select, expectedCount, batchId)
   const first = dryRun || allOrNothing ? await runChunks(request, selected, true, bulk) : null
-  const isTrial = dryRun || (first !== null && first.refused.length > 0)
-  const total = isTrial ? first! : await runChunks(request, selected, false, bulk)
-  const done = isTrial && !dryRun ? [] : total.done
-  if (!isTrial) await bulk.finish?.(done)
+  const isAllRefused = !dryRun && first !== null && first.refused.length > 0
+  const changesNothing = dryRun || isAllRefused
+  const total = changesNothing ? first! : await runChunks(request, selected, false, bulk)
+  const done = isAllRefused ? [] : total.done
+  if (!changesNothing) await bulk.finish?.(done)
   if (total.actionId !== null) await endBulkAction(engine.db, total.actionId, engine.clock.now())
   const counts = {
     selectedCount: selected.length,
@@ -191,14 +198,16 @@ export async function forMembers<Body>(request: MembersRequest<Body>, bulk: Bulk
         .slice(0, LISTED_MAX)
         .map(({ memberId, reason: refusal }) => ({ ...named(memberId), reason: refusal })),
     },
-    auditNote: isTrial ? null : { subject: `batch ${batchId}`, reason: why ?? null, after: counts },
+    auditNote: changesNothing
+      ? null
+      : { subject: `batch ${batchId}`, reason: why ?? null, after: counts },
   }
 }
 
 async function listSelected(
   { db }: Engine,
   line: BatchLine,
-  { all: _, pattern, held, ...others }: Common['select'],
+  { all: _, pattern, held, ...others }: BulkBody['select'],
   covers: BulkChange['covers'],
 ): Promise<{ id: number; memberKey: string }[]> {
   const filter: MemberFilter = { ...others, isHeld: held }
@@ -269,9 +278,7 @@ function recordedOf<Body>({ action, body, by }: MembersRequest<Body>) {
   }
 }
 
-const OPTIONS_KEPT = [
-  ...(['fromStep', 'fromPhase', 'step', 'toBatchId', 'name', 'pastNoReturn'] as const),
-] as const
+const OPTIONS_KEPT = ['fromStep', 'fromPhase', 'step', 'toBatchId', 'name', 'pastNoReturn']
 
 /** The chunk and its record commit together; the first one begins the record. */
 function runRecorded(
@@ -309,7 +316,8 @@ function requireExpected(
   }
 }
 
-export const described = {
+/** What the routes of these changes have in common. */
+export const bulkRoute = {
   method: 'POST',
   tag: 'members',
   rule: 'admin',
@@ -317,6 +325,6 @@ export const described = {
   comparesState: true,
   inChunks: true,
   errors: ['BATCH_NOT_FOUND', 'MEMBER_NOT_FOUND', 'SELECTION_CHANGED'],
-  params,
-  answers: { 200: outcome },
+  params: bulkParams,
+  answers: { 200: bulkAnswer },
 } as const

@@ -4,7 +4,7 @@
 import type { Db } from '../../db/connection/db.ts'
 import { EXPIRED, TIME_TO_LIVE_MAX_MS } from '../bus.ts'
 import { forgetMessageIds, inChunks } from '../message-ids.ts'
-import { EXPIRED_DESCRIPTION, movingToDeadLetters } from './queue.ts'
+import { EXPIRED_DESCRIPTION, movingToDeadLetters } from './lease.ts'
 
 /** Bundles, of up to 500 messages each. */
 const EXPIRED_CHUNK = 100

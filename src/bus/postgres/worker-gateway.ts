@@ -8,7 +8,7 @@ import { type Bus, type MessageLease, type TimeSource, workerJobs } from '../bus
 import { enqueueRows, rowFromWorker } from '../outbox.ts'
 import type { ClockWait, JobEnd, SentMessage, WorkerGateway } from '../worker-gateway.ts'
 import { rowHolding, rowOnceSplit } from './bundle-rows.ts'
-import { abandon, ack, deadLetter, release, renewLeases } from './queue.ts'
+import { abandon, ack, deadLetter, release, renewLeases } from './lease.ts'
 
 export interface GatewayOptions {
   readonly db: Db

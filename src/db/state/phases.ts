@@ -1,8 +1,55 @@
-// Inserts phases, for a new batch or a version upgrade, and finds members by their steps in phases.
+// Phases: finds those that are due or not yet expanded, inserts them for a new batch or a version upgrade, and locks their expansion.
 import type { PhaseToCreate } from '../../domain/decide/version-upgrade.ts'
 import { arrayParams, idsParam, timeParam } from '../connection/arrays.ts'
 import type { Queryable, Tx } from '../connection/db.ts'
-import { OPEN_STEPS } from '../connection/status-lists.ts'
+import { BATCH_IS_FREE } from './holds.ts'
+
+export async function findPhaseBatch(db: Queryable, phaseIds: readonly number[]) {
+  return db.query<{ id: number; batchId: number }>(
+    'select id, batch_id as "batchId" from phase_executions where id = any($1::bigint[])',
+    [phaseIds],
+  )
+}
+
+/**
+ * Due phases of active batches that no hold stops, oldest first: those to start, and those whose share of a ramp has soaked. One that
+ * waits at its gate comes when that is looked at again.
+ */
+export async function listDuePhases(db: Queryable, now: Date, limit: number) {
+  return db.query<{ id: number; batchId: number }>(
+    `select p.id, p.batch_id as "batchId"
+       from (select id, batch_id, due_at as at from phase_executions
+              where status = 'pending' and due_at <= $1 and (gate_look_at is null or gate_look_at <= $1)
+             union all
+             select id, batch_id, soak_ends_at from phase_executions where status = 'dispatched' and soak_ends_at <= $1) as p
+       join batches b on b.id = p.batch_id
+      where b.status = 'active' and ${BATCH_IS_FREE}
+      order by p.at, p.id limit $2`,
+    [now, limit],
+  )
+}
+
+/** When the next phase falls due after `now` and up to `until`, in an active batch that no hold stops; null when none does. */
+export async function findNextPhaseDue(db: Queryable, now: Date, until: Date) {
+  const [next] = await db.query<{ at: Date | null }>(
+    `select min(p.due_at) as at from phase_executions p join batches b on b.id = p.batch_id
+      where p.status = 'pending' and p.due_at > $1 and p.due_at <= $2 and b.status = 'active' and ${BATCH_IS_FREE}`,
+    [now, until],
+  )
+  return next!.at
+}
+
+/** Started phases without all members' steps, in batches that no hold stops. */
+export async function listUnexpandedPhases(db: Queryable, limit: number) {
+  return db.query<{ id: number; batchId: number; membersActive: number }>(
+    `select p.id, p.batch_id as "batchId", b.members_active as "membersActive"
+       from phase_executions p join batches b on b.id = p.batch_id
+      where p.status = 'dispatched' and p.expanded_at is null and ${BATCH_IS_FREE}
+        and (p.ramp_through is null or p.expanded_through < p.ramp_through)
+      order by p.id limit $1`,
+    [limit],
+  )
+}
 
 /** Overdue phases are inserted as skipped. Returns ids in order. */
 export async function insertPhases(
@@ -82,33 +129,4 @@ export async function rehomeSteps(
       ),
     ],
   )
-}
-
-/** Members with an open step in one of these phases. */
-export async function listMembersOpenIn(
-  tx: Tx,
-  batchId: number,
-  phaseIds: readonly number[],
-): Promise<number[]> {
-  const rows = await tx.query<{ id: number }>(
-    `select distinct batch_member_id as id from step_executions
-      where batch_id = $1 and kind = 'phase' and phase_execution_id = any($2::bigint[])
-        and status in ${OPEN_STEPS}
-      order by 1`,
-    [batchId, idsParam(phaseIds)],
-  )
-  return rows.map(({ id }) => id)
-}
-
-/** Members with a pending step in a started phase but no wait: an earlier phase blocks them. */
-export async function listMembersIdle(tx: Tx, batchId: number): Promise<number[]> {
-  const rows = await tx.query<{ id: number }>(
-    `select distinct s.batch_member_id as id
-       from step_executions s join phase_executions p on p.id = s.phase_execution_id and p.status = 'dispatched'
-      where s.batch_id = $1 and s.kind = 'phase' and s.status = 'pending'
-        and not exists (select from waits w where w.batch_id = $1 and w.batch_member_id = s.batch_member_id)
-      order by 1`,
-    [batchId],
-  )
-  return rows.map(({ id }) => id)
 }

@@ -45,6 +45,39 @@ export function readyFromCounts(active: number, passed: readonly number[]): numb
 export const readyPercentOf = ({ ready, members }: Pick<GateFacts, 'ready' | 'members'>): number =>
   members === 0 ? 100 : Math.floor((ready * 100) / members)
 
+/** The version that a batch runs, and who published it. */
+interface PublishedVersion {
+  readonly runbookName: string
+  readonly runbookVersion: number
+  readonly publishedBy: string | null
+}
+
+/** Why a person may not approve the start of a phase; null if they may. The publisher may not: an approval is a second pair of eyes. */
+export function whyNotApprove(
+  actor: string,
+  phaseName: string,
+  { runbookName, runbookVersion, publishedBy }: PublishedVersion,
+): string | null {
+  if (publishedBy !== actor) return null
+  return `${actor} published version ${runbookVersion} of ${runbookName}, so somebody else must approve phase ${phaseName}`
+}
+
+/** Why the readiness of a phase cannot be waived; null if it can. */
+export function whyNotWaive(
+  {
+    name,
+    gate,
+    countsLicences,
+  }: { readonly name: string; readonly gate: Gate; readonly countsLicences: boolean },
+  endsAt: Date,
+  now: Date,
+): string | null {
+  if (gate.readyPercent === null && !countsLicences)
+    return `the gate of phase ${name} asks for no readiness, so there is nothing to waive`
+  if (endsAt <= now) return `a waiver until ${endsAt.toISOString()} would be over already`
+  return null
+}
+
 /** What is missing, each as a few words; empty when the gate is passed. */
 export function missingAtGate(gate: Gate, facts: GateFacts, now: Date): string[] {
   const missing: string[] = []

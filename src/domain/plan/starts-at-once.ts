@@ -36,8 +36,6 @@ export interface StartsAtOnce {
   readonly steps: readonly StepStart[]
 }
 
-export const NOTHING_STARTS: StartsAtOnce = { phases: [], steps: [] }
-
 type BatchFacts = Pick<Batch, 'id' | 'status' | 'heldAt' | 'membersActive'>
 type PhaseFacts = Pick<Phase, 'name' | 'status' | 'dueAt'>
 

@@ -1,6 +1,8 @@
 // What operators may do about members now: a look at the batch under its shared lock, and the decisions' own refusals. Changes nothing.
-import { findMembersElsewhere, findNextBatch } from '../../db/state/batches.ts'
+
+import { findNextBatch } from '../../db/state/batches.ts'
 import { shareAndRead } from '../../db/state/facts.ts'
+import { findMembersElsewhere } from '../../db/state/members.ts'
 import {
   type Action,
   type Candidate,

@@ -7,14 +7,14 @@ import type { Json } from '../../base/text/json.ts'
 import type { OutgoingMessage } from '../../bus/bus.ts'
 import { enqueue } from '../../bus/outbox.ts'
 import type { Queryable, Tx } from '../../db/connection/db.ts'
+import { insertBatch } from '../../db/state/batches.ts'
 import {
   addToMemberCount,
   findKeysElsewhere,
-  insertBatch,
   insertMembers,
   lockMembership,
   type NewMember,
-} from '../../db/state/batches.ts'
+} from '../../db/state/members.ts'
 import { insertPhases } from '../../db/state/phases.ts'
 import { findActiveRunbook } from '../../db/state/runbooks.ts'
 import { setHold } from '../../domain/decide/finish.ts'

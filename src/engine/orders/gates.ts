@@ -10,7 +10,13 @@ import {
 } from '../../db/orders/gates.ts'
 import { shareAndRead } from '../../db/state/facts.ts'
 import { findRunbookVersion } from '../../db/state/runbooks.ts'
-import { type GateDecisionKind, type GateFacts, missingAtGate } from '../../domain/decide/gate.ts'
+import {
+  type GateDecisionKind,
+  type GateFacts,
+  missingAtGate,
+  whyNotApprove,
+  whyNotWaive,
+} from '../../domain/decide/gate.ts'
 import { isEffective, phaseOrder } from '../../domain/decide/next.ts'
 import type { Batch, Phase } from '../../domain/state/facts.ts'
 import { isBatchEnded } from '../../domain/state/transitions.ts'
@@ -31,15 +37,13 @@ export interface GateOrder extends BatchOrder {
   readonly phaseName: string
 }
 
-/** Counts once for each person, and not for the publisher of the batch's version. */
+/** Counts once for each person, and not for the publisher of the batch's version (`whyNotApprove`). */
 export function approveGate(engine: Engine, order: GateOrder): Promise<void> {
-  return decideAtGate(engine, order, async (batchTx, phase) => {
-    const { runbookName, runbookVersion } = batchTx.draft.batch
-    const version = await findRunbookVersion(batchTx.tx, runbookName, runbookVersion)
-    if (version?.publishedBy === order.actor)
-      requireAccepted(
-        `${order.actor} published version ${runbookVersion} of ${runbookName}, so somebody else must approve phase ${phase.name}`,
-      )
+  return decideAtGate(engine, order, async ({ tx, draft }, phase) => {
+    const { runbookName, runbookVersion } = draft.batch
+    const version = await findRunbookVersion(tx, runbookName, runbookVersion)
+    const published = { runbookName, runbookVersion, publishedBy: version?.publishedBy ?? null }
+    requireAccepted(whyNotApprove(order.actor, phase.name, published))
     return { kind: 'approval', endsAt: null }
   })
 }
@@ -50,16 +54,9 @@ export function waiveReadiness(
   order: GateOrder & { readonly endsAt: Date },
 ): Promise<void> {
   return decideAtGate(engine, order, async (batchTx, phase) => {
-    const { draft } = batchTx
-    const isAsked =
-      phase.gate!.readyPercent !== null ||
-      (await loadGateFacts(batchTx, phase, [])).licences.length > 0
-    if (!isAsked)
-      requireAccepted(
-        `the gate of phase ${phase.name} asks for no readiness, so there is nothing to waive`,
-      )
-    if (order.endsAt <= draft.now)
-      requireAccepted(`a waiver until ${order.endsAt.toISOString()} would be over already`)
+    const { licences } = await loadGateFacts(batchTx, phase, [])
+    const asked = { name: phase.name, gate: phase.gate!, countsLicences: licences.length > 0 }
+    requireAccepted(whyNotWaive(asked, order.endsAt, batchTx.draft.now))
     return { kind: 'waiver', endsAt: order.endsAt }
   })
 }

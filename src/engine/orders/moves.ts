@@ -4,16 +4,16 @@
 
 import type { Tx } from '../../db/connection/db.ts'
 import { carrySentMessages } from '../../db/orders/sent-messages.ts'
+import { findBatchByTime } from '../../db/sources/membership.ts'
+import { insertEvents } from '../../db/state/changes.ts'
+import { moveHolds } from '../../db/state/holds.ts'
 import {
   copyMemberData,
   copyMembers,
   findMembersByKey,
   findMembersElsewhere,
   lockMembership,
-} from '../../db/state/batches.ts'
-import { insertEvents } from '../../db/state/changes.ts'
-import { moveHolds } from '../../db/state/holds.ts'
-import { findBatchByTime } from '../../db/state/membership.ts'
+} from '../../db/state/members.ts'
 import {
   isCleanedUp,
   isCompensationOpen,

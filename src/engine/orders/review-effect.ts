@@ -1,7 +1,7 @@
 // What deciding on some reviews means: who is concerned, from when to when, and which phases a new date makes overdue.
 import type { Queryable } from '../../db/connection/db.ts'
+import { findBatchByTime } from '../../db/sources/membership.ts'
 import { findReviews, type ReviewRow } from '../../db/sources/reviews.ts'
-import { findBatchByTime } from '../../db/state/membership.ts'
 import { listPhasesOf } from '../../db/state/version-upgrades.ts'
 import { type OverduePhase, overdueAt } from '../../domain/decide/lifecycle.ts'
 import type { Engine } from '../transactions/engine.ts'

@@ -6,6 +6,14 @@ import { MatoolkitError } from '../../base/errors/errors.ts'
 import { chunksOf } from '../../base/run/chunks.ts'
 import type { Tx } from '../../db/connection/db.ts'
 import {
+  addSourceTime,
+  findBatchByTime,
+  findPast,
+  markGone,
+  type NewData,
+  refreshMembers,
+} from '../../db/sources/membership.ts'
+import {
   deleteMoveReviewsTo,
   deleteReviews,
   findReviews,
@@ -13,16 +21,8 @@ import {
   markDismissed,
   type ReviewRow,
 } from '../../db/sources/reviews.ts'
-import { findMembersByKey } from '../../db/state/batches.ts'
 import { insertEvents } from '../../db/state/changes.ts'
-import {
-  addSourceTime,
-  findBatchByTime,
-  findPast,
-  markGone,
-  type NewData,
-  refreshMembers,
-} from '../../db/state/membership.ts'
+import { findMembersByKey } from '../../db/state/members.ts'
 import { overdueAt, reschedule } from '../../domain/decide/lifecycle.ts'
 import type { ReviewKind } from '../../domain/sources/reviews.ts'
 import { eventRecord } from '../../domain/state/event-record.ts'

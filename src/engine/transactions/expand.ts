@@ -1,6 +1,6 @@
 // Expansion: writing members' steps. A started phase is expanded for all its members in chunks; joiners and returning members get their
 // steps in all started phases. Repeats and races create no step twice and miss nobody.
-import { listActiveAfter } from '../../db/state/batches.ts'
+import { listActiveAfter } from '../../db/state/members.ts'
 import { lockExpansion } from '../../db/state/phases.ts'
 import { insertPhaseSteps, listWithoutSteps } from '../../db/state/steps.ts'
 import { definitionsOfPhase, pendingStep } from '../../domain/decide/definitions.ts'

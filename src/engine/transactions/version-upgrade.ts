@@ -1,11 +1,8 @@
 // Upgrading a batch to the active version of its runbook: once, in the first transaction that locks the batch exclusively after the
 // publishing, before anything else is decided. So nothing acts on a batch that is behind.
-import {
-  insertPhases,
-  listMembersIdle,
-  listMembersOpenIn,
-  rehomeSteps,
-} from '../../db/state/phases.ts'
+
+import { listMembersIdle, listMembersOpenIn } from '../../db/state/members.ts'
+import { insertPhases, rehomeSteps } from '../../db/state/phases.ts'
 import { findRunbookVersion } from '../../db/state/runbooks.ts'
 import { cancelStep } from '../../domain/decide/cancel.ts'
 import type { Draft } from '../../domain/decide/draft.ts'

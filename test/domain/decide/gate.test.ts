@@ -6,6 +6,8 @@ import {
   missingAtGate,
   readyFromCounts,
   voidedBecause,
+  whyNotApprove,
+  whyNotWaive,
 } from '../../../src/domain/decide/gate.ts'
 import { shareAfter } from '../../../src/domain/decide/ramp.ts'
 import { guardTexts } from '../../../src/domain/plan/guard-text.ts'
@@ -28,6 +30,25 @@ it('a gate needs its approvals and its share, to the last member', () => {
   const few = facts({ ready: 949, members: 1_000 })
   assert.deepEqual(missingAtGate(GATE, few, NOW), ['949 of 1000 members ready (94 %), 95 % needed'])
   assert.deepEqual(missingAtGate({ ...GATE, readyPercent: null }, few, NOW), [])
+})
+
+it('the publisher of the version may not approve, anybody else may', () => {
+  const version = { runbookName: 'wave', runbookVersion: 3, publishedBy: 'ada' }
+  assert.equal(whyNotApprove('ben', 'cut-over', version), null)
+  assert.equal(
+    whyNotApprove('ada', 'cut-over', version),
+    'ada published version 3 of wave, so somebody else must approve phase cut-over',
+  )
+  assert.equal(whyNotApprove('ada', 'cut-over', { ...version, publishedBy: null }), null)
+})
+
+it('a waiver needs a readiness that is asked for, by share or licences, and an end to come', () => {
+  const asked = { name: 'cut-over', gate: GATE, countsLicences: false }
+  const unasked = { ...asked, gate: { ...GATE, readyPercent: null } }
+  assert.equal(whyNotWaive(asked, later(1), NOW), null)
+  assert.equal(whyNotWaive({ ...unasked, countsLicences: true }, later(1), NOW), null)
+  assert.match(whyNotWaive(unasked, later(1), NOW)!, /asks for no readiness/)
+  assert.match(whyNotWaive(asked, NOW, NOW)!, /would be over already/)
 })
 
 it('a gate needs a licence for everybody who has none, unless a person waives it', () => {

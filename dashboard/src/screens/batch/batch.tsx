@@ -13,8 +13,8 @@ import { Events } from './events.tsx'
 import { FailureGroups } from './failure-groups.tsx'
 import { Gates } from './gates.tsx'
 import { Headline } from './headline.tsx'
+import { MemberList } from './members/member-list.tsx'
 import { Messages } from './messages.tsx'
-import { People } from './people.tsx'
 import { Timeline } from './timeline.tsx'
 import { UndoProgress } from './undo-wave.tsx'
 
@@ -43,7 +43,7 @@ export default function BatchScreen() {
             <Counts batch={summary.batch} />
           </Section>
           <FailureGroups batch={summary.batch} />
-          <People batch={summary.batch} phases={summary.phases} />
+          <MemberList batch={summary.batch} phases={summary.phases} />
           <p>
             <Link href={`/actions?batchId=${summary.batch.id}`}>
               Actions on people of this batch

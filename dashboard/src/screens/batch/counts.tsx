@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import { countText, Figure } from '../../ui/page.tsx'
 import { lookOf } from '../../ui/status.tsx'
 import type { Summary } from './batch.tsx'
-import { showPeople } from './people.tsx'
+import { showPeople } from './members/member-list.tsx'
 
 const OUTCOMES = [
   ['migrated', 'migrated', 'Migrated'],

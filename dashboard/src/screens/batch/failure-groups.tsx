@@ -7,7 +7,7 @@ import { countText, Section } from '../../ui/page.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { Summary } from './batch.tsx'
-import { showPeople } from './people.tsx'
+import { showPeople } from './members/member-list.tsx'
 
 const EVERY_MS = 5_000
 const SHOWN_MAX = 10

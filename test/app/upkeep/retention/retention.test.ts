@@ -31,7 +31,7 @@ import {
 } from '../../../../src/db/orders/bulk-actions.ts'
 import { insertMemberHolds } from '../../../../src/db/orders/member-holds.ts'
 import { type EndedBatch, listEndedBatches } from '../../../../src/db/orders/retention.ts'
-import { findPast, loadLastPast } from '../../../../src/db/state/membership.ts'
+import { findPast, loadLastPast } from '../../../../src/db/sources/membership.ts'
 import { retryMembers } from '../../../../src/engine/orders/member-actions.ts'
 import { memberId, runbook, step } from '../../../stories/looking.ts'
 import { story, type World } from '../../../stories/world.ts'

@@ -1,17 +1,17 @@
 // Actions on the selected people. Each is tried first and confirmed for the number that was shown; what came of it stays until the next.
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { useReading } from '../../api/hooks.ts'
-import { CHANGES, type MembersChange } from '../../members/changes.ts'
+import { useReading } from '../../../api/hooks.ts'
+import { CHANGES, type MembersChange } from '../../../members/changes.ts'
 import {
   MembersDecision,
   type Outcome,
   peopleOf,
   Refused,
-} from '../../members/members-decision.tsx'
-import { Button } from '../../ui/button.tsx'
-import { countText } from '../../ui/page.tsx'
-import type { Summary } from './batch.tsx'
+} from '../../../members/members-decision.tsx'
+import { Button } from '../../../ui/button.tsx'
+import { countText } from '../../../ui/page.tsx'
+import type { Summary } from '../batch.tsx'
 import { type MemberFilter, type Selection, selectOf } from './member-filter.ts'
 
 const OFFERED = ['retry', 'skip', 'hold', 'resume', 'remove'] as const

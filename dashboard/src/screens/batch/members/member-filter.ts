@@ -1,7 +1,7 @@
 // Which members the heat map shows and an action means. Both stand in the address, with the names of the API's own filters.
 import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
-import type { Selection as Select } from '../../members/members-decision.tsx'
+import type { Selection as Select } from '../../../members/members-decision.tsx'
 
 const TEXTS = [
   'outcome',

@@ -2,8 +2,8 @@
 // by page, because its rows have no numbers.
 import { useInfiniteQuery, useQueries } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { call } from '../../api/call.ts'
-import type { Answer } from '../../api/routes.ts'
+import { call } from '../../../api/call.ts'
+import type { Answer } from '../../../api/routes.ts'
 import { isFiltered, type MemberFilter } from './member-filter.ts'
 
 export type Grid = Answer<'GET /api/batches/{batchId}/grid'>

@@ -1,5 +1,5 @@
-// The statements on messages: claim, ack, abandon, renew, dead-letter; each takes a whole chunk. A lease is valid while its token
-// is the row's and its time has not passed. As on Service Bus, a consumer that was too slow loses the message even when nobody
+// The lease on messages: claiming takes it, ack, abandon and dead-lettering end it, renewing extends it; each statement takes a whole
+// chunk. `claim_bundles` (sql/002_bus.sql) writes it on the rows. A lease is valid while its token is the row's and its time has not passed. As on Service Bus, a consumer that was too slow loses the message even when nobody
 // else has taken it.
 import { idsParam } from '../../db/connection/arrays.ts'
 import type { Queryable } from '../../db/connection/db.ts'

@@ -1,15 +1,15 @@
 // The people of the batch: filters, the heat map, and actions on those selected.
 import { useCallback, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
-import { useReading } from '../../api/hooks.ts'
-import { useSession } from '../../sign-in/use-session.ts'
-import { Button } from '../../ui/button.tsx'
-import { CsvButton } from '../../ui/csv-button.tsx'
-import { Empty } from '../../ui/feedback.tsx'
-import { ChoiceFilter, Filters, TextFilter, useFilter } from '../../ui/filters.tsx'
-import { countText, Section } from '../../ui/page.tsx'
-import { Sign } from '../../ui/sign.tsx'
-import type { Summary } from './batch.tsx'
+import { useReading } from '../../../api/hooks.ts'
+import { useSession } from '../../../sign-in/use-session.ts'
+import { Button } from '../../../ui/button.tsx'
+import { CsvButton } from '../../../ui/csv-button.tsx'
+import { Empty } from '../../../ui/feedback.tsx'
+import { ChoiceFilter, Filters, TextFilter, useFilter } from '../../../ui/filters.tsx'
+import { countText, Section } from '../../../ui/page.tsx'
+import { Sign } from '../../../ui/sign.tsx'
+import type { Summary } from '../batch.tsx'
 import { BulkActions } from './bulk-actions.tsx'
 import { CELLS } from './cells.ts'
 import { isFiltered, useMemberFilter, useSelection } from './member-filter.ts'
@@ -35,12 +35,12 @@ const HOLDS = [
   ['false', 'Not on hold'],
 ] as const
 
-interface PeopleProps {
+interface MemberListProps {
   readonly batch: Summary['batch']
   readonly phases: Summary['phases']
 }
 
-export function People({ batch, phases }: PeopleProps) {
+export function MemberList({ batch, phases }: MemberListProps) {
   const { mayChange } = useSession()
   const filter = useMemberFilter()
   const selection = useSelection()

@@ -3,12 +3,12 @@
 // biome-ignore-all lint/a11y/useFocusableInteractive: the grid is the one tab stop
 // biome-ignore-all lint/a11y/noNoninteractiveTabindex: a scrolling area needs the keyboard (WCAG 2.1.1)
 import { Link } from 'wouter'
-import { useReading } from '../../api/hooks.ts'
-import type { Answer } from '../../api/routes.ts'
-import { Loaded } from '../../ui/feedback.tsx'
-import { countText } from '../../ui/page.tsx'
-import { Sign } from '../../ui/sign.tsx'
-import { Time } from '../../ui/time.tsx'
+import { useReading } from '../../../api/hooks.ts'
+import type { Answer } from '../../../api/routes.ts'
+import { Loaded } from '../../../ui/feedback.tsx'
+import { countText } from '../../../ui/page.tsx'
+import { Sign } from '../../../ui/sign.tsx'
+import { Time } from '../../../ui/time.tsx'
 import { GridHead } from './grid-head.tsx'
 
 type OverviewAnswer = Answer<'GET /api/batches/{batchId}/grid/overview'>

@@ -1,17 +1,17 @@
-// Every member by every step, row by row. Only the rows in sight exist, so 100,000 members scroll like 100. One tab stop: arrows move
+// The list of members by steps, a row each (member-row.tsx). Only the rows in sight exist, so 100,000 members scroll like 100. One tab stop: arrows move
 // the cell, Enter opens the person, Space selects.
 // biome-ignore-all lint/a11y/useSemanticElements: rows are placed by position, which a table cannot do
 // biome-ignore-all lint/a11y/useFocusableInteractive: the grid is the one tab stop
 // biome-ignore-all lint/a11y/useKeyWithClickEvents: the grid has the keyboard
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type KeyboardEvent, memo, useCallback, useEffect, useRef, useState } from 'react'
-import { Link, useLocation, useSearchParams } from 'wouter'
-import { ErrorNote, Loading } from '../../ui/feedback.tsx'
-import { Sign } from '../../ui/sign.tsx'
+import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react'
+import { useLocation, useSearchParams } from 'wouter'
+import { ErrorNote, Loading } from '../../../ui/feedback.tsx'
 import { cellOf } from './cells.ts'
 import { GridHead } from './grid-head.tsx'
 import { type GridColumn, type GridRow, type GridRows, useGridRows } from './grid-rows.ts'
 import { type MemberFilter, SELECTED_MAX, type Selection } from './member-filter.ts'
+import { cellId, MemberRow } from './member-row.tsx'
 
 const ROW_PX = 28
 const PAGE_ROWS = 15
@@ -129,8 +129,6 @@ function usePlace(
 const isChosen = ({ isAll, ids }: Selection, row: GridRow | undefined): boolean =>
   row !== undefined && (isAll || ids.has(row.memberId))
 
-const cellId = (row: number, column: number): string => `cell-${row}-${column}`
-
 function target(
   { key, ctrlKey }: KeyboardEvent,
   { row, column }: Place,
@@ -178,72 +176,3 @@ const PlaceNote = ({ row, column, at }: PlaceNoteProps) => (
     )}
   </p>
 )
-
-interface MemberRowProps {
-  readonly batchId: number
-  readonly index: number
-  readonly top: number
-  readonly row: GridRow | undefined
-  readonly columns: readonly GridColumn[]
-  readonly activeColumn: number | null
-  readonly isSelected: boolean
-  readonly toggle: ((memberId: number) => void) | null
-  readonly onCell: (row: number, column: number) => void
-}
-
-const MemberRow = memo(function MemberRow(props: MemberRowProps) {
-  const { batchId, index, top, row, columns, activeColumn, isSelected, toggle, onCell } = props
-  return (
-    <div
-      role="row"
-      className="grid-row"
-      aria-rowindex={index + 2}
-      aria-selected={toggle ? isSelected : undefined}
-      data-outcome={row?.outcome}
-      style={{ transform: `translateY(${top}px)` }}
-    >
-      <div role="rowheader" className="grid-who" aria-colindex={1}>
-        {toggle && (
-          <input
-            type="checkbox"
-            tabIndex={-1}
-            disabled={!row}
-            checked={isSelected}
-            aria-label={`Select ${row?.memberKey ?? `row ${index + 1}`}`}
-            onChange={() => row && toggle(row.memberId)}
-          />
-        )}
-        {row ? (
-          <Link href={`/batches/${batchId}/members/${row.memberId}`} tabIndex={-1}>
-            {row.memberKey}
-          </Link>
-        ) : (
-          <span className="quiet">{index + 1}</span>
-        )}
-        {row?.isHeld && (
-          <span role="img" className="held-sign" aria-label="on hold" title="On hold">
-            <Sign sign="⏸" />
-          </span>
-        )}
-      </div>
-      {columns.map(({ phaseName, stepName }, column) => {
-        const cell = cellOf(row?.cells[column])
-        return (
-          <div
-            key={`${phaseName}/${stepName}`}
-            id={cellId(index, column)}
-            role="gridcell"
-            className={activeColumn === column ? 'cell active' : 'cell'}
-            data-look={cell.look}
-            aria-colindex={column + 2}
-            aria-label={row ? `${stepName} ${cell.name}` : 'loading'}
-            title={row && `${row.memberKey}: ${phaseName} / ${stepName} ${cell.name}`}
-            onClick={() => onCell(index, column)}
-          >
-            {row && <Sign sign={cell.sign} />}
-          </div>
-        )
-      })}
-    </div>
-  )
-})

@@ -8,7 +8,7 @@ import type { PastMembership } from '../../domain/sources/joiners.ts'
 import { arrayParams, idsParam } from '../connection/arrays.ts'
 import type { Queryable, Tx } from '../connection/db.ts'
 import { COMPENSATION, OPEN_STEPS, UNFINISHED_BATCHES } from '../connection/status-lists.ts'
-import { addAddresses } from './member-addresses.ts'
+import { addAddresses } from '../state/member-addresses.ts'
 
 const MEMBERS_PER_PAGE = 10_000
 const KEYS_PER_LOOKUP = 10_000
