@@ -2,6 +2,24 @@
 // run twice. Nothing is assumed about a custom function, or one that a member's data names.
 import standardFunctions from '../../m365/standard-functions.json' with { type: 'json' }
 
+export type FunctionEffect = 'reads' | 'tells' | 'changes'
+
+/** What the engine may rely on about a function. Its package declares it, and a worker's catalogue carries it. */
+export interface DeclaredFacts {
+  /** Unknown counts as `changes`. */
+  readonly effect: FunctionEffect
+  readonly isIdempotent: boolean
+  /** Functions that take it back. */
+  readonly undoneBy: readonly string[]
+  readonly isIrreversible?: true
+  /** The object is gone afterwards, until one of `undoneBy` restores it. */
+  readonly removes?: true
+  /** Checks see the changes of functions with the same subject. */
+  readonly subject?: string
+  /** Its result counts something that may run out: a gate adds it up. */
+  readonly countsSupply?: true
+}
+
 export interface FunctionFacts {
   readonly name: string
   readonly isIdempotent: boolean

@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import type { Clock } from '../../base/run/clock.ts'
 import type { Json } from '../../base/text/json.ts'
+import type { DeclaredFacts, FunctionEffect } from '../../domain/runbook/function-facts.ts'
 import type { LedgerEffect } from '../../domain/state/effects.ts'
 import type { Tenant } from './tenant.ts'
 
@@ -35,6 +36,12 @@ export interface FunctionDefinition<Params, Result extends Json, In extends Tena
   readonly isIdempotent: boolean
   /** Changes things only through `tenant`, so the worker sees whether a failed job may have changed anything. */
   readonly actsOnlyOnTenant?: true
+  /** What a call does. Unknown, as for most custom functions, counts as `changes`. */
+  readonly effect?: FunctionEffect
+  /** Checks see the changes of functions with the same subject, such as the service that both are about. */
+  readonly subject?: string
+  /** Its result counts something that may run out, such as licences: gates add it up. */
+  readonly countsSupply?: true
   /** How to reverse it, naming the function to use; null when there is nothing to reverse. */
   readonly undo: string | null
   /**
@@ -42,6 +49,10 @@ export interface FunctionDefinition<Params, Result extends Json, In extends Tena
    * null: then there is nothing to take back.
    */
   readonly effectOf?: (params: Params, result: Result) => LedgerEffect
+  /** Functions that take it back. */
+  readonly undoneBy?: readonly string[]
+  /** The object is gone afterwards, until one of `undoneBy` restores it. */
+  readonly removes?: true
   /** Uses a call that Microsoft offers as beta: it may change, and production use is not supported. */
   readonly isBeta?: true
   /** What it does is lost for good: `runbook validate` wants a hold point before it. */
@@ -94,6 +105,17 @@ export function catalogueOf(functions: readonly WorkerFunction[]): Catalogue {
 export const defineFunction = <Params, Result extends Json, In extends Tenant = Tenant>(
   definition: FunctionDefinition<Params, Result, In>,
 ): WorkerFunction => definition as unknown as WorkerFunction
+
+/** What the engine may rely on, in words that name no vendor. */
+export const factsIn = (definition: WorkerFunction): DeclaredFacts => ({
+  effect: definition.effect ?? 'changes',
+  isIdempotent: definition.isIdempotent,
+  undoneBy: definition.undoneBy ?? [],
+  ...(definition.isIrreversible && { isIrreversible: true }),
+  ...(definition.removes && { removes: true }),
+  ...(definition.subject !== undefined && { subject: definition.subject }),
+  ...(definition.countsSupply && { countsSupply: true }),
+})
 
 const schemas = new WeakMap<WorkerFunction, Readonly<Record<string, Json>>>()
 

@@ -22,7 +22,7 @@ async function runWell(setting: Setting, name: string, params: Params) {
 const isChanging = (name: string) => !/^(?:Test|Get)-/.test(name)
 
 describe('the inverse of every function', () => {
-  for (const { name } of STANDARD_FUNCTIONS) {
+  for (const { name, undoneBy = [] } of STANDARD_FUNCTIONS) {
     const { params, again, isRepeated } = caseOf(name)
 
     it(`${name} reports what it changed, its inverse restores it, and a second run reports nothing`, () =>
@@ -31,13 +31,14 @@ describe('the inverse of every function', () => {
         const first = effectOf(await runWell(setting, name, params))
         assert.ok(
           first,
-          'the effect of a standard function is never unknown: add a row for it to src/m365/functions/inverses.ts, or say there why nothing takes it back',
+          'the effect of a standard function is never unknown: give its definition an effectOf, or say there why nothing takes it back',
         )
         assert.equal(first.changed, isChanging(name))
         if (!first.changed) return
         if (!isReversible(first)) {
           assert.match(first.irreversible, /\.$/)
         } else {
+          assert.ok(undoneBy.includes(first.undo.functionName), 'undoneBy names it')
           await runWell(setting, first.undo.functionName, first.undo.parameters)
           if (!first.keeps) assert.deepEqual(tenantsOf(setting.sandbox.state()), before)
           if (name === 'Stop-MigrationUser') return // A started move fails in this tenant, and is started again.

@@ -22,8 +22,22 @@ describe('the standard functions', () => {
       assert.equal(parametersSchema(one).additionalProperties, false)
       assert.equal(resultSchema(one).type, 'object')
       if (one.name.startsWith('Test-')) assert.equal(one.undo, null)
+      assert.ok(one.effect, 'it says whether it reads, tells or changes')
+      if (one.effect === 'reads') assert.deepEqual([one.undo, one.undoneBy], [null, undefined])
+      if (one.effect !== 'tells') assert.ok(one.subject, 'it says what it is about')
+      for (const other of one.undoneBy ?? []) assert.ok(one.undo?.includes(other), other)
     })
   }
+
+  it('state the effect that their verbs promise', () => {
+    const effects = Object.groupBy(STANDARD_FUNCTIONS, ({ effect }) => effect!)
+    const verbsOf = (effect: 'reads' | 'tells' | 'changes') => [
+      ...new Set(effects[effect]!.map(({ name }) => name.split('-')[0])),
+    ]
+    assert.deepEqual(verbsOf('reads').sort(), ['Get', 'Test'])
+    assert.deepEqual(verbsOf('tells'), ['Send'])
+    assert.ok(!verbsOf('changes').some((verb) => ['Get', 'Send', 'Test'].includes(verb!)))
+  })
 
   it('name existing functions in their undo', () => {
     for (const { name, undo } of STANDARD_FUNCTIONS) {

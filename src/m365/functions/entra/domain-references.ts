@@ -36,6 +36,8 @@ export const getDomainReferences = defineM365Function({
   // Without the last two, Graph tells only type and id.
   permissions: { graph: ['Domain.Read.All', 'User.Read.All', 'GroupMember.Read.All'] },
   isIdempotent: true,
+  effect: 'reads',
+  subject: 'exchange',
   undo: null,
   run: async ({ params, tenant, signal }): Promise<z.infer<typeof references>> => {
     const { Domain, Limit } = params

@@ -112,7 +112,10 @@ export const setEntraUserAttribute = defineM365Function({
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
   isSensitive: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: 'Set-EntraUserAttribute with the PreviousValue.',
+  undoneBy: ['Set-EntraUserAttribute'],
   effectOf: whenChanged((_, result) => {
     const { UserId, AttributeName, Value, PreviousValue } = result
     if (AttributeName === 'usageLocation' && PreviousValue === null)
@@ -151,6 +154,8 @@ export const testEntraAttributeMatch = defineM365Function({
   result: matchResult('UserId'),
   permissions: { graph: ['User.Read.All'] },
   isIdempotent: true,
+  effect: 'reads',
+  subject: 'entra',
   undo: null,
   run: async (call) => {
     const { UserId, AttributeName, ExpectedValue, IsMultiValue } = call.params
@@ -196,7 +201,10 @@ export const setEntraUserManager = defineM365Function({
   result: managed,
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: 'Set-EntraUserManager with the PreviousManagerId.',
+  undoneBy: ['Set-EntraUserManager'],
   effectOf: whenChanged((_, result) => {
     const { UserId, ManagerId, PreviousManagerId, PreviousIsKnown } = result
     if (!PreviousIsKnown)

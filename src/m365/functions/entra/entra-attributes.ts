@@ -43,7 +43,10 @@ export const setEntraUserAttributes = defineM365Function({
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
   isSensitive: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: 'Set-EntraUserAttributes with Previous as its Attributes.',
+  undoneBy: ['Set-EntraUserAttributes'],
   effectOf: whenChanged((params, { UserId, Previous }) => {
     const { usageLocation, ...others } = Previous as Record<string, Json>
     const before = usageLocation === null ? others : (Previous as JsonObject)

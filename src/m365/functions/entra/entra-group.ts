@@ -71,7 +71,10 @@ export const addEntraGroupMember = defineM365Function({
   result: membership,
   permissions: { graph: ['GroupMember.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: 'Remove-EntraGroupMember with the GroupId of the result.',
+  undoneBy: ['Remove-EntraGroupMember'],
   effectOf: listChange('Remove-EntraGroupMember', 'GroupId', 'UserId'),
   ...overList(
     'GroupId',
@@ -124,7 +127,10 @@ export const removeEntraGroupMember = defineM365Function({
   result: membership,
   permissions: { graph: ['GroupMember.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: 'Add-EntraGroupMember with the GroupId of the result.',
+  undoneBy: ['Add-EntraGroupMember'],
   effectOf: listChange('Add-EntraGroupMember', 'GroupId', 'UserId'),
   ...overList('GroupId', { run: removeOne }, inAll),
 })
@@ -190,6 +196,8 @@ export const testEntraGroupMembership = defineM365Function({
   result: tested,
   permissions: { graph: ['User.ReadBasic.All', 'GroupMember.Read.All'] },
   isIdempotent: true,
+  effect: 'reads',
+  subject: 'entra',
   undo: null,
   ...overList(
     'GroupId',

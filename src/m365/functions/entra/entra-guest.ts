@@ -46,7 +46,10 @@ export const newEntraB2bInvitation = defineM365Function({
   result: invited,
   permissions: { graph: ['User.Invite.All', 'User.Read.All'] },
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: 'Convert-EntraB2BToInternal.',
+  undoneBy: ['Convert-EntraB2BToInternal'],
   effectOf: whenChanged((_, { InvitedUserEmailAddress }) =>
     never(
       InvitedUserEmailAddress,
@@ -147,7 +150,10 @@ export const convertEntraB2bToInternal = defineM365Function({
   result: converted,
   permissions: { graph: ['User-ConvertToInternal.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: 'New-EntraB2BInvitation, while the guest account still exists.',
+  undoneBy: ['New-EntraB2BInvitation'],
   effectOf: whenChanged((_, { NewUserPrincipalName }) =>
     never(
       NewUserPrincipalName,

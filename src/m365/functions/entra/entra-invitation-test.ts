@@ -23,6 +23,8 @@ export const testEntraInvitationRedeemed = defineM365Function({
   result: tested,
   permissions: { graph: ['User.Read.All'] },
   isIdempotent: true,
+  effect: 'reads',
+  subject: 'entra',
   undo: null,
   run: async (call): Promise<z.infer<typeof tested>> => {
     const { UserId } = call.params

@@ -33,6 +33,9 @@ export const getEntraLicenseCount = defineM365Function({
   result: counted,
   permissions: { graph: ['User.Read.All', 'LicenseAssignment.Read.All'] },
   isIdempotent: true,
+  effect: 'reads',
+  subject: 'entra',
+  countsSupply: true,
   undo: null,
   run: async (call): Promise<z.infer<typeof counted>> => {
     const { UserId, SkuId } = call.params

@@ -42,6 +42,8 @@ export const testEntraLicense = defineM365Function({
   result: tested,
   permissions: { graph: ['User.Read.All', 'LicenseAssignment.Read.All'] },
   isIdempotent: true,
+  effect: 'reads',
+  subject: 'entra',
   undo: null,
   run: async (call): Promise<z.infer<typeof tested>> => {
     const { UserId, SkuId, Plans = [] } = call.params

@@ -114,7 +114,10 @@ export const addEntraUserLicense = defineM365Function({
   result: licensed,
   permissions: { graph: [...LICENSING, 'User.ReadWrite.All'] },
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: 'Remove-EntraUserLicense with the SkuId of the result.',
+  undoneBy: ['Remove-EntraUserLicense'],
   effectOf: whenChanged(licencesGiven),
   run: async (call: M365Call<NewLicences>): Promise<Licensed> => {
     const plans = call.params.DisabledPlans ?? []
@@ -159,7 +162,10 @@ export const removeEntraUserLicense = defineM365Function({
   result: licensed,
   permissions: { graph: [...LICENSING, 'User.Read.All'] },
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: 'Add-EntraUserLicense with the SkuId of the result.',
+  undoneBy: ['Add-EntraUserLicense'],
   effectOf: whenChanged(licencesTaken),
   run: async (call): Promise<Licensed> => {
     const wanted = await skuIdsOf(call, call.params.SkuId)

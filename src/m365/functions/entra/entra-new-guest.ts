@@ -48,7 +48,10 @@ export const newEntraGuest = defineM365Function({
   result: welcomed,
   permissions: { graph: ['User.Invite.All', 'User.Read.All'] },
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: 'Remove-EntraUser with the CreatedUserId, which is null for a guest who was there before.',
+  undoneBy: ['Remove-EntraUser'],
   effectOf: whenCreated((_, { CreatedUserId, InvitedUserEmailAddress }) =>
     by({
       target: InvitedUserEmailAddress,

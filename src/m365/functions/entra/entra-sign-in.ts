@@ -33,6 +33,8 @@ export const resetEntraPassword = defineM365Function({
   permissions: { graph: ['User-PasswordProfile.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
   isSensitive: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: 'There is none: the former password is not known.',
   effectOf: (_, { UserId }) => never(UserId, 'The former password is not known.'),
   run: async (call): Promise<z.infer<typeof reset>> => {
@@ -81,6 +83,8 @@ export const newEntraTemporaryAccessPass = defineM365Function({
   result: passed,
   permissions: { graph: ['UserAuthMethod-TAP.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: 'There is none: it expires.',
   effectOf: (_, { UserId }) => never(UserId, 'A pass expires by itself.'),
   run: async (call): Promise<z.infer<typeof passed>> => {

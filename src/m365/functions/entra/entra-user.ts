@@ -76,7 +76,10 @@ export const newEntraUser = defineM365Function({
   result: createdUser,
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: 'Remove-EntraUser with the Id.',
+  undoneBy: ['Remove-EntraUser'],
   effectOf: whenOwn((_, { Id, UserPrincipalName }) =>
     by({
       target: UserPrincipalName,
@@ -180,7 +183,10 @@ export const setEntraUserUpn = defineM365Function({
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
   isSensitive: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: 'Set-EntraUserUPN with the PreviousUserPrincipalName.',
+  undoneBy: ['Set-EntraUserUPN'],
   effectOf: whenChanged((params, result) => {
     const { UserId, UserPrincipalName, PreviousUserPrincipalName: before } = result
     return by({
@@ -257,7 +263,10 @@ const switchUser = (verb: 'Enable' | 'Disable') => {
     permissions: { graph: ['User.EnableDisableAccount.All', 'User.Read.All'] },
     isIdempotent: true,
     isSensitive: true,
+    effect: 'changes',
+    subject: 'entra',
     undo: `${opposite}.`,
+    undoneBy: [opposite],
     effectOf: whenChanged((_, { UserId }) =>
       by({
         target: UserId,
@@ -288,6 +297,8 @@ export const revokeEntraUserSessions = defineM365Function({
   result: signedOut,
   permissions: { graph: ['User.RevokeSessions.All', 'User.Read.All'] },
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: null,
   effectOf: (_, { UserId, Revoked }) =>
     Revoked
@@ -325,7 +336,11 @@ export const removeEntraUser = defineM365Function({
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
   isSensitive: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: 'Restore-EntraUser, within 30 days.',
+  undoneBy: ['Restore-EntraUser'],
+  removes: true,
   effectOf: whenChanged((_, { UserId }) =>
     by({
       target: UserId,
@@ -376,7 +391,10 @@ export const restoreEntraUser = defineM365Function({
   permissions: { graph: ['User.DeleteRestore.All', 'User.Read.All'] },
   isIdempotent: true,
   isSensitive: true,
+  effect: 'changes',
+  subject: 'entra',
   undo: 'Remove-EntraUser, if Changed is true.',
+  undoneBy: ['Remove-EntraUser'],
   effectOf: whenChanged((_, { UserId, UserPrincipalName }) =>
     by({
       target: UserPrincipalName,

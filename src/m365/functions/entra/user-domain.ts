@@ -79,7 +79,11 @@ export const removeUserDomain = defineM365Function({
   permissions,
   isIdempotent: true,
   isSensitive: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Restore-UserDomain with what the result names Previous… and Removed.',
+  undoneBy: ['Restore-UserDomain'],
+  removes: true,
   effectOf: whenChanged((_, result) => {
     const { UserId, UserPrincipalName, PrimarySmtpAddress, Removed, Added } = result
     const { PreviousUserPrincipalName, PreviousPrimarySmtpAddress, PreviousMail } = result
@@ -235,7 +239,10 @@ export const restoreUserDomain = defineM365Function({
   permissions,
   isIdempotent: true,
   isSensitive: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Remove-UserDomain.',
+  undoneBy: ['Remove-UserDomain'],
   effectOf: whenChanged((_, { UserId }) =>
     never(UserId, 'Remove-UserDomain takes the domain away again.'),
   ),

@@ -58,7 +58,10 @@ export const addExchangeSecondaryEmail = defineM365Function({
   result: withAddresses,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Remove-ExchangeSecondaryEmail with the EmailAddress of the result.',
+  undoneBy: ['Remove-ExchangeSecondaryEmail'],
   effectOf: listChange('Remove-ExchangeSecondaryEmail', 'EmailAddress', 'Identity'),
   run: async (call): Promise<WithAddresses> => {
     const { Identity, EmailAddress } = call.params
@@ -77,7 +80,10 @@ export const removeExchangeSecondaryEmail = defineM365Function({
   result: withAddresses,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Add-ExchangeSecondaryEmail with the EmailAddress of the result.',
+  undoneBy: ['Add-ExchangeSecondaryEmail'],
   effectOf: listChange('Add-ExchangeSecondaryEmail', 'EmailAddress', 'Identity'),
   run: async (call): Promise<WithAddresses> => {
     const { Identity, EmailAddress } = call.params
@@ -135,7 +141,10 @@ export const setExchangePrimaryEmail = defineM365Function({
   result: withPrimary,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Set-ExchangePrimaryEmail with the PreviousPrimaryEmail.',
+  undoneBy: ['Set-ExchangePrimaryEmail'],
   effectOf: whenChanged((_, result) => {
     const { Identity, PrimaryEmail, PreviousPrimaryEmail, Added } = result
     const still = { [IF_STILL]: { PrimaryEmail } }
@@ -210,7 +219,10 @@ export const setExchangeExternalAddress = defineM365Function({
   result: withExternal,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Set-ExchangeExternalAddress with the PreviousExternalEmailAddress.',
+  undoneBy: ['Set-ExchangeExternalAddress'],
   effectOf: whenChanged((_, result) => {
     const { Identity, ExternalEmailAddress, PreviousExternalEmailAddress: before } = result
     return by({

@@ -126,7 +126,10 @@ export const setExchangeAutoReply = defineM365Function({
   result: replied,
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] },
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Set-ExchangeAutoReply with the values before: PreviousState, PreviousInternalMessage and so on.',
+  undoneBy: ['Set-ExchangeAutoReply'],
   effectOf: whenChanged(autoReply),
   run: async (call: M365Call<AutoReply>): Promise<z.infer<typeof replied>> => {
     const { Identity, State } = call.params

@@ -144,7 +144,10 @@ export const setExchangeCalendarPermission = defineM365Function({
   result,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Remove-ExchangeCalendarPermission, or Set-ExchangeCalendarPermission with the Previous right.',
+  undoneBy: ['Remove-ExchangeCalendarPermission', 'Set-ExchangeCalendarPermission'],
   effectOf: whenChanged(({ AccessRight }, { Identity, Previous }) =>
     calendarRights(Identity, Previous, AccessRight),
   ),
@@ -178,7 +181,10 @@ export const removeExchangeCalendarPermission = defineM365Function({
   result,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Set-ExchangeCalendarPermission with the Previous right.',
+  undoneBy: ['Set-ExchangeCalendarPermission'],
   effectOf: whenChanged((_, { Identity, Previous }) => calendarRights(Identity, Previous, null)),
   run: async (call: M365Call<Taking>): Promise<z.infer<typeof result>> => {
     const { tenant, signal } = call

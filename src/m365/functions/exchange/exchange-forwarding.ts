@@ -47,7 +47,10 @@ export const setExchangeForwarding = defineM365Function({
   result: forwarding,
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] },
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Set-ExchangeForwarding with the PreviousForwardingSmtpAddress.',
+  undoneBy: ['Set-ExchangeForwarding'],
   effectOf: whenChanged((_, result) => {
     const { Identity, ForwardingSmtpAddress, PreviousForwardingAddress: inside } = result
     const before = {

@@ -87,7 +87,10 @@ export const addExchangeGroupMember = defineM365Function({
   result: changed,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Remove-ExchangeGroupMember with the GroupIdentity of the result.',
+  undoneBy: ['Remove-ExchangeGroupMember'],
   effectOf: listChange('Remove-ExchangeGroupMember', 'GroupIdentity', 'MemberIdentity'),
   run: (call) => changeMembership(call, 'Add-DistributionGroupMember', isMemberAlready),
 })
@@ -100,7 +103,10 @@ export const removeExchangeGroupMember = defineM365Function({
   result: changed,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Add-ExchangeGroupMember with the GroupIdentity of the result.',
+  undoneBy: ['Add-ExchangeGroupMember'],
   effectOf: listChange('Add-ExchangeGroupMember', 'GroupIdentity', 'MemberIdentity'),
   run: (call) => changeMembership(call, 'Remove-DistributionGroupMember', isNoListMember),
 })

@@ -18,7 +18,6 @@ import {
   recipientId,
 } from '../parameters.ts'
 import { onceIfPolled, type ReplicationContext, retryUntilFound } from '../replication.ts'
-import { GUIDS_STAY } from './exchange-move-target.ts'
 import { changeRecipient, readRecipient, runOrNone } from './exchange-recipient.ts'
 
 const permissions = { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] }
@@ -29,6 +28,9 @@ const stamped = z.object({
   ArchiveGuid: z.string().nullable(),
   Changed: z.boolean(),
 })
+
+export const GUIDS_STAY =
+  'A GUID that was stamped cannot be taken back; it goes when the mail user is removed.'
 
 export const setExchangeMailUserGuids = defineM365Function({
   name: 'Set-ExchangeMailUserGuids',
@@ -42,6 +44,8 @@ export const setExchangeMailUserGuids = defineM365Function({
   result: stamped,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: null,
   effectOf: whenChanged((_, { Identity }) => never(Identity, GUIDS_STAY)),
   run: async (call): Promise<z.infer<typeof stamped>> => {
@@ -75,6 +79,8 @@ export const testExchangeAttributeMatch = defineM365Function({
   result: matchResult('Identity'),
   permissions,
   isIdempotent: true,
+  effect: 'reads',
+  subject: 'exchange',
   undo: null,
   run: async (call) => {
     const { Identity, AttributeName, ExpectedValue, IsMultiValue } = call.params
@@ -153,6 +159,8 @@ export const testExchangeGroupMembership = defineM365Function({
   result: tested,
   permissions,
   isIdempotent: true,
+  effect: 'reads',
+  subject: 'exchange',
   undo: null,
   ...overList(
     'GroupIdentity',

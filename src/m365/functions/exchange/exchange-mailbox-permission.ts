@@ -152,7 +152,10 @@ export const addExchangeMailboxPermission = defineM365Function({
   result: changed,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Remove-ExchangeMailboxPermission with the lists of the result.',
+  undoneBy: ['Remove-ExchangeMailboxPermission'],
   effectOf: mailboxRights('Remove-ExchangeMailboxPermission'),
   run: (call: M365Call<Granting>) => {
     const { AutoMapping } = call.params
@@ -167,7 +170,10 @@ export const removeExchangeMailboxPermission = defineM365Function({
   result: changed,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Add-ExchangeMailboxPermission with the lists of the result.',
+  undoneBy: ['Add-ExchangeMailboxPermission'],
   effectOf: mailboxRights('Add-ExchangeMailboxPermission'),
   run: (call: M365Call<Lists>) => change(call, 'Remove', () => ({})),
 })

@@ -56,6 +56,8 @@ export const getExchangeMoveSource = defineM365Function({
   result: source,
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] },
   isIdempotent: true,
+  effect: 'reads',
+  subject: 'exchange',
   undo: null,
   run: async (call): Promise<z.infer<typeof source>> => {
     const mailbox = await readMailbox(call, call.params.Identity, MAILBOX)

@@ -24,7 +24,7 @@ import {
   smtpAddress,
 } from '../parameters.ts'
 import { type ReplicationContext, retryUntilFound, retryWhileTooEarly } from '../replication.ts'
-import { stampedMailbox } from './exchange-mail-user.ts'
+import { GUIDS_STAY, stampedMailbox } from './exchange-mail-user.ts'
 import {
   changeRecipient,
   type ExchangeRecipient,
@@ -61,9 +61,6 @@ const madeMailUser = z.object({
   PasswordSecret: z.string().nullable().describe('Reference of the password in the vault.'),
 })
 
-export const GUIDS_STAY =
-  'A GUID that was stamped cannot be taken back; it goes when the mail user is removed.'
-
 export const newExchangeMailUser = defineM365Function({
   name: 'New-ExchangeMailUser',
   description:
@@ -72,7 +69,10 @@ export const newExchangeMailUser = defineM365Function({
   result: madeMailUser,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Remove-ExchangeMailUser with the Id.',
+  undoneBy: ['Remove-ExchangeMailUser'],
   effectOf: whenOwn((_, { Id, UserPrincipalName, PrimarySmtpAddress }) =>
     by({
       target: UserPrincipalName,
@@ -239,7 +239,10 @@ export const setExchangeMoveTarget = defineM365Function({
   result: stampedTarget,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Remove-ExchangeMailUser; a stamped GUID cannot be taken back.',
+  undoneBy: ['Remove-ExchangeMailUser'],
   effectOf: whenChanged((_, { Identity }) => never(Identity, GUIDS_STAY)),
   run: async (call: M365Call<Target>): Promise<z.infer<typeof stampedTarget>> => {
     const { Identity, ExchangeGuid, ArchiveGuid } = call.params

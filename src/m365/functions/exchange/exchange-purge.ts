@@ -38,7 +38,10 @@ export const removeExchangeMailUser = defineM365Function({
     exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'],
   },
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'There is none: it is removed permanently. New-ExchangeMailUser makes a new one.',
+  undoneBy: ['New-ExchangeMailUser'],
   effectOf: whenChanged((_, { UserId }) =>
     noReturn(UserId, 'The mail user is removed permanently.'),
   ),
@@ -153,6 +156,8 @@ export const clearExchangePreviousMailbox = defineM365Function({
   result: cleared,
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] },
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'There is none: the former mailbox is lost permanently.',
   effectOf: whenChanged((_, { Identity }) =>
     noReturn(Identity, 'The former mailbox is lost permanently.'),

@@ -26,7 +26,10 @@ export const setExchangeHiddenFromAddressLists = defineM365Function({
   result: hidden,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Set-ExchangeHiddenFromAddressLists with the opposite, if Changed is true.',
+  undoneBy: ['Set-ExchangeHiddenFromAddressLists'],
   effectOf: whenChanged((_, { Identity, Hidden }) =>
     by({
       target: Identity,
@@ -69,7 +72,10 @@ export const convertExchangeMailboxToShared = defineM365Function({
   result: converted,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Convert-ExchangeMailboxToShared with the PreviousType.',
+  undoneBy: ['Convert-ExchangeMailboxToShared'],
   effectOf: whenChanged((_, { Identity, PreviousType }) =>
     by({
       target: Identity,
@@ -114,6 +120,8 @@ export const enableExchangeArchive = defineM365Function({
   result: archived,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'There is none: an archive that is switched off is lost after 30 days.',
   effectOf: whenChanged((_, { Identity }) =>
     never(Identity, 'An archive that is switched off is lost after 30 days.'),
@@ -159,7 +167,10 @@ export const setExchangeLitigationHold = defineM365Function({
   result: held,
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Administrator'] },
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Set-ExchangeLitigationHold with the opposite, if Changed is true.',
+  undoneBy: ['Set-ExchangeLitigationHold'],
   effectOf: whenChanged((_, { Identity, Enabled, IsMailUser }) =>
     IsMailUser
       ? never(

@@ -52,6 +52,7 @@ export const sendMessage = defineM365Function({
   result,
   permissions: { graph: ['Mail.Send', 'Mail.Read'] },
   isIdempotent: true,
+  effect: 'tells',
   undo: null,
   effectOf: (params) => never(String(params.To), 'What was sent cannot be recalled.'),
   run: async (call: M365Call<Parameters>): Promise<z.infer<typeof result>> => {

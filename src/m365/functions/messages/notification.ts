@@ -44,6 +44,7 @@ export const sendNotification = defineM365Function({
   result,
   permissions: { graph: ['Mail.Send'] },
   isIdempotent: false,
+  effect: 'tells',
   undo: null,
   effectOf: (params) =>
     never(String(params.WebhookUrl ?? params.To), 'What was sent cannot be recalled.'),

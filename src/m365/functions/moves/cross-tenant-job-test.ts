@@ -55,6 +55,8 @@ export const testCrossTenantMigrationJob = defineM365Function({
   result: progress,
   permissions: { graph: ['CrossTenantContentMigration.Read.All'] },
   isIdempotent: true,
+  effect: 'reads',
+  subject: 'exchange',
   undo: null,
   run: async (call: M365Call<Test>): Promise<z.infer<typeof progress>> => {
     const { JobId, UserId } = call.params

@@ -73,7 +73,10 @@ export const newCrossTenantMigrationJob = defineM365Function({
   result: madeJob,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Stop-CrossTenantMigrationJob, before CompleteAfter.',
+  undoneBy: ['Stop-CrossTenantMigrationJob'],
   effectOf: whenChanged((_, { JobId, Name, Created }) =>
     Created
       ? by({
@@ -225,7 +228,10 @@ export const startCrossTenantMigrationJob = defineM365Function({
   result: acted,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Stop-CrossTenantMigrationJob, before CompleteAfter. Afterwards there is none.',
+  undoneBy: ['Stop-CrossTenantMigrationJob'],
   effectOf: whenChanged((_, { JobId }) =>
     by({
       target: JobId,
@@ -273,7 +279,10 @@ export const stopCrossTenantMigrationJob = defineM365Function({
   result: acted,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'New-CrossTenantMigrationJob with another Name.',
+  undoneBy: ['New-CrossTenantMigrationJob'],
   effectOf: whenChanged((_, { JobId }) =>
     never(JobId, 'A cancelled job stays cancelled; make one with another name.'),
   ),

@@ -53,7 +53,10 @@ export const addMigrationUser = defineM365Function({
   result: added,
   permissions: migrationPermissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Remove-MigrationUser, if Changed is true.',
+  undoneBy: ['Remove-MigrationUser'],
   effectOf: whenChanged((_, { Identity, BatchName }) =>
     by({
       target: Identity,

@@ -56,7 +56,10 @@ export const newMigrationBatch = defineM365Function({
   result: batch,
   permissions: migrationPermissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Remove-MigrationBatch, before it has completed.',
+  undoneBy: ['Remove-MigrationBatch'],
   effectOf: whenChanged((_, { Name, Created }) =>
     Created
       ? by({
@@ -227,7 +230,10 @@ export const removeMigrationBatch = defineM365Function({
   result: removedBatch,
   permissions: migrationPermissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'New-MigrationBatch; copying starts over.',
+  undoneBy: ['New-MigrationBatch'],
   effectOf: whenChanged((_, { Name }) =>
     never(Name, 'What was copied is gone; a new move starts over.'),
   ),

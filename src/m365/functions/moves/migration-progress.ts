@@ -56,6 +56,8 @@ export const testMigrationUser = defineM365Function({
   result: progress,
   permissions: migrationPermissions,
   isIdempotent: true,
+  effect: 'reads',
+  subject: 'exchange',
   undo: null,
   run: async (call: Asking): Promise<Progress> => {
     const { Identity } = call.params

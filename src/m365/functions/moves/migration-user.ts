@@ -41,7 +41,10 @@ export const completeMigrationUser = defineM365Function({
   result: changed,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'There is none once Exchange completes it; before that, Stop-MigrationUser.',
+  undoneBy: ['Stop-MigrationUser'],
   effectOf: whenChanged((_, { Identity }) =>
     noReturn(Identity, 'The mailbox is cut over: Exchange completes the move.'),
   ),
@@ -89,7 +92,10 @@ export const setOneMigration = defineM365Function({
   result: setUser,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Set-MigrationUser with the former date; an approval cannot be taken back.',
+  undoneBy: ['Set-MigrationUser'],
   effectOf: (_, { Identity }) =>
     never(Identity, 'Exchange does not tell the former date, and an approval stays.'),
   run: async (call): Promise<z.infer<typeof setUser>> => {
@@ -119,7 +125,10 @@ export const startOneMigration = defineM365Function({
   result: changedInTime,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Stop-MigrationUser, if Changed is true.',
+  undoneBy: ['Stop-MigrationUser'],
   effectOf: whenChanged((_, { Identity, Status }) =>
     by({
       target: Identity,
@@ -156,7 +165,10 @@ export const stopOneMigration = defineM365Function({
   result: changedInTime,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Start-MigrationUser.',
+  undoneBy: ['Start-MigrationUser'],
   effectOf: whenChanged((_, { Identity }) =>
     by({
       target: Identity,
@@ -199,7 +211,10 @@ export const removeOneMigration = defineM365Function({
   result: removedUser,
   permissions,
   isIdempotent: true,
+  effect: 'changes',
+  subject: 'exchange',
   undo: 'Add-MigrationUser; copying starts over.',
+  undoneBy: ['Add-MigrationUser'],
   effectOf: whenChanged((_, { Identity }) =>
     never(Identity, 'What was copied is gone; a new move starts over.'),
   ),

@@ -71,6 +71,8 @@ export const testExchangeMoveReadiness = defineM365Function({
     exchange: ['Exchange.ManageAsApp', 'Exchange Administrator'],
   },
   isIdempotent: true,
+  effect: 'reads',
+  subject: 'exchange',
   undo: null,
   run: async (given: M365Call<Parameters>): Promise<Readiness> => {
     const call = onceIfPolled(given)

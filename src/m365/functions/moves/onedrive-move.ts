@@ -54,7 +54,10 @@ export const startOneDriveMove = defineM365Function({
   permissions: CHANGE,
   isIdempotent: true,
   isBeta: true,
+  effect: 'changes',
+  subject: 'onedrive',
   undo: 'Stop-OneDriveMove, before it starts. Afterwards there is none.',
+  undoneBy: ['Stop-OneDriveMove'],
   effectOf: whenChanged((_, result) => {
     const { SourceUserPrincipalName, TargetUserPrincipalName } = result
     return by({
@@ -181,6 +184,8 @@ export const testOneDriveMoveReadiness = defineM365Function({
   permissions: MANAGE,
   isIdempotent: true,
   isBeta: true,
+  effect: 'reads',
+  subject: 'onedrive',
   undo: null,
   run: async (call: M365Call<Route>): Promise<z.infer<typeof ready>> => {
     const Reason = await gapOf(call)
@@ -221,6 +226,8 @@ export const testOneDriveMove = defineM365Function({
   permissions: { graph: ['SharePointCrossTenantMigration.Read.All'] },
   isIdempotent: true,
   isBeta: true,
+  effect: 'reads',
+  subject: 'onedrive',
   undo: null,
   run: async (call): Promise<z.infer<typeof progressed>> => {
     const { SourceUserPrincipalName } = call.params
@@ -258,7 +265,10 @@ export const stopOneDriveMove = defineM365Function({
   permissions: CHANGE,
   isIdempotent: true,
   isBeta: true,
+  effect: 'changes',
+  subject: 'onedrive',
   undo: 'Start-OneDriveMove, if Changed is true.',
+  undoneBy: ['Start-OneDriveMove'],
   effectOf: whenChanged((_, { SourceUserPrincipalName }) =>
     never(SourceUserPrincipalName, 'Start-OneDriveMove makes a new move.'),
   ),
