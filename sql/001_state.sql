@@ -470,3 +470,6 @@ create table holds (
 );
 create index holds_of_members on holds (member_id) where scope = 'member';
 create index holds_of_batch on holds (batch_id) where scope = 'member';
+
+-- Each role is granted what it needs (src/bus/role-rights.ts).
+revoke execute on function database_sign, current_epoch from public;

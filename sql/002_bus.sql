@@ -150,7 +150,7 @@ create index worker_credentials_by_worker on worker_credentials (worker_id, id);
 create unique index worker_credentials_by_thumbprint on worker_credentials (thumbprint) where revoked_at is null;
 
 -- Whether the caller may take the jobs of a worker. Functions below run with the rights of their owner, so they ask for the caller.
-create function may_serve(asked_worker_id text) returns boolean stable security definer language sql as $$
+create function may_serve(asked_worker_id text) returns boolean stable security definer language sql set search_path from current as $$
   select pg_has_role(session_user, current_user, 'usage') or exists (
     select from database_roles d join pg_roles r on r.rolname = d.role_name
      where (d.worker_id is null or d.worker_id = asked_worker_id) and pg_has_role(session_user, r.oid, 'usage'))
@@ -160,7 +160,8 @@ $$;
 -- lapsed), unleased (never leased), or lapsed at the time. Returns the new rows.
 -- A worker's role must not insert rows with ids of its choice: it could take those of the next bundles, and senders would fail.
 create function split_bundles(ids bigint[], state text, token uuid, at timestamptz)
-returns setof bigint security definer language plpgsql set plan_cache_mode = force_custom_plan as $$
+returns setof bigint security definer language plpgsql
+set search_path from current set plan_cache_mode = force_custom_plan as $$
 begin
   if exists (select from bundles p where p.id = any (ids) and not may_serve(case p.topic when 'worker-jobs' then p.worker_id end)) then
     raise insufficient_privilege using message = format('role %s may not split these bundles', session_user);
@@ -181,14 +182,6 @@ begin
            expires_at, delivery_count, leased_until, lease_token
       from split s cross join lateral messages_in_bundle(s.message_ids, s.bodies, s.size) c
     returning id;
-end
-$$;
-
--- Both run with the rights of their owner: a caller's temporary table must never stand in for one of ours.
-do $$
-begin
-  execute format('alter function may_serve(text) set search_path = %I, pg_temp', current_schema());
-  execute format('alter function split_bundles(bigint[], text, uuid, timestamptz) set search_path = %I, pg_temp', current_schema());
 end
 $$;
 
@@ -260,3 +253,6 @@ create index dead_letters_unnoticed on dead_letters (id) where topic = 'worker-j
 create index dead_letters_by_message on dead_letters (topic, original_message_id);
 -- Two replays must never share a message id: duplicate detection would drop the second.
 create unique index dead_letters_replayed_as on dead_letters (topic, replayed_as) where replayed_as is not null;
+
+-- Each role is granted what it needs (src/bus/role-rights.ts).
+revoke execute on function messages_in_bundle, claim_bundles, may_serve, split_bundles, remember_message_ids from public;

@@ -80,7 +80,7 @@ create index events_of_course on events (batch_id, id) where entity in ('batch',
 
 -- A transaction has its number before its events have theirs. Otherwise a reader that finds a gap takes the transaction behind it for a
 -- later one, does not wait for it, and the event is never seen by those who listen (src/api/events/gapless-reader.ts).
-create function number_transaction() returns trigger language plpgsql as $$
+create function number_transaction() returns trigger language plpgsql set search_path from current as $$
 begin
   perform pg_current_xact_id();
   return null;
@@ -140,7 +140,7 @@ create index audit_prunings on audit (id) where action = 'audit.prune';
 -- Sealing is the only update. Pruning (a setting limits how long the audit is kept) is itself a sealed row (audit.prune): it names
 -- the last row that goes and the time before which rows go. Only such rows can be deleted, and only after it is sealed, so nobody can
 -- delete without leaving that row in the chain.
-create function audit_rows_are_immutable() returns trigger language plpgsql as $$
+create function audit_rows_are_immutable() returns trigger language plpgsql set search_path from current as $$
 begin
   if tg_op = 'UPDATE' and old.hash is null and new.hash is not null
     and to_jsonb(old) - array['hash', 'previous_hash', 'seal_number']
@@ -160,7 +160,7 @@ $$;
 create trigger audit_rows_are_immutable before update or delete on audit
   for each row execute function audit_rows_are_immutable();
 
-create function audit_is_not_truncated() returns trigger language plpgsql as $$
+create function audit_is_not_truncated() returns trigger language plpgsql set search_path from current as $$
 begin
   raise exception 'the audit is never truncated';
 end
@@ -396,3 +396,7 @@ create table notifications (
 create index notifications_due on notifications (due_at) where status = 'waiting';
 create index notifications_of_channel on notifications (channel, id);
 create index notifications_by_end on notifications (ended_at) where ended_at is not null;
+
+-- PostgreSQL lets everybody execute a new function. Each role is granted those that it needs (src/bus/role-rights.ts).
+revoke execute on function number_transaction, audit_rows_are_immutable, audit_is_not_truncated, skip_numbers, erase_members,
+  erase_batch, purge_rows from public;

@@ -8,6 +8,7 @@ import {
   type DatabaseRole,
   hasDatabaseRole,
   listDatabaseRoles,
+  schemaFunctions,
 } from '../db/schema/database-roles.ts'
 import { type Rights, type RightsReport, type RowRule, reportRights } from '../db/schema/rights.ts'
 import { workerJobs } from './bus.ts'
@@ -16,7 +17,10 @@ export const rightsOf = ({ workerIds }: Pick<DatabaseRole, 'workerIds'>): Rights
   workerIds.length === 0 ? applicationRights() : workerRights(workerIds)
 
 export const reportRole = (db: Queryable, role: DatabaseRole): Promise<RightsReport> =>
-  reportRights(db, role.name, rightsOf(role), Object.keys(applicationTables()))
+  reportRights(db, role.name, rightsOf(role), {
+    tables: Object.keys(applicationTables()),
+    functions: schemaFunctions().map(({ name }) => name),
+  })
 
 export interface RoleReport {
   readonly name: string
@@ -46,6 +50,7 @@ export async function listRoleReports(db: Queryable): Promise<RoleReport[]> {
 /** Row security hides rows from every role but the owner, so the application needs a rule too. */
 const applicationRights = (): Rights => ({
   tables: applicationTables(),
+  functions: schemaFunctions().flatMap(({ name, isTrigger }) => (isTrigger ? [] : [name])),
   rows: ['bundles', 'message_ids', 'dead_letters'].map(
     (table): RowRule => ({ table, action: 'all', sees: 'true', writes: 'true' }),
   ),
@@ -88,6 +93,13 @@ function workerRights(workerIds: readonly string[]): Rights {
         ],
       },
     },
+    functions: [
+      'may_serve',
+      'claim_bundles',
+      'split_bundles',
+      'messages_in_bundle',
+      'remember_message_ids',
+    ],
     rows: [
       { table: 'bundles', action: 'select', sees: jobs },
       { table: 'bundles', action: 'update', sees: jobs, writes: jobs },

@@ -53,6 +53,18 @@ export function applicationTables(): Record<string, TableRights> {
   )
 }
 
+const FUNCTION = /^create function (\w+)\([^)]*\)\s+returns (\w+)/gm
+
+/** Functions of triggers are nobody's to call. */
+export function schemaFunctions(): { readonly name: string; readonly isTrigger: boolean }[] {
+  return migrationsOnDisk().flatMap(({ sql }) =>
+    [...sql.matchAll(FUNCTION)].map(([, name, returns]) => ({
+      name: name!,
+      isTrigger: returns === 'trigger',
+    })),
+  )
+}
+
 /** In the order of their names. */
 export async function listDatabaseRoles(db: Queryable): Promise<DatabaseRole[]> {
   return db.query<DatabaseRole>(

@@ -89,6 +89,7 @@ async function apply(applying: Applying, migration: Migration, lowest: number): 
   const { kind, from } = upgradeOf(migration)
   if (from !== null && !options.stopsOlder) await requireNoOlder(applying, migration, lowest, from)
   await tx.script(lockWait(applying))
+  await tx.query(SEARCH_PATH)
   if (kind === 'index') await buildIndex(applying, migration)
   else if (kind === 'backfill') await backfill(applying, migration)
   else await tx.script(migration.sql)
@@ -97,6 +98,12 @@ async function apply(applying: Applying, migration: Migration, lowest: number): 
     [migration.version, migration.file, hashOf(migration), Math.max(lowest, from ?? 0), now],
   )
 }
+
+/**
+ * What `set search_path from current` keeps for a function: temporary tables come last. Without a mention they come first, and a caller's
+ * own table would stand in for one of ours.
+ */
+const SEARCH_PATH = `select set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true)`
 
 const lockWait = ({ options }: Applying): string =>
   `set local lock_timeout = ${options.lockWaitMs ?? LOCK_WAIT_MS}`

@@ -19,6 +19,8 @@ export interface RowRule {
 export interface Rights {
   readonly tables: Readonly<Record<string, TableRights>>
   readonly rows: readonly RowRule[]
+  /** Names of those that it may execute. */
+  readonly functions: readonly string[]
 }
 
 export interface RightsReport {
@@ -48,12 +50,14 @@ end
 $$`,
     `revoke all on all tables in schema ${quoted(schema)} from ${quoted(role)}`,
     `revoke all on all sequences in schema ${quoted(schema)} from ${quoted(role)}`,
+    `revoke all on all functions in schema ${quoted(schema)} from ${quoted(role)}`,
     `revoke all on schema ${quoted(schema)} from ${quoted(role)}`,
   ]
 }
 
 /** Takes everything from the role, then grants its rights: running them again changes nothing. */
-export function grantStatements(role: string, schema: string, { tables, rows }: Rights): string[] {
+export function grantStatements(role: string, schema: string, rights: Rights): string[] {
+  const { tables, rows, functions } = rights
   const name = quoted(role)
   return [
     ...revokeStatements(role, schema),
@@ -66,6 +70,7 @@ export function grantStatements(role: string, schema: string, { tables, rows }: 
           .map(([action, on]) => (on === true ? action : `${action} (${on.join(', ')})`))
           .join(', ')} on ${table} to ${name}`,
     ),
+    `grant execute on function ${functions.join(', ')} to ${name}`,
     ...[...new Set(rows.map(({ table }) => table))].map(
       (table) => `alter table ${table} enable row level security`,
     ),
@@ -85,40 +90,55 @@ interface HeldRight {
   readonly columns: readonly string[]
 }
 
-/** The rights on tables that the role of this connection lacks. */
+/** The rights on tables and functions that the role of this connection lacks. */
 export async function listMissingRights(
   db: Queryable,
   role: string,
-  { tables }: Rights,
+  { tables, functions }: Rights,
 ): Promise<string[]> {
   const held = await db.query<HeldRight>(HELD, [role, Object.keys(tables)])
-  return Object.entries(tables).flatMap(([table, may]) => missingOn(table, may, held))
+  return [
+    ...Object.entries(tables).flatMap(([table, may]) => missingOn(table, may, held)),
+    ...without(functions, await listExecutable(db, role, functions)),
+  ]
 }
+
+const without = (names: readonly string[], others: readonly string[]): string[] =>
+  names.filter((name) => !others.includes(name)).map((name) => `execute on function ${name}`)
 
 interface HeldRow {
   readonly table: string
   readonly policy: string
 }
 
-/** Compares the rights of an existing role on these tables, also those it inherits, with what it should have. */
+/** What there is to have a right on. */
+export interface Things {
+  readonly tables: readonly string[]
+  readonly functions: readonly string[]
+}
+
+/** Compares the rights of an existing role on these, also those it inherits, with what it should have. */
 export async function reportRights(
   db: Queryable,
   role: string,
   rights: Rights,
-  tables: readonly string[],
+  all: Things,
 ): Promise<RightsReport> {
-  const held = await db.query<HeldRight>(HELD, [role, tables])
+  const held = await db.query<HeldRight>(HELD, [role, all.tables])
+  const executable = await listExecutable(db, role, all.functions)
   const policies = await db.query<HeldRow>(HELD_POLICIES, [role])
   const wanted = rights.rows.map((rule) => `${policyOf(role, rule)} on ${rule.table}`)
   const found = policies.map(({ table, policy }) => `${policy} on ${table}`)
   return {
     missing: [
       ...Object.entries(rights.tables).flatMap(([table, may]) => missingOn(table, may, held)),
+      ...without(rights.functions, executable),
       ...wanted.filter((policy) => !found.includes(policy)).map((policy) => `policy ${policy}`),
     ],
     excess: [
       ...(await listPowers(db, role)),
       ...held.flatMap((right) => excessOf(right, rights.tables[right.table] ?? {})),
+      ...without(executable, rights.functions),
       ...found.filter((policy) => !wanted.includes(policy)).map((policy) => `policy ${policy}`),
     ],
   }
@@ -141,6 +161,20 @@ const HELD_POLICIES = `
    where c.relnamespace = current_schema()::regnamespace and c.relrowsecurity
      and exists (select from unnest(p.polroles) as r (oid) where r.oid = 0 or pg_has_role($1::name, r.oid, 'usage'))
    order by 1, 2`
+
+async function listExecutable(
+  db: Queryable,
+  role: string,
+  names: readonly string[],
+): Promise<string[]> {
+  const rows = await db.query<{ name: string }>(
+    `select p.proname::text as name from pg_proc p
+      where p.pronamespace = current_schema()::regnamespace and p.proname = any ($2::text[])
+        and has_function_privilege($1::name, p.oid, 'execute') order by 1`,
+    [role, names],
+  )
+  return rows.map(({ name }) => name)
+}
 
 function missingOn(table: string, may: TableRights, held: readonly HeldRight[]): string[] {
   return Object.entries(may).flatMap(([action, on]) => {
@@ -165,6 +199,7 @@ interface Powers {
   readonly bypassesRows: boolean
   readonly owns: boolean
   readonly creates: boolean
+  readonly createsSchemas: boolean
 }
 
 /** The only power that can be taken away without an administrator. */
@@ -175,7 +210,8 @@ export async function listPowers(db: Queryable, role: string): Promise<string[]>
   const [row] = await db.query<Powers>(
     `select r.rolsuper as "isSuper", r.rolbypassrls as "bypassesRows",
             coalesce((select pg_has_role(r.oid, c.relowner, 'member') from pg_class c where c.oid = to_regclass('schema_migrations')), false) as owns,
-            has_schema_privilege(r.oid, current_schema(), 'create') as creates
+            has_schema_privilege(r.oid, current_schema(), 'create') as creates,
+            has_database_privilege(r.oid, current_database(), 'create') as "createsSchemas"
        from pg_roles r where r.rolname = $1`,
     [role],
   )
@@ -184,6 +220,8 @@ export async function listPowers(db: Queryable, role: string): Promise<string[]>
   return [
     ...(row.bypassesRows ? ['it bypasses row security'] : []),
     ...(row.owns ? ['it can become the owner of the tables'] : []),
+    // In one with the owner's name, its tables would come before ours for every statement of the owner.
+    ...(row.createsSchemas ? ['it can create schemas'] : []),
     ...(row.creates ? [CAN_CREATE] : []),
   ]
 }

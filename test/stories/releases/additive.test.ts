@@ -43,6 +43,7 @@ describe('the rule of additive migrations', () => {
     'alter table batches add column code text collate "C"',
     'create view open_batches as select id from batches',
     'create function twice(n int) returns int language sql as $body$ select n; select n * 2 $body$',
+    'create function twice(n int) returns int language sql as $$ select 2 * n $$; revoke execute on function twice from public',
   ]
   const NOT_ADDITIVE = [
     'drop table holds',
@@ -68,6 +69,7 @@ describe('the rule of additive migrations', () => {
     "update batches set note = ''",
     "insert into settings values ('a', 'b')",
     'truncate events',
+    'revoke execute on function may_serve from public',
     "do $$ begin execute 'drop table holds'; end $$",
   ]
 

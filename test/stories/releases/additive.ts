@@ -19,6 +19,8 @@ export function statementsIn(sql: string): string[] {
 
 const NEW_TABLE = /^create table (\w+) \(/
 const NEW_THING = /^create (?:view|function|sequence) \w+|^comment on /
+const NEW_FUNCTION = /^create function (\w+)/
+const CLOSING = /^revoke execute on function ([\w, ]+) from public$/
 const INDEX = /^create index \w+ on (\w+)/
 const CONCURRENT = /^create index concurrently if not exists \w+ on \w+/
 const INSERT = /^insert into (\w+)/
@@ -46,8 +48,18 @@ function additiveFaults(statements: readonly string[]): string[] {
   const fresh = new Set(statements.flatMap((one) => NEW_TABLE.exec(one)?.[1] ?? []))
   const isOnFresh = (one: string) =>
     [INDEX, INSERT].some((pattern) => fresh.has(pattern.exec(one)?.[1] ?? ''))
+  const functions = statements.flatMap((one) => NEW_FUNCTION.exec(one)?.[1] ?? [])
+  const closesFresh = (one: string) =>
+    CLOSING.exec(one)?.[1]
+      ?.split(', ')
+      .every((name) => functions.includes(name)) ?? false
   return statements.filter(
-    (one) => !NEW_TABLE.test(one) && !NEW_THING.test(one) && !isOnFresh(one) && !addsColumns(one),
+    (one) =>
+      !NEW_TABLE.test(one) &&
+      !NEW_THING.test(one) &&
+      !isOnFresh(one) &&
+      !closesFresh(one) &&
+      !addsColumns(one),
   )
 }
 
