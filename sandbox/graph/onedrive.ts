@@ -56,7 +56,7 @@ export function makeOneDriveTask(call: SandboxCall): SandboxResponse {
   if (known && ['inProgress', 'completed'].includes(known.status))
     throw conflict(`A migration of this user is ${known.status}.`)
   const begin = asked.startAt !== null && Date.parse(asked.startAt) > +now ? asked.startAt : now
-  const { isValidation: _, ...wanted } = asked
+  const { isValidation, ...wanted } = asked
   const dueAt = world.after(new Date(begin), world.timing.mailboxMoveCompleteSec)
   const move: OneDriveMove = {
     id: guidOf(

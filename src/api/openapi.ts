@@ -183,9 +183,9 @@ function schemaOf(
       Object.assign(jsonSchema, declared, description === undefined ? {} : { description })
     },
   }) as JsonObject
-  const { $schema: _, $defs = {}, id, ...rest } = relinked(made) as JsonObject
+  const { $schema, $defs = {}, id, ...rest } = relinked(made) as JsonObject
   for (const [name, definition] of Object.entries($defs as JsonObject)) {
-    const { id: __, ...inner } = definition as JsonObject
+    const { id, ...inner } = definition as JsonObject
     components[name] ??= inner
   }
   if (typeof id !== 'string') return rest

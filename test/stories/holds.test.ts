@@ -340,7 +340,7 @@ it('time under several holds counts once, in whatever order they end', () =>
 it('takes a reason later, and keeps who held it and since when', () =>
   story({}, async (world) => {
     await beginWave(world, WAVE, 1)
-    const { reason: _, ...nameless } = orderOf(SYSTEM)
+    const { reason, ...nameless } = orderOf(SYSTEM)
     const { hold: set } = await holdScope(world.engine, nameless)
     assert.equal(set.reason, 'no reason given yet')
     await world.clock.advance(5_000)

@@ -76,7 +76,7 @@ export async function loadReport(
 ): Promise<LoadedReport> {
   const { db } = engine
   const state = await loadBatchState(db, batchId)
-  const { isComplete: _, ...failures } = await failureCache.groups(db, state.line)
+  const { isComplete, ...failures } = await failureCache.groups(db, state.line)
   const course = await listEvents(
     db,
     { batchId, entities: ['batch', 'phase'] },

@@ -88,7 +88,7 @@ async function* jsonReport(
 
 /** Without people of ours, addresses of ours and the history. */
 function customersHead({ madeAt, batch, phases, failures }: ReportHead) {
-  const { createdBy: _, held, ...rest } = batch
+  const { createdBy, held, ...rest } = batch
   const groups = failures.groups.map((group) => {
     const { pattern, phaseName, stepName, count, firstSeenAt, lastSeenAt } = group
     return { pattern, phaseName, stepName, count, firstSeenAt, lastSeenAt }

@@ -181,7 +181,7 @@ const failuresRoute = read({
       }),
     )
     const named = groups.map((group, at) => {
-      const { memberIds, perHour: _, ...shown } = group
+      const { memberIds, perHour, ...shown } = group
       const people = memberIds.map((memberId) => keys.get(memberId)!)
       const list = listCommand(batchId, group, flagsOf(group).flags)
       const meaning = meaningOf(group.sample.message)
@@ -268,7 +268,7 @@ const stuckRoute = read({
       now,
     })
     const items = found.map(({ actions, ...item }) => ({ ...item, actions: [...actions] }))
-    const waiting = waits.map(({ stepId: _, overdue: __, ...shown }) => shown)
+    const waiting = waits.map(({ stepId, overdue, ...shown }) => shown)
     return { status: 200, body: { batchId, items, waiting } }
   },
 })

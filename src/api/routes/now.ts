@@ -124,7 +124,7 @@ async function loadWall(engine: Engine, now: Date): Promise<Wall> {
   return {
     at: now,
     headline: headlineOf(needs, runningIn(states), nextIn(states)),
-    needs: needs.map(({ people: _, ...need }) => need),
+    needs: needs.map(({ people, ...need }) => need),
     batches: states.map((state) => shownOnWall(state, forecasts.get(state.line.id)!)),
     isComplete: lines.length <= BATCHES_MAX,
     openReviews: await countReviews(db, {}),

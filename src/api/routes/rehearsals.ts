@@ -54,7 +54,7 @@ const line = z
 
 const shown = (
   { rehearsals }: Services,
-  { report: _, ...one }: RehearsalLine & { readonly report?: unknown },
+  { report, ...one }: RehearsalLine & { readonly report?: unknown },
 ) => ({ ...one, at: rehearsals.progressOf(one.id) })
 
 const rehearsalId = z.strictObject({

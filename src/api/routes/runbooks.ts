@@ -134,8 +134,8 @@ const versionsRoute = read({
 })
 
 const versionOf = ({
-  isAutomationEnabled: _,
-  unfinishedBatches: __,
+  isAutomationEnabled,
+  unfinishedBatches,
   ...line
 }: RunbookLine): z.input<typeof versionLine> => line
 

@@ -80,7 +80,7 @@ function isSecure(origin: string): boolean {
 }
 
 const shown = (given: WorkerCredential, now: Date) => {
-  const { tokenHash: _, certificate: __, ...rest } = given
+  const { tokenHash, certificate, ...rest } = given
   return { ...rest, state: stateOf(given, now) }
 }
 

@@ -207,7 +207,7 @@ export async function forMembers<Body>(request: MembersRequest<Body>, bulk: Bulk
 async function listSelected(
   { db }: Engine,
   line: BatchLine,
-  { all: _, pattern, held, ...others }: BulkBody['select'],
+  { all, pattern, held, ...others }: BulkBody['select'],
   covers: BulkChange['covers'],
 ): Promise<{ id: number; memberKey: string }[]> {
   const filter: MemberFilter = { ...others, isHeld: held }

@@ -75,28 +75,40 @@ export const batch = z
   .meta({ id: 'Batch' })
 
 export function shownBatch(line: BatchLine): z.input<typeof batch> {
-  const { membersActive, membersFailed, membersRemoved, failureRevision: _, ...others } = line
-  const { heldAt, heldBy, heldReason, hasPhaseToCome: __, isExpanding: ___, ...more } = others
-  const { membersOpen: ____, membersThrough: _____, windowClosedAt, windowOpensAt, ...most } = more
-  const { windowOverrideUntil, windowOverrideBy, windowOverrideReason, ...rest } = most
+  const { windowClosedAt, windowOpensAt, windowOverrideUntil, heldAt, membersActive } = line
   const override = windowOverrideUntil && {
     until: windowOverrideUntil,
-    by: windowOverrideBy!,
-    reason: windowOverrideReason!,
+    by: line.windowOverrideBy!,
+    reason: line.windowOverrideReason!,
   }
   return {
-    ...rest,
+    id: line.id,
+    runbookId: line.runbookId,
+    runbookName: line.runbookName,
+    runbookVersion: line.runbookVersion,
+    batchStartTime: line.batchStartTime,
+    sourceTime: line.sourceTime,
+    status: line.status,
+    failedInInit: line.failedInInit,
+    isManual: line.isManual,
+    createdBy: line.createdBy,
+    currentPhase: line.currentPhase,
+    held: heldAt && { at: heldAt, by: line.heldBy!, reason: line.heldReason! },
     changeWindow:
       windowClosedAt || override
         ? { closedAt: windowClosedAt, opensAt: windowOpensAt, override }
         : null,
-    held: heldAt && { at: heldAt, by: heldBy!, reason: heldReason! },
+    heldMemberCount: line.heldMemberCount,
     memberCount: membersActive,
     members: {
       active: membersActive,
       ...outcomeCounts(line),
-      total: membersActive + membersFailed + membersRemoved,
+      total: membersActive + line.membersFailed + line.membersRemoved,
     },
+    detectedAt: line.detectedAt,
+    initDispatchedAt: line.initDispatchedAt,
+    activatedAt: line.activatedAt,
+    endedAt: line.endedAt,
   }
 }
 

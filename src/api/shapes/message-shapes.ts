@@ -45,9 +45,9 @@ export const messageLine = z
   .meta({ id: 'MemberMessage', description: 'A message to a member: sent, failed or to come.' })
 
 export function shownMessage({
-  id: _,
-  keyFolded: __,
-  place: ___,
+  id,
+  keyFolded,
+  place,
   recipient: to,
   fromBatchId: sentInBatchId,
   ...line

@@ -393,7 +393,7 @@ const schedulerOf = (shared: RoleContext): Service => {
   })
 }
 
-function logTick(log: Log, { attention: _, news, ...report }: TickReport): void {
+function logTick(log: Log, { attention, news, ...report }: TickReport): void {
   if (report.outcome === 'failed') log.error(report, 'Tick failed')
   else log.info(report, 'Tick finished')
   for (const item of news) warnOf(log, item)

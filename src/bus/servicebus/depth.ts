@@ -22,7 +22,7 @@ export async function countMessages(
        from bundles b group by 1, 2 order by 1, 2`,
     [now],
   )
-  const found: TopicDepth[] = stored.map(({ isKept: _, ...depth }) => depth)
+  const found: TopicDepth[] = stored.map(({ isKept, ...depth }) => depth)
   // What stays in the database does not wait for the relay.
   const outbox = found.filter((_, index) => !stored[index]!.isKept)
   for (const subscription of subscriptions) found.push(await countIn(connection, subscription))

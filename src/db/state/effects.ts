@@ -47,7 +47,7 @@ export async function loadLedgerOfInit(db: Queryable, batchId: number): Promise<
   return rows.map(entryOf)
 }
 
-const entryOf = ({ memberId: _, effect, ...entry }: EffectRow): LedgerEntry => ({
+const entryOf = ({ memberId, effect, ...entry }: EffectRow): LedgerEntry => ({
   ...entry,
   effect: readEffect(effect),
 })

@@ -285,7 +285,7 @@ export async function listHolds(
       order by rank, "heldAt", target collate "C"`,
     filter.values,
   )
-  const holds = rows.flatMap(({ total: _, rank: __, ...hold }) =>
+  const holds = rows.flatMap(({ total, rank, ...hold }) =>
     hold.scope === null ? [] : [hold as Hold],
   )
   return { holds, total: rows[0]!.total }

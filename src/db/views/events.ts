@@ -147,7 +147,7 @@ export async function readFeed(
   const { oldest, ids, lastId } = rows[0]!
   const events = rows
     .filter(({ id }) => id !== null)
-    .map(({ oldest: _, ids: __, lastId: ___, ...line }) => line)
+    .map(({ oldest, ids, lastId, ...line }) => line)
   const next = ids === null ? oldest : await nextTransaction(db)
   return { ids, lastId: lastId ?? after, events, horizon: { oldest, next } }
 }

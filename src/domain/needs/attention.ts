@@ -151,7 +151,7 @@ const EVENTS: Readonly<Record<AttentionKind, string>> = {
 export function attentionEvent({
   text,
   command,
-  decide: _,
+  decide,
   ...item
 }: DescribedAttention): EventRecord {
   const { kind, batchId, topic, count } = item

@@ -138,7 +138,7 @@ export interface FailuresOfBatch {
 export function groupOverBatches(all: readonly FailuresOfBatch[]): GroupOfBatches[] {
   const found = new Map<string, GroupOfBatches>()
   for (const { batchId, runbookName, groups } of all) {
-    for (const { memberIds: _, ...group } of groups) {
+    for (const { memberIds, ...group } of groups) {
       const { kind, phaseName, stepName, pattern, sample, count } = group
       const key = JSON.stringify([runbookName, kind, phaseName, stepName, pattern])
       const together = found.get(key)

@@ -177,7 +177,7 @@ const STEP_KEYS = {
   ),
 }
 
-const { on_failure: _, ...COMPENSATION_STEP_KEYS } = STEP_KEYS
+const { on_failure, ...COMPENSATION_STEP_KEYS } = STEP_KEYS
 const STEP = map('a step', STEP_KEYS)
 const COMPENSATION_STEP = map('a rollback or removal step', COMPENSATION_STEP_KEYS)
 

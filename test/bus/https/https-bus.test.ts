@@ -82,7 +82,7 @@ function sideOf(stored: PostgresBus, clients: ReadonlyMap<string, Bus>): Bus {
       const workerId = workerOf(subscription)
       const bus = clients.get(workerId)!
       return (await bus.receive(workerJobs(workerId), limit)).map((message) => {
-        const { WorkerId: _, ...properties } = message.properties
+        const { WorkerId, ...properties } = message.properties
         const given = STAND_INS[workerId]
           ? { ...message, topic: subscription.topic, properties }
           : { ...message }

@@ -99,7 +99,7 @@ describe('counting', () => {
       steps: { 33: '3 prepare/create pending' },
     })
     draft.addSteps([...born.steps.values()], { isNew: true })
-    const { id: _, ...row } = stepOf(draft, 51)
+    const { id, ...row } = stepOf(draft, 51)
     draft.newStep({ ...row, removalNumber: 2 })
     draft.batch.membersActive++
     updateCounters(draft)

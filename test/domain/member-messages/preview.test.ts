@@ -78,7 +78,7 @@ it('shows a correction with what was told, and never the same date twice', () =>
 })
 
 it('names a missing value with line and column, and leaves its name in the text', () => {
-  const { Name: _, Mail: __, ...without } = ada as Record<string, Json>
+  const { Name, Mail, ...without } = ada as Record<string, Json>
   const { problems, subject, body, warnings } = preview({ ...without, Names: 'x' })
   const lines = YAML.split('\n')
   const found = problems.map(({ line, column, path, message }) => {

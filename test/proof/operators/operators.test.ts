@@ -178,7 +178,7 @@ async function tryFirst(
 
 /** Without the dry run's own marker and the numbers it cannot know. */
 function comparable({ body }: Answer): unknown {
-  const { isDryRun: _, batchId: __, runbookId: ___, actionId: ____, ...rest } = body
+  const { isDryRun, batchId, runbookId, actionId, ...rest } = body
   return 'clonedFrom' in rest || 'availablePhases' in rest ? { ...rest, batch: null } : rest
 }
 

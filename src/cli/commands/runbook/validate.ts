@@ -41,7 +41,7 @@ const LF = 10
 
 export async function validateRunbooks(options: ValidateOptions, io: Io): Promise<void> {
   const columns = options.members === undefined ? undefined : await readHeader(options.members)
-  const { files, members: _, output = 'table', ...flags } = options
+  const { files, members, output = 'table', ...flags } = options
   const known = await loadWorkerFunctions(flags, io)
   const reports: Report[] = []
   for (const file of files) {

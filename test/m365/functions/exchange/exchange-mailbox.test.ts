@@ -15,7 +15,7 @@ describe('rights on a mailbox', () => {
     assert.deepEqual(granted.SendAs, [], 'Kim could send as the mailbox before')
     assert.deepEqual(userOf(setting, BOX).recipient!.fullAccess, ['lead@contoso.example', KIM])
     assert.deepEqual(userOf(setting, BOX).recipient!.sendOnBehalf, ['lead', "kim.o'brien"])
-    const { Changed: _, ...lists } = granted
+    const { Changed, ...lists } = granted
     await succeeds(setting, 'Remove-ExchangeMailboxPermission', lists)
     assert.deepEqual(userOf(setting, BOX).recipient, before)
   })
