@@ -137,9 +137,9 @@ async function openRole(role: string, url: string, connectionString: string | un
       ? outbox(db!)
       : await openServiceBus({ db, clock, newToken: randomUUID, access: { connectionString } })
   const worker = role === 'worker' ? benchWorker(bus) : null
-  const relay =
-    worker || !bus.relay ? [] : [makeRelayLoop({ relay: bus.relay, clock, onError: fail })]
-  const services = [...relay, worker ?? benchOrchestrator(db!, bus)]
+  const { relay } = bus.capabilities
+  const relayLoop = worker || !relay ? [] : [makeRelayLoop({ relay, clock, onError: fail })]
+  const services = [...relayLoop, worker ?? benchOrchestrator(db!, bus)]
   const close = async () => {
     for (const service of services) await service.stop()
     await bus.close()

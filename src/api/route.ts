@@ -37,7 +37,7 @@ export const TAGS = {
 } as const
 export type Tag = keyof typeof TAGS
 
-export type ApiBus = Pick<Bus, 'deadLetters' | 'depth' | 'isReady' | 'gateway'>
+export type ApiBus = Pick<Bus, 'deadLetters' | 'depth' | 'isReady' | 'capabilities'>
 
 /** Services for handlers besides the engine. */
 export interface Services {

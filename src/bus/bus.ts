@@ -1,9 +1,8 @@
 // The contract of a transport, checked by test/bus/contract.ts: at-least-once delivery in no promised order, under a lease that
-// ends on its own. It promises only what Azure Service Bus can keep too; anything more is an optional method. Nothing here is
+// ends on its own. It promises only what Azure Service Bus can keep too; anything more is one of its `capabilities`. Nothing here is
 // exactly-once, so handlers recognise work they have already done.
 import type { Db, Tx } from '../db/connection/db.ts'
 import type { Body, MessageType } from '../domain/messages/messages.ts'
-import type { KeptJobs } from './kept-jobs.ts'
 import type { WorkerGateway } from './worker-gateway.ts'
 
 /** The part of a clock that a transport needs; src/base/run/clock.ts has more. */
@@ -129,9 +128,9 @@ export interface Bus {
   abandon(messages: readonly ReceivedMessage[], delayMs?: number): Promise<void>
   /**
    * Returns messages as if this delivery had not taken place, also after their lease has lapsed; another consumer that has one keeps
-   * it. A transport that cannot leaves it out.
+   * it. Without `takesBackDeliveries` it is `abandon`.
    */
-  release?(messages: readonly ReceivedMessage[], delayMs: number): Promise<void>
+  release(messages: readonly ReceivedMessage[], delayMs: number): Promise<void>
   /** Starts a new lease. Returns the messages whose lease was lost. */
   renew(messages: readonly ReceivedMessage[]): Promise<ReceivedMessage[]>
   /** Moves messages to the dead letters. Messages whose lease was lost stay with their new consumer. */
@@ -150,36 +149,55 @@ export interface Bus {
   /** Housekeeping, called every few seconds by the orchestrator. Does nothing where a broker does it itself. */
   sweep(): Promise<void>
   /** Calls `heard` when messages may have come. Hints can be lost or false: they only make a consumer poll sooner. */
-  listen?(subscription: Subscription, heard: () => void): Promise<() => Promise<void>>
-  /** Where a broker sends messages by itself, as many as the consumer has slots. A transport whose consumers only ask leaves it out. */
-  readonly stream?: MessageStream
-  /** For workers that come through the API. A transport without a database leaves it out. */
-  readonly gateway?: WorkerGateway
-  /** Jobs that stay in the database although others go to a broker. */
-  readonly kept?: KeptJobs
-  /** Reaches every process of a worker. Where `withdrawIn` is missing, it tells which jobs not to start. */
-  readonly control?: Control
-  /** Takes messages from the outbox to a broker. A transport whose consumers read the outbox themselves leaves it out. */
-  readonly relay?: Relay
-  /** Hints the listeners of a subscription, without a message, when `tx` commits. */
-  hintIn?(tx: Tx, subscription: Subscription): Promise<void>
-  /**
-   * Removes the messages that no consumer has leased, as part of `tx`, and returns their ids. The ids stay spent for
-   * `DUPLICATE_WINDOW_MS`. `lapsed` removes instead those whose consumer let its lease lapse. A transport that cannot leaves it
-   * out and has `control`, by which workers learn what not to start.
-   */
-  withdrawIn?(
-    tx: Tx,
-    topic: 'worker-jobs',
-    messageIds: readonly string[],
-    which?: 'unleased' | 'lapsed',
-  ): Promise<string[]>
-  /**
-   * Removes every job, leased or not, and forgets all ids, as part of `tx`: after a restore from a backup they belong to a time that is
-   * gone. A transport that cannot leaves it out: its jobs run, and their results change nothing.
-   */
-  discardJobsIn?(tx: Tx): Promise<void>
+  listen(subscription: Subscription, heard: () => void): Promise<() => Promise<void>>
+  readonly storedJobs: StoredJobs
+  readonly capabilities: Capabilities
   close(): Promise<void>
+}
+
+/** What transports can do beyond the contract. Each states all of it; what it cannot do is false or null as a whole. */
+export interface Capabilities {
+  /** A released delivery is not counted, so a consumer may receive more than it can start. */
+  readonly takesBackDeliveries: boolean
+  /** Where a broker sends messages by itself, as many as the consumer has slots. Null where consumers ask. */
+  readonly stream: MessageStream | null
+  /** Reaches every process of a worker: it tells which jobs not to start. Null where all jobs are stored. */
+  readonly control: Control | null
+  /** Takes messages from the outbox to a broker. Null where consumers read the outbox themselves, and without a database. */
+  readonly relay: Relay | null
+  /** For workers that come through the API. Null without a database. */
+  readonly gateway: WorkerGateway | null
+}
+
+export const NO_CAPABILITIES: Capabilities = {
+  takesBackDeliveries: false,
+  stream: null,
+  control: null,
+  relay: null,
+  gateway: null,
+}
+
+/** Jobs that lie in the state's database, where a transaction can take them back. Only of these `locate` says that their lease has lapsed. */
+export interface StoredJobs {
+  /** Of these workers, those whose jobs lie there. The others' jobs are at a broker, and they learn by `control` what not to start. */
+  workersIn(tx: Tx, workerIds: readonly string[]): Promise<ReadonlySet<string>>
+  /**
+   * Removes the jobs that no worker has leased, as part of `tx`, and returns their ids. The ids stay spent for `DUPLICATE_WINDOW_MS`.
+   * `lapsed` removes instead those whose worker let its lease lapse.
+   */
+  withdrawIn(tx: Tx, jobIds: readonly string[], which?: 'unleased' | 'lapsed'): Promise<string[]>
+  /**
+   * After a restore from a backup the jobs belong to a time that is gone: where all are stored, removes every one, leased or not, and
+   * forgets all ids, as part of `tx`. Jobs at a broker run, and their results change nothing.
+   */
+  discardIn(tx: Tx): Promise<void>
+}
+
+/** Of a transport whose jobs are all at a broker. */
+export const NO_STORED_JOBS: StoredJobs = {
+  workersIn: async () => new Set(),
+  withdrawIn: async () => [],
+  discardIn: async () => {},
 }
 
 export interface MessageStream {
@@ -269,7 +287,7 @@ export interface DeadLetters {
    * Sends messages to orchestrators again that were delivered too often: 1 minute, 10 minutes and 1 hour after each such end, then no
    * more. Returns how many per topic.
    */
-  replayExhausted?(by: string, limit: number): Promise<TopicCount[]>
+  replayExhausted(by: string, limit: number): Promise<TopicCount[]>
   /** Workers whose jobs are among the undecided dead letters, sorted; empty where the transport cannot tell. */
   listWorkers(): Promise<string[]>
   /** Dead jobs that are not marked as noticed, oldest first, whether or not a person has decided on them. */

@@ -100,7 +100,7 @@ export function makeConsumer(given: ConsumerOptions): Consumer {
     start: () => {
       for (const lane of lanes) lane.start()
       // Without hints the consumer polls every second, so a failure to listen is only reported.
-      unlisten = bus.listen?.(subscription, nudgeAll).catch((error: unknown) => {
+      unlisten = bus.listen(subscription, nudgeAll).catch((error: unknown) => {
         onError(error)
         return undefined
       })
@@ -229,13 +229,9 @@ async function carryOut(
     const { outcome, delayMs } = first!
     const same = [first!, ...rest].map(({ message }) => message)
     if (outcome === 'abandon') await retrying(() => bus.abandon(same, delayMs))
-    else if (outcome === 'release') await retrying(() => releaseOn(bus, same, delayMs))
+    else if (outcome === 'release') await retrying(() => bus.release(same, delayMs))
     else if (outcome !== 'ack') {
       await retrying(() => bus.deadLetter(same, outcome.deadLetter, outcome.description))
     }
   }
 }
-
-/** A transport that cannot take a delivery back counts it. */
-const releaseOn = (bus: Bus, messages: readonly ReceivedMessage[], delayMs: number) =>
-  bus.release ? bus.release(messages, delayMs) : bus.abandon(messages, delayMs)

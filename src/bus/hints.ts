@@ -10,7 +10,7 @@ export async function hint(db: Queryable, subscription: Subscription): Promise<v
 }
 
 interface Hints {
-  readonly listen: NonNullable<Bus['listen']>
+  readonly listen: Bus['listen']
   /** Hears of the messages of every subscription. */
   readonly listenToAll: (heard: () => void) => Promise<() => Promise<void>>
   close(): Promise<void>

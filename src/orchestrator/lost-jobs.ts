@@ -40,21 +40,19 @@ async function placesOf({ bus }: Engine, due: readonly DueJob[]): Promise<JobPla
   const results = await bus.locate('worker-results', ids)
   for (const [at, index] of gone.entries())
     if (isComing(results[at]!)) places[index] = { is: 'answered' }
-  // Left in the queue it would run as well as its retry. Where it cannot be taken out, it runs out by itself.
-  if (bus.withdrawIn) return places
-  return places.map((place) => (place.is === 'lapsed' ? { is: 'unknown' } : place))
+  return places
 }
 
 const isComing = ({ is }: MessagePlace): boolean =>
   is === 'queued' || is === 'leased' || is === 'lapsed'
 
-/** Takes lapsed jobs out of the queue, and returns those of the chunk that are lost now: a worker may have taken one over. */
+/** Takes lapsed jobs out of the queue, where they would run as well as their retries, and returns those of the chunk that are lost now: a worker may have taken one over. */
 export async function withdrawLapsed(
   { tx, engine }: BatchTransaction,
   chunk: readonly LostJob[],
 ): Promise<readonly LostJob[]> {
   const lapsed = chunk.filter(({ isLapsed }) => isLapsed).map(({ jobId }) => jobId)
   if (lapsed.length === 0) return chunk
-  const gone = new Set(await engine.bus.withdrawIn!(tx, 'worker-jobs', lapsed, 'lapsed'))
+  const gone = new Set(await engine.bus.storedJobs.withdrawIn(tx, lapsed, 'lapsed'))
   return chunk.filter(({ jobId, isLapsed }) => !isLapsed || gone.has(jobId))
 }

@@ -186,7 +186,7 @@ export function makeOrchestrator(options: OrchestratorOptions): Orchestrator {
     start: () => {
       for (const service of services) service.start()
       // Without hints the timers run every second, so a failure to listen is only reported.
-      unlisten = bus.listen?.(ORCHESTRATOR_EVENTS, timers.nudge).catch((error: unknown) => {
+      unlisten = bus.listen(ORCHESTRATOR_EVENTS, timers.nudge).catch((error: unknown) => {
         onError(error)
         return undefined
       })

@@ -35,8 +35,7 @@ function row(message_id: string, body: string, rest: Partial<OutboxRow> = {}): O
 }
 
 /** Withdraws in a transaction of its own. */
-const withdraw = (db: Db, ids: readonly string[]) =>
-  db.transaction((tx) => withdrawIn(tx, 'worker-jobs', ids))
+const withdraw = (db: Db, ids: readonly string[]) => db.transaction((tx) => withdrawIn(tx, ids))
 
 describe('packing', () => {
   const sizesOf = (rows: readonly OutboxRow[]) => packBundles(rows).map(({ ids }) => ids.length)

@@ -1,4 +1,4 @@
-// The part of the contract for operators and the engine: readiness, depth, housekeeping, and the optional capabilities, each
+// The part of the contract for operators and the engine: readiness, depth, housekeeping, and the capabilities, each
 // tested where the transport has it. Run by contract.ts.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
@@ -10,6 +10,7 @@ import {
   type Topic,
   workerJobs,
 } from '../../src/bus/bus.ts'
+import { hint } from '../../src/bus/hints.ts'
 import {
   type BusUnderTest,
   drain,
@@ -67,11 +68,19 @@ export function operation(suite: Suite): void {
   })
 }
 
-/** Only for transports that can take a delivery back. */
 export function releases(suite: Suite): void {
+  it('counts a released delivery unless the transport takes deliveries back', async () => {
+    const { bus } = suite()
+    await bus.publish([event()])
+    await bus.release([await takeOne(bus, ORCHESTRATOR_EVENTS)], 0)
+    const again = await takeOne(bus, ORCHESTRATOR_EVENTS)
+    assert.equal(again.deliveryCount, bus.capabilities.takesBackDeliveries ? 1 : 2)
+    await bus.ack([again])
+  })
+
   it('takes deliveries back, so that a message is never exhausted by them', async () => {
     const { bus, advance } = suite()
-    if (!bus.release) return
+    if (!bus.capabilities.takesBackDeliveries) return
     await bus.publish([event(), event(), event()])
     for (let round = 0; round < MAX_DELIVERIES + 2; round += 1) {
       const taken = await drain(bus, ORCHESTRATOR_EVENTS)
@@ -88,7 +97,7 @@ export function releases(suite: Suite): void {
 
   it('takes a delivery back after its lease has lapsed, also while another consumer has the message', async () => {
     const { bus, other, advance } = suite()
-    if (!bus.release) return
+    if (!bus.capabilities.takesBackDeliveries) return
     await bus.publish([event(), event()])
     const lapsed = await drain(bus, ORCHESTRATOR_EVENTS)
     await advance(bus.leaseMs + SECOND)
@@ -185,18 +194,20 @@ export function places(suite: Suite): void {
   })
 }
 
-/** Withdraws in a transaction of its own; null where the transport cannot. */
-function withdrawerOf({ bus, inTransaction }: BusUnderTest) {
-  const { withdrawIn } = bus
-  if (!withdrawIn) return null
-  assert.ok(inTransaction, 'a transport that withdraws shares the database')
-  return (ids: readonly string[]) => inTransaction((tx) => withdrawIn(tx, 'worker-jobs', ids))
+/** Withdraws in a transaction of its own; null where a broker has the jobs. */
+async function withdrawerOf({ bus, inTransaction }: BusUnderTest) {
+  const { workersIn, withdrawIn } = bus.storedJobs
+  if (!inTransaction) return null
+  const stored = await inTransaction((tx) => workersIn(tx, ['w1']))
+  if (!stored.has('w1')) return null
+  return (ids: readonly string[], which?: 'lapsed') =>
+    inTransaction((tx) => withdrawIn(tx, ids, which))
 }
 
 export function capabilities(suite: Suite): void {
   it('withdraws messages that no consumer has leased, and only those', async () => {
     const { bus, advance } = suite()
-    const withdraw = withdrawerOf(suite())
+    const withdraw = await withdrawerOf(suite())
     if (!withdraw) return
     const [waiting, leased, lapsed, abandoned] = [job('w1'), job('w1'), job('w1'), job('w1')]
     await bus.publish([lapsed])
@@ -219,8 +230,9 @@ export function capabilities(suite: Suite): void {
   })
 
   it('withdraws messages whose lease has lapsed, and only those', async () => {
-    const { bus, advance, inTransaction } = suite()
-    if (!bus.withdrawIn) return
+    const { bus, advance } = suite()
+    const withdraw = await withdrawerOf(suite())
+    if (!withdraw) return
     const [waiting, leased, lapsed] = [job('w1'), job('w1'), job('w1')]
     await bus.publish([lapsed])
     await takeOne(bus, workerJobs('w1'))
@@ -235,9 +247,8 @@ export function capabilities(suite: Suite): void {
     await advance(SECOND)
     await bus.publish([waiting])
     const all = [waiting, leased, lapsed].map(({ messageId }) => messageId)
-    const withdraw = () => inTransaction!((tx) => bus.withdrawIn!(tx, 'worker-jobs', all, 'lapsed'))
-    assert.deepEqual(await withdraw(), [lapsed.messageId])
-    assert.deepEqual(await withdraw(), [])
+    assert.deepEqual(await withdraw(all, 'lapsed'), [lapsed.messageId])
+    assert.deepEqual(await withdraw(all, 'lapsed'), [])
     assert.deepEqual(await bus.ack([again!]), [again], 'its slow consumer has lost it')
     assert.equal((await takeOne(bus, workerJobs('w1'))).messageId, waiting.messageId)
     assert.deepEqual(await bus.ack([kept!]), [])
@@ -245,7 +256,7 @@ export function capabilities(suite: Suite): void {
 
   it('gives a message either to the withdrawal or to a consumer', async () => {
     const { bus, other } = suite()
-    const withdraw = withdrawerOf(suite())
+    const withdraw = await withdrawerOf(suite())
     if (!withdraw) return
     const sent = Array.from({ length: 200 }, () => job('w1'))
     await bus.publish(sent)
@@ -257,11 +268,11 @@ export function capabilities(suite: Suite): void {
 
   it('withdraws nothing when the transaction rolls back', async () => {
     const { bus, inTransaction } = suite()
-    if (!bus.withdrawIn) return
+    if (!(await withdrawerOf(suite()))) return
     const sent = job('w1')
     await bus.publish([sent])
     const crash = inTransaction!(async (tx) => {
-      const ids = await bus.withdrawIn!(tx, 'worker-jobs', [sent.messageId])
+      const ids = await bus.storedJobs.withdrawIn(tx, [sent.messageId])
       assert.deepEqual(ids, [sent.messageId])
       throw new Error('crash before commit')
     })
@@ -271,7 +282,6 @@ export function capabilities(suite: Suite): void {
 
   it('hints that messages came', async () => {
     const { bus, other } = suite()
-    if (!bus.listen) return
     const heard = Promise.withResolvers<void>()
     const stop = await bus.listen(workerJobs('w1'), heard.resolve)
     await other.publish([job('w1')])
@@ -282,10 +292,10 @@ export function capabilities(suite: Suite): void {
 
   it('hints without a message when a transaction commits', async () => {
     const { bus, inTransaction } = suite()
-    if (!bus.listen || !bus.hintIn) return
+    if (!inTransaction) return
     const heard = Promise.withResolvers<void>()
     const stop = await bus.listen(ORCHESTRATOR_EVENTS, heard.resolve)
-    await inTransaction!((tx) => bus.hintIn!(tx, ORCHESTRATOR_EVENTS))
+    await inTransaction((tx) => hint(tx, ORCHESTRATOR_EVENTS))
     await heard.promise
     await stop()
     assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [])

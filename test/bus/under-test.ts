@@ -1,6 +1,13 @@
 // Shared by the tests of transports: the transport under test, messages to send, and ways to receive them.
 import assert from 'node:assert/strict'
-import type { Bus, OutgoingMessage, ReceivedMessage, Subscription } from '../../src/bus/bus.ts'
+import {
+  type Bus,
+  NO_CAPABILITIES,
+  NO_STORED_JOBS,
+  type OutgoingMessage,
+  type ReceivedMessage,
+  type Subscription,
+} from '../../src/bus/bus.ts'
 import type { Tx } from '../../src/db/connection/db.ts'
 
 /** One transport under test. `other` is a second client of the same transport, for races. */
@@ -15,8 +22,15 @@ export interface BusUnderTest {
   close(): Promise<void>
 }
 
-/** The methods that a test's stand-in for a bus does not need. */
-export const UNUSED: Pick<Bus, 'deadLetters' | 'locate' | 'isReady' | 'depth' | 'sweep'> = {
+/** What a test's stand-in for a bus does not need. */
+export const UNUSED: Omit<
+  Bus,
+  'leaseMs' | 'publish' | 'receive' | 'ack' | 'abandon' | 'renew' | 'deadLetter' | 'close'
+> = {
+  release: async () => assert.fail('takes no delivery back'),
+  listen: async () => async () => {},
+  storedJobs: NO_STORED_JOBS,
+  capabilities: NO_CAPABILITIES,
   deadLetters: {} as Bus['deadLetters'],
   locate: async (_topic, ids) => ids.map(() => ({ is: 'unknown' })),
   isReady: async () => true,

@@ -214,7 +214,7 @@ describe('a dead-lettered result is not the end', () => {
   it('stops after three replays; then the rule for lost jobs takes over', () =>
     story({}, async (world) => {
       await begin(world)
-      const run = () => world.bus.deadLetters.replayExhausted!('orchestrator', 1_000)
+      const run = () => world.bus.deadLetters.replayExhausted('orchestrator', 1_000)
       for (const minutes of [1, 10, 60]) {
         await exhaust(world)
         await world.clock.advance(minutes * 60_000 - 1_000)

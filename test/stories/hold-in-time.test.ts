@@ -124,8 +124,9 @@ async function running(transport: string, test: (system: System) => Promise<void
   })
   const errors: unknown[] = []
   const onError = (error: unknown) => void errors.push(error)
+  const { relay } = bus.capabilities
   const services: Service[] = [
-    ...(bus.relay ? [makeRelayLoop({ relay: bus.relay, clock, onError })] : []),
+    ...(relay ? [makeRelayLoop({ relay, clock, onError })] : []),
     makeOrchestrator({ engine, bus, clock, chunk: 100, onError }),
     new Worker({
       workerId: 'w1',

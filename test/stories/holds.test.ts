@@ -124,12 +124,10 @@ for (const held of [SYSTEM, RUNBOOK, THE_WORKER]) {
     it('is finished by the timers when its process dies before it has withdrawn the jobs', () =>
       story({}, async (world) => {
         await beginWave(world, WAVE, 2)
-        const dying = {
-          ...world.engine,
-          bus: { ...world.engine.bus, deadLetters: world.bus.deadLetters },
-        }
-        dying.bus.withdrawIn = () =>
+        const withdrawIn = () =>
           Promise.reject(Object.assign(new Error('killed'), { code: '57P01' }))
+        const storedJobs = { ...world.bus.storedJobs, withdrawIn }
+        const dying = { ...world.engine, bus: { ...world.bus, storedJobs } }
         await assert.rejects(holdScope(dying, orderOf(held)), /killed/)
         assert.deepEqual(await attemptsOf(world), [])
         assert.equal(await finishHolds(world.engine), 1)

@@ -49,7 +49,7 @@ export const overServiceBus =
       workers,
       broker,
       connectionString,
-      forward: () => bus.relay!.forward(),
+      forward: () => bus.capabilities.relay!.forward(),
       close: async () => {
         await Promise.all([bus.close(), workers.close()])
         await broker.close()

@@ -215,7 +215,7 @@ async function workOnce(world: World, limit: number): Promise<number> {
   let taken = 0
   for (const workerId of world.workers) {
     const received = await workers.receive(workerJobs(workerId), limit)
-    const stopped = new StoppedJobs(workerId, workers.control)
+    const stopped = new StoppedJobs(workerId, workers.capabilities.control)
     if (received.length > 0) await stopped.read()
     for (const message of received.filter(({ type }) => type === 'worker-job')) {
       const job = jobOf(message)

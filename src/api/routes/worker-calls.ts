@@ -15,7 +15,8 @@ const DELAY_MAX_MS = 3_600_000
 const workerOf = ({ worker }: Actor): NonNullable<Actor['worker']> => worker!
 
 function gatewayOf({ bus }: Services): WorkerGateway {
-  if (bus.gateway) return bus.gateway
+  const { gateway } = bus.capabilities
+  if (gateway) return gateway
   throw new MatoolkitError('INTERNAL', { reason: 'the bus of this process has no gateway' })
 }
 

@@ -343,13 +343,14 @@ const workersOf = (
 
 /** Every process that stores messages forwards them, also those of others. */
 function relayOf({ bus, clock, log, measures }: RoleContext, { roles }: ServeOptions): Service[] {
-  if (!bus.relay || !roles.some((role) => role !== 'worker')) return []
+  const { relay } = bus.capabilities
+  if (!relay || !roles.some((role) => role !== 'worker')) return []
   const outage = makeOutage(clock, (change) => logOutage(log, 'The relay', change))
   const onError = (err: unknown) => {
     measures.count('matoolkit_errors_total', { role: 'relay' })
     if (!outage.note(err)) log.error({ err }, 'Relay error; the relay keeps running')
   }
-  return [makeRelayLoop({ relay: bus.relay, clock, onForwarded: outage.end, onError })]
+  return [makeRelayLoop({ relay, clock, onForwarded: outage.end, onError })]
 }
 
 async function orchestratorOf(shared: RoleContext): Promise<Service> {

@@ -9,6 +9,8 @@ import {
   type Bus,
   LEASE_MS,
   type MessageLease,
+  NO_CAPABILITIES,
+  NO_STORED_JOBS,
   type OutgoingMessage,
   type ReceivedMessage,
   type Subscription,
@@ -86,6 +88,9 @@ class HttpsTransport {
         this.#requireOwn(subscription)
         return this.#watch.listen(heard)
       },
+      // Its jobs are stored at the other end.
+      storedJobs: NO_STORED_JOBS,
+      capabilities: { ...NO_CAPABILITIES, takesBackDeliveries: true },
       close: async () => {
         this.#watch.close()
         this.#closing.abort()
@@ -192,6 +197,7 @@ const NOT_HERE: Bus['deadLetters'] = {
   list: refuse,
   show: refuse,
   replay: refuse,
+  replayExhausted: refuse,
   discard: refuse,
   listWorkers: refuse,
   listUnnoticedJobs: refuse,

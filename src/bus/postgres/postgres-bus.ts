@@ -2,14 +2,17 @@
 import {
   addressOf,
   type Bus,
+  type Capabilities,
   LEASE_MS,
+  NO_CAPABILITIES,
   RECEIVE_MAX,
   type ReceivedMessage,
   type TransportOptions,
 } from '../bus.ts'
 import { storedDeadLetters } from '../dead-letters.ts'
-import { hint, openHints } from '../hints.ts'
+import { openHints } from '../hints.ts'
 import { enqueue } from '../outbox.ts'
+import type { WorkerGateway } from '../worker-gateway.ts'
 import { isReady, loadDepth } from './depth.ts'
 import { abandon, ack, type Claim, claim, deadLetter, release, renewLeases } from './lease.ts'
 import { locate } from './locate.ts'
@@ -18,8 +21,10 @@ import { sweepBus } from './sweep.ts'
 import { discardJobs, withdraw } from './withdraw.ts'
 import { openWorkerGateway } from './worker-gateway.ts'
 
-/** Has every optional method, and needs neither relay nor control. Does not own the database: closing the bus only stops listening. */
-export type PostgresBus = Required<Omit<Bus, 'relay' | 'control' | 'kept' | 'stream'>>
+/** Everything lies in the database, so it needs neither relay nor control. Does not own the database: closing the bus only stops listening. */
+export interface PostgresBus extends Bus {
+  readonly capabilities: Capabilities & { readonly gateway: WorkerGateway }
+}
 
 export function openPostgresBus(options: TransportOptions): PostgresBus {
   const { db, clock, newToken, leaseMs = LEASE_MS } = options
@@ -27,7 +32,7 @@ export function openPostgresBus(options: TransportOptions): PostgresBus {
   const hints = openHints(db)
   const floors = new Map<string, LowWaterMark>()
   const leaseFrom = (at: Date) => new Date(at.getTime() + leaseMs)
-  const bus: Omit<PostgresBus, 'gateway'> = {
+  const bus: Omit<Bus, 'capabilities'> = {
     leaseMs,
     publish: async (messages) => {
       if (messages.length > 0) await db.transaction((tx) => enqueue(tx, messages, now()))
@@ -64,13 +69,21 @@ export function openPostgresBus(options: TransportOptions): PostgresBus {
     depth: () => loadDepth(db, now()),
     sweep: async () => void (await sweepBus(db, now())),
     listen: hints.listen,
-    hintIn: hint,
-    withdrawIn: (tx, topic, messageIds, which) =>
-      withdraw(tx, topic, messageIds, which === 'lapsed' ? now() : null),
-    discardJobsIn: discardJobs,
+    storedJobs: {
+      workersIn: async (_tx, workerIds) => new Set(workerIds),
+      withdrawIn: (tx, jobIds, which) => withdraw(tx, jobIds, which === 'lapsed' ? now() : null),
+      discardIn: discardJobs,
+    },
     close: hints.close,
   }
-  return { ...bus, gateway: openWorkerGateway({ db, clock, bus }) }
+  return {
+    ...bus,
+    capabilities: {
+      ...NO_CAPABILITIES,
+      takesBackDeliveries: true,
+      gateway: openWorkerGateway({ db, clock, bus }),
+    },
+  }
 }
 
 /** A claim that finds only expired rows is repeated this often; then the caller polls again. */

@@ -15,19 +15,18 @@ export async function discardJobs(tx: Tx): Promise<void> {
   await tx.query('delete from message_ids')
 }
 
-/** Removes the messages that no consumer has leased, or whose lease has lapsed, and returns their ids. Scans the waiting rows, which the workers' windows keep few. */
+/** Removes the jobs that no worker has leased, or whose lease has lapsed, and returns their ids. Scans the waiting rows, which the workers' windows keep few. */
 export async function withdraw(
   tx: Tx,
-  topic: 'worker-jobs',
-  messageIds: readonly string[],
+  jobIds: readonly string[],
   lapsedBy: Date | null = null,
 ): Promise<string[]> {
   const withdrawn: string[] = []
   for (;;) {
     const found = await tx.query<{ id: number }>(
-      `select id from bundles where topic = $1 and ${isWanted('$3')}
-          and exists (select from unnest(string_to_array(message_ids, E'\\n')) as m (id) where m.id = any ($2::text[]))`,
-      [topic, messageIds, lapsedBy],
+      `select id from bundles where topic = 'worker-jobs' and ${isWanted('$2')}
+          and exists (select from unnest(string_to_array(message_ids, E'\\n')) as m (id) where m.id = any ($1::text[]))`,
+      [jobIds, lapsedBy],
     )
     const rows = found.map(({ id }) => id)
     const state = lapsedBy === null ? ({ unleased: true } as const) : { lapsed: lapsedBy }
@@ -35,7 +34,7 @@ export async function withdraw(
     const gone = await tx.query<{ id: number; message_id: string }>(
       `delete from bundles where id = any ($1::bigint[]) and message_ids = any ($2::text[]) and size = 1 and ${isWanted('$3')}
        returning id, message_ids as message_id`,
-      [idsParam([...rows, ...split]), messageIds, lapsedBy],
+      [idsParam([...rows, ...split]), jobIds, lapsedBy],
     )
     withdrawn.push(...gone.map(({ message_id }) => message_id))
     // Another transaction may have split a bundle at the same moment: look again for what was in it.

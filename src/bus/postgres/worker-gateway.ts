@@ -13,7 +13,7 @@ import { abandon, ack, deadLetter, release, renewLeases } from './lease.ts'
 export interface GatewayOptions {
   readonly db: Db
   readonly clock: TimeSource
-  readonly bus: Pick<Bus, 'leaseMs' | 'receive'> & Required<Pick<Bus, 'listen'>>
+  readonly bus: Pick<Bus, 'leaseMs' | 'receive' | 'listen'>
 }
 
 /** A hint can be lost, and none comes when a lease lapses. */

@@ -10,6 +10,8 @@ import {
   type Bus,
   type DeadLetters,
   LEASE_MS,
+  NO_CAPABILITIES,
+  NO_STORED_JOBS,
   ORCHESTRATOR_EVENTS,
   type OutgoingMessage,
   RECEIVE_MAX,
@@ -19,7 +21,7 @@ import {
   workerJobs,
 } from '../bus.ts'
 import { storedDeadLetters } from '../dead-letters.ts'
-import { hint, openHints } from '../hints.ts'
+import { openHints } from '../hints.ts'
 import { forgetMessageIds } from '../message-ids.ts'
 import { rowOf } from '../outbox.ts'
 import { type ConnectionOptions, loadSdk, ServiceBusConnection } from './connection.ts'
@@ -72,6 +74,7 @@ class ServiceBusTransport {
       receive: (subscription, limit) => this.#receive(subscription, limit),
       ack: (messages) => complete(connection, messages),
       abandon: (messages, delayMs = 0) => this.#abandon(messages, delayMs),
+      release: (messages, delayMs) => this.#abandon(messages, delayMs),
       renew: (messages) => renew(connection, messages),
       deadLetter: (messages, reason, description) => {
         this.#readAtMs = Number.NEGATIVE_INFINITY
@@ -80,11 +83,6 @@ class ServiceBusTransport {
       deadLetters: this.#deadLetters(),
       // The broker does not say who has a message.
       locate: async (_topic, ids) => ids.map(() => ({ is: 'unknown' })),
-      stream: {
-        arrived: (subscription, limit) => this.#intake(subscription).arrived(limit),
-        makeRoom,
-      },
-      control: { read: (workerId, after) => readControl(connection, workerId, after) },
       isReady: () => this.#isReady(),
       depth: async () => {
         await this.#readAll()
@@ -104,10 +102,16 @@ class ServiceBusTransport {
           await stop()
         }
       },
-      ...(hints && {
-        hintIn: hint,
-        relay: { forward: () => this.#forward(), listen: hints.listenToAll },
-      }),
+      storedJobs: NO_STORED_JOBS,
+      capabilities: {
+        ...NO_CAPABILITIES,
+        stream: {
+          arrived: (subscription, limit) => this.#intake(subscription).arrived(limit),
+          makeRoom,
+        },
+        control: { read: (workerId, after) => readControl(connection, workerId, after) },
+        relay: hints && { forward: () => this.#forward(), listen: hints.listenToAll },
+      },
       close: async () => {
         this.#closing.abort()
         await Promise.allSettled(this.#delayed)
@@ -234,7 +238,7 @@ class ServiceBusTransport {
         return messageId
       },
       discard: (id, by) => stored().discard(id, by),
-      replayExhausted: (by, limit) => stored().replayExhausted!(by, limit),
+      replayExhausted: (by, limit) => stored().replayExhausted(by, limit),
       listWorkers: async () => {
         await this.#readAll()
         return stored().listWorkers()

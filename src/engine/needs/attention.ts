@@ -47,7 +47,7 @@ const REPLAYED_AT_ONCE = 500
 
 /** Messages that were delivered too often for a passing reason get another chance, with an event. Returns how many. */
 export async function replayExhausted({ db, bus, clock }: Engine): Promise<number> {
-  const counts = (await bus.deadLetters.replayExhausted?.(ACTOR, REPLAYED_AT_ONCE)) ?? []
+  const counts = await bus.deadLetters.replayExhausted(ACTOR, REPLAYED_AT_ONCE)
   const events = counts.map(({ topic, count }) =>
     eventRecord(
       'worker',

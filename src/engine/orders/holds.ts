@@ -4,6 +4,7 @@
 
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { ORCHESTRATOR_EVENTS } from '../../bus/bus.ts'
+import { hint } from '../../bus/hints.ts'
 import type { Queryable, Tx } from '../../db/connection/db.ts'
 import { insertEvents } from '../../db/state/changes.ts'
 import { lockBatches } from '../../db/state/facts.ts'
@@ -148,7 +149,7 @@ export async function resumeScope(engine: Engine, order: HoldOrder): Promise<Hol
     await postponeWaits(tx, hold, batchIds, hold.heldAt, now)
     await deleteHold(tx, hold)
     await noteHold(tx, now, order.actor, hold, 'resumed', order.reason ?? 'no reason given')
-    await engine.bus.hintIn?.(tx, ORCHESTRATOR_EVENTS)
+    await hint(tx, ORCHESTRATOR_EVENTS)
     return hold
   })
 }

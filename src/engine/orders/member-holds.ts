@@ -3,6 +3,7 @@
 
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { ORCHESTRATOR_EVENTS } from '../../bus/bus.ts'
+import { hint } from '../../bus/hints.ts'
 import type { Tx } from '../../db/connection/db.ts'
 import {
   countHeldMembers,
@@ -92,7 +93,7 @@ export async function resumeMembers(engine: Engine, order: MembersOrder): Promis
     await postponeMembers(tx, batchId, done, now)
     await deleteMemberHolds(tx, done)
     await noteHolds(tx, order, now, 'resumed', done)
-    await engine.bus.hintIn?.(tx, ORCHESTRATOR_EVENTS)
+    await hint(tx, ORCHESTRATOR_EVENTS)
     const wasHeld = new Set(done)
     const refused = memberIds
       .filter((id) => !wasHeld.has(id))

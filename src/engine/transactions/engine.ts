@@ -13,17 +13,7 @@ import type { RunbookCache } from './runbook-cache.ts'
 import type { WorkerPace } from './worker-pace.ts'
 
 /** The part of the transport that joins the engine's transactions. */
-export type EngineBus = Pick<
-  Bus,
-  | 'control'
-  | 'kept'
-  | 'hintIn'
-  | 'locate'
-  | 'withdrawIn'
-  | 'discardJobsIn'
-  | 'deadLetters'
-  | 'depth'
->
+export type EngineBus = Pick<Bus, 'storedJobs' | 'locate' | 'deadLetters' | 'depth'>
 
 export interface Engine {
   readonly db: Db

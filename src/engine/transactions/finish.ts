@@ -5,6 +5,7 @@ import { MatoolkitError } from '../../base/errors/errors.ts'
 import { countText } from '../../base/text/count-text.ts'
 import type { Json } from '../../base/text/json.ts'
 import { ORCHESTRATOR_EVENTS, type OutgoingMessage } from '../../bus/bus.ts'
+import { hint } from '../../bus/hints.ts'
 import { enqueueNew } from '../../bus/outbox.ts'
 import { timeParam } from '../../db/connection/arrays.ts'
 import { type Drafts, writeChanges, writeRows } from '../../db/state/changes.ts'
@@ -50,7 +51,7 @@ export async function finishTogether(batchTxs: readonly BatchTransaction[]): Pro
   ])
   for (const batchTx of batchTxs) await requireActiveNowhereElse(batchTx)
   tellWatch(batchTxs)
-  if (drafts.some(hasWorkForTimers)) await engine.bus.hintIn?.(tx, ORCHESTRATOR_EVENTS)
+  if (drafts.some(hasWorkForTimers)) await hint(tx, ORCHESTRATOR_EVENTS)
 }
 
 /** For batches whose locks one transaction shares. */

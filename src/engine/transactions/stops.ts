@@ -1,5 +1,5 @@
-// Holds and cancels where a transport cannot take jobs back: workers are told, with the change itself, which jobs they must not start any
-// more, and told again at each hello. A worker gives such a job back unrun, and its step waits as if the job had been withdrawn.
+// Holds and cancels of jobs that are at a broker: workers are told, with the change itself, which jobs they must not start any more, and told
+// again at each hello. A worker gives such a job back unrun, and its step waits as if the job had been withdrawn.
 
 import { chunksOf } from '../../base/run/chunks.ts'
 import type { OutgoingMessage } from '../../bus/bus.ts'
@@ -16,19 +16,14 @@ export interface SentJob {
 
 /** Also of jobs that run already: their worker ignores it. */
 export async function stopJobs(
-  { bus, clock }: Engine,
+  { clock }: Engine,
   tx: Tx,
   jobs: readonly SentJob[],
   because: string,
 ): Promise<void> {
-  if (!bus.control || jobs.length === 0) return
   const now = clock.now()
   const messages: OutgoingMessage[] = []
-  const byWorker = Map.groupBy(jobs, (job) => job.workerId)
-  const kept = await bus.kept?.workersIn(tx, [...byWorker.keys()])
-  for (const [workerId, same] of byWorker) {
-    // Those of its jobs that nobody has taken are withdrawn; it has no others but those it runs.
-    if (kept?.has(workerId)) continue
+  for (const [workerId, same] of Map.groupBy(jobs, (job) => job.workerId)) {
     const ids = same.map(({ jobId }) => jobId)
     for (const jobIds of chunksOf(ids, STOPPED_MAX))
       messages.push({
@@ -44,7 +39,9 @@ export async function stopJobs(
 
 /** A worker that has just started, or missed a message, learns it now. */
 export async function repeatStops(engine: Engine, tx: Tx, workerId: string): Promise<void> {
-  if (!engine.bus.control) return
+  const stored = await engine.bus.storedJobs.workersIn(tx, [workerId])
+  // Those of its jobs that nobody has taken were withdrawn; it has no others but those it runs.
+  if (stored.has(workerId)) return
   const jobIds = await listStoppedJobs(tx, workerId, STOPPED_MAX)
   const jobs = jobIds.map((jobId) => ({ workerId, jobId }))
   await stopJobs(engine, tx, jobs, 'it is held or cancelled')

@@ -32,20 +32,21 @@ export async function withdrawJobs(
   return withdrawn.length
 }
 
-/** Returns the ids of the jobs that were withdrawn. Where that is impossible, their workers are told not to start them. */
+/** Returns the ids of the jobs that were withdrawn. Workers whose jobs are at a broker are told not to start them. */
 async function takeBack(
   engine: Engine,
   tx: Tx,
   jobs: readonly SentJob[],
   why: string,
 ): Promise<ReadonlySet<string>> {
-  const { withdrawIn, kept } = engine.bus
-  const idsOf = (some: readonly SentJob[]) => some.map(({ jobId }) => jobId)
-  if (withdrawIn) return new Set(await withdrawIn(tx, 'worker-jobs', idsOf(jobs)))
-  await stopJobs(engine, tx, jobs, why)
-  if (!kept) return new Set()
-  // Any other job in the outbox may have reached the broker although the relay does not know.
-  const workers = await kept.workersIn(tx, [...new Set(jobs.map(({ workerId }) => workerId))])
-  const own = jobs.filter(({ workerId }) => workers.has(workerId))
-  return new Set(own.length > 0 ? await kept.withdrawIn(tx, 'worker-jobs', idsOf(own)) : [])
+  const { storedJobs } = engine.bus
+  const workerIds = [...new Set(jobs.map(({ workerId }) => workerId))]
+  const storing = await storedJobs.workersIn(tx, workerIds)
+  // A job in the outbox that is not stored may have reached the broker although the relay does not know.
+  const atBroker = jobs.filter(({ workerId }) => !storing.has(workerId))
+  await stopJobs(engine, tx, atBroker, why)
+  const stored = jobs.filter(({ workerId }) => storing.has(workerId))
+  if (stored.length === 0) return new Set()
+  const ids = stored.map(({ jobId }) => jobId)
+  return new Set(await storedJobs.withdrawIn(tx, ids))
 }

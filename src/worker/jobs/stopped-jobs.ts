@@ -10,14 +10,14 @@ import { readMessage } from '../../domain/messages/messages.ts'
 const KEPT_MAX = 20_000
 
 export class StoppedJobs {
-  readonly #control: Control | undefined
+  readonly #control: Control | null
   readonly #workerId: string
   readonly #why = new Map<string, string>()
   #last: string | null = null
   #untold: MatoolkitError | null = null
   #isRead = false
 
-  constructor(workerId: string, control: Control | undefined) {
+  constructor(workerId: string, control: Control | null) {
     this.#workerId = workerId
     this.#control = control
   }

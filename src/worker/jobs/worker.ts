@@ -137,7 +137,7 @@ export class Worker implements Service {
       options.cachedResultsMax ? { max: options.cachedResultsMax } : {},
     )
     this.#announcement = new Announcement(options, this.#catalogue, () => this.#slotsWithLent())
-    this.#stopped = new StoppedJobs(workerId, options.bus.control)
+    this.#stopped = new StoppedJobs(workerId, options.bus.capabilities.control)
     this.#outgoing = new OutgoingResults(options.bus, async (digest, why) => {
       const leased = this.#leased.get(digest)
       if (leased) await options.bus.deadLetter([leased.received], 'Unanswerable', why)
@@ -163,7 +163,7 @@ export class Worker implements Service {
     this.#otherLoops = [
       loop('leases', options.bus.leaseMs / RENEWALS_A_LEASE, () => this.renewLeases()),
       loop('hello', HELLO_INTERVAL_MS, (now) => this.sendHello(now)),
-      ...(options.bus.control
+      ...(options.bus.capabilities.control
         ? [loop('stops', STOPS_INTERVAL_MS, () => this.#stopped.read())]
         : []),
     ]
@@ -175,7 +175,7 @@ export class Worker implements Service {
     this.#busyAt = this.#options.clock.now()
     for (const loop of [...this.#otherLoops, this.#sendLoop, this.#receiveLoop]) loop.start()
     // Without notifications the worker only polls a second later, so a failure to listen is reported and no more.
-    this.#unlisten = bus.listen?.(workerJobs(workerId), this.#receiveLoop.nudge).catch((error) => {
+    this.#unlisten = bus.listen(workerJobs(workerId), this.#receiveLoop.nudge).catch((error) => {
       onError(error)
       return undefined
     })
@@ -184,17 +184,18 @@ export class Worker implements Service {
   /** Receives and starts as many jobs as there are free slots; collected ones need none. Returns how many came. */
   async takeJobs(stopping?: AbortSignal): Promise<number> {
     const { bus, workerId } = this.#options
+    const { stream, takesBackDeliveries } = bus.capabilities
     await this.#startDue()
     const free = this.#freeSlots() - this.#collections.due
-    if ((free <= 0 && !bus.stream) || this.#mustAnswerFirst()) return 0
+    if ((free <= 0 && !stream) || this.#mustAnswerFirst()) return 0
     await this.#stopped.readFirst()
     if (this.#stopped.untold !== null) return 0
     // Few at a time would take longer than they wait for each other.
-    const most = this.#collectsAll && bus.release ? Math.max(free, COLLECTED_AT_ONCE) : free
+    const most = this.#collectsAll && takesBackDeliveries ? Math.max(free, COLLECTED_AT_ONCE) : free
     const received =
       free > 0
         ? await bus.receive(workerJobs(workerId), most)
-        : bus.stream!.arrived(workerJobs(workerId), COLLECTED_AT_ONCE)
+        : stream!.arrived(workerJobs(workerId), COLLECTED_AT_ONCE)
     if (stopping?.aborted) {
       await bus.abandon(received)
       return 0
@@ -205,7 +206,7 @@ export class Worker implements Service {
     const unplaced: ReceivedMessage[] = []
     for (const message of received) if (!(await this.#take(message))) unplaced.push(message)
     // As if they had not come: a hold still takes them back.
-    if (unplaced.length > 0) await bus.release!(unplaced, 0)
+    if (unplaced.length > 0) await bus.release(unplaced, 0)
     return received.length - unplaced.length
   }
 
@@ -250,6 +251,7 @@ export class Worker implements Service {
   /** False when the job needs a slot and none is free. */
   async #take(received: ReceivedMessage): Promise<boolean> {
     const { bus, workerId, clock, keys } = this.#options
+    const { stream, takesBackDeliveries } = bus.capabilities
     if (received.type === 'worker-recall') return this.#recall(received)
     const job = readJob(received, workerId, keys)
     if ('reason' in job) return this.#refuse(received, job)
@@ -274,8 +276,8 @@ export class Worker implements Service {
     this.#collectsAll = false
     // A collection may have become due meanwhile. Where a job cannot be given back uncounted, it waits here or, at worst, one more runs.
     const isFull = this.#freeSlots() <= 0
-    if (isFull && bus.release) return false
-    if (isFull && bus.stream && !cached) {
+    if (isFull && takesBackDeliveries) return false
+    if (isFull && stream && !cached) {
       this.#leased.set(digest, Object.assign(leased, { slot: null, keepsPlace: true }))
       this.#collections.addDue({ job, digest, leased })
       return true
@@ -292,10 +294,11 @@ export class Worker implements Service {
    */
   #makeRoom(leased: LeasedJob, isFirst: boolean): void {
     const { bus, maxParallelism } = this.#options
-    if (!bus.stream || this.#leased.size >= COLLECTED_MAX) return
+    const { stream } = bus.capabilities
+    if (!stream || this.#leased.size >= COLLECTED_MAX) return
     const kept = [...this.#leased.values()].filter(({ keepsPlace }) => keepsPlace).length
     if (isFirst && this.#usedSlots().size + kept < maxParallelism - 1) leased.keepsPlace = true
-    else bus.stream.makeRoom([leased.received])
+    else stream.makeRoom([leased.received])
   }
 
   /** Starts collections that are due while slots are free. A job that waited past its limit is not started. */
@@ -321,7 +324,8 @@ export class Worker implements Service {
     const slot = new Slot()
     const { bus, clock, tenant = NO_TENANT } = this.#options
     const definition = this.#catalogue.get(first.job.functionName.toLowerCase())!
-    const takesMany = bus.release !== undefined || bus.stream !== undefined
+    const { takesBackDeliveries, stream } = bus.capabilities
+    const takesMany = takesBackDeliveries || stream !== null
     const seats = seatsFor(collected.length, { definition, tenant, clock, takesMany })
     for (const [at, { job, digest, leased }] of collected.entries()) {
       leased.slot = slot
@@ -421,9 +425,8 @@ export class Worker implements Service {
     if (collected.length === 0) return
     for (const { digest } of collected) this.#leased.delete(digest)
     const messages = collected.map(({ leased }) => leased.received)
-    const giveBack = bus.release ? bus.release(messages, 0) : bus.abandon(messages)
     // Otherwise their leases run out.
-    await giveBack.catch(onError)
+    await bus.release(messages, 0).catch(onError)
   }
 
   sendHello(now: Date): Promise<void> {

@@ -35,7 +35,7 @@ function workerOf({ topic, name }: Subscription): string {
 
 /** A gateway at which the stand-ins get the orchestrator's messages. For workers it is the real one. */
 function gatewayWithStandIns(bus: PostgresBus): WorkerGateway {
-  const { gateway } = bus
+  const { gateway } = bus.capabilities
   const held = (lease: MessageLease) => ({ lease }) as ReceivedMessage
   const places = (lost: readonly ReceivedMessage[], leases: readonly MessageLease[]) =>
     lost.map(({ lease }) => leases.indexOf(lease))
@@ -96,14 +96,14 @@ function sideOf(stored: PostgresBus, clients: ReadonlyMap<string, Bus>): Bus {
     abandon: async (messages, delayMs) =>
       void (await each(messages, (bus, own) => bus.abandon(own, delayMs))),
     release: async (messages, delayMs) =>
-      void (await each(messages, (bus, own) => bus.release!(own, delayMs))),
+      void (await each(messages, (bus, own) => bus.release(own, delayMs))),
     deadLetter: async (messages, reason, description) =>
       void (await each(messages, (bus, own) => bus.deadLetter(own, reason, description))),
     isReady: () => clients.get('w1')!.isReady(),
     listen: (subscription, heard) =>
       STAND_INS[workerOf(subscription)]
         ? stored.listen(subscription, heard)
-        : clients.get(workerOf(subscription))!.listen!(subscription, heard),
+        : clients.get(workerOf(subscription))!.listen(subscription, heard),
   }
 }
 
@@ -113,7 +113,10 @@ async function openBusUnderTest(): Promise<BusUnderTest> {
   const stored = openPostgresBus({ db: engine.db, clock: virtual, newToken: randomUUID })
   // The minutes of the suite are not those of the API's own loops.
   const clock: Clock = { ...virtual, wait: realClock().wait }
-  const bus: ApiBus = { ...stored, gateway: gatewayWithStandIns(stored) }
+  const bus: ApiBus = {
+    ...stored,
+    capabilities: { ...stored.capabilities, gateway: gatewayWithStandIns(stored) },
+  }
   const apis = [await openPlainApi(engine, bus, clock), await openPlainApi(engine, bus, clock)]
   const balancer = await openBalancer(apis.map(({ url }) => url))
   const tokens = new Map<string, string>()

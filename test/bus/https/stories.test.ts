@@ -78,7 +78,7 @@ describe('a worker that comes through the API', () => {
   it('gets a job again that an API leased and never handed out', async () => {
     const jobId = await send()
     const worker = newWorker((await tokenFor(world.engine, 'w1')).token)
-    const [lost] = await world.bus.gateway!.take('w1', 1)
+    const [lost] = await world.bus.capabilities.gateway!.take('w1', 1)
     assert.equal(lost!.messageId, jobId)
     assert.equal(await worker.takeJobs(), 0, 'it is leased')
     await world.clock.advance(LEASE_MS)

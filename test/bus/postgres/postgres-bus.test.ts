@@ -99,7 +99,7 @@ for (const database of DATABASES) {
       assert.ok(read < 2_000, `${read} rows read for some 600 rows of work`)
       const leased = new Set(taken.map(({ messageId }) => messageId))
       const free = sent.map(({ messageId }) => messageId).filter((id) => !leased.has(id))
-      await db.transaction((tx) => own.withdrawIn(tx, 'worker-jobs', free.slice(0, 200)))
+      await db.transaction((tx) => own.storedJobs.withdrawIn(tx, free.slice(0, 200)))
       const readToWithdraw = (await rowsRead(db)) - before - read
       assert.ok(readToWithdraw < 6_000, `${readToWithdraw} rows read to find 200 in 4,900`)
       if (db !== test.db) await db.close()

@@ -66,7 +66,10 @@ describe('servicebus transport', () => {
     const sent = Array.from({ length: 1_200 }, (_, n) => job(`w${1 + (n % 2)}`))
     await store([...sent, event()])
     assert.deepEqual(await drain(bus, workerJobs('w1')), [], 'nothing goes before the relay')
-    const counts = await Promise.all([bus.relay!.forward(), bus.relay!.forward()])
+    const counts = await Promise.all([
+      bus.capabilities.relay!.forward(),
+      bus.capabilities.relay!.forward(),
+    ])
     assert.equal(counts[0]! + counts[1]!, 1_201)
     assert.equal(await left(), 0)
     const taken = [...(await drain(bus, workerJobs('w1'))), ...(await drain(bus, workerJobs('w2')))]
@@ -85,9 +88,9 @@ describe('servicebus transport', () => {
     await database.db.transaction((tx) =>
       enqueue(tx, [event(undefined, { visibleAt })], clock.now()),
     )
-    assert.equal(await bus.relay!.forward(), 0)
+    assert.equal(await bus.capabilities.relay!.forward(), 0)
     await clock.advance(60_000)
-    assert.equal(await bus.relay!.forward(), 1)
+    assert.equal(await bus.capabilities.relay!.forward(), 1)
     await takeOne(bus, ORCHESTRATOR_EVENTS)
   })
 
@@ -103,9 +106,9 @@ describe('servicebus transport', () => {
       send: async () => bus.publish([sent]),
     })
     await assert.rejects(crash, /the process died/)
-    assert.equal(await bus.relay!.forward(), 0, 'its lease lasts')
+    assert.equal(await bus.capabilities.relay!.forward(), 0, 'its lease lasts')
     await clock.advance(60_000)
-    assert.equal(await bus.relay!.forward(), 1)
+    assert.equal(await bus.capabilities.relay!.forward(), 1)
     assert.equal(await left(), 0)
     assert.equal((await takeOne(bus, workerJobs('w1'))).messageId, sent.messageId)
   })
@@ -115,7 +118,7 @@ describe('servicebus transport', () => {
     const refused = withRelay(() => Promise.reject(new Error('no broker')))
     await assert.rejects(refused, /no broker/)
     assert.equal(await left(), 1, 'the bundle is still there')
-    assert.equal(await bus.relay!.forward(), 2)
+    assert.equal(await bus.capabilities.relay!.forward(), 2)
     assert.equal((await drain(bus, workerJobs('w1'))).length, 2)
   })
 
@@ -133,11 +136,11 @@ describe('servicebus transport', () => {
       { topic: 'orchestrator-events', count: 2, oldestAt: storedAt },
       { topic: 'worker-jobs', count: 2, oldestAt: storedAt },
     ])
-    await bus.relay!.forward()
+    await bus.capabilities.relay!.forward()
     const { outbox } = await bus.depth()
     assert.deepEqual(outbox, [{ topic: 'orchestrator-events', count: 1, oldestAt: null }])
     await clock.advance(60_000)
-    await bus.relay!.forward()
+    await bus.capabilities.relay!.forward()
     await bus.ack([
       ...(await drain(bus, workerJobs('w1'))),
       ...(await drain(bus, ORCHESTRATOR_EVENTS)),
@@ -233,7 +236,7 @@ describe('servicebus transport of a process that listens', () => {
     const heard = Promise.withResolvers<void>()
     try {
       assert.deepEqual(await bus.receive(workerJobs('w1'), 2), [])
-      const stop = await bus.listen!(workerJobs('w1'), heard.resolve)
+      const stop = await bus.listen(workerJobs('w1'), heard.resolve)
       await other.publish([job('w1'), job('w1'), job('w1')])
       await heard.promise
       const taken: ReceivedMessage[] = []

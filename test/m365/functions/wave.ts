@@ -6,6 +6,7 @@ import { type VirtualClock, virtualClock } from '../../../src/base/run/clock.ts'
 import {
   type Bus,
   LEASE_MS,
+  NO_CAPABILITIES,
   type OutgoingMessage,
   type ReceivedMessage,
 } from '../../../src/bus/bus.ts'
@@ -110,6 +111,7 @@ function windowedBus(jobs: readonly ReceivedMessage[], results: Map<string, JobR
   }
   const bus: Bus = {
     ...UNUSED,
+    capabilities: { ...NO_CAPABILITIES, takesBackDeliveries: true },
     leaseMs: LEASE_MS,
     publish: async (messages: readonly OutgoingMessage[]) => {
       for (const message of messages) {

@@ -225,9 +225,10 @@ async function servicesOf(
   const roles = part.roles.flatMap((role) => make[role]())
   if (!db) return roles
   const time = databaseClockLoop({ db, clock, maxSkewMs: 30_000, onReport: () => {}, onError })
-  const relay = plain.relay ? [makeRelayLoop({ relay: plain.relay, clock, onError })] : []
+  const { relay } = plain.capabilities
+  const relayLoop = relay ? [makeRelayLoop({ relay, clock, onError })] : []
   const disk = part.minFreeMb === undefined ? [] : diskServices(part, engine, onError)
-  return [time, ...disk, ...relay, ...roles]
+  return [time, ...disk, ...relayLoop, ...roles]
 }
 
 const BEHIND_MS = 12 * 3_600_000

@@ -6,7 +6,7 @@ import { tellOver } from '../../stories/world.ts'
 
 const ALWAYS = ['happy-path', 'cut-over', 'rollback']
 
-/** All but those that assert what only `withdrawIn`, `locate` or the table of messages give, or that open a world of their own. */
+/** All but those that assert what only stored jobs, `locate` or the table of messages give, or that open a world of their own. */
 const OTHERS = [
   'cancel',
   'cut-over',

@@ -9,6 +9,7 @@ import type { Json } from '../../../src/base/text/json.ts'
 import {
   type Bus,
   LEASE_MS,
+  NO_CAPABILITIES,
   type OutgoingMessage,
   type ReceivedMessage,
 } from '../../../src/bus/bus.ts'
@@ -50,6 +51,7 @@ function makeBus() {
   const receiveLimits: number[] = []
   const bus: Bus = {
     ...UNUSED,
+    capabilities: { ...NO_CAPABILITIES, takesBackDeliveries: true },
     leaseMs: LEASE_MS,
     publish: async (messages: readonly OutgoingMessage[]) => {
       for (const message of messages)
@@ -246,7 +248,7 @@ describe('jobs that are done together', () => {
 
   it('are received one per free slot where the bus takes no delivery back, and raise no job limit', async () => {
     const { clock, worker, send, bus: made, calls, results, receiveLimits } = setUp()
-    Object.assign(made, { release: undefined })
+    Object.assign(made, { capabilities: NO_CAPABILITIES, release: made.abandon })
     for (const one of people(3)) send(one)
     worker.start()
     await clock.advance(2 * WAIT_MS)
@@ -260,11 +262,14 @@ describe('jobs that are done together', () => {
     const { clock, worker, send, bus: made, waiting, results, statuses } = setUp()
     const roomMade: string[] = []
     Object.assign(made, {
-      release: undefined,
-      stream: {
-        arrived: (_: unknown, limit: number) => waiting.splice(0, limit),
-        makeRoom: (messages: readonly ReceivedMessage[]) => roomMade.push(sayIds(messages)),
-      } satisfies Bus['stream'],
+      release: made.abandon,
+      capabilities: {
+        ...NO_CAPABILITIES,
+        stream: {
+          arrived: (_, limit) => waiting.splice(0, limit),
+          makeRoom: (messages) => void roomMade.push(sayIds(messages)),
+        },
+      } satisfies Bus['capabilities'],
     })
     const renewed: string[] = []
     const { renew } = made

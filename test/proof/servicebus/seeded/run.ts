@@ -60,7 +60,7 @@ const FAULTS: Readonly<Record<string, Event>> = {
 }
 
 const USUAL: Readonly<Record<string, Event>> = {
-  forward: (world) => orchestratorOf(world).bus.relay!.forward(),
+  forward: (world) => orchestratorOf(world).bus.capabilities.relay!.forward(),
   events: (world) => orchestratorOf(world).events.runOnce(),
   results: (world) => orchestratorOf(world).results.runOnce(),
   timers: (world) => runTimers(orchestratorOf(world).engine),
@@ -98,7 +98,7 @@ async function relayDies(world: SeededWorld): Promise<void> {
   world.sentByTheDead.push({ ids, at: +clock.now() })
   const { bus, diesAt } = orchestrators[place]!
   diesAt('delete from bundles')
-  await bus.relay!.forward().catch((error: unknown) => expectTransient(world, error))
+  await bus.capabilities.relay!.forward().catch((error: unknown) => expectTransient(world, error))
   await world.replaceOrchestrator(place)
 }
 
@@ -212,7 +212,7 @@ async function resumeAll(world: SeededWorld): Promise<void> {
 async function settle(world: SeededWorld): Promise<void> {
   const [first] = world.orchestrators
   for (;;) {
-    let done = await first!.bus.relay!.forward()
+    let done = await first!.bus.capabilities.relay!.forward()
     done += await first!.events.runOnce()
     done += await first!.results.runOnce()
     done += await runTimers(first!.engine)

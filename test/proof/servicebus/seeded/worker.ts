@@ -44,7 +44,7 @@ export async function makeWorkerProcess(
   workerId: string,
 ): Promise<WorkerProcess> {
   const bus = await world.openBus(null)
-  const stopped = new StoppedJobs(workerId, bus.control)
+  const stopped = new StoppedJobs(workerId, bus.capabilities.control)
   return { workerId, bus, stopped, inHand: [], known: new Map() }
 }
 
