@@ -18,7 +18,6 @@ export const SLOW: readonly string[] = [
   'test/proof/simulation/mutants.test.ts',
   'test/proof/operators/operators.test.ts',
   'test/proof/races/races.test.ts',
-  'test/api/contract.test.ts',
   'test/proof/processes/documents.test.ts',
   'test/proof/kill/kill.test.ts',
   'test/m365/functions/situations.test.ts',
@@ -26,7 +25,7 @@ export const SLOW: readonly string[] = [
 
 /** What a file does to its whole process: hooks around every test, settings, signals, programs it starts, changed modules. */
 const NEEDS_OWN_PROCESS =
-  /^(?:before|after|beforeEach|afterEach)\(|\bprocess\.(?:env|on|once|emit|chdir)\b|\bglobalThis\.\w+ =|child_process|processes\.ts|mutant-loader|\bstartPostgres\b|worker_threads/m
+  /^(?:before|after|beforeEach|afterEach)\(|\bprocess\.(?:env|on|once|emit|chdir)\b|\bglobalThis\.\w+ =|child_process|processes\.ts|mutant-loader|\bstartPostgres\b|worker_threads|\bopenOn\(/m
 
 /** Files of the inner loop that a folder or a name stands for: of each kind those that see most for their second. */
 const QUICK = new RegExp(

@@ -130,7 +130,7 @@ const CHECKS: Readonly<Record<string, Check | Elsewhere>> = {
     assert.equal(made.status, 201, made.text)
   },
   'the sample row of a template becomes a member': [
-    'test/api/contract/member-files.ts',
+    'test/api/contract/member-files.test.ts',
     'the sample row of the template',
   ],
   'phases start and polls run with the five-minute tick': [

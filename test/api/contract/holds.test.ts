@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { people } from '../../stories/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
+import { covers } from './covers.ts'
 import { plain } from './fixtures.ts'
 
 interface Held {
@@ -67,10 +68,8 @@ const SCOPES = [
   },
 ] as const
 
-export function holdContract(): void {
-  scopeHolds()
-  selectionHolds()
-}
+scopeHolds()
+selectionHolds()
 
 function selectionHolds(): void {
   describe('holds of a selection of members', () => {
@@ -346,3 +345,22 @@ function scopeHolds(): void {
     })
   })
 }
+
+covers(
+  'giveReasonOfBatchHold',
+  'giveReasonOfMemberHold',
+  'giveReasonOfRunbookHold',
+  'giveReasonOfSystemHold',
+  'giveReasonOfWorkerHold',
+  'holdMember',
+  'holdMembers',
+  'holdRunbook',
+  'holdSystem',
+  'holdWorker',
+  'listHolds',
+  'resumeMember',
+  'resumeMembers',
+  'resumeRunbook',
+  'resumeSystem',
+  'resumeWorker',
+)

@@ -9,6 +9,7 @@ import { job } from '../../bus/under-test.ts'
 import { rsaCertificate } from '../../kit/rsa-certificate.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { newAssertionOf, newTokenOf } from '../worker-credentials.ts'
+import { covers } from './covers.ts'
 
 interface Shown {
   readonly id: string
@@ -354,7 +355,18 @@ function calls(): void {
   })
 }
 
-export function workersThroughApiContract(): void {
-  credentials()
-  calls()
-}
+credentials()
+calls()
+
+covers(
+  'awaitJobs',
+  'createWorkerCredential',
+  'endJobs',
+  'getOwnWorker',
+  'listWorkerCredentials',
+  'renewJobs',
+  'revokeWorkerCredential',
+  'rotateWorkerCredential',
+  'sendResults',
+  'takeJobs',
+)

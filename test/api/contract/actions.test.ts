@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { people } from '../../stories/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
+import { covers } from './covers.ts'
 import { answerWithInverse, plain, wave } from './fixtures.ts'
 
 interface Decided {
@@ -41,11 +42,9 @@ const failing =
 const members = (count: number) =>
   people(count).map(({ key }) => ({ key, data: { Upn: key, Action: 'Switch', Site: 's' } }))
 
-export function actionContract(): void {
-  batchActions()
-  memberActions()
-  stepActions()
-}
+batchActions()
+memberActions()
+stepActions()
 
 function batchActions(): void {
   describe('operator actions on a batch', () => {
@@ -496,3 +495,29 @@ function stepActions(): void {
     })
   })
 }
+
+covers(
+  'acceptLateResult',
+  'cloneBatch',
+  'getStep',
+  'getUndo',
+  'holdBatch',
+  'listEffects',
+  'markMembersDone',
+  'markStepDone',
+  'moveMembers',
+  'readdMembers',
+  'redoMembers',
+  'removeMembers',
+  'rescheduleBatch',
+  'restartBatch',
+  'resumeBatch',
+  'retryMembers',
+  'retryStep',
+  'rollBackMembers',
+  'setMemberVariable',
+  'skipMembers',
+  'skipStep',
+  'undoInit',
+  'undoMembers',
+)
