@@ -5,6 +5,7 @@ import { ATTENTION_ROUTES } from './routes/attention.ts'
 import { AUDIT_ROUTES } from './routes/audit.ts'
 import { AUTOMATION_ROUTES } from './routes/automation.ts'
 import { BATCH_ACTION_ROUTES } from './routes/batch-actions.ts'
+import { BATCH_SUMMARY_ROUTES } from './routes/batch-summary.ts'
 import { BATCH_ROUTES } from './routes/batches.ts'
 import { BULK_ACTION_ROUTES } from './routes/bulk-actions.ts'
 import { DATABASE_ROLE_ROUTES } from './routes/database-roles.ts'
@@ -15,7 +16,6 @@ import { FAILURE_ROUTES } from './routes/failures.ts'
 import { GATE_ROUTES } from './routes/gates.ts'
 import { gridRoutes } from './routes/grid.ts'
 import { HOLD_ROUTES } from './routes/holds.ts'
-import { INSIGHT_ROUTES } from './routes/insight.ts'
 import { MEMBER_ACTION_ROUTES } from './routes/member-actions.ts'
 import { MEMBER_DETAIL_ROUTES } from './routes/member-detail.ts'
 import { MEMBER_FILE_ROUTES } from './routes/member-files.ts'
@@ -25,7 +25,6 @@ import { memberMessageRoutes } from './routes/member-messages.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
 import { MESSAGE_PREVIEW_ROUTES } from './routes/message-previews.ts'
 import { NOTIFICATION_ROUTES } from './routes/notifications.ts'
-import { nowRoutes } from './routes/now.ts'
 import { PLAN_ROUTES } from './routes/plan.ts'
 import { REHEARSAL_ROUTES } from './routes/rehearsals.ts'
 import { REPORT_ROUTES } from './routes/reports.ts'
@@ -39,6 +38,7 @@ import { STEP_ACTION_ROUTES } from './routes/step-actions.ts'
 import { STEP_ROUTES } from './routes/steps.ts'
 import { TICK_ROUTES } from './routes/ticks.ts'
 import { UNDO_ROUTES } from './routes/undo.ts'
+import { wallRoutes } from './routes/wall.ts'
 import { WORKER_CALL_ROUTES } from './routes/worker-calls.ts'
 import { WORKER_CREDENTIAL_ROUTES } from './routes/worker-credentials.ts'
 import { WORKER_ROUTES } from './routes/workers.ts'
@@ -73,7 +73,7 @@ const ROUTES = [
   ...ATTENTION_ROUTES,
   ...NOTIFICATION_ROUTES,
   ...STATUS_ROUTES,
-  ...INSIGHT_ROUTES,
+  ...BATCH_SUMMARY_ROUTES,
   ...FAILURE_ROUTES,
   ...MEMBER_DETAIL_ROUTES,
   ...TICK_ROUTES,
@@ -87,7 +87,7 @@ const ROUTES = [
 /** Every endpoint as a type: what clients in TypeScript give and get. */
 export type ApiRoute =
   | (typeof ROUTES)[number]
-  | ReturnType<typeof nowRoutes>[number]
+  | ReturnType<typeof wallRoutes>[number]
   | ReturnType<typeof gridRoutes>[number]
   | ReturnType<typeof memberMessageRoutes>[number]
   | ReturnType<typeof serviceRoutes>[number]
@@ -95,7 +95,7 @@ export type ApiRoute =
 export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Route[] {
   const routes: Route[] = [
     ...ROUTES,
-    ...nowRoutes(),
+    ...wallRoutes(),
     ...gridRoutes(),
     ...memberMessageRoutes(),
     ...WORKER_CALL_ROUTES,

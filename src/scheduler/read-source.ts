@@ -9,8 +9,8 @@ import { rowReader } from '../domain/sources/row-reader.ts'
 import type { SourceColumn, SourceRow } from '../domain/sources/source-values.ts'
 import { foldKey } from '../domain/state/member-key.ts'
 import { dataHash } from '../engine/orders/create.ts'
+import { PackedTexts } from './packed-texts.ts'
 import { type SourceAccess, type SourceResult, sourceName } from './sources/source.ts'
-import { TextStore } from './text-store.ts'
 
 /** More waves than any programme has. A column with each row's creation time would give one batch per person. */
 const GROUPS_MAX = 2_000
@@ -61,7 +61,7 @@ async function readAll(
   const known = await loadKnown()
   const read = rowReader(source, columns)
   const collector = new RowCollector<StoredRow>()
-  const store = new TextStore()
+  const store = new PackedTexts()
   for await (const chunk of rows) {
     for (const row of chunk) {
       onRow?.(row)
@@ -76,7 +76,7 @@ async function readAll(
       const before = known(folded)
       const isChanged = before?.hash !== hash || before.key !== key
       const textIndex = isChanged ? store.add(JSON.stringify(data)) : -1
-      if (textIndex === TextStore.FULL) throw tooLarge(source)
+      if (textIndex === PackedTexts.FULL) throw tooLarge(source)
       collector.take({ key, folded, timeMs: time ? +time : slotMs, hash, textIndex })
     }
   }
@@ -97,7 +97,7 @@ async function readAll(
 const tooLarge = (source: DataSource): MatoolkitError =>
   new MatoolkitError('SOURCE_RESULT_REFUSED', {
     source: sourceName(source),
-    reason: `its new and changed rows exceed ${TextStore.BYTES_MAX} bytes`,
+    reason: `its new and changed rows exceed ${PackedTexts.BYTES_MAX} bytes`,
   })
 
 const tooManyGroups = (source: DataSource, groups: number): MatoolkitError =>

@@ -5,7 +5,7 @@ import type { Clock } from '../base/run/clock.ts'
 import { endedOrGivenUp, everyLoop, type Service } from '../base/run/service.ts'
 import { listDueRunbooks } from '../db/sources/ticks.ts'
 import type { TickReport } from '../domain/sources/tick-report.ts'
-import { leavingWhileWaiting, makePlaces } from './places.ts'
+import { leavingWhileWaiting, makeLanes } from './lanes.ts'
 import { type TickOptions, tick } from './tick.ts'
 
 /** How often it looks for due runbooks; much shorter than any tick interval. */
@@ -50,12 +50,12 @@ export async function tickDueRunbooks(
 }
 
 export function makeScheduler(options: SchedulerOptions): Service {
-  const { engine, clock, lanes, onTick, onError } = options
-  const places = makePlaces(lanes)
-  const sources = leavingWhileWaiting(options.sources, places)
+  const { engine, clock, onTick, onError } = options
+  const lanes = makeLanes(options.lanes)
+  const sources = leavingWhileWaiting(options.sources, lanes)
   const underWay = new Map<string, Promise<void>>()
   const tickOne = async (name: string, stopping: AbortSignal): Promise<void> => {
-    await places.enter()
+    await lanes.enter()
     try {
       // Null when another scheduler was faster.
       const report = stopping.aborted
@@ -65,7 +65,7 @@ export function makeScheduler(options: SchedulerOptions): Service {
     } catch (error) {
       onError(error)
     } finally {
-      places.leave()
+      lanes.leave()
       underWay.delete(name)
     }
   }

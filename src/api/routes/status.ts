@@ -3,7 +3,6 @@
 import { z } from 'zod'
 import { countText } from '../../base/text/count-text.ts'
 import { listHolds } from '../../db/state/holds.ts'
-import { listWorkers, type WorkerLine } from '../../db/views/insight.ts'
 import {
   keysOfMembers,
   listFailedBatches,
@@ -11,6 +10,7 @@ import {
   listSourceOutlook,
   type PhaseOutlook,
 } from '../../db/views/status.ts'
+import { listWorkers, type WorkerLine } from '../../db/views/workers.ts'
 import { headlineOf, isAutomaticHold, NEED_KINDS, type Need } from '../../domain/needs/status.ts'
 import { isSilent, WORKER_STATES, workerState } from '../../domain/needs/stuck.ts'
 import { PHASE_STATUSES } from '../../domain/state/transitions.ts'

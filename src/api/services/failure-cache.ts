@@ -1,8 +1,8 @@
 // Caches the failures of a batch, grouped by kind, for dashboards that poll every few seconds. The batch's failure revision changes
 // with every failure that is added or cleared; the cache reads again only then.
 import type { Queryable } from '../../db/connection/db.ts'
+import { listFailures } from '../../db/views/batch-summary.ts'
 import type { BatchLine } from '../../db/views/batches.ts'
-import { listFailures } from '../../db/views/insight.ts'
 import {
   errorPattern,
   type Failure,

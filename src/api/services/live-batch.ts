@@ -4,9 +4,9 @@ import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Queryable } from '../../db/connection/db.ts'
 import { findRunbookVersion } from '../../db/state/runbooks.ts'
 import { listGridSteps } from '../../db/views/grid.ts'
-import { listWorkers } from '../../db/views/insight.ts'
 import { listActiveMembers } from '../../db/views/members.ts'
 import { listInitSteps } from '../../db/views/steps.ts'
+import { listWorkers } from '../../db/views/workers.ts'
 import { type GridColumn, packCells } from '../../domain/needs/grid.ts'
 import {
   type LivePast,

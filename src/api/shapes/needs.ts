@@ -3,7 +3,7 @@
 
 import { countText } from '../../base/text/count-text.ts'
 import { listMisses } from '../../db/orders/forecast-misses.ts'
-import type { WorkerLine } from '../../db/views/insight.ts'
+import type { WorkerLine } from '../../db/views/workers.ts'
 import { attentionText, describeAttention } from '../../domain/needs/attention.ts'
 import { isBlocking, type Need } from '../../domain/needs/status.ts'
 import { type Hold, nameOfHeld, resumeCommand } from '../../domain/state/holds.ts'

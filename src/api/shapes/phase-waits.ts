@@ -2,7 +2,8 @@
 // running are looked at.
 import type { z } from 'zod'
 import { loadHolds } from '../../db/state/holds.ts'
-import { listPhaseWaiters, listWaitGroups, listWorkerFacts } from '../../db/views/insight.ts'
+import { listPhaseWaiters, listWaitGroups } from '../../db/views/batch-summary.ts'
+import { listWorkerFacts } from '../../db/views/workers.ts'
 import { runbookPhaseOf } from '../../domain/decide/definitions.ts'
 import { isPhaseDue, isSilent, waitsOfPhases } from '../../domain/needs/stuck.ts'
 import { noReturnSteps } from '../../domain/runbook/function-facts.ts'

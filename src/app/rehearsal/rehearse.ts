@@ -6,7 +6,7 @@ import type { Seed, State } from '../../../sandbox/state.ts'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { MemberRows } from '../../cli/input/member-rows.ts'
 import type { Db } from '../../db/connection/db.ts'
-import { listFailures } from '../../db/views/insight.ts'
+import { listFailures } from '../../db/views/batch-summary.ts'
 import {
   countLostAttempts,
   listNotUndoable,
@@ -33,6 +33,7 @@ import {
   TOUCHES_NOTHING,
   type WorkerFunction,
 } from '../../worker/functions/catalogue.ts'
+import type { RehearsalPast } from './batch-so-far.ts'
 import { CallMeter } from './call-meter.ts'
 import { expectedTenants, phasesInOrder } from './expected-tenants.ts'
 import {
@@ -43,13 +44,12 @@ import {
   faultOfPast,
 } from './faults.ts'
 import { rehearsedMessages } from './messages.ts'
-import type { RehearsalPast } from './past.ts'
 import { remedyOf } from './remedy.ts'
 import { type FailedGroup, type RehearsalReport, reportOf } from './report.ts'
-import { Restoration } from './restoration.ts'
+import { RollbackCheck } from './rollback-check.ts'
 import { type RehearsalEvent, runRehearsal } from './run.ts'
-import { RehearsalSystem } from './system.ts'
 import { openRehearsalTenants, type RehearsalTenants } from './tenants.ts'
+import { WholeProgram } from './whole-program.ts'
 
 export interface RehearsalInput {
   readonly yaml: string
@@ -100,7 +100,7 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
   const slotsOf = (workerId: string) => input.workerSlots?.[workerId] ?? slots
   const calls = { ...faulty.calls, seed: `${input.seed} ${faulty.calls.seed ?? ''}` }
   let tenants: RehearsalTenants | undefined
-  const system = await RehearsalSystem.open({
+  const system = await WholeProgram.open({
     yaml: input.yaml,
     runbook,
     columns: members.columns,
@@ -128,14 +128,14 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
   })
   try {
     const before = tenants!.state()
-    const restoration = new Restoration()
+    const rollbackCheck = new RollbackCheck()
     const hasRollbacks = runbook.rollbacks.size > 0
     const outcome = await runRehearsal(system, {
       events: past === null ? events : [beginOf(past, meter, tenants!, calls), ...events],
       ...(input.signal && { signal: input.signal }),
       ...(input.onProgress && { onProgress: input.onProgress }),
       beforePhase: (now) => {
-        if (hasRollbacks) restoration.keep(tenants!.state(), now)
+        if (hasRollbacks) rollbackCheck.keep(tenants!.state(), now)
       },
     })
     const rolledBack = await listRolledBackMembers(system.db)
@@ -153,7 +153,7 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
       faults: input.faults?.use ?? [],
       rolledBack: rolledBack.length,
       failedUndos: rolledBack.filter(({ hasFailedUndo }) => hasFailedUndo).length,
-      notRestored: restoration.compare(rolledBack, tenants!.state()),
+      notRestored: rollbackCheck.compare(rolledBack, tenants!.state()),
       messages: await rehearsedMessages(system.db, runbook, past?.at ?? startedAt),
       services: meter.services(),
       operations: meter.operations(),
@@ -166,7 +166,7 @@ export async function rehearse(input: RehearsalInput): Promise<RehearsalReport> 
 }
 
 /** What the database says. */
-async function factsIn(system: RehearsalSystem, runbook: Runbook, past: RehearsalPast | null) {
+async function factsIn(system: WholeProgram, runbook: Runbook, past: RehearsalPast | null) {
   const { db } = system
   const phases = await listRehearsedPhases(db)
   return {
@@ -180,7 +180,7 @@ async function factsIn(system: RehearsalSystem, runbook: Runbook, past: Rehearsa
   }
 }
 
-const notificationsIn = async ({ db }: RehearsalSystem, { notifications }: RehearsalInput) => ({
+const notificationsIn = async ({ db }: WholeProgram, { notifications }: RehearsalInput) => ({
   conditions: await listRehearsedConditions(db),
   messages: await listRehearsedNotifications(db),
   settings: notifications ?? null,
@@ -277,7 +277,7 @@ function customFunctions(runbook: Runbook): WorkerFunction[] {
 }
 
 async function failuresIn(
-  { db }: RehearsalSystem,
+  { db }: WholeProgram,
   runbook: Runbook,
   past: RehearsalPast | null,
 ): Promise<{ failures: FailedGroup[]; unrepeated: number }> {
@@ -309,7 +309,7 @@ async function failuresIn(
   return { failures, unrepeated: unrepeated.size }
 }
 
-function tickFaults({ ticks, errors }: RehearsalSystem) {
+function tickFaults({ ticks, errors }: WholeProgram) {
   const failed = ticks.flatMap(({ error }) => (error ? [error] : []))
   return [...new Set([...failed, ...errors])].map((example) => ({
     what: 'query' as const,

@@ -20,7 +20,7 @@ import {
   notificationReportOf,
   type RehearsedNotificationReport,
 } from './report-notifications.ts'
-import type { NotRestored } from './restoration.ts'
+import type { NotRestored } from './rollback-check.ts'
 
 export type Verdict = 'ready' | 'ready with warnings' | 'not ready'
 

@@ -2,7 +2,7 @@
 // clock moves in small steps, so that results are handled together as they are by a busy orchestrator.
 import { findNextMoment, type NextMoment } from '../../db/views/rehearsal.ts'
 import { LOOK_INTERVAL_MS } from '../../engine/needs/notifications.ts'
-import type { RehearsalSystem } from './system.ts'
+import type { WholeProgram } from './whole-program.ts'
 
 /** Results of so long are handled together. */
 const STEP_MS = 2_000
@@ -24,7 +24,7 @@ export interface RehearsalEvent {
   readonly at: Date
   /** Null: not for the report. */
   readonly what: string | null
-  run(system: RehearsalSystem): Promise<void> | void
+  run(system: WholeProgram): Promise<void> | void
   /** The source may have changed: it is queried now, and again until nothing follows. */
   readonly changesSource?: boolean
 }
@@ -46,7 +46,7 @@ export interface RunOptions {
 }
 
 export async function runRehearsal(
-  system: RehearsalSystem,
+  system: WholeProgram,
   { events, signal, onProgress, beforePhase }: RunOptions,
 ): Promise<RunOutcome> {
   const { clock } = system
@@ -80,7 +80,7 @@ export async function runRehearsal(
 }
 
 /** An orchestrator that was away for a day tells of no endings meanwhile. Here none was: it looks at both ends of a long pause. */
-async function passTo(system: RehearsalSystem, nextMs: number): Promise<void> {
+async function passTo(system: WholeProgram, nextMs: number): Promise<void> {
   const { clock } = system
   const isLong = nextMs - +clock.now() > LONG_PAUSE_MS
   const looks = isLong ? [+clock.now() + LOOK_INTERVAL_MS, nextMs - LOOK_INTERVAL_MS] : []
@@ -94,7 +94,7 @@ async function passTo(system: RehearsalSystem, nextMs: number): Promise<void> {
 
 /** Null when nothing will ever happen. */
 async function momentAfter(
-  system: RehearsalSystem,
+  system: WholeProgram,
   { unsent }: NextMoment,
   dueMs: number,
 ): Promise<number | null> {
@@ -109,7 +109,7 @@ async function momentAfter(
 }
 
 /** Without a result the orchestrator has nothing to do until something falls due. */
-async function waitForNews(system: RehearsalSystem, dueMs: number): Promise<void> {
+async function waitForNews(system: WholeProgram, dueMs: number): Promise<void> {
   const { clock } = system
   const untilMs = Math.min(dueMs, +clock.now() + BUSY_MAX_MS)
   while (!system.hasResults && clock.nextWakeAt() !== null && +clock.now() + STEP_MS <= untilMs)
@@ -119,12 +119,12 @@ async function waitForNews(system: RehearsalSystem, dueMs: number): Promise<void
 /** The events to come, and the queries of the source. A source that cannot change is queried once. */
 class Story {
   readonly happened: { at: string; what: string }[] = []
-  readonly #system: RehearsalSystem
+  readonly #system: WholeProgram
   readonly #toCome: RehearsalEvent[]
   #ticksLeft = 1
   #nextTickMs: number
 
-  constructor(system: RehearsalSystem, events: readonly RehearsalEvent[]) {
+  constructor(system: WholeProgram, events: readonly RehearsalEvent[]) {
     this.#system = system
     this.#toCome = events.toSorted((a, b) => +a.at - +b.at)
     this.#nextTickMs = +system.clock.now()

@@ -15,9 +15,9 @@ import { batchPath, memberPath } from './batch/paths.ts'
 import { MEMBERS_ARG, NAMED_SELECTION } from './batch/select-people.ts'
 import { runShowEffects } from './batch/undo.ts'
 import { EVENT_COLUMNS } from './events.ts'
+import { sayMeaning } from './next-commands.ts'
 import { ATTEMPT_COLUMN, NOW_COLUMN, polledText } from './step-texts.ts'
 import { addVerb, BATCH_ARG, CHANGE, DRY_RUN, MEMBER_ARG } from './verb.ts'
-import { sayMeaning } from './ways-out.ts'
 import { statusIn } from './words.ts'
 
 const MEMBER: readonly Column[] = [

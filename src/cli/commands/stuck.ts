@@ -5,8 +5,8 @@ import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
 import { batchPath } from './batch/paths.ts'
 import { ACTION_COLUMNS } from './member.ts'
+import { sayFailures } from './next-commands.ts'
 import { addVerb, BATCH_ARG } from './verb.ts'
-import { sayFailures } from './ways-out.ts'
 
 const STUCK: readonly Column[] = [
   ['WHAT', ({ kind }) => String(kind).replaceAll('_', ' ')],

@@ -6,7 +6,7 @@ import { phaseEnds } from '../../domain/forecast/running.ts'
 import type { Queryable } from '../connection/db.ts'
 import { loadPhases } from '../state/facts.ts'
 import { BATCH_IS_FREE } from '../state/holds.ts'
-import { loadPaces } from './insight.ts'
+import { loadPaces } from './batch-summary.ts'
 
 /** Null when the batch does not exist. */
 export async function loadProgress(

@@ -13,7 +13,7 @@ import {
 } from '../../base/text/json.ts'
 import { TRACEPARENT } from '../../base/text/reserved-names.ts'
 import { WORKER_ID } from '../../base/text/worker-id.ts'
-import { isOwnJob, isOwnSuccess } from './own-messages.ts'
+import { isOwnJob, isOwnSuccess } from './fast-checks.ts'
 
 const id = z.int().positive()
 const count = z.int().nonnegative()

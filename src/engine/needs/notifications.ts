@@ -26,7 +26,7 @@ import { listHolds } from '../../db/state/holds.ts'
 import { listActiveVersions } from '../../db/state/runbooks.ts'
 import { ATTENTION_LISTED_MAX, listAttention } from '../../db/views/attention.ts'
 import { findBatchLines } from '../../db/views/batches.ts'
-import { listWorkers } from '../../db/views/insight.ts'
+import { listWorkers } from '../../db/views/workers.ts'
 import {
   attentionCondition,
   type Condition,

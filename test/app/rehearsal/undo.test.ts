@@ -6,8 +6,8 @@ import { parse } from 'csv-parse/sync'
 import { CallMeter } from '../../../src/app/rehearsal/call-meter.ts'
 import { expectedTenants } from '../../../src/app/rehearsal/expected-tenants.ts'
 import { runRehearsal } from '../../../src/app/rehearsal/run.ts'
-import { RehearsalSystem } from '../../../src/app/rehearsal/system.ts'
 import { openRehearsalTenants, type RehearsalTenants } from '../../../src/app/rehearsal/tenants.ts'
+import { WholeProgram } from '../../../src/app/rehearsal/whole-program.ts'
 import type { Db } from '../../../src/db/connection/db.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
 import { readMemberLedger, undoMembers } from '../../../src/engine/orders/undo.ts'
@@ -24,7 +24,7 @@ async function opened(yaml: string, csv: string, db: Db) {
   const [columns = [], ...cells] = parse(csv, { trim: true }) as string[][]
   const rows = cells.map((row) => Object.fromEntries(columns.map((name, at) => [name, row[at]!])))
   let tenants: RehearsalTenants | undefined
-  const system = await RehearsalSystem.open({
+  const system = await WholeProgram.open({
     yaml,
     columns,
     rows,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { loadPaces } from '../../../src/db/views/insight.ts'
+import { loadPaces } from '../../../src/db/views/batch-summary.ts'
 import { findQuietUntil, listProgressEvents, loadProgress } from '../../../src/db/views/progress.ts'
 import { EMPTY_TALLY, tallyEvents } from '../../../src/domain/forecast/progress.ts'
 import { holdScope, resumeScope } from '../../../src/engine/orders/holds.ts'

@@ -8,7 +8,7 @@ for (const part of [
   'runbooks',
   'batches',
   'actions',
-  'insight',
+  'batch-summary',
   'wall',
   'reviews',
   'audit',

@@ -10,7 +10,7 @@ import { interruptible } from '../../terminal/interrupt.ts'
 import { type NewsItem, newsLine } from '../../terminal/progress-text.ts'
 import { openScreen, type Screen, type Terminal } from '../../terminal/screen.ts'
 import type { Column, Row } from '../../terminal/show.ts'
-import { sayFailures } from '../ways-out.ts'
+import { sayFailures } from '../next-commands.ts'
 import { BATCH_ENDED } from './lists.ts'
 import { batchPath } from './paths.ts'
 import {

@@ -24,10 +24,10 @@ import type { OpenSource } from '../../scheduler/sources/source.ts'
 import type { WorkerFunction } from '../../worker/functions/catalogue.ts'
 import { Worker } from '../../worker/jobs/worker.ts'
 import { openTransport } from '../roles/transports.ts'
+import { busWithPast, type RehearsalPast } from './batch-so-far.ts'
 import type { RehearsalRow } from './expected-tenants.ts'
 import { openGates, type WaitAtGate } from './gates.ts'
 import { RehearsedNotifications } from './notifications.ts'
-import { busWithPast, type RehearsalPast } from './past.ts'
 
 const ACTOR = 'rehearsal'
 const CHUNK = 500
@@ -66,7 +66,7 @@ export interface RehearsalSource {
   outage: string | null
 }
 
-export class RehearsalSystem {
+export class WholeProgram {
   readonly db: Db
   readonly clock: VirtualClock
   readonly engine: Engine
@@ -116,12 +116,12 @@ export class RehearsalSystem {
   }
 
   /** Publishes the runbook and announces the workers. */
-  static async open(options: SystemOptions): Promise<RehearsalSystem> {
+  static async open(options: SystemOptions): Promise<WholeProgram> {
     const clock = virtualClock(options.startAt)
     const db = await options.openDatabase()
     const bus = await openTransport({ transport: 'postgres' }, { db, clock, newToken: randomUUID })
     try {
-      const system = new RehearsalSystem(options, db, bus, clock)
+      const system = new WholeProgram(options, db, bus, clock)
       await system.#begin()
       return system
     } catch (error) {

@@ -1,7 +1,7 @@
 // Fast checks for the two messages that make up nearly all traffic. True means that the body is a job or a successful result
 // with exactly the fields our own program writes, so the schemas in messages.ts would accept it. Everything else goes to the
 // schemas, which also name the problem. The schemas took 7 µs per message, this takes less than one;
-// test/domain/messages/own-messages.test.ts keeps both equal.
+// test/domain/messages/fast-checks.test.ts keeps both equal.
 import { isObject } from '../../base/text/json.ts'
 import { TRACEPARENT } from '../../base/text/reserved-names.ts'
 

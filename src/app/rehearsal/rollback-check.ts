@@ -18,7 +18,7 @@ export interface NotRestored {
 
 const DIFFERENCES_SHOWN = 8
 
-export class Restoration {
+export class RollbackCheck {
   readonly #snapshots: { readonly atMs: number; readonly users: Snapshot }[] = []
 
   /** Call it before the first step, and before each phase. */

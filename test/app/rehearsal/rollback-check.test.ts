@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { stateOf } from '../../../sandbox/seed.ts'
 import type { Recipient, State, User } from '../../../sandbox/state.ts'
-import { Restoration } from '../../../src/app/rehearsal/restoration.ts'
+import { RollbackCheck } from '../../../src/app/rehearsal/rollback-check.ts'
 
 const START = new Date('2030-03-01T08:00:00Z')
 const OTHER = '9df6ab8b-ba18-4a02-9906-87b99a870d8f'
@@ -30,8 +30,8 @@ const stateBefore = () =>
 /** What the rehearsal says after a change. */
 function differencesAfter(change: (state: State) => void): readonly string[] {
   const state = stateBefore()
-  const restoration = new Restoration()
-  restoration.keep(state, START)
+  const rollbackCheck = new RollbackCheck()
+  rollbackCheck.keep(state, START)
   change(state)
   const member = {
     memberId: 1,
@@ -42,7 +42,7 @@ function differencesAfter(change: (state: State) => void): readonly string[] {
     hasFailedUndo: false,
     phaseStartedAt: START,
   }
-  return restoration.compare([member], state).flatMap(({ differences }) => differences)
+  return rollbackCheck.compare([member], state).flatMap(({ differences }) => differences)
 }
 
 const ofUser = (change: Partial<User>) => (state: State) =>

@@ -3,8 +3,9 @@
 import { z } from 'zod'
 import { countReviews } from '../../db/sources/reviews.ts'
 import { loadHolds } from '../../db/state/holds.ts'
-import { listWaitGroups, listWorkerFacts } from '../../db/views/insight.ts'
+import { listWaitGroups } from '../../db/views/batch-summary.ts'
 import { keysOfMembers } from '../../db/views/status.ts'
+import { listWorkerFacts } from '../../db/views/workers.ts'
 import {
   type FailureGroup,
   flagsOfGroup,
@@ -273,4 +274,4 @@ const stuckRoute = read({
   },
 })
 
-export const INSIGHT_ROUTES = [summaryRoute, forecastRoute, failuresRoute, stuckRoute]
+export const BATCH_SUMMARY_ROUTES = [summaryRoute, forecastRoute, failuresRoute, stuckRoute]

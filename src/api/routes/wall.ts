@@ -5,8 +5,8 @@ import { countText } from '../../base/text/count-text.ts'
 import { countReviews } from '../../db/sources/reviews.ts'
 import { listHolds } from '../../db/state/holds.ts'
 import { listCurrentBatches } from '../../db/views/batches.ts'
-import { listWorkers } from '../../db/views/insight.ts'
 import { listSourceOutlook } from '../../db/views/status.ts'
+import { listWorkers } from '../../db/views/workers.ts'
 import { headlineOf, isAutomaticHold, NEED_KINDS, type Need } from '../../domain/needs/status.ts'
 import { PHASE_STATUSES } from '../../domain/state/transitions.ts'
 import { type BatchForecast, forecastBatches } from '../../engine/needs/batch-forecasts.ts'
@@ -86,7 +86,7 @@ const wall = z
 type Wall = z.input<typeof wall>
 
 /** One set for each API: its walls share the answer. */
-export function nowRoutes() {
+export function wallRoutes() {
   const recent = new RecentAnswer<Wall>(FRESH_MS)
   return [
     read({

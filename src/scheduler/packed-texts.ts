@@ -3,7 +3,7 @@
 
 const BUFFER_BYTES = 1 << 20
 
-export class TextStore {
+export class PackedTexts {
   /** Limit for the new and changed rows of one result. */
   static readonly BYTES_MAX = 256 << 20
   /** Returned by `add` when the store is full. */
@@ -20,7 +20,7 @@ export class TextStore {
   add(text: string): number {
     const length = Buffer.byteLength(text)
     this.#bytes += length
-    if (this.#bytes > TextStore.BYTES_MAX) return TextStore.FULL
+    if (this.#bytes > PackedTexts.BYTES_MAX) return PackedTexts.FULL
     if (length > this.#freeBytes || this.#buffers.length === 0) {
       this.#freeBytes = Math.max(BUFFER_BYTES, length)
       this.#buffers.push(Buffer.allocUnsafeSlow(this.#freeBytes))

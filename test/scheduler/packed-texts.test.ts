@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { TextStore } from '../../src/scheduler/text-store.ts'
+import { PackedTexts } from '../../src/scheduler/packed-texts.ts'
 
 it('returns every text unchanged, across buffers and beyond their size', () => {
-  const store = new TextStore()
+  const store = new PackedTexts()
   const texts = [
     '',
     'plain',
@@ -21,10 +21,10 @@ it('returns every text unchanged, across buffers and beyond their size', () => {
 })
 
 it('reports that it is full', () => {
-  const store = new TextStore()
+  const store = new PackedTexts()
   const large = 'x'.repeat(1 << 20)
   let index = 0
   for (let added = 0; added < 256; added += 1) index = store.add(large)
   assert.equal(index, 255)
-  assert.equal(store.add('one more'), TextStore.FULL)
+  assert.equal(store.add('one more'), PackedTexts.FULL)
 })

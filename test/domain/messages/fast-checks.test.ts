@@ -2,12 +2,12 @@
 // keep them equal: whatever the fast check accepts, the schemas accept and read alike.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { isOwnJob, isOwnSuccess } from '../../../src/domain/messages/fast-checks.ts'
 import {
   MESSAGE_FORMATS,
   readMessage,
   writeMessage,
 } from '../../../src/domain/messages/messages.ts'
-import { isOwnJob, isOwnSuccess } from '../../../src/domain/messages/own-messages.ts'
 import { seeded } from '../../kit/seeded.ts'
 
 const correlationData = {

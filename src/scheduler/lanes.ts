@@ -1,18 +1,18 @@
-// Places for ticks that work. A tick that waits for its source gives its place up until the source answers, so sources that hang cost
+// Lanes for ticks: as many work at once. A tick that waits for its source leaves its lane until the source answers, so sources that hang cost
 // only their own ticks: four of them once held all lanes, and healthy sources were queried every 60 s instead of every 10.
 import type { SourceAccess, SourceResult } from './sources/source.ts'
 
-/** A source that takes longer for its next rows gives its place up. */
+/** A source that takes longer for its next rows costs its tick the lane. */
 const SLOW_ROWS_MS = 1_000
 
-export interface Places {
+export interface Lanes {
   enter(): Promise<void>
   /** For a tick whose source has answered: before those that have not begun, because its time limit runs. */
   enterAgain(): Promise<void>
   leave(): void
 }
 
-export function makePlaces(count: number): Places {
+export function makeLanes(count: number): Lanes {
   let free = count
   const again: (() => void)[] = []
   const first: (() => void)[] = []
@@ -34,15 +34,15 @@ export function makePlaces(count: number): Places {
   }
 }
 
-/** The same sources for a tick that has a place: it leaves the place while it waits for an answer. */
-export function leavingWhileWaiting(sources: SourceAccess, places: Places): SourceAccess {
+/** The same sources for a tick that has a lane: it leaves the lane while it waits for an answer. */
+export function leavingWhileWaiting(sources: SourceAccess, lanes: Lanes): SourceAccess {
   const { clock } = sources.settings
   const without = async <T>(wait: () => Promise<T>): Promise<T> => {
-    places.leave()
+    lanes.leave()
     try {
       return await wait()
     } finally {
-      await places.enterAgain()
+      await lanes.enterAgain()
     }
   }
   const soonOrWithout = async <T>(next: Promise<T>): Promise<T> => {

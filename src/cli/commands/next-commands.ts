@@ -43,7 +43,7 @@ export async function sayFailures(
 }
 
 /** What the API would accept for each of the first groups. */
-export function sayWaysOut({ io, show }: Shown, groups: readonly ToldFailure[]): void {
+export function sayNextCommands({ io, show }: Shown, groups: readonly ToldFailure[]): void {
   for (const group of groups.slice(0, GROUPS_TOLD)) {
     const isTold = group.actions.length > 0 || !isNamed(group) || Boolean(group.meaning)
     if (show.format !== 'table' || !isTold) continue

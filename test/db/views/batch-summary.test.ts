@@ -1,7 +1,8 @@
 // What a batch waits for, read from the heads of the queues; and the mark by which failures are known to be the same.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { listWaitGroups, listWorkers } from '../../../src/db/views/insight.ts'
+import { listWaitGroups } from '../../../src/db/views/batch-summary.ts'
+import { listWorkers } from '../../../src/db/views/workers.ts'
 import { DATABASES, type TestDatabase } from '../../kit/databases.ts'
 
 const NOW = new Date('2026-03-02T08:00:00Z')
@@ -9,7 +10,7 @@ const at = (minute: number) =>
   `'2026-03-02T07:00:00Z'::timestamptz + ${minute} * interval '1 minute'`
 
 for (const { kind, open } of DATABASES) {
-  describe(`insight on ${kind}`, () => {
+  describe(`what a summary reads on ${kind}`, () => {
     let test: TestDatabase
     before(async () => {
       test = await open()

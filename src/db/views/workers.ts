@@ -1,0 +1,63 @@
+// Workers as people see them: what they announced, their jobs, their queue and their hold.
+import type { ToldThrottle } from '../../domain/messages/messages.ts'
+import type { WorkerFacts } from '../../domain/needs/stuck.ts'
+import type { Queryable } from '../connection/db.ts'
+import { listWorkersWithQueue } from '../state/waits.ts'
+import type { JobLimitFacts } from '../state/workers.ts'
+
+const FACTS = `k.worker_id as "workerId", w.worker_id is not null as "isKnown", coalesce(w.is_configured, false) as "isConfigured",
+  w.last_seen_at as "lastSeenAt", w.slots, w.job_ms as "jobMs", w.max_outstanding as "maxOutstanding", o.outstanding,
+  o."oldestSentAt"`
+const LOAD = `cross join lateral (
+       select count(*)::int as outstanding, min(since) as "oldestSentAt" from waits o
+        where o.worker_id = k.worker_id and o.kind = 'job') as o`
+
+/** All but the job limit, which follows from these (engine/transactions/worker-pace.ts). */
+export interface WorkerLoad
+  extends Omit<WorkerFacts, 'jobLimit'>,
+    Pick<JobLimitFacts, 'slots' | 'jobMs' | 'maxOutstanding'> {}
+
+/** Includes workers that never announced themselves. */
+export function listWorkerFacts(db: Queryable, workerIds: Iterable<string>): Promise<WorkerLoad[]> {
+  return db.query<WorkerLoad>(
+    `select ${FACTS} from unnest($1::text[]) as k (worker_id) left join workers w on w.worker_id = k.worker_id ${LOAD}`,
+    [[...workerIds]],
+  )
+}
+
+export interface WorkerLine extends WorkerLoad {
+  readonly version: string | null
+  readonly firstSeenAt: Date | null
+  readonly functions: readonly string[]
+  /** As announced last. */
+  readonly throttles: readonly ToldThrottle[]
+  /** Steps that wait for a slot, at most `WAITING_COUNTED_MAX`. */
+  readonly waiting: number
+  readonly heldAt: Date | null
+  readonly heldBy: string | null
+  readonly heldReason: string | null
+}
+
+export const WAITING_COUNTED_MAX = 10_000
+
+/** Announced and configured workers, and unknown ones that steps wait for, by name; or one of them. */
+export async function listWorkers(
+  db: Queryable,
+  only: string | null = null,
+): Promise<WorkerLine[]> {
+  const wanted = await listWorkersWithQueue(db)
+  return db.query<WorkerLine>(
+    `select ${FACTS}, w.version, w.first_seen_at as "firstSeenAt",
+            coalesce(jsonb_path_query_array(w.functions_json, '$[*].name'), '[]') as functions,
+            coalesce(w.throttles_json, '[]') as throttles,
+            (select count(*)::int from (select from waits o where o.worker_id = k.worker_id and o.kind = 'slot' limit $2) as o)
+              as waiting,
+            h.held_at as "heldAt", h.held_by as "heldBy", h.held_reason as "heldReason"
+       from (select worker_id from workers union select unnest($1::text[])) as k (worker_id)
+       left join workers w on w.worker_id = k.worker_id
+       left join holds h on h.scope = 'worker' and h.target = k.worker_id ${LOAD}
+      where $3::text is null or k.worker_id = $3
+      order by k.worker_id`,
+    [wanted, WAITING_COUNTED_MAX, only],
+  )
+}
