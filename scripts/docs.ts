@@ -1,6 +1,7 @@
 // `npm run docs` writes every document that the program generates; `npm run docs -- --check` names those that are out of date, and
 // `npm test` fails for them. A document is generated whole, or in one section between two
 // marker lines with hand-written text around it. To add one, add a row to GENERATED.
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { openApiDocument } from '../src/api/openapi.ts'
@@ -238,23 +239,30 @@ function transitionTable(
   return markdownTable(['Event', 'From', 'To', 'When'], rows)
 }
 
-/** Every generated document, also those of other scripts, which use the functions of this file. */
-async function allDocuments(): Promise<GeneratedDocument[]> {
+/** Also those of other scripts, which use the functions of this file. */
+export async function renderedDocuments(): Promise<GeneratedDocument[]> {
   const { CLI_DOCUMENTS } = await import('./docs-cli.ts')
   const { FUNCTION_DOCUMENTS } = await import('./docs-functions.ts')
   const { RUNBOOK_DOCUMENTS } = await import('./docs-runbook.ts')
   const { SANDBOX_DOCUMENTS } = await import('./docs-sandbox.ts')
-  const { REQUESTS_FILE, requestsText } = await import('../test/m365/functions/requests.ts')
-  const requests = await requestsText()
   return [
     ...GENERATED,
     ...CLI_DOCUMENTS,
     ...FUNCTION_DOCUMENTS,
     ...RUNBOOK_DOCUMENTS,
     ...SANDBOX_DOCUMENTS,
-    { file: relative(root, REQUESTS_FILE), render: () => requests },
   ]
 }
+
+/** What every function asks of Microsoft, recorded while it runs against the sandbox. */
+async function recordedDocument(): Promise<GeneratedDocument> {
+  const { REQUESTS_FILE, requestsText } = await import('../test/m365/functions/requests.ts')
+  const requests = await requestsText()
+  return { file: relative(root, REQUESTS_FILE), render: () => requests }
+}
+
+/** Part of the program, so it may be an input of other documents: `runbook.schema.json` names the functions of `standard-functions.json`. */
+export const isInput = (file: string): boolean => file.startsWith('src/')
 
 async function main(args: readonly string[]): Promise<void> {
   if (args.includes('--help')) {
@@ -263,7 +271,8 @@ async function main(args: readonly string[]): Promise<void> {
   }
   const isCheck = args.includes('--check')
   let stale = 0
-  for (const document of await allDocuments()) {
+  let hasNewInput = false
+  for (const document of [...(await renderedDocuments()), await recordedDocument()]) {
     const path = join(root, document.file)
     const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
     const expected = expectedText(document, text)
@@ -271,9 +280,12 @@ async function main(args: readonly string[]): Promise<void> {
     stale += 1
     const name = [document.file, document.section].filter(Boolean).join(', section ')
     if (!isCheck) writeFileSync(path, expected)
+    hasNewInput ||= !isCheck && isInput(document.file)
     console.log(`${name}: ${isCheck ? 'out of date' : 'written'}`)
   }
-  if (stale === 0) console.log('All generated documents are up to date')
+  // This process has read the former text already.
+  if (hasNewInput) spawnSync(process.execPath, [import.meta.filename], { stdio: 'inherit' })
+  else if (stale === 0) console.log('All generated documents are up to date')
   else if (isCheck) {
     console.log('Write them: npm run docs')
     process.exitCode = 1

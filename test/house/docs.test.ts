@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { expectedText, GENERATED } from '../../scripts/docs.ts'
+import { expectedText, GENERATED, isInput, renderedDocuments } from '../../scripts/docs.ts'
 import { migrationsOnDisk } from '../../src/db/schema/migration-files.ts'
 import { readRunbook } from '../../src/domain/runbook/read.ts'
+import { importsOf, isCode, projectFiles } from './tidy/source.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -26,6 +27,19 @@ describe('generated documents agree with the program', () => {
     assert.equal(expectedText(document, marked('a\nb\nc')), marked('a\nb'))
     assert.throws(() => expectedText(document, '# Title\n'), /x\.md needs the lines/)
   })
+})
+
+it('one run of npm run docs is enough: it runs again for a document that the program imports', async () => {
+  const files = projectFiles(root)
+  const imported = new Set(
+    files
+      .filter(({ path }) => isCode(path))
+      .flatMap((file) => importsOf(file).map(({ target }) => target)),
+  )
+  const documents = (await renderedDocuments()).map(({ file }) => file)
+  assert.ok(documents.includes('src/m365/standard-functions.json'))
+  const unknown = documents.filter((file) => imported.has(file) && !isInput(file))
+  assert.deepEqual(unknown, [])
 })
 
 it('the runbook that the README shows is valid', () => {
