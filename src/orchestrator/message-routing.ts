@@ -2,16 +2,17 @@
 // verdict here: a worker's hello is recorded, anything unknown goes to the dead letters.
 
 import { MatoolkitError } from '../base/errors/errors.ts'
+import { isTransient } from '../base/errors/transient.ts'
+import { safeReasonOf } from '../base/log/redact.ts'
 import { insertEvents } from '../db/state/changes.ts'
-import { readEpoch, readEpochState } from '../db/state/epochs.ts'
+import { readEpoch } from '../db/state/epochs.ts'
 import { loadOwners, type StepOwner } from '../db/state/facts.ts'
 import { findMemberBatch } from '../db/state/members.ts'
 import { findPhaseBatch } from '../db/state/phases.ts'
 import { recordWorker } from '../db/state/workers.ts'
-import { type JobName, jobIdOf, type Message, parseJobId } from '../domain/messages/messages.ts'
+import { type JobName, type Message, parseJobId } from '../domain/messages/messages.ts'
 import { type EventRecord, eventRecord } from '../domain/state/event-record.ts'
 import { beforeRestore, detailsOfLost } from '../domain/state/restores.ts'
-import { beginEpoch } from '../engine/orders/restores.ts'
 import type { Engine } from '../engine/transactions/engine.ts'
 import { repeatStops } from '../engine/transactions/stops.ts'
 
@@ -33,7 +34,8 @@ export async function routeMessages(
   verdicts: MessageVerdict[],
 ): Promise<RoutedMessage[]> {
   const jobs = messages.map(jobOf)
-  await noticeLaterEpoch(engine, jobs)
+  const isFirstEpoch =
+    jobs.some((job) => job !== null && job.epoch !== '') && (await readEpoch(engine.db)) === ''
   const stepIds = messages.flatMap((message, index) => stepIdOf(message, jobs[index]!) ?? [])
   const phaseIds = messages.flatMap((message) =>
     message.messageType === 'phase-due' ? [message.phaseExecutionId] : [],
@@ -52,7 +54,9 @@ export async function routeMessages(
   const routed: RoutedMessage[] = []
   const unknown: number[] = []
   for (const [index, message] of messages.entries()) {
-    if (message.messageType === 'worker-hello') await recordHello(engine, message)
+    const epoch = jobs[index]?.epoch ?? ''
+    if (message.messageType === 'worker-hello') verdicts[index] = await hearHello(engine, message)
+    else if (isFirstEpoch && epoch !== '') verdicts[index] = unknownEpoch(message, epoch)
     else if (
       message.messageType === 'worker-job' ||
       message.messageType === 'worker-recall' ||
@@ -81,14 +85,14 @@ export async function routeMessages(
   return routed
 }
 
-/** A database that was never restored gives out no epoch: who answers a job with one knows a later life of it. */
-async function noticeLaterEpoch(engine: Engine, jobs: readonly (JobName | null)[]): Promise<void> {
-  const later = jobs.find((job) => job !== null && job.epoch !== '')
-  if (!later || (await readEpoch(engine.db)) !== '') return
-  const { number } = await readEpochState(engine.db)
-  const because = `a worker answered job ${jobIdOf(later)}, which this database never sent`
-  await beginEpoch(engine, { actor: 'system', because, after: number })
-}
+/**
+ * A database that was never restored gives out no epoch. A worker may tell of a later life of it, or make one up: a person decides, because
+ * a new epoch holds everything and sends the jobs of every worker again.
+ */
+const unknownEpoch = (message: Message, epoch: string): MessageVerdict => ({
+  deadLetter: 'UnknownEpoch',
+  description: `The ${message.messageType} names epoch ${epoch}, which this database never began. If it was restored from a backup, run "matoolkit admin restored".`,
+})
 
 /** Results of steps that a restore undid are recorded; everything else goes to the dead letters. */
 async function judgeUnknown(
@@ -148,6 +152,20 @@ function unknownSubject(message: Message): MessageVerdict {
   return {
     deadLetter: 'UnknownSubject',
     description: `No batch, member or step in this database matches ${subject}.`,
+  }
+}
+
+/** An announcement that cannot be stored must not take the messages next to it along. */
+async function hearHello(
+  engine: Engine,
+  message: Message<'worker-hello'>,
+): Promise<MessageVerdict> {
+  try {
+    await recordHello(engine, message)
+    return 'ack'
+  } catch (error) {
+    if (isTransient(error)) throw error
+    return { deadLetter: 'HandlerFailed', description: safeReasonOf(error).slice(0, 1_000) }
   }
 }
 

@@ -53,7 +53,9 @@ export async function handleChunk(
   for (const [index, { type, topic, body, properties }] of received.entries()) {
     const read = readMessage(type, body, topic === 'worker-results' ? 'worker-result' : null)
     const message = read.ok ? inTheNameOf(properties.WorkerId, read.message) : null
-    if (message) readable.push({ index, message })
+    if (read.ok && topic === 'worker-results' && !isOfWorker(read.message))
+      outcomes[index] = wrongTopic(read.message)
+    else if (message) readable.push({ index, message })
     else if (read.ok) outcomes[index] = wrongSender(properties.WorkerId!, read.message)
     else outcomes[index] = { deadLetter: 'Unreadable', description: read.reason }
   }
@@ -66,6 +68,17 @@ export async function handleChunk(
   return outcomes
 }
 
+const isOfWorker = (
+  message: Message,
+): message is Message<'worker-result'> | Message<'worker-hello'> =>
+  message.messageType === 'worker-result' || message.messageType === 'worker-hello'
+
+/** Every worker may send to this topic: an event there would begin a phase or remove a member in our name. */
+const wrongTopic = ({ messageType }: Message): MessageOutcome => ({
+  deadLetter: 'WrongTopic',
+  description: `A ${messageType} came with the results of workers.`,
+})
+
 /**
  * A worker, named by the property that its database role cannot forge, sends results and hellos in its own name; null for anything else.
  * A result that names nobody is the sender's.
@@ -74,7 +87,7 @@ function inTheNameOf(sender: string | undefined, message: Message): Message | nu
   if (sender === undefined) return message
   // Any other text would become the actor of an event: one with a NUL failed its transaction and put the batch on hold.
   if (!WORKER_ID.test(sender)) return null
-  if (message.messageType !== 'worker-result' && message.messageType !== 'worker-hello') return null
+  if (!isOfWorker(message)) return null
   const { workerId } = message
   if (!workerId) return { ...message, workerId: sender }
   return workerId === sender || workerId.toLowerCase() === sender.toLowerCase() ? message : null

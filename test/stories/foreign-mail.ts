@@ -6,20 +6,22 @@ import type { World } from './world.ts'
 export interface Envelope {
   readonly topic?: 'worker-results' | 'orchestrator-events'
   readonly type?: string
+  /** Whom the transport guarantees as the sender. */
+  readonly workerId?: string | null
 }
 
 /** A body given as text is delivered unchanged. */
 export async function deliver(
   { db, clock }: World,
   body: Json,
-  { topic = 'worker-results', type = 'worker-result' }: Envelope = {},
+  { topic = 'worker-results', type = 'worker-result', workerId = null }: Envelope = {},
 ): Promise<void> {
   const now = clock.now()
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   await db.query(
-    `insert into bundles (topic, subscription, message_ids, size, message_type, bodies, enqueued_at, visible_at, expires_at)
-     values ($1, 'orchestrator', $2, 1, $3, $4, $5, $5, $6)`,
-    [topic, randomUUID(), type, text, now, new Date(+now + 3_600_000)],
+    `insert into bundles (topic, subscription, message_ids, size, message_type, bodies, enqueued_at, visible_at, expires_at, worker_id)
+     values ($1, 'orchestrator', $2, 1, $3, $4, $5, $5, $6, $7)`,
+    [topic, randomUUID(), type, text, now, new Date(+now + 3_600_000), workerId],
   )
 }
 

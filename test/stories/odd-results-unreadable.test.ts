@@ -93,7 +93,7 @@ const LETTERS: { what: string; body: Json; envelope?: Envelope; said: string | R
     what: 'a job on the way of results',
     body: { jobId: 'x', batchId: 1, workerId: 'w1', functionName: 'F', parameters: {} },
     envelope: { type: 'worker-job' },
-    said: 'WrongTopic: A worker-job came to the orchestrator; it is for workers.',
+    said: 'WrongTopic: A worker-job came with the results of workers.',
   },
   {
     what: 'a phase that is not here',

@@ -58,12 +58,12 @@ const isCurrentJob = ({ wait }: Step, jobId: string): boolean =>
 const isEarlier = ({ batch }: Draft, jobId: string): boolean => epochOf(jobId) !== batch.epoch
 
 export function onResult(draft: Draft, step: Step, result: WorkerResult): void {
-  if (isEarlier(draft, result.jobId)) return recordBeforeRestore(draft, step, result)
-  if (!isCurrentJob(step, result.jobId)) return recordUnexpected(draft, step, result)
   if (isForeign(step, result)) {
     const because = `foreign: worker ${result.workerId} answered a job sent to ${step.definition.workerId}`
     return draft.note('unexpected_result', because, { step, jobId: result.jobId })
   }
+  if (isEarlier(draft, result.jobId)) return recordBeforeRestore(draft, step, result)
+  if (!isCurrentJob(step, result.jobId)) return recordUnexpected(draft, step, result)
   if (result.error?.type === GIVEN_BACK) return onGivenBack(draft, step, result)
   const failure = failureOf(step, result)
   const payload = payloadOf(result.result)
@@ -433,8 +433,7 @@ function recordUnexpected(draft: Draft, step: Step, result: WorkerResult): void 
     ? `duplicate or late: job ${result.jobId} is already settled, the step is ${step.status}`
     : `late or foreign: job ${result.jobId} is not the step's job (${step.jobId ?? 'none sent'})`
   draft.note('unexpected_result', because, { step, jobId: result.jobId })
-  const isUsable =
-    result.status === 'Success' && !isIncomplete(result.result) && !isForeign(step, result)
+  const isUsable = result.status === 'Success' && !isIncomplete(result.result)
   if (isLast && isUsable && KEEPS_LATE_RESULT.has(step.status)) {
     draft.changeStep(step, { lateResult: payloadOf(result.result) ?? null })
   }

@@ -101,7 +101,6 @@ table('an unexpected result is recorded and changes nothing', [
   ...(
     [
       ['a late failure', { status: 'Failure' }],
-      ['a late success of a foreign worker', { workerId: 'w9' }],
       ['a late answer that is not complete', says({ complete: false })],
     ] as [string, Partial<WorkerResult>][]
   ).map(([name, body]) => ({
@@ -111,6 +110,15 @@ table('an unexpected result is recorded and changes nothing', [
     records: { events: late('failed') },
     also: (draft: Draft) => assert.equal(stepOf(draft, 11).lateResult, undefined),
   })),
+  {
+    name: 'a late success of a foreign worker is not kept',
+    facts: ended('1 prepare/create failed'),
+    decide: result(11, { workerId: 'w9' }),
+    records: {
+      events: ['step 11 unexpected_result: foreign: worker w9 answered a job sent to w1'],
+    },
+    also: (draft) => assert.equal(stepOf(draft, 11).lateResult, undefined),
+  },
   {
     name: 'does not keep a late success of a step that was rolled back',
     facts: ended('1 prepare/create rolled_back'),
