@@ -86,7 +86,9 @@ function attentionCommand(item: Attention): string {
       return 'matoolkit deadletters list'
     case 'channel_failing':
       return `matoolkit notification test ${item.topic}`
-    default:
+    case 'removals':
+    case 'moves':
+    case 'latecomers':
       return `matoolkit review list ${scopeOf(item)}`
   }
 }

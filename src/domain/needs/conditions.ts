@@ -4,7 +4,12 @@
 import { countText } from '../../base/text/count-text.ts'
 import { durationText } from '../../base/text/duration.ts'
 import { HELD_BY_GATE, HELD_BY_RAMP, type Hold, nameOfHeld, resumeCommand } from '../state/holds.ts'
-import { type Attention, attentionText, describeAttention } from './attention.ts'
+import {
+  type Attention,
+  type AttentionKind,
+  attentionText,
+  describeAttention,
+} from './attention.ts'
 import { isBlocking } from './status.ts'
 import type { Stuck } from './stuck.ts'
 
@@ -153,18 +158,21 @@ export const missCondition = (miss: ForecastMiss): Condition =>
     +miss.deadline,
   )
 
+/** Null for what waits for nobody tonight. */
 const ATTENTION = {
   removals: 'review_waiting',
   moves: 'review_waiting',
   latecomers: 'review_waiting',
   source_failing: 'source_failing',
+  rows_left_out: null,
   dead_letters: 'dead_letters',
-} as const
+  // The channel that would tell it does not work.
+  channel_failing: null,
+} as const satisfies Readonly<Record<AttentionKind, ConditionKind | null>>
 
-/** Null for what waits for nobody tonight, such as rows left out. */
 export function attentionCondition(item: Attention, now: Date): Condition | null {
-  const kind = ATTENTION[item.kind as keyof typeof ATTENTION]
-  if (!kind) return null
+  const kind = ATTENTION[item.kind]
+  if (kind === null) return null
   const { runbookName, batchId, toTime, topic } = item
   const text = attentionText(item, (at) => at.toISOString())
   const where = batchId === null ? (runbookName ?? topic) : `batch ${batchId}`

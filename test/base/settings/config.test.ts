@@ -268,6 +268,17 @@ describe('problems in the configuration', () => {
     })
   }
 
+  it('are refused by each setting that does not take any text, under its name', () => {
+    const junk = '~ not right ~'
+    const strict = Object.values(SETTINGS).filter(({ read }) => read(junk) === undefined)
+    assert.ok(strict.length > 50)
+    for (const { name, mustBe } of strict) {
+      const problems = problemsOf({ [name]: junk })
+      assert.equal(problems.length, 1, name)
+      assert.ok(problems[0]!.startsWith(`${name} `) && problems[0]!.includes(mustBe), problems[0])
+    }
+  })
+
   it('are all reported at once', () => {
     const everything = Object.assign({}, ...WRONG.map(([env]) => env)) as Record<string, string>
     assert.equal(
