@@ -7,7 +7,7 @@ import {
   insertMiss,
   listBatchesToForecast,
   loadMisses,
-  type ToldMiss,
+  type StoredMiss,
 } from '../db/orders/forecast-misses.ts'
 import { loadPhasesOf } from '../db/state/facts.ts'
 import { findBatchLines } from '../db/views/batches.ts'
@@ -25,7 +25,7 @@ const BATCHES_MAX = 500
 interface Change {
   readonly batchId: number
   readonly begun: readonly PhaseForecast[]
-  readonly ended: readonly { readonly told: ToldMiss; readonly because: string }[]
+  readonly ended: readonly { readonly told: StoredMiss; readonly because: string }[]
 }
 
 /** Returns how many events it wrote. A batch that cannot be changed keeps no other from being told; its error is thrown last. */

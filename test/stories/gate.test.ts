@@ -11,7 +11,7 @@ import {
 import { addMembers } from '../../src/engine/orders/create.ts'
 import {
   approveGate,
-  lookAtGates,
+  readGates,
   waiveReadiness,
   withdrawDecision,
 } from '../../src/engine/orders/gates.ts'
@@ -48,7 +48,7 @@ const approve = (world: World, batchId: number, ...people: string[]) =>
   Promise.all(people.map((actor) => approveGate(world.engine, by(batchId, actor))))
 const switched = (world: World) => calls(world).filter((call) => call.startsWith('switch')).length
 const missing = async (world: World, batchId: number) =>
-  (await lookAtGates(world.engine, batchId)).gates.map((gate) => gate.missing)
+  (await readGates(world.engine, batchId)).gates.map((gate) => gate.missing)
 
 it('starts at its time with two approvals of people who did not publish', () =>
   story({}, async (world) => {
@@ -302,7 +302,7 @@ it('does not count people who left or have the licence, and counts one whose ans
     await world.pass(3_600)
     const memberIds = [await memberId(world, batchId, 4)]
     await removeMembers(world.engine, { ...order(batchId), memberIds })
-    const { gates } = await lookAtGates(world.engine, batchId)
+    const { gates } = await readGates(world.engine, batchId)
     assert.deepEqual(
       gates[0]!.facts.licences.map(({ name, needed, free }) => [name, needed, free]),
       [['E3', 2, 1]],

@@ -3,7 +3,7 @@
 import { pathAndQuery } from '../../../src/api/client/address.ts'
 import { AdminApiError as ApiError, problemIn } from '../../../src/api/client/api-error.ts'
 import { accessToken, forgetSession } from '../sign-in/session.ts'
-import type { Answer, Endpoint, Given } from './routes.ts'
+import type { Answer, Endpoint, RequestOf } from './routes.ts'
 import { followServerClock } from './server-clock.ts'
 
 export { AdminApiError as ApiError } from '../../../src/api/client/api-error.ts'
@@ -25,7 +25,7 @@ interface Parts {
 
 export async function call<E extends Endpoint>(
   endpoint: E,
-  given: Given<E>,
+  given: RequestOf<E>,
   options: CallOptions = {},
 ): Promise<Answer<E>> {
   const answer = await request(endpoint, given as Parts, options)

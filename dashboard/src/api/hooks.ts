@@ -10,7 +10,7 @@ import {
   useQueryClient,
 } from '@tanstack/react-query'
 import { ApiError, type CallOptions, call, request } from './call.ts'
-import type { Answer, Change, Given, Reading } from './routes.ts'
+import type { Answer, Change, Reading, RequestOf } from './routes.ts'
 
 const FRESH_MS = 2_000
 const RETRIES = 2
@@ -46,7 +46,7 @@ interface ReadingOptions {
 
 export function useReading<E extends Reading>(
   endpoint: E,
-  given: Given<E>,
+  given: RequestOf<E>,
   options: ReadingOptions = {},
 ) {
   return useQuery<Answer<E>, ApiError>({
@@ -62,7 +62,7 @@ export function useReading<E extends Reading>(
 /** With the tag of its state: a change that sends it is refused when the state is another by then. */
 export function useTagged<E extends Reading>(
   endpoint: E,
-  given: Given<E>,
+  given: RequestOf<E>,
   options: Pick<ReadingOptions, 'isEnabled'> = {},
 ) {
   return useQuery<{ readonly answer: Answer<E>; readonly etag: string | undefined }, ApiError>({
@@ -79,7 +79,7 @@ export function useTagged<E extends Reading>(
 /** A paged list, page after page. */
 export function usePages<E extends Reading>(
   endpoint: E,
-  given: Given<E>,
+  given: RequestOf<E>,
   options: Pick<ReadingOptions, 'isEnabled' | 'everyMs'> = {},
 ) {
   return useInfiniteQuery({
@@ -89,7 +89,7 @@ export function usePages<E extends Reading>(
         ...(given as { query?: object }).query,
         ...(pageParam && { cursor: pageParam }),
       }
-      return call(endpoint, { ...given, query } as Given<E>, { signal })
+      return call(endpoint, { ...given, query } as RequestOf<E>, { signal })
     },
     initialPageParam: null as string | null,
     getNextPageParam: (page) => (page as { readonly next?: string | null }).next ?? null,
@@ -101,14 +101,15 @@ export function usePages<E extends Reading>(
 /** A change. All that is shown is read again afterwards, whatever came of it. */
 export function useChange<E extends Change>(endpoint: E) {
   const client = useQueryClient()
-  return useMutation<Answer<E>, ApiError, Given<E> & { readonly options?: CallOptions }>({
-    mutationFn: ({ options, ...given }) => call(endpoint, given as unknown as Given<E>, options),
+  return useMutation<Answer<E>, ApiError, RequestOf<E> & { readonly options?: CallOptions }>({
+    mutationFn: ({ options, ...given }) =>
+      call(endpoint, given as unknown as RequestOf<E>, options),
     onSettled: () => client.invalidateQueries(),
   })
 }
 
 /** A dry run: what a change would do. Asked once when the question is put, so that the answer stays what the person decides on. */
-const previewOf = <E extends Change>(endpoint: E, given: Given<E>) => ({
+const previewOf = <E extends Change>(endpoint: E, given: RequestOf<E>) => ({
   queryKey: ['preview', endpoint, given],
   queryFn: ({ signal }: { readonly signal: AbortSignal }) => call(endpoint, given, { signal }),
   staleTime: 'static' as const,
@@ -116,8 +117,8 @@ const previewOf = <E extends Change>(endpoint: E, given: Given<E>) => ({
   retry: false,
 })
 
-export const usePreview = <E extends Change>(endpoint: E, given: Given<E>, isEnabled = true) =>
+export const usePreview = <E extends Change>(endpoint: E, given: RequestOf<E>, isEnabled = true) =>
   useQuery<Answer<E>, ApiError>({ ...previewOf(endpoint, given), enabled: isEnabled })
 
-export const usePreviews = <E extends Change>(endpoint: E, each: readonly Given<E>[]) =>
+export const usePreviews = <E extends Change>(endpoint: E, each: readonly RequestOf<E>[]) =>
   useQueries({ queries: each.map((given) => previewOf(endpoint, given)) })

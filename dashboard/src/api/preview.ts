@@ -2,7 +2,7 @@
 // again: a live page would try it every second.
 import { useQuery } from '@tanstack/react-query'
 import { type ApiError, request } from './call.ts'
-import type { Answer, Change, Given } from './routes.ts'
+import type { Answer, Change, RequestOf } from './routes.ts'
 
 interface Preview<E extends Change> {
   readonly answer: Answer<E>
@@ -11,7 +11,7 @@ interface Preview<E extends Change> {
 }
 
 /** `given` holds `dryRun: true`; null asks for nothing yet. */
-export function useTaggedPreview<E extends Change>(endpoint: E, given: Given<E> | null) {
+export function useTaggedPreview<E extends Change>(endpoint: E, given: RequestOf<E> | null) {
   return useQuery<Preview<E>, ApiError>({
     queryKey: ['tagged preview', endpoint, given],
     queryFn: async ({ signal }) => {

@@ -3,6 +3,6 @@ export type {
   Answer,
   ChangeEndpoint as Change,
   Endpoint,
-  Given,
   ReadEndpoint as Reading,
+  RequestOf,
 } from '../../../src/api/client/endpoints.ts'

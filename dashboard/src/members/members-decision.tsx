@@ -6,7 +6,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ComponentProps, type ReactNode, useState } from 'react'
 import { type ApiError, call } from '../api/call.ts'
 import { usePreviews } from '../api/hooks.ts'
-import type { Answer, Given } from '../api/routes.ts'
+import type { Answer, RequestOf } from '../api/routes.ts'
 import { Decision } from '../ui/decision.tsx'
 import { Loading } from '../ui/feedback.tsx'
 import { countText } from '../ui/page.tsx'
@@ -15,7 +15,7 @@ import { CHANGES, type MembersChange } from './changes.ts'
 import './members.css'
 
 type Retry = 'POST /api/batches/{batchId}/members/retry'
-export type Selection = NonNullable<Given<Retry>['body']>['select']
+export type Selection = NonNullable<RequestOf<Retry>['body']>['select']
 export type Outcome = Answer<Retry>
 
 export interface Target {
@@ -54,7 +54,7 @@ export function MembersDecision(props: MembersDecisionProps) {
   // What was changed already, batch by batch: when one fails, another attempt continues behind it.
   const [results, setResults] = useState<readonly Outcome[]>([])
   const request = ({ batchId, select }: Target, rest: object) =>
-    ({ params: { batchId }, body: { select, ...more, ...rest } }) as Given<Retry>
+    ({ params: { batchId }, body: { select, ...more, ...rest } }) as RequestOf<Retry>
   const previews = usePreviews(
     endpoint,
     isReady ? targets.map((one) => request(one, { reason: PREVIEW, dryRun: true })) : [],

@@ -1,13 +1,13 @@
 // A whole list as a CSV file. The API sends it to those who ask for text/csv; a link could not, because it sends no token.
 import { useState } from 'react'
 import { request } from '../api/call.ts'
-import type { Given, Reading } from '../api/routes.ts'
+import type { Reading, RequestOf } from '../api/routes.ts'
 import { Button } from './button.tsx'
 import { ErrorNote } from './feedback.tsx'
 
 interface CsvButtonProps<E extends Reading> {
   readonly endpoint: E
-  readonly given: Given<E>
+  readonly given: RequestOf<E>
   /** The name of the file, without its ending. */
   readonly name: string
 }

@@ -3,7 +3,7 @@
 // server do it once. Any other change is sent once.
 import { pathAndQuery } from './address.ts'
 import { AdminApiError, problemIn } from './api-error.ts'
-import type { Answer, Endpoint, Given, ListEndpoint, ListedRow } from './endpoints.ts'
+import type { Answer, Endpoint, ListEndpoint, ListedRow, RequestOf } from './endpoints.ts'
 import { CHANGE_TIMEOUT_MS, READ_TIMEOUT_MS, repeated } from './repeat.ts'
 import { CREATING, READING } from './repeatable.ts'
 
@@ -12,10 +12,10 @@ export type {
   Answer,
   ChangeEndpoint,
   Endpoint,
-  Given,
   ListEndpoint,
   ListedRow,
   ReadEndpoint,
+  RequestOf,
 } from './endpoints.ts'
 export type { ApiCode, Endpoints } from './table.ts'
 
@@ -43,9 +43,9 @@ export interface RequestOptions {
 }
 
 type Arguments<E extends Endpoint> =
-  Record<string, never> extends Given<E>
-    ? [given?: Given<E>, options?: RequestOptions]
-    : [given: Given<E>, options?: RequestOptions]
+  Record<string, never> extends RequestOf<E>
+    ? [given?: RequestOf<E>, options?: RequestOptions]
+    : [given: RequestOf<E>, options?: RequestOptions]
 
 export interface Tagged<T> {
   readonly answer: T

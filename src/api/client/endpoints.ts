@@ -16,7 +16,7 @@ type Part<Name extends string, T> = [keyof T] extends [never]
     : { readonly [K in Name]: T }
 
 /** Path parameters, query and body of an endpoint; parts that it lacks are refused. */
-export type Given<E extends Endpoint> = Part<
+export type RequestOf<E extends Endpoint> = Part<
   'params',
   { readonly [N in NamesIn<E>]: string | number }
 > &

@@ -12,7 +12,7 @@ import type { Runbook } from '../../domain/runbook/read.ts'
 import { oldAndNewAddresses } from '../../domain/state/member-addresses.ts'
 import { foldKey } from '../../domain/state/member-key.ts'
 import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
-import { type GateLook, lookAtGates } from '../../engine/orders/gates.ts'
+import { type GateState, readGates } from '../../engine/orders/gates.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import type { Services } from '../route.ts'
 import { type BatchState, loadBatchState } from '../shapes/batch-state.ts'
@@ -44,7 +44,7 @@ export interface RunSheet {
   readonly line: BatchState['line']
   readonly runbook: Runbook
   readonly phases: readonly SheetPhase[]
-  readonly gates: readonly GateLook[]
+  readonly gates: readonly GateState[]
   /** Of the runbook, and of the system. */
   readonly windows: readonly (readonly [whose: string, windows: ChangeWindows])[]
   /** Channels that hear of this runbook's batches. */
@@ -78,7 +78,7 @@ export async function loadRunSheet(
   const { line } = state
   const runbook = await engine.runbooks.get(db, line.runbookName, line.runbookVersion)
   const { groups } = await failureCache.groups(db, line)
-  const { gates } = await lookAtGates(engine, batchId)
+  const { gates } = await readGates(engine, batchId)
   const phases = await sheetPhases(engine, state)
   const columns = await gridColumns(engine, state)
   return {

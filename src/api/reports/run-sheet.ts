@@ -8,7 +8,7 @@ import { functionFacts } from '../../domain/runbook/function-facts.ts'
 import type { RetryPolicyDefinition, RunbookStep } from '../../domain/runbook/model.ts'
 import { statusWord } from '../../domain/state/words.ts'
 import { weeklyText } from '../../domain/windows/window-text.ts'
-import type { GateLook } from '../../engine/orders/gates.ts'
+import type { GateState } from '../../engine/orders/gates.ts'
 import { columns, emptySection, pageHead, section, table, time, withTimes } from './page-parts.ts'
 import type { RunSheet, SheetPerson, SheetPhase } from './run-sheet-data.ts'
 import { nightCommands, UNREACHABLE } from './run-sheet-texts.ts'
@@ -126,7 +126,7 @@ function gateText(definition: SheetPhase['definition']): string {
   return parts.length === 0 ? '–' : parts.join('; ')
 }
 
-function gatesOf(gates: readonly GateLook[]): Html | null {
+function gatesOf(gates: readonly GateState[]): Html | null {
   if (gates.length === 0) return null
   const rows = gates.map(
     ({

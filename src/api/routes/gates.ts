@@ -12,9 +12,9 @@ import { holdsOnBatch } from '../../domain/state/holds.ts'
 import { OPEN_STEP_STATUSES, PHASE_STATUSES } from '../../domain/state/transitions.ts'
 import {
   approveGate,
-  type GateLook,
   type GateOrder,
-  lookAtGates,
+  type GateState,
+  readGates,
   waiveReadiness,
   withdrawDecision,
 } from '../../engine/orders/gates.ts'
@@ -111,7 +111,7 @@ const gates = z
   })
   .meta({ id: 'Gates' })
 
-function stateOf({ phase, missing }: GateLook): z.input<typeof gate>['state'] {
+function stateOf({ phase, missing }: GateState): z.input<typeof gate>['state'] {
   if (phase.gatePassedAt !== null) return 'passed'
   if (missing.length === 0) return 'open'
   return phase.gateLookAt === null ? 'closed' : 'waiting'
@@ -126,7 +126,7 @@ const shownEarlier = ({ name, status, members, steps }: Phase): z.input<typeof e
   openSteps: sumSteps(steps, OPEN_STEP_STATUSES),
 })
 
-function shownGate(look: GateLook): z.input<typeof gate> {
+function shownGate(look: GateState): z.input<typeof gate> {
   const { phase, facts, missing, earlier, decisions } = look
   return {
     phaseName: phase.name,
@@ -172,7 +172,7 @@ async function holdsOf({ db }: Engine, batch: Batch) {
 }
 
 async function showGates(engine: Engine, batchId: number): Promise<z.input<typeof gates>> {
-  const { batch, gates: looked, publishedBy } = await lookAtGates(engine, batchId)
+  const { batch, gates: looked, publishedBy } = await readGates(engine, batchId)
   return {
     batchId,
     publishedBy,
@@ -223,7 +223,7 @@ async function decideGate(
   const order = { batchId, phaseName, actor: by.name, reason: body.reason }
   const after = await runOrDryRun(outer, body.dryRun, async (engine) => {
     await run(engine, order)
-    const { gates: all } = await lookAtGates(engine, batchId)
+    const { gates: all } = await readGates(engine, batchId)
     return all.find(({ phase }) => phase.name.toLowerCase() === phaseName.toLowerCase())
   })
   if (!after) throw new MatoolkitError('GATE_NOT_FOUND', { batchId, phaseName })

@@ -3,7 +3,7 @@
 import { listHolds } from '../../db/state/holds.ts'
 import { HELD_BY_GATE } from '../../domain/state/holds.ts'
 import { resumeBatch } from '../../engine/orders/batch-actions.ts'
-import { approveGate, lookAtGates, waiveReadiness } from '../../engine/orders/gates.ts'
+import { approveGate, readGates, waiveReadiness } from '../../engine/orders/gates.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 
 const HOLDS_MAX = 500
@@ -26,7 +26,7 @@ export async function openGates(
   for (const { target, heldBy } of holds) {
     if (heldBy !== HELD_BY_GATE) continue
     const batchId = Number(target)
-    const { gates } = await lookAtGates(engine, batchId)
+    const { gates } = await readGates(engine, batchId)
     for (const { phase, missing, facts } of gates) {
       if (phase.gateLookAt === null || missing.length === 0) continue
       const now = engine.clock.now()

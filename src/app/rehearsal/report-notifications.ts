@@ -28,7 +28,7 @@ export interface RehearsedKind {
   readonly untold: number
 }
 
-export interface ToldChannel {
+export interface NotifiedChannel {
   readonly channel: string
   readonly messages: number
   readonly firstAt: string
@@ -39,7 +39,7 @@ export interface RehearsedNotificationReport {
   /** Whether the rules of a settings file counted too. */
   readonly hasSettings: boolean
   readonly conditions: readonly RehearsedKind[]
-  readonly channels: readonly ToldChannel[]
+  readonly channels: readonly NotifiedChannel[]
   /** The first ones; none was sent. */
   readonly messages: readonly {
     /** When it would have left: after quiet hours and digests. */

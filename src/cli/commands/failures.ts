@@ -6,7 +6,7 @@ import { sayRest } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn } from '../terminal/show.ts'
 import { batchPath } from './batch/paths.ts'
-import { sayNextCommands, type ToldFailure } from './next-commands.ts'
+import { type ShownFailure, sayNextCommands } from './next-commands.ts'
 import { addVerb, BATCH_ARG } from './verb.ts'
 
 const FAILURES: readonly Column[] = [
@@ -37,7 +37,7 @@ export function addFailureCommands(program: Command, io: Io): void {
       })
       const all = `for every step: batch steps ${id} --status failed,poll_timeout --all`
       sayRest(context, rows.length, Number(body.groupCount), `largest groups first; ${all}`)
-      sayNextCommands(context, rows as unknown as ToldFailure[])
+      sayNextCommands(context, rows as unknown as ShownFailure[])
     },
   })
 }

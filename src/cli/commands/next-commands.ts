@@ -9,7 +9,7 @@ import type { CommandContext } from '../program/command-context.ts'
 import { batchPath } from './batch/paths.ts'
 
 /** A group of GET /api/batches/{id}/failures, as far as it is told. */
-export interface ToldFailure {
+export interface ShownFailure {
   readonly phaseName: string | null
   readonly stepName: string
   readonly count: number
@@ -32,7 +32,7 @@ export async function sayFailures(
   id: string,
 ): Promise<void> {
   if (context.show.format !== 'table') return
-  const { body } = await context.client.get<{ groups: ToldFailure[] }>(`${batchPath(id)}/failures`)
+  const { body } = await context.client.get<{ groups: ShownFailure[] }>(`${batchPath(id)}/failures`)
   for (const group of body.groups.slice(0, GROUPS_TOLD)) {
     const message = group.sample.message.split('\n')[0]!.slice(0, MESSAGE_CHARS)
     context.show.say(printable(`\n${headOf(group)}: ${message}`), 'red')
@@ -43,7 +43,7 @@ export async function sayFailures(
 }
 
 /** What the API would accept for each of the first groups. */
-export function sayNextCommands({ io, show }: Shown, groups: readonly ToldFailure[]): void {
+export function sayNextCommands({ io, show }: Shown, groups: readonly ShownFailure[]): void {
   for (const group of groups.slice(0, GROUPS_TOLD)) {
     const isTold = group.actions.length > 0 || !isNamed(group) || Boolean(group.meaning)
     if (show.format !== 'table' || !isTold) continue
@@ -61,17 +61,17 @@ export function sayMeaning(
   show.say(printable(`  ${remedyText(meaning)}`))
 }
 
-const isNamed = ({ people, count }: ToldFailure): boolean => people.length >= count
+const isNamed = ({ people, count }: ShownFailure): boolean => people.length >= count
 
 /** `3 people failed at prepare / archive` */
-function headOf({ phaseName, stepName, people, count }: ToldFailure): string {
+function headOf({ phaseName, stepName, people, count }: ShownFailure): string {
   const place = phaseName === null ? stepName : `${phaseName} / ${stepName}`
   if (people.length === 0) return `${place} failed`
   return `${countText(count, 'person', 'people')} failed at ${place}`
 }
 
 /** A command stays on its line, however long: it is there to be copied. */
-function sayActions({ io, show }: Shown, group: ToldFailure): void {
+function sayActions({ io, show }: Shown, group: ShownFailure): void {
   const ways = group.actions.map(({ about, command }) => [about, command] as const)
   if (group.people.length > 0) show.say(printable(`  ${peopleText(group.people, group.count)}`))
   sayMeaning(show, group.meaning)

@@ -3,7 +3,7 @@ import type { KnownMiss } from '../../domain/forecast/miss.ts'
 import { idsParam } from '../connection/arrays.ts'
 import type { Queryable, Tx } from '../connection/db.ts'
 
-export interface ToldMiss extends KnownMiss {
+export interface StoredMiss extends KnownMiss {
   readonly batchId: number
   readonly runbookName: string
   readonly phaseName: string
@@ -19,15 +19,17 @@ const MISSES =
   'forecast_misses m join batches b on b.id = m.batch_id join phase_executions p on p.id = m.phase_id'
 
 /** Oldest first. */
-export const listMisses = (db: Queryable, limit: number): Promise<ToldMiss[]> =>
-  db.query<ToldMiss>(`select ${MISS} from ${MISSES} order by m.since, m.phase_id limit $1`, [limit])
+export const listMisses = (db: Queryable, limit: number): Promise<StoredMiss[]> =>
+  db.query<StoredMiss>(`select ${MISS} from ${MISSES} order by m.since, m.phase_id limit $1`, [
+    limit,
+  ])
 
 /** By phase. */
 export async function loadMisses(
   db: Queryable,
   batchIds: readonly number[],
-): Promise<ReadonlyMap<number, ToldMiss>> {
-  const rows = await db.query<ToldMiss>(
+): Promise<ReadonlyMap<number, StoredMiss>> {
+  const rows = await db.query<StoredMiss>(
     `select ${MISS} from ${MISSES} where m.batch_id = any($1::bigint[])`,
     [idsParam(batchIds)],
   )
@@ -60,7 +62,7 @@ export async function listBatchesToForecast(
 export async function insertMiss(
   tx: Tx,
   batchId: number,
-  miss: Pick<ToldMiss, 'phaseId' | 'deadline' | 'deadlineOf' | 'bySec' | 'because'>,
+  miss: Pick<StoredMiss, 'phaseId' | 'deadline' | 'deadlineOf' | 'bySec' | 'because'>,
   now: Date,
 ): Promise<boolean> {
   const added = await tx.change(

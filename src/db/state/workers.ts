@@ -1,6 +1,6 @@
 // Workers that announced themselves, or that the configuration names because they never will.
 import { meanAfter, type PaceFacts } from '../../domain/decide/job-limit.ts'
-import type { ToldThrottle } from '../../domain/messages/messages.ts'
+import type { AnnouncedThrottle } from '../../domain/messages/messages.ts'
 import type { FunctionCatalogue } from '../../domain/runbook/read.ts'
 import type { Db, Queryable, Tx } from '../connection/db.ts'
 
@@ -157,7 +157,7 @@ export interface Hello {
   readonly version: string | null
   readonly slots: number | null
   readonly functions: unknown
-  readonly throttles?: readonly ToldThrottle[]
+  readonly throttles?: readonly AnnouncedThrottle[]
 }
 
 /** Stores the announcement. True for a new worker. */

@@ -1,5 +1,5 @@
 // Workers as people see them: what they announced, their jobs, their queue and their hold.
-import type { ToldThrottle } from '../../domain/messages/messages.ts'
+import type { AnnouncedThrottle } from '../../domain/messages/messages.ts'
 import type { WorkerFacts } from '../../domain/needs/stuck.ts'
 import type { Queryable } from '../connection/db.ts'
 import { listWorkersWithQueue } from '../state/waits.ts'
@@ -30,7 +30,7 @@ export interface WorkerLine extends WorkerLoad {
   readonly firstSeenAt: Date | null
   readonly functions: readonly string[]
   /** As announced last. */
-  readonly throttles: readonly ToldThrottle[]
+  readonly throttles: readonly AnnouncedThrottle[]
   /** Steps that wait for a slot, at most `WAITING_COUNTED_MAX`. */
   readonly waiting: number
   readonly heldAt: Date | null

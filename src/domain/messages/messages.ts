@@ -131,7 +131,7 @@ const throttle = z.object({
   throttledSec: z.number().nonnegative(),
 })
 const throttles = z.array(throttle).max(20)
-export type ToldThrottle = z.output<typeof throttle>
+export type AnnouncedThrottle = z.output<typeof throttle>
 
 export const MESSAGE_FORMATS = {
   'batch-init': event(

@@ -2,7 +2,7 @@
 
 import type { Gate, Ramp } from '../runbook/model.ts'
 import type { PhaseWindow } from '../windows/phase-window.ts'
-import { phaseWindowText, type Told } from '../windows/window-text.ts'
+import { type AsJson, phaseWindowText } from '../windows/window-text.ts'
 import { guardTexts } from './guard-text.ts'
 
 /** As planned, or as the API answers it. */
@@ -11,7 +11,7 @@ export interface NotedPhase {
   readonly isOverdue: boolean
   readonly gate: Gate | null
   readonly ramp: Ramp | null
-  readonly window: Told<PhaseWindow> | null
+  readonly window: AsJson<PhaseWindow> | null
   readonly noReturnSteps: readonly string[]
 }
 

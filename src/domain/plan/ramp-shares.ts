@@ -26,7 +26,7 @@ function stateOf({ status, rampShare, soakEndsAt }: Ramping, share: number): Sha
 }
 
 /** As the program has it, or as the API answers it. */
-export interface ToldRamp {
+export interface ShownRamp {
   readonly shares: readonly RampShare[]
   readonly soakEndsAt: string | null
   readonly maxFailedPercent: number
@@ -45,7 +45,7 @@ export const shareStateText = ({ percent, state }: RampShare, soakEndsAt: string
 
 /** `0 of 5 members failed so far, 2 % may`: counted among the members who have started. */
 export const shareLimitText = (
-  { maxFailedPercent }: Pick<ToldRamp, 'maxFailedPercent'>,
+  { maxFailedPercent }: Pick<ShownRamp, 'maxFailedPercent'>,
   { failed, total }: { readonly failed: number; readonly total: number },
 ): string =>
   total === 0
@@ -54,7 +54,7 @@ export const shareLimitText = (
 
 /** The whole ramp in one line, without a full stop. */
 export const rampStateText = (
-  ramp: ToldRamp,
+  ramp: ShownRamp,
   members: { readonly failed: number; readonly total: number },
 ): string =>
   `${ramp.shares.map((share) => shareStateText(share, ramp.soakEndsAt)).join(', ')}; ${shareLimitText(ramp, members)}`

@@ -18,13 +18,13 @@ export const openingText = ({ until, timeZone }: Pick<Closed, 'until' | 'timeZon
   until === null ? 'never opens' : `opens ${zoned(until, timeZone)}`
 
 /** A time as the program has it, or as JSON writes it. */
-export type Told<T> = {
+export type AsJson<T> = {
   readonly [K in keyof T]: T[K] extends Date | null ? Date | string | null : T[K]
 }
 
 /** `due inside the change window, which closes …` or `changes wait 8h for the change window, which opens …`; without a full stop. */
 export function phaseWindowText(
-  { isOpen, closesAt, opensAt, timeZone, freezeReason }: Told<PhaseWindow>,
+  { isOpen, closesAt, opensAt, timeZone, freezeReason }: AsJson<PhaseWindow>,
   /** Null when it would start at once. */
   dueAt: Date | string | null,
 ): string {

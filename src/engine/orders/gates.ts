@@ -142,7 +142,7 @@ function lookAgain({ draft }: BatchTransaction, phase: Phase): void {
 }
 
 /** A gate as it stands. */
-export interface GateLook {
+export interface GateState {
   readonly phase: Phase
   readonly facts: GateFacts
   /** What it still needs, each as a few words; empty when it would let the phase start. */
@@ -155,12 +155,12 @@ export interface GateLook {
 const DECISIONS_LISTED_MAX = 200
 
 /** The gates of the batch's phases, in the order of time. Changes nothing: a decision that no longer fits only does not count. */
-export function lookAtGates(
+export function readGates(
   engine: Engine,
   batchId: number,
 ): Promise<{
   readonly batch: Batch
-  readonly gates: readonly GateLook[]
+  readonly gates: readonly GateState[]
   readonly publishedBy: string | null
 }> {
   return engine.db.transaction(async (tx) => {
@@ -168,7 +168,7 @@ export function lookAtGates(
     const [batchTx] = await loadBatches(engine, tx, sharing, [batchId], 'reader', true)
     const { draft } = batchTx!
     const all = await listDecisions(tx, batchId, DECISIONS_LISTED_MAX)
-    const gates: GateLook[] = []
+    const gates: GateState[] = []
     for (const phase of phaseOrder(draft.phases)) {
       if (phase.gate === null || !isEffective(draft, phase)) continue
       const ours = all.filter(({ phaseName }) => phaseName === phase.name.toLowerCase())

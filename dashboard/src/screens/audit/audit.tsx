@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { usePages } from '../../api/hooks.ts'
-import type { Answer, Given } from '../../api/routes.ts'
+import type { Answer, RequestOf } from '../../api/routes.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'
 import { CsvButton } from '../../ui/csv-button.tsx'
@@ -15,7 +15,7 @@ import { Verification } from './verification.tsx'
 import './audit.css'
 
 type Entry = Answer<'GET /api/audit'>['entries'][number]
-type Query = NonNullable<Given<'GET /api/audit'>['query']>
+type Query = NonNullable<RequestOf<'GET /api/audit'>['query']>
 
 const LEAD = 'Who did what, when and why. Rows are never changed: a chain of hashes seals them.'
 

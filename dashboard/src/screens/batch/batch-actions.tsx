@@ -3,7 +3,7 @@
 import { type ReactNode, useState } from 'react'
 import { useChange, useReading } from '../../api/hooks.ts'
 import { useTaggedPreview } from '../../api/preview.ts'
-import type { Answer, Change, Given } from '../../api/routes.ts'
+import type { Answer, Change, RequestOf } from '../../api/routes.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'
 import { overrideOf } from '../../ui/change-window.tsx'
@@ -110,7 +110,7 @@ interface BatchDecisionProps<E extends BatchChange> {
 /** The dialog of a change of the batch: tried, shown, confirmed for the state that was shown. */
 export function BatchDecision<E extends BatchChange>(props: BatchDecisionProps<E>) {
   const { endpoint, batchId, order, comparesState = true, isReady = () => true } = props
-  const given = (body: object) => ({ params: { batchId }, body }) as unknown as Given<E>
+  const given = (body: object) => ({ params: { batchId }, body }) as unknown as RequestOf<E>
   const preview = useTaggedPreview(
     endpoint,
     order && given({ ...order, reason: 'preview', dryRun: true }),

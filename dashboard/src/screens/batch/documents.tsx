@@ -2,7 +2,7 @@
 // dashboard's policy allows its style and nothing else.
 import { useState } from 'react'
 import { request } from '../../api/call.ts'
-import type { Given, Reading } from '../../api/routes.ts'
+import type { Reading, RequestOf } from '../../api/routes.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'
 import { saveFile } from '../../ui/csv-button.tsx'
@@ -62,12 +62,12 @@ export function Documents({ batchId }: { readonly batchId: number }) {
   )
 }
 
-async function download<E extends Reading>(endpoint: E, given: Given<E>, name: string) {
+async function download<E extends Reading>(endpoint: E, given: RequestOf<E>, name: string) {
   saveFile(await (await request(endpoint, given, { accept: '*/*' })).blob(), name)
 }
 
 /** The tab opens with the click, or browsers take it for a pop-up. */
-async function openInTab<E extends Reading>(endpoint: E, given: Given<E>) {
+async function openInTab<E extends Reading>(endpoint: E, given: RequestOf<E>) {
   const tab = window.open('', '_blank')
   try {
     const page = await (await request(endpoint, given, { accept: 'text/html' })).blob()

@@ -1,7 +1,7 @@
 // The gates of the batch: what is known before a phase starts, who approved it, and the dialogs to approve, to waive and to withdraw.
 import { type ReactNode, useState } from 'react'
 import { useChange, useReading } from '../../api/hooks.ts'
-import type { Answer, Given } from '../../api/routes.ts'
+import type { Answer, RequestOf } from '../../api/routes.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Decision } from '../../ui/decision.tsx'
@@ -169,7 +169,7 @@ function GateDecision({ verb, gate, batchId, onClose }: GateDecisionProps) {
     const until = new Date(now + hours * 3_600_000).toISOString()
     const body = { reason, ...(verb === 'waive' && { until }) }
     const given = { params: { batchId, phaseName: gate.phaseName }, body }
-    change.mutate(given as Given<typeof endpoint>, { onSuccess: onClose })
+    change.mutate(given as RequestOf<typeof endpoint>, { onSuccess: onClose })
   }
   return (
     <Decision

@@ -4,7 +4,7 @@ import { countText } from '../../../base/text/count-text.ts'
 import type { Json } from '../../../base/text/json.ts'
 import { printable } from '../../../base/text/printable.ts'
 import type { DescribedAttention } from '../../../domain/needs/attention.ts'
-import { rampStateText, type ToldRamp } from '../../../domain/plan/ramp-shares.ts'
+import { rampStateText, type ShownRamp } from '../../../domain/plan/ramp-shares.ts'
 import {
   type Outcome,
   type OutcomeCounts,
@@ -247,7 +247,7 @@ function sayGuards(show: Show, phases: readonly Row[]): void {
   for (const { phaseName, status, ramp, members, noReturnSteps } of phases) {
     if (status === 'superseded') continue
     if (ramp) {
-      const told = rampStateText(ramp as unknown as ToldRamp, members as unknown as OutOf)
+      const told = rampStateText(ramp as unknown as ShownRamp, members as unknown as OutOf)
       show.say(printable(`${phaseName} starts in shares: ${told}`))
     }
     const steps = noReturnSteps as string[]

@@ -4,7 +4,7 @@ import { countText } from '../../../base/text/count-text.ts'
 import type { Json } from '../../../base/text/json.ts'
 import { printable } from '../../../base/text/printable.ts'
 import type { PhaseWindow } from '../../../domain/windows/phase-window.ts'
-import { phaseWindowText, type Told } from '../../../domain/windows/window-text.ts'
+import { type AsJson, phaseWindowText } from '../../../domain/windows/window-text.ts'
 import { readTextFile } from '../../input/files.ts'
 import {
   type CommandContext,
@@ -102,7 +102,7 @@ interface PlannedPhase {
   readonly name: string
   readonly outcome: string
   readonly dueAt: string | null
-  readonly window: Told<PhaseWindow> | null
+  readonly window: AsJson<PhaseWindow> | null
 }
 
 const OUTCOMES: Readonly<Record<string, string>> = {
