@@ -9,7 +9,7 @@ import { ApiError } from '../../worker/http/api.ts'
 import type { ConnectedTenant } from '../client/connect.ts'
 import { textOf } from '../functions/entra/entra-directory.ts'
 import { textsOf } from '../functions/exchange/exchange-recipient.ts'
-import { isMoveLicence } from '../functions/moves/move-gaps.ts'
+import { isMoveLicence } from '../functions/moves/move-readiness-gaps.ts'
 import { isSameText } from '../functions/parameters.ts'
 import { mayChangeAdministrators, missingRights } from './rights.ts'
 

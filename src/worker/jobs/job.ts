@@ -27,7 +27,7 @@ import { effectIn, withoutSecrets } from './effect-report.ts'
 import { fitParameters } from './fit-parameters.ts'
 import { fitResult } from './fit-result.ts'
 import { JobTrace } from './job-trace.ts'
-import type { JointSeat } from './joint-call.ts'
+import type { JointSeat } from './joint/joint-call.ts'
 import { runOwned } from './owning-job.ts'
 import type { JobResult } from './result-cache.ts'
 

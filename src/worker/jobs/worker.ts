@@ -18,11 +18,10 @@ import { type Catalogue, catalogueOf, type WorkerFunction } from '../functions/c
 import { NO_TENANT, type Tenant } from '../functions/tenant.ts'
 import type { ThrottleState } from '../http/throttle.ts'
 import { Announcement } from './announcement.ts'
-import { Collections } from './collections.ts'
-import { companionsOf } from './companions.ts'
 import { type Job, type RefusedJob, readJob, refuseExpired, runJob } from './job.ts'
-import { type JointSeat, seatsFor } from './joint-call.ts'
-import { Slot, slotsWithLent } from './lent-slots.ts'
+import { Collections } from './joint/collections.ts'
+import { companionsOf } from './joint/companions.ts'
+import { type JointSeat, seatsFor } from './joint/joint-call.ts'
 import { type EndedJob, OutgoingResults } from './outgoing-results.ts'
 import {
   digestOfJob,
@@ -31,6 +30,7 @@ import {
   ResultCache,
   resultMessage,
 } from './result-cache.ts'
+import { Slot, slotsWithLent } from './slots.ts'
 import { StoppedJobs } from './stopped-jobs.ts'
 
 export interface WorkerOptions {

@@ -10,10 +10,10 @@ import { isNotFound } from '../../client/not-found.ts'
 import { isAsExpected, isMatch, matchParameters, matchResult, valueAt } from '../attribute-match.ts'
 import { defineM365Function } from '../define.ts'
 import { FunctionRefused, noUser, orNotFound } from '../failure.ts'
-import { ifStill, requireStill } from '../if-still.ts'
 import { by, never, whenChanged } from '../inverse.ts'
 import { isSameText, nameParameter, orNothing, userId } from '../parameters.ts'
 import { onceIfPolled, type ReplicationContext, retryUntilFound } from '../replication.ts'
+import { ifStill, requireStill } from '../undo-guard.ts'
 import { changeUser, findUser, objectIdOf, readUser, textOf } from './entra-directory.ts'
 
 /** Holds the 15 extension attributes of every tenant. */

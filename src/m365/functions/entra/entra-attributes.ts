@@ -5,9 +5,9 @@ import type { Json, JsonObject } from '../../../base/text/json.ts'
 import { IF_STILL } from '../../../domain/state/effects.ts'
 import { valueAt } from '../attribute-match.ts'
 import { defineM365Function } from '../define.ts'
-import { ifStill, requireStill } from '../if-still.ts'
 import { by, never, whenChanged } from '../inverse.ts'
 import { userId } from '../parameters.ts'
+import { ifStill, requireStill } from '../undo-guard.ts'
 import {
   attributeName,
   attributeValue,

@@ -7,8 +7,8 @@ import { ApiError, pathOf } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
 import { defineM365Function, type M365Call, type OnBehalfInM365 } from '../define.ts'
 import { answerEach, NotFound, noGroup, notThereReason, noUser, orNotFound } from '../failure.ts'
+import { forEachOf } from '../for-each.ts'
 import { listChange } from '../inverse.ts'
-import { overList } from '../over-list.ts'
 import {
   anyList,
   expected,
@@ -76,7 +76,7 @@ export const addEntraGroupMember = defineM365Function({
   undo: 'Remove-EntraGroupMember with the GroupId of the result.',
   undoneBy: ['Remove-EntraGroupMember'],
   effectOf: listChange('Remove-EntraGroupMember', 'GroupId', 'UserId'),
-  ...overList(
+  ...forEachOf(
     'GroupId',
     {
       run: addOne,
@@ -132,7 +132,7 @@ export const removeEntraGroupMember = defineM365Function({
   undo: 'Add-EntraGroupMember with the GroupId of the result.',
   undoneBy: ['Add-EntraGroupMember'],
   effectOf: listChange('Add-EntraGroupMember', 'GroupId', 'UserId'),
-  ...overList('GroupId', { run: removeOne }, inAll),
+  ...forEachOf('GroupId', { run: removeOne }, inAll),
 })
 
 async function removeOne(call: M365Call<OfGroup>): Promise<Membership> {
@@ -199,7 +199,7 @@ export const testEntraGroupMembership = defineM365Function({
   effect: 'reads',
   subject: 'entra',
   undo: null,
-  ...overList(
+  ...forEachOf(
     'GroupId',
     {
       run: testOne,

@@ -10,7 +10,6 @@ import { isNotFound } from '../../client/not-found.ts'
 import { createOnce } from '../create-once.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { FunctionRefused, NotFound, noUser } from '../failure.ts'
-import { ifStill, requireStill } from '../if-still.ts'
 import { by, never, whenChanged, whenOwn } from '../inverse.ts'
 import {
   address,
@@ -23,6 +22,7 @@ import {
   userId,
 } from '../parameters.ts'
 import { retryUntilFound } from '../replication.ts'
+import { ifStill, requireStill } from '../undo-guard.ts'
 import { changeUser, findUser, readUser, textOf, textOrNull } from './entra-directory.ts'
 
 const NICKNAME_CHARS_MAX = 64

@@ -14,7 +14,6 @@ import {
   textsOf,
 } from '../exchange/exchange-recipient.ts'
 import { FunctionRefused } from '../failure.ts'
-import { ifStill, requireStill } from '../if-still.ts'
 import { by, never, whenChanged } from '../inverse.ts'
 import {
   address,
@@ -27,6 +26,7 @@ import {
   withoutSmtp,
 } from '../parameters.ts'
 import { type ReplicationContext, retryUntilFound } from '../replication.ts'
+import { ifStill, requireStill } from '../undo-guard.ts'
 import { changeUser, readUser, textOf, textOrNull } from './entra-directory.ts'
 
 const permissions = {

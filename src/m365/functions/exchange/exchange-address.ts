@@ -8,7 +8,6 @@ import { IF_STILL } from '../../../domain/state/effects.ts'
 import { changeOfList } from '../../client/tenant.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { FunctionRefused } from '../failure.ts'
-import { ifStill, requireStill } from '../if-still.ts'
 import { by, listChange, whenChanged } from '../inverse.ts'
 import {
   anyList,
@@ -19,6 +18,7 @@ import {
   withoutSmtp,
 } from '../parameters.ts'
 import { type ReplicationContext, retryUntilFound } from '../replication.ts'
+import { ifStill, requireStill } from '../undo-guard.ts'
 import {
   changeRecipient,
   type ExchangeRecipient,

@@ -5,9 +5,9 @@ import type { Json, JsonObject } from '../../../base/text/json.ts'
 import { IF_STILL, type LedgerEffect } from '../../../domain/state/effects.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
-import { ifStill, requireStill } from '../if-still.ts'
 import { by, type Fields, whenChanged } from '../inverse.ts'
 import { isSameText, optional, recipientId } from '../parameters.ts'
+import { ifStill, requireStill } from '../undo-guard.ts'
 import { readMailbox } from './exchange-mailbox.ts'
 
 const MESSAGE_CHARS_MAX = 30_000

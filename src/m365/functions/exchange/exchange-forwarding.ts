@@ -9,9 +9,9 @@ import type { M365Tenant } from '../../client/tenant.ts'
 import { defineM365Function } from '../define.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { FunctionRefused } from '../failure.ts'
-import { ifStill, requireStill } from '../if-still.ts'
 import { by, whenChanged } from '../inverse.ts'
 import { isSameText, orNothing, recipientId, smtpAddress, withoutSmtp } from '../parameters.ts'
+import { ifStill, requireStill } from '../undo-guard.ts'
 import { readMailbox } from './exchange-mailbox.ts'
 
 const forwarding = z.object({

@@ -7,8 +7,8 @@ import { isAsExpected, isMatch, matchParameters, matchResult, valueAt } from '..
 import { defineM365Function, type M365Call, type OnBehalfInM365 } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { FunctionRefused, NotFound, noRecipient, notThereReason } from '../failure.ts'
+import { forEachOf } from '../for-each.ts'
 import { never, whenChanged } from '../inverse.ts'
-import { overList } from '../over-list.ts'
 import {
   expected,
   isSameText,
@@ -162,7 +162,7 @@ export const testExchangeGroupMembership = defineM365Function({
   effect: 'reads',
   subject: 'exchange',
   undo: null,
-  ...overList(
+  ...forEachOf(
     'GroupIdentity',
     {
       run: async (call: M365Call<ListMembership>): Promise<Tested> =>

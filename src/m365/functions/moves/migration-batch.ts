@@ -11,8 +11,8 @@ import { runOrNone } from '../exchange/exchange-recipient.ts'
 import { FunctionRefused } from '../failure.ts'
 import { by, never, whenChanged } from '../inverse.ts'
 import { address, isSameText, listParameter, nameParameter, optional } from '../parameters.ts'
-import { COMPLETE, notYet, patience, removeInTime } from '../patience.ts'
 import { type ReplicationContext, retryUntilFound } from '../replication.ts'
+import { COMPLETE, notYet, removeInTime, takesMinutes } from '../wait-for.ts'
 
 const MAILBOXES_MAX = 2_000
 
@@ -217,7 +217,7 @@ export async function usersIn(
 export const isUser = (user: JsonObject, name: string): boolean =>
   [user.Identity, user.MailboxEmailAddress].some((given) => isSameText(textOf(given), name))
 
-const removedBatch = z.object({ Name: z.string(), ...patience })
+const removedBatch = z.object({ Name: z.string(), ...takesMinutes })
 
 /** Statuses in which a batch can be removed; any other batch is stopped first. */
 const REMOVABLE = ['Created', 'Stopped', 'Completed', 'CompletedWithErrors', 'Failed', 'Corrupted']

@@ -8,7 +8,7 @@ import { runOrNone } from '../exchange/exchange-recipient.ts'
 import { FunctionRefused } from '../failure.ts'
 import { by, never, noReturn, whenChanged } from '../inverse.ts'
 import { optional } from '../parameters.ts'
-import { COMPLETE, lookUntil, notYet, patience, removeInTime } from '../patience.ts'
+import { COMPLETE, notYet, removeInTime, takesMinutes, waitFor } from '../wait-for.ts'
 import { migrationPermissions as permissions } from './migration-batch.ts'
 import {
   BROKEN,
@@ -111,7 +111,7 @@ export const setOneMigration = defineM365Function({
   },
 })
 
-const changedInTime = z.object({ Identity: z.string(), Status: z.string(), ...patience })
+const changedInTime = z.object({ Identity: z.string(), Status: z.string(), ...takesMinutes })
 type ChangedInTime = z.infer<typeof changedInTime>
 
 const whatIs = (name: string, status: string): string =>
@@ -142,7 +142,7 @@ export const startOneMigration = defineM365Function({
     const { Identity } = call.params
     const first = await readMigrationUser(call, Identity)
     const user = isIn(STOPPING, first)
-      ? await lookUntil(call, () => findMigrationUser(call, Identity), isNotStopping)
+      ? await waitFor(call, () => findMigrationUser(call, Identity), isNotStopping)
       : first
     const Status = textOf(user?.Status)
     if (user === null || isIn(REMOVING, user))
@@ -186,7 +186,7 @@ export const stopOneMigration = defineM365Function({
     if (Changed) await runUser(call, 'Stop', Identity)
     const now = isStopped(user)
       ? user
-      : await lookUntil(call, () => findMigrationUser(call, Identity), isStopped)
+      : await waitFor(call, () => findMigrationUser(call, Identity), isStopped)
     if (now !== null) requireNotCompleted(now, Identity)
     const Status = now === null ? 'Removed' : textOf(now.Status)
     const isDone = now === null || isStopped(now)
@@ -201,7 +201,7 @@ function requireNotCompleted(user: JsonObject, name: string): void {
     )
 }
 
-const removedUser = z.object({ Identity: z.string(), ...patience })
+const removedUser = z.object({ Identity: z.string(), ...takesMinutes })
 
 export const removeOneMigration = defineM365Function({
   name: 'Remove-MigrationUser',

@@ -23,7 +23,13 @@ import {
 } from '../parameters.ts'
 import { onceIfPolled, type ReplicationContext, retryUntilFound } from '../replication.ts'
 import { moveRemedy } from './migration-remedies.ts'
-import { type Gap, isMoved, sourceGaps, targetGaps, type WantedMove } from './move-gaps.ts'
+import {
+  type Gap,
+  isMoved,
+  sourceGaps,
+  targetGaps,
+  type WantedMove,
+} from './move-readiness-gaps.ts'
 
 const parameters = z.strictObject({
   Identity: recipientId.describe('The mail user in this tenant.'),

@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MAILBOX_MOVE_PLAN } from '../../../../sandbox/skus.ts'
-import { targetGaps, type WantedMove } from '../../../../src/m365/functions/moves/move-gaps.ts'
+import {
+  targetGaps,
+  type WantedMove,
+} from '../../../../src/m365/functions/moves/move-readiness-gaps.ts'
 import type { Params } from '../cases.ts'
 import type { Setting, WithinOptions } from '../setting.ts'
 import { story, succeeds, userOf } from '../story.ts'

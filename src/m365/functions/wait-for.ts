@@ -6,7 +6,7 @@ import type { JsonObject } from '../../base/text/json.ts'
 import type { M365Call } from './define.ts'
 import { onceIfPolled, retryUntilFound } from './replication.ts'
 
-export const patience = {
+export const takesMinutes = {
   Changed: z.boolean().describe('With a poll, of the last one alone.'),
   complete: z
     .boolean()
@@ -25,7 +25,7 @@ export const notYet = (what: string) => ({
 })
 
 /** The thing once it is as wanted, or as it is at last; null when it is gone. A polled step looks once. */
-export async function lookUntil<Thing>(
+export async function waitFor<Thing>(
   call: M365Call<unknown>,
   look: () => Promise<Thing | null>,
   isWanted: (thing: Thing) => boolean,
@@ -57,10 +57,10 @@ export async function removeInTime(
   const isBusy = (thing: JsonObject) => !isAtRest(thing) && !isRemoving(thing)
   const mustStop = isBusy(first) && !isStopping(first)
   if (mustStop) await stop()
-  const stopped = isBusy(first) ? await lookUntil(call, look, (one) => !isBusy(one)) : first
+  const stopped = isBusy(first) ? await waitFor(call, look, (one) => !isBusy(one)) : first
   if (stopped !== null && isBusy(stopped)) return { Changed: mustStop, left: stopped }
   const canRemove = stopped !== null && isAtRest(stopped)
   if (canRemove) await remove()
-  const left = stopped && (await lookUntil(call, look, () => false))
+  const left = stopped && (await waitFor(call, look, () => false))
   return { Changed: mustStop || canRemove, left }
 }

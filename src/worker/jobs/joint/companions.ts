@@ -1,10 +1,10 @@
 // Which jobs are done together: those of one function that acts on many, whose parameters give the same key. A job that names a secret
 // is done alone, because nobody else's call may read it.
-import { holdsMark } from '../../domain/runbook/template.ts'
-import type { Catalogue } from '../functions/catalogue.ts'
+import { holdsMark } from '../../../domain/runbook/template.ts'
+import type { Catalogue } from '../../functions/catalogue.ts'
+import { fitParameters } from '../fit-parameters.ts'
+import type { Job } from '../job.ts'
 import type { CollectionRule } from './collections.ts'
-import { fitParameters } from './fit-parameters.ts'
-import type { Job } from './job.ts'
 
 export interface Companions {
   /** The same for jobs that are done together. */

@@ -2,13 +2,13 @@
 // one of the jobs may be the reason, halves are tried, down to the one: it fails alone. What concerns nobody in particular, such as
 // throttling, an outage or a missing right, fails all of them, and each is retried on its own terms.
 
-import { messageOf } from '../../base/errors/errors.ts'
-import type { Clock } from '../../base/run/clock.ts'
-import type { FunctionCall, OnBehalfOf, WorkerFunction } from '../functions/catalogue.ts'
-import type { Changes, Tenant } from '../functions/tenant.ts'
-import { ApiError, type Secrets } from '../http/api.ts'
-import { abortingClock } from './aborting-clock.ts'
-import { type OwningJob, owningJob, runOwned } from './owning-job.ts'
+import { messageOf } from '../../../base/errors/errors.ts'
+import type { Clock } from '../../../base/run/clock.ts'
+import type { FunctionCall, OnBehalfOf, WorkerFunction } from '../../functions/catalogue.ts'
+import type { Changes, Tenant } from '../../functions/tenant.ts'
+import { ApiError, type Secrets } from '../../http/api.ts'
+import { abortingClock } from '../aborting-clock.ts'
+import { type OwningJob, owningJob, runOwned } from '../owning-job.ts'
 
 export interface JointCallOptions {
   readonly definition: WorkerFunction

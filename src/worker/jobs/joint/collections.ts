@@ -1,6 +1,6 @@
 // Jobs that wait for a slot, or before that for others like them, by key, until there are enough or the first has waited long enough. They occupy no slot. A
 // collection that is due stays here until somebody takes it, and every job may leave before that.
-import type { Clock } from '../../base/run/clock.ts'
+import type { Clock } from '../../../base/run/clock.ts'
 
 export interface CollectionRule {
   readonly limit: number

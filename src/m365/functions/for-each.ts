@@ -20,7 +20,7 @@ interface OfList<Params, Result extends Json> {
 }
 
 /** `all` makes one answer of those for each item. */
-export function overList<Params, Key extends keyof Params, One extends Json, All extends Json>(
+export function forEachOf<Params, Key extends keyof Params, One extends Json, All extends Json>(
   key: Key,
   { run, together }: OfOne<Params, One>,
   all: (params: Listed<Params, Key>, answers: readonly One[]) => All,
