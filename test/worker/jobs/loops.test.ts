@@ -8,6 +8,7 @@ import {
   type Bus,
   type Control,
   LEASE_MS,
+  NO_CAPABILITIES,
   type OutgoingMessage,
   type ReceivedMessage,
 } from '../../../src/bus/bus.ts'
@@ -47,11 +48,11 @@ interface SetUp {
   readonly drainMs?: number
   readonly idleAfterMs?: number
   readonly maxParallelism?: number
-  readonly control?: Control
+  readonly control?: Control | null
 }
 
 function setUp(options: SetUp = {}) {
-  const { drainMs = 1_000, idleAfterMs = 1_000_000, maxParallelism = 1, control } = options
+  const { drainMs = 1_000, idleAfterMs = 1_000_000, maxParallelism = 1, control = null } = options
   const clock = virtualClock(START)
   const waiting: ReceivedMessage[] = []
   const calls: string[] = []
@@ -86,7 +87,7 @@ function setUp(options: SetUp = {}) {
     },
     deadLetter: async (messages, reason) => void note(`${reason} ${ids(messages)}`),
     ...UNUSED,
-    ...(control && { control }),
+    capabilities: { ...NO_CAPABILITIES, control },
     listen: async (_subscription, heard) => {
       hint = heard
       return async () => void note('unlisten')
