@@ -5,7 +5,7 @@ import type { Clock } from '../../src/base/run/clock.ts'
 import type { ConnectedTenant } from '../../src/m365/client/connect.ts'
 import { STANDARD_FUNCTIONS } from '../../src/m365/functions/standard.ts'
 import { catalogueOf } from '../../src/worker/functions/catalogue.ts'
-import { runJob } from '../../src/worker/jobs/job.ts'
+import { runJob } from '../../src/worker/jobs/run-job.ts'
 import { configFor, connect } from '../m365/functions/setting.ts'
 import type { Answer, Job, World } from './world.ts'
 

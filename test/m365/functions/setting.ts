@@ -12,8 +12,8 @@ import { type ConnectedTenant, connectTenant } from '../../../src/m365/client/co
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import { catalogueOf, type Permissions } from '../../../src/worker/functions/catalogue.ts'
 import type { Secrets } from '../../../src/worker/http/api.ts'
-import { runJob } from '../../../src/worker/jobs/job.ts'
 import type { JobResult } from '../../../src/worker/jobs/result-cache.ts'
+import { runJob } from '../../../src/worker/jobs/run-job.ts'
 import type { Params } from './cases.ts'
 import { SEED, UNDER_WAY } from './tenants.ts'
 

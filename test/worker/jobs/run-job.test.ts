@@ -13,7 +13,8 @@ import {
 import { NO_TENANT, type Tenant } from '../../../src/worker/functions/tenant.ts'
 import { ApiError, type Secrets } from '../../../src/worker/http/api.ts'
 import { fitParameters } from '../../../src/worker/jobs/fit-parameters.ts'
-import { type Job, runJob } from '../../../src/worker/jobs/job.ts'
+import type { Job } from '../../../src/worker/jobs/job.ts'
+import { runJob } from '../../../src/worker/jobs/run-job.ts'
 import { secretMissing } from '../../../src/worker/secrets/reference.ts'
 
 const START = new Date('2026-03-01T10:00:00Z')
