@@ -1,88 +1,143 @@
-// `npm test`: types, lint and format first (seconds), then every test. USAGE has the other ways to call it.
-import { spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+// `npm test` and `npm run proof`: the check and every promise once, and everything that takes longer. USAGE has the other ways to call them.
+import { spawn } from 'node:child_process'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { cpuSec, type ProcessTimes } from '../test/kit/times.ts'
 import {
+  isIn,
   isQuick,
-  type ProcessTimes,
   planProcesses,
-  renderTimes,
+  readStoredTimes,
+  type Suite,
+  slowest,
+  TIMES_FILE,
   writeEntries,
 } from './test-plan.ts'
 
-const USAGE = `npm test                       check types, lint and format, then run every test
-npm test -- quick              run the inner loop, a minute: the check, tidy rules, domain, fast unit
-                               tests, some stories and seeds; no chaos, no demonstration, no processes
-npm test -- test/bus races     run the test files whose path contains one of the words
-npm test -- --times test/bus   also print the processor time of each process (Linux)
+const USAGE = `npm test                       types, lint, format, and every promise once
+npm test -- quick              the inner loop, a minute: the check, rules of the house, domain, fast unit
+                               tests, some stories and seeds
+npm test -- test/bus races     the files of both suites whose path contains one of the words, in all variants
+npm run proof                  what needs minutes, a browser, many processes or chance, and all variants
+npm run proof -- chaos races   the files of it whose path contains one of the words
+npm run proof -- --test-shard=1/4
+                               a quarter of it
+npm test -- --times            also store what each file took (${TIMES_FILE}); for a quiet machine with Linux
 npm test -- --test-name-pattern=hold test/stories
-                               pass options to "node --test"`
+                               other options are those of "node --test"`
 
-/** A sweep as small as this needs 10 s. */
-const QUICK_SEEDS = 4
 /** One more than there are cores: tests of processes wait for most of their time. Two more gained nothing. */
 const PROCESSES = availableParallelism() + 1
+const SLOWEST = 5
 
-const args = process.argv.slice(2)
+const [suite, ...args] = process.argv.slice(2) as [Suite, ...string[]]
 if (args.includes('--help')) {
   console.log(USAGE)
   process.exit(0)
 }
 const flags = args.filter((arg) => arg.startsWith('--') && arg !== '--times')
 const words = args.filter((arg) => !arg.startsWith('--'))
-const isQuickRun = words.length === 1 && words[0] === 'quick'
+const isQuickRun = suite === 'test' && words.length === 1 && words[0] === 'quick'
+const isWhole = words.length === 0 && flags.length === 0
+const isChosen = words.length > 0 && !isQuickRun
+
 const all = globSync('test/**/*.test.ts')
-  .map((file) => file.replaceAll('\\', '/'))
-  .sort()
+  .map((path) => path.replaceAll('\\', '/'))
   .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 const files = all.filter((file) => {
   if (isQuickRun) return isQuick(file)
-  return words.length === 0 || words.some((word) => file.path.includes(word))
+  if (suite === 'test' && isChosen) return words.some((word) => file.path.includes(word))
+  return isIn(suite, file) && (!isChosen || words.some((word) => file.path.includes(word)))
 })
 if (files.length === 0) {
-  console.error(`npm test: no test file matches "${words.join(' ')}". Try: npm test -- --help`)
+  console.error(`no test file matches "${words.join(' ')}". Try: npm test -- --help`)
   process.exit(2)
 }
 
-function run(title: string, command: string[], env: Record<string, string> = {}): void {
-  console.log(`\n── ${title}`)
-  const { status } = spawnSync(process.execPath, command, {
-    stdio: 'inherit',
-    env: { ...process.env, ...env },
+const folder = mkdtempSync(join(tmpdir(), 'matoolkit-tests-'))
+const timesFile = join(folder, 'times')
+const countsFile = join(folder, 'counts')
+const startedAt = Date.now()
+const began = cpuSec()
+
+/** What the check says is shown when it has ended, so that its lines stay together. */
+function check(): Promise<number> {
+  const run = spawn(process.execPath, ['scripts/check.ts'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  for (const stream of [run.stdout, run.stderr])
+    stream.on('data', (data) => {
+      said += data
+    })
+  return new Promise((resolve) => {
+    run.on('exit', (code) => {
+      console.log(`── check: types, lint, format\n${said}`)
+      resolve(code ?? 1)
+    })
   })
-  if (status !== 0) process.exitCode = status ?? 1
 }
 
-const readTimes = (file: string): ProcessTimes[] =>
-  readFileSync(file, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as ProcessTimes)
-
-if (words.length === 0 || isQuickRun) run('check: types, lint, format', ['scripts/check.ts'])
-if (!process.exitCode) {
-  const folder = mkdtempSync(join(tmpdir(), 'matoolkit-tests-'))
-  try {
-    const timesFile = args.includes('--times') ? join(folder, 'times') : null
-    const entries = writeEntries(planProcesses(files), process.cwd(), folder, timesFile)
-    const options = [
-      '--test',
-      `--test-concurrency=${PROCESSES}`,
-      '--test-global-setup=./test/kit/global-setup.ts',
-      ...flags,
-    ]
-    run(
-      `tests: ${files.length} files in ${entries.length} processes`,
-      [...options, ...entries],
-      isQuickRun ? { TEST_SEEDS: String(QUICK_SEEDS) } : {},
-    )
-    if (timesFile) console.log(renderTimes(readTimes(timesFile)))
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+function runTests(): Promise<number> {
+  const stored = readStoredTimes()
+  const seconds = { ...stored.test?.files, ...stored.proof?.files, ...stored[suite]?.files }
+  const entries = writeEntries(planProcesses(files, seconds), folder, timesFile)
+  console.log(`── ${files.length} test files in ${entries.length} processes`)
+  const options = [
+    '--test',
+    `--test-concurrency=${PROCESSES}`,
+    '--test-global-setup=./test/kit/global-setup.ts',
+    ...['spec', './scripts/count-tests.ts'].map((name) => `--test-reporter=${name}`),
+    ...['stdout', countsFile].map((to) => `--test-reporter-destination=${to}`),
+  ]
+  const run = spawn(process.execPath, [...options, ...flags, ...entries], {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      TEST_TIMES: timesFile,
+      ...(suite === 'proof' || isChosen ? { TEST_VARIANTS: 'every' } : {}),
+    },
+  })
+  return new Promise((resolve) => run.on('exit', (code) => resolve(code ?? 1)))
 }
+
+const codes = await Promise.all([runTests(), ...(suite === 'test' && !isChosen ? [check()] : [])])
+const times = readFileSync(timesFile, 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as ProcessTimes)
+const tookCpuSec = cpuSec() - began
+
+if (args.includes('--times') && isWhole) storeTimes()
 if (isQuickRun) {
   const left = all.filter((file) => !files.includes(file)).map(({ path }) => path)
-  console.log(`\n${left.length} files left out (run everything: npm test):\n  ${left.join('\n  ')}`)
+  console.log(`\n${left.length} files left out:\n  ${left.join('\n  ')}`)
+}
+console.log(`\nthe slowest processes, by processor time:`)
+for (const line of slowest(times, SLOWEST)) console.log(line)
+const minutes = (sec: number) => `${(sec / 60).toFixed(1)} min`
+console.log(
+  `${minutes((Date.now() - startedAt) / 1000)}, ${minutes(tookCpuSec)} of processor time in ${times.length} processes`,
+)
+if (existsSync(countsFile)) {
+  const { tests, passed, failed } = JSON.parse(readFileSync(countsFile, 'utf8'))
+  console.log(`${tests} tests: ${passed} passed, ${failed} failed`)
+}
+rmSync(folder, { recursive: true })
+process.exitCode = codes.find((code) => code !== 0) ?? 0
+
+function storeTimes(): void {
+  const [{ model } = { model: 'unknown' }] = cpus()
+  const machine = `${availableParallelism()} cores, ${model}, Node ${process.versions.node}`
+  const rounded = times
+    .flatMap((one) => Object.entries(one.files))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([path, sec]) => [path, Math.round(sec * 10) / 10])
+  const mine = {
+    machine,
+    date: new Date().toISOString().slice(0, 10),
+    processes: times.length,
+    cpuSec: Math.round(tookCpuSec),
+    files: Object.fromEntries(rounded),
+  }
+  writeFileSync(TIMES_FILE, `${JSON.stringify({ ...readStoredTimes(), [suite]: mine }, null, 2)}\n`)
 }

@@ -17,6 +17,7 @@ import { withdraw as withdrawIn } from '../../src/bus/postgres/withdraw.ts'
 import type { Db } from '../../src/db/connection/db.ts'
 import { openPostgres } from '../../src/db/connection/postgres.ts'
 import { DATABASES, openTestPostgres, type TestDatabase } from '../kit/databases.ts'
+import { variants } from '../kit/variants.ts'
 import { DAY, drain, event, idsOf, job, MINUTE, SECOND } from './under-test.ts'
 
 const START = new Date('2026-03-01T10:00:00.000Z')
@@ -71,7 +72,7 @@ describe('packing', () => {
   })
 })
 
-for (const database of DATABASES) {
+for (const database of variants(DATABASES)) {
   describe(`bundles on ${database.kind}`, () => {
     let test: TestDatabase
     let bus: PostgresBus

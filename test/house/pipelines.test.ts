@@ -43,12 +43,12 @@ const shells = pipelines.flatMap(({ path, steps }) =>
 )
 
 describe('pipelines', () => {
-  it('are the five that there should be', () => {
+  it('are the six that there should be', () => {
     assert.deepEqual(
       pipelines.map(({ path }) => path.replace('.github/', '')),
       [
         'actions/lint-runbooks/action.yml',
-        ...['deploy-apps', 'deploy-infra', 'pull-request', 'release'].map(
+        ...['deploy-apps', 'deploy-infra', 'proof', 'pull-request', 'release'].map(
           (name) => `workflows/${name}.yml`,
         ),
       ],
@@ -117,6 +117,16 @@ describe('pipelines', () => {
     for (const { path, steps } of pipelines)
       for (const step of steps.filter(({ uses = '' }) => uses.startsWith('actions/checkout')))
         assert.equal(step.with?.['persist-credentials'], false, path)
+  })
+
+  it('run every shard of the proof, and release no commit without it', () => {
+    const proof = jobs.find(({ name }) => name === 'proof proof')!
+    assert.deepEqual(proof.strategy?.matrix.shard, [1, 2, 3, 4])
+    assert.ok(proof.steps.some(({ run }) => run?.includes('--test-shard=$SHARD/4')))
+    const test = jobs.find(({ name }) => name === 'release test')!
+    assert.ok(test.steps.some(({ run }) => run?.includes('proof.yml --commit "$GITHUB_SHA"')))
+    for (const name of ['release npm', 'release image'])
+      assert.equal(jobs.find((job) => job.name === name)!.needs, 'test')
   })
 
   it('run scripts that exist and shell that parses', () => {

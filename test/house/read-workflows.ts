@@ -27,6 +27,7 @@ export interface Job {
   readonly 'runs-on'?: string
   readonly environment?: string
   readonly needs?: string | readonly string[]
+  readonly strategy?: { readonly matrix: Readonly<Record<string, readonly unknown[]>> }
   readonly steps: readonly Step[]
 }
 

@@ -1,9 +1,9 @@
 // Empty databases with the schema, for tests. A suite for both kinds runs `for (const database of DATABASES)`.
-import { after } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import type { Db } from '../../src/db/connection/db.ts'
 import { openPglite } from '../../src/db/connection/pglite.ts'
 import { openPostgres } from '../../src/db/connection/postgres.ts'
+import { atEnd } from './at-end.ts'
 import { onServer } from './postgres-server.ts'
 import { openRenewablePglite, type RenewableDb } from './renewable-pglite.ts'
 import { TEMPLATE } from './schema-copies.ts'
@@ -33,7 +33,7 @@ const idle: RenewableDb[] = []
 let isOver = false
 
 // Left open, a PGlite keeps the process 10 s longer: its server has set a timer to write statistics when it is idle.
-after(async () => {
+atEnd(async () => {
   isOver = true
   await Promise.all(idle.splice(0).map((db) => db.close()))
 })

@@ -25,6 +25,8 @@ const asServerUser = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
 export interface PostgresServer {
   readonly url: string
   readonly port: number
+  /** Of the process that starts the others. */
+  pid(): number
   /** `immediate` is a crash: no checkpoint, the next start recovers from the log. */
   stop(mode?: 'fast' | 'immediate'): void
   start(): void
@@ -66,6 +68,7 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
   const server: PostgresServer = {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     port,
+    pid: () => Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'), 10),
     start: () => ctl('-l', join(folder, 'log'), '-o', settings, 'start'),
     stop: (mode = 'fast') => ctl('-m', mode, 'stop'),
     backUp: () => copyFolder(data, join(folder, 'backup')),

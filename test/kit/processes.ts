@@ -2,7 +2,7 @@
 // assertion would keep them from ending.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { after } from 'node:test'
+import { atEnd } from './at-end.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 /** A slow machine starts the program within seconds; longer than this means that it hangs. */
@@ -29,7 +29,7 @@ export interface Started {
 }
 
 const running = new Set<Started>()
-after(() => Promise.all([...running].map((one) => one[Symbol.asyncDispose]())))
+atEnd(() => Promise.all([...running].map((one) => one[Symbol.asyncDispose]())))
 
 export function start(
   args: readonly string[],

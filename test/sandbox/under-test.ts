@@ -7,9 +7,6 @@ import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../sandbox/stat
 import { type VirtualClock, virtualClock } from '../../src/base/run/clock.ts'
 import type { Json } from '../../src/base/text/json.ts'
 
-/** Of all hostile bodies one in so many is sent: all of them took 20 s of processor time. `TEST_HOSTILE=all` sends them all. */
-export const HOSTILE_SHARES = process.env.TEST_HOSTILE === 'all' ? 1 : 6
-
 export type JsonObject = { readonly [key: string]: Json }
 
 export const START = new Date('2030-03-01T08:00:00.000Z')

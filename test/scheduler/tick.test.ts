@@ -14,6 +14,7 @@ import { memberChunks } from '../../src/engine/transactions/member-chunks.ts'
 import { makeScheduler, tickDueRunbooks } from '../../src/scheduler/scheduler.ts'
 import { openSource } from '../../src/scheduler/sources/source.ts'
 import { DATABASES, openTestPostgres } from '../kit/databases.ts'
+import { variants } from '../kit/variants.ts'
 import {
   at,
   batchesOf,
@@ -31,7 +32,7 @@ import { story } from '../stories/world.ts'
 
 const NEVER = new AbortController().signal
 
-for (const database of DATABASES) {
+for (const database of variants(DATABASES)) {
   describe(`a tick on ${database.kind}`, () => {
     it('reads a dropped file and reports its changes', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'matoolkit-tick-'))

@@ -12,6 +12,7 @@ import { defineFunction, TOUCHES_NOTHING } from '../../src/worker/functions/cata
 import { Worker } from '../../src/worker/jobs/worker.ts'
 import { DATABASES } from '../kit/databases.ts'
 import { seeded } from '../kit/seeded.ts'
+import { variants } from '../kit/variants.ts'
 import { batchOf, because, runbook, step } from './looking.ts'
 import { people, story, WORKER, type World } from './world.ts'
 
@@ -205,7 +206,7 @@ async function listsWhatRan({ db }: World, out: readonly string[]): Promise<void
   )
 }
 
-for (const database of DATABASES) {
+for (const database of variants(DATABASES)) {
   describe(`after a restore on ${database.kind}`, () => {
     const random = seeded(16)
     const told = (tell: (world: World, tenant: Tenant) => Promise<void>) => async () =>

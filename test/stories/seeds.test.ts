@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { openRenewablePglite, type RenewableDb } from '../kit/renewable-pglite.ts'
+import { EVERY_VARIANT } from '../kit/variants.ts'
 import { runSeed } from '../proof/simulation/run.ts'
 import { missing, report, sweep } from '../proof/simulation/sweep.ts'
 
-/** `npm test -- quick` sets fewer. */
-const SEEDS = Number(process.env.TEST_SEEDS ?? 15)
 /** A smaller sweep need not see everything. */
 const SEEDS_THAT_SEE_ALL = 150
+const SEEDS = Number(process.env.TEST_SEEDS ?? (EVERY_VARIANT ? SEEDS_THAT_SEE_ALL : 4))
 const THREADS = 2
 
 describe('the seeded world', () => {

@@ -1,5 +1,5 @@
 // Status sets as SQL, made once from the table of transitions: `status in ${OPEN_STEPS}`. The texts are constants, so statements stay
-// prepared and the planner matches them with the partial indexes (test/db/schema/checks.test.ts, test/engine/transactions/query-plans.test.ts).
+// prepared and the planner matches them with the partial indexes (test/db/schema/checks.test.ts, test/db/connection/query-plans.test.ts).
 import { COMPENSATION_KINDS } from '../../domain/state/facts.ts'
 import {
   FAILED_STEP_STATUSES,

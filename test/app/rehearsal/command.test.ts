@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { commandsFor } from '../../../src/app/commands/nouns.ts'
 import { rehearsalPage } from '../../../src/app/rehearsal/report-html.ts'
 import { EXIT } from '../../../src/base/errors/errors.ts'
@@ -13,7 +13,9 @@ import { accessibilityProblems, openBrowser, openPage } from '../../kit/browser.
 import { example, REHEARSAL_HOME, rehearseText } from './rehearsing.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rehearsal-'))
-process.env.MATOOLKIT_HOME = REHEARSAL_HOME
+before(() => {
+  process.env.MATOOLKIT_HOME = REHEARSAL_HOME
+})
 after(() => rmSync(folder, { recursive: true }))
 
 function file(name: string, text: string): string {

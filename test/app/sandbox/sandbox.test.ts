@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import type { Sandbox } from '../../../sandbox/sandbox.ts'
 import { addSandboxCommands } from '../../../src/app/commands/sandbox.ts'
 import {
@@ -18,7 +18,9 @@ import { recordingIo } from '../../cli/recording-io.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'matoolkit-sandbox-'))
 const { MATOOLKIT_HOME } = process.env
-process.env.MATOOLKIT_HOME = join(folder, 'home')
+before(() => {
+  process.env.MATOOLKIT_HOME = join(folder, 'home')
+})
 after(() => {
   process.env.MATOOLKIT_HOME = MATOOLKIT_HOME
   if (MATOOLKIT_HOME === undefined) delete process.env.MATOOLKIT_HOME

@@ -20,6 +20,7 @@ import {
 } from '../../../src/db/connection/time.ts'
 import { event } from '../../bus/contract.ts'
 import { DATABASES, type TestDatabase } from '../../kit/databases.ts'
+import { variants } from '../../kit/variants.ts'
 
 const START = new Date('2026-03-01T10:00:00Z')
 const HOUR_MS = 3_600_000
@@ -207,7 +208,7 @@ describe('virtual clock', () => {
   })
 })
 
-for (const database of DATABASES) {
+for (const database of variants(DATABASES)) {
   describe(`database time on ${database.kind}`, () => {
     let test: TestDatabase
     before(async () => {

@@ -10,6 +10,7 @@ import { openPostgresBus } from '../../../src/bus/postgres/postgres-bus.ts'
 import type { Db, Tx } from '../../../src/db/connection/db.ts'
 import { openPostgres } from '../../../src/db/connection/postgres.ts'
 import { DATABASES, openTestPostgres, type TestDatabase } from '../../kit/databases.ts'
+import { variants } from '../../kit/variants.ts'
 import { busContract } from '../contract.ts'
 import { type BusUnderTest, drain, event, job } from '../under-test.ts'
 
@@ -40,7 +41,7 @@ async function openBusUnderTest(open: () => Promise<TestDatabase>): Promise<BusU
   }
 }
 
-for (const database of DATABASES) {
+for (const database of variants(DATABASES)) {
   busContract(`postgres transport on ${database.kind}`, () => openBusUnderTest(database.open))
 
   describe(`outbox on ${database.kind}`, () => {

@@ -14,10 +14,11 @@ import {
 } from '../../../src/db/schema/migration-files.ts'
 import { connectionNameOf, listProcesses } from '../../../src/db/schema/processes.ts'
 import { DATABASES, openEmptyPostgres, type TestDatabase } from '../../kit/databases.ts'
+import { variants } from '../../kit/variants.ts'
 
 const NOW = new Date('2026-03-01T00:00:00Z')
 
-for (const database of DATABASES) {
+for (const database of variants(DATABASES)) {
   describe(`migrate on ${database.kind}`, () => {
     let test: TestDatabase
     before(async () => {
@@ -101,7 +102,7 @@ const DROPS = file(5, '-- upgrade: contracting from 2\nalter table things drop c
 const ALL = [FIRST, ADDS, FILLS, INDEXES, DROPS]
 const knows = (count: number) => ALL.slice(0, count)
 
-for (const database of DATABASES) {
+for (const database of variants(DATABASES)) {
   describe(`an older program and a newer schema on ${database.kind}`, () => {
     let test: TestDatabase
     before(async () => {

@@ -4,12 +4,13 @@ import { after, before, describe, it } from 'node:test'
 import { listWaitGroups } from '../../../src/db/views/batch-summary.ts'
 import { listWorkers } from '../../../src/db/views/workers.ts'
 import { DATABASES, type TestDatabase } from '../../kit/databases.ts'
+import { variants } from '../../kit/variants.ts'
 
 const NOW = new Date('2026-03-02T08:00:00Z')
 const at = (minute: number) =>
   `'2026-03-02T07:00:00Z'::timestamptz + ${minute} * interval '1 minute'`
 
-for (const { kind, open } of DATABASES) {
+for (const { kind, open } of variants(DATABASES)) {
   describe(`what a summary reads on ${kind}`, () => {
     let test: TestDatabase
     before(async () => {

@@ -12,6 +12,7 @@ import { expandPhases, fillWorkers, startDuePhases } from '../../../src/orchestr
 import { openRole } from '../../kit/database-roles.ts'
 import { DATABASES, openTestPostgres } from '../../kit/databases.ts'
 import { onServer } from '../../kit/postgres-server.ts'
+import { variants } from '../../kit/variants.ts'
 import { deadLettersOf } from '../../stories/foreign-mail.ts'
 import { because, runbook, step, stepsOf, waitsOf } from '../../stories/looking.ts'
 import { openWorld, people, START, story, type World } from '../../stories/world.ts'
@@ -104,7 +105,7 @@ describe('a restore that PostgreSQL shows', () => {
   })
 })
 
-for (const database of DATABASES)
+for (const database of variants(DATABASES))
   describe(`a restore on ${database.kind} that only its users can tell`, () => {
     const told = (tell: (world: World) => Promise<void>) => async () =>
       story({ database: await database.open() }, async (world) => {

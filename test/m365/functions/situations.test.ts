@@ -7,6 +7,7 @@ import type { InjectedFault } from '../../../sandbox/faults.ts'
 import { STANDARD_CATALOGUE } from '../../../src/domain/runbook/catalogues.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import type { Permissions } from '../../../src/worker/functions/catalogue.ts'
+import { variants } from '../../kit/variants.ts'
 import { CASES, type Case } from './cases.ts'
 import { type Dialect, type Setting, within } from './setting.ts'
 
@@ -70,7 +71,7 @@ const FORMS: readonly Dialect[] = [
   { notFound: 'text' },
 ]
 const dialectsOf = ({ exchange }: Permissions): readonly Dialect[] =>
-  exchange ? FORMS : FORMS.slice(0, 1)
+  exchange ? variants(FORMS) : FORMS.slice(0, 1)
 
 for (const { name, isIdempotent, result: schema, permissions } of STANDARD_FUNCTIONS) {
   const one = CASES[name]

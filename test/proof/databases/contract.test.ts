@@ -1,9 +1,12 @@
 // The same contract on a PostgreSQL server, which infers the types of untyped parameters differently.
-
+import { after, before } from 'node:test'
 import { openOn } from '../../api/under-test.ts'
-import { openTestPostgres } from '../../kit/databases.ts'
+import { openTestPglite, openTestPostgres } from '../../kit/databases.ts'
 
-openOn(openTestPostgres)
+before(() => openOn(openTestPostgres))
+after(() => openOn(openTestPglite))
+
+// Loaded again: the same files may run in this process on the other database.
 for (const part of [
   'runbooks',
   'batches',
@@ -14,4 +17,4 @@ for (const part of [
   'audit',
   'workers-through-api',
 ])
-  await import(`../../api/contract/${part}.test.ts`)
+  await import(`../../api/contract/${part}.test.ts?on-postgres`)

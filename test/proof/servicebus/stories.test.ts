@@ -1,16 +1,15 @@
 // Stories of the whole system, told again over Service Bus: the real SDK, the tests' broker, workers without a database. The stories are the
-// same files; `TEST_STORIES=all npm test -- test/bus/servicebus/stories` tells every one that does not depend on taking jobs back.
-import { before } from 'node:test'
-import { overServiceBus } from '../../stories/wire.ts'
+// same files.
+import { after, before } from 'node:test'
+import { overPostgres, overServiceBus } from '../../stories/wire.ts'
 import { tellOver } from '../../stories/world.ts'
 
-const ALWAYS = ['happy-path', 'cut-over', 'rollback']
-
 /** All but those that assert what only stored jobs, `locate` or the table of messages give, or that open a world of their own. */
-const OTHERS = [
+const TOLD = [
   'cancel',
   'cut-over',
   'found-by-address',
+  'happy-path',
   'init',
   'isolation',
   'joiner',
@@ -28,11 +27,13 @@ const OTHERS = [
   'programme-versions',
   'rejoin',
   'reschedule',
+  'rollback',
   'templates',
   'version-rerun',
 ]
 
 before(() => tellOver(overServiceBus(['w1', 'w2'])))
+after(() => tellOver(overPostgres))
 
-const told = process.env.TEST_STORIES === 'all' ? [...ALWAYS, ...OTHERS] : ALWAYS
-for (const name of told) await import(`../../stories/${name}.test.ts`)
+// Loaded again: the same files may run in this process over PostgreSQL.
+for (const name of TOLD) await import(`../../stories/${name}.test.ts?over-servicebus`)

@@ -28,8 +28,8 @@ export const NIGHT_MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'the publisher approves',
-    in: 'approveGate',
-    edits: [replace('$version?.publishedBy === $order.actor', `$version?.publishedBy === ''`)],
+    in: 'whyNotApprove',
+    edits: [replace('publishedBy !== $actor', `publishedBy !== ''`)],
     foundBy: 4,
   },
   {

@@ -23,6 +23,7 @@ import type { JobResult } from '../../../src/worker/jobs/result-cache.ts'
 import { Worker, type WorkerOptions } from '../../../src/worker/jobs/worker.ts'
 import { drain } from '../../bus/under-test.ts'
 import { DATABASES, type TestDatabase } from '../../kit/databases.ts'
+import { variants } from '../../kit/variants.ts'
 
 const START = new Date('2026-03-01T10:00:00.000Z')
 const HOUR = 3_600_000
@@ -90,7 +91,7 @@ function jobOf(jobId: string, options: JobOptions = {}): OutgoingMessage {
   }
 }
 
-for (const database of DATABASES) {
+for (const database of variants(DATABASES)) {
   describe(`worker on ${database.kind}`, () => {
     let test: TestDatabase
     let bus: Bus

@@ -1,6 +1,10 @@
+// Every mistake of the bug bank has its one place in the program, however the code around it is laid out.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { editSource, fileOf, remove, replace } from './place.ts'
+import { mutate } from '../proof/simulation/mutant-loader.ts'
+import { MUTANTS } from '../proof/simulation/mutants.ts'
+import { editSource, fileOf, remove, replace } from '../proof/simulation/place.ts'
 
 const where = { in: 'send', file: 'src/send.ts' }
 const SOURCE = `export const other = () => send({ attempt: 1, poll }) // send(1)
@@ -100,3 +104,16 @@ describe('a place in the program', () => {
     )
   })
 })
+
+it('knows at least 15 mistakes with different names', () => {
+  const names = new Set(MUTANTS.map(({ name }) => name))
+  assert.equal(names.size, MUTANTS.length)
+  assert.ok(MUTANTS.length >= 15, `only ${MUTANTS.length}`)
+})
+
+for (const mutant of MUTANTS) {
+  it(`has its place: ${mutant.name}`, () => {
+    const text = readFileSync(new URL(`../../${fileOf(mutant)}`, import.meta.url), 'utf8')
+    assert.notEqual(mutate(text, mutant), text)
+  })
+}

@@ -9,7 +9,7 @@ import type { RehearsalReport } from '../../../src/app/rehearsal/report.ts'
 import type { WhatIfReport } from '../../../src/app/rehearsal/what-if-report.ts'
 import { WEEKDAYS } from '../../../src/domain/notifications/quiet-hours.ts'
 import type { ChangeWindows } from '../../../src/domain/windows/change-windows.ts'
-import { example, REHEARSAL_HOME } from './rehearsing.ts'
+import { example, REHEARSAL_HOME } from '../../app/rehearsal/rehearsing.ts'
 
 const rows = parse(example('first-migration.csv'), { columns: true, trim: true }) as Record<
   string,

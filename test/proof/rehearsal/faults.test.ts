@@ -9,7 +9,7 @@ import {
   type RehearsalFaultName,
 } from '../../../src/app/rehearsal/faults.ts'
 import type { RehearsalReport } from '../../../src/app/rehearsal/report.ts'
-import { rehearseText } from './rehearsing.ts'
+import { rehearseText } from '../../app/rehearsal/rehearsing.ts'
 
 /** A small migration that is ready without faults. */
 const YAML = `name: wave

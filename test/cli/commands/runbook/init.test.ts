@@ -3,19 +3,19 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, describe, it } from 'node:test'
-import { EXIT } from '../../../src/base/errors/errors.ts'
-import { addRunbookCommands } from '../../../src/cli/commands/runbook/runbook.ts'
-import { run } from '../../../src/cli/program/program.ts'
-import { readRunbook } from '../../../src/domain/runbook/read.ts'
-import { type RecordingOptions, recordingIo } from '../../cli/recording-io.ts'
-import { rehearseText } from './rehearsing.ts'
+import { after, before, describe, it } from 'node:test'
+import { EXIT } from '../../../../src/base/errors/errors.ts'
+import { addRunbookCommands } from '../../../../src/cli/commands/runbook/runbook.ts'
+import { run } from '../../../../src/cli/program/program.ts'
+import { readRunbook } from '../../../../src/domain/runbook/read.ts'
+import { rehearseText } from '../../../app/rehearsal/rehearsing.ts'
+import { type RecordingOptions, recordingIo } from '../../recording-io.ts'
 
-const before = process.cwd()
 const folder = mkdtempSync(join(tmpdir(), 'init-'))
-process.chdir(folder)
+const folderBefore = process.cwd()
+before(() => process.chdir(folder))
 after(() => {
-  process.chdir(before)
+  process.chdir(folderBefore)
   rmSync(folder, { recursive: true })
 })
 

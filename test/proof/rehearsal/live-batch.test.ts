@@ -21,11 +21,11 @@ import {
   whatIfProblem,
 } from '../../../src/domain/plan/what-if.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
+import { example, firstRows, REHEARSAL_HOME, rehearseText } from '../../app/rehearsal/rehearsing.ts'
 import { type Cli, openCli, setEnv } from '../../cli/against-api.ts'
 import { openTestPglite } from '../../kit/databases.ts'
 import { range } from '../../stories/programme.ts'
 import { WORKER } from '../../stories/world.ts'
-import { example, firstRows, REHEARSAL_HOME, rehearseText } from './rehearsing.ts'
 
 const YAML = `name: wave
 data_source:
