@@ -18,6 +18,7 @@ import {
   readMessage,
 } from '../src/domain/messages/messages.ts'
 import type { Engine } from '../src/engine/transactions/engine.ts'
+import { FunctionBook } from '../src/engine/transactions/function-book.ts'
 import { RunbookCache } from '../src/engine/transactions/runbook-cache.ts'
 import { WorkerPace } from '../src/engine/transactions/worker-pace.ts'
 import { makeOrchestrator } from '../src/orchestrator/orchestrator.ts'
@@ -43,6 +44,7 @@ export const benchDoor = (db: Db, bus = outbox(db)): Engine => ({
   db,
   clock,
   runbooks: new RunbookCache(),
+  functions: new FunctionBook(),
   random: Math.random,
   pace: new WorkerPace(MAX_OUTSTANDING),
   queueLimitSec: 21_600,

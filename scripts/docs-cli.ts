@@ -19,6 +19,7 @@ const SILENT: Io = {
   ask: async () => '',
   zone: 'UTC',
   now: () => new Date(0),
+  packagedFunctions: async () => ({ workerId: null, functions: [] }),
   exitCode: 0,
 }
 

@@ -3,7 +3,11 @@
 
 import { CMDLETS } from '../sandbox/exchange/cmdlets.ts'
 import { STANDARD_FUNCTIONS } from '../src/m365/functions/standard.ts'
-import { parametersSchema, type WorkerFunction } from '../src/worker/functions/catalogue.ts'
+import {
+  factsIn,
+  parametersSchema,
+  type WorkerFunction,
+} from '../src/worker/functions/catalogue.ts'
 import {
   functionReferenceOf,
   type ReferenceField,
@@ -76,7 +80,7 @@ function renderFunctions(): string {
   return STANDARD_FUNCTIONS.map(renderFunction).join('\n\n')
 }
 
-/** What validation and editors know without asking a worker. The domain cannot import the worker, so it imports this. */
+/** What validation and editors know without asking a worker. src/m365/catalogue.ts passes it on. */
 function renderCatalogue(): string {
   const functions = STANDARD_FUNCTIONS.map((definition) => {
     const { properties, required, additionalProperties } = parametersSchema(definition)
@@ -84,21 +88,11 @@ function renderCatalogue(): string {
       name: definition.name,
       description: definition.description,
       parameters: { properties, required, additionalProperties },
-      isIdempotent: definition.isIdempotent,
-      hasUndo: definition.undo !== null,
-      undoneBy: undoneBy(definition),
-      ...(definition.isBeta && { isBeta: true }),
-      ...(definition.isIrreversible && { isIrreversible: true }),
+      facts: factsIn(definition),
     }
   })
   return `${JSON.stringify(functions, null, 2)}\n`
 }
-
-/** The functions that its undo names. */
-const undoneBy = ({ undo }: WorkerFunction): string[] =>
-  STANDARD_FUNCTIONS.map(({ name }) => name).filter((name) =>
-    new RegExp(`\\b${name}\\b`).test(undo ?? ''),
-  )
 
 function renderFunction(definition: WorkerFunction): string {
   const { name, description, parameters, result, resultType, ...rest } =

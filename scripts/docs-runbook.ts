@@ -1,9 +1,11 @@
 // The generated parts of the runbook's reference: the keys, the problem codes and the JSON Schema. They come from the tables in
 // src/domain/; `npm run docs` writes them, test/house/docs-runbook.test.ts compares them.
+
 import { LINT_RULES } from '../src/domain/runbook/lint/lint-rules.ts'
 import { PROBLEMS } from '../src/domain/runbook/problems.ts'
 import { runbookSchema, SCHEMA_CATALOGUE_ENTRY } from '../src/domain/runbook/schema.ts'
 import { RUNBOOK_SHAPE, type RunbookField, type Shape } from '../src/domain/runbook/shape.ts'
+import { M365_CATALOGUE } from '../src/m365/catalogue.ts'
 import { type GeneratedDocument, markdownTable } from './docs.ts'
 
 export const RUNBOOK_DOCUMENTS: readonly GeneratedDocument[] = [
@@ -15,7 +17,7 @@ export const RUNBOOK_DOCUMENTS: readonly GeneratedDocument[] = [
 ]
 
 function renderSchema(): string {
-  return `${JSON.stringify(runbookSchema(), null, 2)}\n`
+  return `${JSON.stringify(runbookSchema(M365_CATALOGUE.functions), null, 2)}\n`
 }
 
 function renderSchemaEntry(): string {

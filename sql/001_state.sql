@@ -383,6 +383,8 @@ create table workers (
   version         text,
   slots           integer,
   functions_json  jsonb not null default '[]',
+  -- Of functions_json: programs read it again when this has changed.
+  functions_hash  text,
   throttles_json  jsonb not null default '[]',
   is_configured   boolean not null default false,
   first_seen_at   timestamptz,

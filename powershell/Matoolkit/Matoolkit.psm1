@@ -877,7 +877,7 @@ function Get-MatCatalogue {
     .SYNOPSIS
     List the functions of workers with their parameters.
     .DESCRIPTION
-    GET /api/catalogues. Pages of 20 workers. Runbooks are checked against these and the standard functions.
+    GET /api/catalogues. Runbooks are checked against these. The first page begins with what the program brings along, without a worker’s id; each has 20 workers.
     .PARAMETER WorkerId
     Only of this worker.
     .EXAMPLE

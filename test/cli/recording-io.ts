@@ -1,5 +1,7 @@
 // An Io that records the output, marks colours, and answers questions from a list.
+
 import type { Io } from '../../src/cli/terminal/io.ts'
+import { M365_CATALOGUE } from '../../src/m365/catalogue.ts'
 
 export interface RecordingIo extends Io {
   outText(): string
@@ -43,6 +45,7 @@ export function recordingIo({
     width,
     progress: () => {},
     canAsk: answers !== undefined,
+    packagedFunctions: async () => M365_CATALOGUE,
     ask: async (question) => {
       asked.push(question)
       await onAsk?.()

@@ -70,7 +70,7 @@ function whyUnknown(program: Command, command: string): string | null {
 
 const program = new Command('matoolkit')
 before(async () => {
-  const io = processIo()
+  const io = processIo(async () => ({ workerId: null, functions: [] }))
   for (const add of await allCommands()) add(program, io)
 })
 

@@ -1,4 +1,5 @@
 // The reference, the schema and the examples match the program.
+
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,6 +10,7 @@ import { expectedText } from '../../scripts/docs.ts'
 import { RUNBOOK_DOCUMENTS } from '../../scripts/docs-runbook.ts'
 import { readRunbook } from '../../src/domain/runbook/read.ts'
 import { runbookSchema } from '../../src/domain/runbook/schema.ts'
+import { M365_CATALOGUE } from '../../src/m365/catalogue.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -29,7 +31,7 @@ describe('examples', () => {
 
   for (const file of examples) {
     it(`${file} is valid without a warning`, () => {
-      const { problems } = readRunbook(read(file), { catalogues: [], isLinted: true })
+      const { problems } = readRunbook(read(file), { catalogues: [M365_CATALOGUE], isLinted: true })
       assert.deepEqual(problems, [])
     })
 
@@ -68,7 +70,9 @@ describe('the reference', () => {
 })
 
 describe('the JSON Schema', () => {
-  const schema = z.fromJSONSchema(runbookSchema() as Parameters<typeof z.fromJSONSchema>[0])
+  const schema = z.fromJSONSchema(
+    runbookSchema(M365_CATALOGUE.functions) as Parameters<typeof z.fromJSONSchema>[0],
+  )
 
   for (const file of examples) {
     it(`accepts ${file}`, () => {

@@ -1,6 +1,7 @@
 // Change windows: nothing that changes a tenant is sent outside them, reads are sent, and people hear once of each closing and opening.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { recordWorker } from '../../src/db/state/workers.ts'
 import { listMembers } from '../../src/db/views/members.ts'
 import type { ChangeWindows } from '../../src/domain/windows/change-windows.ts'
 import { cancelBatch } from '../../src/engine/orders/batch-actions.ts'
@@ -8,7 +9,7 @@ import { overrideWindow } from '../../src/engine/orders/change-windows.ts'
 import { removeMembers } from '../../src/engine/orders/member-actions.ts'
 import { undoMembers } from '../../src/engine/orders/undo.ts'
 import { attemptsOf, batchOf, because, calls, memberId, runbook, step, waitsOf } from './looking.ts'
-import { beginWave, START, story, type World } from './world.ts'
+import { beginWave, people, START, story, type World } from './world.ts'
 
 /** The story begins at 08:00 UTC on a Monday. Open from 10:00 to 12:00. */
 const MORNING = 'windows: { time_zone: UTC, hours: [{ from: "10:00", to: "12:00" }] }'
@@ -50,6 +51,45 @@ it('lets reads go, and sends changes when the window opens, with one event each'
     assert.equal((await because(world, 'window_opened')).length, 1)
     assert.equal((await because(world, 'window_closed')).length, 1)
     assert.equal((await batchOf(world, batchId)).status, 'completed')
+  }))
+
+it('sends the reads that a custom function announces as such, and keeps a function back that announces nothing', () =>
+  story({}, async (world) => {
+    const facts = { effect: 'reads', isIdempotent: true, undoneBy: [] }
+    const announce = (functions: readonly object[]) =>
+      world.db.transaction((tx) =>
+        recordWorker(
+          tx,
+          { workerId: 'w1', version: '2', slots: 1000, functions },
+          world.clock.now(),
+        ),
+      )
+    await announce([
+      { name: 'Ask-Payroll', parameters: {}, facts },
+      { name: 'Ask-Badge', parameters: {} },
+    ])
+    await world.pass(1)
+    const ask = (name: string, functionName: string) =>
+      `{ name: ${name}, worker_id: w1, function: ${functionName} }`
+    const yaml = runbook(
+      'wave',
+      { 'prepare T-1h': [ask('payroll', 'Ask-Payroll'), ask('badge', 'Ask-Badge')] },
+      MORNING,
+    )
+    await beginWave(world, yaml, 2)
+    await world.settle()
+    const functionsCalled = () => world.jobs.map(({ functionName }) => functionName)
+    assert.deepEqual(functionsCalled(), ['Ask-Payroll', 'Ask-Payroll'])
+    // A new program of the worker takes the claim back: what is not sent yet waits like any change.
+    await announce([
+      { name: 'Ask-Payroll', parameters: {}, facts: { ...facts, effect: 'changes' } },
+    ])
+    await world.pass(60)
+    await world.batch('wave', people(4).slice(2), { startsInMin: 60 })
+    await world.settle()
+    assert.equal(world.jobs.length, 2)
+    await world.pass(2 * HOUR)
+    assert.equal(functionsCalled().filter((name) => name === 'Ask-Badge').length, 4)
   }))
 
 it('takes untaken jobs back when the window closes, without a retry, and lets no worker start one later', () =>

@@ -16,6 +16,7 @@ import { cancelBatch, holdBatch, resumeBatch } from '../../src/engine/orders/bat
 import { createBatch } from '../../src/engine/orders/create.ts'
 import { publishRunbook } from '../../src/engine/orders/publish.ts'
 import type { Engine } from '../../src/engine/transactions/engine.ts'
+import { FunctionBook } from '../../src/engine/transactions/function-book.ts'
 import { RunbookCache } from '../../src/engine/transactions/runbook-cache.ts'
 import { WorkerPace } from '../../src/engine/transactions/worker-pace.ts'
 import { makeOrchestrator } from '../../src/orchestrator/orchestrator.ts'
@@ -104,6 +105,7 @@ async function running(transport: string, test: (system: System) => Promise<void
     clock,
     bus,
     runbooks: new RunbookCache(),
+    functions: new FunctionBook(),
     random: () => 0.5,
     queueLimitSec: 21_600,
     // Everything is sent at once: the job limit would hide what is not stopped.

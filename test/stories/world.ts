@@ -27,8 +27,10 @@ import {
   publishRunbook,
 } from '../../src/engine/orders/publish.ts'
 import type { Engine } from '../../src/engine/transactions/engine.ts'
+import { FunctionBook } from '../../src/engine/transactions/function-book.ts'
 import { RunbookCache } from '../../src/engine/transactions/runbook-cache.ts'
 import { WorkerPace } from '../../src/engine/transactions/worker-pace.ts'
+import { M365_CATALOGUE } from '../../src/m365/catalogue.ts'
 import { handleChunk } from '../../src/orchestrator/orchestrator.ts'
 import { runTimers } from '../../src/orchestrator/timers.ts'
 import { StoppedJobs } from '../../src/worker/jobs/stopped-jobs.ts'
@@ -104,6 +106,7 @@ export async function openWorld(
     db: test.db,
     clock,
     runbooks: new RunbookCache(),
+    functions: new FunctionBook(M365_CATALOGUE.functions),
     // In the middle: no jitter, so that stories know the second.
     random: options.random ?? (() => 0.5),
     pace: new WorkerPace(options.maxOutstanding ?? 1000),

@@ -7,6 +7,7 @@ import { listSheetMembers } from '../../db/views/members.ts'
 import type { MeaningOf } from '../../domain/needs/error-meaning.ts'
 import type { FailureGroup } from '../../domain/needs/failures.ts'
 import { type GridColumn, type PhaseMark, packCells, phaseMarks } from '../../domain/needs/grid.ts'
+import type { FactsOf } from '../../domain/runbook/function-facts.ts'
 import type { RunbookPhase } from '../../domain/runbook/model.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
 import { oldAndNewAddresses } from '../../domain/state/member-addresses.ts'
@@ -50,6 +51,8 @@ export interface RunSheet {
   /** Channels that hear of this runbook's batches. */
   readonly channels: Services['notifications']['channels']
   readonly failures: readonly SheetFailure[]
+  /** What the functions of its steps declare. */
+  readonly functionFactsOf: FactsOf
   people(): AsyncIterable<readonly SheetPerson[]>
 }
 
@@ -94,6 +97,7 @@ export async function loadRunSheet(
     ],
     channels: channelsOf(runbook, notifications),
     failures: groups.slice(0, FAILURES_SHOWN).map((group) => sheetFailure(group, meaningOf)),
+    functionFactsOf: await engine.functions.factsOf(db, madeAt),
     people: () => peoplePages(db, batchId, phases, columns),
   }
 }

@@ -1,10 +1,11 @@
 // The run sheet of a batch: one page to print before the night, for the hours in which matoolkit or the network is away. No scripts, no
 // external resources, readable in black and white, and no row is cut by the end of a page.
+
 import { countText } from '../../base/text/count-text.ts'
 import { durationText, phaseOffsetText } from '../../base/text/duration.ts'
 import { type Html, html, htmlText } from '../../base/text/markup.ts'
 import type { PhaseMark } from '../../domain/needs/grid.ts'
-import { functionFacts } from '../../domain/runbook/function-facts.ts'
+import type { FactsOf } from '../../domain/runbook/function-facts.ts'
 import type { RetryPolicyDefinition, RunbookStep } from '../../domain/runbook/model.ts'
 import { statusWord } from '../../domain/state/words.ts'
 import { weeklyText } from '../../domain/windows/window-text.ts'
@@ -158,7 +159,8 @@ function windowsOf({ windows }: RunSheet): Html | null {
   )
 }
 
-function stepsOf({ phases, runbook }: RunSheet): Html {
+function stepsOf({ phases, runbook, functionFactsOf }: RunSheet): Html {
+  const stepRow = (step: RunbookStep) => rowOf(step, functionFactsOf)
   const rows = phases.flatMap(({ state, definition }) => [
     html`<tr class="group"><th scope="rowgroup" colspan="6">${state.name} (${phaseOffsetText(state.offsetMinutes)})</th></tr>
 `,
@@ -184,10 +186,13 @@ function stepsOf({ phases, runbook }: RunSheet): Html {
   return section('steps', 'What each step does', table(caption, heads, [...init, ...rows]))
 }
 
-const stepRow = (step: RunbookStep): Html => html`<tr><th scope="row">${step.name}</th>
+const rowOf = (
+  step: RunbookStep,
+  factsOf: FactsOf,
+): Html => html`<tr><th scope="row">${step.name}</th>
 <td>${step.function}</td><td>${step.workerId}</td><td>${limitText(step)}</td>
 <td>${step.onFailure === null ? 'the person fails' : `rollback ${step.onFailure}, then the person fails`}</td>
-<td>${undoCell(step)}</td></tr>
+<td>${undoCell(step, factsOf)}</td></tr>
 `
 
 const seconds = (sec: number): string => durationText(sec * 1_000)
@@ -204,13 +209,14 @@ function retryText(retry: RetryPolicyDefinition | null): string {
   return `${countText(retry.maxRetries, 'retry', 'retries')}, first after ${seconds(retry.intervalSec)}`
 }
 
-function undoCell({ function: name, notify }: RunbookStep): Html {
+function undoCell({ workerId, function: name, notify }: RunbookStep, factsOf: FactsOf): Html {
   if (notify !== null) return html`no: a message was sent`
-  const facts = functionFacts(name)
-  if (facts === null) return html`unknown: not a standard function`
+  const facts = factsOf(workerId, name)
+  if (facts === null) return html`unknown: nobody declared it`
   if (facts.isIrreversible) return html`<strong class="stop">Point of no return</strong>`
-  if (!facts.isChange) return html`${facts.isCheck ? 'changes nothing' : 'no'}`
-  return html`${facts.undoNames.length === 0 ? 'in part' : `yes: ${facts.undoNames.join(', ')}`}`
+  if (facts.effect === 'reads') return html`changes nothing`
+  if (facts.effect === 'tells' || facts.isMomentary) return html`no`
+  return html`${facts.undoneBy.length === 0 ? 'in part' : `yes: ${facts.undoneBy.join(', ')}`}`
 }
 
 function failuresOf({ failures }: RunSheet): Html {

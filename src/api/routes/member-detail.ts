@@ -6,7 +6,6 @@ import { listMemberMessages } from '../../db/views/member-messages.ts'
 import { findMemberDetail } from '../../db/views/members.ts'
 import { listAttempts, listStepsOfMember } from '../../db/views/steps.ts'
 import { type NextFacts, type NextStep, nextSteps } from '../../domain/plan/next-steps.ts'
-import { functionFacts } from '../../domain/runbook/function-facts.ts'
 import { OUTCOMES } from '../../domain/state/outcome.ts'
 import { MEMBER_STATUSES } from '../../domain/state/transitions.ts'
 import { listCandidates } from '../../engine/orders/actions.ts'
@@ -146,12 +145,13 @@ async function nextOf(
   steps: NextFacts['steps'],
 ): Promise<(NextStep & { isPointOfNoReturn: boolean })[]> {
   const runbook = await engine.runbooks.get(engine.db, line.runbookName, line.runbookVersion)
+  const factsOf = await engine.functions.factsOf(engine.db, engine.clock.now())
   const byName = new Map(runbook.phases.map((phase) => [phase.name.toLowerCase(), phase.steps]))
   const stepsOf = (phaseName: string) =>
     (byName.get(phaseName.toLowerCase()) ?? []).map(({ name }) => name)
   const isLast = (phaseName: string, stepName: string): boolean => {
     const found = byName.get(phaseName.toLowerCase())?.find(({ name }) => name === stepName)
-    return found !== undefined && functionFacts(found.function)?.isIrreversible === true
+    return found !== undefined && factsOf(found.workerId, found.function)?.isIrreversible === true
   }
   return nextSteps({ phases, stepsOf, steps }, NEXT_MAX).map((one) => ({
     ...one,

@@ -120,7 +120,8 @@ const planRoute = read({
     const sample = await sampleMembers(engine, runbook, body)
     const startTime = body.startTime ?? sample.startTime
     const windows = windowsFor(engine, runbook)
-    const planned = planRun({ runbook, now, windows, ...sample, startTime })
+    const factsOf = await engine.functions.factsOf(engine.db, now)
+    const planned = planRun({ runbook, now, windows, ...sample, startTime, factsOf })
     const about = { batchId: sample.batchId, memberCount: sample.memberCount }
     return {
       status: 200,

@@ -246,7 +246,7 @@ const publishRoute = change({
   answers: { 200: published, 201: published },
   handle: async ({ engine, body, by, ifMatch }) => {
     const parsed = parseRunbook(body.yamlContent, {
-      catalogues: await listCatalogues(engine.db),
+      catalogues: [engine.functions.packaged, ...(await listCatalogues(engine.db))],
       allowMissingParameters: body.force,
     })
     const { name: runbookName } = parsed.runbook

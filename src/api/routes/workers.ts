@@ -1,10 +1,12 @@
 // Workers, announced or configured: functions, load, and whether they are silent.
+
 import { z } from 'zod'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Json } from '../../base/text/json.ts'
 import { listCatalogues } from '../../db/state/workers.ts'
 import { listWorkers, WAITING_COUNTED_MAX, type WorkerLine } from '../../db/views/workers.ts'
 import { isSilent, WORKER_STATES, workerState } from '../../domain/needs/stuck.ts'
+import { functionFacts } from '../../domain/runbook/function-facts.ts'
 import type { FunctionCatalogue } from '../../domain/runbook/read.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
@@ -97,12 +99,17 @@ const showRoute = read({
 
 const catalogue = z
   .strictObject({
-    workerId: z.string(),
+    workerId: z
+      .string()
+      .nullable()
+      .meta({ description: 'Null: the program brings them along, and every worker has them.' }),
     functions: z
       .array(
         z.strictObject({
           name: z.string(),
+          description: nullableText,
           parameters: json.meta({ description: 'JSON Schema, as the worker announced it.' }),
+          facts: functionFacts.nullable(),
         }),
       )
       .nullable()
@@ -120,7 +127,7 @@ const cataloguesRoute = read({
   operation: 'listCatalogues',
   tag: 'service',
   summary: 'List the functions of workers with their parameters',
-  about: `Pages of ${CATALOGUES_A_PAGE} workers. Runbooks are checked against these and the standard functions.`,
+  about: `Runbooks are checked against these. The first page begins with what the program brings along, without a worker’s id; each has ${CATALOGUES_A_PAGE} workers.`,
   rule: 'reader',
   query: z.strictObject({
     cursor: pagingQuery.cursor,
@@ -143,14 +150,21 @@ const cataloguesRoute = read({
       value: workerId,
       id: 0,
     }))
-    return { status: 200, body: { catalogues: rows.map(shownCatalogue), next } }
+    const isFirstPage = after === null && query.workerId === undefined
+    const shown = isFirstPage ? [engine.functions.packaged, ...rows] : rows
+    return { status: 200, body: { catalogues: shown.map(shownCatalogue), next } }
   },
 })
 
 const shownCatalogue = ({ workerId, functions }: FunctionCatalogue) => ({
   workerId,
   functions:
-    functions?.map(({ name, parameters }) => ({ name, parameters: parameters as Json })) ?? null,
+    functions?.map(({ name, description, parameters, facts }) => ({
+      name,
+      description: description ?? null,
+      parameters: parameters as Json,
+      facts: facts ?? null,
+    })) ?? null,
 })
 
 function shownWorker(

@@ -27,7 +27,11 @@ export async function showPhases(
 }
 
 /** A phase is as the version says that it came from. */
-async function definitionsOf({ db, runbooks }: Engine, { line, phases }: BatchState) {
+async function definitionsOf(
+  { db, runbooks, functions, clock }: Engine,
+  { line, phases }: BatchState,
+) {
+  const factsOf = await functions.factsOf(db, clock.now())
   const versions = [...new Set(phases.map(({ runbookVersion }) => runbookVersion))]
   const byVersion = new Map<number, Runbook>()
   for (const version of versions)
@@ -38,7 +42,7 @@ async function definitionsOf({ db, runbooks }: Engine, { line, phases }: BatchSt
     return {
       ramp: found?.ramp ?? null,
       maxFailedPercent: runbook.safeguards.maxFailedPercent,
-      noReturnSteps: noReturnSteps(found?.steps ?? []),
+      noReturnSteps: noReturnSteps(found?.steps ?? [], factsOf),
     }
   }
 }

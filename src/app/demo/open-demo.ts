@@ -11,8 +11,10 @@ import type { Db } from '../../db/connection/db.ts'
 import { requireClockFits } from '../../db/connection/time.ts'
 import { openDisposable } from '../../db/schema/disposable-pglite.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
+import { FunctionBook } from '../../engine/transactions/function-book.ts'
 import { RunbookCache } from '../../engine/transactions/runbook-cache.ts'
 import { WorkerPace } from '../../engine/transactions/worker-pace.ts'
+import { M365_CATALOGUE } from '../../m365/catalogue.ts'
 import type { M365Tenant } from '../../m365/client/tenant.ts'
 import { STANDARD_FUNCTIONS } from '../../m365/functions/standard.ts'
 import { makeOrchestrator } from '../../orchestrator/orchestrator.ts'
@@ -106,6 +108,7 @@ async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<Demo> {
     bus,
     clock,
     runbooks: new RunbookCache(),
+    functions: new FunctionBook(M365_CATALOGUE.functions),
     // No jitter: two runs are alike.
     random: () => 0.5,
     pace: new WorkerPace(1_000, { aheadMs: AHEAD_REAL_MS * pace.clockFactor }),

@@ -5,6 +5,7 @@ import { ERRORS, MatoolkitError } from '../../base/errors/errors.ts'
 import type { Json, JsonObject } from '../../base/text/json.ts'
 import { remedyText } from '../../domain/needs/remedy.ts'
 import { planRun } from '../../domain/plan/run-plan.ts'
+import { factsFrom } from '../../domain/runbook/function-facts.ts'
 import { type FunctionCatalogue, readRunbook } from '../../domain/runbook/read.ts'
 import { madeUpMember, sampleMemberOf } from '../../domain/runbook/sample-member.ts'
 import { meaningOf } from '../../m365/meanings/meaning-of.ts'
@@ -80,7 +81,8 @@ const planFor = (now: () => Date): Tool => ({
     const start = startTime === undefined ? null : new Date(String(startTime))
     const nobody = { batchId: null, batchOutputs: {} }
     const windows = runbook.windows ? [runbook.windows] : []
-    const facts = { runbook, startTime: start, now: now(), members: [who], windows }
+    const factsOf = factsFrom(await loadCatalogues(read))
+    const facts = { runbook, startTime: start, now: now(), members: [who], windows, factsOf }
     const plan = planRun({ ...facts, ...nobody })
     return { runbookName: runbook.name, startTime: start, ...plan } as unknown as Json
   },

@@ -1,5 +1,6 @@
 // The process of a rehearsal that the API began: gets one order, tells its progress, then its report or why there is none. It ends with
 // its API.
+
 import type { RehearsalOrder } from '../../api/services/rehearsals.ts'
 import { messageOf } from '../../base/errors/errors.ts'
 import { realClock } from '../../base/run/clock.ts'
@@ -7,6 +8,7 @@ import type { Json } from '../../base/text/json.ts'
 import { openDisposable } from '../../db/schema/disposable-pglite.ts'
 import { readRunbook } from '../../domain/runbook/read.ts'
 import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
+import { M365_CATALOGUE } from '../../m365/catalogue.ts'
 import { namedFaults } from './faults.ts'
 import { rehearse } from './rehearse.ts'
 import type { RehearsalReport } from './report.ts'
@@ -33,7 +35,7 @@ const tell = (word: ChildWord) => void process.send?.(word)
 
 async function run(order: ChildOrder): Promise<void> {
   const { yaml, columns, rows, faults, startAt, seed, slots, templates, windows, whatIf } = order
-  const { runbook, problems } = readRunbook(yaml, { catalogues: [], isLinted: true })
+  const { runbook, problems } = readRunbook(yaml, { catalogues: [M365_CATALOGUE], isLinted: true })
   if (!runbook) throw new Error(problems[0]?.message ?? 'The runbook is invalid.')
   const clock = realClock()
   let toldAt = 0

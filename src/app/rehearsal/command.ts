@@ -41,7 +41,7 @@ export async function runRehearse(file: string, flags: RehearseFlags, io: Io): P
   const show = openShow(flags.output, io)
   // Said before the work, not after it.
   if (flags.report !== undefined) requireReplaceable(flags.report, true)
-  const { yaml, runbook, warnings: lint } = await readRunbookFile(file)
+  const { yaml, runbook, warnings: lint } = await readRunbookFile(file, io)
   const members = await readMemberRows(runbook, file, flags.members)
   const startAt = flags.start === undefined ? null : new Date(readTime({ io }, flags.start))
   await rehearseAndShow({ yaml, runbook, lint, members, startAt }, flags, show, io)

@@ -20,6 +20,7 @@ import type { SourceRow } from '../../domain/sources/source-values.ts'
 import { foldKey } from '../../domain/state/member-key.ts'
 import type { Outcome } from '../../domain/state/outcome.ts'
 import { isPassed, type StepStatus } from '../../domain/state/transitions.ts'
+import { M365_CATALOGUE } from '../../m365/catalogue.ts'
 
 interface ShownBatch {
   readonly batch: {
@@ -78,7 +79,10 @@ export async function readLiveBatch(
   refuse(batchId, unfitReason(stateOf(shown)))
   const path = `/api/runbooks/${encodeURIComponent(runbookName)}/versions/${runbookVersion}`
   const { body: text } = await client.get<{ yamlContent: string }>(path)
-  const { runbook, problems } = readRunbook(text.yamlContent, { catalogues: [], isLinted: true })
+  const { runbook, problems } = readRunbook(text.yamlContent, {
+    catalogues: [M365_CATALOGUE],
+    isLinted: true,
+  })
   if (!runbook) throw unfit(batchId, problems[0]?.message ?? 'its runbook is invalid')
   const column = runbook.dataSource.batchTimeColumn
   if (column === null) throw unfit(batchId, 'its runbook has no batch_time_column')

@@ -9,10 +9,11 @@ import type {
   RehearsedStep,
   SourceTrouble,
 } from '../../db/views/rehearsal.ts'
-import { mayChangeTenant } from '../../domain/runbook/function-facts.ts'
+import { factsFrom, mayChangeTenant } from '../../domain/runbook/function-facts.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
 import { type OutcomeCounts, outcomeCounts } from '../../domain/state/outcome.ts'
+import { M365_CATALOGUE } from '../../m365/catalogue.ts'
 import type { CallCount, ServiceUse } from './call-meter.ts'
 import { loadText, namesText, type RehearsalMessages } from './messages.ts'
 import {
@@ -236,10 +237,15 @@ function timelineOf(facts: RehearsalFacts): TimelinePhase[] {
   })
 }
 
+/** A rehearsal's workers have the functions of the program. */
+const FACTS_OF = factsFrom([M365_CATALOGUE])
+
 /** A phase that only reads waits for no window. */
 const hasChanges = ({ runbook }: RehearsalFacts, { name }: RehearsedPhase): boolean =>
   runbook.phases.some(
-    (phase) => phase.name === name && phase.steps.some((step) => mayChangeTenant(step.function)),
+    (phase) =>
+      phase.name === name &&
+      phase.steps.some((step) => mayChangeTenant(FACTS_OF(step.workerId, step.function))),
   )
 
 /** `waited 8h for the change window`; null when it lost no time. */

@@ -14,8 +14,10 @@ import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
 import { setAutomation } from '../../engine/orders/automation.ts'
 import { publishRunbook } from '../../engine/orders/publish.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
+import { FunctionBook } from '../../engine/transactions/function-book.ts'
 import { RunbookCache } from '../../engine/transactions/runbook-cache.ts'
 import { WorkerPace } from '../../engine/transactions/worker-pace.ts'
+import { M365_CATALOGUE } from '../../m365/catalogue.ts'
 import type { M365Tenant } from '../../m365/client/tenant.ts'
 import { handleChunk } from '../../orchestrator/orchestrator.ts'
 import { runTimers } from '../../orchestrator/timers.ts'
@@ -97,6 +99,7 @@ export class WholeProgram {
       bus,
       clock,
       runbooks: new RunbookCache(),
+      functions: new FunctionBook(M365_CATALOGUE.functions),
       // No jitter: two runs are alike.
       random: () => 0.5,
       get pace() {

@@ -17,8 +17,10 @@ import { findSchemaGap } from '../../db/schema/migrate.ts'
 import { migrationsOnDisk } from '../../db/schema/migration-files.ts'
 import { connectionNameOf } from '../../db/schema/processes.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
+import { FunctionBook } from '../../engine/transactions/function-book.ts'
 import { RunbookCache } from '../../engine/transactions/runbook-cache.ts'
 import { WorkerPace } from '../../engine/transactions/worker-pace.ts'
+import { M365_CATALOGUE } from '../../m365/catalogue.ts'
 import { databaseAccess } from '../upkeep/database-sign-in.ts'
 import { requireSchema } from '../upkeep/schema.ts'
 import { openTransport } from './transports.ts'
@@ -64,6 +66,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       db,
       clock,
       runbooks: new RunbookCache(),
+      functions: new FunctionBook(M365_CATALOGUE.functions),
       random: Math.random,
       pace: new WorkerPace(config.maxOutstanding),
       queueLimitSec: config.queueLimitSec,

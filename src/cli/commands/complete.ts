@@ -41,6 +41,7 @@ async function offered(kinds: readonly string[], line: Line, io: Io): Promise<st
     ...line,
     batchId,
     client: () => openClient(line, io),
+    io,
   })
   return [...new Set(names)]
     .filter((name) => name.startsWith(line.word) && HARMLESS.test(name))
@@ -51,6 +52,7 @@ interface Asked extends Line {
   /** The batch that the typed words name. */
   readonly batchId: number | null
   readonly client: () => Promise<Get>
+  readonly io: Io
 }
 
 type Get = (path: string, query?: Record<string, string | number>) => Promise<Answer>
@@ -66,9 +68,9 @@ const SOURCES: Readonly<Record<CompletionKind, Source>> = {
   runbook: listOf('/api/runbooks', 'runbooks', 'name', { limit: OFFERED_MAX }),
   batch: listOf('/api/batches', 'batches', 'id', { limit: OFFERED_MAX }),
   worker: listOf('/api/workers', 'workers', 'workerId'),
-  function: async () => {
-    const { STANDARD_CATALOGUE } = await import('../../domain/runbook/catalogues.ts')
-    return STANDARD_CATALOGUE.map(({ name }) => name)
+  function: async ({ io }) => {
+    const { functions } = await io.packagedFunctions()
+    return (functions ?? []).map(({ name }) => name)
   },
   member: ofBatch(async (batchId, get, word) => {
     const query = { sort: 'key', limit: OFFERED_MAX, ...(word && { key: word }) }

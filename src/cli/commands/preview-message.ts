@@ -61,7 +61,7 @@ export async function runPreviewOfRunbook(
 
 /** Needs no server. */
 async function previewOfFile(context: CommandContext, file: string, flags: Flags): Promise<void> {
-  const { runbook, yaml } = await readRunbookFile(file)
+  const { runbook, yaml } = await readRunbookFile(file, context.io)
   const member = await memberOf(context, runbook, file, flags)
   const start = timeFlag(context, flags, 'start')
   const message = textFlag(flags, 'message') ?? null

@@ -2,6 +2,7 @@
 
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { type Runbook, type RunbookProblem, readRunbook } from '../../domain/runbook/read.ts'
+import type { Io } from '../terminal/io.ts'
 import { readBytes } from './files.ts'
 
 export interface RunbookFile {
@@ -12,9 +13,12 @@ export interface RunbookFile {
 }
 
 /** Throws RUNBOOK_INVALID. */
-export async function readRunbookFile(file: string): Promise<RunbookFile> {
+export async function readRunbookFile(file: string, io: Io): Promise<RunbookFile> {
   const bytes = await readBytes(file)
-  const { runbook, problems } = readRunbook(bytes, { catalogues: [], isLinted: true })
+  const { runbook, problems } = readRunbook(bytes, {
+    catalogues: [await io.packagedFunctions()],
+    isLinted: true,
+  })
   if (runbook !== null) return { yaml: bytes.toString('utf8'), runbook, warnings: problems }
   const errors = problems.filter(({ severity }) => severity === 'error')
   throw new MatoolkitError('RUNBOOK_INVALID', {

@@ -1,4 +1,4 @@
-// The functions of the workers of a running API, for checks of runbook files. Without an API only the standard functions are known:
+// The functions of the workers of a running API, for checks of runbook files. Without an API only those of the program are known:
 // nobody waits for one that was not asked for.
 
 import { messageOf } from '../../base/errors/errors.ts'
@@ -27,17 +27,21 @@ export async function loadWorkerFunctions(
   flags: WorkerFunctionsFlags,
   io: Io,
 ): Promise<WorkerFunctions> {
-  if (flags.offline) return unasked('--offline was given.')
+  if (flags.offline) return unasked('--offline was given.', io)
   const isAskedFor = [flags.apiUrl, flags.instance, flags.profile].some((one) => one !== undefined)
   if (isAskedFor) return ask(flags, io)
   try {
     return await ask(flags, io, AbortSignal.timeout(UNASKED_LIMIT_MS))
   } catch (error) {
-    return unasked(messageOf(error))
+    return unasked(messageOf(error), io)
   }
 }
 
-const unasked = (reason: string): WorkerFunctions => ({ api: null, catalogues: [], reason })
+const unasked = async (reason: string, io: Io): Promise<WorkerFunctions> => ({
+  api: null,
+  catalogues: [await io.packagedFunctions()],
+  reason,
+})
 
 async function ask(
   flags: WorkerFunctionsFlags,
@@ -47,7 +51,7 @@ async function ask(
   const { profile, chosen } = await openProfile(flags)
   const { value: api, from } = profile['api-url']
   if (signal && from === 'default')
-    return unasked('No API is set, and none runs here. Name one with --api-url.')
+    return unasked('No API is set, and none runs here. Name one with --api-url.', io)
   if (chosen?.notice) io.err(printable(chosen.notice))
   // Not needed without an API: a check of a file starts faster.
   const { contextOf } = await import('../program/command-context.ts')

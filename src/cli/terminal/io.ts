@@ -1,9 +1,11 @@
 // Input and output of commands: text to a terminal or a pipe, coloured on a terminal only. Commands get an `Io` and never touch
 // `process`, so that tests can run them and read the output.
+
 import { styleText } from 'node:util'
 import { type Clock, realClock } from '../../base/run/clock.ts'
 import { printable } from '../../base/text/printable.ts'
 import { withZonedTimes } from '../../base/text/zoned-time.ts'
+import type { FunctionCatalogue } from '../../domain/runbook/catalogues.ts'
 
 export type Style = 'red' | 'yellow' | 'green' | 'bold' | 'dim'
 
@@ -26,6 +28,8 @@ export interface Io {
   zone: string
   /** Today's times are shown without their date. */
   now(): Date
+  /** What the program brings along; read only where a runbook is judged. */
+  packagedFunctions(): Promise<FunctionCatalogue>
   /** The exit code, unless an error sets another. */
   exitCode: number
 }
@@ -33,7 +37,10 @@ export interface Io {
 const CLEAR_LINE = '\r\u001b[2K'
 const WIDTH_UNKNOWN = 80
 
-export function processIo(clock: Clock = realClock()): Io {
+export function processIo(
+  packagedFunctions: Io['packagedFunctions'],
+  clock: Clock = realClock(),
+): Io {
   const { stdin, stdout, stderr } = process
   // `matoolkit … | head` closes the pipe early; that is not an error.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -65,6 +72,7 @@ export function processIo(clock: Clock = realClock()): Io {
       isProgressShown = true
     },
     canAsk: stdin.isTTY && stderr.isTTY,
+    packagedFunctions,
     ask: async (question) => {
       clear()
       return askOn(stdin, stderr, question)

@@ -4,6 +4,10 @@ import type { AnnouncedThrottle } from '../../domain/messages/messages.ts'
 import type { FunctionCatalogue } from '../../domain/runbook/read.ts'
 import type { Db, Queryable, Tx } from '../connection/db.ts'
 
+interface AnnouncedFacts extends FunctionCatalogue {
+  readonly workerId: string
+}
+
 export interface JobLimitFacts extends PaceFacts {
   /** Its own limit; null when it has none. */
   readonly maxOutstanding: number | null
@@ -138,7 +142,7 @@ export async function listCatalogues(
     limit = null,
     workerId = null,
   }: { after?: string | null; limit?: number | null; workerId?: string | null } = {},
-): Promise<FunctionCatalogue[]> {
+): Promise<(FunctionCatalogue & { readonly workerId: string })[]> {
   return db.query(
     `select worker_id as "workerId", case when last_seen_at is not null then functions_json end as functions
        from workers where ($1::text is null or worker_id > $1) and ($3::text is null or worker_id = $3)
@@ -146,6 +150,26 @@ export async function listCatalogues(
     [after, limit, workerId],
   )
 }
+
+/** Of each worker that announced functions. */
+export const listFunctionHashes = (
+  db: Queryable,
+): Promise<readonly { readonly id: string; readonly hash: string }[]> =>
+  db.query(
+    'select worker_id as id, functions_hash as hash from workers where functions_hash is not null',
+  )
+
+/** What these workers announced about their functions, without the schemas. */
+export const listAnnouncedFacts = (
+  db: Queryable,
+  workerIds: readonly string[],
+): Promise<readonly (AnnouncedFacts & { readonly hash: string })[]> =>
+  db.query(
+    `select worker_id as "workerId", functions_hash as hash,
+            coalesce((select jsonb_agg(jsonb_build_object('name', f -> 'name', 'facts', f -> 'facts')) from jsonb_array_elements(functions_json) as f), '[]') as functions
+       from workers where worker_id = any($1::text[])`,
+    [workerIds],
+  )
 
 /** For a clock that skips ahead: the workers were there in between. */
 export async function noteWorkersSeen(db: Queryable, now: Date): Promise<void> {
@@ -163,11 +187,11 @@ export interface Hello {
 /** Stores the announcement. True for a new worker. */
 export async function recordWorker(tx: Tx, hello: Hello, now: Date): Promise<boolean> {
   const rows = await tx.query<{ isNew: boolean }>(
-    `insert into workers (worker_id, version, slots, functions_json, throttles_json, first_seen_at, last_seen_at)
-     values ($1, $2, $3, $4::jsonb, $6::jsonb, $5, $5)
+    `insert into workers (worker_id, version, slots, functions_json, functions_hash, throttles_json, first_seen_at, last_seen_at)
+     values ($1, $2, $3, $4::jsonb, md5($4::text), $6::jsonb, $5, $5)
      on conflict (worker_id) do update
         set version = excluded.version, slots = excluded.slots, functions_json = excluded.functions_json,
-            throttles_json = excluded.throttles_json,
+            functions_hash = excluded.functions_hash, throttles_json = excluded.throttles_json,
             first_seen_at = coalesce(workers.first_seen_at, excluded.first_seen_at),
             last_seen_at = greatest(workers.last_seen_at, excluded.last_seen_at)
      returning first_seen_at = $5 as "isNew"`,

@@ -3,6 +3,7 @@
 // counters follow from the difference between what was loaded and what is there at the end (finish.ts).
 
 import type { Json } from '../../base/text/json.ts'
+import { type FactsOf, NO_FACTS } from '../runbook/function-facts.ts'
 import type { Runbook } from '../runbook/read.ts'
 import type { LedgerEffect } from '../state/effects.ts'
 import { type EventRecord, type EventSubject, eventRecord } from '../state/event-record.ts'
@@ -73,6 +74,8 @@ export interface DraftFacts {
   /** The published versions that the batch's rows refer to, by version number. */
   readonly runbooks: Map<number, Runbook>
   /** 0 ≤ random() < 1, from the seed in simulations; only for the jitter of retries. */
+  /** What functions declare. Default: nothing is known, and everything counts as a change. */
+  readonly factsOf?: FactsOf
   readonly random: () => number
   /** How long a job may wait in the queue, besides its timeout. */
   readonly queueLimitSec: number
@@ -105,6 +108,7 @@ export class Draft {
   /** Replaced, not changed, when a phase is added or superseded: next.ts caches the phases' order by list. */
   phases: readonly Phase[]
   readonly runbooks: Map<number, Runbook>
+  readonly factsOf: FactsOf
   readonly random: () => number
   readonly queueLimitSec: number
   readonly members = new Map<number, Member>()
@@ -156,6 +160,7 @@ export class Draft {
     this.phases = facts.phases
     this.runbooks = facts.runbooks
     this.random = facts.random
+    this.factsOf = facts.factsOf ?? NO_FACTS
     this.queueLimitSec = facts.queueLimitSec
     this.batchStatusLoaded = facts.batch.status
     this.#phaseById = new Map(facts.phases.map((phase) => [phase.id, phase]))

@@ -1,5 +1,5 @@
-// Which steps change a tenant. A standard function that only looks does not; nothing is known about a custom function, or about one that
-// a member's data names, so these count as changes.
+// Which steps change a tenant, by what their functions declare. Nothing is known about a function that nobody declared, or about one that a
+// member's data names, so these count as changes.
 
 import { mayChangeTenant } from '../runbook/function-facts.ts'
 import type { Step } from '../state/facts.ts'
@@ -10,7 +10,8 @@ import type { Draft } from './draft.ts'
 export function changesTenant(draft: Draft, step: Step): boolean {
   const isRepeat = step.status === 'polling' && step.functionName !== null
   const functionName = isRepeat ? step.functionName : runbookStepOf(draft, step)?.function
-  return functionName == null || mayChangeTenant(functionName)
+  if (functionName == null) return true
+  return mayChangeTenant(draft.factsOf(step.definition.workerId, functionName))
 }
 
 /** The step must wait: its job may change a tenant, and no change window is open. */

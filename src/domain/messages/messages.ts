@@ -2,6 +2,7 @@
 // tolerant: keys in any case (older workers write PascalCase), informative fields may be missing or null, unknown fields are
 // ignored. `parameters` and `result` are never touched. Reading never throws: an invalid body yields a reason, which becomes
 // the dead letter's description and never quotes the body (it may hold personal data).
+
 import { z } from 'zod'
 import {
   isDeeperThan,
@@ -13,6 +14,7 @@ import {
 } from '../../base/text/json.ts'
 import { TRACEPARENT } from '../../base/text/reserved-names.ts'
 import { WORKER_ID } from '../../base/text/worker-id.ts'
+import { functionFacts } from '../runbook/function-facts.ts'
 import { isOwnJob, isOwnSuccess } from './fast-checks.ts'
 
 const id = z.int().positive()
@@ -115,6 +117,8 @@ const workerFunction = z.object({
   description: z.string().nullish(),
   parameters: jsonObject,
   result: jsonObject.nullish(),
+  // Facts that this program cannot read count as none: the function then counts as a change.
+  facts: functionFacts.optional().catch(undefined),
 })
 
 /** Of one that no runbook can name, nobody could ask anything. */

@@ -1,6 +1,7 @@
 // The plan of a programme before anything is published: the batches that the first tick would create from these rows, each with its
 // phases and examples, and the rows that it could not use. The scheduler's own functions read and compare the rows.
 
+import type { FactsOf } from '../runbook/function-facts.ts'
 import type { Runbook } from '../runbook/model.ts'
 import { compareWithSource, type FoundRow, type Issue } from '../sources/compare.ts'
 import { immediateChanges, slotOf } from '../sources/immediate.ts'
@@ -18,6 +19,8 @@ export interface BatchesFacts {
   readonly columns: readonly SourceColumn[]
   readonly rows: readonly SourceRow[]
   readonly now: Date
+  /** What functions declare. */
+  readonly factsOf: FactsOf
 }
 
 export interface PlannedBatch extends RunPlan {
@@ -40,7 +43,7 @@ interface PlannedRow extends FoundRow {
   readonly data: SourceRow
 }
 
-export function planBatches({ runbook, columns, rows, now }: BatchesFacts): BatchesPlan {
+export function planBatches({ runbook, columns, rows, now, factsOf }: BatchesFacts): BatchesPlan {
   const collector = new RowCollector<PlannedRow>()
   const read = rowReader(runbook.dataSource, columns)
   for (const row of rows) {
@@ -62,7 +65,7 @@ export function planBatches({ runbook, columns, rows, now }: BatchesFacts): Batc
       const samples = members.slice(0, EXAMPLES_MAX).map(sampleOf)
       const nothing = { batchId: null, batchOutputs: {} }
       const windows = runbook.windows ? [runbook.windows] : []
-      const facts = { runbook, startTime, ...nothing, members: samples, windows, now }
+      const facts = { runbook, startTime, ...nothing, members: samples, windows, now, factsOf }
       const held = hold?.reason ?? null
       return { startTime, memberCount: members.length, held, ...planRun(facts) }
     })

@@ -2,7 +2,7 @@
 // known yet and appear as `<name from step>`; variables that nothing provides are listed as missing. Inserted values are cut: one long
 // value in many templates would make hundreds of megabytes.
 import type { Json } from '../../base/text/json.ts'
-import { noReturnSteps } from '../runbook/function-facts.ts'
+import { type FactsOf, noReturnSteps } from '../runbook/function-facts.ts'
 import type { Gate, Ramp, Runbook, RunbookPhase, RunbookStep } from '../runbook/model.ts'
 import { resolveTemplates, type Scope, scopeOf } from '../runbook/template.ts'
 import type { ChangeWindows } from '../windows/change-windows.ts'
@@ -34,6 +34,8 @@ export interface PlanFacts {
   /** Of an existing batch. */
   readonly windowOverrideUntil?: Date | null
   readonly now: Date
+  /** What functions declare. */
+  readonly factsOf: FactsOf
 }
 
 export interface Example {
@@ -98,7 +100,7 @@ export function planRun(facts: PlanFacts): RunPlan {
 
 /** What is known of a phase before its steps. */
 function planStart(facts: PlanFacts, phase: RunbookPhase): Omit<PlannedPhase, 'steps'> {
-  const { startTime, now, windows, windowOverrideUntil = null } = facts
+  const { startTime, now, windows, windowOverrideUntil = null, factsOf } = facts
   const { name, offsetMinutes, gate, ramp } = phase
   const dueAt = startTime && new Date(+startTime - offsetMinutes * 60_000)
   const isOverdue = dueAt !== null && dueAt <= now
@@ -110,8 +112,8 @@ function planStart(facts: PlanFacts, phase: RunbookPhase): Omit<PlannedPhase, 's
     isOverdue,
     gate,
     ramp,
-    window: phaseWindow(phase, { windows, overrideUntil: windowOverrideUntil, at }),
-    noReturnSteps: noReturnSteps(phase.steps),
+    window: phaseWindow(phase, factsOf, { windows, overrideUntil: windowOverrideUntil, at }),
+    noReturnSteps: noReturnSteps(phase.steps, factsOf),
   }
 }
 

@@ -1,27 +1,30 @@
-// The functions and parameters that steps name, against the catalogues: the standard functions are always known, and workers
+// The functions and parameters that steps name, against the catalogues: what the program brings along is always known, and workers
 // announce theirs with the schemas of the parameters. An unknown function or parameter is a warning: its worker may not have
 // started yet. A missing required parameter is an error: the job would be refused for every member.
 import { z } from 'zod'
 import { didYouMean, hintFor } from '../../base/text/spelling.ts'
-import standardFunctions from '../../m365/standard-functions.json' with { type: 'json' }
 import { SEND_MESSAGE } from '../member-messages/message-text.ts'
+import type { FunctionFacts } from './function-facts.ts'
 import { nodeAt, type Outline, type StepOutline, scalarAt, textAt } from './outline.ts'
 import type { Findings } from './problems.ts'
 import type { MapNode } from './tree.ts'
 
-/** Generated from the worker's own definitions; a test compares the two. */
-export const STANDARD_CATALOGUE: readonly AnnouncedFunction[] = standardFunctions
-
-/** What one worker announced; `functions` is null for a worker that is known and never announces itself. */
+/**
+ * What one worker announced; `functions` is null for a worker that is known and never announces itself. Without a worker's id it is what
+ * the program brings along: every worker of this program has it.
+ */
 export interface FunctionCatalogue {
-  readonly workerId: string
+  readonly workerId: string | null
   readonly functions: readonly AnnouncedFunction[] | null
 }
 
 export interface AnnouncedFunction {
   readonly name: string
+  readonly description?: string | null | undefined
   /** The announced JSON Schema, not trusted. */
   readonly parameters: unknown
+  /** Missing from a worker of an earlier program. */
+  readonly facts?: FunctionFacts | null | undefined
 }
 
 /** The part of a schema that lists the parameters. */
@@ -32,7 +35,7 @@ const SCHEMA = z.object({
 })
 
 export interface CatalogueOptions {
-  /** Of the workers that announced themselves. Empty when no server was asked: then only the standard functions are known. */
+  /** Of the program and of the workers that announced themselves. */
   readonly catalogues: readonly FunctionCatalogue[]
   /** A missing parameter is a warning instead of an error. */
   readonly allowMissingParameters?: boolean
@@ -65,13 +68,10 @@ function checkStep(
   const functionName = notify ? SEND_MESSAGE : textAt(node, 'function')
   const workerId = textAt(node, 'worker_id')
   if (functionName === null || workerId === null || functionName.includes('{{')) return
-  const own = catalogues.find((catalogue) => isSameName(catalogue.workerId, workerId))
+  const own = catalogues.find((one) => one.workerId !== null && isSameName(one.workerId, workerId))
   // A worker that never announces itself may have any function.
   if (own?.functions === null) return
-  const known = own?.functions ?? [
-    ...STANDARD_CATALOGUE,
-    ...catalogues.flatMap(({ functions }) => functions ?? []),
-  ]
+  const known = own?.functions ?? catalogues.flatMap(({ functions }) => functions ?? [])
   const found = known.filter(({ name }) => isSameName(name, functionName))
   if (found.length === 0) {
     const at = notify?.keySpan ?? scalarAt(node, 'function')!

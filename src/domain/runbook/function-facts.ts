@@ -1,88 +1,91 @@
-// What the rules know about a function: the standard catalogue says whether it changes something, how it is undone and whether it may
-// run twice. Nothing is assumed about a custom function, or one that a member's data names.
-import standardFunctions from '../../m365/standard-functions.json' with { type: 'json' }
+// What the engine and the migration rules may rely on about a function, in words that name no vendor. A package of functions declares its
+// facts, a worker announces them with its catalogue, and nothing is assumed about a function that nobody declared.
+import { z } from 'zod'
+import type { FunctionCatalogue } from './catalogues.ts'
 
-export type FunctionEffect = 'reads' | 'tells' | 'changes'
+/** `reads` only looks, `tells` reaches a person and changes no tenant, `changes` may change it. */
+const FUNCTION_EFFECTS = ['reads', 'tells', 'changes'] as const
+export type FunctionEffect = (typeof FUNCTION_EFFECTS)[number]
 
-/** What the engine may rely on about a function. Its package declares it, and a worker's catalogue carries it. */
-export interface DeclaredFacts {
-  /** Unknown counts as `changes`. */
-  readonly effect: FunctionEffect
-  readonly isIdempotent: boolean
-  /** Functions that take it back. */
-  readonly undoneBy: readonly string[]
-  readonly isIrreversible?: true
-  /** The object is gone afterwards, until one of `undoneBy` restores it. */
-  readonly removes?: true
-  /** Checks see the changes of functions with the same subject. */
-  readonly subject?: string
-  /** Its result counts something that may run out: a gate adds it up. */
-  readonly countsSupply?: true
-}
+const isTrue = z.literal(true).optional()
 
-export interface FunctionFacts {
-  readonly name: string
-  readonly isIdempotent: boolean
-  /** Changes something that can be undone or is lost for good. */
-  readonly isChange: boolean
-  readonly isNotice: boolean
-  readonly isCheck: boolean
-  /** Names in lower case. */
-  readonly undoneBy: ReadonlySet<string>
-  /** As written in the catalogue. */
-  readonly undoNames: readonly string[]
-  readonly isIrreversible: boolean
-  /** The object is gone afterwards, for good or until it is restored. */
-  readonly isDeletion: boolean
-  /** Checks of one side see only its own changes. */
-  readonly service: 'entra' | 'exchange'
-}
+const predecessors = z.strictObject({
+  functions: z.array(z.string()).readonly(),
+  because: z.string().meta({ description: 'What happens otherwise, and what to do.' }),
+  unless: z
+    .strictObject({ parameter: z.string(), startsWith: z.string() })
+    .optional()
+    .meta({ description: 'A call whose parameter begins like this may come earlier.' }),
+})
+export type Predecessors = z.infer<typeof predecessors>
 
-/** What `npm run docs` writes about a function, from its definition. */
-interface CatalogueEntry {
-  readonly name: string
-  readonly isIdempotent: boolean
-  readonly hasUndo: boolean
-  readonly undoneBy: readonly string[]
-  readonly isIrreversible?: boolean
-}
-const CATALOGUE: readonly CatalogueEntry[] = standardFunctions
+export const functionFacts = z
+  .strictObject({
+    effect: z.enum(FUNCTION_EFFECTS),
+    isIdempotent: z.boolean(),
+    undoneBy: z.array(z.string()).readonly().meta({ description: 'Functions that take it back.' }),
+    isIrreversible: isTrue.meta({ description: 'What it does is lost for good.' }),
+    removes: isTrue.meta({
+      description: 'The object is gone afterwards, until a function of `undoneBy` restores it.',
+    }),
+    creates: isTrue.meta({
+      description: 'It makes an object: running it again finds what a failed run made.',
+    }),
+    isMomentary: isTrue.meta({
+      description: 'It leaves nothing that a later step could check or take back.',
+    }),
+    subject: z
+      .string()
+      .optional()
+      .meta({ description: 'Checks see the changes of functions with the same subject.' }),
+    countsSupply: isTrue.meta({
+      description: 'Its result counts something that may run out: a gate adds it up.',
+    }),
+    comesAfter: predecessors.optional().meta({
+      description: 'Functions that must come first on the same worker, if the runbook has them.',
+    }),
+  })
+  .meta({ id: 'FunctionFacts' })
+export type FunctionFacts = z.infer<typeof functionFacts>
 
-export function functionFacts(functionName: string): FunctionFacts | null {
-  const wanted = functionName.toLowerCase()
-  const entry = CATALOGUE.find(({ name }) => name.toLowerCase() === wanted)
-  if (!entry) return null
-  const { name, isIdempotent, hasUndo, undoneBy, isIrreversible = false } = entry
-  return {
-    name,
-    isIdempotent,
-    isChange: hasUndo,
-    isNotice: name.startsWith('Send-'),
-    isCheck: /^(Test|Get)-/.test(name),
-    undoneBy: new Set(undoneBy.map((one) => one.toLowerCase())),
-    undoNames: undoneBy,
-    isIrreversible,
-    isDeletion: isIrreversible || undoneBy.some((one) => one.startsWith('Restore-')),
-    service: name.includes('-Entra') ? 'entra' : 'exchange',
+/** Null for a function that nobody declared, and for a template. */
+export type FactsOf = (workerId: string, functionName: string) => FunctionFacts | null
+
+/** Unknown counts as a change. */
+export const mayChangeTenant = (facts: FunctionFacts | null): boolean =>
+  facts === null || facts.effect === 'changes'
+
+/**
+ * A worker's own announcement counts first. A worker that announced no facts, such as one of an earlier program, has those that another
+ * catalogue declares under the same name.
+ */
+export function factsFrom(catalogues: readonly FunctionCatalogue[]): FactsOf {
+  const announced = new Map<string, FunctionFacts>()
+  const byName = new Map<string, FunctionFacts>()
+  for (const { workerId, functions } of catalogues) {
+    for (const { name, facts } of functions ?? []) {
+      if (!facts) continue
+      if (workerId !== null) announced.set(keyOf(workerId, name), facts)
+      else byName.set(name.toLowerCase(), facts)
+    }
   }
+  return (workerId, functionName) =>
+    announced.get(keyOf(workerId, functionName)) ?? byName.get(functionName.toLowerCase()) ?? null
 }
 
-const known = new Map<string, boolean>()
-const NAMES_KEPT_MAX = 1_000
+const keyOf = (workerId: string, name: string): string => `${workerId} ${name}`.toLowerCase()
 
-/** False for a function of the standard catalogue that only reads or tells a person something. A name that is a template counts as a change. */
-export function mayChangeTenant(functionName: string): boolean {
-  const found = known.get(functionName)
-  if (found !== undefined) return found
-  const facts = functionFacts(functionName)
-  // A mail to a person changes no tenant.
-  const mayChange = facts === null || !(facts.isCheck || facts.isNotice)
-  if (known.size < NAMES_KEPT_MAX) known.set(functionName, mayChange)
-  return mayChange
+/** Of a system without catalogues. */
+export const NO_FACTS: FactsOf = () => null
+
+interface NamedStep {
+  readonly name: string
+  readonly workerId: string
+  readonly function: string
 }
 
-/** The steps after which nothing that came before can be taken back. What is not in the catalogue is not judged. */
-export const noReturnSteps = (
-  steps: readonly { readonly name: string; readonly function: string }[],
-): string[] =>
-  steps.filter((step) => functionFacts(step.function)?.isIrreversible).map(({ name }) => name)
+/** The steps after which nothing that came before can be taken back. An unknown function is not judged. */
+export const noReturnSteps = (steps: readonly NamedStep[], factsOf: FactsOf): string[] =>
+  steps
+    .filter((step) => factsOf(step.workerId, step.function)?.isIrreversible)
+    .map(({ name }) => name)

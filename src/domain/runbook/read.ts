@@ -3,6 +3,7 @@
 import { buildRunbook } from './build.ts'
 import { type CatalogueOptions, checkCatalogues } from './catalogues.ts'
 import { readDocument } from './document.ts'
+import { factsFrom } from './function-facts.ts'
 import { lintRunbook } from './lint/lint.ts'
 import type { Runbook } from './model.ts'
 import { outlineOf } from './outline.ts'
@@ -53,7 +54,12 @@ export function readRunbook(
   }
   const built = root?.kind === 'map' && !findings.hasErrors ? buildRunbook(root) : null
   if (built && root?.kind === 'map' && options.isLinted)
-    lintRunbook(text, { root, outline: outlineOf(root), runbook: built }, findings)
+    lintRunbook(
+      text,
+      { root, outline: outlineOf(root), runbook: built },
+      factsFrom(options.catalogues ?? []),
+      findings,
+    )
   // More warnings than are shown are an error, too.
   const runbook = findings.hasErrors ? null : built
   const problems = findings.problems.toSorted((a, b) => a.line - b.line || a.column - b.column)

@@ -1,7 +1,7 @@
 // The keys of a runbook as JSON Schema for editors, in draft 7, which common YAML plug-ins read. It covers the table of keys;
 // `matoolkit runbook validate` also checks rules between values and variables.
 import type { Json } from '../../base/text/json.ts'
-import { STANDARD_CATALOGUE } from './catalogues.ts'
+import type { AnnouncedFunction } from './catalogues.ts'
 import { RUNBOOK_SHAPE, type RunbookField, type Shape } from './shape.ts'
 import type { TextFormat } from './text-formats.ts'
 
@@ -16,17 +16,19 @@ export const SCHEMA_CATALOGUE_ENTRY = {
   url: 'https://www.schemastore.org/matoolkit-runbook.json',
 } as const
 
-export function runbookSchema(): Schema {
+type Packaged = readonly AnnouncedFunction[]
+
+export function runbookSchema(packaged: Packaged): Schema {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     $id: SCHEMA_CATALOGUE_ENTRY.url,
     title: 'matoolkit runbook',
     description: 'Who is migrated, when, and with which steps.',
-    ...schemaOf(RUNBOOK_SHAPE),
+    ...schemaOf(RUNBOOK_SHAPE, packaged),
   }
 }
 
-function schemaOf(shape: Shape): Schema {
+function schemaOf(shape: Shape, packaged: Packaged): Schema {
   switch (shape.is) {
     case 'text':
       return textSchema(shape.format)
@@ -35,15 +37,15 @@ function schemaOf(shape: Shape): Schema {
     case 'choice':
       return { type: 'string', enum: [...shape.of, ...Object.keys(shape.also)] }
     case 'list':
-      return { type: 'array', items: schemaOf(shape.item), minItems: shape.min }
+      return { type: 'array', items: schemaOf(shape.item, packaged), minItems: shape.min }
     case 'named':
       return {
         type: 'object',
         propertyNames: textSchema(shape.key),
-        additionalProperties: schemaOf(shape.item),
+        additionalProperties: schemaOf(shape.item, packaged),
       }
     case 'map':
-      return mapSchema(shape.keys)
+      return mapSchema(shape.keys, packaged)
     case 'json':
       return {}
   }
@@ -58,12 +60,14 @@ function textSchema({ pattern, maxLength }: TextFormat): Schema {
   }
 }
 
-function mapSchema(keys: Readonly<Record<string, RunbookField>>): Schema {
+function mapSchema(keys: Readonly<Record<string, RunbookField>>, packaged: Packaged): Schema {
   const fields = Object.entries(keys)
-  const properties = Object.fromEntries(fields.map(([key, field]) => [key, fieldSchema(field)]))
+  const properties = Object.fromEntries(
+    fields.map(([key, field]) => [key, fieldSchema(field, packaged)]),
+  )
   return {
     type: 'object',
-    properties: 'function' in keys ? withStandardFunctions(properties) : properties,
+    properties: 'function' in keys ? withPackagedFunctions(properties, packaged) : properties,
     required: fields.filter(([, { required }]) => required).map(([key]) => key),
     ...('notify' in keys && { oneOf: [having('function', 'string'), having('notify', 'object')] }),
     patternProperties: { '^x-': {} },
@@ -77,20 +81,23 @@ const having = (key: string, type: string): Schema => ({
   required: [key],
 })
 
-/** Editors offer the standard functions and all of their parameters; other names are left to `runbook validate`. */
-function withStandardFunctions(properties: Record<string, Schema>): Record<string, Schema> {
-  const names = STANDARD_CATALOGUE.map(({ name }) => name)
+/** Editors offer the functions of the program and all of their parameters; other names are left to `runbook validate`. */
+function withPackagedFunctions(
+  properties: Record<string, Schema>,
+  packaged: Packaged,
+): Record<string, Schema> {
+  const names = packaged.map(({ name }) => name)
   return {
     ...properties,
     function: { ...properties.function, anyOf: [{ enum: names }, {}] },
-    params: { ...properties.params, properties: standardParameters() },
+    params: { ...properties.params, properties: parametersOf(packaged) },
   }
 }
 
 /** Descriptions only: a template may stand for a value of any type. */
-function standardParameters(): Record<string, Schema> {
+function parametersOf(packaged: Packaged): Record<string, Schema> {
   const users = new Map<string, string[]>()
-  for (const { name, parameters } of STANDARD_CATALOGUE) {
+  for (const { name, parameters } of packaged) {
     const { properties } = parameters as { properties: Record<string, unknown> }
     for (const parameter of Object.keys(properties)) {
       users.set(parameter, [...(users.get(parameter) ?? []), name])
@@ -101,8 +108,11 @@ function standardParameters(): Record<string, Schema> {
   )
 }
 
-const fieldSchema = ({ shape, about, default: value }: RunbookField): Schema => ({
+const fieldSchema = (
+  { shape, about, default: value }: RunbookField,
+  packaged: Packaged,
+): Schema => ({
   description: about,
-  ...schemaOf(shape),
+  ...schemaOf(shape, packaged),
   ...(value === undefined ? {} : { default: value }),
 })

@@ -1,6 +1,6 @@
 // Whether a phase is due inside its change windows, and if not, when its changes really begin. For plans, before anything runs.
 
-import { mayChangeTenant } from '../runbook/function-facts.ts'
+import { type FactsOf, mayChangeTenant } from '../runbook/function-facts.ts'
 import type { RunbookPhase } from '../runbook/model.ts'
 import { type ChangeWindows, stateOfAll, withOverride } from './change-windows.ts'
 
@@ -46,6 +46,9 @@ export function windowAt({ windows, overrideUntil = null, at }: WindowFacts): Ph
 /** Null also for a phase that only reads. */
 export const phaseWindow = (
   { steps }: Pick<RunbookPhase, 'steps'>,
+  factsOf: FactsOf,
   facts: WindowFacts,
 ): PhaseWindow | null =>
-  steps.some((step) => mayChangeTenant(step.function)) ? windowAt(facts) : null
+  steps.some((step) => mayChangeTenant(factsOf(step.workerId, step.function)))
+    ? windowAt(facts)
+    : null

@@ -25,6 +25,7 @@ import {
   type StartsAtOnce,
   stepNamesIn,
 } from '../../domain/plan/starts-at-once.ts'
+import type { FactsOf } from '../../domain/runbook/function-facts.ts'
 import { variablesNeeded, variablesUsed, workersMissing } from '../../domain/runbook/needs.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
 import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
@@ -103,12 +104,13 @@ export const noImpact = (): Impact => emptyImpact()
 /** `former` is the active version; variables that it uses are not reported. */
 export async function impactOf(
   db: Queryable,
-  engine: Pick<Engine, 'windows'>,
+  engine: Pick<Engine, 'windows' | 'functions'>,
   runbook: Runbook,
   publication: Publication,
   former: Runbook | null,
 ): Promise<Impact> {
   const windows = windowsFor(engine, runbook)
+  const factsOf = await engine.functions.factsOf(db, publication.publishedAt)
   const impact = emptyImpact()
   const oldNames = former ? variablesUsed(former) : new Set<string>()
   let after = 0
@@ -119,7 +121,7 @@ export async function impactOf(
     const upgrades = await upgradesOf(db, batches, runbook, publication)
     const lacking = await lackingIn(db, upgrades, runbook, oldNames)
     for (const [batch, upgrade] of upgrades) {
-      const windowOf = windowsOf(runbook, windows, batch, publication.publishedAt)
+      const windowOf = windowsOf(runbook, { windows, factsOf }, batch, publication.publishedAt)
       add(impact, batch, upgrade, { lacking, windowOf })
       addStarts(impact, startsOf(batch, upgrade, runbook))
     }
@@ -194,14 +196,15 @@ interface MoreFacts {
 /** A phase whose time has passed begins when the version is published. */
 function windowsOf(
   { phases }: Runbook,
-  windows: readonly ChangeWindows[],
+  { windows, factsOf }: { windows: readonly ChangeWindows[]; factsOf: FactsOf },
   { windowOverrideUntil: overrideUntil }: UnfinishedBatch,
   publishedAt: Date,
 ): MoreFacts['windowOf'] {
   const byName = new Map(phases.map((phase) => [phase.name.toLowerCase(), phase]))
   return (phaseName, dueAt) => {
     const at = dueAt && dueAt < publishedAt ? publishedAt : dueAt
-    return phaseWindow(byName.get(phaseName.toLowerCase())!, { windows, overrideUntil, at })
+    const phase = byName.get(phaseName.toLowerCase())!
+    return phaseWindow(phase, factsOf, { windows, overrideUntil, at })
   }
 }
 

@@ -9,6 +9,7 @@ import type { LastSeen } from '../../db/state/epochs.ts'
 import type { Draft } from '../../domain/decide/draft.ts'
 import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
 import type { CommitWatch } from './commit-watch.ts'
+import type { FunctionBook } from './function-book.ts'
 import type { RunbookCache } from './runbook-cache.ts'
 import type { WorkerPace } from './worker-pace.ts'
 
@@ -19,6 +20,8 @@ export interface Engine {
   readonly db: Db
   readonly clock: { now(): Date }
   readonly runbooks: RunbookCache
+  /** What functions declare about themselves. */
+  readonly functions: FunctionBook
   /** 0 ≤ random() < 1, for the jitter of retries; from the seed in simulations. */
   readonly random: () => number
   /** How many jobs each worker may have outstanding. */

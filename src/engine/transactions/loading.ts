@@ -18,7 +18,7 @@ import {
   stepOf,
 } from '../../db/state/step-facts.ts'
 import { definitionNamed, pendingStep, runbookStepsFor } from '../../domain/decide/definitions.ts'
-import { Draft } from '../../domain/decide/draft.ts'
+import { Draft, type DraftFacts } from '../../domain/decide/draft.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
 import {
   type Batch,
@@ -40,18 +40,19 @@ export async function loadBatches(
   actor: string,
   isExclusive: boolean,
 ): Promise<BatchTransaction[]> {
-  const [locked, phases, holds] = await Promise.all([
+  const now = engine.clock.now()
+  const [locked, phases, holds, factsOf] = await Promise.all([
     locking,
     loadPhasesOf(tx, batchIds),
     loadHoldsOf(tx, batchIds),
+    engine.functions.factsOf(tx, now),
   ])
-  const now = engine.clock.now()
   const byId = new Map(locked.map((batch) => [batch.id, batch]))
   const batchTxs: BatchTransaction[] = []
   for (const batchId of batchIds) {
     const batch = byId.get(batchId)
     if (!batch) throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
-    const draft = await draftOf(engine, tx, batch, phases.get(batchId)!, actor, now)
+    const draft = await draftOf(engine, tx, batch, phases.get(batchId)!, { actor, now, factsOf })
     draft.holds = holdsAmong(holds, draft.batch)
     setWindow(engine, draft)
     const countsLoaded = new Map(draft.phases.map((phase) => [phase.id, copyCounters(phase)]))
@@ -71,8 +72,7 @@ async function draftOf(
   tx: Tx,
   batch: LockedBatch,
   phases: readonly Phase[],
-  actor: string,
-  now: Date,
+  { actor, now, factsOf }: Pick<DraftFacts, 'actor' | 'now' | 'factsOf'>,
 ): Promise<Draft> {
   if (batch.epoch === null) throw new MatoolkitError('DATABASE_RESTORED')
   const versions = new Set([
@@ -85,7 +85,16 @@ async function draftOf(
     runbooks.set(version, await engine.runbooks.get(tx, batch.runbookName, version))
   }
   const { random, queueLimitSec } = engine
-  return new Draft({ now, actor, batch: batch as Batch, phases, runbooks, random, queueLimitSec })
+  return new Draft({
+    now,
+    actor,
+    ...(factsOf && { factsOf }),
+    batch: batch as Batch,
+    phases,
+    runbooks,
+    random,
+    queueLimitSec,
+  })
 }
 
 interface LoadOptions extends Omit<StepsToLoad, 'onlyNext'> {

@@ -4,7 +4,11 @@
 import { z } from 'zod'
 import type { Clock } from '../../base/run/clock.ts'
 import type { Json } from '../../base/text/json.ts'
-import type { DeclaredFacts, FunctionEffect } from '../../domain/runbook/function-facts.ts'
+import type {
+  FunctionEffect,
+  FunctionFacts,
+  Predecessors,
+} from '../../domain/runbook/function-facts.ts'
 import type { LedgerEffect } from '../../domain/state/effects.ts'
 import type { Tenant } from './tenant.ts'
 
@@ -53,6 +57,12 @@ export interface FunctionDefinition<Params, Result extends Json, In extends Tena
   readonly undoneBy?: readonly string[]
   /** The object is gone afterwards, until one of `undoneBy` restores it. */
   readonly removes?: true
+  /** It makes an object: running it again finds what a failed run made. */
+  readonly creates?: true
+  /** It leaves nothing that a later step could check or take back. */
+  readonly isMomentary?: true
+  /** Functions that must come first on the same worker, if the runbook has them. */
+  readonly comesAfter?: Predecessors
   /** Uses a call that Microsoft offers as beta: it may change, and production use is not supported. */
   readonly isBeta?: true
   /** What it does is lost for good: `runbook validate` wants a hold point before it. */
@@ -107,12 +117,15 @@ export const defineFunction = <Params, Result extends Json, In extends Tenant = 
 ): WorkerFunction => definition as unknown as WorkerFunction
 
 /** What the engine may rely on, in words that name no vendor. */
-export const factsIn = (definition: WorkerFunction): DeclaredFacts => ({
+export const factsIn = (definition: WorkerFunction): FunctionFacts => ({
   effect: definition.effect ?? 'changes',
   isIdempotent: definition.isIdempotent,
   undoneBy: definition.undoneBy ?? [],
   ...(definition.isIrreversible && { isIrreversible: true }),
   ...(definition.removes && { removes: true }),
+  ...(definition.creates && { creates: true }),
+  ...(definition.isMomentary && { isMomentary: true }),
+  ...(definition.comesAfter && { comesAfter: definition.comesAfter }),
   ...(definition.subject !== undefined && { subject: definition.subject }),
   ...(definition.countsSupply && { countsSupply: true }),
 })

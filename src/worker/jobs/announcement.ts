@@ -2,7 +2,7 @@
 // has never heard from, and none for slots it was not told of.
 import type { Bus } from '../../bus/bus.ts'
 import { messageIdOf } from '../../domain/messages/messages.ts'
-import { type Catalogue, parametersSchema } from '../functions/catalogue.ts'
+import { type Catalogue, factsIn, parametersSchema } from '../functions/catalogue.ts'
 import type { ThrottleState } from '../http/throttle.ts'
 
 /** More or fewer lent slots are announced no more often. */
@@ -40,6 +40,7 @@ export class Announcement {
       name: fn.name,
       description: fn.description,
       parameters: parametersSchema(fn),
+      facts: factsIn(fn),
     }))
     await bus.publish([
       {

@@ -236,13 +236,22 @@ describe('reads of a batch', () => {
       await db.transaction((tx) => recordWorker(tx, hello, clock.now()))
     }
     interface Page {
-      catalogues: { workerId: string; functions: object[] }[]
+      catalogues: { workerId: string | null; functions: { name: string; facts: object }[] }[]
       next: string | null
     }
     const first = (await api.call<Page>('GET', '/api/catalogues')).body
+    const [packaged, ...announced] = first.catalogues
+    assert.equal(packaged!.workerId, null, 'what the program brings along comes first')
+    assert.deepEqual(packaged!.functions.find(({ name }) => name === 'Test-EntraLicense')!.facts, {
+      effect: 'reads',
+      isIdempotent: true,
+      undoneBy: [],
+      subject: 'entra',
+    })
+    const doIt = { name: 'Do-It', description: 'x', parameters, facts: null }
     assert.deepEqual(
-      first.catalogues,
-      ids.map((workerId) => ({ workerId, functions: [{ name: 'Do-It', parameters }] })),
+      announced,
+      ids.map((workerId) => ({ workerId, functions: [doIt] })),
     )
     const second = await api.call<Page>('GET', `/api/catalogues?cursor=${first.next}`)
     assert.deepEqual(second.body, {

@@ -1,4 +1,5 @@
 // Rehearsals from end to end: the examples are ready, mistakes are found, and the same seed gives the same report.
+
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,6 +15,7 @@ import { showRehearsal } from '../../../src/app/rehearsal/report-text.ts'
 import { openShow } from '../../../src/cli/terminal/output.ts'
 import { readNotificationSettings } from '../../../src/domain/notifications/read-settings.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
+import { M365_CATALOGUE } from '../../../src/m365/catalogue.ts'
 import { recordingIo } from '../../cli/recording-io.ts'
 import { openReceiver } from '../../kit/receiver.ts'
 import { example, firstRows, rehearseText } from './rehearsing.ts'
@@ -263,7 +265,7 @@ rules:
 })
 
 describe('the remedy of refused parameters', () => {
-  const { runbook } = readRunbook(example('full-migration.yaml'), { catalogues: [] })
+  const { runbook } = readRunbook(example('full-migration.yaml'), { catalogues: [M365_CATALOGUE] })
   const steps = runbook!.phases.flatMap((phase) => phase.steps.map((step) => ({ phase, step })))
   const remedyFor = (stepName: string, misfits: string, kind: 'phase' | 'init' = 'phase') => {
     const phaseName = steps.find(({ step }) => step.name === stepName)?.phase.name ?? null

@@ -1,10 +1,12 @@
 // Rehearsals for tests: a runbook and its people as text, on a database that other tests have used.
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { type RehearsalInput, rehearse } from '../../../src/app/rehearsal/rehearse.ts'
 import type { RehearsalReport } from '../../../src/app/rehearsal/report.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
+import { M365_CATALOGUE } from '../../../src/m365/catalogue.ts'
 import { openTestPglite } from '../../kit/databases.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -26,7 +28,7 @@ export async function rehearseText(
   csv: string,
   more: Partial<RehearsalInput> = {},
 ): Promise<RehearsalReport> {
-  const { runbook, problems } = readRunbook(yaml, { catalogues: [], isLinted: true })
+  const { runbook, problems } = readRunbook(yaml, { catalogues: [M365_CATALOGUE], isLinted: true })
   if (!runbook) throw new Error(problems.map(({ message }) => message).join('\n'))
   const [columns = [], ...rows] = parse(csv, { trim: true, relax_column_count: true }) as string[][]
   const test = await openTestPglite()

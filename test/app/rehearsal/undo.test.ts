@@ -1,5 +1,6 @@
 // The proof of the undo ledger: the example migration runs in the rehearsal's world up to its cut-over, the batch is undone, and the
 // tenants are as they were, object by object, except for what the ledger says stays.
+
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { parse } from 'csv-parse/sync'
@@ -11,6 +12,7 @@ import { WholeProgram } from '../../../src/app/rehearsal/whole-program.ts'
 import type { Db } from '../../../src/db/connection/db.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
 import { readMemberLedger, undoMembers } from '../../../src/engine/orders/undo.ts'
+import { M365_CATALOGUE } from '../../../src/m365/catalogue.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import { openTestPglite } from '../../kit/databases.ts'
 import { tenantsOf } from '../../m365/functions/tenants-alike.ts'
@@ -20,7 +22,7 @@ const PEOPLE = 3
 const WORKERS = ['contoso-worker', 'fabrikam-worker']
 
 async function opened(yaml: string, csv: string, db: Db) {
-  const { runbook } = readRunbook(yaml, { catalogues: [], isLinted: false })
+  const { runbook } = readRunbook(yaml, { catalogues: [M365_CATALOGUE], isLinted: false })
   const [columns = [], ...cells] = parse(csv, { trim: true }) as string[][]
   const rows = cells.map((row) => Object.fromEntries(columns.map((name, at) => [name, row[at]!])))
   let tenants: RehearsalTenants | undefined

@@ -1,7 +1,9 @@
 // When functions and parameters get no warning, and tolerance of broken announcements.
+
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type FunctionCatalogue, readRunbook } from '../../../src/domain/runbook/read.ts'
+import { M365_CATALOGUE } from '../../../src/m365/catalogue.ts'
 import { VALID } from './valid-runbook.ts'
 
 const closed = (...names: string[]) => ({
@@ -46,15 +48,17 @@ describe('catalogues of workers', () => {
     assert.deepEqual(warnings([worker('worker-1', {})], source), [])
   })
 
-  it('knows the standard functions without any worker', () => {
-    assert.deepEqual(warnings([]), ['UNKNOWN_FUNCTION'])
-    assert.deepEqual(warnings([], STANDARD), [
+  it('knows what the program brings along without any worker', () => {
+    assert.deepEqual(warnings([M365_CATALOGUE]), ['UNKNOWN_FUNCTION'])
+    assert.deepEqual(warnings([M365_CATALOGUE], STANDARD), [
       'MISSING_PARAMETER',
       'MISSING_PARAMETER',
       'MISSING_PARAMETER',
       'UNKNOWN_PARAMETER',
     ])
-    const near = readRunbook(VALID.replace('Do-It', 'New-EntraUsr'), { catalogues: [] })
+    const near = readRunbook(VALID.replace('Do-It', 'New-EntraUsr'), {
+      catalogues: [M365_CATALOGUE],
+    })
     assert.match(near.problems[0]!.message, /Did you mean "New-EntraUser"\?$/)
   })
 
@@ -63,8 +67,11 @@ describe('catalogues of workers', () => {
   })
 
   it('refuses a missing parameter, or warns of it where that is allowed', () => {
-    assert.equal(readRunbook(STANDARD, { catalogues: [] }).runbook, null)
-    const forced = readRunbook(STANDARD, { catalogues: [], allowMissingParameters: true })
+    assert.equal(readRunbook(STANDARD, { catalogues: [M365_CATALOGUE] }).runbook, null)
+    const forced = readRunbook(STANDARD, {
+      catalogues: [M365_CATALOGUE],
+      allowMissingParameters: true,
+    })
     assert.ok(forced.runbook)
     assert.ok(forced.problems.some(({ code }) => code === 'MISSING_PARAMETER_ALLOWED'))
   })

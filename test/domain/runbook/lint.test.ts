@@ -1,9 +1,9 @@
 // Every migration rule finds its mistake at its place, is silent about the runbook without it, and can be ignored with a reason.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { STANDARD_CATALOGUE } from '../../../src/domain/runbook/catalogues.ts'
 import { LINT_RULES, type LintRuleId } from '../../../src/domain/runbook/lint/lint-rules.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
+import { M365_CATALOGUE } from '../../../src/m365/catalogue.ts'
 
 /** A careful migration; each case below makes one mistake in it. */
 const CAREFUL = `name: wave
@@ -106,12 +106,12 @@ const NIGHTS = 'windows: {time_zone: UTC, hours: [{from: "22:00", to: "06:00"}]}
 
 const MISTAKES: readonly Mistake[] = [
   {
-    id: 'LICENCE_BEFORE_GUID',
+    id: 'RUNS_TOO_EARLY',
     edit: [
       STAMP,
       `${stepOf('early', '«Add-EntraUserLicense»\n        params: {UserId: "{{Id}}", SkuId: ENTERPRISEPACK}\n        on_failure: take-back')}${STAMP}`,
     ],
-    says: /before step "stamp" sets the ExchangeGuid/,
+    says: /runs before step "stamp": Exchange creates a new, empty mailbox/,
   },
   {
     id: 'CHANGE_WITHOUT_CHECK',
@@ -279,7 +279,8 @@ const HASTY = [
   ),
 ]
 
-const lint = (source: string) => readRunbook(source, { catalogues: [], isLinted: true })
+const lint = (source: string) =>
+  readRunbook(source, { catalogues: [M365_CATALOGUE], isLinted: true })
 
 function assertFound(marked: string, { id, says }: Omit<Mistake, 'edit'>): void {
   const before = marked.slice(0, marked.indexOf('«')).split('\n')
@@ -301,7 +302,7 @@ describe('migration rules', () => {
     assert.deepEqual(lint(CAREFUL).problems, [])
     const [{ edit }] = MISTAKES as [Mistake]
     const careless = CAREFUL.replace(edit[0], () => edit[1].replaceAll(/[«»]/g, ''))
-    assert.deepEqual(readRunbook(careless, { catalogues: [] }).problems, [])
+    assert.deepEqual(readRunbook(careless, { catalogues: [M365_CATALOGUE] }).problems, [])
     // A rollback may name the object by data that the step does not have, and in other letters.
     const byData = CAREFUL.replace(
       'SkuId: ENTERPRISEPACK}\n        on_failure',
@@ -434,8 +435,8 @@ describe('matoolkit-ignore', () => {
     ).replace('Test-MigrationUser', 'Test-Ours')
     const alone = lint(own)
     assert.deepEqual([alone.problems, alone.ignored.length], [[], 1])
-    const functions = [{ name: 'Test-Ours', parameters: {} }, ...STANDARD_CATALOGUE]
-    const catalogues = [{ workerId: 'target', functions }]
+    const functions = [{ name: 'Test-Ours', parameters: {} }, ...M365_CATALOGUE.functions]
+    const catalogues = [M365_CATALOGUE, { workerId: 'target', functions }]
     const withApi = readRunbook(own, { catalogues, isLinted: true })
     assert.deepEqual([withApi.problems, withApi.ignored], [[], []])
   })

@@ -1,12 +1,14 @@
 // Runbooks of the earlier system: they are understood, or the author is told the place and what to write instead.
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
+import { M365_CATALOGUE } from '../../../src/m365/catalogue.ts'
 import { MATERIAL, type MaterialName } from '../../fixtures/earlier/material.ts'
 
 /** No worker has announced itself: the standard functions are known all the same. */
-const catalogues = [] as const
+const catalogues = [M365_CATALOGUE]
 const textOf = (name: MaterialName) => readFileSync(MATERIAL[name], 'utf8')
 
 /** "line:column code: sentence" of every problem. */

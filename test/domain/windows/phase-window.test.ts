@@ -1,8 +1,10 @@
 // Whether a phase is due inside its windows, and what a plan says about it.
+
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { WEEKDAYS } from '../../../src/domain/notifications/quiet-hours.ts'
 import { planNotes } from '../../../src/domain/plan/plan-notes.ts'
+import { type FunctionEffect, factsFrom } from '../../../src/domain/runbook/function-facts.ts'
 import type { RunbookStep } from '../../../src/domain/runbook/model.ts'
 import type { ChangeWindows } from '../../../src/domain/windows/change-windows.ts'
 import { phaseWindow } from '../../../src/domain/windows/phase-window.ts'
@@ -13,14 +15,29 @@ const NIGHT: ChangeWindows = {
   freezes: [{ from: '2026-12-19', to: '2027-01-06', reason: 'year-end closing' }],
 }
 const phaseOf = (...functions: string[]) => ({
-  steps: functions.map((name) => ({ function: name }) as RunbookStep),
+  steps: functions.map((name) => ({ workerId: 'w', function: name }) as RunbookStep),
 })
+const declared = (name: string, effect: FunctionEffect) => ({
+  name,
+  parameters: {},
+  facts: { effect, isIdempotent: true, undoneBy: [] },
+})
+const FACTS_OF = factsFrom([
+  {
+    workerId: null,
+    functions: [
+      declared('Test-EntraLicense', 'reads'),
+      declared('Send-Notification', 'tells'),
+      declared('New-EntraUser', 'changes'),
+    ],
+  },
+])
 const CHANGE = phaseOf('Test-EntraLicense', 'New-EntraUser')
 
 /** What a plan says of a phase that is due then. */
 function notesAt(dueAt: string, windows = [NIGHT], overrideUntil: Date | null = null) {
   const at = new Date(dueAt)
-  const window = phaseWindow(CHANGE, { windows, overrideUntil, at })
+  const window = phaseWindow(CHANGE, FACTS_OF, { windows, overrideUntil, at })
   const nothing = { isOverdue: false, gate: null, ramp: null, noReturnSteps: [] }
   return planNotes({ ...nothing, dueAt: at, window })
 }
@@ -48,11 +65,11 @@ it('counts an override, and says nothing where nothing waits', () => {
   assert.deepEqual(notesAt('2026-06-01T12:00:00Z', [NIGHT], overrideUntil), [
     'due inside the change window, which closes Mon 01 Jun 2026 15:00 CEST (Europe/Berlin)',
   ])
-  assert.equal(phaseWindow(CHANGE, { windows: [], at }), null)
-  assert.equal(phaseWindow(CHANGE, { windows: [NIGHT], at: null }), null)
+  assert.equal(phaseWindow(CHANGE, FACTS_OF, { windows: [], at }), null)
+  assert.equal(phaseWindow(CHANGE, FACTS_OF, { windows: [NIGHT], at: null }), null)
   const reads = phaseOf('Test-EntraLicense', 'Send-Notification')
-  assert.equal(phaseWindow(reads, { windows: [NIGHT], at }), null)
+  assert.equal(phaseWindow(reads, FACTS_OF, { windows: [NIGHT], at }), null)
   // A custom function, and one that a member's data names, may change anything.
   for (const name of ['Our-Function', '{{Action}}'])
-    assert.equal(phaseWindow(phaseOf(name), { windows: [NIGHT], at })!.isOpen, false)
+    assert.equal(phaseWindow(phaseOf(name), FACTS_OF, { windows: [NIGHT], at })!.isOpen, false)
 })

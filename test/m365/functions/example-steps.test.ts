@@ -1,4 +1,5 @@
 // The example of every function in docs/functions.md: a valid step of a runbook whose parameters the function takes.
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { parse } from 'yaml'
 import type { Json } from '../../../src/base/text/json.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
 import { resolveTemplates, scopeOf, variablesOf } from '../../../src/domain/runbook/template.ts'
+import { M365_CATALOGUE } from '../../../src/m365/catalogue.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import { fitParameters } from '../../../src/worker/jobs/fit-parameters.ts'
 import { id } from './tenants.ts'
@@ -60,7 +62,9 @@ describe('the example of', () => {
       const columns = variablesOf(step.params).filter((one) => !Object.hasOwn(BUILT_IN, one))
       const unknown = columns.filter((one) => !Object.hasOwn(MEMBER, one))
       assert.deepEqual(unknown, [], 'the member has no such column')
-      const { problems } = readRunbook(runbookWith(example, columns), { catalogues: [] })
+      const { problems } = readRunbook(runbookWith(example, columns), {
+        catalogues: [M365_CATALOGUE],
+      })
       assert.deepEqual(problems, [])
       const resolved = resolveTemplates(step.params, scopeOf([BUILT_IN, MEMBER]))
       assert.ok(resolved.ok)

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { InjectedFault } from '../../../sandbox/faults.ts'
-import { STANDARD_CATALOGUE } from '../../../src/domain/runbook/catalogues.ts'
+import { M365_CATALOGUE } from '../../../src/m365/catalogue.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import type { Permissions } from '../../../src/worker/functions/catalogue.ts'
 import { variants } from '../../kit/variants.ts'
@@ -50,7 +50,7 @@ interface Incomplete {
 /** By name; their JSON Schemas. */
 const parametersOf = (name: string): object =>
   (
-    STANDARD_CATALOGUE.find((one) => one.name === name)!.parameters as unknown as {
+    M365_CATALOGUE.functions.find((one) => one.name === name)!.parameters as unknown as {
       properties: object
     }
   ).properties

@@ -25,6 +25,7 @@ import { makeNotifications } from '../../../src/engine/notify/send-loop.ts'
 import { resumeScope } from '../../../src/engine/orders/holds.ts'
 import { makeRestoreWatch, noticeRestore } from '../../../src/engine/orders/restores.ts'
 import type { Engine } from '../../../src/engine/transactions/engine.ts'
+import { FunctionBook } from '../../../src/engine/transactions/function-book.ts'
 import { RunbookCache } from '../../../src/engine/transactions/runbook-cache.ts'
 import { WorkerPace } from '../../../src/engine/transactions/worker-pace.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
@@ -95,6 +96,7 @@ export const chaosDoor = (db: Db, clock: Clock, bus = outbox(db, clock)): Engine
   db,
   clock,
   runbooks: new RunbookCache(),
+  functions: new FunctionBook(),
   random: Math.random,
   pace: new WorkerPace(200),
   queueLimitSec: 21_600,

@@ -1,8 +1,10 @@
 // Runbooks: every text is read without an exception and quickly, the same way twice, and every problem names a place in the file.
+
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
+import { M365_CATALOGUE } from '../../../src/m365/catalogue.ts'
 import { plain, wave } from '../../api/contract/fixtures.ts'
 import { mutatedText, mutatedValue } from './mutate.ts'
 import { cpuMs, type FuzzTarget, oneOf, type Random, shown } from './target.ts'
@@ -77,7 +79,7 @@ function findingsOf(input: string | Uint8Array): string[] {
   const findings: string[] = []
   let first: ReturnType<typeof readRunbook> | undefined
   const ms = cpuMs(() => {
-    first = readRunbook(input, { catalogues: [], isLinted: true })
+    first = readRunbook(input, { catalogues: [M365_CATALOGUE], isLinted: true })
   })
   const { runbook, problems } = first!
   if (ms > SLOW_MS) findings.push(`took ${Math.round(ms)} ms`)
@@ -91,7 +93,7 @@ function findingsOf(input: string | Uint8Array): string[] {
   }
   const hasErrors = problems.some(({ severity }) => severity === 'error')
   if (hasErrors !== (runbook === null)) findings.push('a runbook with errors, or none without')
-  const again = readRunbook(input, { catalogues: [], isLinted: true })
+  const again = readRunbook(input, { catalogues: [M365_CATALOGUE], isLinted: true })
   if (JSON.stringify(again) !== JSON.stringify(first)) findings.push('read differently twice')
   return findings.map((finding) => `${finding}\n${shown(text)}`)
 }

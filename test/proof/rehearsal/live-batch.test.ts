@@ -1,4 +1,5 @@
 // `matoolkit batch rehearse`: what is left of a running batch, rehearsed from where its people are. The live system is only read.
+
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,6 +22,7 @@ import {
   whatIfProblem,
 } from '../../../src/domain/plan/what-if.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
+import { M365_CATALOGUE } from '../../../src/m365/catalogue.ts'
 import { example, firstRows, REHEARSAL_HOME, rehearseText } from '../../app/rehearsal/rehearsing.ts'
 import { type Cli, openCli, setEnv } from '../../cli/against-api.ts'
 import { openTestPglite } from '../../kit/databases.ts'
@@ -157,7 +159,7 @@ phases:
         function: Test-EntraAttributeMatch
         params: {UserId: "admin@contoso.example", AttributeName: accountEnabled, ExpectedValue: "true"}
 `
-  const { runbook, problems } = readRunbook(SLOW, { catalogues: [], isLinted: true })
+  const { runbook, problems } = readRunbook(SLOW, { catalogues: [M365_CATALOGUE], isLinted: true })
   const people = range(1, 30).map((n) => {
     const key = upnOf(`person${n}`)
     return { key, row: { Upn: key, Start: '2030-03-01T20:00:00.000Z' } }

@@ -7,6 +7,7 @@ import { openPostgresBus, type PostgresBus } from '../../../src/bus/postgres/pos
 import type { Db } from '../../../src/db/connection/db.ts'
 import type { ChangeWindows } from '../../../src/domain/windows/change-windows.ts'
 import type { Engine } from '../../../src/engine/transactions/engine.ts'
+import { FunctionBook } from '../../../src/engine/transactions/function-book.ts'
 import { RunbookCache } from '../../../src/engine/transactions/runbook-cache.ts'
 import { WorkerPace } from '../../../src/engine/transactions/worker-pace.ts'
 import type { Chance } from './chance.ts'
@@ -74,6 +75,7 @@ export function connect(world: World, process: Process): { engine: Engine; bus: 
       db,
       clock,
       runbooks: new RunbookCache(),
+      functions: new FunctionBook(),
       random: chance.fraction,
       pace: new WorkerPace(maxOutstanding),
       queueLimitSec: world.queueLimitSec,

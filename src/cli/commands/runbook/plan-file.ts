@@ -7,6 +7,7 @@ import { printable } from '../../../base/text/printable.ts'
 import { type BatchesPlan, planBatches } from '../../../domain/plan/batches-plan.ts'
 import { planNotes } from '../../../domain/plan/plan-notes.ts'
 import { planRun, type RunPlan } from '../../../domain/plan/run-plan.ts'
+import { type FactsOf, factsFrom } from '../../../domain/runbook/function-facts.ts'
 import type { Runbook, RunbookProblem } from '../../../domain/runbook/read.ts'
 import { sampleMemberOf } from '../../../domain/runbook/sample-member.ts'
 import { columnsProblem } from '../../../domain/sources/row-reader.ts'
@@ -62,18 +63,19 @@ export async function runPlanOfFile(
   for (const flag of ['batch', 'file'])
     if (flags[flag] !== undefined)
       throw usageError(`--${flag} is for a published runbook, and "${file}" is a file.`)
-  const { runbook, warnings } = await readRunbookFile(file)
+  const { runbook, warnings } = await readRunbookFile(file, io)
+  const factsOf = factsFrom([await io.packagedFunctions()])
   const members = await findMemberRows(runbook, file, textFlag(flags, 'members'))
   const startTime = timeFlag(context, flags, 'start') ?? null
   if ('file' in members && startTime !== null && runbook.dataSource.batchTimeColumn !== null)
     throw usageError('The people have start times already. Use --start without a member file.')
   const now = startTime !== null && 'file' in members ? new Date(startTime) : io.now()
-  const planned = 'file' in members ? batchesOf(runbook, members, now) : NO_BATCHES
+  const planned = 'file' in members ? batchesOf(runbook, members, { now, factsOf }) : NO_BATCHES
   const plan: FilePlan = {
     runbookName: runbook.name,
     memberFile: 'file' in members ? members.file : null,
     ...planned,
-    sample: 'file' in members ? null : sampleOf(runbook, startTime, io.now()),
+    sample: 'file' in members ? null : sampleOf(runbook, startTime, { now: io.now(), factsOf }),
     warnings: warnings.map(({ code, line, message }) => ({ code, line, message })),
   }
   await showPlan(context, plan)
@@ -82,17 +84,26 @@ export async function runPlanOfFile(
 
 const NO_BATCHES: BatchesPlan = { rowCount: 0, batches: [], problems: [], problemCount: 0 }
 
-function batchesOf(runbook: Runbook, { file, columns, rows }: MemberRows, now: Date): BatchesPlan {
+interface Known {
+  readonly now: Date
+  readonly factsOf: FactsOf
+}
+
+function batchesOf(
+  runbook: Runbook,
+  { file, columns, rows }: MemberRows,
+  known: Known,
+): BatchesPlan {
   const typed = columns.map((name) => ({ name, type: 'text' as const }))
   const reason = columnsProblem(typed, runbook.dataSource)
   if (reason !== null) throw new MatoolkitError('MEMBER_FILE_INVALID', { file, reason })
-  return planBatches({ runbook, columns: typed, rows, now })
+  return planBatches({ runbook, columns: typed, rows, ...known })
 }
 
-function sampleOf(runbook: Runbook, startTime: string | null, now: Date): FilePlan['sample'] {
+function sampleOf(runbook: Runbook, startTime: string | null, known: Known): FilePlan['sample'] {
   const facts = {
     runbook,
-    now,
+    ...known,
     batchId: null,
     batchOutputs: {},
     members: [sampleMemberOf(runbook)],

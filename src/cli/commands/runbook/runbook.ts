@@ -59,7 +59,8 @@ function addFileVerbs(runbook: Command, io: Io): void {
     .addHelpText('after', SCHEMA_HELP)
     .action(async () => {
       const { runbookSchema } = await import('../../../domain/runbook/schema.ts')
-      io.out(JSON.stringify(runbookSchema(), null, 2))
+      const { functions } = await io.packagedFunctions()
+      io.out(JSON.stringify(runbookSchema(functions ?? []), null, 2))
     })
 }
 

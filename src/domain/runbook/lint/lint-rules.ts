@@ -12,12 +12,10 @@ export interface LintRule {
 const table = <T extends Record<string, LintRule>>(rows: T): T => rows
 
 export const LINT_RULES = table({
-  LICENCE_BEFORE_GUID: {
-    sentence:
-      'This licence comes before step "{step}" sets the ExchangeGuid: Exchange creates a new, empty mailbox, and the old one can no longer move. Move the licence behind that step.',
-    why: 'A licence with Exchange gives an account without ExchangeGuid a mailbox of its own. The GUID can then not be set, the move is refused, and only deleting the new mailbox helps.',
-    better:
-      'Set the GUIDs first (`Set-ExchangeMoveTarget`), move the mailbox, and assign the licence afterwards. The licence of the move itself (`CROSS_TENANT_USER_DATA_MIGRATION`) has no mailbox and may come earlier.',
+  RUNS_TOO_EARLY: {
+    sentence: '{function} runs before step "{step}": {because}',
+    why: 'Some functions close the way for others. The functions of each package name what must come first; a licence with Exchange, for example, gives an account a new mailbox, and the old one can no longer be moved into it.',
+    better: 'Move the step behind the one that is named.',
   },
   CHANGE_WITHOUT_CHECK: {
     sentence:

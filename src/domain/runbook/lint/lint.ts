@@ -2,14 +2,21 @@
 // warnings at line and column. What the catalogue does not know is not judged.
 import { durationText } from '../../../base/text/duration.ts'
 import type { Json } from '../../../base/text/json.ts'
-import type { Runbook, RunbookStep } from '../model.ts'
-import { mapAt, type Outline, scalarAt } from '../outline.ts'
+import type { FactsOf, FunctionFacts } from '../function-facts.ts'
+import type { RunbookStep } from '../model.ts'
+import { mapAt, scalarAt } from '../outline.ts'
 import type { Findings } from '../problems.ts'
 import { DEFAULTS } from '../shape.ts'
-import type { MapNode } from '../tree.ts'
 import { ignoreCommentsIn } from './ignore-comments.ts'
 import { isCatalogueRule } from './lint-rules.ts'
-import { inOrder, type Linted, type LintedStep, lintedOf, warnAtFunction } from './linted.ts'
+import {
+  inOrder,
+  type Linted,
+  type LintedStep,
+  lintedOf,
+  type ReadableRunbook,
+  warnAtFunction,
+} from './linted.ts'
 import { noWindowBeforeNextPhase, phaseOutsideWindow, stepPastWindow } from './window-rules.ts'
 
 /** Enough to look at what failed and to hold. */
@@ -18,10 +25,12 @@ const HOLD_GAP_MINUTES = 60
 /** Adds the warnings that no comment ignores. */
 export function lintRunbook(
   source: string,
-  { root, outline, runbook }: { root: MapNode; outline: Outline; runbook: Runbook },
+  readable: ReadableRunbook,
+  factsOf: FactsOf,
   findings: Findings,
 ): void {
-  const linted = lintedOf(root, outline, runbook)
+  const { root } = readable
+  const linted = lintedOf(readable, factsOf)
   for (const rule of RULES) rule(linted, findings)
   for (const comment of ignoreCommentsIn(source, root, findings)) {
     const { id, reason, firstLine, lastLine } = comment
@@ -33,22 +42,32 @@ export function lintRunbook(
   }
 }
 
-/** The licence of the move has no mailbox. */
-const MOVE_LICENCE = /^CROSS_TENANT_/i
-const GUID_SETTERS = ['set-exchangemovetarget', 'set-exchangemailuserguids']
+/** A change that can be checked, and undone or lost. */
+const isChange = (facts: FunctionFacts | null): boolean =>
+  facts?.effect === 'changes' && !facts.isMomentary
 
-function licenceBeforeGuid(linted: Linted, findings: Findings): void {
+const isDeletion = ({ removes, isIrreversible }: FunctionFacts): boolean =>
+  removes === true || isIrreversible === true
+
+const isSameText = (one: string, other: string): boolean =>
+  one.toLowerCase() === other.toLowerCase()
+
+function runsTooEarly(linted: Linted, findings: Findings): void {
   const steps = inOrder(linted)
   for (const [at, one] of steps.entries()) {
-    if (one.facts?.name !== 'Add-EntraUserLicense') continue
-    if (MOVE_LICENCE.test(textOf(paramOf(one.step, 'SkuId')))) continue
-    const setter = steps
+    const order = one.facts?.comesAfter
+    if (!order) continue
+    const { functions, because, unless } = order
+    const given = unless ? textOf(paramOf(one.step, unless.parameter)) : ''
+    if (unless && given.toLowerCase().startsWith(unless.startsWith.toLowerCase())) continue
+    const first = steps
       .slice(at + 1)
       .find(
         ({ step }) =>
-          GUID_SETTERS.includes(step.function.toLowerCase()) && step.workerId === one.step.workerId,
+          step.workerId === one.step.workerId &&
+          functions.some((name) => isSameText(name, step.function)),
       )
-    if (setter) warnAtFunction(findings, 'LICENCE_BEFORE_GUID', one, { step: setter.step.name })
+    if (first) warnAtFunction(findings, 'RUNS_TOO_EARLY', one, { step: first.step.name, because })
   }
 }
 
@@ -56,7 +75,7 @@ function changeWithoutCheck(linted: Linted, findings: Findings): void {
   const steps = inOrder(linted)
   for (const [at, one] of steps.entries()) {
     const { facts, step } = one
-    if (!facts?.isChange || hasRollback(linted, step)) continue
+    if (!isChange(facts) || hasRollback(linted, step)) continue
     const isChecked = steps.slice(at + 1).some((later) => mayCheck(later, one))
     if (!isChecked) warnAtFunction(findings, 'CHANGE_WITHOUT_CHECK', one)
   }
@@ -65,37 +84,40 @@ function changeWithoutCheck(linted: Linted, findings: Findings): void {
 /** A custom function may check anything. */
 const mayCheck = (later: LintedStep, { step, facts }: LintedStep): boolean =>
   later.step.workerId === step.workerId &&
-  (later.facts === null || (later.facts.isCheck && later.facts.service === facts!.service))
+  (later.facts === null ||
+    (later.facts.effect === 'reads' && later.facts.subject === facts!.subject))
 
 /** One that only sends mail is a notice. */
 const hasRollback = ({ rollbacks }: Linted, { onFailure }: RunbookStep): boolean =>
-  onFailure !== null && rollbacks.get(onFailure)!.some(({ facts }) => !facts?.isNotice)
+  onFailure !== null && rollbacks.get(onFailure)!.some(({ facts }) => facts?.effect !== 'tells')
 
 function rollbackDoesNotUndo(linted: Linted, findings: Findings): void {
   for (const one of inOrder(linted)) {
     const { step, facts, outline } = one
     // What a failed creation made has no id that its rollback could use; running it again finds it.
-    if (!facts?.isChange || facts.name.startsWith('New-')) continue
-    if (facts.undoneBy.size === 0 || !hasRollback(linted, step)) continue
+    if (!facts || !isChange(facts) || facts.creates) continue
+    if (facts.undoneBy.length === 0 || !hasRollback(linted, step)) continue
     const rollback = linted.rollbacks.get(step.onFailure!)!
     const mayUndoAll = rollback.some(
       (undo) =>
-        undo.facts === null || (undo.facts.isDeletion && undo.step.workerId === step.workerId),
+        undo.facts === null || (isDeletion(undo.facts) && undo.step.workerId === step.workerId),
     )
     const lacks = mayUndoAll ? null : lackOf(one, rollback)
     if (lacks === null) continue
     const at = scalarAt(outline.node, 'on_failure')!
     findings.add('ROLLBACK_DOES_NOT_UNDO', at, `${outline.path}.on_failure`, {
       rollback: step.onFailure!,
-      function: facts.name,
-      undo: `${facts.undoNames.join(' or ')}${lacks}`,
+      function: step.function,
+      undo: `${facts.undoneBy.join(' or ')}${lacks}`,
     })
   }
 }
 
 /** How a step that undoes this one differs from those of the rollback; null if one of them undoes it. */
 function lackOf({ step, facts }: LintedStep, rollback: readonly LintedStep[]): string | null {
-  const undoing = rollback.filter((undo) => facts!.undoneBy.has(undo.step.function.toLowerCase()))
+  const undoing = rollback.filter((undo) =>
+    facts!.undoneBy.some((name) => isSameText(name, undo.step.function)),
+  )
   if (undoing.length === 0) return ''
   const here = undoing.filter((undo) => undo.step.workerId === step.workerId)
   if (here.length === 0) return ` on worker "${step.workerId}"`
@@ -153,9 +175,9 @@ function noticeAfterCutover({ phases }: Linted, findings: Findings): void {
   for (const { offsetMinutes, steps } of phases) {
     if (offsetMinutes < 0) hasBegun = true
     for (const one of steps) {
-      if (offsetMinutes === 0 && one.facts?.isChange) hasBegun = true
+      if (offsetMinutes === 0 && isChange(one.facts)) hasBegun = true
       const to = one.step.notify?.to ?? textOf(paramOf(one.step, 'To'))
-      if (!one.facts?.isNotice || !to.includes('{{')) continue
+      if (one.facts?.effect !== 'tells' || !to.includes('{{')) continue
       if (hasBegun) warnAtFunction(findings, 'NOTICE_AFTER_CUTOVER', one)
       return
     }
@@ -164,7 +186,7 @@ function noticeAfterCutover({ phases }: Linted, findings: Findings): void {
 
 function removalDeletes({ removal }: Linted, findings: Findings): void {
   for (const one of removal) {
-    if (one.facts?.isDeletion) warnAtFunction(findings, 'REMOVAL_DELETES', one)
+    if (one.facts && isDeletion(one.facts)) warnAtFunction(findings, 'REMOVAL_DELETES', one)
   }
 }
 
@@ -195,7 +217,7 @@ function irreversibleWithoutHold({ init, phases }: Linted, findings: Findings): 
     const hasGap =
       (before !== undefined && before.offsetMinutes - offsetMinutes >= HOLD_GAP_MINUTES) ||
       (gate !== null && gate.approvals > 0)
-    const firstChange = steps.findIndex(({ facts }) => facts === null || facts.isChange)
+    const firstChange = steps.findIndex(({ facts }) => facts === null || isChange(facts))
     for (const [position, one] of steps.entries()) {
       if (!one.facts?.isIrreversible || (hasGap && position <= firstChange)) continue
       warnAtFunction(findings, 'IRREVERSIBLE_WITHOUT_HOLD', one, { gap })
@@ -212,7 +234,7 @@ function gateAsksNobody({ phases }: Linted, findings: Findings): void {
 }
 
 const RULES = [
-  licenceBeforeGuid,
+  runsTooEarly,
   changeWithoutCheck,
   rollbackDoesNotUndo,
   pollPastNextPhase,

@@ -1,6 +1,6 @@
 // A runbook as the migration rules see it: steps in the order in which a member meets them, with their facts and their places in the text.
 
-import { type FunctionFacts, functionFacts } from '../function-facts.ts'
+import type { FactsOf, FunctionFacts } from '../function-facts.ts'
 import type { Gate, Runbook, RunbookStep } from '../model.ts'
 import type { Outline, PhaseOutline, StepOutline } from '../outline.ts'
 import type { Findings } from '../problems.ts'
@@ -9,7 +9,7 @@ import type { MapNode } from '../tree.ts'
 export interface LintedStep {
   readonly step: RunbookStep
   readonly outline: StepOutline
-  /** Null for a custom function and for a template. */
+  /** Null for a function that nobody declared and for a template. */
   readonly facts: FunctionFacts | null
 }
 
@@ -19,6 +19,13 @@ export interface LintedPhase {
   readonly gate: Gate | null
   readonly outline: PhaseOutline
   readonly steps: readonly LintedStep[]
+}
+
+/** What the rules read. */
+export interface ReadableRunbook {
+  readonly root: MapNode
+  readonly outline: Outline
+  readonly runbook: Runbook
 }
 
 /** A runbook with its document; steps stand at the same places in both. */
@@ -32,9 +39,13 @@ export interface Linted {
   readonly rollbacks: ReadonlyMap<string, readonly LintedStep[]>
 }
 
-export function lintedOf(root: MapNode, outline: Outline, runbook: Runbook): Linted {
+export function lintedOf({ root, outline, runbook }: ReadableRunbook, factsOf: FactsOf): Linted {
   const pair = (steps: readonly RunbookStep[], outlines: readonly StepOutline[]): LintedStep[] =>
-    steps.map((step, at) => ({ step, outline: outlines[at]!, facts: functionFacts(step.function) }))
+    steps.map((step, at) => ({
+      step,
+      outline: outlines[at]!,
+      facts: factsOf(step.workerId, step.function),
+    }))
   const phases = runbook.phases.map(({ name, offsetMinutes, gate, steps }, at) => ({
     name,
     offsetMinutes,

@@ -36,8 +36,8 @@ export function stepPastWindow(linted: Linted, findings: Findings): void {
   const spans = spansOf(linted)
   if (spans === null) return
   const longestMin = Math.max(...spans.map(({ from, to }) => to - from))
-  const isPast = ({ step }: LintedStep) =>
-    mayChangeTenant(step.function) && step.timeoutSec > longestMin * 60
+  const isPast = ({ step, facts }: LintedStep) =>
+    mayChangeTenant(facts) && step.timeoutSec > longestMin * 60
   const past = [...linted.init, ...inOrder(linted)].filter(isPast)
   const timeoutOf = ({ outline }: LintedStep) => scalarAt(outline.node, 'timeout')
   // All others have the same default.
@@ -70,7 +70,7 @@ const worstOf = (cases: readonly Case[]): Case =>
   cases.reduce((worst, one) => (one.waitMin > worst.waitMin ? one : worst))
 
 const hasChanges = ({ steps }: LintedPhase): boolean =>
-  steps.some(({ step }) => mayChangeTenant(step.function))
+  steps.some(({ facts }) => mayChangeTenant(facts))
 
 function warnAtOffset(
   findings: Findings,

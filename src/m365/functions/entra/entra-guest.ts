@@ -48,6 +48,7 @@ export const newEntraB2bInvitation = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'entra',
+  creates: true,
   undo: 'Convert-EntraB2BToInternal.',
   undoneBy: ['Convert-EntraB2BToInternal'],
   effectOf: whenChanged((_, { InvitedUserEmailAddress }) =>

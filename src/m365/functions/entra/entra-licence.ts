@@ -116,6 +116,13 @@ export const addEntraUserLicense = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'entra',
+  comesAfter: {
+    functions: ['Set-ExchangeMoveTarget', 'Set-ExchangeMailUserGuids'],
+    because:
+      'Exchange creates a new, empty mailbox before the ExchangeGuid is set, and the old one can no longer move. Move the licence behind that step.',
+    // The licence of the move has no mailbox.
+    unless: { parameter: 'SkuId', startsWith: 'CROSS_TENANT_' },
+  },
   undo: 'Remove-EntraUserLicense with the SkuId of the result.',
   undoneBy: ['Remove-EntraUserLicense'],
   effectOf: whenChanged(licencesGiven),

@@ -50,6 +50,7 @@ export const newEntraGuest = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'entra',
+  creates: true,
   undo: 'Remove-EntraUser with the CreatedUserId, which is null for a guest who was there before.',
   undoneBy: ['Remove-EntraUser'],
   effectOf: whenCreated((_, { CreatedUserId, InvitedUserEmailAddress }) =>

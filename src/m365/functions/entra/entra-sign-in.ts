@@ -85,6 +85,7 @@ export const newEntraTemporaryAccessPass = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'entra',
+  creates: true,
   undo: 'There is none: it expires.',
   effectOf: (_, { UserId }) => never(UserId, 'A pass expires by itself.'),
   run: async (call): Promise<z.infer<typeof passed>> => {

@@ -78,6 +78,7 @@ export const newEntraUser = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'entra',
+  creates: true,
   undo: 'Remove-EntraUser with the Id.',
   undoneBy: ['Remove-EntraUser'],
   effectOf: whenOwn((_, { Id, UserPrincipalName }) =>
@@ -299,6 +300,7 @@ export const revokeEntraUserSessions = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'entra',
+  isMomentary: true,
   undo: null,
   effectOf: (_, { UserId, Revoked }) =>
     Revoked

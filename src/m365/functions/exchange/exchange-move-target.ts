@@ -71,6 +71,7 @@ export const newExchangeMailUser = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'exchange',
+  creates: true,
   undo: 'Remove-ExchangeMailUser with the Id.',
   undoneBy: ['Remove-ExchangeMailUser'],
   effectOf: whenOwn((_, { Id, UserPrincipalName, PrimarySmtpAddress }) =>

@@ -75,6 +75,7 @@ export const newCrossTenantMigrationJob = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'exchange',
+  creates: true,
   undo: 'Stop-CrossTenantMigrationJob, before CompleteAfter.',
   undoneBy: ['Stop-CrossTenantMigrationJob'],
   effectOf: whenChanged((_, { JobId, Name, Created }) =>

@@ -58,6 +58,7 @@ export const newMigrationBatch = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'exchange',
+  creates: true,
   undo: 'Remove-MigrationBatch, before it has completed.',
   undoneBy: ['Remove-MigrationBatch'],
   effectOf: whenChanged((_, { Name, Created }) =>

@@ -17,6 +17,7 @@ import { type Consumer, makeConsumer } from '../../../../src/bus/consumer.ts'
 import { openServiceBus } from '../../../../src/bus/servicebus/servicebus-bus.ts'
 import type { Db } from '../../../../src/db/connection/db.ts'
 import type { Engine } from '../../../../src/engine/transactions/engine.ts'
+import { FunctionBook } from '../../../../src/engine/transactions/function-book.ts'
 import { RunbookCache } from '../../../../src/engine/transactions/runbook-cache.ts'
 import { WorkerPace } from '../../../../src/engine/transactions/worker-pace.ts'
 import { makeHandler } from '../../../../src/orchestrator/orchestrator.ts'
@@ -132,6 +133,7 @@ async function makeOrchestrator(world: SeededWorld): Promise<Orchestrator> {
     clock: world.clock,
     bus,
     runbooks: new RunbookCache(),
+    functions: new FunctionBook(),
     random: () => 0.5,
     pace: new WorkerPace(20),
     queueLimitSec: QUEUE_LIMIT_SEC,

@@ -1,14 +1,11 @@
 // Names of functions and of their parameters while typing, from the standard functions and those that workers announce.
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete'
 import type { Text } from '@codemirror/state'
-import {
-  type FunctionCatalogue,
-  STANDARD_CATALOGUE,
-} from '../../../../../src/domain/runbook/catalogues.ts'
+import type { FunctionCatalogue } from '../../../../../src/domain/runbook/catalogues.ts'
 
 interface KnownFunction {
   readonly name: string
-  readonly description?: string | undefined
+  readonly description?: string | null | undefined
   readonly parameters: unknown
 }
 
@@ -19,9 +16,12 @@ const STEP_LINES_MAX = 200
 
 export const completionsOf = (catalogues: readonly FunctionCatalogue[]) => {
   const known = new Map<string, KnownFunction>()
-  const announced = catalogues.flatMap(({ functions }) => functions ?? [])
-  // The standard ones last: they have descriptions.
-  for (const one of [...announced, ...STANDARD_CATALOGUE]) known.set(one.name.toLowerCase(), one)
+  // Those of the program last: they have descriptions.
+  const inOrder = [...catalogues].sort(
+    (a, b) => Number(a.workerId === null) - Number(b.workerId === null),
+  )
+  for (const one of inOrder.flatMap(({ functions }) => functions ?? []))
+    known.set(one.name.toLowerCase(), one)
   const names = [...known.values()].map(functionOption)
   return (context: CompletionContext): CompletionResult | null => {
     const line = context.state.doc.lineAt(context.pos)
@@ -40,7 +40,7 @@ export const completionsOf = (catalogues: readonly FunctionCatalogue[]) => {
 const functionOption = ({ name, description }: KnownFunction): Completion => ({
   label: name,
   type: 'function',
-  ...(description !== undefined && { info: description }),
+  ...(description && { info: description }),
 })
 
 function parameters(called: KnownFunction | undefined, from: number): CompletionResult | null {
@@ -53,7 +53,7 @@ function parameters(called: KnownFunction | undefined, from: number): Completion
     apply: `${label}: `,
     type: 'property',
     ...(required.includes(label) && { detail: 'required', boost: 1 }),
-    ...(description !== undefined && { info: description }),
+    ...(description && { info: description }),
   }))
   return options.length === 0 ? null : { from, options, validFor: /^[\w-]*$/ }
 }
