@@ -106,12 +106,12 @@ export interface After {
 }
 
 function addAfter(where: Conditions, sort: BatchSort, { value, id }: After): void {
-  const [isLater, isBeyond] = sort === 'newest' || sort === 'start_latest' ? ['<', '<'] : ['>', '>']
-  if (sort === 'newest' || sort === 'oldest') where.and(`b.id ${isBeyond} ?`, id)
-  else if (value === null) where.and(`b.batch_start_time is null and b.id ${isBeyond} ?`, id)
+  const follows = sort === 'newest' || sort === 'start_latest' ? '<' : '>'
+  if (sort === 'newest' || sort === 'oldest') where.and(`b.id ${follows} ?`, id)
+  else if (value === null) where.and(`b.batch_start_time is null and b.id ${follows} ?`, id)
   else {
     where.and(
-      `b.batch_start_time is null or (b.batch_start_time, b.id) ${isLater} (?::timestamptz, ?)`,
+      `b.batch_start_time is null or (b.batch_start_time, b.id) ${follows} (?::timestamptz, ?)`,
       value,
       id,
     )
