@@ -1,7 +1,6 @@
 // What operators may do about members now: a look at the batch under its shared lock, and the decisions' own refusals. Changes nothing.
 
 import { findNextBatch } from '../../db/state/batches.ts'
-import { shareAndRead } from '../../db/state/facts.ts'
 import { findMembersElsewhere } from '../../db/state/members.ts'
 import {
   type Action,
@@ -13,7 +12,8 @@ import {
 import type { Draft } from '../../domain/decide/draft.ts'
 import { actionsForPeople, type FailedPeople } from '../../domain/decide/group-actions.ts'
 import type { Engine } from '../transactions/engine.ts'
-import { loadBatches, loadMembersWithSteps } from '../transactions/loading.ts'
+import { loadMembersWithSteps } from '../transactions/loading.ts'
+import { readBatch } from '../transactions/locking.ts'
 
 /** By member; most useful first. Members that are not there have no entry. */
 export async function listCandidates(
@@ -57,11 +57,9 @@ interface Look {
 }
 
 function look(engine: Engine, batchId: number, memberIds: readonly number[]): Promise<Look> {
-  return engine.db.transaction(async (tx) => {
-    const sharing = shareAndRead(tx, [batchId], engine.seen)
-    const [batchTx] = await loadBatches(engine, tx, sharing, [batchId], 'reader', true)
-    const { draft } = batchTx!
-    await loadMembersWithSteps(batchTx!, memberIds, { all: true })
+  return readBatch(engine, batchId, async (batchTx) => {
+    const { tx, draft } = batchTx
+    await loadMembersWithSteps(batchTx, memberIds, { all: true })
     const elsewhere = new Map(
       (await findMembersElsewhere(tx, batchId, memberIds)).map((row) => [
         row.memberId,

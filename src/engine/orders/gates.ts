@@ -8,7 +8,6 @@ import {
   insertDecision,
   listDecisions,
 } from '../../db/orders/gates.ts'
-import { shareAndRead } from '../../db/state/facts.ts'
 import { findRunbookVersion } from '../../db/state/runbooks.ts'
 import {
   type GateDecisionKind,
@@ -21,8 +20,7 @@ import { isEffective, phaseOrder } from '../../domain/decide/next.ts'
 import type { Batch, Phase } from '../../domain/state/facts.ts'
 import { isBatchEnded } from '../../domain/state/transitions.ts'
 import type { BatchTransaction, Engine } from '../transactions/engine.ts'
-import { loadBatches } from '../transactions/loading.ts'
-import { changeBatch } from '../transactions/locking.ts'
+import { changeBatch, readBatch } from '../transactions/locking.ts'
 import {
   decisionSubject,
   earlierPhases,
@@ -163,23 +161,21 @@ export function readGates(
   readonly gates: readonly GateState[]
   readonly publishedBy: string | null
 }> {
-  return engine.db.transaction(async (tx) => {
-    const sharing = shareAndRead(tx, [batchId], engine.seen)
-    const [batchTx] = await loadBatches(engine, tx, sharing, [batchId], 'reader', true)
-    const { draft } = batchTx!
+  return readBatch(engine, batchId, async (batchTx) => {
+    const { tx, draft } = batchTx
     const all = await listDecisions(tx, batchId, DECISIONS_LISTED_MAX)
     const gates: GateState[] = []
     for (const phase of phaseOrder(draft.phases)) {
       if (phase.gate === null || !isEffective(draft, phase)) continue
       const ours = all.filter(({ phaseName }) => phaseName === phase.name.toLowerCase())
-      const subject = await decisionSubject(batchTx!, phase)
+      const subject = await decisionSubject(batchTx, phase)
       const hasPassed = phase.gatePassedAt !== null
       const decisions = ours.map((one) => ({
         ...one,
         isCounted: one.endedAt === null && (hasPassed || stillCounts(one, subject, draft.now)),
       }))
       const facts = await loadGateFacts(
-        batchTx!,
+        batchTx,
         phase,
         decisions.filter(({ isCounted }) => isCounted),
       )

@@ -2,7 +2,6 @@
 
 import type { Json } from '../../base/text/json.ts'
 import { loadLedgerOfInit, loadLedgers } from '../../db/state/effects.ts'
-import { shareAndRead } from '../../db/state/facts.ts'
 import type { Draft } from '../../domain/decide/draft.ts'
 import type { Refusal } from '../../domain/decide/membership.ts'
 import {
@@ -15,9 +14,9 @@ import {
 } from '../../domain/decide/undo.ts'
 import { isReversible, setBy } from '../../domain/state/effects.ts'
 import { isBatchEnded } from '../../domain/state/transitions.ts'
-import type { BatchTransaction, Engine } from '../transactions/engine.ts'
-import { loadBatches, loadBatchSteps, loadMembersWithSteps } from '../transactions/loading.ts'
-import { changeBatch } from '../transactions/locking.ts'
+import type { Engine } from '../transactions/engine.ts'
+import { loadBatchSteps, loadMembersWithSteps } from '../transactions/loading.ts'
+import { changeBatch, readBatch } from '../transactions/locking.ts'
 import { type BatchOrder, requireAccepted } from './batch-actions.ts'
 import { eachMember, type MembersOrder, type MembersOutcome } from './member-actions.ts'
 
@@ -113,7 +112,7 @@ export function readMemberLedger(
   batchId: number,
   memberId: number,
 ): Promise<ShownEffect[]> {
-  return looking(engine, batchId, async (batchTx) => {
+  return readBatch(engine, batchId, async (batchTx) => {
     const { tx, draft } = batchTx
     await loadMembersWithSteps(batchTx, [memberId], { all: true })
     const ledger = (await loadLedgers(tx, [memberId])).get(memberId)!
@@ -127,7 +126,7 @@ export function readInitLedger(
   batchId: number,
   scope: UndoScope,
 ): Promise<ShownEffect[]> {
-  return looking(engine, batchId, async (batchTx) => {
+  return readBatch(engine, batchId, async (batchTx) => {
     const { tx, draft } = batchTx
     await loadBatchSteps(batchTx)
     const ledger = await loadLedgerOfInit(tx, batchId)
@@ -146,18 +145,5 @@ export function undoInitOf(engine: Engine, order: BatchOrder & UndoScope): Promi
     const plan = planUndo(draft, null, await loadLedgerOfInit(tx, order.batchId), order)
     requireAccepted(undoInit(draft, plan, order.reason))
     return plan.map((item) => shownEffect(draft, item))
-  })
-}
-
-/** Changes nothing, so an outdated batch stays as it is, and an erased one can be read. */
-function looking<T>(
-  engine: Engine,
-  batchId: number,
-  look: (batchTx: BatchTransaction) => Promise<T>,
-): Promise<T> {
-  return engine.db.transaction(async (tx) => {
-    const sharing = shareAndRead(tx, [batchId], engine.seen)
-    const [batchTx] = await loadBatches(engine, tx, sharing, [batchId], 'reader', true)
-    return look(batchTx!)
   })
 }

@@ -41,14 +41,19 @@ export interface Engine {
   readonly isDryRun?: boolean
 }
 
+/**
+ * What a transaction may do with its batch. `shared`: change members of its own while others change theirs (locking.ts). `read`: nothing; it
+ * shares the lock only so that nobody changes the batch meanwhile.
+ */
+export type BatchAccess = 'exclusive' | 'shared' | 'read'
+
 export interface BatchTransaction {
   readonly tx: Tx
   readonly draft: Draft
   readonly engine: Engine
   /** Slots this transaction may use besides those it frees, by worker. */
   readonly freeSlots: Map<string, number>
-  /** False while the batch's lock is shared: other transactions may be changing other members. See locking.ts. */
-  readonly isExclusive: boolean
+  readonly access: BatchAccess
   /** The phases' counters as they were read, by the phase's id. */
   readonly countsLoaded: ReadonlyMap<number, PhaseCounters>
 }
@@ -59,8 +64,8 @@ export class NeedsExclusiveLock extends Error {
 }
 
 /** For work that finds out halfway that it changes more than its members. */
-export function requireExclusive({ isExclusive }: BatchTransaction): void {
-  if (!isExclusive) throw new NeedsExclusiveLock()
+export function requireExclusive({ access }: BatchTransaction): void {
+  if (access !== 'exclusive') throw new NeedsExclusiveLock()
 }
 
 /**

@@ -165,8 +165,8 @@ export function expandLarge(
   actor: string,
 ): Promise<void> {
   return changeMembers(engine, batchId, actor, async (batchTx) => {
-    const { tx, draft, isExclusive } = batchTx
-    if (!isExclusive) {
+    const { tx, draft, access } = batchTx
+    if (access !== 'exclusive') {
       await lockExpansion(tx, id)
       await refreshExpansionMarks(tx, [draft])
     }

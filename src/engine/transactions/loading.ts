@@ -28,17 +28,21 @@ import {
   type StepDefinition,
 } from '../../domain/state/facts.ts'
 import { holdsAmong } from '../../domain/state/holds.ts'
-import type { BatchTransaction, Engine } from './engine.ts'
+import type { BatchAccess, BatchTransaction, Engine } from './engine.ts'
 import { windowStateOf } from './window-state.ts'
+
+interface BatchesToLoad {
+  readonly locking: Promise<readonly LockedBatch[]>
+  readonly batchIds: readonly number[]
+  readonly actor: string
+  readonly access: BatchAccess
+}
 
 /** The batches that `locking` is about to lock, their phases and their versions of the runbook, in the order of `batchIds`. */
 export async function loadBatches(
   engine: Engine,
   tx: Tx,
-  locking: Promise<readonly LockedBatch[]>,
-  batchIds: readonly number[],
-  actor: string,
-  isExclusive: boolean,
+  { locking, batchIds, actor, access }: BatchesToLoad,
 ): Promise<BatchTransaction[]> {
   const now = engine.clock.now()
   const [locked, phases, holds, factsOf] = await Promise.all([
@@ -56,7 +60,7 @@ export async function loadBatches(
     draft.holds = holdsAmong(holds, draft.batch)
     setWindow(engine, draft)
     const countsLoaded = new Map(draft.phases.map((phase) => [phase.id, copyCounters(phase)]))
-    batchTxs.push({ tx, draft, engine, freeSlots: new Map(), isExclusive, countsLoaded })
+    batchTxs.push({ tx, draft, engine, freeSlots: new Map(), access, countsLoaded })
   }
   return batchTxs
 }
@@ -119,7 +123,7 @@ export interface MembersToLoad {
   readonly memberIds: readonly number[]
 }
 
-/** The same for several batches, all locked shared or all exclusively. */
+/** The same for several batches, all with the same access. */
 export async function loadMembersTogether(
   wanted: readonly MembersToLoad[],
   options: LoadOptions = {},
@@ -131,11 +135,12 @@ export async function loadMembersTogether(
   }
   if (ownerOf.size === 0) return
   const owners = [...new Set(ownerOf.values())]
-  const [{ tx, isExclusive }] = owners as [BatchTransaction]
+  const [{ tx, access }] = owners as [BatchTransaction]
+  const isShared = access === 'shared'
   const missing = [...ownerOf.keys()]
-  const lock = isExclusive ? 'none' : options.isOptional ? 'skip' : 'wait'
+  const lock = isShared ? (options.isOptional ? 'skip' : 'wait') : 'none'
   // Ending, failing or stopping a member needs all of its steps, and the exclusive lock.
-  const stepsToLoad = { ...options, onlyNext: !isExclusive && options.newIds === undefined }
+  const stepsToLoad = { ...options, onlyNext: isShared && options.newIds === undefined }
   const locking = loadMembers(tx, missing, lock)
   const ids = lock === 'skip' ? (await locking).map(({ id }) => id) : missing
   const drafts = owners.map(({ draft }) => draft)
@@ -143,7 +148,7 @@ export async function loadMembersTogether(
   const [members, steps] = await Promise.all([
     locking,
     loadStepsOfMembers(tx, batchIds, ids, stepsToLoad),
-    !isExclusive && refreshExpansionMarks(tx, drafts),
+    isShared && refreshExpansionMarks(tx, drafts),
   ])
   for (const member of members) ownerOf.get(member.id)!.draft.addMembers([member])
   for (const [owner, own] of stepsBy(owners, ownerOf, steps))

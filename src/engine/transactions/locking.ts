@@ -48,6 +48,23 @@ export async function changeBatches(
   })
 }
 
+/** Changes nothing, so an outdated batch stays as it is, and an erased one can be read. */
+export function readBatch<T>(
+  engine: Engine,
+  batchId: number,
+  look: (batchTx: BatchTransaction) => Promise<T>,
+): Promise<T> {
+  return engine.db.transaction(async (tx) => {
+    const [batchTx] = await loadBatches(engine, tx, {
+      locking: shareAndRead(tx, [batchId], engine.seen),
+      batchIds: [batchId],
+      actor: 'reader',
+      access: 'read',
+    })
+    return look(batchTx!)
+  })
+}
+
 /**
  * Runs one change of the members that `work` loads with `loadMembersWithSteps`, under the shared lock if it can. `work` may run
  * twice: it must change nothing but its transaction.
@@ -102,7 +119,12 @@ export async function beginTogether(
 ): Promise<BatchTransaction[]> {
   const [, batchTxs] = await Promise.all([
     batchIds.length > 1 && limitLockWaits(tx),
-    loadBatches(engine, tx, lockAndRead(tx, batchIds, engine.seen), batchIds, actor, true),
+    loadBatches(engine, tx, {
+      locking: lockAndRead(tx, batchIds, engine.seen),
+      batchIds,
+      actor,
+      access: 'exclusive',
+    }),
   ])
   for (const { draft } of batchTxs) requireData(draft.batch)
   for (const batchTx of batchTxs) {
@@ -143,7 +165,12 @@ export async function beginSharedTogether(
   const [, , batchTxs] = await Promise.all([
     keepQueryPlans(tx),
     batchIds.length > 1 && limitLockWaits(tx),
-    loadBatches(engine, tx, shareAndRead(tx, batchIds, engine.seen), batchIds, actor, false),
+    loadBatches(engine, tx, {
+      locking: shareAndRead(tx, batchIds, engine.seen),
+      batchIds,
+      actor,
+      access: 'shared',
+    }),
   ])
   for (const { draft } of batchTxs) requireData(draft.batch)
   if (batchTxs.some(({ draft }) => isOutdated(draft.batch))) throw new NeedsExclusiveLock()

@@ -112,10 +112,10 @@ async function shareFreed(
 async function useRemainingSlots(batchTxs: readonly BatchTransaction[]): Promise<void> {
   const left = batchTxs.flatMap(remainingSlots)
   if (left.length === 0) return
-  const [{ tx, isExclusive }] = batchTxs as [BatchTransaction]
+  const [{ tx, access }] = batchTxs as [BatchTransaction]
   const held = batchTxs.flatMap(({ draft }) => [...draft.holds.members.keys()])
   const queued = Map.groupBy(
-    await listQueued(tx, left, isExclusive ? 'none' : 'take', held),
+    await listQueued(tx, left, access === 'shared' ? 'take' : 'none', held),
     ({ batchId }) => batchId,
   )
   const fresh = batchTxs.flatMap((batchTx) => {
