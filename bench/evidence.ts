@@ -42,7 +42,9 @@ async function measureSize(members: number) {
     const pack = join(folder, 'pack.tar.gz')
     const written = await measureDownload(server.url, '/api/batches/1/evidence', pack)
     const sheet = await measureDownload(
-      ...([server.url, '/api/batches/1/run-sheet', join(folder, 'sheet.html')] as const),
+      server.url,
+      '/api/batches/1/run-sheet',
+      join(folder, 'sheet.html'),
     )
     return { written, checked: await check(pack), sheet }
   } finally {

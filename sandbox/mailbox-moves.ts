@@ -193,7 +193,11 @@ const failedStatus = (tenant: SandboxTenant, { error }: MailboxMove): MailboxMov
     : 'Failed'
 
 const ENDED: readonly MailboxMove['status'][] = [
-  ...(['Completed', 'Failed', 'Stopping', 'Stopped', 'Removing'] as const),
+  'Completed',
+  'Failed',
+  'Stopping',
+  'Stopped',
+  'Removing',
 ]
 
 /**
@@ -347,7 +351,12 @@ function endGrace(world: World, tenant: SandboxTenant, mailboxMove: MailboxMove,
 }
 
 const FINISHED: readonly MailboxMove['status'][] = [
-  ...(['Completed', 'Failed', 'Stopping', 'Stopped', 'Removing', 'NeedsApproval'] as const),
+  'Completed',
+  'Failed',
+  'Stopping',
+  'Stopped',
+  'Removing',
+  'NeedsApproval',
 ]
 
 /** A batch's status in the terms of Get-MigrationBatch. */

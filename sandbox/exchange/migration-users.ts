@@ -120,7 +120,9 @@ export function removeMigrationUser(call: SandboxCall, parameters: Parameters): 
   const found = findUser(call, parameters)
   const { mailboxMove } = found
   requireAtRest(mailboxMove, 'CannotRemoveMigrationUserException', [
-    ...(['Syncing', 'Completing', 'Stopping'] as const),
+    'Syncing',
+    'Completing',
+    'Stopping',
   ])
   if (mailboxMove.status === 'Removing') return NOTHING
   removeMailboxMove(call.world, mailboxMove, call.now)

@@ -11,19 +11,26 @@ import { declaredAs } from './shapes/shapes.ts'
 
 /** Errors that routes of this kind can all answer with. */
 function commonErrors(route: Route): ErrorCode[] {
-  const signedIn: ErrorCode[] = ['NOT_SIGNED_IN', 'TOKEN_REFUSED', 'NOT_ALLOWED']
+  const signedIn: ErrorCode[] = [
+    'NOT_SIGNED_IN',
+    'TOKEN_REFUSED',
+    'NOT_ALLOWED',
+    'SIGN_IN_UNAVAILABLE',
+    'SCHEMA_NEWER',
+  ]
   const always: ErrorCode[] = [
-    ...(['REQUEST_INVALID', 'REQUEST_UNREADABLE', 'RATE_LIMITED'] as const),
-    ...(['INTERNAL', 'TRY_AGAIN'] as const),
+    'REQUEST_INVALID',
+    'REQUEST_UNREADABLE',
+    'RATE_LIMITED',
+    'INTERNAL',
+    'TRY_AGAIN',
   ]
   const local: ErrorCode[] = ['HOST_REFUSED', 'ENCODING_REFUSED']
   const withBody: ErrorCode[] = ['BODY_TOO_LARGE', 'MEDIA_TYPE_UNKNOWN']
   return [
     ...always,
     ...local,
-    ...(route.rule === 'anonymous'
-      ? []
-      : [...signedIn, ...(['SIGN_IN_UNAVAILABLE', 'SCHEMA_NEWER'] as const)]),
+    ...(route.rule === 'anonymous' ? [] : signedIn),
     ...(route.takes === undefined ? [] : withBody),
     ...(route.takes === 'upload' ? ['UPLOADS_BUSY' as const] : []),
     ...(route.creates ? ['KEY_REUSED' as const] : []),

@@ -231,6 +231,11 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     { 'src/db/a.ts': 'const a = {\n  b: 1,\n  ...{ c, d },\n}\n' },
     /a\.ts:3 spreads a literal/,
   ],
+  [
+    'a constant list spread into its neighbour',
+    { 'src/db/a.ts': 'call(\n  ...([db, id, of(x)] as const),\n  b,\n)\n' },
+    /a\.ts:2 spreads a literal/,
+  ],
   ['no opening comment', { 'src/db/a.ts': "import 'x'\n" }, /a\.ts does not open with/],
   [
     'an opening comment that says nothing',

@@ -185,10 +185,7 @@ const sendRoute = workerCall({
   summary: 'Send results and announcements in the name of this worker',
   about:
     'All are stored, or none. A message id that came within ten minutes is dropped, so sending again is safe.',
-  errors: [
-    ...(['RESULT_OF_ANOTHER', 'MESSAGE_BODY_INVALID'] as const),
-    ...(['MESSAGE_ID_INVALID', 'MESSAGE_TOO_LARGE'] as const),
-  ],
+  errors: ['RESULT_OF_ANOTHER', 'MESSAGE_BODY_INVALID', 'MESSAGE_ID_INVALID', 'MESSAGE_TOO_LARGE'],
   takes: 'json',
   body: z.strictObject({
     messages: z

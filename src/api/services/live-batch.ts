@@ -53,7 +53,9 @@ export async function loadLiveBatch(
   const column = runbook.dataSource.batchTimeColumn
   if (column === null) throw unfit(batchId, 'its runbook has no batch_time_column')
   const { people, passed } = await loadPeople(
-    ...([db, batchId, await gridColumns(engine, state)] as const),
+    db,
+    batchId,
+    await gridColumns(engine, state),
     liveRowReader(runbook, column, batchStartTime!.toISOString()),
   )
   for (const { stepName, status } of await listInitSteps(db, batchId, INIT_STEPS_MAX))

@@ -187,15 +187,13 @@ export function namedFaults(text: string): FaultScript | null {
 
 /** These begin when they are told to. Others change what the rehearsal begins with, and so the past of a running batch. */
 const FROM_NOW_ON: readonly RehearsalFaultName[] = [
-  ...([
-    'throttling',
-    'worker-crash',
-    'worker-down',
-    'source-outage',
-    'leaver',
-    'redated',
-    'redated-approved',
-  ] as const),
+  'throttling',
+  'worker-crash',
+  'worker-down',
+  'source-outage',
+  'leaver',
+  'redated',
+  'redated-approved',
 ]
 
 /** The first fault that a running batch cannot meet any more. */

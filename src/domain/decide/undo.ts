@@ -44,7 +44,11 @@ export interface UndoScope {
 }
 
 const MAY_HAVE_ACTED: ReadonlySet<LedgerEntry['outcome']> = new Set([
-  ...(['succeeded', 'incomplete', 'failed', 'lost', 'dead_lettered'] as const),
+  'succeeded',
+  'incomplete',
+  'failed',
+  'lost',
+  'dead_lettered',
 ])
 
 interface LedgerLine {

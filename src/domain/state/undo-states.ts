@@ -1,7 +1,14 @@
 // The states of a change in the undo ledger, as programs and people say them. docs/undo.md has the table.
 export const UNDO_STATES = [
-  ...(['to_undo', 'undoing', 'undone', 'skipped', 'rolled_back'] as const),
-  ...(['goes_with', 'beyond', 'irreversible', 'unknown'] as const),
+  'to_undo',
+  'undoing',
+  'undone',
+  'skipped',
+  'rolled_back',
+  'goes_with',
+  'beyond',
+  'irreversible',
+  'unknown',
 ] as const
 
 /**

@@ -112,11 +112,13 @@ function selectionHolds(): void {
         [true, false, true, false],
       )
       const { body: one } = await api.call<Members['members'][number]>(
-        ...(['GET', '/api/batches/1/members/1'] as const),
+        'GET',
+        '/api/batches/1/members/1',
       )
       assert.equal(one.held!.reason, 'no reason given yet')
       const { body: wall } = await api.call<{ batches: { batch: { heldMemberCount: number } }[] }>(
-        ...(['GET', '/api/now'] as const),
+        'GET',
+        '/api/now',
       )
       assert.equal(wall.batches[0]!.batch.heldMemberCount, 2)
       assert.equal((await list()).total, 2)

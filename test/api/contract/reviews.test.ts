@@ -75,7 +75,8 @@ describe('reviews', () => {
     assert.equal(to.body.reviews.length, moves.length)
     assert.equal((await list(`?toTime=${at(65)}`)).body.reviews.length, 0)
     const { body } = await api.call<{ items: { text: string; decide: string[] }[] }>(
-      ...(['GET', '/api/attention?batchId=1'] as const),
+      'GET',
+      '/api/attention?batchId=1',
     )
     assert.deepEqual(
       body.items.map(({ text, decide: commands }) => [text, commands]),

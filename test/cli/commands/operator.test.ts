@@ -240,7 +240,8 @@ describe('what waits for a person', () => {
     )
     const { items } = (
       await cli.api.call<{ items: { command: string; decide: string[] }[] }>(
-        ...(['GET', '/api/attention'] as const),
+        'GET',
+        '/api/attention',
       )
     ).body
     assert.equal(items.length, 5)

@@ -91,7 +91,8 @@ const functionLength: Rule = {
 }
 
 /** `...{ a, b }` as an item of its own packs several lines into one; the formatter would give each its line. */
-const PACKED = /(?:^|[,([{])\s*\.\.\.(?:\{[^{}()[\]]*\}|\[[^{}()[\]]*\])\s*(?=[,)\]}])/m
+const PACKED =
+  /(?:^|[,([{])\s*\.\.\.(?:\{[^{}()[\]]*\}|\[[^{}()[\]]*\]|\(\[[^[\]]*\]\s+as\s+const\))\s*(?=[,)\]}])/m
 
 const packedSpreads: Rule = {
   name: 'no literal is spread where its items could stand',

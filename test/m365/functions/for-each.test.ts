@@ -23,7 +23,8 @@ const COLUMNS: readonly Column[] = [
     add: ['Add-ExchangeSecondaryEmail', 'EmailAddress', { Identity: KIM }],
     remove: 'Remove-ExchangeSecondaryEmail',
     test: [
-      ...(['Test-ExchangeAttributeMatch', 'ExpectedValue'] as const),
+      'Test-ExchangeAttributeMatch',
+      'ExpectedValue',
       { Identity: KIM, AttributeName: 'EmailAddresses', IsMultiValue: true },
     ],
   },

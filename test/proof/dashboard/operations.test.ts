@@ -248,7 +248,9 @@ describe('the screens of operations', () => {
 
   it('revoke a credential after confirmation', async () => {
     const made = await dashboard.call<{ credential: { id: string } }>(
-      ...(['POST', '/api/workers/edge/credentials', { body: {} }] as const),
+      'POST',
+      '/api/workers/edge/credentials',
+      { body: {} },
     )
     const { id } = made.body.credential
     const { page, sent } = await look('/workers')

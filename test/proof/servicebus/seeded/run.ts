@@ -35,7 +35,11 @@ type Event = (world: SeededWorld) => Promise<unknown>
 const orchestratorOf = ({ chance, orchestrators }: SeededWorld) => chance.pick(orchestrators)
 
 const BROKER_FAULTS: readonly FaultName[] = [
-  ...(['busy-send', 'busy-request', 'lose-answer', 'cut-after-send', 'lose-lock'] as const),
+  'busy-send',
+  'busy-request',
+  'lose-answer',
+  'cut-after-send',
+  'lose-lock',
   'refuse-token',
 ]
 
