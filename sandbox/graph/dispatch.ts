@@ -16,12 +16,23 @@ export function graphResponse(call: SandboxCall): SandboxResponse {
   return isBatch ? batchResponse(call, answerTo) : answerTo(call)
 }
 
-function answerTo(call: SandboxCall): SandboxResponse {
-  const [, version, path] = GRAPH_PATH.exec(call.url.pathname) ?? []
-  const parts = (path ?? '').split('/').map(decoded)
+/** The rows of the table with this path, and the values in it. */
+function matchesOf(pathname: string) {
+  const [, version, path = ''] = GRAPH_PATH.exec(pathname) ?? []
+  const parts = path.split('/').map(decoded)
   const matching = GRAPH_ROUTES.map((route) => ({ route, params: paramsOf(route, parts) })).filter(
     ({ route, params }) => params !== null && (!route.isBeta || version === 'beta'),
   )
+  return { matching, path, parts }
+}
+
+/** Whether the sandbox has the call. It refuses any other as Graph refuses a path that it does not know. */
+export const hasGraphRoute = (method: string, pathname: string): boolean =>
+  BATCH_PATH.test(pathname) ||
+  matchesOf(pathname).matching.some(({ route }) => route.method === method)
+
+function answerTo(call: SandboxCall): SandboxResponse {
+  const { matching, path, parts } = matchesOf(call.url.pathname)
   if (matching.length === 0) {
     throw new GraphRefusal(
       400,
@@ -45,7 +56,7 @@ function answerTo(call: SandboxCall): SandboxResponse {
       'Authorization_RequestDenied',
       'Insufficient privileges to complete the operation.',
     )
-  requireLifeCycleRight(call, path ?? '')
+  requireLifeCycleRight(call, path)
   const response = shapedLike(call, route, route.handle({ ...call, params: params! }))
   const headers = { 'x-ms-resource-unit': String(route.units ?? 1), ...response.headers }
   return { ...response, headers }

@@ -47,7 +47,9 @@ const BUILT_IN = { _batch_id: 7, _batch_start_time: '2030-03-01T20:00:00Z' }
 
 const exampleOf = (name: string): string => {
   const section = docs.split(`\n### ${name}\n`)[1]?.split('\n### ')[0]
-  return /```yaml\n([\s\S]*?)```/.exec(section ?? '')![1]!
+  const found = /```yaml\n([\s\S]*?)```/.exec(section ?? '')
+  if (!found) throw new Error(`docs/functions.md shows no step of ${name}: npm run docs`)
+  return found[1]!
 }
 
 const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '      ')

@@ -1,6 +1,9 @@
 // Runs a function against sandbox tenants: the real client over real HTTP, jobs run as the worker runs them, and a clock whose
 // waits return at once with the time advanced.
 
+import { CMDLETS } from '../../../sandbox/exchange/cmdlets.ts'
+import { hasGraphRoute } from '../../../sandbox/graph/dispatch.ts'
+import type { RequestMade } from '../../../sandbox/journal.ts'
 import type { RecordedTenant } from '../../../sandbox/replay.ts'
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts'
 import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../../sandbox/state.ts'
@@ -111,6 +114,19 @@ const seedOf = ({ dialect = {}, permissions, seeded }: WithinOptions): Seed => {
 }
 
 const catalogue = catalogueOf(STANDARD_FUNCTIONS)
+const KNOWN_CMDLETS = new Set(Object.keys(CMDLETS).map((name) => name.toLowerCase()))
+
+/** What the sandbox does not have it refuses, as Microsoft refuses the unknown. A test must not take that for an answer. */
+function requireKnown(requests: readonly RequestMade[]): void {
+  for (const { method, path, cmdlet } of requests) {
+    if (cmdlet !== null && !KNOWN_CMDLETS.has(cmdlet.toLowerCase()))
+      throw new Error(`The sandbox has no cmdlet ${cmdlet}: add it to sandbox/exchange/cmdlets.ts`)
+    const pathname = path.split('?')[0]!
+    if (/^\/(?:v1\.0|beta)\//.test(pathname) && !hasGraphRoute(method, pathname))
+      throw new Error(`The sandbox has no ${method} ${pathname}: add it to sandbox/graph/routes.ts`)
+  }
+}
+
 let jobs = 0
 
 export interface WithinOptions {
@@ -180,7 +196,9 @@ export async function withinOn<Told, OfClock extends Clock>(
         isRepeated: false,
         isPolled,
       }
-      return (await runJob(job, { workerId: 'w', catalogue, clock, tenant: as, stopping }))!
+      const result = await runJob(job, { workerId: 'w', catalogue, clock, tenant: as, stopping })
+      requireKnown(sandbox.journal.requests)
+      return result!
     }
   const setting: Setting<OfClock> = {
     sandbox,

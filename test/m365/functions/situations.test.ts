@@ -48,12 +48,11 @@ interface Incomplete {
 }
 
 /** By name; their JSON Schemas. */
-const parametersOf = (name: string): object =>
-  (
-    M365_CATALOGUE.functions.find((one) => one.name === name)!.parameters as unknown as {
-      properties: object
-    }
-  ).properties
+function parametersOf(name: string): object {
+  const found = M365_CATALOGUE.functions.find((one) => one.name === name)
+  if (!found) throw new Error(`${name} is not in src/m365/standard-functions.json: npm run docs`)
+  return (found.parameters as unknown as { properties: object }).properties
+}
 
 const twice = <T>(list: readonly T[]): T[] => [...list, ...list]
 
