@@ -1,9 +1,11 @@
 // The generated part of docs/cli.md: every command with its help, from the program's own table of commands.
 // `npm run docs` writes it, test/proof/processes/documents.test.ts compares it.
+
 import { Command } from 'commander'
 import { allCommands } from '../src/app/commands/nouns.ts'
 import { visibleCommands } from '../src/cli/program/program.ts'
 import type { Io } from '../src/cli/terminal/io.ts'
+import { M365_STARTER } from '../src/m365/starter.ts'
 import { type GeneratedDocument, markdownTable } from './docs.ts'
 
 const HELP_WIDTH = 100
@@ -20,6 +22,7 @@ const SILENT: Io = {
   zone: 'UTC',
   now: () => new Date(0),
   packagedFunctions: async () => ({ workerId: null, functions: [] }),
+  runbookStarter: async () => M365_STARTER,
   exitCode: 0,
 }
 

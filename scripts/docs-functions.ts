@@ -2,16 +2,13 @@
 // `npm run docs` writes it, test/house/docs-functions.test.ts compares it. Also writes the catalogue that validation knows offline.
 
 import { CMDLETS } from '../sandbox/exchange/cmdlets.ts'
+import { functionReferenceOf, type ReferenceField } from '../src/m365/function-reference.ts'
 import { STANDARD_FUNCTIONS } from '../src/m365/functions/standard.ts'
 import {
   factsIn,
   parametersSchema,
   type WorkerFunction,
 } from '../src/worker/functions/catalogue.ts'
-import {
-  functionReferenceOf,
-  type ReferenceField,
-} from '../src/worker/functions/function-reference.ts'
 import { exampleStep } from '../test/m365/functions/example-steps.ts'
 import {
   type CallSource,

@@ -9,7 +9,10 @@ import { processIo } from './cli/terminal/io.ts'
 // For every file from here on, those of libraries too.
 process.umask(0o077)
 const args = process.argv.slice(2)
-const io = processIo(async () => (await import('./m365/catalogue.ts')).M365_CATALOGUE)
+const io = processIo({
+  packagedFunctions: async () => (await import('./m365/catalogue.ts')).M365_CATALOGUE,
+  runbookStarter: async () => (await import('./m365/starter.ts')).M365_STARTER,
+})
 endOnCrash(io)
 const proxy = proxyFromEnvironment()
 // For fetch and the libraries; calls of functions have agents of their own.

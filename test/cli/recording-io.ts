@@ -2,6 +2,7 @@
 
 import type { Io } from '../../src/cli/terminal/io.ts'
 import { M365_CATALOGUE } from '../../src/m365/catalogue.ts'
+import { M365_STARTER } from '../../src/m365/starter.ts'
 
 export interface RecordingIo extends Io {
   outText(): string
@@ -46,6 +47,7 @@ export function recordingIo({
     progress: () => {},
     canAsk: answers !== undefined,
     packagedFunctions: async () => M365_CATALOGUE,
+    runbookStarter: async () => M365_STARTER,
     ask: async (question) => {
       asked.push(question)
       await onAsk?.()

@@ -1,5 +1,6 @@
 // The commands that documents and the program's own sentences tell people to type exist, with their subcommands and flags. At night
 // nobody should find out that one does not.
+
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,6 +8,8 @@ import { before, describe, it } from 'node:test'
 import { Command } from 'commander'
 import { allCommands } from '../../src/app/commands/nouns.ts'
 import { processIo } from '../../src/cli/terminal/io.ts'
+import { M365_CATALOGUE } from '../../src/m365/catalogue.ts'
+import { M365_STARTER } from '../../src/m365/starter.ts'
 import { ROOT } from '../kit/processes.ts'
 
 /** Histories and generated pages: the one names what was, the other comes from the program. */
@@ -70,7 +73,10 @@ function whyUnknown(program: Command, command: string): string | null {
 
 const program = new Command('matoolkit')
 before(async () => {
-  const io = processIo(async () => ({ workerId: null, functions: [] }))
+  const io = processIo({
+    packagedFunctions: async () => M365_CATALOGUE,
+    runbookStarter: async () => M365_STARTER,
+  })
   for (const add of await allCommands()) add(program, io)
 })
 

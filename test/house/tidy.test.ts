@@ -92,6 +92,11 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     /imports from m365; api/,
   ],
   [
+    'the engine decides by the name of a function',
+    { 'src/engine/a.ts': "if (step.function === 'Get-EntraLicenseCount') gate()" },
+    /a\.ts names EntraLicenseCount/,
+  ],
+  [
     'a pure text leans on its floor',
     { 'src/base/text/a.ts': "import { x } from '../errors/errors.ts'" },
     /imports from base; base\/text/,
@@ -371,7 +376,7 @@ import { posix } from 'node:path'
 export const f = (clock: { now(): Date }) => \`\${clock.now()} \${new Date(5)} is not now\`
 export const g = (many: string) => many.replace(/'select a from "b' now()/, "it's /* fine */")
 export const h = 4 / 2 / 1 // 'and so on
-const setEntraUserManager = h // Whom does it name? Her manager.
+const setUserManager = h // Whom does it name? Her manager.
 `,
       'sql/001_core.sql':
         '-- The tables, from the ground up: -- now() is a word here.\ncreate table a (id int);\n',

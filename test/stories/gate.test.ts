@@ -304,7 +304,7 @@ it('does not count people who left or have the licence, and counts one whose ans
     await removeMembers(world.engine, { ...order(batchId), memberIds })
     const { gates } = await readGates(world.engine, batchId)
     assert.deepEqual(
-      gates[0]!.facts.licences.map(({ name, needed, free }) => [name, needed, free]),
+      gates[0]!.facts.supplies.map(({ name, needed, free }) => [name, needed, free]),
       [['E3', 2, 1]],
       'one with an answer, one whose answer is none',
     )

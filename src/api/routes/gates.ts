@@ -57,10 +57,11 @@ const earlierPhase = z.strictObject({
   openSteps: wholeCount,
 })
 
-const licence = z.strictObject({
-  name: z.string().meta({ description: 'The part number, such as SPE_E3.' }),
+const supply = z.strictObject({
+  noun: z.string().meta({ description: 'What people call it, in the plural: licences.' }),
+  name: z.string().meta({ description: 'Of a licence the part number, such as SPE_E3.' }),
   needed: wholeCount.meta({ description: 'Members who do not have it.' }),
-  free: wholeCount.meta({ description: 'Free in the tenant, by the newest answer.' }),
+  free: wholeCount.meta({ description: 'Free, by the newest answer.' }),
   countedAt: dateTime.meta({ description: 'When that answer came.' }),
 })
 
@@ -83,8 +84,9 @@ const gate = z
       members: wholeCount.meta({ description: 'Members who are not removed.' }),
       isWaived: z.boolean(),
     }),
-    licences: z.array(licence).meta({
-      description: 'What steps of earlier phases with Get-EntraLicenseCount have counted.',
+    supplies: z.array(supply).meta({
+      description:
+        'What may run out, such as licences, as steps of earlier phases have counted it.',
     }),
     earlierPhases: z.array(earlierPhase),
     decisions: z.array(decision).meta({ description: 'Newest first.' }),
@@ -143,7 +145,7 @@ function shownGate(look: GateState): z.input<typeof gate> {
       members: facts.members,
       isWaived: facts.waiver !== null,
     },
-    licences: facts.licences.map((one) => ({ ...one })),
+    supplies: facts.supplies.map((one) => ({ ...one })),
     earlierPhases: earlier.map(shownEarlier),
     decisions: decisions.map((one) => ({
       id: one.id,

@@ -16,7 +16,7 @@ import { json, nullableDateTime, nullableText, pagingQuery, wholeCount } from '.
 
 const throttle = z
   .strictObject({
-    name: z.string().meta({ description: 'The quota, such as `Microsoft Graph directory`.' }),
+    name: z.string().meta({ description: 'The quota, as the service names it.' }),
     closedUntil: nullableDateTime.meta({ description: 'Null while calls may go.' }),
     concurrency: wholeCount.meta({ description: 'Calls that may go at once now.' }),
     calls: wholeCount.meta({ description: 'Calls under way.' }),

@@ -10,6 +10,7 @@ import type { Io } from '../../cli/terminal/io.ts'
 import { openShow } from '../../cli/terminal/output.ts'
 import type { Column, OutputFormat, Row, Show } from '../../cli/terminal/show.ts'
 import { fieldsText } from '../../cli/terminal/table.ts'
+import { functionReferenceOf, type ReferenceField } from '../../m365/function-reference.ts'
 import { STANDARD_FUNCTIONS } from '../../m365/functions/standard.ts'
 import {
   parametersSchema,
@@ -17,10 +18,6 @@ import {
   type WorkerFunction,
 } from '../../worker/functions/catalogue.ts'
 import { discoverFunctions } from '../../worker/functions/custom-functions.ts'
-import {
-  functionReferenceOf,
-  type ReferenceField,
-} from '../../worker/functions/function-reference.ts'
 
 export interface FunctionFlags {
   readonly folder?: string

@@ -6,6 +6,7 @@ import { type Clock, realClock } from '../../base/run/clock.ts'
 import { printable } from '../../base/text/printable.ts'
 import { withZonedTimes } from '../../base/text/zoned-time.ts'
 import type { FunctionCatalogue } from '../../domain/runbook/catalogues.ts'
+import type { RunbookStarter } from '../../domain/runbook/starter.ts'
 
 export type Style = 'red' | 'yellow' | 'green' | 'bold' | 'dim'
 
@@ -30,6 +31,7 @@ export interface Io {
   now(): Date
   /** What the program brings along; read only where a runbook is judged. */
   packagedFunctions(): Promise<FunctionCatalogue>
+  runbookStarter(): Promise<RunbookStarter>
   /** The exit code, unless an error sets another. */
   exitCode: number
 }
@@ -37,10 +39,10 @@ export interface Io {
 const CLEAR_LINE = '\r\u001b[2K'
 const WIDTH_UNKNOWN = 80
 
-export function processIo(
-  packagedFunctions: Io['packagedFunctions'],
-  clock: Clock = realClock(),
-): Io {
+/** What a package of functions brings to the command line, each loaded when it is asked for. */
+export type Packaged = Pick<Io, 'packagedFunctions' | 'runbookStarter'>
+
+export function processIo(packaged: Packaged, clock: Clock = realClock()): Io {
   const { stdin, stdout, stderr } = process
   // `matoolkit … | head` closes the pipe early; that is not an error.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -72,7 +74,7 @@ export function processIo(
       isProgressShown = true
     },
     canAsk: stdin.isTTY && stderr.isTTY,
-    packagedFunctions,
+    ...packaged,
     ask: async (question) => {
       clear()
       return askOn(stdin, stderr, question)

@@ -1,8 +1,9 @@
 // Decisions about the gates of phases, and the facts that a gate is judged by. All of it is counted in the database, in a fixed number of
 // statements however many members there are.
 
-import { type CountedLicence, LICENCE_COUNT } from '../../domain/decide/counted-supply.ts'
+import type { CountedSupply } from '../../domain/decide/counted-supply.ts'
 import type { GateDecisionKind, GateSubject } from '../../domain/decide/gate.ts'
+import type { SupplyCount } from '../../domain/runbook/function-facts.ts'
 import { idsParam } from '../connection/arrays.ts'
 import type { Queryable, Tx } from '../connection/db.ts'
 import { PASSED_STEPS, UNFINISHED_BATCHES } from '../connection/status-lists.ts'
@@ -53,29 +54,47 @@ export async function countReady(
   return row!.ready
 }
 
-/** Licences that steps of these names have counted in these phases: how many of the batch's members hold each, and how many are free by the newest answer. */
-export const countLicences = (
+export interface CountingSteps {
+  readonly phaseIds: readonly number[]
+  readonly stepNames: readonly string[]
+  /** The function that counts; a step may have run another in an earlier version. */
+  readonly functionName: string
+  /** Where its result has the counts. */
+  readonly supply: SupplyCount
+}
+
+/** What these steps have counted: how many of the batch's members hold each, and how many are free by the newest answer. */
+export const countSupplies = (
   db: Queryable,
   batchId: number,
-  phaseIds: readonly number[],
-  stepNames: readonly string[],
-): Promise<CountedLicence[]> =>
-  db.query<CountedLicence>(
+  { phaseIds, stepNames, functionName, supply }: CountingSteps,
+): Promise<CountedSupply[]> =>
+  db.query<CountedSupply>(
     `with answers as (
-       select distinct on (s.batch_member_id, lower(l ->> 'SkuId')) lower(l ->> 'SkuId') as sku, l ->> 'SkuPartNumber' as name,
-              coalesce(l -> 'IsHeld' = 'true', false) as is_held,
-              case when jsonb_typeof(l -> 'Free') = 'number' then least((l ->> 'Free')::numeric, 1e9)::int else 0 end as free,
+       select distinct on (s.batch_member_id, lower(l ->> $6)) lower(l ->> $6) as id, l ->> $7 as name,
+              coalesce(l -> $9 = 'true', false) as is_held,
+              case when jsonb_typeof(l -> $8) = 'number' then least((l ->> $8)::numeric, 1e9)::int else 0 end as free,
               s.completed_at
          from step_executions s join batch_members m on m.id = s.batch_member_id and m.status <> 'removed'
         cross join lateral jsonb_array_elements(
-          case when jsonb_typeof(s.result_json -> 'Licenses') = 'array' then s.result_json -> 'Licenses' else '[]' end) as l
+          case when jsonb_typeof(s.result_json -> $5) = 'array' then s.result_json -> $5 else '[]' end) as l
         where s.batch_id = $1 and s.kind = 'phase' and s.phase_execution_id = any($2::bigint[]) and s.status = 'succeeded'
-          and lower(s.step_name) = any($3::text[]) and s.function_name = '${LICENCE_COUNT}'
-        order by s.batch_member_id, lower(l ->> 'SkuId'), s.completed_at desc, s.id desc)
+          and lower(s.step_name) = any($3::text[]) and lower(s.function_name) = lower($4)
+        order by s.batch_member_id, lower(l ->> $6), s.completed_at desc, s.id desc)
      select (array_agg(name order by completed_at desc))[1] as name, count(*) filter (where is_held)::int as held,
             (array_agg(free order by completed_at desc))[1] as free, max(completed_at) as "countedAt"
-       from answers group by sku order by 1`,
-    [batchId, idsParam(phaseIds), stepNames.map((name) => name.toLowerCase())],
+       from answers group by id order by 1`,
+    [
+      batchId,
+      idsParam(phaseIds),
+      stepNames.map((name) => name.toLowerCase()),
+      functionName,
+      supply.list,
+      supply.id,
+      supply.name,
+      supply.free,
+      supply.isHeld,
+    ],
   )
 
 /** The id of the batch's member at this place, from 1, in the order of ids and without removed ones; null when there are fewer. */

@@ -1,29 +1,29 @@
-// The answers of the function that counts licences, as a gate reads them.
+// What may run out, such as licences: the answers of the functions that count it, as a gate reads them.
 
-/** The standard function whose answers a gate adds up. */
-export const LICENCE_COUNT = 'Get-EntraLicenseCount'
-
-/** What the answers for a batch's members say about one licence. */
-export interface CountedLicence {
-  /** The part number, such as SPE_E3. */
+/** What the answers for a batch's members say about one of them. */
+export interface CountedSupply {
+  /** Such as the part number of a licence: SPE_E3. */
   readonly name: string
   /** Members who have it. */
   readonly held: number
-  /** Free units of the tenant, as the newest answer says. */
+  /** Free units, as the newest answer says. */
   readonly free: number
   /** When that answer came. */
   readonly countedAt: Date
 }
 
-/** A licence that members of a batch are to get. */
-export interface LicenceCount extends Omit<CountedLicence, 'held'> {
+/** Something that members of a batch are to get. */
+export interface NeededSupply extends Omit<CountedSupply, 'held'> {
+  /** What people call it, in the plural. */
+  readonly noun: string
   readonly needed: number
 }
 
 /** Somebody without an answer needs one: their step failed, is repeated or has not run. */
-export const licenceCount = (
-  { held, ...counted }: CountedLicence,
+export const neededSupply = (
+  { held, ...counted }: CountedSupply,
+  noun: string,
   members: number,
-): LicenceCount => ({ ...counted, needed: members - held })
+): NeededSupply => ({ ...counted, noun, needed: members - held })
 
-export const isShort = ({ needed, free }: LicenceCount): boolean => needed > free
+export const isShort = ({ needed, free }: NeededSupply): boolean => needed > free

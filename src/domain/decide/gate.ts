@@ -2,7 +2,7 @@
 // from decisions that were made about this version, these members and this time.
 
 import type { Gate } from '../runbook/model.ts'
-import { isShort, type LicenceCount } from './counted-supply.ts'
+import { isShort, type NeededSupply } from './counted-supply.ts'
 
 export const GATE_DECISIONS = ['approval', 'waiver'] as const
 export type GateDecisionKind = (typeof GATE_DECISIONS)[number]
@@ -22,14 +22,14 @@ export interface GateSubject {
 export interface GateFacts {
   /** Who approved, and still does. */
   readonly approvedBy: readonly string[]
-  /** Who waived the readiness, licences included, and until when; null: nobody. */
+  /** Who waived the readiness, supplies included, and until when; null: nobody. */
   readonly waiver: { readonly by: string; readonly endsAt: Date } | null
   /** Active members who have passed every earlier phase. */
   readonly ready: number
   /** Members who are not removed. */
   readonly members: number
   /** What steps of earlier phases have counted. */
-  readonly licences: readonly LicenceCount[]
+  readonly supplies: readonly NeededSupply[]
 }
 
 /**
@@ -67,12 +67,12 @@ export function whyNotWaive(
   {
     name,
     gate,
-    countsLicences,
-  }: { readonly name: string; readonly gate: Gate; readonly countsLicences: boolean },
+    countsSupply,
+  }: { readonly name: string; readonly gate: Gate; readonly countsSupply: boolean },
   endsAt: Date,
   now: Date,
 ): string | null {
-  if (gate.readyPercent === null && !countsLicences)
+  if (gate.readyPercent === null && !countsSupply)
     return `the gate of phase ${name} asks for no readiness, so there is nothing to waive`
   if (endsAt <= now) return `a waiver until ${endsAt.toISOString()} would be over already`
   return null
@@ -81,7 +81,7 @@ export function whyNotWaive(
 /** What is missing, each as a few words; empty when the gate is passed. */
 export function missingAtGate(gate: Gate, facts: GateFacts, now: Date): string[] {
   const missing: string[] = []
-  const { approvedBy, waiver, ready, members, licences } = facts
+  const { approvedBy, waiver, ready, members, supplies } = facts
   if (approvedBy.length < gate.approvals)
     missing.push(`${approvedBy.length} of ${gate.approvals} approvals`)
   const isReady = gate.readyPercent === null || ready * 100 >= gate.readyPercent * members
@@ -91,13 +91,13 @@ export function missingAtGate(gate: Gate, facts: GateFacts, now: Date): string[]
     missing.push(
       `${ready} of ${members} members ready (${readyPercentOf(facts)} %), ${gate.readyPercent} % needed`,
     )
-  missing.push(...licences.filter(isShort).map(licenceText))
+  missing.push(...supplies.filter(isShort).map(supplyText))
   return missing
 }
 
 /** `licences SPE_E3: 60 free, 100 needed`. */
-const licenceText = ({ name, free, needed }: LicenceCount): string =>
-  `licences ${name}: ${free} free, ${needed} needed`
+const supplyText = ({ noun, name, free, needed }: NeededSupply): string =>
+  `${noun} ${name}: ${free} free, ${needed} needed`
 
 /** Why the gate is passed, for the event. */
 export function gatePassedText(gate: Gate, facts: GateFacts): string {
@@ -106,9 +106,9 @@ export function gatePassedText(gate: Gate, facts: GateFacts): string {
       ? 'no approval needed'
       : `approved by ${facts.approvedBy.join(', ')}`
   const waived = facts.waiver ? `, readiness waived by ${facts.waiver.by}` : ''
-  const licences = facts.licences.map((one) => `; ${licenceText(one)}`).join('')
-  if (gate.readyPercent === null) return `${approved}${licences}${licences && waived}`
-  return `${approved}; ${facts.ready} of ${facts.members} members ready${licences}${waived}`
+  const supplies = facts.supplies.map((one) => `; ${supplyText(one)}`).join('')
+  if (gate.readyPercent === null) return `${approved}${supplies}${supplies && waived}`
+  return `${approved}; ${facts.ready} of ${facts.members} members ready${supplies}${waived}`
 }
 
 const timeText = (at: Date | null): string => at?.toISOString() ?? 'no time'

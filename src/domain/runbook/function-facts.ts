@@ -19,6 +19,17 @@ const predecessors = z.strictObject({
 })
 export type Predecessors = z.infer<typeof predecessors>
 
+/** Where the counts are in a result: a list with an entry for each thing counted, and the names of its fields. */
+const supplyCount = z.strictObject({
+  noun: z.string().meta({ description: 'What people call it, in the plural: licences.' }),
+  list: z.string(),
+  id: z.string(),
+  name: z.string(),
+  free: z.string(),
+  isHeld: z.string().meta({ description: 'Whether the member of the step has one.' }),
+})
+export type SupplyCount = z.infer<typeof supplyCount>
+
 export const functionFacts = z
   .strictObject({
     effect: z.enum(FUNCTION_EFFECTS),
@@ -38,7 +49,7 @@ export const functionFacts = z
       .string()
       .optional()
       .meta({ description: 'Checks see the changes of functions with the same subject.' }),
-    countsSupply: isTrue.meta({
+    countsSupply: supplyCount.optional().meta({
       description: 'Its result counts something that may run out: a gate adds it up.',
     }),
     comesAfter: predecessors.optional().meta({

@@ -76,7 +76,7 @@ export const PROBLEMS = table({
     '"{value}" is not a valid worker id. Use at most 63 letters, digits, "-", "_" and "."; templates are not allowed. {hint}',
   ),
   BAD_FUNCTION: error(
-    '"{value}" is not a valid function. Write a name such as New-EntraUser, or a template such as "{{Action}}".',
+    '"{value}" is not a valid function. Write a name such as New-User, or a template such as "{{Action}}".',
   ),
   BAD_VARIABLE: error(
     '"{value}" is not a valid variable or column. Use up to 128 characters without braces and without blanks at the ends.',

@@ -52,8 +52,8 @@ export function waiveReadiness(
   order: GateOrder & { readonly endsAt: Date },
 ): Promise<void> {
   return decideAtGate(engine, order, async (batchTx, phase) => {
-    const { licences } = await loadGateFacts(batchTx, phase, [])
-    const asked = { name: phase.name, gate: phase.gate!, countsLicences: licences.length > 0 }
+    const { supplies } = await loadGateFacts(batchTx, phase, [])
+    const asked = { name: phase.name, gate: phase.gate!, countsSupply: supplies.length > 0 }
     requireAccepted(whyNotWaive(asked, order.endsAt, batchTx.draft.now))
     return { kind: 'waiver', endsAt: order.endsAt }
   })

@@ -1,16 +1,17 @@
 // What a phase with a gate or a ramp needs to know before it starts, read in the transaction that may start it: under the batch's
 // exclusive lock neither members, version nor time can change any more. Decisions that no longer fit become void here.
 import {
-  countLicences,
+  type CountingSteps,
   countPassedInactive,
   countReady,
+  countSupplies,
   endDecisions,
   findMemberAt,
   type GateDecision,
   hashMembers,
   listOpenDecisions,
 } from '../../db/orders/gates.ts'
-import { LICENCE_COUNT, licenceCount } from '../../domain/decide/counted-supply.ts'
+import { type NeededSupply, neededSupply } from '../../domain/decide/counted-supply.ts'
 import { runbookPhaseOf } from '../../domain/decide/definitions.ts'
 import type { Draft } from '../../domain/decide/draft.ts'
 import {
@@ -75,7 +76,7 @@ export async function loadGateFacts(
     waiver: waiver ? { by: waiver.decidedBy, endsAt: waiver.endsAt! } : null,
     ready: await loadReady(batchTx, earlier),
     members: membersPresent(draft),
-    licences: await loadLicences(batchTx, earlier),
+    supplies: await loadSupplies(batchTx, earlier),
   }
 }
 
@@ -90,19 +91,33 @@ async function loadReady({ tx, draft }: BatchTransaction, earlier: readonly Phas
   return readyFromCounts(membersActive, passed) ?? (await countReady(tx, id, phaseIds))
 }
 
-async function loadLicences({ tx, draft }: BatchTransaction, earlier: readonly Phase[]) {
-  const phaseIds: number[] = []
-  const names = new Set<string>()
-  for (const phase of earlier) {
-    const counting = [...draft.runbooks.values()]
-      .flatMap((runbook) => runbookPhaseOf(runbook, phase.name)?.steps ?? [])
-      .filter((step) => step.function === LICENCE_COUNT)
-    if (counting.length > 0) phaseIds.push(phase.id)
-    for (const { name } of counting) names.add(name)
+async function loadSupplies({ tx, draft }: BatchTransaction, earlier: readonly Phase[]) {
+  const members = membersPresent(draft)
+  const needed: NeededSupply[] = []
+  for (const counting of countingSteps(draft, earlier)) {
+    const counted = await countSupplies(tx, draft.batch.id, counting)
+    needed.push(...counted.map((one) => neededSupply(one, counting.supply.noun, members)))
   }
-  if (phaseIds.length === 0) return []
-  const counted = await countLicences(tx, draft.batch.id, phaseIds, [...names])
-  return counted.map((one) => licenceCount(one, membersPresent(draft)))
+  return needed
+}
+
+/** The steps of earlier phases whose functions count a supply, by function. */
+function countingSteps(draft: Draft, earlier: readonly Phase[]): CountingSteps[] {
+  const found = earlier.flatMap((phase) =>
+    [...draft.runbooks.values()]
+      .flatMap((runbook) => runbookPhaseOf(runbook, phase.name)?.steps ?? [])
+      .flatMap((step) => {
+        const supply = draft.factsOf(step.workerId, step.function)?.countsSupply
+        return supply ? [{ phaseId: phase.id, step, supply }] : []
+      }),
+  )
+  const byFunction = Map.groupBy(found, ({ step }) => step.function.toLowerCase())
+  return [...byFunction.values()].map((steps) => ({
+    phaseIds: [...new Set(steps.map(({ phaseId }) => phaseId))],
+    stepNames: [...new Set(steps.map(({ step }) => step.name))],
+    functionName: steps[0]!.step.function,
+    supply: steps[0]!.supply,
+  }))
 }
 
 /** What a decision made now is about. */

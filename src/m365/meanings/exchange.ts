@@ -1,5 +1,5 @@
 // Errors of Exchange Online over its admin API: roles, recipients, addresses, parameters, load.
-import type { ErrorEntry, ErrorSigns } from '../../domain/needs/error-meaning.ts'
+import type { ErrorEntry, ErrorSigns } from './entry.ts'
 
 const OBSERVED = 'github.com/davidhend/tenant-migration-platform docs/TROUBLESHOOTING.md'
 const MOVE = 'learn.microsoft.com/microsoft-365/enterprise/cross-tenant-mailbox-migration'

@@ -1,5 +1,5 @@
 // Errors of Microsoft Graph about licences.
-import { type ErrorEntry, graphSays } from '../../domain/needs/error-meaning.ts'
+import { type ErrorEntry, graphSays } from './entry.ts'
 
 const LICENCES = 'github.com/microsoftgraph/microsoft-graph-docs/pull/3167'
 

@@ -1,5 +1,5 @@
 // Errors of Microsoft Graph: permissions, directory objects, mail, throttling.
-import { type ErrorEntry, type ErrorSigns, graphSays } from '../../domain/needs/error-meaning.ts'
+import { type ErrorEntry, type ErrorSigns, graphSays } from './entry.ts'
 import { LICENCE_ERRORS } from './graph-licence.ts'
 
 const ERRORS = 'learn.microsoft.com/graph/errors'

@@ -1,6 +1,8 @@
 // Looks up what the error of a step means: at most one entry of the table for any text. An entry for exactly this error counts before
 // one for its status. Unknown texts have no meaning here; the message itself is shown then.
-import type { ErrorEntry, ErrorMeaning, ErrorSigns } from '../../domain/needs/error-meaning.ts'
+
+import type { ErrorMeaning } from '../../domain/needs/error-meaning.ts'
+import type { ErrorEntry, ErrorSigns } from './entry.ts'
 import { EXCHANGE_ERRORS } from './exchange.ts'
 import { GRAPH_ERRORS } from './graph.ts'
 import { MIGRATION_ERRORS } from './migration.ts'

@@ -1,5 +1,5 @@
 // Errors of mailbox moves between tenants, as a migration user or a migration batch names them.
-import type { ErrorEntry } from '../../domain/needs/error-meaning.ts'
+import type { ErrorEntry } from './entry.ts'
 
 const MOVE = 'learn.microsoft.com/microsoft-365/enterprise/cross-tenant-mailbox-migration'
 const OBSERVED = 'github.com/davidhend/tenant-migration-platform docs/TROUBLESHOOTING.md'

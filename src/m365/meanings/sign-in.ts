@@ -1,5 +1,5 @@
 // Errors of sign-in: what Entra's token service says (AADSTS), and services that do not answer.
-import type { ErrorEntry } from '../../domain/needs/error-meaning.ts'
+import type { ErrorEntry } from './entry.ts'
 
 const PAGE = 'learn.microsoft.com/entra/identity-platform/reference-error-codes'
 const NO_TOKEN = 'No token for Microsoft Graph: Microsoft Entra ID refused the sign-in:'

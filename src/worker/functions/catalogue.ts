@@ -8,6 +8,7 @@ import type {
   FunctionEffect,
   FunctionFacts,
   Predecessors,
+  SupplyCount,
 } from '../../domain/runbook/function-facts.ts'
 import type { LedgerEffect } from '../../domain/state/effects.ts'
 import type { Tenant } from './tenant.ts'
@@ -45,7 +46,7 @@ export interface FunctionDefinition<Params, Result extends Json, In extends Tena
   /** Checks see the changes of functions with the same subject, such as the service that both are about. */
   readonly subject?: string
   /** Its result counts something that may run out, such as licences: gates add it up. */
-  readonly countsSupply?: true
+  readonly countsSupply?: SupplyCount
   /** How to reverse it, naming the function to use; null when there is nothing to reverse. */
   readonly undo: string | null
   /**
@@ -127,7 +128,7 @@ export const factsIn = (definition: WorkerFunction): FunctionFacts => ({
   ...(definition.isMomentary && { isMomentary: true }),
   ...(definition.comesAfter && { comesAfter: definition.comesAfter }),
   ...(definition.subject !== undefined && { subject: definition.subject }),
-  ...(definition.countsSupply && { countsSupply: true }),
+  ...(definition.countsSupply && { countsSupply: definition.countsSupply }),
 })
 
 const schemas = new WeakMap<WorkerFunction, Readonly<Record<string, Json>>>()

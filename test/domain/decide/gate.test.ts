@@ -20,7 +20,7 @@ const facts = (change: Partial<GateFacts> = {}): GateFacts => ({
   waiver: null,
   ready: 95,
   members: 100,
-  licences: [],
+  supplies: [],
   ...change,
 })
 
@@ -43,20 +43,20 @@ it('the publisher of the version may not approve, anybody else may', () => {
 })
 
 it('a waiver needs a readiness that is asked for, by share or licences, and an end to come', () => {
-  const asked = { name: 'cut-over', gate: GATE, countsLicences: false }
+  const asked = { name: 'cut-over', gate: GATE, countsSupply: false }
   const unasked = { ...asked, gate: { ...GATE, readyPercent: null } }
   assert.equal(whyNotWaive(asked, later(1), NOW), null)
-  assert.equal(whyNotWaive({ ...unasked, countsLicences: true }, later(1), NOW), null)
+  assert.equal(whyNotWaive({ ...unasked, countsSupply: true }, later(1), NOW), null)
   assert.match(whyNotWaive(unasked, later(1), NOW)!, /asks for no readiness/)
   assert.match(whyNotWaive(asked, NOW, NOW)!, /would be over already/)
 })
 
 it('a gate needs a licence for everybody who has none, unless a person waives it', () => {
   const countedAt = NOW
-  const few = { name: 'SPE_E3', free: 60, needed: 100, countedAt }
-  const enough = { name: 'EMS', free: 100, needed: 100, countedAt }
+  const few = { noun: 'licences', name: 'SPE_E3', free: 60, needed: 100, countedAt }
+  const enough = { noun: 'licences', name: 'EMS', free: 100, needed: 100, countedAt }
   const missing = ['licences SPE_E3: 60 free, 100 needed']
-  const asked = facts({ licences: [few, enough] })
+  const asked = facts({ supplies: [few, enough] })
   assert.deepEqual(missingAtGate(GATE, asked, NOW), missing)
   assert.deepEqual(missingAtGate({ ...GATE, readyPercent: null }, asked, NOW), missing)
   const waiver = { by: 'ben', endsAt: later(1) }

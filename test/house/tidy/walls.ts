@@ -91,6 +91,50 @@ const workerAndBus: Rule = {
       ),
 }
 
+const CORE = [
+  'base',
+  'domain',
+  'db',
+  'bus',
+  'engine',
+  'scheduler',
+  'orchestrator',
+  'worker',
+  'api',
+  'cli',
+]
+/** The vendor's services, and the verbs and nouns of its functions. */
+const VENDOR =
+  /\w*(?:Graph|Exchange|Entra|OneDrive)\w*|\b[A-Z][a-z]+-(?:Migration|CrossTenant|Message|Notification)\w*\b/
+/** Azure is where matoolkit runs and signs in, not a tenant that it changes; a package has a function for messages of that name. */
+const HOSTS: Readonly<Record<string, RegExp>> = {
+  'src/base/sign-in/': /^(?:Entra|AzureADTokenExchange\w*)$/,
+  'src/base/settings/': /^(?:Entra|Graph|Exchange)$/,
+  'src/base/errors/': /^Entra$/,
+  'src/db/schema/entra-roles.ts': /Entra/,
+  'src/cli/sign-in/': /^isEntra$/,
+  'src/cli/commands/auth/': /^Entra$/,
+  'src/api/sign-in/': /^checkEntra$/,
+  'src/domain/member-messages/message-text.ts': /^Send-Message$/,
+}
+
+const noVendorInCore: Rule = {
+  name: 'the core names no service and no function of a vendor',
+  check: (files) =>
+    files
+      .filter(({ path }) => path.startsWith('src/') && CORE.includes(roomOf(path)) && isCode(path))
+      .flatMap((file) => {
+        const { code, strings } = scan(file)
+        const host = Object.keys(HOSTS).find((place) => file.path.startsWith(place))
+        const words = [code, ...strings].flatMap(
+          (text) => text.match(new RegExp(VENDOR, 'g')) ?? [],
+        )
+        return words
+          .filter((word) => host === undefined || !HOSTS[host]!.test(word))
+          .map((word) => `${file.path} names ${word}: it belongs to a package of functions`)
+      }),
+}
+
 const FILES_IN_FOLDER_MAX = 30
 /** One file an endpoint, a command or a decision: their names are the index. */
 const LARGE_FOLDERS = ['src/api/routes', 'src/cli/commands', 'src/domain/decide']
@@ -364,6 +408,7 @@ const busTablesAtHome: Rule = {
 export const WALLS: readonly Rule[] = [
   rooms,
   workerAndBus,
+  noVendorInCore,
   folderSize,
   roomTable,
   dashboardWall,

@@ -45,7 +45,7 @@ function GatesOf({ batchId, isOver }: { readonly batchId: number; readonly isOve
                   <Button kind="primary" onClick={() => setAsked({ verb: 'approve', gate })}>
                     Approve {gate.phaseName}
                   </Button>{' '}
-                  {(gate.readiness.neededPercent !== null || gate.licences.length > 0) && (
+                  {(gate.readiness.neededPercent !== null || gate.supplies.length > 0) && (
                     <Button onClick={() => setAsked({ verb: 'waive', gate })}>
                       Waive readiness
                     </Button>
@@ -110,9 +110,9 @@ function GateFacts({ gate, answer }: { readonly gate: Gate; readonly answer: Gat
         {neededPercent !== null && `, ${neededPercent} % needed`}
         {isWaived && ', waived'})
       </li>
-      {gate.licences.map((one) => (
+      {gate.supplies.map((one) => (
         <li key={one.name}>
-          Licences {one.name}: {countText(one.free)} free, {countText(one.needed)} needed (counted{' '}
+          {one.noun} {one.name}: {countText(one.free)} free, {countText(one.needed)} needed (counted{' '}
           <Distance to={one.countedAt} />)
         </li>
       ))}
@@ -212,7 +212,7 @@ const WORDS: Readonly<Record<Verb, (gate: Gate) => ReactNode>> = {
       {countText(readiness.ready)} of {countText(readiness.members)} members are ready. The phase
       may start with fewer
       {readiness.neededPercent !== null && <> than {readiness.neededPercent} %</>}, and with too few
-      licences.
+      licences or other supplies.
     </p>
   ),
   withdraw: () => <p>Your approval no longer counts. You can approve again.</p>,

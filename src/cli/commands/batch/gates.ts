@@ -67,10 +67,10 @@ async function runGates(context: CommandContext, [id]: readonly string[]): Promi
           `  before ${String(gate.phaseName)}: ${String(phaseName)} ${String(status)}, ${Number(passed)} of ${Number(members)} passed, ${Number(failed)} failed, ${countText(Number(openSteps), 'open step')}`,
         ),
       )
-    for (const { name, free, needed } of rowsIn(gate, 'licences'))
+    for (const { noun, name, free, needed } of rowsIn(gate, 'supplies'))
       context.show.say(
         printable(
-          `  before ${String(gate.phaseName)}: licences ${String(name)}, ${Number(free)} free, ${Number(needed)} needed`,
+          `  before ${String(gate.phaseName)}: ${String(noun)} ${String(name)}, ${Number(free)} free, ${Number(needed)} needed`,
         ),
       )
     for (const one of rowsIn(gate, 'decisions'))

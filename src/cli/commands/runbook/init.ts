@@ -1,13 +1,14 @@
 // `matoolkit runbook init`: writes a commented starter runbook and its member file, from flags or, without a name on a terminal, from a
 // few questions. Both are valid and can be rehearsed as they are.
+
 import { messageOf } from '../../../base/errors/errors.ts'
 import { printable } from '../../../base/text/printable.ts'
+import type { StarterFacts } from '../../../domain/runbook/starter.ts'
 import { requireReplaceable, writeNewFile } from '../../input/files.ts'
 import { readTime } from '../../input/typed-time.ts'
 import { usageError } from '../../program/command-context.ts'
 import type { Io } from '../../terminal/io.ts'
 import { confirm } from '../../terminal/prompt.ts'
-import { type Starter, starterMembers, starterRunbook } from './starter.ts'
 
 export interface InitFlags {
   readonly from?: string
@@ -41,13 +42,14 @@ export async function initRunbook(
   const what = `Writes ${yaml} and ${csv}: from ${starter.from} to ${starter.to}, cut-over ${starter.start}.`
   // Ctrl-C at a question takes its default; here it means no.
   if (given === undefined) await confirm({ io, flags: { yes: flags.yes } }, { what, members: 0 })
-  await writeNewFile(csv, starterMembers(starter), mayReplace)
-  await writeNewFile(yaml, starterRunbook(starter), mayReplace)
+  const { members, runbook } = await io.runbookStarter()
+  await writeNewFile(csv, members(starter), mayReplace)
+  await writeNewFile(yaml, runbook(starter), mayReplace)
   io.out(`Wrote ${printable(yaml)} and ${printable(csv)}.`)
   io.out(`Next: matoolkit runbook rehearse ${printable(yaml)}`)
 }
 
-const starterOf = (name: string, flags: InitFlags, io: Io): Starter => ({
+const starterOf = (name: string, flags: InitFlags, io: Io): StarterFacts => ({
   name: nameOf(name),
   from: domainOf(flags.from ?? DEFAULTS.from),
   to: domainOf(flags.to ?? DEFAULTS.to),
@@ -56,7 +58,7 @@ const starterOf = (name: string, flags: InitFlags, io: Io): Starter => ({
 })
 
 /** Asks for what no flag says. */
-async function asked(flags: InitFlags, io: Io): Promise<Starter> {
+async function asked(flags: InitFlags, io: Io): Promise<StarterFacts> {
   if (!io.canAsk)
     throw usageError(
       'Give the runbook a name: matoolkit runbook init wave. Without one it asks, on a terminal.',

@@ -14,7 +14,7 @@ const table = <T extends Record<string, LintRule>>(rows: T): T => rows
 export const LINT_RULES = table({
   RUNS_TOO_EARLY: {
     sentence: '{function} runs before step "{step}": {because}',
-    why: 'Some functions close the way for others. The functions of each package name what must come first; a licence with Exchange, for example, gives an account a new mailbox, and the old one can no longer be moved into it.',
+    why: 'Some functions close the way for others. The functions of each package name what must come first; a licence with a mailbox, for example, gives an account a new one, and the old one can no longer be moved into it.',
     better: 'Move the step behind the one that is named.',
   },
   CHANGE_WITHOUT_CHECK: {

@@ -2,7 +2,6 @@
 // tenant says how many are left. The gate adds up the answers of the whole batch (src/domain/decide/gate.ts).
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { LICENCE_COUNT } from '../../../domain/decide/counted-supply.ts'
 import { defineM365Function } from '../define.ts'
 import { isSameText, listParameter, nameParameter, userId } from '../parameters.ts'
 import { findUser, textOf } from './entra-directory.ts'
@@ -21,7 +20,7 @@ const counted = z.object({
 })
 
 export const getEntraLicenseCount = defineM365Function({
-  name: LICENCE_COUNT,
+  name: 'Get-EntraLicenseCount',
   description:
     'Counts the free licences of a tenant, and tells whether a user has them already. A gate after this step compares the people who need one with what is free. An account that does not exist yet has none. Unconfirmed: whether units in warning can still be assigned; they do not count as free.',
   parameters: z.strictObject({
@@ -35,7 +34,14 @@ export const getEntraLicenseCount = defineM365Function({
   isIdempotent: true,
   effect: 'reads',
   subject: 'entra',
-  countsSupply: true,
+  countsSupply: {
+    noun: 'licences',
+    list: 'Licenses',
+    id: 'SkuId',
+    name: 'SkuPartNumber',
+    free: 'Free',
+    isHeld: 'IsHeld',
+  },
   undo: null,
   run: async (call): Promise<z.infer<typeof counted>> => {
     const { UserId, SkuId } = call.params

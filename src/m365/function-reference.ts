@@ -1,5 +1,9 @@
 // The reference entry of a function, for the command line and docs/functions.md. Everything comes from its definition.
-import { parametersSchema, resultSchema, type WorkerFunction } from './catalogue.ts'
+import {
+  parametersSchema,
+  resultSchema,
+  type WorkerFunction,
+} from '../worker/functions/catalogue.ts'
 
 export interface ReferenceField {
   readonly name: string

@@ -1,17 +1,7 @@
-// The starter runbook and its people, as text.
+// The starter runbook of Microsoft 365 and its people, as text.
+import type { RunbookStarter, StarterFacts } from '../domain/runbook/starter.ts'
 
-export interface Starter {
-  readonly name: string
-  /** Domains. */
-  readonly from: string
-  readonly to: string
-  /** ISO 8601 in UTC. */
-  readonly start: string
-  /** Null: people get no notice. */
-  readonly noticeFrom: string | null
-}
-
-export function starterMembers({ from, to, start }: Starter): string {
+function starterMembers({ from, to, start }: StarterFacts): string {
   const rows = [
     ['ada.adler', 'Ada Adler', 'Sales'],
     ['ben.brand', 'Ben Brand', 'Finance'],
@@ -25,7 +15,7 @@ export function starterMembers({ from, to, start }: Starter): string {
 /** `contoso.com` is served by `contoso-worker`. */
 const workerOf = (domain: string): string => `${domain.split('.')[0]!.toLowerCase()}-worker`
 
-export function starterRunbook({ name, from, to, noticeFrom }: Starter): string {
+function starterRunbook({ name, from, to, noticeFrom }: StarterFacts): string {
   return `# Moves people from ${from} to ${to}. Check it with "matoolkit runbook validate ${name}.runbook.yaml", rehearse it with
 # "matoolkit runbook rehearse ${name}.runbook.yaml", then publish it. docs/runbook.md explains every key, docs/functions.md every function.
 name: "${name}"
@@ -131,3 +121,5 @@ rollbacks:
       params:
         UserId: "{{AccountId}}"
 `
+
+export const M365_STARTER: RunbookStarter = { runbook: starterRunbook, members: starterMembers }
