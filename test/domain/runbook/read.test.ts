@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
+import { parse, stringify } from 'yaml'
+import type { Json, JsonObject } from '../../../src/base/text/json.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
+import { RUNBOOK_SHAPE, type Shape } from '../../../src/domain/runbook/shape.ts'
 
 const FULL = `name: Full
 description: Everything once.
@@ -53,6 +57,30 @@ on_member_removed:
 rollbacks:
   Undo:
     - {name: undo, worker_id: w, function: Undo}
+`
+
+/** What FULL cannot have besides: a file as source, and messages. */
+const MORE = `name: More
+data_source:
+  type: csv
+  path: people.csv
+  primary_key: Id
+  batch_time: immediate
+messages:
+  from: a@b.example
+  default_language: en
+  time_zone: Europe/Berlin
+  templates:
+    notice:
+      format: html
+      correction: moved
+      texts: {en: {subject: Hello, body: "<p>{{_start_date}}</p>"}}
+    moved: {texts: {en: {subject: New, body: "{{_former_date}}"}}}
+phases:
+  - name: p
+    offset: T-0
+    steps:
+      - {name: tell, worker_id: w, notify: {message: notice, to: "{{Id}}", language: en}}
 `
 
 const GLOBAL_RETRY = {
@@ -180,6 +208,65 @@ phases: [{name: p, offset: T-0, steps: [{name: s, worker_id: w, function: F}]}]`
     assert.ok(warned.runbook)
     assert.equal(readRunbook(FULL.replace('A: 1', 'A: "{{"')).runbook, null)
   })
+})
+
+/** `build.ts` reads every step in one way. */
+const calledIn = (called: string): string =>
+  called === 'a rollback or removal step' ? 'a step' : called
+
+/** Each key of each map in the shape, as `a step.poll`. */
+function keysOf(shape: Shape): string[] {
+  if (shape.is === 'list' || shape.is === 'named') return keysOf(shape.item)
+  if (shape.is !== 'map') return []
+  return Object.entries(shape.keys).flatMap(([key, field]) => [
+    `${calledIn(shape.called)}.${key}`,
+    ...keysOf(field.shape),
+  ])
+}
+
+type Place = readonly (string | number)[]
+
+/** The keys of the shape that a value has, and where. */
+function placesIn(shape: Shape, value: Json, place: Place = []): [key: string, place: Place][] {
+  if (shape.is === 'list')
+    return (value as Json[]).flatMap((item, at) => placesIn(shape.item, item, [...place, at]))
+  if (shape.is === 'named')
+    return Object.entries(value as JsonObject).flatMap(([name, item]) =>
+      placesIn(shape.item, item, [...place, name]),
+    )
+  if (shape.is !== 'map') return []
+  return Object.entries(value as JsonObject).flatMap(([key, item]) => [
+    [`${calledIn(shape.called)}.${key}`, [...place, key]] as [string, Place],
+    ...placesIn(shape.keys[key]!.shape, item, [...place, key]),
+  ])
+}
+
+function without(source: string, place: Place): string {
+  const value = parse(source) as JsonObject
+  const parent = place.slice(0, -1).reduce<Json>((at, key) => (at as JsonObject)[key]!, value)
+  Reflect.deleteProperty(parent as JsonObject, place.at(-1)!)
+  return stringify(value)
+}
+
+describe('a key of a runbook', () => {
+  const places = [FULL, MORE].flatMap((source) =>
+    placesIn(RUNBOOK_SHAPE, parse(source) as Json).map(([key, place]) => ({ source, key, place })),
+  )
+  assert.deepEqual(readRunbook(MORE).problems, [])
+
+  for (const key of new Set(keysOf(RUNBOOK_SHAPE)))
+    it(`changes the runbook that is read: ${key}`, () => {
+      const found = places.filter((one) => one.key === key)
+      assert.ok(found.length > 0, 'no runbook of this file has the key: write it into FULL or MORE')
+      const isRead = ({ source, place }: (typeof found)[number]) => {
+        const { runbook } = readRunbook(without(source, place))
+        return !isDeepStrictEqual(runbook, readRunbook(source).runbook)
+      }
+      assert.ok(
+        found.some(isRead),
+        'without it the runbook is the same: read it in src/domain/runbook/build.ts',
+      )
+    })
 })
 
 describe('variables of a runbook', () => {
