@@ -4,6 +4,7 @@ import type {
   ConnectOptions,
   FunctionPackage,
 } from '../worker/functions/function-package.ts'
+import { M365_CATALOGUE } from './catalogue.ts'
 import { type GrantedRights, missingRights } from './check/rights.ts'
 import { connectTenant } from './client/connect.ts'
 import { openCredential } from './client/credential.ts'
@@ -17,6 +18,7 @@ export type M365Kit = typeof KIT
 
 export const M365: FunctionPackage = {
   functions: STANDARD_FUNCTIONS,
+  catalogue: M365_CATALOGUE.functions,
   kit: KIT,
   meaningOf,
   noTenant: NO_M365_TENANT,

@@ -1,5 +1,6 @@
 // The whole system in one process on a hand-turned clock: PGlite in memory, the real bus, the real engine, and workers that
 // answer as the story says. Nothing sleeps: `settle` runs everything until nothing is left to do now.
+
 import { randomUUID } from 'node:crypto'
 import type { JobKeys } from '../../src/base/keys/job-keys.ts'
 import { type VirtualClock, virtualClock } from '../../src/base/run/clock.ts'
@@ -19,6 +20,7 @@ import {
   messageIdOf,
   readMessage,
 } from '../../src/domain/messages/messages.ts'
+import type { FunctionCatalogue } from '../../src/domain/runbook/catalogues.ts'
 import type { ChangeWindows } from '../../src/domain/windows/change-windows.ts'
 import { createBatch, type GivenMember } from '../../src/engine/orders/create.ts'
 import {
@@ -97,6 +99,7 @@ export async function openWorld(
     jobKeys?: JobKeys
     wire?: OpenWire
     windows?: ChangeWindows
+    packaged?: FunctionCatalogue['functions']
   } = {},
 ): Promise<World> {
   const test = options.database ?? (await openTestPglite())
@@ -106,7 +109,7 @@ export async function openWorld(
     db: test.db,
     clock,
     runbooks: new RunbookCache(),
-    functions: new FunctionBook(M365_CATALOGUE.functions),
+    functions: new FunctionBook(options.packaged ?? M365_CATALOGUE.functions),
     // In the middle: no jitter, so that stories know the second.
     random: options.random ?? (() => 0.5),
     pace: new WorkerPace(options.maxOutstanding ?? 1000),

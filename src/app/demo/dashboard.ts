@@ -11,7 +11,7 @@ import { type Clock, realClock } from '../../base/run/clock.ts'
 import { readConfig } from '../../base/settings/config.ts'
 import type { Bus } from '../../bus/bus.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
-import { M365 } from '../../m365/package.ts'
+import { FUNCTION_PACKAGE } from '../roles/function-package.ts'
 
 export interface DemoDashboard {
   /** Opened on this machine, it signs in. */
@@ -31,7 +31,7 @@ export async function openDemoDashboard(
   if ('problems' in read) throw new MatoolkitError('INTERNAL', { reason: read.problems.join(' ') })
   const destination = { write: (line: string) => onError(new Error(line.trim())) }
   const api = openApi({
-    meaningOf: M365.meaningOf,
+    meaningOf: FUNCTION_PACKAGE.meaningOf,
     config: read.config,
     engine,
     bus,

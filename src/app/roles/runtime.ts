@@ -20,9 +20,9 @@ import type { Engine } from '../../engine/transactions/engine.ts'
 import { FunctionBook } from '../../engine/transactions/function-book.ts'
 import { RunbookCache } from '../../engine/transactions/runbook-cache.ts'
 import { WorkerPace } from '../../engine/transactions/worker-pace.ts'
-import { M365_CATALOGUE } from '../../m365/catalogue.ts'
 import { databaseAccess } from '../upkeep/database-sign-in.ts'
 import { requireSchema } from '../upkeep/schema.ts'
+import { FUNCTION_PACKAGE } from './function-package.ts'
 import { openTransport } from './transports.ts'
 import { readWindowsFile } from './windows-file.ts'
 
@@ -66,7 +66,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       db,
       clock,
       runbooks: new RunbookCache(),
-      functions: new FunctionBook(M365_CATALOGUE.functions),
+      functions: new FunctionBook(FUNCTION_PACKAGE.catalogue),
       random: Math.random,
       pace: new WorkerPace(config.maxOutstanding),
       queueLimitSec: config.queueLimitSec,

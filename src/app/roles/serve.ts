@@ -24,7 +24,6 @@ import { configureWorkers } from '../../db/state/workers.ts'
 import type { DescribedAttention } from '../../domain/needs/attention.ts'
 import type { PreviewQuery } from '../../domain/sources/preview.ts'
 import type { TickNow, TickReport } from '../../domain/sources/tick-report.ts'
-import { M365 } from '../../m365/package.ts'
 import { makeOrchestrator } from '../../orchestrator/orchestrator.ts'
 import { previewSource } from '../../scheduler/preview.ts'
 import { makeScheduler } from '../../scheduler/scheduler.ts'
@@ -43,6 +42,7 @@ import {
 import { hasRetention, makeRetentionLoop } from '../upkeep/retention/retention-loop.ts'
 import { schemaWatch } from '../upkeep/schema.ts'
 import { makeSnapshotLoop, snapshotAndTell } from '../upkeep/snapshot-loop.ts'
+import { FUNCTION_PACKAGE } from './function-package.ts'
 import { openHealth } from './health.ts'
 import { requireMemory } from './memory.ts'
 import { notificationsOf } from './notifications.ts'
@@ -326,7 +326,7 @@ const workersOf = (
   Promise.all(
     workers.map((config) =>
       openWorker({
-        functionPackage: M365,
+        functionPackage: FUNCTION_PACKAGE,
         config,
         bus: shared.bus,
         clock: shared.clock,
@@ -408,7 +408,7 @@ const warnOf = (
 
 const apiOf = (shared: RoleContext): Api =>
   openApi({
-    meaningOf: M365.meaningOf,
+    meaningOf: FUNCTION_PACKAGE.meaningOf,
     config: shared.config,
     engine: shared.engine,
     bus: shared.bus,

@@ -7,8 +7,8 @@ import { realClock } from '../../base/run/clock.ts'
 import type { Service } from '../../base/run/service.ts'
 
 import { Measures } from '../../base/telemetry/measures.ts'
-import { M365 } from '../../m365/package.ts'
 import { openWorker } from '../../worker/open-worker.ts'
+import { FUNCTION_PACKAGE } from './function-package.ts'
 import { openHealth } from './health.ts'
 import type { ServeHandle, ServeOptions } from './serve.ts'
 import { stopServices } from './stop-services.ts'
@@ -29,7 +29,7 @@ export async function openWorkersOnly(options: ServeOptions): Promise<ServeHandl
     const opened = await Promise.all(
       workers.map((one) =>
         openWorker({
-          functionPackage: M365,
+          functionPackage: FUNCTION_PACKAGE,
           config: one,
           bus,
           clock,

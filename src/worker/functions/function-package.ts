@@ -4,6 +4,7 @@ import type { Clock } from '../../base/run/clock.ts'
 import type { Config } from '../../base/settings/config.ts'
 import type { Tokens } from '../../base/sign-in/token.ts'
 import type { MeaningOf } from '../../domain/needs/error-meaning.ts'
+import type { AnnouncedFunction } from '../../domain/runbook/catalogues.ts'
 import type { Secrets } from '../http/api.ts'
 import type { GateChange, ThrottleState } from '../http/throttle.ts'
 import type { KeyVault } from '../secrets/key-vault.ts'
@@ -12,6 +13,8 @@ import type { Tenant } from './tenant.ts'
 
 export interface FunctionPackage {
   readonly functions: readonly WorkerFunction[]
+  /** The same as data: what plans, lint and the engine know before a worker announced itself. */
+  readonly catalogue: readonly AnnouncedFunction[]
   /** What modules of custom functions get besides the worker's own kit. */
   readonly kit: Readonly<Record<string, unknown>>
   /** What the errors of its functions mean. */
