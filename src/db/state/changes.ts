@@ -17,8 +17,9 @@ import {
 import type { Tx } from '../connection/db.ts'
 import { updateGuarded } from '../connection/guard.ts'
 import { writeSentMessages } from '../orders/sent-messages.ts'
-import { batchCounters, countersOf, PHASE_COUNTERS } from './counters.ts'
+import { batchCounters } from './counters.ts'
 import { addAddresses } from './member-addresses.ts'
+import { CHANGED_PHASE_COLUMNS } from './phase-columns.ts'
 import { insertSteps, updateDefinitions, updateSteps } from './step-changes.ts'
 
 /** The draft of one transaction on one batch; several when one transaction changes several batches, at the same moment. */
@@ -242,18 +243,11 @@ function updateWholeMembers(tx: Tx, draft: Draft): Promise<void> {
   )
 }
 
+/** Each column's parameter follows the id and the status that was loaded. */
 const UPDATE_PHASES = `
-  update phase_executions p
-     set status = c.status, skipped_because = c.skipped_because, due_at = c.due_at, dispatched_at = c.dispatched_at,
-         expanded_through = c.expanded_through, expanded_at = c.expanded_at, completed_at = c.completed_at,
-         fuse_acknowledged = c.fuse, gate_passed_at = c.gate_passed_at, gate_look_at = c.gate_look_at, ramp_share = c.share,
-         ramp_through = c.ramp_through, soak_ends_at = c.soak_ends_at,
-         ${PHASE_COUNTERS.map((name, i) => `${name} = c.n${i}`).join(', ')}
-    from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::bigint[],
-                $8::timestamptz[], $9::timestamptz[], $10::int[], $11::timestamptz[], $12::timestamptz[], $13::int[], $14::bigint[],
-                $15::timestamptz[], ${PHASE_COUNTERS.map((_, i) => `$${i + 16}::int[]`).join(', ')})
-         as c (id, from_status, status, skipped_because, due_at, dispatched_at, expanded_through, expanded_at, completed_at,
-               fuse, gate_passed_at, gate_look_at, share, ramp_through, soak_ends_at, ${PHASE_COUNTERS.map((_, i) => `n${i}`).join(', ')})
+  update phase_executions p set ${CHANGED_PHASE_COLUMNS.map(({ column }) => `${column} = c.${column}`).join(', ')}
+    from unnest($1::bigint[], $2::text[], ${CHANGED_PHASE_COLUMNS.map(({ type }, i) => `$${i + 3}::${type}[]`).join(', ')})
+         as c (id, from_status, ${CHANGED_PHASE_COLUMNS.map(({ column }) => column).join(', ')})
    where p.id = c.id and p.status = c.from_status`
 
 async function updatePhases(tx: Tx, drafts: Drafts): Promise<void> {
@@ -267,27 +261,10 @@ async function updatePhases(tx: Tx, drafts: Drafts): Promise<void> {
   }
   if (phases.length === 0) return
   const [statusesLoaded] = arrayParams(loaded, (status) => status)
-  const counters = new Map(phases.map((phase) => [phase, countersOf(phase)]))
   await updateGuarded(tx, 'phases', phases.length, UPDATE_PHASES, [
     idsParam(phases.map(({ id }) => id)),
     statusesLoaded,
-    ...arrayParams(
-      phases,
-      (p) => p.status,
-      (p) => p.skippedBecause,
-      (p) => timeParam(p.dueAt),
-      (p) => timeParam(p.dispatchedAt),
-      (p) => p.expandedThrough,
-      (p) => timeParam(p.expandedAt),
-      (p) => timeParam(p.completedAt),
-      (p) => p.fuseAcknowledged,
-      (p) => timeParam(p.gatePassedAt),
-      (p) => timeParam(p.gateLookAt),
-      (p) => p.rampShare,
-      (p) => p.rampThrough,
-      (p) => timeParam(p.soakEndsAt),
-      ...PHASE_COUNTERS.map((_, i) => (p: Phase) => counters.get(p)![i]!),
-    ),
+    ...arrayParams(phases, ...CHANGED_PHASE_COLUMNS.map(({ pick }) => pick)),
   ])
 }
 

@@ -48,10 +48,7 @@ export const copyCounters = ({ fuseAcknowledged, steps, members }: Phase): Phase
   members: { ...members },
 })
 
-export const countersOf = ({
-  steps,
-  members,
-}: Pick<PhaseCounters, 'steps' | 'members'>): number[] => [
+const countersOf = ({ steps, members }: Pick<PhaseCounters, 'steps' | 'members'>): number[] => [
   ...STEP_STATUSES.map((status) => steps[status]),
   ...MEMBER_COUNTS.map((name) => members[name]),
 ]

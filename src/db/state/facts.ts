@@ -3,8 +3,9 @@
 import type { Batch, Member, Phase, Variables } from '../../domain/state/facts.ts'
 import { epochMs, idsParam, integerArray } from '../connection/arrays.ts'
 import type { Queryable, Tx } from '../connection/db.ts'
-import { batchCounters, type CounterRow, PHASE_COUNTERS, phaseCounts } from './counters.ts'
+import { batchCounters, type CounterRow, phaseCounts } from './counters.ts'
 import { epochUnless, type LastSeen, seenParams } from './epochs.ts'
+import { PHASE_SELECT, type PhaseLine, phaseOf } from './phase-columns.ts'
 
 const BATCH = `
   id, runbook_name as "runbookName",
@@ -79,12 +80,6 @@ export async function lockBatches(tx: Tx, batchIds: readonly number[]): Promise<
 /** Batches have small negative keys. Other locks have positive keys (migrate.ts) or 64-bit hashes, which do not come near. */
 const IN_ORDER = '(select id from unnest($1::bigint[]) as b (id) order by id) as b'
 
-interface PhaseRow extends Omit<Phase, 'steps' | 'members' | 'gate'>, CounterRow {
-  readonly batchId: number
-  readonly gateApprovals: number | null
-  readonly gateReadyPercent: number | null
-}
-
 export async function loadPhases(db: Queryable, batchId: number): Promise<Phase[]> {
   return (await loadPhasesOf(db, [batchId])).get(batchId) ?? []
 }
@@ -94,52 +89,15 @@ export async function loadPhasesOf(
   db: Queryable,
   batchIds: readonly number[],
 ): Promise<ReadonlyMap<number, Phase[]>> {
-  const rows = await db.query<PhaseRow>(
-    `select id, batch_id as "batchId", phase_name as name, phase_index as index, offset_minutes as "offsetMinutes",
-            runbook_version as "runbookVersion", due_at as "dueAt", status, skipped_because as "skippedBecause",
-            dispatched_at as "dispatchedAt", expanded_through as "expandedThrough", expanded_at as "expandedAt",
-            completed_at as "completedAt", fuse_acknowledged as "fuseAcknowledged",
-            gate_approvals as "gateApprovals", gate_ready_percent as "gateReadyPercent", gate_passed_at as "gatePassedAt",
-            gate_look_at as "gateLookAt", to_json(ramp_percents) as "rampPercents", ramp_share as "rampShare",
-            ramp_through as "rampThrough", soak_ends_at as "soakEndsAt",
-            ${PHASE_COUNTERS.join(', ')}
-       from phase_executions where batch_id = any($1::bigint[])`,
+  const rows = await db.query<PhaseLine & CounterRow>(
+    `select ${PHASE_SELECT} from phase_executions where batch_id = any($1::bigint[])`,
     [idsParam(batchIds)],
   )
   // Sorted here: with `order by id` the server may read the phases of all batches.
   rows.sort((a, b) => a.id - b.id)
   const found = new Map<number, Phase[]>(batchIds.map((id) => [id, []]))
-  for (const row of rows) found.get(row.batchId)!.push(phaseIn(row))
+  for (const row of rows) found.get(row.batchId)!.push({ ...phaseOf(row), ...phaseCounts(row) })
   return found
-}
-
-function phaseIn(row: PhaseRow): Phase {
-  return {
-    id: row.id,
-    name: row.name,
-    index: row.index,
-    offsetMinutes: row.offsetMinutes,
-    runbookVersion: row.runbookVersion,
-    dueAt: row.dueAt,
-    status: row.status,
-    skippedBecause: row.skippedBecause,
-    dispatchedAt: row.dispatchedAt,
-    expandedThrough: row.expandedThrough,
-    expandedAt: row.expandedAt,
-    completedAt: row.completedAt,
-    fuseAcknowledged: row.fuseAcknowledged,
-    gate:
-      row.gateApprovals === null
-        ? null
-        : { approvals: row.gateApprovals, readyPercent: row.gateReadyPercent },
-    gatePassedAt: row.gatePassedAt,
-    gateLookAt: row.gateLookAt,
-    rampPercents: row.rampPercents,
-    rampShare: row.rampShare,
-    rampThrough: row.rampThrough,
-    soakEndsAt: row.soakEndsAt,
-    ...phaseCounts(row),
-  }
 }
 
 interface MemberColumns {
