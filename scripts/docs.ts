@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { openApiDocument } from '../src/api/openapi.ts'
+import { openApiDocument, parametersOf } from '../src/api/openapi.ts'
 import type { Route } from '../src/api/route.ts'
 import { describedRoutes } from '../src/api/routes.ts'
 import { REHEARSAL_FAULTS } from '../src/app/rehearsal/faults.ts'
@@ -46,7 +46,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: '.env.example', render: renderEnvExample },
   { file: 'docs/openapi.json', render: () => renderOpenApi() },
   { file: 'docs/api.md', section: 'endpoints', render: renderEndpoints },
-  { file: 'src/api/client/repeatable.ts', render: renderRepeatable },
+  { file: 'src/api/client/endpoint-kinds.ts', render: renderEndpointKinds },
   { file: 'docs/client-table.d.mts', render: clientTable },
   { file: 'powershell/Matoolkit/Matoolkit.psm1', render: powerShellModule },
   { file: 'powershell/Matoolkit/Matoolkit.psd1', render: powerShellManifest },
@@ -162,26 +162,34 @@ function renderEnvExample(): string {
 const renderOpenApi = (): string =>
   `${JSON.stringify(openApiDocument(describedRoutes()), null, 2)}\n`
 
-/** What a client must know of endpoints to send a request again: not their types. */
-function renderRepeatable(): string {
-  const named = (which: (route: Route) => boolean) =>
-    describedRoutes()
-      .filter(({ rule }) => rule !== 'worker')
-      .filter(which)
-      .map(({ method, path }) => `  '${method} ${path}',\n`)
-      .join('')
-  const creating = named(({ creates }) => creates === true)
-  const reading = named(({ method, action }) => method !== 'GET' && action === null)
-  return `// Which requests a client may send again. Generated from the table of routes by \`npm run docs\`.
-
-/** They create something, and take a key that lets the server do it once. */
-export const CREATING: ReadonlySet<string> = new Set([
-${creating}])
-
-/** They change nothing, although they are no GET. */
-export const READING: ReadonlySet<string> = new Set([
-${reading}])
-`
+/** What a client must know of endpoints when it runs: not their types. */
+function renderEndpointKinds(): string {
+  const routes = describedRoutes().filter(({ rule }) => rule !== 'worker')
+  const table = (about: string, name: string, which: (route: Route) => boolean) => {
+    const named = routes.filter(which).map(({ method, path }) => `'${method} ${path}'`)
+    // As the formatter leaves it.
+    const list =
+      named.length === 1 ? `[${named[0]}]` : `[\n${named.map((one) => `  ${one},\n`).join('')}]`
+    return `\n/** ${about} */\nexport const ${name}: ReadonlySet<string> = new Set(${list})\n`
+  }
+  return [
+    '// What a client must know of endpoints when it runs. Generated from the table of routes by `npm run docs`.\n',
+    table(
+      'They create something, and take a key that lets the server do it once.',
+      'CREATING',
+      ({ creates }) => creates === true,
+    ),
+    table(
+      'They change nothing, although they are no GET.',
+      'READING',
+      ({ method, action }) => method !== 'GET' && action === null,
+    ),
+    table('They need no token, and get none.', 'WITHOUT_TOKEN', ({ rule }) => rule === 'anonymous'),
+    table('Lists whose pages are as long as they are.', 'WITHOUT_LIMIT', ({ query }) => {
+      const taken = parametersOf(query, 'query', {}).map(({ name }) => name)
+      return taken.includes('cursor') && !taken.includes('limit')
+    }),
+  ].join('')
 }
 
 function renderEndpoints(): string {

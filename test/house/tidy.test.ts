@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { SETTINGS } from '../../src/base/settings/config.ts'
+import { CLIENTS } from './tidy/clients.ts'
 import { DOCUMENTS } from './tidy/documents.ts'
 import { NAMES, uniqueNames } from './tidy/names.ts'
 import { SETTINGS_RULES, settingKeys } from './tidy/settings.ts'
@@ -15,6 +16,7 @@ import { WORDS } from './tidy/words.ts'
 const root = join(import.meta.dirname, '../..')
 const RULES: readonly Rule[] = [
   ...WALLS,
+  ...CLIENTS,
   ...SETTINGS_RULES,
   ...STYLE,
   ...NAMES,
@@ -60,6 +62,16 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     'the client needs Node',
     { 'src/api/client/a.ts': "import { randomUUID } from 'node:crypto'" },
     /a\.ts takes more than types from node:crypto/,
+  ],
+  [
+    'a command sends a request by hand',
+    { 'src/cli/commands/a.ts': "const found = await fetch('http://x')" },
+    /a\.ts:1 sends a request by itself/,
+  ],
+  [
+    'a command gives an answer a type of its own',
+    { 'src/cli/commands/a.ts': 'const { id } = (await load()) as unknown as Batch' },
+    /a\.ts:1 says "as unknown as"/,
   ],
   [
     'a dynamic import counts',

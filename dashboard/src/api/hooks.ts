@@ -9,30 +9,23 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
-import { ApiError, type CallOptions, call, request } from './call.ts'
-import type { Answer, Change, Reading, RequestOf } from './routes.ts'
+import { type ApiError, type CallOptions, client } from './call.ts'
+import type { Answer, Change, Reading, RequestOf, Tagged } from './routes.ts'
 
 const FRESH_MS = 2_000
-const RETRIES = 2
-const RETRY_MS = 2_000
-const RETRY_MS_MAX = 15_000
 
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: FRESH_MS,
-      retry: (failures, error) => failures < RETRIES && isPassing(error),
-      retryDelay: (failures) => Math.min(RETRY_MS * 2 ** failures, RETRY_MS_MAX),
+      // The client repeats requests, by one rule for every program.
+      retry: false,
       // A wall that lost the network continues by itself.
       networkMode: 'always',
     },
     mutations: { retry: false, networkMode: 'always' },
   },
 })
-
-/** Worth another attempt: the API is away, busy or restarting. */
-const isPassing = (error: unknown): boolean =>
-  error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
 
 interface ReadingOptions {
   /** Reads again at this interval while the page is visible. */
@@ -51,7 +44,7 @@ export function useReading<E extends Reading>(
 ) {
   return useQuery<Answer<E>, ApiError>({
     queryKey: [endpoint, given],
-    queryFn: ({ signal }) => call(endpoint, given, { signal }),
+    queryFn: ({ signal }) => client.call(endpoint, given, { signal }),
     ...(options.everyMs !== undefined && { refetchInterval: options.everyMs }),
     ...(options.isEnabled !== undefined && { enabled: options.isEnabled }),
     ...(options.keepsFormer && { placeholderData: keepPreviousData }),
@@ -65,13 +58,9 @@ export function useTagged<E extends Reading>(
   given: RequestOf<E>,
   options: Pick<ReadingOptions, 'isEnabled'> = {},
 ) {
-  return useQuery<{ readonly answer: Answer<E>; readonly etag: string | undefined }, ApiError>({
+  return useQuery<Tagged<Answer<E>>, ApiError>({
     queryKey: [endpoint, given, 'tagged'],
-    queryFn: async ({ signal }) => {
-      const answer = await request(endpoint, given, { signal })
-      const etag = answer.headers.get('etag') ?? undefined
-      return { answer: (await answer.json()) as Answer<E>, etag }
-    },
+    queryFn: ({ signal }) => client.tagged(endpoint, given, { signal }),
     ...(options.isEnabled !== undefined && { enabled: options.isEnabled }),
   })
 }
@@ -89,7 +78,7 @@ export function usePages<E extends Reading>(
         ...(given as { query?: object }).query,
         ...(pageParam && { cursor: pageParam }),
       }
-      return call(endpoint, { ...given, query } as RequestOf<E>, { signal })
+      return client.call(endpoint, { ...given, query } as RequestOf<E>, { signal })
     },
     initialPageParam: null as string | null,
     getNextPageParam: (page) => (page as { readonly next?: string | null }).next ?? null,
@@ -100,21 +89,21 @@ export function usePages<E extends Reading>(
 
 /** A change. All that is shown is read again afterwards, whatever came of it. */
 export function useChange<E extends Change>(endpoint: E) {
-  const client = useQueryClient()
+  const shown = useQueryClient()
   return useMutation<Answer<E>, ApiError, RequestOf<E> & { readonly options?: CallOptions }>({
     mutationFn: ({ options, ...given }) =>
-      call(endpoint, given as unknown as RequestOf<E>, options),
-    onSettled: () => client.invalidateQueries(),
+      client.call(endpoint, given as unknown as RequestOf<E>, options),
+    onSettled: () => shown.invalidateQueries(),
   })
 }
 
 /** A dry run: what a change would do. Asked once when the question is put, so that the answer stays what the person decides on. */
 const previewOf = <E extends Change>(endpoint: E, given: RequestOf<E>) => ({
   queryKey: ['preview', endpoint, given],
-  queryFn: ({ signal }: { readonly signal: AbortSignal }) => call(endpoint, given, { signal }),
+  queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
+    client.call(endpoint, given, { signal }),
   staleTime: 'static' as const,
   gcTime: 0,
-  retry: false,
 })
 
 export const usePreview = <E extends Change>(endpoint: E, given: RequestOf<E>, isEnabled = true) =>

@@ -2,7 +2,7 @@
 // no token. Screens name what they show; the stream is opened for that and nothing more.
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { useEffect, useSyncExternalStore } from 'react'
-import { request } from './call.ts'
+import { client } from './call.ts'
 import { queries } from './hooks.ts'
 import type { Answer } from './routes.ts'
 
@@ -80,7 +80,7 @@ interface Seen {
 
 async function readStream(watched: Watched, seen: Seen, signal: AbortSignal): Promise<void> {
   const query = { ...watched, ...(seen.last !== null && { after: seen.last }) }
-  const answer = await request(
+  const answer = await client.raw(
     'GET /api/events',
     { query },
     { signal, accept: 'text/event-stream' },

@@ -4,7 +4,7 @@
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ComponentProps, type ReactNode, useState } from 'react'
-import { type ApiError, call } from '../api/call.ts'
+import { type ApiError, client } from '../api/call.ts'
 import { usePreviews } from '../api/hooks.ts'
 import type { Answer, RequestOf } from '../api/routes.ts'
 import { Decision } from '../ui/decision.tsx'
@@ -50,7 +50,7 @@ export function MembersDecision(props: MembersDecisionProps) {
   const { change, who, targets, more = {}, also, isReady = true, children, onClose } = props
   const { verb, effect, isDanger, reason } = CHANGES[change]
   const endpoint = endpointOf(change)
-  const client = useQueryClient()
+  const shown = useQueryClient()
   // What was changed already, batch by batch: when one fails, another attempt continues behind it.
   const [results, setResults] = useState<readonly Outcome[]>([])
   const request = ({ batchId, select }: Target, rest: object) =>
@@ -69,7 +69,9 @@ export function MembersDecision(props: MembersDecisionProps) {
         if (at < all.length) continue
         const expectedCount = found[at]!.selectedCount
         const seen = { ...also, expectedCount, ...(why && { reason: why }) }
-        all.push(expectedCount === 0 ? found[at]! : await call(endpoint, request(target, seen)))
+        all.push(
+          expectedCount === 0 ? found[at]! : await client.call(endpoint, request(target, seen)),
+        )
         setResults([...all])
       }
       return all
@@ -78,7 +80,7 @@ export function MembersDecision(props: MembersDecisionProps) {
       props.onDone?.(all)
       if (sum(all, 'refusedCount') === 0) onClose()
     },
-    onSettled: () => client.invalidateQueries(),
+    onSettled: () => shown.invalidateQueries(),
   })
   if (run.isSuccess) return <Results title={`${verb} ${who}`} results={results} onClose={onClose} />
   return (

@@ -1,13 +1,9 @@
 // Who uses the page. On one machine the link of `matoolkit up` brings the token in its fragment, which leaves the address at once;
 // elsewhere people sign in at the issuer. A token never gets into an address that is sent, logged or kept in the history.
-import type { ApiRole } from '../../../src/api/sign-in/sign-in.ts'
+import { AdminApiError, type Answer, matoolkit } from '../../../src/api/client/client.ts'
 import { finishSignIn, type Grant, type Issuer, renew, signInAt } from './oidc.ts'
 
-export interface Me {
-  readonly id: string
-  readonly name: string
-  readonly roles: readonly ApiRole[]
-}
+export type Me = Answer<'GET /api/me'>
 
 export type SignedOut =
   /** Local mode without a token, or with one of a former start. */
@@ -19,6 +15,10 @@ export type SignedOut =
 export type Session =
   | { readonly kind: 'signed-in'; readonly me: Me; readonly isLocal: boolean }
   | SignedOut
+
+/** Who uses the page is asked before there is a session. The page may be shown under a path of a proxy. */
+export const apiUrl = new URL('.', document.baseURI).href
+const client = matoolkit({ url: apiUrl, token: () => accessToken() })
 
 const LOCAL_TOKEN = 'matoolkit.local-token'
 const GRANT = 'matoolkit.grant'
@@ -60,19 +60,19 @@ export function forgetSession(): void {
 /** Throws when the API does not answer. */
 export async function openSession(): Promise<Session> {
   takeTokenFromAddress()
-  const offer = await ask<{ mode: string; issuer: string; clientId: string | null; scope: string }>(
-    './api/sign-in',
-  )
+  const offer = await client.call('GET /api/sign-in')
   if (offer.mode === 'oidc') {
-    if (offer.clientId === null)
+    const { issuer: address, clientId, scope } = offer
+    if (address === null || clientId === null || scope === null)
       return {
         kind: 'refused',
         reason: 'The API names no client for people: set MATOOLKIT_OIDC_CLIENT_ID.',
       }
-    issuer = { address: offer.issuer, clientId: offer.clientId, scope: offer.scope }
-    const grant = await finishSignIn(issuer)
+    const at = { address, clientId, scope }
+    issuer = at
+    const grant = await finishSignIn(at)
     if (grant) storeGrant(grant)
-    if (storedGrant() === null) return { kind: 'needs-sign-in', issuer }
+    if (storedGrant() === null) return { kind: 'needs-sign-in', issuer: at }
   } else if (localStorage.getItem(LOCAL_TOKEN) === null) return { kind: 'needs-link' }
   return whoAmI()
 }
@@ -81,19 +81,17 @@ export async function openSession(): Promise<Session> {
 export const signIn = (at: Issuer): Promise<void> => signInAt(at)
 
 async function whoAmI(): Promise<Session> {
-  const answer = await fetch(new URL('./api/me', document.baseURI), {
-    headers: { authorization: `Bearer ${await accessToken()}` },
-  })
-  if (answer.ok)
-    return { kind: 'signed-in', me: (await answer.json()) as Me, isLocal: issuer === null }
-  if (answer.status === 401) {
+  try {
+    const me = await client.call('GET /api/me')
+    return { kind: 'signed-in', me, isLocal: issuer === null }
+  } catch (error) {
+    const status = error instanceof AdminApiError ? error.status : 0
+    if (status === 403) return { kind: 'refused', reason: (error as Error).message }
+    if (status !== 401) throw error
     localStorage.removeItem(LOCAL_TOKEN)
     sessionStorage.removeItem(GRANT)
     return issuer ? { kind: 'needs-sign-in', issuer } : { kind: 'needs-link' }
   }
-  const { detail } = (await answer.json().catch(() => ({}))) as { detail?: string }
-  if (answer.status === 403) return { kind: 'refused', reason: detail ?? 'You have no role here.' }
-  throw new Error(detail ?? `The API answers with status ${answer.status}.`)
 }
 
 function takeTokenFromAddress(): void {
@@ -106,9 +104,3 @@ function takeTokenFromAddress(): void {
 const storedGrant = (): Grant | null =>
   JSON.parse(sessionStorage.getItem(GRANT) ?? 'null') as Grant | null
 const storeGrant = (grant: Grant): void => sessionStorage.setItem(GRANT, JSON.stringify(grant))
-
-async function ask<T>(address: string): Promise<T> {
-  const answer = await fetch(new URL(address, document.baseURI))
-  if (!answer.ok) throw new Error(`The API answers with status ${answer.status}.`)
-  return (await answer.json()) as T
-}

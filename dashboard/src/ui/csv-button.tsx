@@ -1,6 +1,6 @@
 // A whole list as a CSV file. The API sends it to those who ask for text/csv; a link could not, because it sends no token.
 import { useState } from 'react'
-import { request } from '../api/call.ts'
+import { client } from '../api/call.ts'
 import type { Reading, RequestOf } from '../api/routes.ts'
 import { Button } from './button.tsx'
 import { ErrorNote } from './feedback.tsx'
@@ -19,7 +19,7 @@ export function CsvButton<E extends Reading>({ endpoint, given, name }: CsvButto
     setBusy(true)
     setError(null)
     try {
-      const answer = await request(endpoint, given, { accept: 'text/csv' })
+      const answer = await client.raw(endpoint, given, { accept: 'text/csv' })
       saveFile(await answer.blob(), `${name}.csv`)
     } catch (failure) {
       setError(failure as Error)

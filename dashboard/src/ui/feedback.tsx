@@ -26,6 +26,11 @@ export const Empty = ({ title, children }: EmptyProps) => (
   </div>
 )
 
+const sentenceOf = (error: Error): string =>
+  error instanceof ApiError && error.status === 0
+    ? 'The API does not answer. What you see may be out of date.'
+    : error.message
+
 interface ErrorNoteProps {
   readonly error: Error
   readonly onRetry?: (() => void) | undefined
@@ -35,7 +40,7 @@ export function ErrorNote({ error, onRetry }: ErrorNoteProps) {
   const faults = error instanceof ApiError ? error.faults : []
   return (
     <div className="error" role="alert">
-      <p>{error.message}</p>
+      <p>{sentenceOf(error)}</p>
       {faults.length > 0 && (
         <ul>
           {faults.map(({ path, line, row, column, message }) => (

@@ -21,6 +21,8 @@ export interface Problem {
   readonly requestId: string
   readonly faults?: readonly Fault[] | undefined
   readonly faultCount?: number | undefined
+  /** The values in the sentence. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** Codes of docs/errors.md, two of the client's own, and those that a newer server may have. */
@@ -36,6 +38,8 @@ export class AdminApiError extends Error {
   readonly faults: readonly Fault[]
   /** All of them; `faults` has the first. */
   readonly faultCount: number
+  /** The values in the sentence. */
+  readonly details: Readonly<Record<string, unknown>>
 
   constructor(status: number, problem: Partial<Problem>, options?: { readonly cause?: unknown }) {
     super(problem.detail ?? problem.title ?? `The API answers with status ${status}.`, options)
@@ -44,13 +48,15 @@ export class AdminApiError extends Error {
     this.requestId = problem.requestId ?? null
     this.faults = problem.faults ?? []
     this.faultCount = problem.faultCount ?? this.faults.length
+    this.details = problem.details ?? {}
   }
 }
 
 /** Of a refusal; empty if the answer is none of matoolkit's. */
-export async function problemIn(answer: Response): Promise<Partial<Problem>> {
+export function problemIn(text: string | null): Partial<Problem> {
   try {
-    return (await answer.json()) as Partial<Problem>
+    const found: unknown = JSON.parse(text ?? '')
+    return typeof found === 'object' && found !== null ? found : {}
   } catch {
     return {}
   }

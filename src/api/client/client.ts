@@ -1,11 +1,17 @@
 // The client of the admin API that the package exports (`matoolkit/client`): typed by the table of routes, on `fetch` alone, for Node 20 and
-// browsers. Reads are repeated when the server is busy or the connection breaks; so is what creates something, with a key that lets the
-// server do it once. Any other change is sent once.
-import { pathAndQuery } from './address.ts'
-import { AdminApiError, problemIn } from './api-error.ts'
+// browsers. The command line and the dashboard are built on it too.
+import { AdminApiError } from './api-error.ts'
+import { WITHOUT_LIMIT } from './endpoint-kinds.ts'
 import type { Answer, Endpoint, ListEndpoint, ListedRow, RequestOf } from './endpoints.ts'
-import { CHANGE_TIMEOUT_MS, READ_TIMEOUT_MS, repeated } from './repeat.ts'
-import { CREATING, READING } from './repeatable.ts'
+import { listIn, partOf } from './pages.ts'
+import type { Reply } from './repeat.ts'
+import {
+  type MatoolkitOptions,
+  type Parts,
+  type RequestOptions,
+  type Send,
+  transport,
+} from './transport.ts'
 
 export { AdminApiError, type ApiErrorCode, type Fault, type Problem } from './api-error.ts'
 export type {
@@ -18,34 +24,12 @@ export type {
   RequestOf,
 } from './endpoints.ts'
 export type { ApiCode, Endpoints } from './table.ts'
-
-export interface MatoolkitOptions {
-  /** Of the API, such as `https://matoolkit.contoso.example`; a path of a proxy is kept. */
-  readonly url: string
-  /** The access token, or a function that gets one. It is called again with `true` when the last one was refused. */
-  readonly token: string | ((isRefused: boolean) => string | null | Promise<string | null>)
-  /** Names your program in the audit of reads: letters, digits, `.`, `/`, `-` and blanks. */
-  readonly via?: string | undefined
-  /** Instead of the global one: for proxies and tests. */
-  readonly fetch?: typeof fetch | undefined
-  /** Between two attempts, instead of a timer. */
-  readonly wait?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined
-}
-
-export interface RequestOptions {
-  readonly signal?: AbortSignal | undefined
-  /** The etag of what you saw: the change is refused with STATE_CHANGED when it is another by now. */
-  readonly ifMatch?: string | undefined
-  /** Your own, for a request that may be repeated after your program has stopped. Without it each creating call gets a fresh one. */
-  readonly idempotencyKey?: string | undefined
-  /** Another content type than JSON, such as `text/csv`. */
-  readonly accept?: string | undefined
-}
+export type { MatoolkitOptions, RequestOptions } from './transport.ts'
 
 type Arguments<E extends Endpoint> =
   Record<string, never> extends RequestOf<E>
-    ? [given?: RequestOf<E>, options?: RequestOptions]
-    : [given: RequestOf<E>, options?: RequestOptions]
+    ? [given?: RequestOf<E>, options?: RequestOptions | undefined]
+    : [given: RequestOf<E>, options?: RequestOptions | undefined]
 
 export interface Tagged<T> {
   readonly answer: T
@@ -67,116 +51,57 @@ export interface MatoolkitClient {
   raw<E extends Endpoint>(endpoint: E, ...given: Arguments<E>): Promise<Response>
 }
 
-interface Parts {
-  readonly params?: Readonly<Record<string, unknown>>
-  readonly query?: Readonly<Record<string, unknown>>
-  readonly body?: unknown
-}
+type Passed = [parts?: Parts | undefined, call?: RequestOptions | undefined]
 
-type Passed = [parts?: Parts, call?: RequestOptions]
+export const matoolkit = (options: MatoolkitOptions): MatoolkitClient =>
+  clientOver(transport(options))
 
-export function matoolkit(options: MatoolkitOptions): MatoolkitClient {
-  const send = (endpoint: string, parts: Parts = {}, call: RequestOptions = {}) =>
-    request(options, endpoint, parts, call)
+/** A client whose requests go through `send`. */
+export function clientOver(send: Send): MatoolkitClient {
+  const whole = (endpoint: Endpoint, [parts = {}, call = {}]: Passed) =>
+    send(endpoint, parts, call, false)
   return {
-    call: async (endpoint, ...given) => bodyOf(await send(endpoint, ...(given as Passed))),
+    call: async (endpoint, ...given) => bodyOf(await whole(endpoint, given as Passed)),
     tagged: async (endpoint, ...given) => {
-      const response = await send(endpoint, ...(given as Passed))
-      return { answer: await bodyOf(response), etag: response.headers.get('etag') }
+      const found = await whole(endpoint, given as Passed)
+      return { answer: bodyOf(found), etag: found.response.headers.get('etag') }
     },
-    each: (endpoint, ...given) => rowsOf(send, endpoint, ...(given as Passed)),
-    raw: (endpoint, ...given) => send(endpoint, ...(given as Passed)),
+    each: (endpoint, ...given) => {
+      const [first = {} as RequestOf<typeof endpoint>, call] = given
+      const rows = WITHOUT_LIMIT.has(endpoint) ? null : PAGE_ROWS
+      return rowsOf(async (part) => bodyOf(await whole(endpoint, [part, call])), first, rows)
+    },
+    raw: async (endpoint, ...given) => {
+      const [parts = {}, call = {}] = given as Passed
+      return (await send(endpoint, parts, call, true)).response
+    },
   }
 }
 
 const PAGE_ROWS = 500
 
-async function* rowsOf<R>(
-  send: (endpoint: string, parts: Parts, call?: RequestOptions) => Promise<Response>,
-  endpoint: string,
-  parts: Parts = {},
-  call?: RequestOptions,
-): AsyncGenerator<R, void, void> {
+async function* rowsOf<E extends ListEndpoint>(
+  page: (given: RequestOf<E>) => Promise<Answer<E>>,
+  given: RequestOf<E>,
+  limit: number | null,
+): AsyncGenerator<ListedRow<E>, void, void> {
   let cursor: string | null = null
   do {
-    const query = { limit: PAGE_ROWS, ...parts.query, ...(cursor !== null && { cursor }) }
-    const page: Record<string, unknown> = await bodyOf(
-      await send(endpoint, { ...parts, query }, call),
+    const found: Answer<E> & { readonly next: string | null } = await page(
+      partOf(given, limit, cursor),
     )
-    yield* Object.values(page).find((value) => Array.isArray(value)) as R[]
-    cursor = page.next as string | null
+    yield* listIn(found)[1]
+    cursor = found.next
   } while (cursor !== null)
 }
 
-async function bodyOf<T>(response: Response): Promise<T> {
+/** What is said to be JSON is read as JSON; anything else is a text. */
+function bodyOf<T>({ response, text }: Reply): T {
   const isJson = /json/.test(response.headers.get('content-type') ?? '')
-  return (isJson ? await response.json() : await response.text()) as T
-}
-
-async function request(
-  options: MatoolkitOptions,
-  endpoint: string,
-  parts: Parts,
-  call: RequestOptions,
-): Promise<Response> {
-  const [method, path] = endpoint.split(' ') as [string, string]
-  const { token: given, wait = timer, fetch: send = fetch } = options
-  const isRead = method === 'GET' || READING.has(endpoint)
-  const key = CREATING.has(endpoint) ? (call.idempotencyKey ?? crypto.randomUUID()) : undefined
-  const headers = headersOf(parts, { ...call, idempotencyKey: key }, options.via)
-  const url = `${options.url.replace(/\/+$/, '')}${pathAndQuery(path, parts)}`
-  const { body } = parts
-  const token = async (isRefused: boolean) => (typeof given === 'string' ? given : given(isRefused))
-  const once = (bearer: string | null) => {
-    const timeout = AbortSignal.timeout(isRead ? READ_TIMEOUT_MS : CHANGE_TIMEOUT_MS)
-    if (bearer !== null) headers.set('authorization', `Bearer ${bearer}`)
-    return send(url, {
-      method,
-      headers,
-      redirect: 'error',
-      signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout,
-      ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
-    })
+  try {
+    return (isJson ? JSON.parse(text!) : text) as T
+  } catch (cause) {
+    const detail = 'The answer of the API is broken.'
+    throw new AdminApiError(response.status, { detail }, { cause })
   }
-  const isRepeatable = isRead || key !== undefined
-  const { signal } = call
-  const rules = { isRepeatable, signal, once, token, wait, responseOf: (one: Response) => one }
-  const response = await repeated(rules, await token(false)).catch((cause: unknown) => {
-    if (call.signal?.aborted) throw cause
-    throw unreachable(options.url, cause)
-  })
-  if (response.ok) return response
-  throw new AdminApiError(response.status, await problemIn(response))
-}
-
-function headersOf({ body }: Parts, call: RequestOptions, via: string | undefined): Headers {
-  const headers = new Headers({ accept: call.accept ?? 'application/json' })
-  if (body !== undefined && !(body instanceof FormData)) {
-    headers.set('content-type', 'application/json')
-  }
-  if (call.ifMatch !== undefined) headers.set('if-match', call.ifMatch)
-  if (call.idempotencyKey !== undefined) headers.set('idempotency-key', call.idempotencyKey)
-  if (via !== undefined) headers.set('x-matoolkit-via', via)
-  return headers
-}
-
-const unreachable = (url: string, cause: unknown): AdminApiError =>
-  new AdminApiError(
-    0,
-    { code: 'UNREACHABLE', detail: `The API at ${url} does not answer.` },
-    { cause },
-  )
-
-function timer(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(handle)
-      reject(signal!.reason)
-    }
-    const handle = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    signal?.addEventListener('abort', stop, { once: true })
-  })
 }

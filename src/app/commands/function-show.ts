@@ -3,12 +3,11 @@
 import { EXIT, MatoolkitError } from '../../base/errors/errors.ts'
 import { realClock } from '../../base/run/clock.ts'
 import { loadConfig } from '../../base/settings/config.ts'
-import type { Json } from '../../base/text/json.ts'
 import { printable } from '../../base/text/printable.ts'
 import { hintFor } from '../../base/text/spelling.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import { openShow } from '../../cli/terminal/output.ts'
-import type { Column, OutputFormat, Row, Show } from '../../cli/terminal/show.ts'
+import type { Column, OutputFormat, Show } from '../../cli/terminal/show.ts'
 import { fieldsText } from '../../cli/terminal/table.ts'
 import { functionReferenceOf, type ReferenceField } from '../../m365/function-reference.ts'
 import { STANDARD_FUNCTIONS } from '../../m365/functions/standard.ts'
@@ -24,18 +23,20 @@ export interface FunctionFlags {
   readonly output?: OutputFormat
 }
 
-const LIST: readonly Column[] = [
+type FunctionRow = ReturnType<typeof jsonOf>
+
+const LIST: readonly Column<FunctionRow>[] = [
   ['FUNCTION', 'name', 'whole'],
   ['WHAT IT DOES', 'description'],
 ]
 
 export async function listFunctions({ folder, output }: FunctionFlags, io: Io): Promise<void> {
   const show = openShow(output, io)
-  const rows = (await functionsWith(folder, io)).map((each) => jsonOf(each) as Row)
-  await show.list({ whole: rows as unknown as Json, rows, columns: LIST, empty: '' })
+  const rows = (await functionsWith(folder, io)).map(jsonOf)
+  await show.list({ whole: rows, rows, columns: LIST, empty: '' })
 }
 
-const FUNCTION: readonly Column[] = [
+const FUNCTION: readonly Column<FunctionRow>[] = [
   ['NAME', 'name'],
   ['DESCRIPTION', 'description'],
   ['PERMISSIONS', 'permissions'],
@@ -77,31 +78,34 @@ async function functionsWith(folder: string | undefined, io: Io): Promise<Worker
   return [...standard, ...found.functions]
 }
 
-const jsonOf = (definition: WorkerFunction): Json =>
-  ({
-    name: definition.name,
-    description: definition.description,
-    parameters: parametersSchema(definition),
-    result: resultSchema(definition),
-    permissions: definition.permissions,
-    isIdempotent: definition.isIdempotent,
-    togetherMax: definition.together?.limit ?? null,
-    undo: definition.undo,
-  }) as unknown as Json
+const jsonOf = (definition: WorkerFunction) => ({
+  name: definition.name,
+  description: definition.description,
+  parameters: parametersSchema(definition),
+  result: resultSchema(definition),
+  permissions: definition.permissions,
+  isIdempotent: definition.isIdempotent,
+  togetherMax: definition.together?.limit ?? null,
+  undo: definition.undo,
+})
 
-const PARAMETERS: readonly Column[] = [
+const PARAMETERS: readonly Column<ReferenceField>[] = [
   ['PARAMETER', 'name', 'whole'],
   ['TYPE', 'type'],
   ['DEFAULT', ({ default: given, isRequired }) => given ?? (isRequired ? 'required' : null)],
   ['ABOUT', 'about'],
 ]
-const RESULT: readonly Column[] = [
+const RESULT: readonly Column<ReferenceField>[] = [
   ['RESULT', 'name', 'whole'],
   ['TYPE', 'type'],
   ['ABOUT', 'about'],
 ]
-const REST: readonly Column[] = [
-  ['NEEDS', ({ permissions }) => (permissions as string[]).join(', ') || 'nothing'],
+type Rest = Pick<
+  ReturnType<typeof functionReferenceOf>,
+  'permissions' | 'isIdempotent' | 'togetherMax' | 'undo'
+>
+const REST: readonly Column<Rest>[] = [
+  ['NEEDS', ({ permissions }) => permissions.join(', ') || 'nothing'],
   [
     'REPEATABLE',
     ({ isIdempotent }) => (isIdempotent ? 'yes' : 'no; it is never repeated automatically'),
@@ -116,16 +120,15 @@ async function showPage(definition: WorkerFunction, show: Show, io: Io): Promise
     functionReferenceOf(definition)
   const part = async (
     fields: readonly ReferenceField[],
-    columns: readonly Column[],
+    columns: readonly Column<ReferenceField>[],
     empty: string,
   ) => {
-    const rows = fields as unknown as Row[]
-    await show.list({ whole: null, rows, columns, empty })
+    await show.list({ whole: null, rows: fields, columns, empty })
     show.say('')
   }
   io.out(fieldsText([[name, printable(description)]], io))
   show.say('')
   await part(parameters, PARAMETERS, 'PARAMETER  none')
   await part(result, RESULT, `RESULT  ${resultType}`)
-  await show.one(rest as unknown as Json, REST)
+  await show.one(rest, REST)
 }

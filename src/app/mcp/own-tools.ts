@@ -47,7 +47,7 @@ async function loadCatalogues(read: ReadApi): Promise<FunctionCatalogue[]> {
   const all: FunctionCatalogue[] = []
   let cursor: string | null = null
   do {
-    const page = (await read('/api/catalogues', { cursor })) as {
+    const page = (await read('/api/catalogues', { query: { cursor } })) as {
       readonly catalogues: readonly FunctionCatalogue[]
       readonly next: string | null
     } & Json
@@ -97,7 +97,7 @@ async function textOf(
   if (typeof name !== 'string') {
     throw new MatoolkitError('USAGE', { reason: 'Give "name" or "yaml".' })
   }
-  const page = (await read(`/api/runbooks/${encodeURIComponent(name)}`, {})) as JsonObject
+  const page = (await read('/api/runbooks/{name}', { params: { name } })) as JsonObject
   return String(page.yamlContent)
 }
 

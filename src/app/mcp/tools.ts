@@ -1,13 +1,21 @@
 // The tools that assistants get: every endpoint of the API that only reads, by its row in the table of routes, and a few that compute
 // here. A tool cannot change anything: all it can do is call `read`, which sends GET requests and nothing else.
+import type { ReadEndpoint } from '../../api/client/endpoints.ts'
 import { parametersOf } from '../../api/openapi.ts'
 import type { Route } from '../../api/route.ts'
 import type { ApiRole } from '../../api/sign-in/sign-in.ts'
 import type { Json, JsonObject } from '../../base/text/json.ts'
-import type { Query } from '../../cli/connection/client.ts'
+
+type Values = Readonly<Record<string, unknown>>
+
+type PathOf<E> = E extends `GET ${infer Path}` ? Path : never
+export type ReadPath = PathOf<ReadEndpoint>
 
 /** A GET request of the API. */
-export type ReadApi = (path: string, query: Query) => Promise<Json>
+export type ReadApi = (
+  path: ReadPath,
+  given: { readonly params?: Values; readonly query?: Values },
+) => Promise<Json>
 
 export interface Tool {
   readonly name: string
@@ -58,13 +66,11 @@ function toolOf(route: Route): Tool {
       additionalProperties: false,
     },
     isPaged: inQuery.some(({ name }) => name === 'limit'),
-    run: (args, read) => {
-      const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-        encodeURIComponent(String(args[name])),
-      )
-      const given = inQuery.map(({ name }) => [name as string, textOf(args[name as string])])
-      return read(path, Object.fromEntries(given))
-    },
+    run: (args, read) =>
+      read(route.path as ReadPath, {
+        params: valuesOf(inPath, args),
+        query: valuesOf(inQuery, args),
+      }),
   }
 }
 
@@ -81,8 +87,5 @@ const limited = (parameter: JsonObject): JsonObject =>
       }
     : parameter
 
-/** Lists travel as `a,b`. */
-function textOf(value: Json | undefined): string | undefined {
-  if (value === undefined || value === null) return undefined
-  return Array.isArray(value) ? value.join(',') : String(value)
-}
+const valuesOf = (parameters: readonly JsonObject[], args: JsonObject): Values =>
+  Object.fromEntries(parameters.map(({ name }) => [name, args[String(name)]]))

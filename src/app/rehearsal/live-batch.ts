@@ -1,9 +1,8 @@
 // What a rehearsal needs of a running batch: its runbook, its people, and which steps they have passed. Reads the API and changes nothing.
 
+import type { Answer } from '../../api/client/endpoints.ts'
 import { MatoolkitError } from '../../base/errors/errors.ts'
-import { batchPath } from '../../cli/commands/batch/paths.ts'
 import { type CommandContext, idOf } from '../../cli/program/command-context.ts'
-import type { GridColumn } from '../../domain/needs/grid.ts'
 import {
   isLeft,
   type LivePast,
@@ -18,42 +17,12 @@ import type { Runbook } from '../../domain/runbook/model.ts'
 import { type RunbookProblem, readRunbook } from '../../domain/runbook/read.ts'
 import type { SourceRow } from '../../domain/sources/source-values.ts'
 import { foldKey } from '../../domain/state/member-key.ts'
-import type { Outcome } from '../../domain/state/outcome.ts'
-import { isPassed, type StepStatus } from '../../domain/state/transitions.ts'
+import { isPassed } from '../../domain/state/transitions.ts'
 import { M365_CATALOGUE } from '../../m365/catalogue.ts'
 
-interface ShownBatch {
-  readonly batch: {
-    readonly runbookName: string
-    readonly runbookVersion: number
-    readonly status: string
-    readonly isManual: boolean
-    readonly batchStartTime: string | null
-    readonly endedAt: string | null
-    readonly held: { readonly reason: string } | null
-  }
-  readonly phases: readonly {
-    readonly phaseName: string
-    readonly status: string
-    readonly completedAt: string | null
-  }[]
-  readonly initSteps: readonly { readonly stepName: string; readonly status: StepStatus }[]
-}
-
-interface Grid {
-  readonly total: number
-  readonly columns: readonly GridColumn[]
-  readonly rows: readonly {
-    readonly memberId: number
-    readonly memberKey: string
-    readonly outcome: Outcome
-    readonly cells: string
-  }[]
-}
-
-interface ShownMember {
-  readonly member: { readonly data: SourceRow; readonly outputs: SourceRow }
-}
+type ShownBatch = Answer<'GET /api/batches/{batchId}'>
+type GridRow = Answer<'GET /api/batches/{batchId}/grid'>['rows'][number]
+type Member = Answer<'GET /api/batches/{batchId}/members/{memberId}'>['member']
 
 export interface LiveBatch {
   readonly yaml: string
@@ -74,12 +43,13 @@ export async function readLiveBatch(
 ): Promise<LiveBatch> {
   const { client } = context
   const batchId = idOf('batch', id)
-  const { body: shown } = await client.get<ShownBatch>(batchPath(id))
+  const shown = await client.call('GET /api/batches/{batchId}', { params: { batchId } })
   const { runbookName, runbookVersion, batchStartTime } = shown.batch
   refuse(batchId, unfitReason(stateOf(shown)))
-  const path = `/api/runbooks/${encodeURIComponent(runbookName)}/versions/${runbookVersion}`
-  const { body: text } = await client.get<{ yamlContent: string }>(path)
-  const { runbook, problems } = readRunbook(text.yamlContent, {
+  const endpoint = 'GET /api/runbooks/{name}/versions/{version}'
+  const params = { name: runbookName, version: runbookVersion }
+  const { yamlContent: yaml } = await client.call(endpoint, { params })
+  const { runbook, problems } = readRunbook(yaml, {
     catalogues: [M365_CATALOGUE],
     isLinted: true,
   })
@@ -93,12 +63,12 @@ export async function readLiveBatch(
   const members = await readMembers(context, batchId, rows)
   const ended = shown.phases.filter(({ completedAt }) => completedAt !== null)
   return {
-    yaml: text.yamlContent,
+    yaml,
     runbook,
     lint: problems,
     people: members.map(({ data, outputs }, at) => ({
       key: rows[at]!.memberKey,
-      row: rowOf(data, outputs),
+      row: rowOf(data as SourceRow, outputs as SourceRow),
     })),
     past: {
       batchId,
@@ -127,11 +97,11 @@ const stateOf = ({ batch: { status, isManual, batchStartTime, endedAt }, phases 
 
 /** The active members, and the steps that they have passed. */
 async function readGrid({ client }: CommandContext, batchId: number) {
-  const rows: Grid['rows'][number][] = []
+  const rows: GridRow[] = []
   const passed: string[] = []
   for (let from = 0, total = 1; from < total; from += PAGE) {
-    const path = `${batchPath(String(batchId))}/grid`
-    const { body: page } = await client.get<Grid>(path, { from, limit: PAGE })
+    const given = { params: { batchId }, query: { from, limit: PAGE } }
+    const page = await client.call('GET /api/batches/{batchId}/grid', given)
     total = page.total
     const left = page.rows.filter(({ outcome }) => isLeft(outcome))
     rows.push(...left)
@@ -145,16 +115,17 @@ async function readGrid({ client }: CommandContext, batchId: number) {
 async function readMembers(
   { client, io }: CommandContext,
   batchId: number,
-  rows: Grid['rows'],
-): Promise<ShownMember['member'][]> {
-  const all: ShownMember['member'][] = []
+  rows: readonly GridRow[],
+): Promise<Member[]> {
+  const all: Member[] = []
   for (let at = 0; at < rows.length; at += CALLS_AT_ONCE) {
     io.progress(`Reading members: ${at} of ${rows.length} …`)
-    const paths = rows
-      .slice(at, at + CALLS_AT_ONCE)
-      .map(({ memberId }) => `${batchPath(String(batchId))}/members/${memberId}`)
-    const answers = await Promise.all(paths.map((path) => client.get<ShownMember>(path)))
-    all.push(...answers.map(({ body }) => body.member))
+    const pages = rows.slice(at, at + CALLS_AT_ONCE).map(({ memberId }) =>
+      client.call('GET /api/batches/{batchId}/members/{memberId}', {
+        params: { batchId, memberId },
+      }),
+    )
+    all.push(...(await Promise.all(pages)).map(({ member }) => member))
   }
   io.progress('')
   return all

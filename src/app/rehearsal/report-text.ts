@@ -2,10 +2,9 @@
 
 import { countText } from '../../base/text/count-text.ts'
 import { durationText } from '../../base/text/duration.ts'
-import type { Json } from '../../base/text/json.ts'
 import { printable } from '../../base/text/printable.ts'
 import { type Io, inViewersZone, type Style } from '../../cli/terminal/io.ts'
-import type { Column, Row, Show } from '../../cli/terminal/show.ts'
+import type { Column, ColumnValue, Show } from '../../cli/terminal/show.ts'
 import { textOfHtml } from '../../domain/member-messages/shown-html.ts'
 import { outcomeText } from '../../domain/state/outcome.ts'
 import { messageNotes } from './messages.ts'
@@ -23,7 +22,7 @@ const STYLES: Readonly<Record<Verdict, Style>> = {
   'not ready': 'red',
 }
 
-const TIMELINE: readonly Column[] = [
+const TIMELINE: readonly Column<TimelinePhase>[] = [
   ['BATCH', 'batchId'],
   ['PHASE', 'phase', 'whole'],
   ['DUE', 'dueAt', 'whole'],
@@ -33,12 +32,12 @@ const TIMELINE: readonly Column[] = [
   ['P95', seconds('p95Sec')],
   ['WORST', seconds('worstSec')],
   ['GAP', seconds('gapSec')],
-  ['RESULT', (row) => resultText(row as unknown as TimelinePhase)],
+  ['RESULT', resultText],
   ['10× MEMBERS', seconds('tenTimesSec'), 'spare'],
   ['WINDOW WAIT', seconds('windowWaitSec'), 'spare'],
 ]
 
-const SERVICES: readonly Column[] = [
+const SERVICES: readonly Column<RehearsalReport['calls']['services'][number]>[] = [
   ['API', 'service', 'whole'],
   ['CALLS', 'calls'],
   ['PEAK A SECOND', 'peakPerSec'],
@@ -47,7 +46,7 @@ const SERVICES: readonly Column[] = [
   ['TIME THROTTLED', seconds('throttledSec')],
 ]
 
-const MESSAGES: readonly Column[] = [
+const MESSAGES: readonly Column<RehearsalReport['messages']['sent'][number]>[] = [
   ['PHASE', 'phase', 'whole'],
   ['STEP', 'step', 'spare'],
   ['MESSAGE', 'message', 'whole'],
@@ -58,12 +57,12 @@ const MESSAGES: readonly Column[] = [
   ['LAST', 'lastAt', 'spare'],
 ]
 
-const UNRUN: readonly Column[] = [
+const UNRUN: readonly Column<RehearsalReport['neverRan'][number]>[] = [
   ['WHERE', 'where'],
   ['STEP', 'step'],
 ]
 
-const OPERATIONS: readonly Column[] = [
+const OPERATIONS: readonly Column<RehearsalReport['calls']['operations'][number]>[] = [
   ['API', 'service', 'spare'],
   ['CALL', 'operation'],
   ['CALLS', 'calls', 'whole'],
@@ -71,25 +70,25 @@ const OPERATIONS: readonly Column[] = [
 const OPERATIONS_SHOWN = 10
 
 /** CSV has seconds, a table says them. */
-function seconds(field: string): Column[1] {
+function seconds<R>(value: ColumnValue<R>): Column<R>[1] {
   return {
-    value: field,
-    say: (value) => (typeof value === 'number' ? durationText(value * 1_000) : value),
+    value,
+    say: (sec) => (typeof sec === 'number' ? durationText(sec * 1_000) : sec),
   }
 }
 
 /** All formats: JSON and YAML have the whole report, CSV the timeline. */
 export async function showRehearsal(report: RehearsalReport, show: Show, io: Io): Promise<void> {
-  const whole = report as unknown as Json
-  const timeline = report.timeline as readonly TimelinePhase[] as unknown as Row[]
+  const whole = report
+  const { timeline } = report
   if (show.format !== 'table') {
     await show.list({ whole, rows: timeline, columns: TIMELINE, empty: '' })
     return
   }
-  const table = async (title: string, rows: readonly unknown[], columns: readonly Column[]) => {
+  const table = async <R>(title: string, rows: readonly R[], columns: readonly Column<R>[]) => {
     if (rows.length === 0) return
     io.out(`\n${io.paint('bold', title)}`)
-    await show.list({ whole, rows: rows as Row[], columns, empty: '' })
+    await show.list({ whole, rows, columns, empty: '' })
   }
   sayVerdict(report, io)
   await table('Timeline', timeline, TIMELINE)

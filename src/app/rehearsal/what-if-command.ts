@@ -3,7 +3,6 @@
 
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { countText } from '../../base/text/count-text.ts'
-import type { Json } from '../../base/text/json.ts'
 import { printable } from '../../base/text/printable.ts'
 import { listOf, namesInFile } from '../../cli/commands/batch/select-people.ts'
 import { inHome } from '../../cli/connection/home.ts'
@@ -13,7 +12,7 @@ import {
   textFlag,
   usageError,
 } from '../../cli/program/command-context.ts'
-import type { Column, Row } from '../../cli/terminal/show.ts'
+import type { Column } from '../../cli/terminal/show.ts'
 import { openDisposable } from '../../db/schema/disposable-pglite.ts'
 import { slotsAsTheyAre, type WhatIf, whatIfProblem } from '../../domain/plan/what-if.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
@@ -75,12 +74,11 @@ async function namedChanges(flags: Flags): Promise<Pick<WhatIf, 'without' | 'fau
 
 /** As the workers announced them. */
 async function readSlots({ client }: CommandContext, runbook: Runbook) {
-  type Announced = { readonly workerId: string; readonly slots: number | null }
-  const { body } = await client.get<{ workers: readonly Announced[] }>('/api/workers')
-  return slotsAsTheyAre(runbook, body.workers)
+  const { workers } = await client.call('GET /api/workers')
+  return slotsAsTheyAre(runbook, workers)
 }
 
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly Column<WhatIfReport['phases'][number]>[] = [
   ['PHASE', 'phase', 'whole'],
   ['DUE', 'dueAt', 'whole'],
   ['ENDS AS IT IS', 'asItIs.endedAt', 'whole'],
@@ -103,8 +101,8 @@ async function showWhatIf({ show, io }: CommandContext, report: WhatIfReport): P
   show.say(printable(report.headline), good ? 'green' : 'yellow')
   show.say('')
   await show.list({
-    whole: report as unknown as Json,
-    rows: report.phases as unknown as Row[],
+    whole: report,
+    rows: report.phases,
     columns: COLUMNS,
     empty: 'No phase is left.',
   })

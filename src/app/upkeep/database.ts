@@ -4,15 +4,8 @@ import { EXIT, MatoolkitError } from '../../base/errors/errors.ts'
 import { type RealClock, realClock } from '../../base/run/clock.ts'
 import { loadConfig, SETTINGS } from '../../base/settings/config.ts'
 import { countText } from '../../base/text/count-text.ts'
-import type { Json } from '../../base/text/json.ts'
 import type { Io } from '../../cli/terminal/io.ts'
-import {
-  type Column,
-  makeShow,
-  type OutputFormat,
-  type Row,
-  rowsIn,
-} from '../../cli/terminal/show.ts'
+import { type Column, makeShow, type OutputFormat } from '../../cli/terminal/show.ts'
 import type { Db } from '../../db/connection/db.ts'
 import { openPostgres } from '../../db/connection/postgres.ts'
 import { followDatabaseTime } from '../../db/connection/time.ts'
@@ -45,25 +38,16 @@ export interface MigrateFlags extends RevokeFlags {
   readonly stopOlder?: true
 }
 
-const MIGRATED: readonly Column[] = [
+type Migrated = ReturnType<typeof planSchemaUpgrade> &
+  Readonly<Record<'applied' | 'renewedRoles', readonly string[]>>
+
+const MIGRATED: readonly Column<Migrated>[] = [
   ['FROM', 'found'],
   ['TO', 'known'],
-  ['APPLIED', ({ applied }) => (applied as string[]).join(', ')],
-  [
-    'PENDING',
-    (row) =>
-      rowsIn(row, 'pending')
-        .map(({ file }) => file as string)
-        .join(', '),
-  ],
-  ['RENEWED ROLES', ({ renewedRoles }) => (renewedRoles as string[]).join(', ')],
-  [
-    'PROCESSES',
-    (row) =>
-      rowsIn(row, 'processes')
-        .map(({ name }) => name as string)
-        .join(', '),
-  ],
+  ['APPLIED', ({ applied }) => applied.join(', ')],
+  ['PENDING', ({ pending }) => pending.map(({ file }) => file).join(', ')],
+  ['RENEWED ROLES', ({ renewedRoles }) => renewedRoles.join(', ')],
+  ['PROCESSES', ({ processes }) => processes.map(({ name }) => name).join(', ')],
 ]
 
 export function migrateDatabase(flags: MigrateFlags, io: Io): Promise<void> {
@@ -83,7 +67,7 @@ export function migrateDatabase(flags: MigrateFlags, io: Io): Promise<void> {
     const show = makeShow(output, io)
     if (output !== 'table') {
       const done = { ...plan, ...(isToDo && { pending: [] }), applied, renewedRoles }
-      return show.one(done as unknown as Row, MIGRATED)
+      return show.one(done, MIGRATED)
     }
     if (found > known)
       return io.out(
@@ -120,7 +104,7 @@ export function grantRights(flags: GrantFlags, io: Io): Promise<void> {
       throw new MatoolkitError('USAGE', { reason })
     }
     const { dryRun, output = 'table' } = flags
-    const rows: Row[] = []
+    const rows: Granted[] = []
     for (const role of roles) {
       const sql = dryRun ? await sqlOfRole(db, role) : []
       const report = dryRun ? null : await setUpRole(db, role, clock.now())
@@ -130,7 +114,7 @@ export function grantRights(flags: GrantFlags, io: Io): Promise<void> {
     }
     if (output !== 'table')
       await makeShow(output, io).list({
-        whole: { roles: rows as Json[] },
+        whole: { roles: rows },
         rows,
         columns: GRANTED,
         empty: '',
@@ -170,17 +154,19 @@ function entraRole(text: string): EntraRole {
   throw new MatoolkitError('USAGE', { reason })
 }
 
-const grantedOf = (report: RightsReport | null): Row => ({
+const grantedOf = (report: RightsReport | null) => ({
   granted: [...(report?.missing ?? [])],
   excess: [...(report?.excess ?? [])],
 })
 
-const GRANTED: readonly Column[] = [
+type Granted = DatabaseRole & ReturnType<typeof grantedOf> & { readonly sql: readonly string[] }
+
+const GRANTED: readonly Column<Granted>[] = [
   ['ROLE', 'name'],
-  ['WORKERS', ({ workerIds }) => (workerIds as string[]).join(', ')],
-  ['GRANTED', ({ granted }) => (granted as string[]).join(', ')],
-  ['EXCESS', ({ excess }) => (excess as string[]).join(', ')],
-  ['SQL', ({ sql }) => (sql as string[]).join('; ')],
+  ['WORKERS', ({ workerIds }) => workerIds.join(', ')],
+  ['GRANTED', ({ granted }) => granted.join(', ')],
+  ['EXCESS', ({ excess }) => excess.join(', ')],
+  ['SQL', ({ sql }) => sql.join('; ')],
 ]
 
 function tell(

@@ -3,12 +3,11 @@ import { join, resolve } from 'node:path'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { type RealClock, realClock } from '../../base/run/clock.ts'
 import { type Config, loadConfig } from '../../base/settings/config.ts'
-import type { Json } from '../../base/text/json.ts'
 import type { Flags } from '../../cli/program/command-context.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import { openShow } from '../../cli/terminal/output.ts'
 import { confirm } from '../../cli/terminal/prompt.ts'
-import type { Column, OutputFormat, Row } from '../../cli/terminal/show.ts'
+import type { Column, OutputFormat } from '../../cli/terminal/show.ts'
 import { lockFolder } from '../../db/connection/folder-lock.ts'
 import { freeBytesOf, megabytes, sizeText } from '../../db/connection/free-space.ts'
 import {
@@ -26,11 +25,13 @@ export interface SnapshotFlags {
   readonly yes?: true
 }
 
-const COLUMNS: readonly Column[] = [
+type SnapshotRow = ReturnType<typeof rowOf>
+
+const COLUMNS: readonly Column<SnapshotRow>[] = [
   ['SNAPSHOT', 'name', 'whole'],
   ['TAKEN', 'takenAt'],
   ['CAUSE', 'cause'],
-  ['SIZE', ({ bytes }) => sizeText(Number(bytes))],
+  ['SIZE', ({ bytes }) => sizeText(bytes)],
   ['SCHEMA', 'schemaVersion'],
 ]
 
@@ -39,14 +40,14 @@ export async function showSnapshots({ output }: SnapshotFlags, io: Io): Promise<
   const rows = listSnapshots(dataDir).map(rowOf)
   const empty = `There are no snapshots in "${resolve(dataDir)}".`
   await openShow(output, io).list({
-    whole: { snapshots: rows as Json[] },
+    whole: { snapshots: rows },
     rows,
     columns: COLUMNS,
     empty,
   })
 }
 
-const rowOf = ({ takenAt, ...snapshot }: Snapshot): Row => ({
+const rowOf = ({ takenAt, ...snapshot }: Snapshot) => ({
   ...snapshot,
   takenAt: takenAt.toISOString(),
 })
@@ -69,13 +70,16 @@ export async function backUp(flags: SnapshotFlags, io: Io): Promise<void> {
       throw new MatoolkitError('DATABASE_DISK_FULL', { folder: dataDir, reason: outcome.skipped })
     const { snapshot } = outcome
     const whole = { ...rowOf(snapshot), folder: join(dataDir, 'snapshots', snapshot.name) }
-    await openShow(flags.output, io).one(whole as Json, BACKED_UP)
+    await openShow(flags.output, io).one(whole, BACKED_UP)
   } finally {
     await close()
   }
 }
 
-const BACKED_UP: readonly Column[] = [...COLUMNS, ['FOLDER', 'folder', 'whole']]
+const BACKED_UP: readonly Column<SnapshotRow & { readonly folder: string }>[] = [
+  ...COLUMNS,
+  ['FOLDER', 'folder', 'whole'],
+]
 
 export async function restoreBackup(
   name: string | undefined,
@@ -117,7 +121,7 @@ export async function restoreNamed(
       beginAnew({ ...config, databaseUrl: null, dataDir: copy }, snapshot),
     )
     const whole = { ...rowOf(snapshot), folder: dataDir, movedTo }
-    await openShow(flags.output, io).one(whole as Json, RESTORED)
+    await openShow(flags.output, io).one(whole, RESTORED)
     io.err(
       'Everything is held. Start it, check the tenants, then run "matoolkit resume --all". The files moved aside can be deleted once all is well.',
     )
@@ -126,7 +130,9 @@ export async function restoreNamed(
   }
 }
 
-const RESTORED: readonly Column[] = [
+const RESTORED: readonly Column<
+  SnapshotRow & { readonly folder: string; readonly movedTo: string | null }
+>[] = [
   ['SNAPSHOT', 'name'],
   ['TAKEN', 'takenAt'],
   ['DATABASE', 'folder'],

@@ -1,5 +1,5 @@
 // What an upgrade of the schema would do: the missing migrations, and whether each program at work continues.
-import type { Column, Row, Show } from '../../cli/terminal/show.ts'
+import type { Column, Show } from '../../cli/terminal/show.ts'
 import { showSection } from '../../cli/terminal/show.ts'
 import type { SchemaVersions } from '../../db/schema/migrate.ts'
 import { type Migration, type Upgrade, upgradeOf } from '../../db/schema/migration-files.ts'
@@ -46,13 +46,13 @@ export function planSchemaUpgrade(
   }
 }
 
-const MIGRATIONS: readonly Column[] = [
+const MIGRATIONS: readonly Column<UpgradePlan['pending'][number]>[] = [
   ['MIGRATION', 'file', 'whole'],
   ['UPGRADE', 'kind'],
   ['PROGRAMS THAT CONTINUE', ({ lowestProgram }) => `schema ${lowestProgram} and newer`],
 ]
 
-const PROCESSES: readonly Column[] = [
+const PROCESSES: readonly Column<UpgradePlan['processes'][number]>[] = [
   ['PROCESS', 'name', 'whole'],
   ['RELEASE', 'version'],
   ['SCHEMA', 'schema'],
@@ -63,8 +63,8 @@ const PROCESSES: readonly Column[] = [
 export async function showPlan(show: Show, plan: UpgradePlan): Promise<void> {
   const { found, known, pending, processes } = plan
   show.say(`The schema has version ${found}; "matoolkit db migrate" makes it ${known}.`)
-  await showSection(show, 'Missing', pending as unknown as Row[], MIGRATIONS)
-  await showSection(show, 'At work now', processes as unknown as Row[], PROCESSES)
+  await showSection(show, 'Missing', pending, MIGRATIONS)
+  await showSection(show, 'At work now', processes, PROCESSES)
 }
 
 /** After it is done: who is left to replace. */

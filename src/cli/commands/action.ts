@@ -1,13 +1,16 @@
 // `matoolkit action …`: changes of many members, and what has become of them.
 import type { Command } from 'commander'
-import type { Json } from '../../base/text/json.ts'
+import type { Answer, ListedRow } from '../../api/client/endpoints.ts'
 import { type CommandContext, idOf, showPages } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
-import type { Column, Row } from '../terminal/show.ts'
+import { type Column, fieldsFrom } from '../terminal/show.ts'
 import { outcomeCell } from './batch/lists.ts'
 import { addVerb, PAGED } from './verb.ts'
 
-const ACTIONS: readonly Column[] = [
+type Action = ListedRow<'GET /api/actions'>
+type ActionNow = Answer<'GET /api/actions/{actionId}'>
+
+const ACTIONS: readonly Column<Action>[] = [
   ['ID', 'id'],
   ['AT', 'startedAt'],
   ['BATCH', 'batchId'],
@@ -19,8 +22,8 @@ const ACTIONS: readonly Column[] = [
   ['REFUSED', 'refusedCount'],
   ['REASON', 'reason'],
 ]
-const SHOWN: readonly Column[] = [
-  ...ACTIONS.map(([title, value]) => [title.toLowerCase(), value] as Column),
+const SHOWN: readonly Column<ActionNow>[] = [
+  ...fieldsFrom(ACTIONS),
   ['in progress now', 'now.inProgress'],
   ['migrated now', 'now.migrated'],
   ['failed now', 'now.failed'],
@@ -28,23 +31,24 @@ const SHOWN: readonly Column[] = [
   ['removed now', 'now.removed'],
   ['held now', 'heldNow'],
 ]
-const MEMBERS: readonly Column[] = [
+const MEMBERS: readonly Column<ListedRow<'GET /api/actions/{actionId}/members'>>[] = [
   ['MEMBER', 'member.memberKey', 'whole'],
   ['RESULT', ({ refusal }) => (refusal === null ? 'done' : 'refused')],
-  ['OUTCOME', ({ member }) => outcomeCell(member as Row)],
+  ['OUTCOME', ({ member }) => outcomeCell(member)],
   ['NOW', 'member.where'],
   ['REFUSED BECAUSE', 'refusal'],
 ]
 
 async function runShowAction(context: CommandContext, [id]: readonly string[]): Promise<void> {
-  const path = `/api/actions/${idOf('action', id)}`
-  const { body } = await context.client.get<Row>(path)
-  await context.show.one(body as Json, SHOWN)
+  const params = { actionId: idOf('action', id) }
+  await context.show.one(
+    await context.client.call('GET /api/actions/{actionId}', { params }),
+    SHOWN,
+  )
   if (context.show.format !== 'table') return
   context.io.out('')
-  await showPages(context, {
-    path: `${path}/members`,
-    rows: 'members',
+  await showPages(context, 'GET /api/actions/{actionId}/members', {
+    given: { params },
     columns: MEMBERS,
     empty: 'Nobody was changed.',
   })
@@ -58,12 +62,10 @@ export function addActionCommands(program: Command, io: Io): void {
     options: [['--batch <id>', 'only of this batch'], ...PAGED],
     examples: ['action list', 'action list --batch 7 --all -o csv'],
     run: (context, _, { batch }) =>
-      showPages(context, {
-        path: '/api/actions',
-        rows: 'actions',
+      showPages(context, 'GET /api/actions', {
+        given: { query: batch === undefined ? {} : { batchId: idOf('batch', String(batch)) } },
         columns: ACTIONS,
         empty: 'Nobody has changed many members at once yet.',
-        query: batch === undefined ? {} : { batchId: idOf('batch', String(batch)) },
       }),
   })
   addVerb(noun, io, {

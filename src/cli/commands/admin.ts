@@ -1,22 +1,22 @@
 // `matoolkit admin …`: after a restore of the database from a backup.
 
 import type { Command } from 'commander'
-import type { Json } from '../../base/text/json.ts'
+import type { Answer, ListedRow } from '../../api/client/endpoints.ts'
 import { showPages } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
-import type { Column, Row } from '../terminal/show.ts'
+import type { Column } from '../terminal/show.ts'
 import { addVerb, CHANGE, PAGED } from './verb.ts'
 import { statusIn } from './words.ts'
 
-const RESTORED: readonly Column[] = [
+const RESTORED: readonly Column<Answer<'POST /api/restored'>>[] = [
   ['epoch', 'epoch'],
   ['newest record', 'backupAt'],
   ['jobs sent again', 'jobsOut'],
   ['held', 'hold.reason'],
   ['ends with', 'hold.endsWith'],
 ]
-const RAN: readonly Column[] = [
+const RAN: readonly Column<ListedRow<'GET /api/restored/ran-after-backup'>>[] = [
   ['JOB', 'jobId', 'whole'],
   ['FUNCTION', 'functionName'],
   ['ENDED', 'endedAt'],
@@ -45,9 +45,9 @@ export function addAdminCommands(program: Command, io: Io): Command {
         'Everything is put on hold. Jobs that are out are sent again after the resume; their answers no longer count.'
       await confirm(context, { what, members: 0 })
       const body = { reason: await askReason(context) }
-      const done = await context.client.post<Row>('/api/restored', { body })
+      const restored = await context.client.call('POST /api/restored', { body })
       context.show.say('What ran after the backup: matoolkit admin ran-after-backup')
-      await context.show.one(done.body as Json, RESTORED)
+      await context.show.one(restored, RESTORED)
     },
   })
   addVerb(noun, io, {
@@ -57,10 +57,8 @@ export function addAdminCommands(program: Command, io: Io): Command {
     more: 'From what workers remember and what arrives late; a worker that was stopped meanwhile remembers nothing.',
     examples: ['admin ran-after-backup', 'admin ran-after-backup --all --output csv > lost.csv'],
     run: (context) =>
-      showPages(context, {
-        path: '/api/restored/ran-after-backup',
-        query: {},
-        rows: 'jobs',
+      showPages(context, 'GET /api/restored/ran-after-backup', {
+        given: {},
         columns: RAN,
         empty: 'No job is known to have run after the backup.',
       }),

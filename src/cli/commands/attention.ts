@@ -1,23 +1,21 @@
 // What waits for a person, as lines with the command that decides it.
 
+import type { RequestOf } from '../../api/client/endpoints.ts'
 import { printable } from '../../base/text/printable.ts'
 import { attentionText, type DescribedAttention } from '../../domain/needs/attention.ts'
-import type { Query } from '../connection/client.ts'
 import type { CommandContext } from '../program/command-context.ts'
 
 const LINES_MAX = 10
 
-type Answered = { readonly [K in keyof DescribedAttention]: DescribedAttention[K] | string }
-
-const timeOf = (text: unknown): Date | null => (typeof text === 'string' ? new Date(text) : null)
+const timeOf = (text: string | null): Date | null => (text === null ? null : new Date(text))
 
 export async function loadItems(
   { client }: Pick<CommandContext, 'client'>,
-  query: Query = {},
+  query: NonNullable<RequestOf<'GET /api/attention'>['query']> = {},
 ): Promise<DescribedAttention[]> {
-  const { body } = await client.get<{ items: Answered[] }>('/api/attention', query)
-  return body.items.map((item) => ({
-    ...(item as DescribedAttention),
+  const { items } = await client.call('GET /api/attention', { query })
+  return items.map((item) => ({
+    ...item,
     since: timeOf(item.since),
     fromTime: timeOf(item.fromTime),
     toTime: timeOf(item.toTime),

@@ -2,8 +2,8 @@
 // cut off; compared with the head of an earlier check it does.
 
 import type { Command } from 'commander'
+import type { Answer, ListedRow } from '../../api/client/endpoints.ts'
 import { EXIT, MatoolkitError } from '../../base/errors/errors.ts'
-import type { Json } from '../../base/text/json.ts'
 import { readTextFile } from '../input/files.ts'
 import { timeFlag } from '../input/typed-time.ts'
 import {
@@ -14,10 +14,10 @@ import {
   usageError,
 } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
-import type { Column, Row } from '../terminal/show.ts'
+import type { Column } from '../terminal/show.ts'
 import { addVerb, PAGED } from './verb.ts'
 
-const ENTRIES: readonly Column[] = [
+const ENTRIES: readonly Column<ListedRow<'GET /api/audit'>>[] = [
   ['ID', 'id'],
   ['AT', 'at'],
   ['WHO', 'actorName'],
@@ -26,27 +26,22 @@ const ENTRIES: readonly Column[] = [
   ['SEALED', 'isSealed', 'spare'],
   ['REASON', 'reason'],
 ]
-const VERDICT: readonly Column[] = [
+type Verdict = Answer<'GET /api/audit/verification'>
+
+const VERDICT: readonly Column<Verdict>[] = [
   ['chain', ({ broken }) => (broken ? 'broken' : 'ok')],
   ['broken at', 'broken.sealNumber'],
   ['row', 'broken.id'],
   ['because', 'broken.why'],
   ['sealed rows', 'head.sealed'],
   ['not sealed yet', 'unsealed'],
-  ['pruned', ({ pruned }) => prunedText(pruned as PrunedRows | null)],
+  ['pruned', ({ pruned }) => prunedText(pruned)],
   ['head', 'head.hash'],
 ]
-interface PrunedRows {
-  readonly through: number
-  readonly at: string
-  readonly before: string | null
-}
 
-const prunedText = (pruned: PrunedRows | null): string | null =>
+const prunedText = (pruned: Verdict['pruned']): string | null =>
   pruned &&
   `rows 1 to ${pruned.through}, on ${pruned.at}${pruned.before === null ? '' : `: older than ${pruned.before}`}`
-
-const FILTERS = ['actor', 'action', 'subject'] as const
 
 export function addAuditCommands(program: Command, io: Io): void {
   const noun = program.command('audit').description('inspect and verify the audit log')
@@ -64,15 +59,17 @@ export function addAuditCommands(program: Command, io: Io): void {
     ],
     examples: ['audit list --subject "batch 7"', 'audit list --all --output csv > audit.csv'],
     run: (context, _, flags) =>
-      showPages(context, {
-        path: '/api/audit',
-        query: {
-          reads: flags.reads === true || textFlag(flags, 'action')?.startsWith('read ') === true,
-          ...Object.fromEntries(FILTERS.map((name) => [name, textFlag(flags, name)])),
-          from: timeFlag(context, flags, 'from'),
-          before: timeFlag(context, flags, 'before'),
+      showPages(context, 'GET /api/audit', {
+        given: {
+          query: {
+            reads: flags.reads === true || textFlag(flags, 'action')?.startsWith('read ') === true,
+            actor: textFlag(flags, 'actor'),
+            action: textFlag(flags, 'action'),
+            subject: textFlag(flags, 'subject'),
+            from: timeFlag(context, flags, 'from'),
+            before: timeFlag(context, flags, 'before'),
+          },
         },
-        rows: 'entries',
         columns: ENTRIES,
         empty: 'No audit entries match.',
       }),
@@ -95,10 +92,10 @@ Exit code: 0 the chain is intact, 1 it is broken.`,
 }
 
 async function verify(context: CommandContext, _: readonly string[], flags: Flags): Promise<void> {
-  const earlier = await earlierHead(flags)
-  const { body } = await context.client.get<Row>('/api/audit/verification', earlier)
-  await context.show.one(body as Json, VERDICT)
-  if (body.broken) context.io.exitCode = EXIT.failed
+  const query = await earlierHead(flags)
+  const verdict = await context.client.call('GET /api/audit/verification', { query })
+  await context.show.one(verdict, VERDICT)
+  if (verdict.broken) context.io.exitCode = EXIT.failed
 }
 
 /** The head of an earlier check. Half a head is refused: otherwise the check would silently ignore it. */

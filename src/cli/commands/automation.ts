@@ -1,13 +1,13 @@
 // `matoolkit automation …`: switches the automatic query of a runbook on and off.
 import type { Command } from 'commander'
-import type { Json } from '../../base/text/json.ts'
-import { type CommandContext, pathSegment, textFlag } from '../program/command-context.ts'
+import type { Answer } from '../../api/client/endpoints.ts'
+import { type CommandContext, textFlag } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
 import { AUTOMATION_TICK } from './tick.ts'
 import { addVerb, REASON, RUNBOOK_ARG } from './verb.ts'
 
-const FIELDS: readonly Column[] = [
+const FIELDS: readonly Column<Answer<'GET /api/runbooks/{name}/automation'>>[] = [
   ['runbook', 'runbookName'],
   ['automation', ({ automationEnabled }) => (automationEnabled ? 'on' : 'off')],
   ['turned on', 'enabledAt'],
@@ -15,9 +15,6 @@ const FIELDS: readonly Column[] = [
   ['turned off', 'disabledAt'],
   ['by', 'disabledBy'],
 ]
-
-const pathOf = (name: string | undefined): string =>
-  `/api/runbooks/${pathSegment(name ?? '')}/automation`
 
 export function addAutomationCommands(program: Command, io: Io): void {
   const noun = program.command('automation').description('turn automatic source queries on or off')
@@ -27,7 +24,10 @@ export function addAutomationCommands(program: Command, io: Io): void {
     args: [RUNBOOK_ARG],
     examples: ['automation status user-migration'],
     run: async ({ client, show }, [name]) =>
-      show.one((await client.get(pathOf(name))).body, FIELDS),
+      show.one(
+        await client.call('GET /api/runbooks/{name}/automation', { params: { name: name! } }),
+        FIELDS,
+      ),
   })
   addVerb(noun, io, AUTOMATION_TICK)
   for (const enabled of [true, false]) {
@@ -39,17 +39,17 @@ export function addAutomationCommands(program: Command, io: Io): void {
       options: [REASON],
       examples: [`automation ${verb} user-migration`],
       run: (context, [name], flags) =>
-        setAutomation(context, name, enabled, textFlag(flags, 'reason')),
+        setAutomation(context, name!, enabled, textFlag(flags, 'reason')),
     })
   }
 }
 
 async function setAutomation(
   { client, show }: CommandContext,
-  name: string | undefined,
+  name: string,
   enabled: boolean,
   reason: string | undefined,
 ): Promise<void> {
-  const body: Json = { enabled, ...(reason !== undefined && { reason }) }
-  await show.one((await client.put(pathOf(name), { body })).body, FIELDS)
+  const given = { params: { name }, body: { enabled, ...(reason !== undefined && { reason }) } }
+  await show.one(await client.call('PUT /api/runbooks/{name}/automation', given), FIELDS)
 }

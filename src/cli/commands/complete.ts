@@ -1,7 +1,7 @@
 // `matoolkit complete <kinds> -- <word> <typed...>`, hidden: the names and ids that a shell offers for the word, one per line. It has a
 // short time limit and says nothing when anything fails, because a person is typing.
 import type { Command } from 'commander'
-import type { Json } from '../../base/text/json.ts'
+import type { CommandClient } from '../connection/client.ts'
 import type { ProfileFlags } from '../connection/profile.ts'
 import type { Io } from '../terminal/io.ts'
 import { COMPLETION_KINDS, type CompletionKind } from './completion-shells.ts'
@@ -40,7 +40,7 @@ async function offered(kinds: readonly string[], line: Line, io: Io): Promise<st
   const names = await SOURCES[kind as CompletionKind]({
     ...line,
     batchId,
-    client: () => openClient(line, io),
+    client: () => clientFor(line, io),
     io,
   })
   return [...new Set(names)]
@@ -51,34 +51,42 @@ async function offered(kinds: readonly string[], line: Line, io: Io): Promise<st
 interface Asked extends Line {
   /** The batch that the typed words name. */
   readonly batchId: number | null
-  readonly client: () => Promise<Get>
+  readonly client: () => Promise<CommandClient>
   readonly io: Io
 }
 
-type Get = (path: string, query?: Record<string, string | number>) => Promise<Answer>
-type Answer = Readonly<Record<string, Json>>
 type Source = (asked: Asked) => Promise<readonly string[]>
 
-const listOf =
-  (path: string, rows: string, field: string, query: Record<string, number> = {}): Source =>
-  async ({ client }) =>
-    fieldsOf((await (await client())(path, query))[rows], field)
+const MANY = { limit: OFFERED_MAX }
 
 const SOURCES: Readonly<Record<CompletionKind, Source>> = {
-  runbook: listOf('/api/runbooks', 'runbooks', 'name', { limit: OFFERED_MAX }),
-  batch: listOf('/api/batches', 'batches', 'id', { limit: OFFERED_MAX }),
-  worker: listOf('/api/workers', 'workers', 'workerId'),
+  runbook: async ({ client }) => {
+    const { runbooks } = await (await client()).call('GET /api/runbooks', { query: MANY })
+    return runbooks.map(({ name }) => name)
+  },
+  batch: async ({ client }) => {
+    const { batches } = await (await client()).call('GET /api/batches', { query: MANY })
+    return batches.map(({ id }) => String(id))
+  },
+  worker: async ({ client }) => {
+    const { workers } = await (await client()).call('GET /api/workers')
+    return workers.map(({ workerId }) => workerId)
+  },
   function: async ({ io }) => {
     const { functions } = await io.packagedFunctions()
     return (functions ?? []).map(({ name }) => name)
   },
-  member: ofBatch(async (batchId, get, word) => {
-    const query = { sort: 'key', limit: OFFERED_MAX, ...(word && { key: word }) }
-    return fieldsOf((await get(`/api/batches/${batchId}/members`, query)).members, 'memberKey')
+  member: ofBatch(async (batchId, client, word) => {
+    const query = { ...MANY, sort: 'key', ...(word && { key: word }) } as const
+    const given = { params: { batchId }, query }
+    const { members } = await client.call('GET /api/batches/{batchId}/members', given)
+    return members.map(({ memberKey }) => memberKey)
   }),
-  phase: ofBatch(async (batchId, get) =>
-    fieldsOf((await get(`/api/batches/${batchId}/phases`)).phases, 'phaseName'),
-  ),
+  phase: ofBatch(async (batchId, client) => {
+    const given = { params: { batchId } }
+    const { phases } = await client.call('GET /api/batches/{batchId}/phases', given)
+    return phases.map(({ phaseName }) => phaseName)
+  }),
   step: ofBatch(stepsOf),
   profile: async () =>
     Object.keys((await import('../connection/profile.ts')).readConfigFile().profiles),
@@ -88,24 +96,23 @@ const SOURCES: Readonly<Record<CompletionKind, Source>> = {
   },
 }
 
-function ofBatch(list: (batchId: number, get: Get, word: string) => Promise<string[]>): Source {
+function ofBatch(
+  list: (batchId: number, client: CommandClient, word: string) => Promise<string[]>,
+): Source {
   return async ({ batchId, client, word }) =>
     batchId === null ? [] : list(batchId, await client(), word)
 }
 
 /** The steps of the phases, from the version that the batch follows. */
-async function stepsOf(batchId: number, get: Get): Promise<string[]> {
-  const { batch } = await get(`/api/batches/${batchId}`)
-  const { runbookName, runbookVersion } = batch as Answer
-  const path = `/api/runbooks/${String(runbookName)}/versions/${String(runbookVersion)}`
-  const { yamlContent } = await get(path)
+async function stepsOf(batchId: number, client: CommandClient): Promise<string[]> {
+  const { batch } = await client.call('GET /api/batches/{batchId}', { params: { batchId } })
+  const params = { name: batch.runbookName, version: batch.runbookVersion }
+  const endpoint = 'GET /api/runbooks/{name}/versions/{version}'
+  const { yamlContent } = await client.call(endpoint, { params })
   const { readRunbook } = await import('../../domain/runbook/read.ts')
-  const { runbook } = readRunbook(String(yamlContent), { catalogues: [] })
+  const { runbook } = readRunbook(yamlContent, { catalogues: [] })
   return (runbook?.phases ?? []).flatMap(({ steps }) => steps.map(({ name }) => name))
 }
-
-const fieldsOf = (rows: Json | undefined, field: string): string[] =>
-  (rows as Answer[]).map((row) => String(row[field]))
 
 const BATCH_ID = /^[1-9]\d{0,9}$/
 
@@ -122,14 +129,12 @@ function batchIn(typed: readonly string[]): number | null {
 }
 
 /** Asks the API that the command itself would talk to. */
-async function openClient({ typed }: Line, io: Io): Promise<Get> {
+async function clientFor({ typed }: Line, io: Io): Promise<CommandClient> {
   const { contextOf } = await import('../program/command-context.ts')
   const { openProfile } = await import('../connection/profile.ts')
   const { profile } = await openProfile(profileFlags(typed))
   const silent: Io = { ...io, out: () => {}, err: () => {}, progress: () => {} }
-  const { client } = contextOf({}, silent, { profile })
-  const signal = AbortSignal.timeout(LIMIT_MS)
-  return async (path, query = {}) => (await client.get<Answer>(path, query, { signal })).body
+  return contextOf({}, silent, { profile, signal: AbortSignal.timeout(LIMIT_MS) }).client
 }
 
 function profileFlags(typed: readonly string[]): ProfileFlags {

@@ -134,7 +134,7 @@ async function showChange(
 ): Promise<void> {
   if (output === 'table') return io.out(sentence)
   const { makeShow } = await import('../terminal/show.ts')
-  const columns = Object.keys(whole).map((key): Column => [key.toUpperCase(), key])
+  const columns = Object.keys(whole).map((key): Column<typeof whole> => [key.toUpperCase(), key])
   await makeShow(output, io).one(whole, columns)
 }
 

@@ -16,7 +16,7 @@ people sign in on the page.`,
     run: async ({ client, profile, show }) => {
       const apiUrl = profile['api-url'].value!.replace(/\/$/, '')
       // Proves that the API is there, and that it is the one whose token this is.
-      await client.get('/api/me')
+      await client.call('GET /api/me')
       const token = localTokenFor(apiUrl)
       const url = token === null ? `${apiUrl}/` : dashboardLink(apiUrl, token)
       if (show.format === 'table') io.out(url)

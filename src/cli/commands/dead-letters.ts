@@ -1,20 +1,22 @@
 // `matoolkit deadletters …`: messages that could not be handled. A person replays or discards them.
 import type { Command } from 'commander'
-import type { Json } from '../../base/text/json.ts'
+import type { ListedRow, RequestOf } from '../../api/client/endpoints.ts'
 import {
   type CommandContext,
+  choiceFlag,
   type Flags,
   loadPages,
-  pathSegment,
   sayMore,
   textFlag,
 } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
-import type { Column, Row } from '../terminal/show.ts'
+import { type Column, fieldsFrom } from '../terminal/show.ts'
 import { addVerb, CHANGE, PAGED } from './verb.ts'
 
-const LETTERS: readonly Column[] = [
+type Letter = ListedRow<'GET /api/dead-letters'>
+
+const LETTERS: readonly Column<Letter>[] = [
   ['ID', 'id', 'whole'],
   ['TOPIC', 'topic'],
   ['SUBSCRIPTION', 'subscription', 'spare'],
@@ -24,8 +26,8 @@ const LETTERS: readonly Column[] = [
   ['REASON', 'reason'],
   ['ABOUT', 'description'],
 ]
+const TOPICS = ['orchestrator-events', 'worker-results'] as const
 const ID = ['<id>', 'id of the dead letter'] as const
-const pathOf = (id: string | undefined): string => `/api/dead-letters/${pathSegment(id ?? '')}`
 
 export function addDeadLetterCommands(program: Command, io: Io): void {
   const noun = program
@@ -35,7 +37,7 @@ export function addDeadLetterCommands(program: Command, io: Io): void {
     name: 'list',
     about: 'list dead letters, oldest first',
     options: [['--worker <id>', 'only jobs of this worker'], ...PAGED],
-    choices: [['--topic <name>', 'only of this topic', ['orchestrator-events', 'worker-results']]],
+    choices: [['--topic <name>', 'only of this topic', TOPICS]],
     examples: ['deadletters list', 'deadletters list --worker contoso-worker'],
     run: listLetters,
   })
@@ -45,9 +47,10 @@ export function addDeadLetterCommands(program: Command, io: Io): void {
     args: [ID],
     examples: ['deadletters show 17'],
     run: async ({ client, show }, [id]) => {
-      const { body } = await client.get(pathOf(id))
-      const fields = LETTERS.map(([title, value]) => [title.toLowerCase(), value] as Column)
-      await show.one(body, [...fields, ['message', 'messageId'], ['body', 'body']])
+      const params = { deadLetterId: id! }
+      const letter = await client.call('GET /api/dead-letters/{deadLetterId}', { params })
+      const fields = fieldsFrom(LETTERS)
+      await show.one(letter, [...fields, ['message', 'messageId'], ['body', 'body']])
     },
   })
   for (const [verb, about, words] of [
@@ -62,9 +65,9 @@ export function addDeadLetterCommands(program: Command, io: Io): void {
       examples: [`deadletters ${verb} 17 --reason "the worker is fixed"`],
       run: async (context, [id]) => {
         await confirm(context, { what: `Dead letter ${id} ${words}.`, members: 0 })
-        const body = { reason: await askReason(context) }
-        const done = await context.client.post(`${pathOf(id)}/${verb}`, { body })
-        await context.show.one(done.body, [
+        const given = { params: { deadLetterId: id! }, body: { reason: await askReason(context) } }
+        const endpoint = `POST /api/dead-letters/{deadLetterId}/${verb}` as const
+        await context.show.one(await context.client.call(endpoint, given), [
           ['dead letter', 'id'],
           ['sent as', 'sentAs'],
         ])
@@ -79,30 +82,30 @@ async function listLetters(
   _: readonly string[],
   flags: Flags,
 ): Promise<void> {
-  const rows: Row[] = []
-  let next: Json = null
+  const rows: Letter[] = []
+  let next: string | null = null
   for (const query of await subscriptions(context, flags)) {
-    const page = await loadPages(context, { path: '/api/dead-letters', query, rows: 'deadLetters' })
+    const page = await loadPages(context, 'GET /api/dead-letters', { query })
     rows.push(...page.rows)
-    next ??= (page.whole as Row).next ?? null
+    next ??= page.whole.next
   }
-  const whole: Json = { deadLetters: rows as unknown as Json, next }
+  const whole = { deadLetters: rows, next }
   await context.show.list({ whole, rows, columns: LETTERS, empty: 'No dead letters.' })
-  sayMore(context, whole as Row, rows.length)
+  sayMore(context, whole, rows.length)
 }
 
 async function subscriptions(
   { client }: CommandContext,
   flags: Flags,
-): Promise<Record<string, string>[]> {
+): Promise<NonNullable<RequestOf<'GET /api/dead-letters'>['query']>[]> {
   const worker = textFlag(flags, 'worker')
-  const topic = textFlag(flags, 'topic')
+  const topic = choiceFlag(flags, 'topic', TOPICS)
   if (worker !== undefined) return [{ topic: 'worker-jobs', worker }]
   if (topic !== undefined) return [{ topic }]
-  const { body } = await client.get<{ workers: { workerId: string }[] }>('/api/workers')
+  const { workers } = await client.call('GET /api/workers')
   return [
     { topic: 'orchestrator-events' },
     { topic: 'worker-results' },
-    ...body.workers.map(({ workerId }) => ({ topic: 'worker-jobs', worker: workerId })),
+    ...workers.map(({ workerId }) => ({ topic: 'worker-jobs' as const, worker: workerId })),
   ]
 }

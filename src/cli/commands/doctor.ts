@@ -65,19 +65,11 @@ function runtimeCheck(version: string): Check {
 
 async function apiChecks({ client }: CommandContext): Promise<Check[]> {
   try {
-    await client.get('/api/health')
+    await client.call('GET /api/health')
     return [ok('API', `${client.apiUrl} answers`)]
   } catch (error) {
     return [failed('API', messageOf(error), 'Start it with "matoolkit up", or set api-url.')]
   }
-}
-
-interface Readiness {
-  readonly checks: readonly {
-    readonly name: string
-    readonly isOk: boolean
-    readonly about: string
-  }[]
 }
 
 const SERVER_ADVICE: Readonly<Record<string, string>> = {
@@ -91,24 +83,19 @@ const SERVER_ADVICE: Readonly<Record<string, string>> = {
 
 /** The server's own readiness checks. */
 async function serverChecks({ client }: CommandContext): Promise<Check[]> {
-  const { body } = await client.get<Readiness>('/api/ready', {}, { accepts: [503] })
-  return body.checks.map(({ name, isOk, about }) =>
+  const { checks } = await client.call('GET /api/ready', {}, { accepts: [503] })
+  return checks.map(({ name, isOk, about }) =>
     isOk
       ? ok(name, about)
       : failed(name, about, SERVER_ADVICE[name] ?? 'Check the log of the server.'),
   )
 }
 
-interface Me {
-  readonly name: string
-  readonly roles: readonly string[]
-}
-
 async function signedInChecks(context: CommandContext): Promise<Check[]> {
   const { client } = context
   try {
-    const { body } = await client.get<Me>('/api/me')
-    const about = `${body.name}, ${body.roles.join(' and ') || 'no role'}`
+    const { name, roles } = await client.call('GET /api/me')
+    const about = `${name}, ${roles.join(' and ') || 'no role'}`
     return [
       ok('sign-in', about),
       ...(await databaseRoleChecks(context)),
@@ -122,20 +109,10 @@ async function signedInChecks(context: CommandContext): Promise<Check[]> {
   }
 }
 
-interface DatabaseRoles {
-  readonly runsAs: string
-  readonly isOwner: boolean
-  readonly roles: readonly {
-    readonly name: string
-    readonly missing: readonly string[]
-    readonly excess: readonly string[]
-  }[]
-}
-
 const GRANT = 'Run "matoolkit db grant" with the DATABASE_URL of the owner.'
 
 async function databaseRoleChecks({ client }: CommandContext): Promise<Check[]> {
-  const { runsAs, isOwner, roles } = (await client.get<DatabaseRoles>('/api/database-roles')).body
+  const { runsAs, isOwner, roles } = await client.call('GET /api/database-roles')
   if (roles.length === 0) return [ok('database roles', `one role for everything: ${runsAs}`)]
   const unfit = roles.flatMap(({ name, missing, excess }) => [
     ...(missing.length > 0
@@ -177,17 +154,8 @@ async function holdChecks(context: CommandContext): Promise<Check[]> {
   return [warning('holds', printable(about), printable(advice))]
 }
 
-interface Workers {
-  readonly workers: readonly {
-    readonly workerId: string
-    readonly isKnown: boolean
-    readonly isSilent: boolean
-    readonly waiting: number
-  }[]
-}
-
 async function workerChecks({ client }: CommandContext): Promise<Check[]> {
-  const { workers } = (await client.get<Workers>('/api/workers')).body
+  const { workers } = await client.call('GET /api/workers')
   if (workers.length === 0) {
     return [
       warning('workers', 'no worker has reported', 'Start one: matoolkit serve --roles worker'),
@@ -209,12 +177,8 @@ async function workerChecks({ client }: CommandContext): Promise<Check[]> {
   })
 }
 
-interface Runbooks {
-  readonly runbooks: readonly { readonly name: string; readonly lastError: string | null }[]
-}
-
 async function sourceChecks({ client }: CommandContext): Promise<Check[]> {
-  const { runbooks } = (await client.get<Runbooks>('/api/runbooks', { limit: 500 })).body
+  const { runbooks } = await client.call('GET /api/runbooks', { query: { limit: 500 } })
   const failing = runbooks.filter(({ lastError }) => lastError !== null)
   if (failing.length === 0)
     return [ok('sources', `${countText(runbooks.length, 'runbook')}, no failed tick`)]

@@ -1,19 +1,20 @@
 // `matoolkit events`: what happened in a batch.
 import type { Command } from 'commander'
 import { eventWords } from '../../domain/state/words.ts'
+import type { LiveEvent } from '../connection/event-stream.ts'
 import { type CommandContext, type Flags, showPages, textFlag } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
-import { batchPath, findMemberId } from './batch/paths.ts'
+import { findMemberId, namedBatch } from './batch/named.ts'
 import { addVerb, BATCH_ARG, PAGED } from './verb.ts'
 import { EVENT_TO } from './words.ts'
 
-export const EVENT_COLUMNS: readonly Column[] = [
+export const EVENT_COLUMNS: readonly Column<LiveEvent>[] = [
   ['AT', 'at'],
   ['MEMBER', 'memberKey'],
   ['PHASE', 'phaseName', 'spare'],
   ['STEP', 'stepName'],
-  ['WHAT', ({ entity, event }) => eventWords(String(entity), String(event))],
+  ['WHAT', ({ entity, event }) => eventWords(entity, event)],
   EVENT_TO,
   ['BY', 'actor', 'spare'],
   ['BECAUSE', 'because'],
@@ -42,15 +43,15 @@ async function runListEvents(
   flags: Flags,
 ): Promise<void> {
   const member = textFlag(flags, 'member')
-  const memberId = member && (await findMemberId(context, id, member))
-  await showPages(context, {
-    path: `${batchPath(id)}/events`,
-    query: {
-      memberId,
-      entity: textFlag(flags, 'entity') ?? textFlag(flags, 'thing'),
-      sort: flags.oldest ? 'oldest' : 'newest',
+  await showPages(context, 'GET /api/batches/{batchId}/events', {
+    given: {
+      params: namedBatch(id),
+      query: {
+        memberId: member === undefined ? undefined : await findMemberId(context, id, member),
+        entity: textFlag(flags, 'entity') ?? textFlag(flags, 'thing'),
+        sort: flags.oldest ? 'oldest' : 'newest',
+      },
     },
-    rows: 'events',
     columns: EVENT_COLUMNS,
     empty: 'Nothing has happened.',
   })

@@ -2,12 +2,11 @@
 
 import type { PackVerdict } from '../../api/evidence/verify-pack.ts'
 import { EXIT } from '../../base/errors/errors.ts'
-import type { Json } from '../../base/text/json.ts'
 import { printable } from '../../base/text/printable.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
 
-export const VERDICT: readonly Column[] = [
+export const VERDICT: readonly Column<ReturnType<typeof verdictRow>>[] = [
   ['file', 'file', 'whole'],
   ['verdict', 'verdict', 'whole'],
   ['batch', 'batch.id'],
@@ -22,7 +21,7 @@ export const VERDICT: readonly Column[] = [
 ]
 
 /** `named` is the fingerprint of the key that the caller trusts; null accepts any. */
-export function verdictRow(file: string, verdict: PackVerdict, named: string | null): Json {
+export function verdictRow(file: string, verdict: PackVerdict, named: string | null) {
   const { findings, findingCount, manifest, signedBy } = verdict
   const isIntact = findingCount === 0
   return {

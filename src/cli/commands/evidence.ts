@@ -3,7 +3,6 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 import { createReadStream, statSync } from 'node:fs'
 import type { Command } from 'commander'
 import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
-import type { Json } from '../../base/text/json.ts'
 import { readStart, requireReplaceable, writeNewFile } from '../input/files.ts'
 import {
   type CommandContext,
@@ -13,7 +12,7 @@ import {
 } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { openShow } from '../terminal/output.ts'
-import type { OutputFormat, Row } from '../terminal/show.ts'
+import type { OutputFormat } from '../terminal/show.ts'
 import { addVerb, outputOption } from './verb.ts'
 
 const KEY_BYTES_MAX = 10_000
@@ -116,13 +115,13 @@ async function showKey(
   _: readonly string[],
   flags: Flags,
 ): Promise<void> {
-  const { body } = await client.get<Row>('/api/evidence/key')
+  const key = await client.call('GET /api/evidence/key')
   const file = textFlag(flags, 'out')
   if (file !== undefined) {
     requireReplaceable(file, flags.force === true)
-    await writeNewFile(file, String(body.publicKey), flags.force === true)
+    await writeNewFile(file, key.publicKey, flags.force === true)
   }
-  await show.one(body as Json, [
+  await show.one(key, [
     ['fingerprint', 'fingerprint'],
     ['key', 'publicKey'],
   ])

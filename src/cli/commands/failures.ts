@@ -1,17 +1,16 @@
 // `matoolkit failures`: the failed steps of a batch, grouped by error.
 import type { Command } from 'commander'
-import type { Json } from '../../base/text/json.ts'
 import { peopleText } from '../../domain/needs/status.ts'
 import { sayRest } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
-import { type Column, type Row, rowsIn } from '../terminal/show.ts'
-import { batchPath } from './batch/paths.ts'
+import type { Column } from '../terminal/show.ts'
+import { namedBatch } from './batch/named.ts'
 import { type ShownFailure, sayNextCommands } from './next-commands.ts'
 import { addVerb, BATCH_ARG } from './verb.ts'
 
-const FAILURES: readonly Column[] = [
+const FAILURES: readonly Column<ShownFailure>[] = [
   ['COUNT', 'count'],
-  ['PEOPLE', ({ people, count }) => peopleText(people as string[], Number(count)), 'whole'],
+  ['PEOPLE', ({ people, count }) => peopleText(people, count), 'whole'],
   ['PHASE', 'phaseName'],
   ['STEP', 'stepName'],
   ['LAST SEEN', 'lastSeenAt', 'spare'],
@@ -27,17 +26,18 @@ export function addFailureCommands(program: Command, io: Io): void {
     examples: ['failures 7', 'failures 7 --output json'],
     run: async (context, [id]) => {
       const { client, show } = context
-      const { body } = await client.get<Row>(`${batchPath(id)}/failures`)
-      const rows = rowsIn(body, 'groups')
+      const params = namedBatch(id)
+      const whole = await client.call('GET /api/batches/{batchId}/failures', { params })
+      const { groups: rows } = whole
       await show.list({
-        whole: body as Json,
+        whole,
         rows,
         columns: FAILURES,
         empty: 'Nothing has failed.',
       })
       const all = `for every step: batch steps ${id} --status failed,poll_timeout --all`
-      sayRest(context, rows.length, Number(body.groupCount), `largest groups first; ${all}`)
-      sayNextCommands(context, rows as unknown as ShownFailure[])
+      sayRest(context, rows.length, whole.groupCount, `largest groups first; ${all}`)
+      sayNextCommands(context, rows)
     },
   })
 }

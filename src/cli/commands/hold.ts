@@ -1,25 +1,32 @@
 // `matoolkit hold` and `matoolkit resume`: the whole system, a runbook, a worker, a batch or a member. A hold takes effect at once and
 // asks for its reason afterwards; a resume of the whole system first shows what would start.
 import type { Command } from 'commander'
+import type { Answer, ListedRow } from '../../api/client/endpoints.ts'
 import { countText } from '../../base/text/count-text.ts'
-import type { Json } from '../../base/text/json.ts'
 import { printable } from '../../base/text/printable.ts'
 import {
   type CommandContext,
   type Flags,
-  pathSegment,
   showPages,
   textFlag,
   usageError,
 } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
-import { type Column, DRY_RUN_FIELD, type Row } from '../terminal/show.ts'
+import { type Column, DRY_RUN_FIELD } from '../terminal/show.ts'
 import { showBatch } from './batch/lists.ts'
-import { memberPath } from './batch/paths.ts'
 import { runResume as resumeBatch } from './batch/starting.ts'
-import { type Held, heldBatch, heldWorker, holdThenAsk } from './hold-first.ts'
-import { type StartsAnswer, warnStarts } from './starts.ts'
+import {
+  type Held,
+  type HeldScope,
+  heldBatch,
+  heldMember,
+  heldRunbook,
+  heldSystem,
+  heldWorker,
+  holdThenAsk,
+} from './hold-first.ts'
+import { warnStarts } from './starts.ts'
 import { addVerb, CHANGE, DRY_RUN, REASON, type Verb } from './verb.ts'
 
 const SCOPES: NonNullable<Verb['options']> = [
@@ -30,7 +37,12 @@ const SCOPES: NonNullable<Verb['options']> = [
   ['--member <batch-and-member...>', 'one member: id of the batch, key or id'],
 ]
 
-const HOLDS: readonly Column[] = [
+type Resumed = Answer<'POST /api/resume'>
+/** A hold, with its jobs when it has just begun. */
+type Explained = Answer<'PUT /api/hold'> &
+  Partial<Pick<Answer<'POST /api/hold'>, 'withdrawnJobs' | 'runningJobs'>>
+
+const HOLDS: readonly Column<ListedRow<'GET /api/holds'>>[] = [
   ['SCOPE', 'scope'],
   ['WHAT', 'name', 'whole'],
   ['SINCE', 'heldAt'],
@@ -38,14 +50,14 @@ const HOLDS: readonly Column[] = [
   ['REASON', 'reason'],
   ['ENDS WITH', 'endsWith', 'whole'],
 ]
-const HELD: readonly Column[] = [
+const HELD: readonly Column<Explained>[] = [
   ['held', 'hold.name'],
   ['withdrawn jobs', 'withdrawnJobs'],
   ['running jobs', 'runningJobs'],
   ['reason', 'hold.reason'],
   ['ends with', 'hold.endsWith'],
 ]
-const RESUMED: readonly Column[] = [
+const RESUMED: readonly Column<Resumed>[] = [
   ['resumed', 'hold.name'],
   ['batches', 'starts.batches'],
   ['phases starting', 'starts.phases'],
@@ -53,46 +65,44 @@ const RESUMED: readonly Column[] = [
   DRY_RUN_FIELD,
 ]
 
+const SCOPE_FLAGS = ['all', 'runbook', 'worker', 'batch', 'member'] as const
+type Scope = (typeof SCOPE_FLAGS)[number]
+
 /** Null when nothing is named. Throws for more than one. */
-async function heldBy(context: CommandContext, flags: Flags): Promise<Held | null> {
-  const given = ['all', 'runbook', 'worker', 'batch', 'member'].filter(
-    (name) => flags[name] !== undefined,
-  )
-  if (given.length === 0) return null
+function scopeIn(flags: Flags): Scope | null {
+  const given = SCOPE_FLAGS.filter((name) => flags[name] !== undefined)
   if (given.length > 1)
     throw usageError(`Name one of them, not ${given.map((name) => `--${name}`).join(' and ')}.`)
-  if (flags.all) return { path: '/api', name: 'the whole system', flags: '--all' }
-  const runbook = textFlag(flags, 'runbook')
-  if (runbook !== undefined) {
-    const path = `/api/runbooks/${pathSegment(runbook)}`
-    return { path, name: `runbook ${runbook}`, flags: `--runbook ${runbook}` }
-  }
-  const worker = textFlag(flags, 'worker')
-  if (worker !== undefined) return heldWorker(worker)
-  const batch = textFlag(flags, 'batch')
-  if (batch !== undefined) return heldBatch(batch)
+  return given[0] ?? null
+}
+
+async function heldBy(
+  context: CommandContext,
+  flags: Flags,
+  scope: Exclude<Scope, 'batch'>,
+): Promise<HeldScope> {
+  if (scope === 'all') return heldSystem()
+  if (scope === 'runbook') return heldRunbook(textFlag(flags, 'runbook')!)
+  if (scope === 'worker') return heldWorker(textFlag(flags, 'worker')!)
   const [batchId, member, ...more] = flags.member as readonly string[]
   if (member === undefined || more.length > 0)
     throw usageError(
       '--member takes the id of the batch and the member: --member 7 ann@contoso.com.',
     )
-  const path = await memberPath(context, batchId, member)
-  const name = `member ${member} of batch ${batchId}`
-  return { path, name, flags: `--member ${batchId} ${member}` }
+  return heldMember(context, batchId, member)
 }
 
 const listHolds = (context: CommandContext): Promise<void> =>
-  showPages(context, {
-    path: '/api/holds',
-    rows: 'holds',
+  showPages(context, 'GET /api/holds', {
+    given: {},
     columns: HOLDS,
     empty: 'Nothing is held.',
   })
 
-async function giveReason(context: CommandContext, held: Held): Promise<void> {
-  const reason = await askReason(context)
-  const { body } = await context.client.put<Row>(`${held.path}/hold`, { body: { reason } })
-  await context.show.one(body as Json, 'hold' in body ? HELD : [['batch', 'batch.id']])
+async function giveReason({ client, show }: CommandContext, held: Held, reason: string) {
+  const answer = await held.explain(client, reason)
+  if ('hold' in answer) await show.one<Explained>(answer, HELD)
+  else await show.one(answer, [['batch', 'batch.id']])
 }
 
 async function runHold(
@@ -100,16 +110,18 @@ async function runHold(
   [action]: readonly string[],
   flags: Flags,
 ): Promise<void> {
-  const held = await heldBy(context, flags)
+  const scope = scopeIn(flags)
   if (action !== undefined && action !== 'list' && action !== 'reason')
     throw usageError(`"${action}" is no action: use list, reason, or a flag such as --all.`)
-  if (action === 'list' || (held === null && action === undefined && flags.reason === undefined))
+  if (action === 'list' || (scope === null && action === undefined && flags.reason === undefined))
     return listHolds(context)
-  if (held === null) throw usageError(`Say what to hold: ${scopeFlags()}.`)
-  if (action === 'reason') return giveReason(context, held)
-  const body = await holdThenAsk(context, held)
-  if ('hold' in body) await context.show.one(body as Json, HELD)
-  else await showBatch(context, body)
+  if (scope === null) throw usageError(`Say what to hold: ${scopeFlags()}.`)
+  const held: Held =
+    scope === 'batch' ? heldBatch(textFlag(flags, 'batch')) : await heldBy(context, flags, scope)
+  if (action === 'reason') return giveReason(context, held, await askReason(context))
+  const answer = await holdThenAsk(context, held)
+  if ('hold' in answer) await context.show.one<Explained>(answer, HELD)
+  else await showBatch(context, answer)
 }
 
 async function runResume(
@@ -117,51 +129,53 @@ async function runResume(
   _: readonly string[],
   flags: Flags,
 ): Promise<void> {
-  const held = await heldBy(context, flags)
-  if (held === null) throw usageError(`Say what to resume: ${scopeFlags()}.`)
-  const batch = textFlag(flags, 'batch')
-  if (batch !== undefined) return resumeBatch(context, [batch], flags)
-  await resumeHeld(context, held, flags)
+  const scope = scopeIn(flags)
+  if (scope === null) throw usageError(`Say what to resume: ${scopeFlags()}.`)
+  if (scope === 'batch') return resumeBatch(context, [textFlag(flags, 'batch')!], flags)
+  await resumeHeld(context, await heldBy(context, flags, scope), flags)
 }
 
 /** Says what starts, then ends the hold. */
-export async function resumeHeld(context: CommandContext, held: Held, flags: Flags): Promise<void> {
+export async function resumeHeld(
+  context: CommandContext,
+  held: HeldScope,
+  flags: Flags,
+): Promise<void> {
   const { client, show } = context
-  const path = `${held.path}/resume`
   if (flags.all && !flags.dryRun) {
-    const { body } = await client.post<Row>(path, { body: { reason: 'dry run', dryRun: true } })
-    sayStarts(context, body)
-    const what = `Resume the whole system? ${startsText(body.starts as Row)}`
+    const tried = await held.resume(client, { reason: 'dry run', dryRun: true })
+    sayStarts(context, tried)
+    const what = `Resume the whole system? ${startsText(tried.starts)}`
     await confirm(context, { what, members: 0 })
   }
   const dryRun = flags.dryRun === true
-  const body: Json = { reason: dryRun ? 'dry run' : await askReason(context), dryRun }
-  const done = await client.post<Row>(path, { body })
+  const reason = dryRun ? 'dry run' : await askReason(context)
+  const done = await held.resume(client, { reason, dryRun })
   // Said before the question of --all, and the same after it.
-  if (!flags.all || dryRun) sayStarts(context, done.body)
-  show.say(printable(startsText(done.body.starts as Row)))
-  await show.one(done.body as Json, RESUMED)
+  if (!flags.all || dryRun) sayStarts(context, done)
+  show.say(printable(startsText(done.starts)))
+  await show.one(done, RESUMED)
 }
 
 const STARTS_SAID = 10
 
 /** The first phases and steps that start, in the words of every change that starts something. */
-function sayStarts(context: CommandContext, { starts, startsAtOnce }: Row): void {
-  const { phases, steps } = startsAtOnce as unknown as StartsAnswer
+function sayStarts(context: CommandContext, { starts, startsAtOnce }: Resumed): void {
+  const { phases, steps } = startsAtOnce
   const room = Math.max(0, STARTS_SAID - phases.length)
   const said = { phases: phases.slice(0, STARTS_SAID), steps: steps.slice(0, room) }
   warnStarts(context, said)
   const more = phases.length + steps.length - said.phases.length - said.steps.length
-  if (more > 0) context.io.err(`warning: and more; ${startsText(starts as Row)}`)
+  if (more > 0) context.io.err(`warning: and more; ${startsText(starts)}`)
 }
 
-function startsText({ batches, phases, steps }: Row): string {
-  if (Number(phases) + Number(steps) === 0) return 'Nothing starts at once.'
+function startsText({ batches, phases, steps }: Resumed['starts']): string {
+  if (phases + steps === 0) return 'Nothing starts at once.'
   const what = [
-    ...(Number(steps) > 0 ? [countText(Number(steps), 'step')] : []),
-    ...(Number(phases) > 0 ? [countText(Number(phases), 'due phase')] : []),
+    ...(steps > 0 ? [countText(steps, 'step')] : []),
+    ...(phases > 0 ? [countText(phases, 'due phase')] : []),
   ]
-  return `At once start: ${what.join(' and ')} in ${countText(Number(batches), 'batch', 'batches')}.`
+  return `At once start: ${what.join(' and ')} in ${countText(batches, 'batch', 'batches')}.`
 }
 
 const scopeFlags = (): string => '--all, --runbook, --worker, --batch or --member'

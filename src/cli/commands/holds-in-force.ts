@@ -1,32 +1,18 @@
 // Holds in force, as overviews show them: a hold of the whole system on the first line, others in the row of what they stop.
 
+import type { Answer, ListedRow, RequestOf } from '../../api/client/endpoints.ts'
 import { printable } from '../../base/text/printable.ts'
 import type { CommandContext } from '../program/command-context.ts'
 import { inViewersZone } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
 
-export interface HoldInForce {
-  readonly scope: 'system' | 'runbook' | 'worker' | 'batch' | 'member'
-  readonly target: string
-  readonly batchId: number | null
-  readonly memberKey: string | null
-  readonly heldAt: string
-  readonly heldBy: string
-  readonly reason: string
-  readonly name: string
-  readonly endsWith: string
-}
-
-interface HoldsPage {
-  readonly holds: HoldInForce[]
-  readonly total: number
-}
+export type HoldInForce = ListedRow<'GET /api/holds'>
 
 /** A page of the holds that match, the widest first, and how many there are. */
-export const loadHoldsInForce = async (
+export const loadHoldsInForce = (
   { client }: Pick<CommandContext, 'client'>,
-  query: { readonly scope?: string; readonly batchId?: number; readonly limit: number },
-): Promise<HoldsPage> => (await client.get<HoldsPage>('/api/holds', query)).body
+  query: NonNullable<RequestOf<'GET /api/holds'>['query']>,
+): Promise<Answer<'GET /api/holds'>> => client.call('GET /api/holds', { query })
 
 /** Runbooks and workers are far fewer. */
 const PAGE_MAX = 500
@@ -46,7 +32,7 @@ const holdLine = (
   )
 
 /** Says on the first line of an overview that nothing is sent at all. Returns the holds of the system, runbooks and workers. */
-export async function sayHeldSystem(context: CommandContext): Promise<HoldInForce[]> {
+export async function sayHeldSystem(context: CommandContext): Promise<readonly HoldInForce[]> {
   const { holds } = await loadHoldsInForce(context, {
     scope: 'system,runbook,worker',
     limit: PAGE_MAX,
@@ -63,15 +49,14 @@ export function sayHolds(context: CommandContext, holds: readonly HoldInForce[])
 }
 
 /** Why each row's runbook or worker is held. */
-export const heldColumn = (
+export const heldColumn = <R>(
   holds: readonly HoldInForce[],
-  scope: HoldInForce['scope'],
-  field: string,
-): Column => {
+  scope: 'runbook' | 'worker',
+  targetOf: (row: R) => string,
+): Column<R> => {
   const reasons = new Map(
     holds.filter((hold) => hold.scope === scope).map(({ target, reason }) => [target, reason]),
   )
-  const keyOf = (value: unknown) =>
-    scope === 'runbook' ? String(value).toLowerCase() : String(value)
-  return ['HELD', (row) => reasons.get(keyOf(row[field])) ?? null]
+  const keyOf = (target: string) => (scope === 'runbook' ? target.toLowerCase() : target)
+  return ['HELD', (row) => reasons.get(keyOf(targetOf(row)))]
 }

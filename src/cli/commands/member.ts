@@ -1,17 +1,16 @@
 // `matoolkit member …`: one member's data, steps and events; hold and resume members.
 import type { Command } from 'commander'
+import type { Answer } from '../../api/client/endpoints.ts'
 import { EXIT } from '../../base/errors/errors.ts'
-import type { Json } from '../../base/text/json.ts'
 import { printable } from '../../base/text/printable.ts'
-import type { ErrorMeaning } from '../../domain/needs/error-meaning.ts'
 import { FAILED_STEP_STATUSES } from '../../domain/state/transitions.ts'
 import type { CommandContext } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
-import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
+import { type Column, showSection } from '../terminal/show.ts'
 import { outcomeCell } from './batch/lists.ts'
 import { runHoldMembers, runResumeMembers, runUndo } from './batch/member-actions.ts'
 import { MESSAGES_OF_MEMBER } from './batch/messages.ts'
-import { batchPath, memberPath } from './batch/paths.ts'
+import { namedMember } from './batch/named.ts'
 import { MEMBERS_ARG, NAMED_SELECTION } from './batch/select-people.ts'
 import { runShowEffects } from './batch/undo.ts'
 import { EVENT_COLUMNS } from './events.ts'
@@ -20,7 +19,10 @@ import { ATTEMPT_COLUMN, NOW_COLUMN, polledText } from './step-texts.ts'
 import { addVerb, BATCH_ARG, CHANGE, DRY_RUN, MEMBER_ARG } from './verb.ts'
 import { statusIn } from './words.ts'
 
-const MEMBER: readonly Column[] = [
+type MemberPage = Answer<'GET /api/batches/{batchId}/members/{memberId}'>
+type Step = MemberPage['steps'][number]
+
+const MEMBER: readonly Column<MemberPage>[] = [
   ['member', 'member.memberKey'],
   ['id', 'member.id'],
   ['batch', 'member.batchId'],
@@ -32,7 +34,7 @@ const MEMBER: readonly Column[] = [
   ['removed by', 'member.removedBy'],
   ['moved to batch', 'member.movedToBatchId'],
 ]
-const STEPS: readonly Column[] = [
+const STEPS: readonly Column<Step>[] = [
   ['ID', 'id'],
   ['KIND', 'kind', 'spare'],
   ['PHASE', 'phaseName'],
@@ -44,19 +46,19 @@ const STEPS: readonly Column[] = [
   ['ENDED', 'completedAt'],
   ['ERROR', 'errorMessage'],
 ]
-const NEXT: readonly Column[] = [
+const NEXT: readonly Column<MemberPage['next'][number]>[] = [
   ['PHASE', 'phaseName'],
   ['STEP', 'stepName'],
   ['AT', 'at'],
 ]
-const VALUES: readonly Column[] = [
+const VALUES: readonly Column<{ readonly name: string; readonly value: unknown }>[] = [
   ['NAME', 'name'],
   ['VALUE', 'value'],
 ]
 
-export const ACTION_COLUMNS: readonly Column[] = [
+export const ACTION_COLUMNS: readonly Column<MemberPage['actions'][number]>[] = [
   ['TO', 'about'],
-  ['RUN', ({ command }) => `matoolkit ${String(command)}`, 'whole'],
+  ['RUN', ({ command }) => `matoolkit ${command}`, 'whole'],
 ]
 
 /** The API returns no more events with a member. */
@@ -127,48 +129,49 @@ export function addMemberCommands(program: Command, io: Io): void {
   })
 }
 
-const FOUND: readonly Column[] = [
+type Found = Answer<'GET /api/members'>['members'][number]
+
+const FOUND: readonly Column<Found>[] = [
   ['MEMBER', 'member.memberKey', 'whole'],
   ['BATCH', 'batch.id'],
   ['RUNBOOK', 'batch.runbookName'],
   ['CUT-OVER', 'batch.batchStartTime'],
-  ['OUTCOME', ({ member }) => outcomeCell(member as Row)],
-  ['PHASE', ({ member }) => currentOf(member as Row)?.phaseName],
-  ['STEP', ({ member }) => currentOf(member as Row)?.stepName],
+  ['OUTCOME', ({ member }) => outcomeCell(member)],
+  ['PHASE', ({ member }) => currentOf(member)?.phaseName],
+  ['STEP', ({ member }) => currentOf(member)?.stepName],
   ['NOW', 'member.where'],
-  ['NEXT', ({ nextPhase, member }) => nextText(nextPhase as Row | null, member as Row)],
+  ['NEXT', nextText],
 ]
 const RECENT_EVENTS = 5
 
-const currentOf = ({ step, failure }: Row): Row | null => (step ?? failure) as Row | null
+const currentOf = ({ step, failure }: Found['member']) => step ?? failure
 
-const nextText = (nextPhase: Row | null, { outcome }: Row): string | null => {
-  if (nextPhase === null || outcome !== 'in_progress') return null
+function nextText({ nextPhase, member }: Found): string | null {
+  if (nextPhase === null || member.outcome !== 'in_progress') return null
   const { phaseName, dueAt } = nextPhase
-  return `${String(phaseName)} ${dueAt === null ? 'when it is advanced' : `at ${String(dueAt)}`}`
+  return `${phaseName} ${dueAt === null ? 'when it is advanced' : `at ${dueAt}`}`
 }
 
 async function runFindMember(
   { client, io, show }: CommandContext,
   [text]: readonly string[],
 ): Promise<void> {
-  const { body } = await client.get<Row>('/api/members', { text })
-  const rows = rowsIn(body, 'members')
-  if (body.how === 'near') io.err(`Nobody has "${text}". Similar people:`)
+  const whole = await client.call('GET /api/members', { query: { text: text! } })
+  const { members: rows } = whole
+  if (whole.how === 'near') io.err(`Nobody has "${text}". Similar people:`)
   const empty = `Nobody in any batch has "${text}" as a key or in their data.`
-  await show.list({ whole: body as Json, rows, columns: FOUND, empty })
-  if (body.isComplete === false) io.err(`The newest ${rows.length} are shown; use a longer text.`)
+  await show.list({ whole, rows, columns: FOUND, empty })
+  if (!whole.isComplete) io.err(`The newest ${rows.length} are shown; use a longer text.`)
   if (rows.length === 0) io.exitCode = EXIT.notFound
   if (rows.length !== 1 || show.format !== 'table') return
-  const { id: batchId } = rows[0]!.batch as Row
-  const { id, memberKey } = rows[0]!.member as Row
-  const path = `${batchPath(String(batchId))}/members/${String(id)}`
-  const { body: detail } = await client.get<Row>(path)
+  const { batch, member } = rows[0]!
+  const params = { batchId: batch.id, memberId: member.id }
+  const detail = await client.call('GET /api/batches/{batchId}/members/{memberId}', { params })
   const columns = EVENT_COLUMNS.filter(([title]) => title !== 'MEMBER')
-  const events = rowsIn(detail, 'events').slice(0, RECENT_EVENTS)
+  const events = detail.events.slice(0, RECENT_EVENTS)
   await showSection(show, 'What happened last', events, columns)
   show.say(
-    `\nEverything, and what you can do: matoolkit member show ${String(batchId)} ${String(memberKey)}`,
+    `\nEverything, and what you can do: matoolkit member show ${batch.id} ${member.memberKey}`,
   )
 }
 
@@ -177,24 +180,22 @@ async function runShowMember(
   [id, member]: readonly string[],
 ): Promise<void> {
   const { client, show } = context
-  const { body } = await client.get<Row>(await memberPath(context, id, member))
-  await show.one(body as Json, MEMBER)
-  const events = rowsIn(body, 'events')
+  const params = await namedMember(context, id, member)
+  const page = await client.call('GET /api/batches/{batchId}/members/{memberId}', { params })
+  await show.one(page, MEMBER)
+  const { events, steps } = page
   if (events.length === EVENTS_MAX) {
-    const memberId = String((body.member as Row).id)
     context.io.err(
-      `Only the newest ${EVENTS_MAX} events are shown; for all: events ${id} --member ${memberId} --all`,
+      `Only the newest ${EVENTS_MAX} events are shown; for all: events ${id} --member ${page.member.id} --all`,
     )
   }
   if (show.format !== 'table') return
-  await showSection(show, 'What you can do', rowsIn(body, 'actions'), ACTION_COLUMNS)
-  if (body.blockedBecause) show.say(`Not possible now: ${String(body.blockedBecause)}.`)
-  await showSection(show, 'What comes next', rowsIn(body, 'next'), NEXT)
-  const { data, outputs } = body.member as Row
-  await showSection(show, 'Messages to the person', rowsIn(body, 'messages'), MESSAGES_OF_MEMBER)
-  await showSection(show, 'Data', valuesOf(data as Row), VALUES)
-  await showSection(show, 'Outputs of steps', valuesOf(outputs as Row), VALUES)
-  const steps = rowsIn(body, 'steps')
+  await showSection(show, 'What you can do', page.actions, ACTION_COLUMNS)
+  if (page.blockedBecause) show.say(`Not possible now: ${page.blockedBecause}.`)
+  await showSection(show, 'What comes next', page.next, NEXT)
+  await showSection(show, 'Messages to the person', page.messages, MESSAGES_OF_MEMBER)
+  await showSection(show, 'Data', valuesOf(page.member.data), VALUES)
+  await showSection(show, 'Outputs of steps', valuesOf(page.member.outputs), VALUES)
   await showSection(show, 'Steps', steps, STEPS)
   sayPolls(show, steps)
   sayMeanings(show, steps)
@@ -203,26 +204,27 @@ async function runShowMember(
 }
 
 /** What steps that are being polled said last. */
-function sayPolls(show: CommandContext['show'], steps: readonly Row[]): void {
+function sayPolls(show: CommandContext['show'], steps: readonly Step[]): void {
   const polling = steps.filter(({ status }) => status === 'polling')
   for (const step of polling) {
     const text = polledText(step)
-    if (text !== null) show.say(printable(`${String(step.stepName)}: ${text}`))
+    if (text !== null) show.say(printable(`${step.stepName}: ${text}`))
   }
 }
 
 /** Below the table: a sentence does not fit a cell. The same meaning is told once. */
-function sayMeanings(show: CommandContext['show'], steps: readonly Row[]): void {
-  const failed = steps.filter(({ status, meaning }) => meaning && FAILED.includes(String(status)))
-  const byId = Map.groupBy(failed, (step) => meaningIn(step).id)
-  for (const same of byId.values()) {
-    const names = [...new Set(same.map(({ stepName }) => String(stepName)))].join(', ')
+function sayMeanings(show: CommandContext['show'], steps: readonly Step[]): void {
+  const failed = steps.flatMap(({ status, stepName, meaning }) =>
+    meaning && FAILED.includes(status) ? [{ stepName, meaning }] : [],
+  )
+  for (const same of Map.groupBy(failed, ({ meaning }) => meaning.id).values()) {
+    const names = [...new Set(same.map(({ stepName }) => stepName))].join(', ')
     show.say(printable(`\nWhat the error of ${names} means:`))
-    sayMeaning(show, meaningIn(same[0]!))
+    sayMeaning(show, same[0]!.meaning)
   }
 }
 
-const meaningIn = ({ meaning }: Row): ErrorMeaning => meaning as unknown as ErrorMeaning
 const FAILED: readonly string[] = FAILED_STEP_STATUSES
 
-const valuesOf = (map: Row): Row[] => Object.entries(map).map(([name, value]) => ({ name, value }))
+const valuesOf = (map: Readonly<Record<string, unknown>>) =>
+  Object.entries(map).map(([name, value]) => ({ name, value }))

@@ -1,25 +1,14 @@
 // What failed in a batch, with people and the commands that help: after a watch, below what is stuck, and below the failures.
+import type { Answer } from '../../api/client/endpoints.ts'
 import { countText } from '../../base/text/count-text.ts'
 import { printable } from '../../base/text/printable.ts'
-import type { Action } from '../../domain/decide/actions.ts'
 import type { ErrorMeaning } from '../../domain/needs/error-meaning.ts'
 import { remedyText } from '../../domain/needs/remedy.ts'
 import { peopleText } from '../../domain/needs/status.ts'
 import type { CommandContext } from '../program/command-context.ts'
-import { batchPath } from './batch/paths.ts'
+import { namedBatch } from './batch/named.ts'
 
-/** A group of GET /api/batches/{id}/failures, as far as it is told. */
-export interface ShownFailure {
-  readonly phaseName: string | null
-  readonly stepName: string
-  readonly count: number
-  readonly people: readonly string[]
-  readonly sample: { readonly message: string }
-  /** Null for an error that matoolkit does not know; absent from a server older than this program. */
-  readonly meaning?: ErrorMeaning | null
-  readonly list: string
-  readonly actions: readonly Action[]
-}
+export type ShownFailure = Answer<'GET /api/batches/{batchId}/failures'>['groups'][number]
 
 const GROUPS_TOLD = 3
 const MESSAGE_CHARS = 200
@@ -32,13 +21,14 @@ export async function sayFailures(
   id: string,
 ): Promise<void> {
   if (context.show.format !== 'table') return
-  const { body } = await context.client.get<{ groups: ShownFailure[] }>(`${batchPath(id)}/failures`)
-  for (const group of body.groups.slice(0, GROUPS_TOLD)) {
+  const params = namedBatch(id)
+  const { groups } = await context.client.call('GET /api/batches/{batchId}/failures', { params })
+  for (const group of groups.slice(0, GROUPS_TOLD)) {
     const message = group.sample.message.split('\n')[0]!.slice(0, MESSAGE_CHARS)
     context.show.say(printable(`\n${headOf(group)}: ${message}`), 'red')
     sayActions(context, group)
   }
-  const more = body.groups.length - GROUPS_TOLD
+  const more = groups.length - GROUPS_TOLD
   if (more > 0) context.show.say(`\nAnd ${countText(more, 'more cause')}: matoolkit failures ${id}`)
 }
 

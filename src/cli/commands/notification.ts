@@ -1,28 +1,32 @@
 // `matoolkit notification …`: messages to people, open conditions, channels, and a test of one.
 import type { Command } from 'commander'
+import type { Answer, ListedRow } from '../../api/client/endpoints.ts'
 import { EXIT } from '../../base/errors/errors.ts'
 import {
   type CommandContext,
+  choiceFlag,
   type Flags,
-  pathSegment,
+  idOf,
   showPages,
   textFlag,
 } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
-import type { Column, Row } from '../terminal/show.ts'
+import type { Column } from '../terminal/show.ts'
 import { addVerb, PAGED } from './verb.ts'
 
+const STATUSES = ['waiting', 'sent', 'failed'] as const
 const POLL_MS = 1_000
 const WAIT_MS = 60_000
 
-const titleOf = (row: Row): string => {
-  const [first, ...others] = row.items as unknown as Row[]
-  const more = others.length + Number(row.leftOut)
+type Message = Answer<'GET /api/notifications/{notificationId}'>
+
+const titleOf = ({ items: [first, ...others], leftOut }: Message): string => {
+  const more = others.length + leftOut
   const state = first?.state === 'cleared' ? 'Cleared: ' : ''
-  return `${state}${String(first?.title ?? '')}${more > 0 ? ` and ${more} more` : ''}`
+  return `${state}${first?.title ?? ''}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-const MESSAGES: readonly Column[] = [
+const MESSAGES: readonly Column<Message>[] = [
   ['ID', 'id', 'whole'],
   ['CHANNEL', 'channel'],
   ['STATUS', 'status'],
@@ -33,17 +37,17 @@ const MESSAGES: readonly Column[] = [
   ['ERROR', 'error', 'spare'],
 ]
 
-const CONDITIONS: readonly Column[] = [
+const CONDITIONS: readonly Column<ListedRow<'GET /api/conditions'>>[] = [
   ['KIND', 'kind'],
   ['BATCH', 'batchId'],
   ['SINCE', 'since'],
   ['CONDITION', 'title'],
-  ['CHANNELS', (row) => (row.channels as unknown as string[]).join(', '), 'spare'],
-  ['MESSAGES', (row) => (row.messages as unknown as Row[]).map(({ id }) => id).join(', '), 'spare'],
+  ['CHANNELS', ({ channels }) => channels.join(', '), 'spare'],
+  ['MESSAGES', ({ messages }) => messages.map(({ id }) => id).join(', '), 'spare'],
   ['NEXT', 'command'],
 ]
 
-const CHANNELS: readonly Column[] = [
+const CHANNELS: readonly Column<Answer<'GET /api/channels'>['channels'][number]>[] = [
   ['CHANNEL', 'name'],
   ['TYPE', 'type'],
   ['LAST SENT', 'lastSentAt'],
@@ -52,19 +56,15 @@ const CHANNELS: readonly Column[] = [
   ['ERROR', 'error'],
 ]
 
-const listText = (value: unknown, none: string): string => {
-  const words = value as readonly string[] | null
-  return words === null || words.length === 0 ? none : words.join(', ')
-}
-
-const RULES: readonly Column[] = [
-  ['CONDITIONS', ({ conditions }) => listText(conditions, 'all')],
-  ['CHANNELS', ({ channels }) => listText(channels, '')],
-  ['RUNBOOKS', ({ runbooks }) => listText(runbooks, 'all')],
+const RULES: readonly Column<Answer<'GET /api/notification-rules'>['rules'][number]>[] = [
+  ['CONDITIONS', ({ conditions }) => conditions.join(', ') || 'all'],
+  ['CHANNELS', ({ channels }) => channels.join(', ')],
+  ['RUNBOOKS', ({ runbooks }) => runbooks?.join(', ') || 'all'],
   ['WRITTEN IN', 'from'],
 ]
 
-const messagePath = (id: string): string => `/api/notifications/${pathSegment(id)}`
+const loadMessage = ({ client }: CommandContext, notificationId: number): Promise<Message> =>
+  client.call('GET /api/notifications/{notificationId}', { params: { notificationId } })
 
 export function addNotificationCommands(program: Command, io: Io): void {
   const noun = program.command('notification').description('see who was told, and test channels')
@@ -72,7 +72,7 @@ export function addNotificationCommands(program: Command, io: Io): void {
     name: 'list',
     about: 'list messages to people, newest first',
     options: [['--channel <name>', 'only of this channel'], ...PAGED],
-    choices: [['--status <status>', 'only of this status', ['waiting', 'sent', 'failed']]],
+    choices: [['--status <status>', 'only of this status', STATUSES]],
     examples: ['notification list', 'notification list --status failed'],
     run: listMessages,
   })
@@ -82,8 +82,7 @@ export function addNotificationCommands(program: Command, io: Io): void {
     args: [['<id>', 'id of the message']],
     examples: ['notification show 12'],
     run: async (context, [id]) => {
-      const { body } = await context.client.get<Row>(messagePath(id!))
-      await showMessage(context, body)
+      await showMessage(context, await loadMessage(context, idOf('message', id)))
     },
   })
   addVerb(noun, io, {
@@ -92,9 +91,8 @@ export function addNotificationCommands(program: Command, io: Io): void {
     options: PAGED,
     examples: ['notification conditions'],
     run: (context) =>
-      showPages(context, {
-        path: '/api/conditions',
-        rows: 'conditions',
+      showPages(context, 'GET /api/conditions', {
+        given: {},
         columns: CONDITIONS,
         empty: 'No condition is open.',
       }),
@@ -104,9 +102,9 @@ export function addNotificationCommands(program: Command, io: Io): void {
     about: 'list channels and which fail',
     examples: ['notification channels'],
     run: async ({ client, show }) => {
-      const { body } = await client.get<{ channels: Row[] }>('/api/channels')
+      const whole = await client.call('GET /api/channels')
       const empty = 'No channels: set MATOOLKIT_NOTIFICATIONS_FILE.'
-      await show.list({ whole: body as never, rows: body.channels, columns: CHANNELS, empty })
+      await show.list({ whole, rows: whole.channels, columns: CHANNELS, empty })
     },
   })
   addVerb(noun, io, {
@@ -114,9 +112,9 @@ export function addNotificationCommands(program: Command, io: Io): void {
     about: 'list which channel hears of what',
     examples: ['notification rules'],
     run: async ({ client, show }) => {
-      const { body } = await client.get<{ rules: Row[] }>('/api/notification-rules')
+      const whole = await client.call('GET /api/notification-rules')
       const empty = 'No rules: nobody is told. See docs/notifications.md.'
-      await show.list({ whole: body as never, rows: body.rules, columns: RULES, empty })
+      await show.list({ whole, rows: whole.rules, columns: RULES, empty })
     },
   })
   addVerb(noun, io, {
@@ -134,21 +132,20 @@ const listMessages = (
   _: readonly string[],
   flags: Flags,
 ): Promise<void> => {
-  const [channel, status] = [textFlag(flags, 'channel'), textFlag(flags, 'status')]
-  return showPages(context, {
-    path: '/api/notifications',
-    query: { ...(channel && { channel }), ...(status && { status }) },
-    rows: 'notifications',
+  return showPages(context, 'GET /api/notifications', {
+    given: {
+      query: { channel: textFlag(flags, 'channel'), status: choiceFlag(flags, 'status', STATUSES) },
+    },
     columns: MESSAGES,
     empty: 'No messages.',
   })
 }
 
-const itemText = ({ state, title, text, since, command }: Row): string =>
-  `${String(state)} since ${String(since)}: ${String(title)}. ${String(text)}. Next: ${String(command)}`
+const itemText = ({ state, title, text, since, command }: Message['items'][number]): string =>
+  `${state} since ${since}: ${title}. ${text}. Next: ${command}`
 
-const showMessage = ({ show }: CommandContext, body: Row): Promise<void> =>
-  show.one(body as never, [
+const showMessage = ({ show }: CommandContext, message: Message): Promise<void> =>
+  show.one(message, [
     ['message', 'id'],
     ['message id', 'messageId'],
     ['channel', 'channel'],
@@ -158,7 +155,7 @@ const showMessage = ({ show }: CommandContext, body: Row): Promise<void> =>
     ['due', 'dueAt'],
     ['ended', 'endedAt'],
     ['error', 'error'],
-    ['says', (row) => (row.items as unknown as Row[]).map(itemText).join('\n')],
+    ['says', ({ items }) => items.map(itemText).join('\n')],
   ])
 
 async function testChannel(
@@ -167,15 +164,18 @@ async function testChannel(
   flags: Flags,
 ): Promise<void> {
   const { client, clock, io } = context
-  const path = `/api/channels/${pathSegment(channel!)}/test`
-  let { body } = await client.post<Row>(path, {})
+  const params = { channel: channel! }
+  let message: Message = await client.call('POST /api/channels/{channel}/test', {
+    params,
+    body: {},
+  })
   const until = +clock.now() + (flags.wait ? WAIT_MS : 0)
-  while (body.status === 'waiting' && +clock.now() < until) {
+  while (message.status === 'waiting' && +clock.now() < until) {
     await clock.wait(POLL_MS)
-    body = (await client.get<Row>(messagePath(String(body.id)))).body
+    message = await loadMessage(context, message.id)
   }
-  await showMessage(context, body)
-  if (body.status === 'failed') io.exitCode = EXIT.failed
-  if (body.status === 'waiting')
-    io.err(`An orchestrator sends it: matoolkit notification show ${String(body.id)}`)
+  await showMessage(context, message)
+  if (message.status === 'failed') io.exitCode = EXIT.failed
+  if (message.status === 'waiting')
+    io.err(`An orchestrator sends it: matoolkit notification show ${message.id}`)
 }

@@ -1,9 +1,9 @@
 // `matoolkit runbook preview-message` and `batch preview-message`: a message as a person would get it, before anything is sent.
 
+import type { Answer } from '../../api/client/endpoints.ts'
 import { EXIT, MatoolkitError } from '../../base/errors/errors.ts'
-import type { Json } from '../../base/text/json.ts'
 import { printable } from '../../base/text/printable.ts'
-import { type MessagePreview, previewMessage } from '../../domain/member-messages/preview.ts'
+import { previewMessage } from '../../domain/member-messages/preview.ts'
 import type { SampleMember } from '../../domain/plan/run-plan.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 import { sampleMemberOf, startTimeOf } from '../../domain/runbook/sample-member.ts'
@@ -15,15 +15,16 @@ import { timeFlag } from '../input/typed-time.ts'
 import {
   type CommandContext,
   type Flags,
-  pathSegment,
   textFlag,
   usageError,
 } from '../program/command-context.ts'
-import type { Column, Row } from '../terminal/show.ts'
-import { memberPath } from './batch/paths.ts'
+import type { Column } from '../terminal/show.ts'
+import { namedMember } from './batch/named.ts'
 import { isRunbookFile } from './runbook/plan-file.ts'
 
-const FIELDS: readonly Column[] = [
+type Preview = Answer<'POST /api/runbooks/{name}/preview-message'>
+
+const FIELDS: readonly Column<Preview>[] = [
   ['message', ({ message, isCorrection }) => `${message}${isCorrection ? ', a correction' : ''}`],
   ['sent by', ({ phaseName, stepName }) => [phaseName, stepName].filter(Boolean).join(' / ')],
   ['for', ({ memberKey, isSample }) => (isSample ? 'a made-up member' : memberKey)],
@@ -49,14 +50,14 @@ export async function runPreviewOfRunbook(
   const message = textFlag(flags, 'message')
   const language = textFlag(flags, 'language')
   const startTime = timeFlag(context, flags, 'start')
-  const given: Json = {
+  const body = {
     ...(message !== undefined && { message }),
     ...(language !== undefined && { language }),
     ...(startTime !== undefined && { startTime }),
   }
-  const path = `/api/runbooks/${pathSegment(name!)}/preview-message`
-  const { body } = await context.client.post<Row>(path, { body: given, isRead: true })
-  await showPreview(context, body, name!)
+  const endpoint = 'POST /api/runbooks/{name}/preview-message'
+  const preview = await context.client.call(endpoint, { params: { name: name! }, body })
+  await showPreview(context, preview, name!)
 }
 
 /** Needs no server. */
@@ -83,7 +84,7 @@ async function previewOfFile(context: CommandContext, file: string, flags: Flags
       name: runbook.name,
       hint: found.unknown,
     })
-  await showPreview(context, JSON.parse(JSON.stringify(found)) as Row, file)
+  await showPreview(context, JSON.parse(JSON.stringify(found)) as Preview, file)
 }
 
 /** The person that --member names, else the first of the file, else a made-up one. */
@@ -126,14 +127,18 @@ export async function runPreviewOfBatch(
   const member = textFlag(flags, 'member')
   if (member === undefined) throw usageError('Say who would get it: --member ada@contoso.com.')
   const query = { message: textFlag(flags, 'message'), language: textFlag(flags, 'language') }
-  const path = `${await memberPath(context, id, member)}/preview-message`
-  const { body } = await context.client.get<Row>(path, query)
-  await showPreview(context, body, 'the runbook')
+  const params = await namedMember(context, id, member)
+  const endpoint = 'GET /api/batches/{batchId}/members/{memberId}/preview-message'
+  await showPreview(context, await context.client.call(endpoint, { params, query }), 'the runbook')
 }
 
-async function showPreview({ show, io }: CommandContext, body: Row, file: string): Promise<void> {
-  await show.one(body as Json, FIELDS)
-  const { problems, warnings, isHtml, body: text } = body as unknown as MessagePreview
+async function showPreview(
+  { show, io }: CommandContext,
+  preview: Preview,
+  file: string,
+): Promise<void> {
+  await show.one(preview, FIELDS)
+  const { problems, warnings, isHtml, body: text } = preview
   if (show.format === 'table') {
     show.say(isHtml ? '\nBody, HTML:' : '\nBody:')
     for (const line of text.split('\n')) show.say(printable(line))

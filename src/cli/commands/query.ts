@@ -1,12 +1,12 @@
 // `matoolkit query …`: tries a runbook's query without changing anything.
 
 import type { Command } from 'commander'
+import type { Answer } from '../../api/client/endpoints.ts'
 import { countText } from '../../base/text/count-text.ts'
-import type { Json } from '../../base/text/json.ts'
 import { readTextFile } from '../input/files.ts'
-import { type CommandContext, pathSegment, sayRest, textFlag } from '../program/command-context.ts'
+import { type CommandContext, sayRest, textFlag } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
-import { type Column, type Row, showSection } from '../terminal/show.ts'
+import { type Column, showSection } from '../terminal/show.ts'
 import { addVerb, RUNBOOK_ARG } from './verb.ts'
 
 export function addQueryCommands(program: Command, io: Io): void {
@@ -26,18 +26,7 @@ export function addQueryCommands(program: Command, io: Io): void {
   })
 }
 
-interface Preview {
-  readonly rowCount: number
-  readonly columns: readonly { readonly name: string }[]
-  readonly sample: readonly Row[]
-  readonly warnings: readonly string[]
-  readonly batchGroups: readonly Row[]
-  readonly groupCount: number
-  readonly problems: readonly Row[]
-  readonly problemCount: number
-  readonly durationMs: number
-  readonly nextTick: Readonly<Record<string, unknown>>
-}
+type Preview = Answer<'POST /api/runbooks/{name}/query/preview'>
 
 const SAMPLE_SHOWN = 5
 
@@ -45,14 +34,15 @@ async function runPreview(context: CommandContext, [name]: readonly string[]): P
   const { client, show, io } = context
   const file = textFlag(context.flags, 'file')
   const body = file === undefined ? {} : { yamlContent: await readTextFile(file) }
-  const path = `/api/runbooks/${pathSegment(name ?? '')}/query/preview`
-  const { body: found } = await client.post<Preview>(path, { body, isRead: true })
-  const columns = found.columns.map((column): Column => [column.name, (row) => row[column.name]])
+  const endpoint = 'POST /api/runbooks/{name}/query/preview'
+  const found = await client.call(endpoint, { params: { name: name! }, body })
+  const columns = found.columns.map(
+    (column): Column<Preview['sample'][number]> => [column.name, (row) => row[column.name]],
+  )
   const limit = 'a preview has no more'
   for (const warning of found.warnings) io.err(`warning: ${warning}`)
   if (show.format !== 'table') {
-    const whole = found as unknown as Json
-    await show.list({ whole, rows: found.sample, columns, empty: '' })
+    await show.list({ whole: found, rows: found.sample, columns, empty: '' })
     sayRest(context, found.sample.length, found.rowCount, limit)
     return
   }
@@ -68,30 +58,36 @@ async function runPreview(context: CommandContext, [name]: readonly string[]): P
   await showSection(show, 'What the next tick would do', changesIn(found.nextTick), CHANGES)
 }
 
-const GROUPS: readonly Column[] = [
+const GROUPS: readonly Column<Preview['batchGroups'][number]>[] = [
   ['START', 'batchTime'],
   ['MEMBERS', 'memberCount'],
 ]
-const PROBLEMS: readonly Column[] = [
+const PROBLEMS: readonly Column<Preview['problems'][number]>[] = [
   ['MEMBER', 'key', 'whole'],
   ['COLUMN', 'column'],
   ['PROBLEM', 'reason'],
 ]
-const CHANGES: readonly Column[] = [
+interface Change {
+  readonly what: string
+  readonly count: number
+}
+const CHANGES: readonly Column<Change>[] = [
   ['WHAT', 'what'],
   ['HOW MANY', 'count'],
 ]
 
 /** A row for each kind of change that occurs. */
-function changesIn(nextTick: Preview['nextTick']): Row[] {
-  const countOf = (value: unknown): number => {
-    if (typeof value === 'number') return value
-    if (Array.isArray(value)) return value.length
-    return (value as { total?: number }).total ?? 0
-  }
-  return Object.entries(nextTick)
-    .map(([what, value]) => ({ what: wordsOf(what), count: countOf(value) }))
+const changesIn = (nextTick: Preview['nextTick']): Change[] =>
+  Object.entries(nextTick)
+    .map(([what, found]) => ({
+      what: wordsOf(what),
+      count: countOf(found),
+    }))
     .filter(({ count }) => count > 0)
+
+function countOf(found: Preview['nextTick'][keyof Preview['nextTick']]): number {
+  if (typeof found === 'number') return found
+  return 'total' in found ? found.total : found.length
 }
 
 const wordsOf = (name: string): string =>

@@ -1,27 +1,11 @@
 // What a decision about reviews does, as sentences: the question before it and the result after it.
+import type { Answer } from '../../api/client/endpoints.ts'
 import { countText } from '../../base/text/count-text.ts'
-import type { RefusedMembers } from './batch/member-actions.ts'
 import type { ReviewVerdict } from './review.ts'
-import type { StartsAnswer } from './starts.ts'
 
-/** Reviews of one kind, from one batch, to one time, as the API answers them. */
-interface ReviewGroup {
-  readonly kind: 'removal' | 'move' | 'join'
-  readonly runbookName: string
-  readonly batchId: number | null
-  readonly fromTime: string | null
-  readonly toTime: string | null
-  readonly people: number
-  readonly memberKeys: readonly string[]
-}
-
-export interface DecidedReviews extends RefusedMembers {
-  readonly isDryRun: boolean
-  readonly doneCount: number
-  readonly groups: readonly ReviewGroup[]
-  readonly overdue: readonly unknown[]
-  readonly startsAtOnce: StartsAnswer
-}
+export type DecidedReviews = Answer<'POST /api/reviews/approve'>
+/** Reviews of one kind, from one batch, to one time. */
+type ReviewGroup = DecidedReviews['groups'][number]
 
 const NAMED = 3
 

@@ -1,8 +1,8 @@
 // `matoolkit review`: source changes that wait for a person. A decision names the reviews as they were listed; the API refuses it
 // when one of them is no longer open.
 import type { Command } from 'commander'
+import type { ListedRow } from '../../api/client/endpoints.ts'
 import { EXIT, MatoolkitError } from '../../base/errors/errors.ts'
-import type { Json } from '../../base/text/json.ts'
 import { printable } from '../../base/text/printable.ts'
 import { timeFlag } from '../input/typed-time.ts'
 import {
@@ -28,9 +28,9 @@ const KINDS = Object.keys(API_KINDS) as ReviewKindFlag[]
 const MOVE_CHOICES = ['reschedule', 'move'] as const
 export type MoveChoiceFlag = (typeof MOVE_CHOICES)[number]
 
-const REVIEWS: readonly Column[] = [
+const REVIEWS: readonly Column<ListedRow<'GET /api/reviews'>>[] = [
   ['ID', 'id'],
-  ['KIND', ({ kind }) => KINDS.find((flag) => API_KINDS[flag] === kind) ?? String(kind)],
+  ['KIND', ({ kind }) => KINDS.find((flag) => API_KINDS[flag] === kind)],
   ['RUNBOOK', 'runbookName'],
   ['BATCH', 'batchId'],
   ['MEMBER', 'memberKey', 'whole'],
@@ -72,10 +72,8 @@ export const listVerb = (kind?: ReviewKindFlag) =>
     options: [...SCOPE, ...PAGED],
     run: (context, _, flags) => {
       const only = kind ?? kindIn(flags)
-      return showPages(context, {
-        path: '/api/reviews',
-        query: queryOf(context, only, flags),
-        rows: 'reviews',
+      return showPages(context, 'GET /api/reviews', {
+        given: { query: queryOf(context, only, flags) },
         columns: REVIEWS,
         empty: only ? `No ${only}s need a decision.` : 'Nothing needs a decision.',
       })
@@ -103,10 +101,12 @@ export async function decideReviews(
     ...(choice !== undefined && { choice }),
     ...(isApproval && flags.allowOverdue === true && { allowOverdue: true }),
   }
-  const decide = (body: Record<string, Json>) =>
-    context.client.post<DecidedReviews>(`/api/reviews/${verdict.verdict}`, { body })
+  const decide = (consent: { readonly reason: string; readonly dryRun?: boolean }) =>
+    context.client.call(`POST /api/reviews/${verdict.verdict}`, {
+      body: { ...request, ...consent },
+    })
   const trial = textFlag(flags, 'reason') ?? 'dry run'
-  const { body: tried } = await decide({ ...request, reason: trial, dryRun: true })
+  const tried = await decide({ reason: trial, dryRun: true })
   warnStarts(context, tried.startsAtOnce)
   if (flags.dryRun) return showDecided(context, tried, verdict)
   // Without consent the API refuses overdue phases; there is nothing to ask.
@@ -114,7 +114,7 @@ export async function decideReviews(
     const what = tried.groups.map((group) => questionOf(group, verdict)).join('\n')
     await confirm(context, { what, members: reviewIds.length })
   }
-  const { body: done } = await decide({ ...request, reason: await askReason(context) })
+  const done = await decide({ reason: await askReason(context) })
   await showDecided(context, done, verdict)
 }
 
@@ -127,12 +127,12 @@ async function showDecided(
   if (show.format === 'table') {
     for (const group of done.groups) show.say(printable(resultOf(group, verdict, done)))
     if (done.isDryRun) show.say('Dry run: nothing was changed.')
-  } else await show.one(done as unknown as Json, DECIDED)
+  } else await show.one(done, DECIDED)
   sayRefused(context, done)
   if (done.refusedCount > 0) io.exitCode = EXIT.failed
 }
 
-const DECIDED: readonly Column[] = [
+const DECIDED: readonly Column<DecidedReviews>[] = [
   ['done', 'doneCount'],
   ['refused', 'refusedCount'],
   ['dry run', ({ isDryRun }) => (isDryRun ? 'yes: nothing was done' : null)],
@@ -154,8 +154,8 @@ async function idsFrom(
     const reason = `Name the ids, or --all with ${kindFlag}--runbook or --batch.`
     throw new MatoolkitError('USAGE', { reason })
   }
-  const { rows } = await loadPages(context, { path: '/api/reviews', query, rows: 'reviews' })
-  if (rows.length > 0) return rows.map(({ id }) => Number(id))
+  const { rows } = await loadPages(context, 'GET /api/reviews', { query })
+  if (rows.length > 0) return rows.map(({ id }) => id)
   throw new MatoolkitError('REFUSED', { reason: 'No such reviews are open.' })
 }
 

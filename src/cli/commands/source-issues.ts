@@ -1,12 +1,13 @@
 // `matoolkit source-issues`: rows of a data source that the last tick could not use, and changes it did not make.
 import type { Command } from 'commander'
+import type { ListedRow } from '../../api/client/endpoints.ts'
 import { printable } from '../../base/text/printable.ts'
-import { pathSegment, showPages } from '../program/command-context.ts'
+import { showPages } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
-import type { Column, Row } from '../terminal/show.ts'
+import type { Column } from '../terminal/show.ts'
 import { addVerb, PAGED, RUNBOOK_ARG } from './verb.ts'
 
-const ISSUES: readonly Column[] = [
+const ISSUES: readonly Column<ListedRow<'GET /api/runbooks/{name}/issues'>>[] = [
   ['MEMBER', 'memberKey', 'whole'],
   ['COLUMN', 'column'],
   ['BATCH', 'batchId'],
@@ -23,18 +24,18 @@ export function addSourceIssueCommands(program: Command, io: Io): void {
     options: PAGED,
     examples: ['source-issues user-migration', 'source-issues user-migration --all -o csv'],
     run: async (context, [name]) => {
-      const path = `/api/runbooks/${pathSegment(name!)}`
-      await showPages(context, {
-        path: `${path}/issues`,
-        rows: 'issues',
+      const params = { name: name! }
+      await showPages(context, 'GET /api/runbooks/{name}/issues', {
+        given: { params },
         columns: ISSUES,
         empty: 'The last successful tick found no issues.',
       })
-      const { body } = await context.client.get<{ ticks: Row[] }>(`${path}/ticks`, { limit: 1 })
-      const [last] = body.ticks
+      const given = { params, query: { limit: 1 } }
+      const { ticks } = await context.client.call('GET /api/runbooks/{name}/ticks', given)
+      const [last] = ticks
       if (!last) context.io.err('warning: the data source has not been queried yet')
       else if (last.outcome === 'failed') {
-        context.io.err(printable(`warning: the last tick failed: ${String(last.error)}`))
+        context.io.err(printable(`warning: the last tick failed: ${last.error}`))
       }
     },
   })

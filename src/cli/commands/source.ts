@@ -1,11 +1,12 @@
 // `matoolkit source …`: the data sources of all runbooks, with their last and next tick.
 import type { Command } from 'commander'
+import type { ListedRow } from '../../api/client/endpoints.ts'
 import { showPages } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
 import { addVerb, PAGED } from './verb.ts'
 
-const SOURCES: readonly Column[] = [
+const SOURCES: readonly Column<ListedRow<'GET /api/sources'>>[] = [
   ['RUNBOOK', 'runbookName', 'whole'],
   ['TYPE', 'type', 'spare'],
   ['AUTOMATION', ({ isAutomated }) => (isAutomated ? 'on' : 'off')],
@@ -26,9 +27,8 @@ export function addSourceCommands(program: Command, io: Io): void {
     options: PAGED,
     examples: ['source list', 'source list --output json'],
     run: (context) =>
-      showPages(context, {
-        path: '/api/sources',
-        rows: 'sources',
+      showPages(context, 'GET /api/sources', {
+        given: {},
         columns: SOURCES,
         empty: 'No runbook is published.',
       }),

@@ -1,17 +1,12 @@
 // What a change would start at once, as lines: before the question, and in a dry run.
 
+import type { Answer } from '../../api/client/endpoints.ts'
 import { printable } from '../../base/text/printable.ts'
 import { type StartsAtOnce, startTexts } from '../../domain/plan/starts-at-once.ts'
 import type { CommandContext } from '../program/command-context.ts'
 import { inViewersZone } from '../terminal/io.ts'
 
-/** As the API answers it: times are texts. */
-export interface StartsAnswer {
-  readonly phases: readonly (Omit<StartsAtOnce['phases'][number], 'dueAt'> & {
-    readonly dueAt: string | null
-  })[]
-  readonly steps: StartsAtOnce['steps']
-}
+export type StartsAnswer = Answer<'POST /api/batches/{batchId}/resume'>['startsAtOnce']
 
 /** Times stay instants; what shows the lines puts them into the viewer's zone. */
 export const startLines = ({ phases, steps }: StartsAnswer): string[] =>

@@ -1,22 +1,15 @@
 // `matoolkit status`: one page over all batches. The first line says whether somebody is needed, and so does the exit code.
 import type { Command } from 'commander'
+import type { Answer } from '../../api/client/endpoints.ts'
 import { EXIT } from '../../base/errors/errors.ts'
 import { durationText } from '../../base/text/duration.ts'
-import type { Json } from '../../base/text/json.ts'
 import { printable } from '../../base/text/printable.ts'
-import { type Need, peopleText } from '../../domain/needs/status.ts'
+import { peopleText } from '../../domain/needs/status.ts'
 import type { CommandContext } from '../program/command-context.ts'
 import { interruptible } from '../terminal/interrupt.ts'
 import { type Io, inViewersZone } from '../terminal/io.ts'
 import { openScreen, type Screen } from '../terminal/screen.ts'
-import {
-  type Column,
-  makeShow,
-  type Row,
-  rowsIn,
-  type Show,
-  showSection,
-} from '../terminal/show.ts'
+import { type Column, makeShow, type Show, showSection } from '../terminal/show.ts'
 import { cutTo } from '../terminal/text-width.ts'
 import { addVerb } from './verb.ts'
 
@@ -36,8 +29,11 @@ Exit code: 0 nobody is needed, 9 somebody is needed; with --watch 130.`,
   })
 }
 
-const load = async ({ client }: CommandContext): Promise<Row> =>
-  (await client.get<Row>('/api/status')).body
+type Status = Answer<'GET /api/status'>
+type Need = Status['needs'][number]
+type Phase = Status['phases'][number]
+
+const load = ({ client }: CommandContext): Promise<Status> => client.call('GET /api/status')
 
 async function showOnce(context: CommandContext): Promise<void> {
   const body = await load(context)
@@ -62,7 +58,7 @@ async function watchStatus(context: CommandContext): Promise<void> {
         last = state
         if (screen) await draw(screen, io, body)
         else if (isNew && show.format === 'table') await showStatus(show, io, body)
-        else if (isNew) await show.entry(body as Json, [])
+        else if (isNew) await show.entry(body, [])
         await clock.wait(REFRESH_MS, interrupted).catch(() => undefined)
       }
     })
@@ -72,7 +68,7 @@ async function watchStatus(context: CommandContext): Promise<void> {
   io.exitCode = EXIT.interrupted
 }
 
-async function draw(screen: Screen, io: Io, body: Row): Promise<void> {
+async function draw(screen: Screen, io: Io, body: Status): Promise<void> {
   const lines: string[] = []
   const { width, height } = screen
   const page: Io = {
@@ -86,32 +82,28 @@ async function draw(screen: Screen, io: Io, body: Row): Promise<void> {
   screen.draw(fitting.slice(0, height - 1))
 }
 
-async function showStatus(show: Show, io: Io, body: Row): Promise<void> {
+async function showStatus(show: Show, io: Io, body: Status): Promise<void> {
   if (show.format !== 'table') {
-    const rows = rowsIn(body, 'needs')
-    return show.list({ whole: body as Json, rows, columns: NEEDS, empty: '' })
+    return show.list({ whole: body, rows: body.needs, columns: NEEDS, empty: '' })
   }
-  const isNeeded = body.isSomebodyNeeded === true
-  show.say(printable(String(body.headline)), isNeeded ? 'red' : 'green')
-  sayNeeds(show, rowsIn(body, 'needs') as unknown as Need[])
-  const now = new Date(String(body.at))
-  const phases = rowsIn(body, 'phases')
+  const { phases, sources, workers } = body
+  show.say(printable(body.headline), body.isSomebodyNeeded ? 'red' : 'green')
+  sayNeeds(show, body.needs)
+  const now = new Date(body.at)
   const hasEnds = phases.some((phase) => endOf(phase) !== null)
   const columns = phaseColumns(now).filter(([title]) => hasEnds || title !== 'BATCH ENDS')
   await showSection(show, 'Phases', phases, columns)
   await showSection(show, 'Holds', holdsOf(body), HOLDS)
-  await showSection(show, 'Sources', rowsIn(body, 'sources'), sourceColumns(now))
-  await showSection(show, 'Workers', rowsIn(body, 'workers'), WORKERS)
-  show.say(
-    `\nAs of ${inViewersZone(io, String(body.at))}. One person: matoolkit member find <text>`,
-  )
+  await showSection(show, 'Sources', sources, sourceColumns(now))
+  await showSection(show, 'Workers', workers, WORKERS)
+  show.say(`\nAs of ${inViewersZone(io, body.at)}. One person: matoolkit member find <text>`)
 }
 
-const NEEDS: readonly Column[] = [
+const NEEDS: readonly Column<Need>[] = [
   ['KIND', 'kind'],
   ['BATCH', 'batchId'],
   ['COUNT', 'count'],
-  ['PEOPLE', ({ people }) => (people as string[]).join(', ')],
+  ['PEOPLE', ({ people }) => people.join(', ')],
   ['TEXT', 'text'],
   ['COMMAND', 'command', 'whole'],
 ]
@@ -124,7 +116,7 @@ function sayNeeds(show: Show, needs: readonly Need[]): void {
   }
 }
 
-const phaseColumns = (now: Date): readonly Column[] => [
+const phaseColumns = (now: Date): readonly Column<Phase>[] => [
   ['BATCH', 'batchId'],
   ['RUNBOOK', 'runbookName'],
   ['PHASE', 'phaseName'],
@@ -134,33 +126,28 @@ const phaseColumns = (now: Date): readonly Column[] => [
 ]
 
 /** The estimate of `batch get` and `batch watch`. */
-function endOf({ batchEndsAt, noEstimateBecause }: Row): string | null {
-  if (batchEndsAt !== null) return `about ${String(batchEndsAt)}`
-  return noEstimateBecause === null ? null : `no estimate: ${String(noEstimateBecause)}`
+function endOf({ batchEndsAt, noEstimateBecause }: Phase): string | null {
+  if (batchEndsAt !== null) return `about ${batchEndsAt}`
+  return noEstimateBecause === null ? null : `no estimate: ${noEstimateBecause}`
 }
 
-function stateOf(phase: Row, now: Date): string {
+function stateOf(phase: Phase, now: Date): string {
   const { status, heldAt, dueAt, isManual, membersTotal, membersDone, membersActive } = phase
-  const held = heldAt ? `, held since ${String(heldAt)}` : ''
-  if (status === 'dispatched')
-    return `running, ${Number(membersDone)} of ${Number(membersTotal)} through${held}`
+  const held = heldAt ? `, held since ${heldAt}` : ''
+  if (status === 'dispatched') return `running, ${membersDone} of ${membersTotal} through${held}`
   if (isManual || dueAt === null) return `waits to be advanced${held}`
-  const ms = +new Date(String(dueAt)) - +now
+  const ms = +new Date(dueAt) - +now
   const when = ms < 0 ? `due ${durationText(-ms)} ago` : `in ${durationText(ms)}`
-  return `${when}, ${Number(membersActive)} ${Number(membersActive) === 1 ? 'person' : 'people'}${held}`
+  return `${when}, ${membersActive} ${membersActive === 1 ? 'person' : 'people'}${held}`
 }
 
 /** Those that nobody is needed for: the others are told above, with the same command. */
-function holdsOf(body: Row): Row[] {
-  const told = new Set(
-    rowsIn(body, 'needs')
-      .filter(({ kind }) => kind === 'hold')
-      .map(({ command }) => command),
-  )
-  return rowsIn(body, 'holds').filter(({ endsWith }) => !told.has(endsWith!))
+function holdsOf({ needs, holds }: Status): Status['holds'] {
+  const told = new Set(needs.filter(({ kind }) => kind === 'hold').map(({ command }) => command))
+  return holds.filter(({ endsWith }) => !told.has(endsWith))
 }
 
-const HOLDS: readonly Column[] = [
+const HOLDS: readonly Column<Status['holds'][number]>[] = [
   ['HELD', 'name'],
   ['SINCE', 'heldAt'],
   ['BY', 'heldBy'],
@@ -168,15 +155,15 @@ const HOLDS: readonly Column[] = [
   ['ENDS WITH', 'endsWith', 'whole'],
 ]
 
-const sourceColumns = (now: Date): readonly Column[] => [
+const sourceColumns = (now: Date): readonly Column<Status['sources'][number]>[] => [
   ['SOURCE OF', 'runbookName'],
   ['LAST TICK', 'lastTickAt'],
   ['RESULT', 'lastOutcome'],
   ['NEXT TICK', ({ nextTickAt }) => nextTickAt],
-  ['IN', ({ nextTickAt }) => nextTickAt && durationText(+new Date(String(nextTickAt)) - +now)],
+  ['IN', ({ nextTickAt }) => nextTickAt && durationText(+new Date(nextTickAt) - +now)],
 ]
 
-const WORKERS: readonly Column[] = [
+const WORKERS: readonly Column<Status['workers'][number]>[] = [
   ['WORKER', 'workerId'],
   ['STATE', ({ isKnown, isSilent }) => (isKnown ? (isSilent ? 'silent' : 'ok') : 'never seen')],
   ['LAST SEEN', 'lastSeenAt'],

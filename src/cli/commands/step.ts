@@ -1,14 +1,16 @@
 // `matoolkit step …`: one step, what was sent for it and what came back.
 import type { Command } from 'commander'
-import type { Json } from '../../base/text/json.ts'
+import type { Answer } from '../../api/client/endpoints.ts'
 import { idOf } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
-import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
+import { type Column, showSection } from '../terminal/show.ts'
 import { polledText, stepNow } from './step-texts.ts'
 import { addVerb } from './verb.ts'
 import { statusIn } from './words.ts'
 
-const STEP: readonly Column[] = [
+type StepPage = Answer<'GET /api/steps/{stepId}'>
+
+const STEP: readonly Column<StepPage>[] = [
   ['step', 'step.id'],
   ['name', 'step.stepName'],
   ['kind', 'step.kind'],
@@ -16,8 +18,8 @@ const STEP: readonly Column[] = [
   ['phase', 'step.phaseName'],
   ['member', 'step.memberKey'],
   ['status', statusIn('step', 'step.status')],
-  ['now', ({ step }) => stepNow(step as Row)],
-  ['polls', ({ step }) => polledText(step as Row)],
+  ['now', ({ step }) => stepNow(step)],
+  ['polls', ({ step }) => polledText(step)],
   ['worker', 'step.workerId'],
   ['function', 'step.functionName'],
   ['parameters', 'step.params'],
@@ -27,8 +29,8 @@ const STEP: readonly Column[] = [
   ['sent', 'step.dispatchedAt'],
   ['ended', 'step.completedAt'],
 ]
-const ATTEMPTS: readonly Column[] = [
-  ['ATTEMPT', ({ attempt }) => Number(attempt) + 1],
+const ATTEMPTS: readonly Column<StepPage['attempts'][number]>[] = [
+  ['ATTEMPT', ({ attempt }) => attempt + 1],
   ['POLL', 'poll'],
   ['SENT', 'sentAt'],
   ['SETTLED', 'settledAt', 'spare'],
@@ -45,10 +47,10 @@ export function addStepCommands(program: Command, io: Io): void {
     args: [['<step-id>', 'id of the step']],
     examples: ['step show 90210', 'step show 90210 --output json'],
     run: async ({ client, show }, [id]) => {
-      const { body } = await client.get<Row>(`/api/steps/${idOf('step', id)}`)
-      await show.one(body as Json, STEP)
-      const rows = rowsIn(body, 'attempts')
-      if (show.format === 'table') await showSection(show, 'Attempts', rows, ATTEMPTS)
+      const params = { stepId: idOf('step', id) }
+      const page = await client.call('GET /api/steps/{stepId}', { params })
+      await show.one(page, STEP)
+      if (show.format === 'table') await showSection(show, 'Attempts', page.attempts, ATTEMPTS)
     },
   })
 }

@@ -1,15 +1,17 @@
 // `matoolkit stuck`: the blocked work of a batch, and what open steps wait for.
 import type { Command } from 'commander'
-import type { Json } from '../../base/text/json.ts'
+import type { Answer } from '../../api/client/endpoints.ts'
 import type { Io } from '../terminal/io.ts'
-import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
-import { batchPath } from './batch/paths.ts'
+import { type Column, showSection } from '../terminal/show.ts'
+import { namedBatch } from './batch/named.ts'
 import { ACTION_COLUMNS } from './member.ts'
 import { sayFailures } from './next-commands.ts'
 import { addVerb, BATCH_ARG } from './verb.ts'
 
-const STUCK: readonly Column[] = [
-  ['WHAT', ({ kind }) => String(kind).replaceAll('_', ' ')],
+type Stuck = Answer<'GET /api/batches/{batchId}/stuck'>
+
+const STUCK: readonly Column<Stuck['items'][number]>[] = [
+  ['WHAT', ({ kind }) => kind.replaceAll('_', ' ')],
   ['COUNT', 'count'],
   ['SINCE', 'since', 'spare'],
   ['WORKER', 'workerId'],
@@ -22,9 +24,9 @@ const WAITED_FOR = {
   retry: 'the next attempt',
   poll: 'the next poll',
 }
-const WAITS: readonly Column[] = [
+const WAITS: readonly Column<Stuck['waiting'][number]>[] = [
   ['WORKER', 'workerId'],
-  ['WAIT FOR', ({ kind }) => WAITED_FOR[kind as keyof typeof WAITED_FOR]],
+  ['WAIT FOR', ({ kind }) => WAITED_FOR[kind]],
   ['STEPS', 'count'],
   ['SINCE', 'since'],
   ['NEXT', 'wakeAt'],
@@ -39,12 +41,12 @@ export function addStuckCommands(program: Command, io: Io): void {
     examples: ['stuck 7'],
     run: async (context, [id]) => {
       const { client, show } = context
-      const { body } = await client.get<Row>(`${batchPath(id)}/stuck`)
-      const rows = rowsIn(body, 'items')
-      await show.list({ whole: body as Json, rows, columns: STUCK, empty: 'Nothing is stuck.' })
-      const waiting = rowsIn(body, 'waiting')
+      const params = namedBatch(id)
+      const whole = await client.call('GET /api/batches/{batchId}/stuck', { params })
+      const { items: rows, waiting } = whole
+      await show.list({ whole, rows, columns: STUCK, empty: 'Nothing is stuck.' })
       if (show.format !== 'table') return
-      const ways = rows.flatMap((row) => rowsIn(row, 'actions'))
+      const ways = rows.flatMap(({ actions }) => actions)
       await showSection(show, 'What you can do', ways, ACTION_COLUMNS)
       await showSection(show, 'What open steps wait for', waiting, WAITS)
       await sayFailures(context, id!)

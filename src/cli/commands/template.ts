@@ -1,7 +1,7 @@
 // `matoolkit template …`: member file templates.
 import type { Command } from 'commander'
 import { writeNewFile } from '../input/files.ts'
-import { pathSegment, textFlag } from '../program/command-context.ts'
+import { textFlag } from '../program/command-context.ts'
 import { type Io, safeFor, withoutLineEnd } from '../terminal/io.ts'
 import { addVerb, RUNBOOK_ARG } from './verb.ts'
 
@@ -18,7 +18,11 @@ export function addTemplateCommands(program: Command, io: Io): void {
     more: 'The template has the columns that the runbook needs, and a sample row.',
     examples: ['template download user-migration', 'template download user-migration --file -'],
     run: async ({ client, show, io: output }, [name], flags) => {
-      const { text } = await client.get(`/api/runbooks/${pathSegment(name ?? '')}/template`)
+      const given = { params: { name: name! } }
+      const template = await client.raw('GET /api/runbooks/{name}/template', given, {
+        accept: '*/*',
+      })
+      const text = await template.text()
       const file = textFlag(flags, 'file') ?? `${name}_template.csv`
       if (file === '-') return output.out(safeFor(output, withoutLineEnd(text)))
       await writeNewFile(file, text, flags.force === true)

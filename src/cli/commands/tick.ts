@@ -1,24 +1,21 @@
 // `matoolkit scheduler tick` and `matoolkit automation tick`: a tick now, over the API, with what it did.
 import type { Command } from 'commander'
+import type { Answer } from '../../api/client/endpoints.ts'
 import { EXIT } from '../../base/errors/errors.ts'
-import type { Json } from '../../base/text/json.ts'
 import { ApiRefusal } from '../connection/api-refusal.ts'
-import {
-  type CommandContext,
-  type Flags,
-  pathSegment,
-  textFlag,
-} from '../program/command-context.ts'
+import { type CommandContext, type Flags, textFlag } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
-import type { Column, Row } from '../terminal/show.ts'
+import type { Column } from '../terminal/show.ts'
 import { loadItems, sayItems } from './attention.ts'
 import { tickText } from './tick-text.ts'
 import { addVerb, REASON, RUNBOOK_ARG, type Verb } from './verb.ts'
 
-const REPORTS: readonly Column[] = [
+type Tick = Answer<'POST /api/runbooks/{name}/ticks'>
+
+const REPORTS: readonly Column<Tick>[] = [
   ['RUNBOOK', 'runbookName', 'whole'],
   ['TICK', 'outcome'],
-  ['WHAT IT DID', ({ error, counts }) => error ?? (tickText(counts as Row) || 'nothing changed')],
+  ['WHAT IT DID', ({ error, counts }) => error ?? (tickText(counts) || 'nothing changed')],
 ]
 
 const MORE = `A tick queries the data source and applies what changed, as the scheduler does every few minutes. It waits for the result.
@@ -52,25 +49,10 @@ export const AUTOMATION_TICK: Verb = {
   run: (context, [name], flags) => runTicks(context, [name!], flags),
 }
 
-interface Runbooks {
-  readonly runbooks: readonly { readonly name: string; readonly isAutomationEnabled: boolean }[]
-  readonly next: string | null
-}
-
-const PAGE = 500
-
 async function automated({ client }: CommandContext): Promise<string[]> {
   const names: string[] = []
-  let cursor: string | null = null
-  do {
-    const { body }: { body: Runbooks } = await client.get<Runbooks>('/api/runbooks', {
-      limit: PAGE,
-      cursor,
-    })
-    const on = body.runbooks.filter(({ isAutomationEnabled }) => isAutomationEnabled)
-    names.push(...on.map(({ name }) => name))
-    cursor = body.next
-  } while (cursor !== null)
+  for await (const { name, isAutomationEnabled } of client.each('GET /api/runbooks'))
+    if (isAutomationEnabled) names.push(name)
   return names
 }
 
@@ -83,11 +65,11 @@ async function runTicks(
   const { client, show, io } = context
   const reason = textFlag(flags, 'reason')
   const body = reason === undefined ? {} : { reason }
-  const rows: Row[] = []
+  const rows: Tick[] = []
   const refusals: ApiRefusal[] = []
   for (const name of names) {
     try {
-      rows.push((await client.post<Row>(`/api/runbooks/${pathSegment(name)}/ticks`, { body })).body)
+      rows.push(await client.call('POST /api/runbooks/{name}/ticks', { params: { name }, body }))
     } catch (error) {
       if (!(error instanceof ApiRefusal)) throw error
       refusals.push(error)
@@ -96,7 +78,7 @@ async function runTicks(
   if (rows.some(({ outcome }) => outcome !== 'good')) io.exitCode = EXIT.failed
   if (rows.length > 0 || refusals.length === 0) {
     const empty = 'No runbook has automation on. Turn it on: matoolkit automation enable <runbook>'
-    await show.list({ whole: rows as unknown as Json, rows, columns: REPORTS, empty })
+    await show.list({ whole: rows, rows, columns: REPORTS, empty })
   }
   if (show.format === 'table') sayItems(context, await loadItems(context))
   if (refusals[0]) throw refusals[0]

@@ -1,24 +1,26 @@
 // `matoolkit worker credential …`: credentials of workers that take their jobs through the API. A token is printed alone on stdout, once, so
 // that it can go into a file; everything said about it goes to stderr.
 import type { Command } from 'commander'
-import type { Json } from '../../base/text/json.ts'
+import type { Answer, ListedRow } from '../../api/client/endpoints.ts'
 import { printable } from '../../base/text/printable.ts'
 import { readTextFile } from '../input/files.ts'
 import {
   type CommandContext,
   durationMs,
   type Flags,
-  pathSegment,
   showPages,
   textFlag,
   usageError,
 } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
-import { type Column, type Row, rowsIn } from '../terminal/show.ts'
+import { type Column, fieldsWithin } from '../terminal/show.ts'
 import { addVerb, CHANGE, PAGED, REASON, type Verb } from './verb.ts'
 
-const CREDENTIALS: readonly Column[] = [
+type Credential = ListedRow<'GET /api/worker-credentials'>
+type Made = Answer<'POST /api/workers/{workerId}/credentials'>
+
+const CREDENTIALS: readonly Column<Credential>[] = [
   ['ID', 'id', 'whole'],
   ['WORKER', 'workerId'],
   ['KIND', 'kind'],
@@ -30,11 +32,9 @@ const CREDENTIALS: readonly Column[] = [
   ['CREATED', 'createdAt', 'spare'],
   ['BY', 'createdBy', 'spare'],
 ]
-const FIELDS = CREDENTIALS.map(
-  ([title, path]): Column => [
-    title.toLowerCase(),
-    typeof path === 'string' ? `credential.${path}` : path,
-  ],
+const FIELDS = fieldsWithin(
+  CREDENTIALS,
+  ({ credential }: { readonly credential: Credential }) => credential,
 )
 
 const WORKER_ARG = ['<worker>', 'id of the worker'] as const
@@ -45,13 +45,7 @@ const MAKING: NonNullable<Verb['options']> = [
 ]
 const CREDENTIAL = ['--credential <id>', 'id of the credential'] as const
 
-const pathOf = (workerId: string, id?: string, verb?: string): string =>
-  [
-    `/api/workers/${pathSegment(workerId)}/credentials`,
-    ...(id ? [pathSegment(id), verb!] : []),
-  ].join('/')
-
-async function wantedOf({ client }: CommandContext, flags: Flags): Promise<Record<string, Json>> {
+async function wantedOf({ client }: CommandContext, flags: Flags) {
   const file = textFlag(flags, 'certificate')
   const days = textFlag(flags, 'days')
   if (days !== undefined && !/^[1-9]\d{0,4}$/.test(days))
@@ -67,17 +61,17 @@ async function wantedOf({ client }: CommandContext, flags: Flags): Promise<Recor
   }
 }
 
-async function showMade({ io, show }: CommandContext, body: Row): Promise<void> {
-  const { token, credential } = body as { token: string | null; credential: Row }
+async function showMade({ io, show }: CommandContext, made: Made): Promise<void> {
+  const { token, credential } = made
   const { workerId, id, endsAt } = credential
   if (token !== null)
     io.err(
       printable(
-        `The token of worker ${String(workerId)} is shown this once and valid until ${String(endsAt)} (credential ${String(id)}).`,
+        `The token of worker ${workerId} is shown this once and valid until ${endsAt} (credential ${id}).`,
       ),
     )
   if (show.format === 'table' && token !== null) return io.out(token)
-  await show.one(body as Json, token === null ? FIELDS : [...FIELDS, ['token', 'token']])
+  await show.one(made, token === null ? FIELDS : [...FIELDS, ['token', 'token']])
 }
 
 async function runCreate(
@@ -85,8 +79,9 @@ async function runCreate(
   [workerId]: readonly string[],
   flags: Flags,
 ): Promise<void> {
-  const body = await wantedOf(context, flags)
-  await showMade(context, (await context.client.post<Row>(pathOf(workerId!), { body })).body)
+  const given = { params: { workerId: workerId! }, body: await wantedOf(context, flags) }
+  const endpoint = 'POST /api/workers/{workerId}/credentials'
+  await showMade(context, await context.client.call(endpoint, given))
 }
 
 /** The one that is named, or the only valid one. */
@@ -97,9 +92,10 @@ async function chosenIn(
 ): Promise<string> {
   const named = textFlag(flags, 'credential')
   if (named !== undefined) return named
-  const { body } = await client.get<Row>('/api/worker-credentials', { workerId, limit: 500 })
-  const valid = rowsIn(body, 'credentials').filter(({ state }) => state === 'valid')
-  if (valid.length === 1) return String(valid[0]!.id)
+  const query = { workerId, limit: 500 }
+  const { credentials } = await client.call('GET /api/worker-credentials', { query })
+  const valid = credentials.filter(({ state }) => state === 'valid')
+  if (valid.length === 1) return valid[0]!.id
   const what = valid.length === 0 ? 'no valid credential' : `${valid.length} valid credentials`
   throw usageError(
     `Worker "${workerId}" has ${what}: ${valid.length === 0 ? 'create one' : 'choose one with --credential <id>'}.`,
@@ -117,10 +113,11 @@ async function runRotate(
     ...(await wantedOf(context, flags)),
     ...(overlapMs !== undefined && { overlapHours: overlapMs / 3_600_000 }),
   }
-  const path = pathOf(workerId!, id, 'rotate')
-  const rotated = (await context.client.post<Row>(path, { body })).body
-  const { id: old, endsAt } = rotated.replaced as unknown as Row
-  context.io.err(printable(`Credential ${String(old)} works on until ${String(endsAt)}.`))
+  const params = { workerId: workerId!, credentialId: id }
+  const endpoint = 'POST /api/workers/{workerId}/credentials/{credentialId}/rotate'
+  const rotated = await context.client.call(endpoint, { params, body })
+  const { id: old, endsAt } = rotated.replaced
+  context.io.err(printable(`Credential ${old} works on until ${endsAt}.`))
   await showMade(context, rotated)
 }
 
@@ -133,8 +130,9 @@ async function runRevoke(
   const what = `Revoke the credential ${id} of worker ${workerId}? Processes that use it stop taking jobs, and what they run ends without a result.`
   await confirm(context, { what, members: 0 })
   const body = { reason: await askReason(context) }
-  const revoked = await context.client.post<Row>(pathOf(workerId!, id, 'revoke'), { body })
-  await context.show.one(revoked.body as Json, FIELDS)
+  const params = { workerId: workerId!, credentialId: id }
+  const endpoint = 'POST /api/workers/{workerId}/credentials/{credentialId}/revoke'
+  await context.show.one(await context.client.call(endpoint, { params, body }), FIELDS)
 }
 
 export function addWorkerCredentialCommands(worker: Command, io: Io): void {
@@ -159,10 +157,8 @@ export function addWorkerCredentialCommands(worker: Command, io: Io): void {
     options: PAGED,
     examples: ['worker credential list', 'worker credential list contoso-worker --output json'],
     run: (context, [workerId]) =>
-      showPages(context, {
-        path: '/api/worker-credentials',
-        query: { workerId },
-        rows: 'credentials',
+      showPages(context, 'GET /api/worker-credentials', {
+        given: { query: { workerId } },
         columns: CREDENTIALS,
         empty: 'No worker has a credential.',
       }),

@@ -1,10 +1,10 @@
 // `matoolkit worker …`: the workers, their load and their credentials.
 import type { Command } from 'commander'
+import type { Answer } from '../../api/client/endpoints.ts'
 import { durationText } from '../../base/text/duration.ts'
-import type { Json } from '../../base/text/json.ts'
-import { type CommandContext, pathSegment } from '../program/command-context.ts'
+import type { CommandContext } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
-import { type Column, type Row, rowsIn } from '../terminal/show.ts'
+import { type Column, fieldsFrom } from '../terminal/show.ts'
 import { resumeHeld } from './hold.ts'
 import { heldWorker, holdThenAsk } from './hold-first.ts'
 import { heldColumn, sayHeldSystem } from './holds-in-force.ts'
@@ -13,7 +13,10 @@ import { addWorkerCredentialCommands } from './worker-credential.ts'
 
 const WORKER_ARG = ['<worker>', 'id of the worker, as in the list'] as const
 
-const WORKERS: readonly Column[] = [
+type Worker = Answer<'GET /api/workers/{workerId}'>
+type Throttle = Worker['throttles'][number]
+
+const WORKERS: readonly Column<Worker>[] = [
   ['WORKER', 'workerId'],
   ['STATE', 'state'],
   ['VERSION', 'version', 'spare'],
@@ -21,28 +24,28 @@ const WORKERS: readonly Column[] = [
   ['JOBS OUT', 'outstanding'],
   ['JOB LIMIT', 'jobLimit', 'spare'],
   ['WAITING', 'waiting'],
-  ['THROTTLED', ({ throttles }) => throttledText(throttles as Row[])],
-  ['FUNCTIONS', ({ functions }) => (functions as string[]).length, 'spare'],
+  ['THROTTLED', ({ throttles }) => throttledText(throttles)],
+  ['FUNCTIONS', ({ functions }) => functions.length, 'spare'],
   ['LAST SEEN', 'lastSeenAt'],
 ]
 
 /** Closed gates by name; else how long they were closed so far. */
-function throttledText(throttles: readonly Row[]): string {
+function throttledText(throttles: readonly Throttle[]): string {
   const closed = throttles.filter(({ closedUntil }) => closedUntil !== null)
   if (closed.length > 0)
-    return closed.map(({ name, closedUntil }) => `${name} until ${String(closedUntil)}`).join(', ')
-  const sec = throttles.reduce((sum, { throttledSec }) => sum + Number(throttledSec), 0)
+    return closed.map(({ name, closedUntil }) => `${name} until ${closedUntil}`).join(', ')
+  const sec = throttles.reduce((sum, { throttledSec }) => sum + throttledSec, 0)
   return sec > 0 ? `${durationText(sec * 1_000)} so far` : ''
 }
 
-const THROTTLES: readonly Column[] = [
+const THROTTLES: readonly Column<Throttle>[] = [
   ['SERVICE', 'name', 'whole'],
   ['CLOSED UNTIL', 'closedUntil'],
   ['AT ONCE', 'concurrency'],
   ['CALLS', 'calls'],
   ['QUEUED', 'queued'],
   ['THROTTLED', 'throttled'],
-  ['FOR', ({ throttledSec }) => durationText(Number(throttledSec) * 1_000)],
+  ['FOR', ({ throttledSec }) => durationText(throttledSec * 1_000)],
 ]
 
 async function runDrain(context: CommandContext, [worker]: readonly string[]): Promise<void> {
@@ -54,13 +57,13 @@ async function showWorker(
   { client, io, show }: CommandContext,
   [workerId]: readonly string[],
 ): Promise<void> {
-  const { body } = await client.get<Row>(`/api/workers/${pathSegment(workerId!)}`)
-  const fields = WORKERS.map(([title, value]) => [title.toLowerCase(), value] as Column)
-  await show.one(body as Json, fields)
-  const rows = rowsIn(body, 'throttles')
+  const params = { workerId: workerId! }
+  const worker = await client.call('GET /api/workers/{workerId}', { params })
+  await show.one(worker, fieldsFrom(WORKERS))
+  const { throttles: rows } = worker
   if (show.format !== 'table' || rows.length === 0) return
   io.out('')
-  await show.list({ whole: body as Json, rows, columns: THROTTLES, empty: '' })
+  await show.list({ whole: worker, rows, columns: THROTTLES, empty: '' })
 }
 
 export function addWorkerCommands(program: Command, io: Io): void {
@@ -71,11 +74,14 @@ export function addWorkerCommands(program: Command, io: Io): void {
     examples: ['worker list', 'worker list --output json'],
     run: async (context) => {
       const { client, show } = context
-      const { body } = await client.get<Row>('/api/workers')
-      const rows = rowsIn(body, 'workers')
-      const columns = [...WORKERS, heldColumn(await sayHeldSystem(context), 'worker', 'workerId')]
+      const whole = await client.call('GET /api/workers')
+      const held = heldColumn<Worker>(
+        await sayHeldSystem(context),
+        'worker',
+        ({ workerId }) => workerId,
+      )
       const empty = 'No worker has reported yet.'
-      await show.list({ whole: body as Json, rows, columns, empty })
+      await show.list({ whole, rows: whole.workers, columns: [...WORKERS, held], empty })
     },
   })
   addVerb(noun, io, {

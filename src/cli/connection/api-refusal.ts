@@ -1,26 +1,7 @@
 // A refusal by the API as an error: its sentence and code, every fault it lists, and the exit code of the error code, or of the HTTP
 // status if this version does not know the code.
+import type { AdminApiError, Fault } from '../../api/client/client.ts'
 import { ERRORS, EXIT } from '../../base/errors/errors.ts'
-
-/** The API's error body; see the schema Problem in docs/openapi.json. */
-export interface ApiProblem {
-  readonly status: number
-  readonly code: string
-  readonly detail: string
-  readonly faults?: readonly Fault[]
-  readonly faultCount?: number
-  readonly details?: Readonly<Record<string, string | number>>
-}
-
-interface Fault {
-  readonly path?: string
-  readonly line?: number
-  readonly row?: number
-  readonly column?: string | number
-  readonly code?: string
-  readonly severity?: string
-  readonly message: string
-}
 
 export class ApiRefusal extends Error {
   override readonly name = 'Refusal'
@@ -30,15 +11,15 @@ export class ApiRefusal extends Error {
   /** One line per fault, and advice. */
   readonly more: string[]
 
-  constructor(problem: ApiProblem) {
-    const { code, status, detail, faults = [], faultCount = faults.length } = problem
-    super(detail)
+  constructor(refusal: AdminApiError) {
+    const { code, status, message: detail, faults, faultCount, details } = refusal
+    super(detail, { cause: refusal })
     this.code = code
     this.status = status
     this.exitCode = exitOf(code, status)
     const unlisted = faultCount - faults.length
     // "more than 1,000": the API stopped counting.
-    const least = typeof problem.details?.count === 'string' ? 'at least ' : ''
+    const least = typeof details.count === 'string' ? 'at least ' : ''
     const [first] = faults
     // The sentence already names the first fault; a single one is not repeated.
     const isInSentence = faultCount === 1 && first !== undefined && detail.includes(first.message)
@@ -75,9 +56,4 @@ function lineOf({ row, line, column, code, severity, message }: Fault): string {
   const place = parts.filter(Boolean).join(', ')
   const kind = [severity, code].filter(Boolean).join(' ')
   return [place, kind, message].filter(Boolean).join(': ')
-}
-
-export function isProblem(body: unknown): body is ApiProblem {
-  const { code, detail, status } = (body ?? {}) as Partial<ApiProblem>
-  return typeof code === 'string' && typeof detail === 'string' && typeof status === 'number'
 }

@@ -1,32 +1,38 @@
 // Live events from the API's stream: each event once and in order, across broken connections. One request for the whole time, so
 // that hours of watching leave one audit entry instead of thousands.
+
+import type { Answer, RequestOf } from '../../api/client/endpoints.ts'
 import type { Clock } from '../../base/run/clock.ts'
-import type { AdminApiClient, Query } from './client.ts'
+import type { CommandClient } from './client.ts'
+
+/** As `batch events` and the stream have it. */
+export type LiveEvent = Answer<'GET /api/batches/{batchId}/events'>['events'][number]
 
 const RECONNECT_MS = 2_000
+const EVENT_STREAM = 'text/event-stream'
 
 export interface EventStreamOptions {
-  readonly client: AdminApiClient
+  readonly client: CommandClient
   readonly clock: Clock
-  readonly query: Query
+  readonly query: NonNullable<RequestOf<'GET /api/events'>['query']>
   /** The last known event. */
   readonly after: number
   readonly signal: AbortSignal
 }
 
 /** Calls `onEvent` with every event until `signal` aborts. Reconnects after errors; never throws. */
-export async function followEvents<Event extends { readonly id: number }>(
+export async function followEvents(
   { client, clock, query, after, signal }: EventStreamOptions,
-  onEvent: (event: Event) => void,
+  onEvent: (event: LiveEvent) => void,
 ): Promise<void> {
   let last = after
   while (!signal.aborted) {
     try {
       const position = last > 0 ? { after: last } : {}
-      for await (const data of framesOf(
-        await client.stream('/api/events', { ...query, ...position }, signal),
-      )) {
-        const event = JSON.parse(data) as Event
+      const given = { query: { ...query, ...position } }
+      const { body } = await client.raw('GET /api/events', given, { signal, accept: EVENT_STREAM })
+      for await (const data of framesOf(body!)) {
+        const event = JSON.parse(data) as LiveEvent
         last = event.id
         onEvent(event)
       }

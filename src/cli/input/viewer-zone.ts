@@ -1,6 +1,6 @@
 // The zone in which a command shows times: `--zone`, else MATOOLKIT_ZONE, else the profile, else the viewer's own.
 import { knownZone } from '../../base/text/zoned-time.ts'
-import { batchPath } from '../commands/batch/paths.ts'
+import { namedBatch } from '../commands/batch/named.ts'
 import { type CommandContext, usageError } from '../program/command-context.ts'
 
 /** `batchId`: the batch that the command is about, for `--zone runbook`. */
@@ -26,6 +26,6 @@ export async function chooseZone(
       '--zone runbook needs a command for one batch. Use a name such as Europe/Berlin.',
     )
   }
-  const { body } = await client.get<{ timeZone: string | null }>(batchPath(batchId))
-  io.zone = body.timeZone ?? 'UTC'
+  const params = namedBatch(batchId)
+  io.zone = (await client.call('GET /api/batches/{batchId}', { params })).timeZone ?? 'UTC'
 }

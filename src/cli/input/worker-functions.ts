@@ -55,20 +55,8 @@ async function ask(
   if (chosen?.notice) io.err(printable(chosen.notice))
   // Not needed without an API: a check of a file starts faster.
   const { contextOf } = await import('../program/command-context.ts')
-  const { client } = contextOf({}, io, { profile })
+  const { client } = contextOf({}, io, { profile, ...(signal && { signal }) })
   const catalogues: FunctionCatalogue[] = []
-  let cursor: string | null = null
-  do {
-    interface Page {
-      readonly catalogues: readonly FunctionCatalogue[]
-      readonly next: string | null
-    }
-    const query: { cursor: string | null } = { cursor }
-    const { body }: { body: Page } = await client.get<Page>('/api/catalogues', query, {
-      ...(signal && { signal }),
-    })
-    catalogues.push(...body.catalogues)
-    cursor = body.next
-  } while (cursor !== null)
+  for await (const one of client.each('GET /api/catalogues')) catalogues.push(one)
   return { api, catalogues, reason: null }
 }

@@ -1,16 +1,17 @@
 // The context of an API command: client, output, prompts and flags. Also loads paged lists and parses flags.
 
+import type { Answer, ListEndpoint, ListedRow, RequestOf } from '../../api/client/endpoints.ts'
+import { listIn, partOf } from '../../api/client/pages.ts'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { type Clock, realClock } from '../../base/run/clock.ts'
 import { parseDurationSec } from '../../base/text/duration.ts'
-import type { Json } from '../../base/text/json.ts'
 import { printable } from '../../base/text/printable.ts'
-import { AdminApiClient, type Query } from '../connection/client.ts'
+import { type CommandClient, openClient } from '../connection/client.ts'
 import { loadProfile, openProfile, type Profile, type ProfileFlags } from '../connection/profile.ts'
 import { tokenSource } from '../sign-in/token-source.ts'
 import type { Io } from '../terminal/io.ts'
 import { showFor } from '../terminal/output.ts'
-import type { Column, OutputFormat, Row, Show } from '../terminal/show.ts'
+import type { Column, OutputFormat, Show } from '../terminal/show.ts'
 
 export type Flags = Readonly<Record<string, string | true | readonly string[] | undefined>>
 
@@ -18,7 +19,7 @@ export interface CommandContext {
   readonly io: Io
   readonly clock: Clock
   readonly profile: Profile
-  readonly client: AdminApiClient
+  readonly client: CommandClient
   readonly show: Show
   readonly flags: Flags
 }
@@ -47,21 +48,29 @@ interface Opened {
   readonly profile?: Profile
   /** Why the API may be the wrong one: changes are refused. */
   readonly doubt?: string | null
+  /** Ends every request. */
+  readonly signal?: AbortSignal
 }
 
 export function contextOf(
   flags: Flags,
   io: Io,
-  { isText = false, profile = loadProfile(flags as ProfileFlags), doubt = null }: Opened = {},
+  {
+    isText = false,
+    profile = loadProfile(flags as ProfileFlags),
+    doubt = null,
+    signal,
+  }: Opened = {},
 ): CommandContext {
   const clock = realClock()
   const apiUrl = profile['api-url'].value!
-  const client = new AdminApiClient({
+  const client = openClient({
     apiUrl,
     token: tokenSource({ profile, clock }),
     clock,
     progress: io.progress,
     doubt,
+    signal,
     ...(flags.debug && { debug: (line: string) => io.err(printable(line)) }),
   })
   const given = (flags.output as OutputFormat | undefined) ?? (isText ? 'table' : undefined)
@@ -71,26 +80,34 @@ export function contextOf(
 const PAGE_MAX = 500
 const LIMIT_DEFAULT = 100
 
-export interface PagedList {
-  readonly path: string
-  readonly query?: Query
-  /** The field of the answer that has the rows. */
-  readonly rows: string
-  readonly columns: readonly Column[]
+export interface PagedList<E extends ListEndpoint> {
+  readonly given: RequestOf<E>
+  readonly columns: readonly Column<ListedRow<E>>[]
   readonly empty: string
 }
 
 /** Shows the requested number of rows and says when there are more. */
-export async function showPages(context: CommandContext, paged: PagedList): Promise<void> {
-  const { whole, rows } = await loadPages(context, paged)
-  await context.show.list({ whole, rows, columns: paged.columns, empty: paged.empty })
-  sayMore(context, whole as Row, rows.length)
+export async function showPages<E extends ListEndpoint>(
+  context: CommandContext,
+  endpoint: E,
+  { given, columns, empty }: PagedList<E>,
+): Promise<void> {
+  const { whole, rows } = await loadPages(context, endpoint, given)
+  await context.show.list({ whole, rows, columns, empty })
+  sayMore(context, whole, rows.length)
+}
+
+/** A page of a list, as far as its length is told. */
+interface Page {
+  readonly next: string | null
+  readonly total?: number | undefined
+  readonly isTotalExact?: boolean | undefined
 }
 
 /** On stderr, in every format: stdout stays parseable. */
-export function sayMore({ io }: CommandContext, page: Row, shown: number): void {
-  if (page.next === null || page.next === undefined) return
-  io.err(`Showing ${shown} of ${totalOf(page)}; use --limit or --all for more.`)
+export function sayMore({ io }: CommandContext, page: Page, shown: number): void {
+  if (page.next !== null)
+    io.err(`Showing ${shown} of ${totalOf(page)}; use --limit or --all for more.`)
 }
 
 /** Says that the API listed only part; `where` tells how to see all. */
@@ -99,8 +116,8 @@ export function sayRest({ io }: CommandContext, shown: number, total: number, wh
 }
 
 /** Long lists are counted up to a limit, some not at all. */
-function totalOf({ total, isTotalExact }: Row): string {
-  if (typeof total !== 'number') return 'more'
+function totalOf({ total, isTotalExact }: Page): string {
+  if (total === undefined) return 'more'
   return isTotalExact === false ? `more than ${total}` : String(total)
 }
 
@@ -111,29 +128,31 @@ function limitOf({ flags, show }: Pick<CommandContext, 'flags' | 'show'>): numbe
   return given ?? (flags.all || show.format !== 'table' ? Number.POSITIVE_INFINITY : LIMIT_DEFAULT)
 }
 
-export async function loadPages(
+/** As many rows as are wanted; `whole` is the last page with all of them. */
+export async function loadPages<E extends ListEndpoint>(
   context: CommandContext,
-  { path, query = {}, rows: name }: Pick<PagedList, 'path' | 'query' | 'rows'>,
-): Promise<{ whole: Json; rows: Row[] }> {
+  endpoint: E,
+  given: RequestOf<E>,
+): Promise<{ whole: Answer<E> & Page; rows: ListedRow<E>[] }> {
   const { client, io } = context
   const limit = limitOf(context)
-  const rows: Row[] = []
+  const rows: ListedRow<E>[] = []
   let cursor: string | null = null
   for (;;) {
-    const size = Math.min(PAGE_MAX, limit - rows.length)
-    const { body }: { body: Row } = await client.get<Row>(path, { ...query, limit: size, cursor })
-    rows.push(...(body[name] as Row[]))
-    cursor = body.next as string | null
+    const page: Answer<E> & Page = await client.call(
+      endpoint,
+      partOf(given, Math.min(PAGE_MAX, limit - rows.length), cursor),
+    )
+    const [name, found] = listIn(page)
+    rows.push(...found)
+    cursor = page.next
     if (cursor === null || rows.length >= limit) {
       io.progress('')
-      return { whole: { ...body, [name]: rows as unknown as Json }, rows }
+      return { whole: { ...page, [name]: rows }, rows }
     }
-    io.progress(`${rows.length} of ${totalOf(body)} …`)
+    io.progress(`${rows.length} of ${totalOf(page)} …`)
   }
 }
-
-/** A name or id from the command line as a segment of a path. */
-export const pathSegment = (text: string): string => encodeURIComponent(text)
 
 export const usageError = (reason: string): MatoolkitError =>
   new MatoolkitError('USAGE', { reason })
@@ -156,6 +175,13 @@ export function durationMs(flag: string, text: Flags[string]): number | undefine
   if (seconds) return seconds * 1_000
   throw usageError(`${flag} is "${String(text)}", but must be a duration such as 90s, 30m or 8h.`)
 }
+
+/** A flag with a fixed set of values: the command line has refused others. */
+export const choiceFlag = <T extends string>(
+  flags: Flags,
+  name: string,
+  choices: readonly T[],
+): T | undefined => choices.find((choice) => choice === flags[name])
 
 export const textFlag = (flags: Flags, name: string): string | undefined => {
   const value = flags[name]

@@ -1,7 +1,7 @@
 // Before a local token leaves this process: the other end proves that it has the same token. Until then it gets a random number only.
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { isLocalProof, isLoopback, localProof, randomText } from '../../base/keys/local-token.ts'
-import { reasonOf } from '../connection/client.ts'
+import { reasonOf } from '../connection/unreachable.ts'
 
 const TIMEOUT_MS = 60_000
 

@@ -1,10 +1,11 @@
 // Issuer, client id and scope of a sign-in: from the profile, and what is missing from the API. Secrets go only to issuers that the
 // user has set.
 
+import type { Answer } from '../../api/client/endpoints.ts'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Clock } from '../../base/run/clock.ts'
 import { CLIENT_SETTINGS } from '../../base/settings/client.ts'
-import { AdminApiClient } from '../connection/client.ts'
+import { openClient } from '../connection/client.ts'
 import type { Profile } from '../connection/profile.ts'
 
 /** Issuer, client and scope of a sign-in. */
@@ -28,12 +29,7 @@ export function requireHttps(apiUrl: string): void {
   }
 }
 
-interface SignInOffer {
-  readonly mode: 'local' | 'oidc'
-  readonly issuer: string | null
-  readonly clientId: string | null
-  readonly scope: string | null
-}
+type SignInOffer = Answer<'GET /api/sign-in'>
 
 /** Profile values first; the API supplies the rest. */
 export async function findRegistration({ profile, clock }: SignInOptions): Promise<Registration> {
@@ -63,10 +59,10 @@ export async function findRegistration({ profile, clock }: SignInOptions): Promi
 }
 
 async function loadOffer(apiUrl: string, clock: Clock): Promise<SignInOffer> {
-  const client = new AdminApiClient({ apiUrl, clock, token: async () => null })
-  const { body } = await client.get<SignInOffer>('/api/sign-in')
-  if (body.mode === 'local') throw new MatoolkitError('SIGN_IN_LOCAL', { url: apiUrl })
-  return body
+  const client = openClient({ apiUrl, clock, token: async () => null })
+  const offer = await client.call('GET /api/sign-in')
+  if (offer.mode === 'local') throw new MatoolkitError('SIGN_IN_LOCAL', { url: apiUrl })
+  return offer
 }
 
 /** A secret goes only to an issuer that is set here, never to one that an API names. */

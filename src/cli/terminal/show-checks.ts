@@ -1,10 +1,10 @@
 // Checks as people and scripts read them: a line each, what to do about a problem below the table, exit code 1 when one failed.
 
 import { EXIT } from '../../base/errors/errors.ts'
-import type { Json, JsonObject } from '../../base/text/json.ts'
+import type { JsonObject } from '../../base/text/json.ts'
 import { printable } from '../../base/text/printable.ts'
 import type { Io } from './io.ts'
-import type { Column, Row, Show } from './show.ts'
+import type { Column, Show } from './show.ts'
 
 export interface Check {
   readonly name: string
@@ -15,7 +15,7 @@ export interface Check {
   readonly advice: string
 }
 
-const CHECKS: readonly Column[] = [
+const CHECKS: readonly Column<Check>[] = [
   ['CHECK', 'name', 'whole'],
   ['STATE', 'state'],
   ['ABOUT', 'about'],
@@ -30,11 +30,10 @@ export async function showChecks(
   more: JsonObject = {},
 ): Promise<void> {
   const isOk = checks.every(({ state }) => state !== 'failed')
-  const rows = checks as unknown as Row[]
-  const whole: Json = { isOk, checks: rows as unknown as Json, ...more }
+  const whole = { isOk, checks, ...more }
   // Advice is printed below the table: a column would cut it.
   const columns = show.format === 'table' ? CHECKS.slice(0, -1) : CHECKS
-  await show.list({ whole, rows, columns, empty: '' })
+  await show.list({ whole, rows: checks, columns, empty: '' })
   for (const { name, about, advice } of checks.filter((check) => check.advice !== ''))
     show.say(printable(`\n${name}: ${about}\n  ${advice}`))
   if (!isOk) io.exitCode = EXIT.failed

@@ -1,6 +1,5 @@
 // Shows answers as a table that fits the terminal, as the API's JSON, as YAML, or as CSV with the table's columns. Foreign text is
 // made printable. Only tables on a terminal are cut, and a note on stderr says so.
-import type { Json } from '../../base/text/json.ts'
 import { printable } from '../../base/text/printable.ts'
 import { type Io, inViewersZone, type Style, safeFor, withoutLineEnd } from './io.ts'
 import { fieldsText, type TableColumn, tableOf } from './table.ts'
@@ -9,42 +8,52 @@ import { wrapped } from './text-width.ts'
 export const OUTPUT_FORMATS = ['table', 'json', 'yaml', 'csv'] as const
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number]
 
-export type Row = Readonly<Record<string, Json>>
-/** A path in the row such as `members.failed`, or a function. */
-export type ColumnValue = string | ((row: Row) => Json | undefined)
+type FieldOf<T> = T extends readonly unknown[] ? never : T extends object ? keyof T & string : never
+/** A field of the row, or a field of a field such as `members.failed`. */
+type Path<R> =
+  | (keyof R & string)
+  | { [K in keyof R & string]-?: `${K}.${FieldOf<NonNullable<R[K]>>}` }[keyof R & string]
+export type ColumnValue<R> = Path<R> | ((row: R) => unknown)
 
 /** What CSV has, and how a table says it. */
-interface Worded {
-  readonly value: ColumnValue
-  readonly say: (value: Json, row: Row) => Json
+interface Worded<R> {
+  readonly value: ColumnValue<R>
+  readonly say: (value: unknown, row: R) => unknown
 }
 
-/** A heading and its value. On a narrow terminal `spare` columns are omitted first, and `whole` columns are never cut. */
-export type Column = readonly [title: string, value: ColumnValue | Worded, room?: 'spare' | 'whole']
+/**
+ * A heading and its value, typed by the row: a field that is renamed is an error of the compiler. On a narrow terminal `spare` columns are
+ * omitted first, and `whole` columns are never cut.
+ */
+export type Column<R> = readonly [
+  title: string,
+  value: ColumnValue<R> | Worded<R>,
+  room?: 'spare' | 'whole',
+]
 
-export interface Listing {
+export interface Listing<R> {
   /** The API's answer. */
-  readonly whole: Json
-  readonly rows: readonly Row[]
-  readonly columns: readonly Column[]
+  readonly whole: unknown
+  readonly rows: readonly R[]
+  readonly columns: readonly Column<NoInfer<R>>[]
   /** Printed instead of an empty table. */
   readonly empty: string
 }
 
 export interface Show {
   readonly format: OutputFormat
-  list(listing: Listing): Promise<void>
+  list<R>(listing: Listing<R>): Promise<void>
   /** One record, a line per field. A table omits fields without a value. */
-  one(whole: Json, fields: readonly Column[]): Promise<void>
+  one<R>(whole: R, fields: readonly Column<NoInfer<R>>[]): Promise<void>
   /** One record of a stream: a JSON line, a YAML document or a CSV record. */
-  entry(whole: Json, fields: readonly Column[]): Promise<void>
+  entry<R>(whole: R, fields: readonly Column<NoInfer<R>>[]): Promise<void>
   /** A sentence for people; printed with tables only. */
   say(text: string, style?: Style): void
 }
 
 export function makeShow(format: OutputFormat, io: Io): Show {
   const out = (text: string) => io.out(safeFor(io, text))
-  const structured = async (whole: Json) => {
+  const structured = async (whole: unknown) => {
     if (format === 'json') return out(JSON.stringify(whole, null, 2))
     out(await yamlText(whole))
   }
@@ -60,15 +69,15 @@ export function makeShow(format: OutputFormat, io: Io): Show {
     },
     one: async (whole, fields) => {
       if (isStructured) return structured(whole)
-      if (format === 'csv') return out(await csvText([whole as Row], fields))
-      io.out(recordText(whole as Row, fields, io))
+      if (format === 'csv') return out(await csvText([whole], fields))
+      io.out(recordText(whole, fields, io))
     },
     entry: async (whole, fields) => {
       entries += 1
       if (format === 'json') out(JSON.stringify(whole))
       else if (format === 'yaml') out(`---\n${await yamlText(whole)}`)
-      else if (format === 'csv') out(await csvText([whole as Row], fields, entries === 1))
-      else io.out(recordText(whole as Row, fields, io))
+      else if (format === 'csv') out(await csvText([whole], fields, entries === 1))
+      else io.out(recordText(whole, fields, io))
     },
     say: (text, style) => {
       if (format !== 'table') return
@@ -87,60 +96,74 @@ const wrappedFor = ({ width }: Io, text: string): string =>
     : text
 
 /** A table under a title; prints nothing without rows. */
-export async function showSection(
+export async function showSection<R>(
   show: Show,
   title: string,
-  rows: readonly Row[],
-  columns: readonly Column[],
+  rows: readonly R[],
+  columns: readonly Column<NoInfer<R>>[],
 ): Promise<void> {
   if (rows.length === 0) return
   show.say(`\n${title}`)
   await show.list({ whole: null, rows, columns, empty: '' })
 }
 
+/** The columns of a list as the fields of one record. */
+export const fieldsFrom = <R>(columns: readonly Column<R>[]): Column<R>[] =>
+  columns.map(([title, value]) => [title.toLowerCase(), value])
+
+/** The same for a record in an answer. */
+export const fieldsWithin = <W, R>(
+  columns: readonly Column<R>[],
+  recordIn: (whole: W) => R,
+): Column<W>[] =>
+  columns.map(([title, value]) => [
+    title.toLowerCase(),
+    {
+      value: (whole) => valueFor('csv', recordIn(whole), value),
+      say: (_, whole) => valueFor('table', recordIn(whole), value),
+    },
+  ])
+
 /** The last field of every action that can be tried first. */
-export const DRY_RUN_FIELD: Column = [
+export const DRY_RUN_FIELD: Column<{ readonly isDryRun: boolean }> = [
   'dry run',
   ({ isDryRun }) => (isDryRun ? 'yes, nothing was changed' : null),
 ]
 
-/** The rows under a name of an answer. */
-export const rowsIn = (body: Row, name: string): Row[] => (body[name] ?? []) as unknown as Row[]
-
-function valueFor(format: 'csv' | 'table', row: Row, value: Column[1]): Json {
+function valueFor<R>(format: 'csv' | 'table', row: R, value: Column<R>[1]): unknown {
   if (typeof value !== 'object') return valueAt(row, value)
   const found = valueAt(row, value.value)
   return format === 'table' ? value.say(found, row) : found
 }
 
-function valueAt(row: Row, value: ColumnValue): Json {
+function valueAt<R>(row: R, value: ColumnValue<R>): unknown {
   if (typeof value === 'function') return value(row) ?? null
-  return value.split('.').reduce<Json>((at, name) => {
+  return value.split('.').reduce<unknown>((at, name) => {
     const isMap = typeof at === 'object' && at !== null && !Array.isArray(at)
-    return isMap && Object.hasOwn(at, name) ? at[name]! : null
-  }, row as Json)
+    return isMap && Object.hasOwn(at, name) ? Reflect.get(at, name) : null
+  }, row)
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-function textOf(value: Json): string {
-  if (value === null) return ''
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return ''
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value === 'object') return JSON.stringify(value)
   return String(value)
 }
 
-const shown = (value: Json, io: Io): string =>
+const shown = (value: unknown, io: Io): string =>
   printable(inViewersZone(io, textOf(value))).replaceAll(/\s+/g, ' ')
 
-async function yamlText(whole: Json): Promise<string> {
+async function yamlText(whole: unknown): Promise<string> {
   const { stringify } = await import('yaml')
   return stringify(whole, { lineWidth: 0 }).trimEnd()
 }
 
-async function csvText(
-  rows: readonly Row[],
-  columns: readonly Column[],
+async function csvText<R>(
+  rows: readonly R[],
+  columns: readonly Column<R>[],
   hasHeader = true,
 ): Promise<string> {
   const { csvLine } = await import('../../base/files/csv.ts')
@@ -149,7 +172,7 @@ async function csvText(
   return withoutLineEnd([...header, ...lines].map(csvLine).join(''))
 }
 
-function showTable(rows: readonly Row[], columns: readonly Column[], io: Io): void {
+function showTable<R>(rows: readonly R[], columns: readonly Column<R>[], io: Io): void {
   const { text, omitted } = tableOf(
     columns.map((column) => tableColumn(rows, column, io)),
     io,
@@ -159,10 +182,10 @@ function showTable(rows: readonly Row[], columns: readonly Column[], io: Io): vo
   io.err(`Omitted columns: ${omitted.join(', ')}. Use a wider window or --output json.`)
 }
 
-function tableColumn(rows: readonly Row[], [title, value, room]: Column, io: Io): TableColumn {
+function tableColumn<R>(rows: readonly R[], [title, value, room]: Column<R>, io: Io): TableColumn {
   const values = rows.map((row) => valueFor('table', row, value))
-  const isAll = (test: (value: Json) => boolean) =>
-    values.every((each) => each === null || test(each))
+  const isAll = (test: (value: unknown) => boolean) =>
+    values.every((each) => each === null || each === undefined || test(each))
   const isNumber = isAll((each) => typeof each === 'number')
   const isTime = isAll((each) => typeof each === 'string' && TIME.test(each))
   const isWhole = isNumber || isTime || room === 'whole'
@@ -170,7 +193,7 @@ function tableColumn(rows: readonly Row[], [title, value, room]: Column, io: Io)
   return { title, cells, isNumber, isWhole, isSpare: room === 'spare' }
 }
 
-const recordText = (whole: Row, fields: readonly Column[], io: Io): string =>
+const recordText = <R>(whole: R, fields: readonly Column<R>[], io: Io): string =>
   fieldsText(
     fields.map(([title, value]) => [title, shown(valueFor('table', whole, value), io)] as const),
     io,

@@ -60,6 +60,30 @@ describe('the client of the package', () => {
     assert.equal(row!.via, 'test')
   })
 
+  it('reads lists whose pages have no limit', async () => {
+    const named: string[] = []
+    for await (const { functions } of client.each('GET /api/catalogues'))
+      named.push(...(functions ?? []).map(({ name }) => name))
+    assert.ok(named.length > 0)
+  })
+
+  it('sends nothing that names people without a token, and says what the API answers', async () => {
+    sent.length = 0
+    const given = { query: { text: 'user1' } }
+    await assert.rejects(open({ token: () => null }).call('GET /api/members', given), {
+      status: 401,
+      code: 'NOT_SIGNED_IN',
+    })
+    assert.deepEqual(sent, ['GET /api/me'])
+  })
+
+  it('does not wait for an address where nothing listens', async () => {
+    waits.length = 0
+    const url = await nowhere()
+    await assert.rejects(open({ url }).call('GET /api/me'), { code: 'UNREACHABLE' })
+    assert.deepEqual(waits, [])
+  })
+
   it('repeats what creates with the same key, and the server does it once', async () => {
     lost = 1
     sent.length = 0

@@ -6,12 +6,12 @@ import { describe, it } from 'node:test'
 import { EXIT, MatoolkitError } from '../../../src/base/errors/errors.ts'
 import { virtualClock } from '../../../src/base/run/clock.ts'
 import { ApiRefusal } from '../../../src/cli/connection/api-refusal.ts'
-import { AdminApiClient, type ApiClientOptions } from '../../../src/cli/connection/client.ts'
+import { type CommandClientOptions, openClient } from '../../../src/cli/connection/client.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
 /** A server that returns these answers, one per request, then the last one. */
-async function serving(answers: readonly Answer[], options: Partial<ApiClientOptions> = {}) {
+async function serving(answers: readonly Answer[], options: Partial<CommandClientOptions> = {}) {
   const requests: { method: string; key: unknown; auth: unknown }[] = []
   const server = createServer((request, response) => {
     const { method = '', headers } = request
@@ -26,7 +26,7 @@ async function serving(answers: readonly Answer[], options: Partial<ApiClientOpt
   const waits: number[] = []
   const clock = { ...virtualClock(new Date(0)), wait: async (ms: number) => void waits.push(ms) }
   const apiUrl = `http://127.0.0.1:${port}`
-  const client = new AdminApiClient({ apiUrl, token: async () => 't', clock, ...options })
+  const client = openClient({ apiUrl, token: async () => 't', clock, ...options })
   const close = () => {
     server.closeAllConnections()
     return new Promise<void>((resolve) => server.close(() => resolve()))
@@ -57,13 +57,13 @@ const rejection = async (promise: Promise<unknown>): Promise<Error> => {
 describe('the client of the API', () => {
   it('retries reads when the server is busy or the connection breaks', async () => {
     await using api = await serving([problem(503, 'TRY_AGAIN', {}), cut, fine])
-    const { body, etag } = await api.client.get('/x', { a: 1, b: undefined, c: null })
-    assert.deepEqual([body, etag, api.requests.length], [{ ok: true }, '"1"', 3])
+    const { answer, etag } = await api.client.tagged('GET /api/batches', { query: { held: true } })
+    assert.deepEqual([answer, etag, api.requests.length], [{ ok: true }, '"1"', 3])
   })
 
   it('waits as long as Retry-After says', async () => {
     await using api = await serving([json(429, {}, { 'retry-after': '7' }), fine])
-    await api.client.get('/x')
+    await api.client.call('GET /api/me')
     assert.deepEqual(
       api.waits.filter((ms) => ms > 1_000),
       [7_000],
@@ -72,7 +72,7 @@ describe('the client of the API', () => {
 
   it('gives up after three attempts, in the words of the server', async () => {
     await using api = await serving([problem(503, 'TRY_AGAIN')])
-    const error = await rejection(api.client.get('/x'))
+    const error = await rejection(api.client.call('GET /api/me'))
     assert.ok(error instanceof ApiRefusal)
     assert.deepEqual(
       [error.code, error.exitCode, api.requests.length],
@@ -82,11 +82,11 @@ describe('the client of the API', () => {
 
   it('sends a change once, unless an idempotency key makes a retry safe', async () => {
     await using once = await serving([cut, fine])
-    const error = await rejection(once.client.post('/x', { body: {} }))
+    const error = await rejection(once.client.call('POST /api/hold', { body: {} }))
     assert.ok(error instanceof MatoolkitError && error.code === 'API_UNREACHABLE')
     assert.equal(once.requests.length, 1)
     await using keyed = await serving([cut, fine])
-    await keyed.client.post('/x', { body: {}, isKeyed: true })
+    await keyed.client.call('POST /api/batches', { query: {}, body: new FormData() })
     const [first, second] = keyed.requests.map(({ key }) => key)
     assert.ok(first && first === second)
   })
@@ -98,14 +98,14 @@ describe('the client of the API', () => {
       return isRefused ? 'new' : 'old'
     }
     await using api = await serving([problem(401, 'TOKEN_REFUSED'), fine], { token })
-    await api.client.post('/x', { body: {} })
+    await api.client.call('POST /api/hold', { body: {} })
     assert.deepEqual(asked, [false, true])
     assert.deepEqual(
       api.requests.map(({ auth }) => auth),
       ['Bearer old', 'Bearer new'],
     )
     await using never = await serving([problem(401, 'TOKEN_REFUSED')], { token })
-    const error = await rejection(never.client.get('/x'))
+    const error = await rejection(never.client.call('GET /api/me'))
     assert.deepEqual([(error as ApiRefusal).exitCode, never.requests.length], [EXIT.notSignedIn, 2])
     assert.match((error as ApiRefusal).more.join(), /auth login/)
   })
@@ -119,7 +119,7 @@ describe('the client of the API', () => {
     await using api = await serving([
       problem(422, 'MEMBER_ROWS_INVALID', { faults, faultCount: 9 }),
     ])
-    const error = (await rejection(api.client.post('/x', { body: {} }))) as ApiRefusal
+    const error = (await rejection(api.client.call('POST /api/hold', { body: {} }))) as ApiRefusal
     assert.deepEqual(error.more, [
       'row 3, column Upn: appears twice',
       'line 7, column 2: error KEY_UNKNOWN: no such key',
@@ -138,34 +138,36 @@ describe('the client of the API', () => {
       [500, EXIT.failed],
     ] as const) {
       await using api = await serving([problem(status, 'OF_ANOTHER_VERSION')])
-      assert.equal(((await rejection(api.client.get('/x'))) as ApiRefusal).exitCode, exit)
+      assert.equal(((await rejection(api.client.call('GET /api/me'))) as ApiRefusal).exitCode, exit)
     }
   })
 
   it('says when another server answers', async () => {
     const page: Answer = (_, response) => response.writeHead(404).end('<h1>nginx</h1>')
     await using api = await serving([page])
-    const error = await rejection(api.client.get('/x'))
+    const error = await rejection(api.client.call('GET /api/me'))
     assert.ok(error instanceof MatoolkitError && error.code === 'API_NOT_UNDERSTOOD')
     const away: Answer = (_, response) => response.writeHead(302, { location: 'http://x' }).end()
     await using elsewhere = await serving([away])
-    assert.match((await rejection(elsewhere.client.get('/x'))).message, /does not answer/)
+    assert.match((await rejection(elsewhere.client.call('GET /api/me'))).message, /does not answer/)
   })
 
   it('says that a server does not use TLS', async () => {
     await using api = await serving([fine])
     const clock = { ...virtualClock(new Date(0)), wait: async () => {} }
     const apiUrl = api.apiUrl.replace('http:', 'https:')
-    const client = new AdminApiClient({ apiUrl, token: async () => 't', clock })
-    const { message } = await rejection(client.get('/x'))
+    const client = openClient({ apiUrl, token: async () => 't', clock })
+    const { message } = await rejection(client.call('GET /api/me'))
     assert.match(message, /does not answer: the server does not use TLS; try http\./)
   })
 
   it('shows the traffic without secrets', async () => {
     const lines: string[] = []
     await using api = await serving([fine], { debug: (line) => lines.push(line) })
-    await api.client.post('/x', { body: { reason: 'why', password: 'hunter2' } })
-    assert.match(lines[0]!, /^> POST http:.*\/x \{"reason":"why"/)
+    await api.client.call('POST /api/hold', {
+      body: { reason: 'why', password: 'hunter2' } as object,
+    })
+    assert.match(lines[0]!, /^> POST http:.*\/api\/hold \{"reason":"why"/)
     assert.ok(!lines.join().includes('hunter2'))
     assert.match(lines[1]!, /^< 200 in \d+ ms/)
   })
@@ -175,7 +177,7 @@ describe('the client of the API', () => {
     await using api = await serving([fine], { progress: (text) => said.push(text) })
     const form = new FormData()
     form.set('file', new Blob(['x'.repeat(100_000)]), 'members.csv')
-    await api.client.post('/x', { form, isKeyed: true })
+    await api.client.call('POST /api/batches', { query: {}, body: form })
     assert.ok(
       said.some((text) => /^Sending █+ 100 %$/.test(text)),
       said.join('\n'),

@@ -4,16 +4,11 @@ import { describe, it } from 'node:test'
 import { parse } from 'yaml'
 import { contextOf } from '../../../src/cli/program/command-context.ts'
 import { confirm } from '../../../src/cli/terminal/prompt.ts'
-import {
-  type Column,
-  makeShow,
-  type OutputFormat,
-  type Row,
-} from '../../../src/cli/terminal/show.ts'
+import { type Column, makeShow, type OutputFormat } from '../../../src/cli/terminal/show.ts'
 import { changesBetween, withContext } from '../../../src/cli/terminal/text-diff.ts'
 import { type RecordingOptions, recordingIo } from '../recording-io.ts'
 
-const ROWS: Row[] = [
+const ROWS = [
   {
     id: 7,
     name: 'ada\u001b[2J',
@@ -23,18 +18,18 @@ const ROWS: Row[] = [
   },
   { id: 12, name: '=1+1', status: 'completed', at: null, counts: { bad: 30 } },
 ]
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly Column<(typeof ROWS)[number]>[] = [
   ['ID', 'id'],
   ['NAME', 'name'],
   ['STATUS', 'status'],
   ['AT', 'at'],
   ['BAD', 'counts.bad'],
-  ['MADE', ({ id }) => `no. ${Number(id)}`],
+  ['MADE', ({ id }) => `no. ${id}`],
 ]
 
 async function shown(format: OutputFormat, options: RecordingOptions = {}): Promise<string> {
   const io = recordingIo(options)
-  const listing = { whole: { rows: ROWS as never }, rows: ROWS, columns: COLUMNS, empty: 'None.' }
+  const listing = { whole: { rows: ROWS }, rows: ROWS, columns: COLUMNS, empty: 'None.' }
   await makeShow(format, io).list(listing)
   return io.outText()
 }

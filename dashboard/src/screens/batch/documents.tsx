@@ -1,7 +1,7 @@
 // What people take away from a batch. A link could not fetch it, because it sends no token; so a page is opened from memory, where the
 // dashboard's policy allows its style and nothing else.
 import { useState } from 'react'
-import { request } from '../../api/call.ts'
+import { client } from '../../api/call.ts'
 import type { Reading, RequestOf } from '../../api/routes.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'
@@ -63,14 +63,14 @@ export function Documents({ batchId }: { readonly batchId: number }) {
 }
 
 async function download<E extends Reading>(endpoint: E, given: RequestOf<E>, name: string) {
-  saveFile(await (await request(endpoint, given, { accept: '*/*' })).blob(), name)
+  saveFile(await (await client.raw(endpoint, given, { accept: '*/*' })).blob(), name)
 }
 
 /** The tab opens with the click, or browsers take it for a pop-up. */
 async function openInTab<E extends Reading>(endpoint: E, given: RequestOf<E>) {
   const tab = window.open('', '_blank')
   try {
-    const page = await (await request(endpoint, given, { accept: 'text/html' })).blob()
+    const page = await (await client.raw(endpoint, given, { accept: 'text/html' })).blob()
     if (tab === null)
       throw new Error('The browser has refused the new tab. Allow it and try again.')
     tab.location.href = URL.createObjectURL(page)

@@ -2,7 +2,7 @@
 import { parse } from 'csv-parse/browser/esm/sync'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { request } from '../../api/call.ts'
+import { client } from '../../api/call.ts'
 import { useChange, useReading } from '../../api/hooks.ts'
 import { Button } from '../../ui/button.tsx'
 import { ErrorNote } from '../../ui/feedback.tsx'
@@ -147,18 +147,19 @@ function VersionChoice({ name, hasDraft, value, onChange }: VersionChoiceProps) 
 }
 
 async function textOf(name: string, version: string): Promise<string> {
-  const answer =
+  const { yamlContent } =
     version === ''
-      ? await request('GET /api/runbooks/{name}', { params: { name } }, {})
-      : await request(
-          'GET /api/runbooks/{name}/versions/{version}',
-          { params: { name, version } },
-          {},
-        )
-  return ((await answer.json()) as { readonly yamlContent: string }).yamlContent
+      ? await client.call('GET /api/runbooks/{name}', { params: { name } })
+      : await client.call('GET /api/runbooks/{name}/versions/{version}', {
+          params: { name, version },
+        })
+  return yamlContent
 }
 
 async function templateOf(name: string): Promise<string> {
   const given = { params: { name } }
-  return (await request('GET /api/runbooks/{name}/template', given, { accept: 'text/csv' })).text()
+  const template = await client.raw('GET /api/runbooks/{name}/template', given, {
+    accept: 'text/csv',
+  })
+  return template.text()
 }

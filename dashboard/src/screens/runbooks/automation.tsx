@@ -30,16 +30,16 @@ interface SwitchProps {
 function Switch({ name, isOn, onClose }: SwitchProps) {
   const set = useChange('PUT /api/runbooks/{name}/automation')
   // The state that the person decides about: a change by another is refused.
-  const [etag, setEtag] = useState<string | undefined>()
+  const [etag, setEtag] = useState<string | null>(null)
   const { data } = useTagged('GET /api/runbooks/{name}/automation', { params: { name } })
-  useEffect(() => setEtag((seen) => seen ?? data?.etag), [data])
+  useEffect(() => setEtag((seen) => seen ?? data?.etag ?? null), [data])
   const [isPreviewed, setPreviewed] = useState(isOn)
   return (
     <Decision
       title={`Turn automation of ${name} ${isOn ? 'off' : 'on'}`}
       verb={isOn ? 'Turn off' : 'Turn on'}
       reason="optional"
-      isReady={etag !== undefined && isPreviewed}
+      isReady={etag !== null && isPreviewed}
       isBusy={set.isPending}
       error={set.error}
       onClose={onClose}

@@ -21,7 +21,7 @@ type Catalogues = Answer<'GET /api/catalogues'>['catalogues']
 
 export default function Edit() {
   const { name } = useParams()
-  if (name === undefined) return <Writing name={null} version={null} stored="" etag={undefined} />
+  if (name === undefined) return <Writing name={null} version={null} stored="" etag={null} />
   return <EditNewest name={name} />
 }
 
@@ -57,7 +57,7 @@ interface WritingProps {
   readonly name: string | null
   readonly version: number | null
   readonly stored: string
-  readonly etag: string | undefined
+  readonly etag: string | null
 }
 
 function Writing({ name, version, stored, etag }: WritingProps) {

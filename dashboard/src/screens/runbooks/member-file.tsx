@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import { Link } from 'wouter'
-import { type ApiError, request } from '../../api/call.ts'
+import { type ApiError, client } from '../../api/call.ts'
 import { useReading } from '../../api/hooks.ts'
 import type { Answer } from '../../api/routes.ts'
 import { Button } from '../../ui/button.tsx'
@@ -37,22 +37,21 @@ async function send({
   if (batchId === null) form.append('runbookName', runbookName)
   if (reason) form.append('reason', reason)
   form.append('file', file)
-  const answer =
-    batchId === null
-      ? await request('POST /api/batches', { query: { dryRun }, body: form }, {})
-      : await request(
-          'POST /api/batches/{batchId}/members',
-          { params: { batchId }, query: { dryRun }, body: form },
-          {},
-        )
-  return (await answer.json()) as Created | Added
+  const query = { dryRun }
+  return batchId === null
+    ? client.call('POST /api/batches', { query, body: form })
+    : client.call('POST /api/batches/{batchId}/members', {
+        params: { batchId },
+        query,
+        body: form,
+      })
 }
 
 function useUpload() {
-  const client = useQueryClient()
+  const shown = useQueryClient()
   return useMutation<Created | Added, ApiError, Upload>({
     mutationFn: send,
-    onSettled: (_, __, { dryRun }) => (dryRun ? undefined : client.invalidateQueries()),
+    onSettled: (_, __, { dryRun }) => (dryRun ? undefined : shown.invalidateQueries()),
   })
 }
 
@@ -237,7 +236,7 @@ const Done = ({ done }: { readonly done: Created | Added }) => (
 function TemplateButton({ name }: { readonly name: string }) {
   const fetched = useMutation<void, ApiError>({
     mutationFn: async () => {
-      const answer = await request(
+      const answer = await client.raw(
         'GET /api/runbooks/{name}/template',
         { params: { name } },
         { accept: 'text/csv' },

@@ -26,7 +26,7 @@ interface PublishDialogProps {
   readonly text: string
   readonly problems: readonly RunbookProblem[]
   /** Of the version that the person started from. */
-  readonly etag: string | undefined
+  readonly etag: string | null
   readonly onClose: () => void
   readonly onPublished: (name: string) => void
 }

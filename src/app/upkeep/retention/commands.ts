@@ -7,12 +7,11 @@ import { EXIT, MatoolkitError, messageOf } from '../../../base/errors/errors.ts'
 import { realClock } from '../../../base/run/clock.ts'
 import { type Config, loadConfig } from '../../../base/settings/config.ts'
 import { countText } from '../../../base/text/count-text.ts'
-import type { Json } from '../../../base/text/json.ts'
 import type { Flags } from '../../../cli/program/command-context.ts'
 import type { Io } from '../../../cli/terminal/io.ts'
 import { openShow } from '../../../cli/terminal/output.ts'
 import { confirm } from '../../../cli/terminal/prompt.ts'
-import type { Column, OutputFormat, Row } from '../../../cli/terminal/show.ts'
+import type { Column, OutputFormat } from '../../../cli/terminal/show.ts'
 import { type EndedBatch, listEndedBatches } from '../../../db/orders/retention.ts'
 import type { Runtime } from '../../roles/runtime.ts'
 import { openIdle } from '../snapshots.ts'
@@ -37,7 +36,16 @@ export interface RetentionFlags {
 
 export type RetentionAct = 'archive' | 'purge' | 'erase'
 
-const COLUMNS: readonly Column[] = [
+/** What became of a batch. */
+interface Handled {
+  readonly result: string
+  readonly rows: number | null
+  readonly file: string | null
+  readonly reason?: string
+}
+type BatchRow = ReturnType<typeof shown> & Handled
+
+const COLUMNS: readonly Column<BatchRow>[] = [
   ['BATCH', 'batchId'],
   ['RUNBOOK', 'runbookName'],
   ['STATUS', 'status'],
@@ -83,23 +91,23 @@ export async function runRetention(
       actor: `local:${userInfo().username}`,
       reason: flags.reason ?? `by "matoolkit admin ${act}"`,
     }
-    const rows: Row[] = []
+    const rows: BatchRow[] = []
     for (const batch of chosen) {
       const done = await handle(act, context, batch, flags.dryRun === true)
       rows.push({ ...shown(batch), ...done })
       if (done.result === 'failed') io.exitCode = EXIT.failed
       if (show.format === 'table')
-        io.err(`${rows.length} of ${chosen.length}: batch ${batch.batchId} ${String(done.result)}`)
+        io.err(`${rows.length} of ${chosen.length}: batch ${batch.batchId} ${done.result}`)
     }
     const empty = `No batch that ended more than ${countText(days, 'day')} ago is left to ${act}.`
-    const whole = { act, dryRun: flags.dryRun === true, days, batches: rows as Json[] }
+    const whole = { act, dryRun: flags.dryRun === true, days, batches: rows }
     await show.list({ whole, rows, columns: COLUMNS, empty })
   } finally {
     await runtime.close()
   }
 }
 
-const shown = ({ batchId, runbookName, status, endedAt, members }: EndedBatch): Row => ({
+const shown = ({ batchId, runbookName, status, endedAt, members }: EndedBatch) => ({
   batchId,
   runbookName,
   status,
@@ -118,7 +126,7 @@ async function handle(
   context: RetentionContext,
   batch: EndedBatch,
   isDryRun: boolean,
-): Promise<Row> {
+): Promise<Handled> {
   const why = whyNot(act, batch)
   const nothing = { rows: null, file: batch.fileName }
   if (why !== null) return { result: `kept: ${why}`, ...nothing }
@@ -174,7 +182,17 @@ function daysOf({ olderThan, batch }: RetentionFlags, config: Config): number {
   return days
 }
 
-const VERIFIED: readonly Column[] = [
+interface VerifiedFile {
+  readonly file: string
+  readonly ok: boolean
+  readonly batchId?: number
+  readonly rows?: number
+  readonly digest?: string
+  readonly rowCounts?: Readonly<Record<string, number>>
+  readonly reason: string | null
+}
+
+const VERIFIED: readonly Column<VerifiedFile>[] = [
   ['FILE', 'file'],
   ['BATCH', 'batchId'],
   ['ROWS', 'rows'],
@@ -191,7 +209,7 @@ export async function verifyFile(
 ): Promise<void> {
   const found = await verifyArchive(file)
   if (!found.ok) io.exitCode = EXIT.failed
-  const row = found.ok
+  const row: VerifiedFile = found.ok
     ? {
         file,
         ok: true,
@@ -202,5 +220,5 @@ export async function verifyFile(
         reason: null,
       }
     : { file, ok: false, reason: found.reason }
-  await openShow(output, io).one(row as Json, VERIFIED)
+  await openShow(output, io).one(row, VERIFIED)
 }

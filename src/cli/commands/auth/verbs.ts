@@ -2,7 +2,6 @@
 
 import { EXIT, MatoolkitError } from '../../../base/errors/errors.ts'
 import { readClientEnv } from '../../../base/settings/config.ts'
-import type { Json } from '../../../base/text/json.ts'
 import { printable } from '../../../base/text/printable.ts'
 import { ApiRefusal } from '../../connection/api-refusal.ts'
 import { localTokenFor } from '../../connection/instances.ts'
@@ -18,14 +17,24 @@ import {
   withSignInLock,
 } from '../../sign-in/store.ts'
 import { tokenSource } from '../../sign-in/token-source.ts'
-import type { Column, Row } from '../../terminal/show.ts'
+import type { Column } from '../../terminal/show.ts'
 
-const STATUS: readonly Column[] = [
+interface AuthStatus extends Me {
+  readonly api: string
+  readonly profile: string
+  readonly by: string | null
+  readonly issuer: string | null
+  readonly clientId: string | null
+  readonly expiresAt: string | null
+  readonly keptIn: string | null
+}
+
+const STATUS: readonly Column<AuthStatus>[] = [
   ['api', 'api'],
   ['profile', 'profile'],
   ['signed in', 'isSignedIn'],
   ['as', 'name'],
-  ['roles', ({ roles }) => (roles as string[] | null)?.join(', ') || null],
+  ['roles', ({ roles }) => roles?.join(', ')],
   ['by', 'by'],
   ['issuer', 'issuer'],
   ['client id', 'clientId'],
@@ -71,7 +80,7 @@ export async function runAuthStatus(context: CommandContext): Promise<void> {
   const found = await whoAmI(context)
   const { isPersonal, ...source } = await tokenSourceOf(context)
   const kept = isPersonal ? await readSignIn(keyOf(context)) : null
-  const whole: Row = {
+  const whole: AuthStatus = {
     api: client.apiUrl,
     profile: profile.name,
     ...found,
@@ -81,7 +90,7 @@ export async function runAuthStatus(context: CommandContext): Promise<void> {
     expiresAt: kept?.expiresAt ?? null,
     keptIn: kept && storageText(),
   }
-  await show.one(whole as Json, STATUS)
+  await show.one(whole, STATUS)
   if (!found.isSignedIn) {
     show.say('Sign in with: matoolkit auth login')
     io.exitCode = EXIT.notSignedIn
@@ -93,15 +102,14 @@ interface Me {
   readonly isSignedIn: boolean
   readonly id: string | null
   readonly name: string | null
-  readonly roles: string[] | null
+  readonly roles: readonly string[] | null
   readonly refusal: string | null
 }
 
 /** The API decides. Only sign-in errors are an answer; others are thrown. */
 async function whoAmI({ client }: CommandContext): Promise<Me> {
   try {
-    const { body } = await client.get<{ id: string; name: string; roles: string[] }>('/api/me')
-    return { isSignedIn: true, ...body, refusal: null }
+    return { isSignedIn: true, ...(await client.call('GET /api/me')), refusal: null }
   } catch (error) {
     const status = error instanceof ApiRefusal ? error.status : null
     const hasEnded = error instanceof MatoolkitError && error.code === 'SIGN_IN_FAILED'

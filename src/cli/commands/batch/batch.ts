@@ -30,6 +30,8 @@ import { DOCUMENT_VERBS } from './documents.ts'
 import { FORECAST_VERB } from './forecast.ts'
 import { GATE_VERBS } from './gates.ts'
 import {
+  BATCH_ORDERS,
+  MEMBER_ORDERS,
   runGetBatch,
   runListBatches,
   runListMembers,
@@ -71,7 +73,7 @@ const READ_VERBS: readonly Verb[] = [
     lists: [
       ['--status <list>', 'only with these statuses', STATUSES.batch, statusesByWord('batch')],
     ],
-    choices: [['--sort <order>', 'sort order', ['newest', 'oldest', 'start', 'start_latest']]],
+    choices: [['--sort <order>', 'sort order', BATCH_ORDERS]],
     examples: [
       'batch list',
       'batch list --runbook user-migration --status active',
@@ -115,7 +117,7 @@ const READ_VERBS: readonly Verb[] = [
       ...PAGED,
     ],
     lists: [['--status <list>', 'only with these statuses', STATUSES.member]],
-    choices: [['--sort <order>', 'sort order', ['id', 'key']]],
+    choices: [['--sort <order>', 'sort order', MEMBER_ORDERS]],
     examples: [
       'batch members 7 --outcome in-progress --phase cutover',
       'batch members 7 --outcome failed',

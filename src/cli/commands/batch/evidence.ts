@@ -3,9 +3,9 @@
 import { createReadStream } from 'node:fs'
 import { verifyPack } from '../../../api/evidence/verify-pack.ts'
 import { requireReplaceable, writeNewFile } from '../../input/files.ts'
-import { type CommandContext, type Flags, idOf, textFlag } from '../../program/command-context.ts'
+import { type CommandContext, type Flags, textFlag } from '../../program/command-context.ts'
 import { sayVerdict, VERDICT, verdictRow } from '../evidence-verdict.ts'
-import { batchPath } from './paths.ts'
+import { namedBatch } from './named.ts'
 
 export async function runEvidence(
   context: CommandContext,
@@ -13,15 +13,17 @@ export async function runEvidence(
   flags: Flags,
 ): Promise<void> {
   const { client, io, show } = context
-  const batchId = idOf('batch', id)
-  const file = textFlag(flags, 'out') ?? `batch-${batchId}-evidence.tar.gz`
+  const params = namedBatch(id)
+  const file = textFlag(flags, 'out') ?? `batch-${params.batchId}-evidence.tar.gz`
   const mayReplace = flags.force === true
   // Before anything is loaded.
   requireReplaceable(file, mayReplace)
-  const { body: key } = await client.get<{ fingerprint: string }>('/api/evidence/key')
-  const pack = client.download(`${batchPath(String(batchId))}/evidence`, {})
+  const { fingerprint } = await client.call('GET /api/evidence/key')
+  const pack = client.download(() =>
+    client.raw('GET /api/batches/{batchId}/evidence', { params }, { accept: '*/*' }),
+  )
   await writeNewFile(file, pack, mayReplace)
-  const verdict = await verifyPack(createReadStream(file), key.fingerprint)
-  await show.one(verdictRow(file, verdict, key.fingerprint), VERDICT)
-  sayVerdict(io, verdict, key.fingerprint)
+  const verdict = await verifyPack(createReadStream(file), fingerprint)
+  await show.one(verdictRow(file, verdict, fingerprint), VERDICT)
+  sayVerdict(io, verdict, fingerprint)
 }

@@ -1,22 +1,24 @@
 // `matoolkit batch forecast`: when each phase ends, with what certainty, what that rests on, and what will be late.
-import type { Json } from '../../../base/text/json.ts'
+import type { Answer } from '../../../api/client/endpoints.ts'
 import { printable } from '../../../base/text/printable.ts'
 import type { CommandContext } from '../../program/command-context.ts'
 import { inViewersZone } from '../../terminal/io.ts'
-import { type Column, type Row, rowsIn } from '../../terminal/show.ts'
+import type { Column } from '../../terminal/show.ts'
 import type { Verb } from '../verb.ts'
-import { batchPath } from './paths.ts'
+import { namedBatch } from './named.ts'
 
-const PHASES: readonly Column[] = [
+type PhaseForecast = Answer<'GET /api/batches/{batchId}/forecast'>['phases'][number]
+
+const PHASES: readonly Column<PhaseForecast>[] = [
   ['PHASE', 'phaseName'],
   ['STARTS', 'startsAt'],
   ['P50', 'endsAt'],
   ['P90', 'p90'],
-  ['FROM', ({ source }) => SOURCES[String(source)] ?? null],
+  ['FROM', ({ source }) => source && SOURCES[source]],
   ['BECAUSE', 'because', 'whole'],
 ]
 
-const SOURCES: Readonly<Record<string, string>> = {
+const SOURCES: Readonly<Record<NonNullable<PhaseForecast['source']>, string>> = {
   pace: 'its pace',
   other_phases: 'pace of other phases',
   rehearsal: 'rehearsal',
@@ -27,20 +29,20 @@ async function runForecast(
   { client, show, io }: CommandContext,
   [id]: readonly string[],
 ): Promise<void> {
-  const { body } = await client.get<Row>(`${batchPath(id)}/forecast`)
-  const phases = rowsIn(body, 'phases')
+  const params = namedBatch(id)
+  const whole = await client.call('GET /api/batches/{batchId}/forecast', { params })
+  const { phases } = whole
   const empty = `Every phase of batch ${id} has ended.`
-  await show.list({ whole: body as Json, rows: phases, columns: PHASES, empty })
+  await show.list({ whole, rows: phases, columns: PHASES, empty })
   if (show.format !== 'table') return
-  const { endsAt, p90, because } = body
+  const { endsAt, p90, because } = whole
   const ends =
     endsAt === null
-      ? `No forecast for the batch: ${String(because)}.`
-      : `The batch ends about ${String(endsAt)}, 90 % sure by ${String(p90)}: ${String(because)}.`
+      ? `No forecast for the batch: ${because}.`
+      : `The batch ends about ${endsAt}, 90 % sure by ${p90}: ${because}.`
   show.say(printable(inViewersZone(io, `\n${ends}`)))
   for (const { miss } of phases)
-    if (miss)
-      show.say(printable(inViewersZone(io, `${capital(String((miss as Row).text))}.`)), 'red')
+    if (miss) show.say(printable(inViewersZone(io, `${capital(miss.text)}.`)), 'red')
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

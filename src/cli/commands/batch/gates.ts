@@ -1,34 +1,32 @@
 // `matoolkit batch gates`, `approve`, `waive` and `withdraw`: what is known before a phase starts, and what people decide about it.
+import type { Answer, RequestOf } from '../../../api/client/endpoints.ts'
 import { countText } from '../../../base/text/count-text.ts'
-import type { Json } from '../../../base/text/json.ts'
 import { printable } from '../../../base/text/printable.ts'
+import { givenTo } from '../../connection/client.ts'
 import { readTime } from '../../input/typed-time.ts'
 import {
   type CommandContext,
   type Flags,
-  pathSegment,
   textFlag,
   usageError,
 } from '../../program/command-context.ts'
 import { askReason } from '../../terminal/prompt.ts'
-import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../../terminal/show.ts'
+import { type Column, DRY_RUN_FIELD } from '../../terminal/show.ts'
 import { DRY_RUN, REASON, type Verb } from '../verb.ts'
-import { batchPath } from './paths.ts'
+import { namedBatch } from './named.ts'
 
-const approvalsText = ({ approvals }: Row): string => {
-  const { given, needed } = approvals as Row
-  return `${Number(given)} of ${Number(needed)}`
+type Gate = Answer<'GET /api/batches/{batchId}/gates'>['gates'][number]
+
+const approvalsText = ({ approvals: { given, needed } }: Gate): string => `${given} of ${needed}`
+
+function readyText({ readiness: { percent, neededPercent, isWaived } }: Gate): string {
+  const needed = neededPercent === null ? '' : ` of ${neededPercent} %`
+  return `${percent} %${needed}${isWaived ? ', waived' : ''}`
 }
 
-function readyText({ readiness }: Row): string {
-  const { percent, neededPercent, isWaived } = readiness as Row
-  const needed = neededPercent === null ? '' : ` of ${Number(neededPercent)} %`
-  return `${Number(percent)} %${needed}${isWaived ? ', waived' : ''}`
-}
+const missingText = ({ missing }: Gate): string => missing.join('; ')
 
-const missingText = ({ missing }: Row): string => (missing as string[]).join('; ')
-
-const GATES: readonly Column[] = [
+const GATES: readonly Column<Gate>[] = [
   ['PHASE', 'phaseName'],
   ['DUE', 'dueAt'],
   ['GATE', 'state'],
@@ -37,7 +35,7 @@ const GATES: readonly Column[] = [
   ['MISSING', missingText, 'whole'],
 ]
 
-const GATE: readonly Column[] = [
+const GATE: readonly Column<Gate & { readonly isDryRun: boolean }>[] = [
   ['phase', 'phaseName'],
   ['due', 'dueAt'],
   ['gate', 'state'],
@@ -47,62 +45,63 @@ const GATE: readonly Column[] = [
   DRY_RUN_FIELD,
 ]
 
-async function runGates(context: CommandContext, [id]: readonly string[]): Promise<void> {
-  const { body } = await context.client.get<Row>(`${batchPath(id)}/gates`)
-  const gates = rowsIn(body, 'gates')
+async function runGates({ client, show }: CommandContext, [id]: readonly string[]): Promise<void> {
+  const params = namedBatch(id)
+  const whole = await client.call('GET /api/batches/{batchId}/gates', { params })
+  const { gates, openReviews, failedMembers, holds } = whole
   const empty = `No phase of batch ${id} has a gate.`
-  await context.show.list({ whole: body as Json, rows: gates, columns: GATES, empty })
-  const { removal, move, join } = body.openReviews as Record<string, number>
-  const reviews = (removal ?? 0) + (move ?? 0) + (join ?? 0)
-  context.show.say(
-    `${countText(Number(body.failedMembers), 'failed member')}, ${countText(reviews, 'open review')}, ${countText(rowsIn(body, 'holds').length, 'hold')}.`,
+  await show.list({ whole, rows: gates, columns: GATES, empty })
+  const reviews = openReviews.removal + openReviews.move + openReviews.join
+  show.say(
+    `${countText(failedMembers, 'failed member')}, ${countText(reviews, 'open review')}, ${countText(holds.length, 'hold')}.`,
   )
-  for (const gate of gates) {
-    for (const { phaseName, status, passed, members, failed, openSteps } of rowsIn(
-      gate,
-      'earlierPhases',
-    ))
-      context.show.say(
-        printable(
-          `  before ${String(gate.phaseName)}: ${String(phaseName)} ${String(status)}, ${Number(passed)} of ${Number(members)} passed, ${Number(failed)} failed, ${countText(Number(openSteps), 'open step')}`,
-        ),
-      )
-    for (const { noun, name, free, needed } of rowsIn(gate, 'supplies'))
-      context.show.say(
-        printable(
-          `  before ${String(gate.phaseName)}: ${String(noun)} ${String(name)}, ${Number(free)} free, ${Number(needed)} needed`,
-        ),
-      )
-    for (const one of rowsIn(gate, 'decisions'))
-      context.show.say(printable(`  ${String(gate.phaseName)}: ${decisionText(one)}`))
-  }
+  for (const gate of gates) for (const line of gateLines(gate)) show.say(printable(line))
 }
 
-const decisionText = ({ kind, by, reason, isCounted, endedBecause }: Row): string =>
-  `${String(kind)} by ${String(by)}: ${String(reason)}${isCounted ? '' : ` (${String(endedBecause ?? 'no longer counts')})`}`
+/** What a gate looks at, and what people decided. */
+const gateLines = ({ phaseName, earlierPhases, supplies, decisions }: Gate): string[] => [
+  ...earlierPhases.map(
+    ({ phaseName: earlier, status, passed, members, failed, openSteps }) =>
+      `  before ${phaseName}: ${earlier} ${status}, ${passed} of ${members} passed, ${failed} failed, ${countText(openSteps, 'open step')}`,
+  ),
+  ...supplies.map(
+    ({ noun, name, free, needed }) =>
+      `  before ${phaseName}: ${noun} ${name}, ${free} free, ${needed} needed`,
+  ),
+  ...decisions.map((one) => `  ${phaseName}: ${decisionText(one)}`),
+]
+
+const decisionText = ({
+  kind,
+  by,
+  reason,
+  isCounted,
+  endedBecause,
+}: Gate['decisions'][number]): string =>
+  `${kind} by ${by}: ${reason}${isCounted ? '' : ` (${endedBecause ?? 'no longer counts'})`}`
 
 const decide =
-  (
-    verb: 'approve' | 'waive' | 'withdraw',
-    more: (context: CommandContext, flags: Flags) => Record<string, Json>,
+  <E extends `POST /api/batches/{batchId}/gates/{phaseName}/${'approve' | 'waive' | 'withdraw'}`>(
+    endpoint: E,
+    more: (
+      context: CommandContext,
+      flags: Flags,
+    ) => Omit<NonNullable<RequestOf<E>['body']>, 'reason' | 'dryRun'>,
   ) =>
   async (context: CommandContext, [id, phase]: readonly string[], flags: Flags): Promise<void> => {
     const fields = more(context, flags)
     const reason = await askReason(context)
-    const body: Json = { reason, ...fields, dryRun: flags.dryRun === true }
-    const path = `${batchPath(id)}/gates/${pathSegment(phase!)}/${verb}`
-    const done = await context.client.post<Row>(path, { body })
-    const gate: Row = { ...(done.body.gate as Row), isDryRun: done.body.isDryRun as Json }
-    await context.show.one(gate as Json, GATE)
+    const params = { ...namedBatch(id), phaseName: phase! }
+    const body = { reason, ...fields, dryRun: flags.dryRun === true }
+    const { gate, isDryRun } = await context.client.call(endpoint, givenTo<E>(params, body))
+    await context.show.one({ ...gate, isDryRun }, GATE)
     const isLate =
-      gate.state === 'open' &&
-      gate.dueAt !== null &&
-      new Date(String(gate.dueAt)) <= context.io.now()
+      gate.state === 'open' && gate.dueAt !== null && new Date(gate.dueAt) <= context.io.now()
     if (isLate && !flags.dryRun)
       context.show.say(`If the batch is held, resume it: matoolkit batch resume ${id}`)
   }
 
-function until(context: CommandContext, flags: Flags): Record<string, Json> {
+function until(context: CommandContext, flags: Flags): { readonly until: string } {
   const text = textFlag(flags, 'until')
   if (text === undefined)
     throw usageError('Say when the waiver ends: --until "+2h" or --until 22:30.')
@@ -129,7 +128,7 @@ export const GATE_VERBS: readonly Verb[] = [
     more: `Counts once for each person, and not for the publisher of the version.
 Void when the version, the members or the time change.`,
     examples: ['batch approve 7 cutover --reason "checked with the help desk"'],
-    run: decide('approve', () => ({})),
+    run: decide('POST /api/batches/{batchId}/gates/{phaseName}/approve', () => ({})),
   },
   {
     name: 'waive',
@@ -137,7 +136,7 @@ Void when the version, the members or the time change.`,
     args: [ID, PHASE],
     options: [['--until <time>', 'when the waiver ends: +2h, 22:30'], REASON, DRY_RUN],
     examples: ['batch waive 7 cutover --until +2h --reason "the missing five come next week"'],
-    run: decide('waive', until),
+    run: decide('POST /api/batches/{batchId}/gates/{phaseName}/waive', until),
   },
   {
     name: 'withdraw',
@@ -145,8 +144,8 @@ Void when the version, the members or the time change.`,
     args: [ID, PHASE],
     options: [['--waiver', 'withdraw the waiver instead'], REASON, DRY_RUN],
     examples: ['batch withdraw 7 cutover --reason "mail flow is down"'],
-    run: decide('withdraw', (_, flags) => ({
-      kind: flags.waiver === true ? 'waiver' : 'approval',
+    run: decide('POST /api/batches/{batchId}/gates/{phaseName}/withdraw', (_, flags) => ({
+      kind: flags.waiver === true ? ('waiver' as const) : ('approval' as const),
     })),
   },
 ]

@@ -1,12 +1,13 @@
 // `matoolkit batch retry`, `redo`, `readd-member`, `set-variable` …: actions on one or many members. A dry run names the people, a
 // person confirms, and the request carries their number: a selection that changed in between is refused.
 
+import type { Answer, RequestOf } from '../../../api/client/endpoints.ts'
 import { EXIT, MatoolkitError } from '../../../base/errors/errors.ts'
 import { countText } from '../../../base/text/count-text.ts'
-import type { Json } from '../../../base/text/json.ts'
 import { printable } from '../../../base/text/printable.ts'
-import { UNDO_WORDS, type UndoState } from '../../../domain/state/undo-states.ts'
+import { UNDO_WORDS } from '../../../domain/state/undo-states.ts'
 import { statusWord } from '../../../domain/state/words.ts'
+import { givenTo } from '../../connection/client.ts'
 import {
   type CommandContext,
   type Flags,
@@ -16,11 +17,32 @@ import {
   usageError,
 } from '../../program/command-context.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
-import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../../terminal/show.ts'
+import { type Column, DRY_RUN_FIELD } from '../../terminal/show.ts'
+import { namedBatch } from './named.ts'
 import { outputsFrom } from './outputs.ts'
-import { batchPath } from './paths.ts'
 import { selectPeople } from './select-people.ts'
 import { failOnFailedPhase, waitUntilIdle } from './wait.ts'
+
+type MemberVerb =
+  | 'retry'
+  | 'redo'
+  | 'skip'
+  | 'done'
+  | 'remove'
+  | 'readd'
+  | 'move'
+  | 'rollback'
+  | 'variable'
+  | 'undo'
+  | 'hold'
+  | 'resume'
+type EndpointOf<V extends MemberVerb> = `POST /api/batches/{batchId}/members/${V}`
+type Outcome = Answer<EndpointOf<'retry'>>
+/** What a verb needs besides the selection, the reason and the consent. */
+type Fields<V extends MemberVerb> = Omit<
+  NonNullable<RequestOf<EndpointOf<V>>['body']>,
+  'select' | 'reason' | 'dryRun' | 'allOrNothing' | 'expectedCount'
+>
 
 /** Members that were refused, and why. The API lists the first ones. */
 export interface RefusedMembers {
@@ -32,21 +54,8 @@ export interface RefusedMembers {
   }[]
 }
 
-interface Named {
-  readonly memberKey: string
-}
-
-interface MemberActionResult extends RefusedMembers {
-  readonly selectedCount: number
-  readonly selected: readonly Named[]
-  readonly triedCount: number
-  readonly doneCount: number
-  readonly done: readonly Named[]
-  readonly isDryRun: boolean
-}
-
 /** For CSV; people read sentences. */
-const RESULT: readonly Column[] = [
+const RESULT: readonly Column<Outcome>[] = [
   ['batch', 'batchId'],
   ['selected', 'selectedCount'],
   // A dry run tries only part of a large selection, and a stopping server leaves members untried.
@@ -56,31 +65,32 @@ const RESULT: readonly Column[] = [
   DRY_RUN_FIELD,
 ]
 
-interface MemberAction {
+interface MemberAction<V extends MemberVerb> {
   /** The last part of the path. */
-  readonly verb: string
+  readonly verb: V
   /** What happens to the people: after `will` and `would`, and as it has happened to one or many. */
   readonly words: { readonly will: string; readonly one: string; readonly many: string }
   /** More about it, a sentence. */
   readonly more?: string
-  readonly fields?: (flags: Flags) => Record<string, Json>
+  readonly fields?: (flags: Flags) => Fields<V>
   /** What the answer says besides the people, as lines. */
-  readonly plan?: (answer: Row) => string[]
+  readonly plan?: (answer: Answer<EndpointOf<V>>) => string[]
 }
+type Words = MemberAction<MemberVerb>['words']
 
-const are = (participle: string): MemberAction['words'] => ({
+const are = (participle: string): Words => ({
   will: `be ${participle}`,
   one: `was ${participle}`,
   many: `were ${participle}`,
 })
-const pass = (verb: string, past: string): MemberAction['words'] => ({
+const pass = (verb: string, past: string): Words => ({
   will: verb,
   one: past,
   many: past,
 })
 
 /** `1 person will be retried: ada`, `12 people were skipped: ada, ben … and 2 more`. */
-function peopleText(count: number, named: readonly Named[], what: string): string {
+function peopleText(count: number, named: Outcome['done'], what: string): string {
   const names = named.slice(0, NAMED_MAX).map(({ memberKey }) => memberKey)
   const more = count > names.length ? ` and ${count - names.length} more` : ''
   const list = names.length > 0 ? `: ${names.join(', ')}${more}` : ''
@@ -90,42 +100,46 @@ function peopleText(count: number, named: readonly Named[], what: string): strin
 const NAMED_MAX = 10
 
 const memberAction =
-  (action: MemberAction) =>
+  <V extends MemberVerb>(action: MemberAction<V>) =>
   async (
     context: CommandContext,
     [id, ...people]: readonly string[],
     flags: Flags,
   ): Promise<void> => {
-    const path = `${batchPath(id)}/members/${action.verb}`
+    const { client, io } = context
     const { select, isNamed } = await selectPeople(context, id!, people, flags)
     const fields = action.fields?.(flags) ?? {}
     const reason =
       textFlag(flags, 'reason') ?? (flags.dryRun ? 'dry run' : await askReason(context))
-    const request = { select, reason, ...fields }
-    const { client, io } = context
-    const tried = await client.post<MemberActionResult>(path, {
-      body: { ...request, dryRun: true },
-    })
-    const { selectedCount: members } = tried.body
-    if (flags.dryRun) return showResult(context, tried.body, action)
+    const params = namedBatch(id)
+    const send = (more: object) => {
+      const body = { select, reason, ...fields, ...more }
+      const endpoint: EndpointOf<V> = `POST /api/batches/{batchId}/members/${action.verb}`
+      return client.call(endpoint, givenTo<EndpointOf<V>>(params, body))
+    }
+    const tried = await send({ dryRun: true })
+    const { selectedCount: members } = tried
+    if (flags.dryRun) return showResult(context, tried, action)
     const allOrNothing = isNamed && !flags.partial
-    requireSomebody(tried.body, id!, allOrNothing)
-    await confirm(context, { what: questionOf(tried.body, action), members })
-    const body = { ...request, allOrNothing, expectedCount: members }
-    const done = await client.post<MemberActionResult>(path, { body })
-    await showResult(context, done.body, action)
-    const { refusedCount, triedCount } = done.body
+    requireSomebody(tried, id!, allOrNothing)
+    await confirm(context, { what: questionOf(tried, action), members })
+    const done = await send({ allOrNothing, expectedCount: members })
+    await showResult(context, done, action)
+    const { refusedCount, triedCount } = done
     if (refusedCount > 0 || triedCount < members) io.exitCode = EXIT.failed
     if (flags.wait) await waitForEnd(context, id!)
   }
 
-function questionOf(tried: MemberActionResult, { words, more, plan }: MemberAction): string {
+function questionOf<V extends MemberVerb>(
+  tried: Answer<EndpointOf<V>>,
+  { words, more, plan }: MemberAction<V>,
+): string {
   const { selectedCount, selected, refusedCount, refused } = tried
   const out = new Set(refused.map(({ memberKey }) => memberKey))
   const willBe = selected.filter(({ memberKey }) => !out.has(memberKey))
   const lines = [`${peopleText(selectedCount - refusedCount, willBe, `will ${words.will}`)}.`]
   if (more) lines.push(more)
-  lines.push(...(plan?.(tried as unknown as Row) ?? []))
+  lines.push(...(plan?.(tried) ?? []))
   return [...lines, ...refused.slice(0, NAMED_MAX).map(refusalLine)].join('\n')
 }
 
@@ -134,7 +148,7 @@ const refusalLine = ({ memberId, memberKey, reason }: RefusedMembers['refused'][
 
 /** Names people who cannot be changed: all or nobody. A filter may leave some out, but never everybody. */
 function requireSomebody(
-  { selectedCount, refusedCount, refused, triedCount }: MemberActionResult,
+  { selectedCount, refusedCount, refused, triedCount }: Outcome,
   id: string,
   allOrNothing: boolean,
 ): void {
@@ -150,22 +164,22 @@ function requireSomebody(
 
 async function waitForEnd(context: CommandContext, id: string): Promise<void> {
   const page = await waitUntilIdle(context, id)
-  context.show.say(`Batch ${id} is ${statusWord('batch', String((page.batch as Row).status))}.`)
+  context.show.say(`Batch ${id} is ${statusWord('batch', page.batch.status)}.`)
   failOnFailedPhase(context, page)
 }
 
-async function showResult(
+async function showResult<V extends MemberVerb>(
   context: CommandContext,
-  result: MemberActionResult,
-  { words, plan }: MemberAction,
+  result: Answer<EndpointOf<V>>,
+  { words, plan }: MemberAction<V>,
 ): Promise<void> {
   const { show } = context
-  if (show.format !== 'table') await show.one(result as unknown as Json, RESULT)
+  if (show.format !== 'table') await show.one<Outcome>(result, RESULT)
   const { isDryRun, doneCount } = result
   const past = doneCount === 1 ? words.one : words.many
   const text = peopleText(doneCount, result.done, isDryRun ? `would ${words.will}` : past)
   show.say(printable(`${text}.`))
-  for (const line of plan?.(result as unknown as Row) ?? []) show.say(printable(line))
+  for (const line of plan?.(result) ?? []) show.say(printable(line))
   sayRefused(context, result)
   const { triedCount, selectedCount } = result
   if (triedCount < selectedCount) show.say(`Tried ${triedCount} of ${selectedCount}.`)
@@ -190,7 +204,8 @@ export const runRedo = memberAction({
   words: are('redone'),
   more: 'They repeat that step and all later ones.',
   fields: (flags) => {
-    if (flags.fromStep) return fromStep(flags)
+    const step = textFlag(flags, 'fromStep')
+    if (step !== undefined) return { fromStep: step }
     throw usageError('Name the first step to repeat: --from-step <name>.')
   },
 })
@@ -220,12 +235,12 @@ export const runRollback = memberAction({
 })
 
 /** The rollbacks in the order in which they run, and what they leave as it is. */
-function rollbackLines(answer: Row): string[] {
-  const steps = rowsIn(answer, 'rollbacks').map(({ rollback, rollsBack, runs, memberCount }) => {
-    const who = countText(Number(memberCount), 'person', 'people')
-    return `  ${(rollsBack as string[]).join(', ')}: rollback ${String(rollback)} runs ${(runs as string[]).join(', ')} (${who})`
+function rollbackLines(answer: Answer<EndpointOf<'rollback'>>): string[] {
+  const steps = answer.rollbacks.map(({ rollback, rollsBack, runs, memberCount }) => {
+    const who = countText(memberCount, 'person', 'people')
+    return `  ${rollsBack.join(', ')}: rollback ${rollback} runs ${runs.join(', ')} (${who})`
   })
-  const kept = rowsIn(answer, 'kept').map(({ step }) => String(step))
+  const kept = answer.kept.map(({ step }) => step)
   if (kept.length > 0) steps.push(`  Without a rollback, so their effect stays: ${kept.join(', ')}`)
   return steps
 }
@@ -239,15 +254,13 @@ export const runUndo = memberAction({
 })
 
 /** The changes in the order in which they are undone, and what stays and why. */
-function undoLines(answer: Row): string[] {
-  return rowsIn(answer, 'effects').map((effect) => {
-    const { step, functionName, note, memberCount } = effect
-    const state = String(effect.state) as UndoState
-    const who = countText(Number(memberCount), 'person', 'people')
-    const by = state === 'to_undo' && functionName ? ` by ${String(functionName)}` : ''
-    const why = note ? `: ${String(note)}` : ''
-    const mark = effect.isPointOfNoReturn ? ' The point of no return.' : ''
-    return `  ${String(step)} ${UNDO_WORDS[state]?.plan ?? state}${by} (${who})${why}${mark}`
+function undoLines({ effects }: Answer<EndpointOf<'undo'>>): string[] {
+  return effects.map(({ step, functionName, note, memberCount, state, isPointOfNoReturn }) => {
+    const who = countText(memberCount, 'person', 'people')
+    const by = state === 'to_undo' && functionName ? ` by ${functionName}` : ''
+    const why = note ? `: ${note}` : ''
+    const mark = isPointOfNoReturn ? ' The point of no return.' : ''
+    return `  ${step} ${UNDO_WORDS[state]?.plan ?? state}${by} (${who})${why}${mark}`
   })
 }
 
@@ -281,10 +294,10 @@ export const runHoldMembers = memberAction({
   words: are('held'),
   more: 'Nothing new is sent for them; running jobs finish.',
   plan: ({ withdrawnJobs, runningJobs, isDryRun }) =>
-    isDryRun || withdrawnJobs === undefined
+    isDryRun
       ? []
       : [
-          `${countText(Number(withdrawnJobs), 'job was', 'jobs were')} withdrawn; ${countText(Number(runningJobs), 'job is', 'jobs are')} still running.`,
+          `${countText(withdrawnJobs, 'job was', 'jobs were')} withdrawn; ${countText(runningJobs, 'job is', 'jobs are')} still running.`,
         ],
 })
 export const runResumeMembers = memberAction({
@@ -292,16 +305,16 @@ export const runResumeMembers = memberAction({
   words: are('resumed'),
   more: 'What another hold covers stays held.',
   plan: ({ startingSteps }) => [
-    `At once: ${countText(Number(startingSteps), 'step starts', 'steps start')}.`,
+    `At once: ${countText(startingSteps, 'step starts', 'steps start')}.`,
   ],
 })
 
-const stepFlag = (flags: Flags): Record<string, Json> => {
+const stepFlag = (flags: Flags): { readonly step?: string } => {
   const step = textFlag(flags, 'step')
   return step === undefined ? {} : { step }
 }
 
-const fromStep = (flags: Flags): Record<string, Json> => {
+const fromStep = (flags: Flags): { readonly fromStep?: string } => {
   const step = textFlag(flags, 'fromStep')
   return step === undefined ? {} : { fromStep: step }
 }

@@ -1,30 +1,29 @@
 // `matoolkit batch messages` and `preview-message`: the messages to members, sent, failed and to come; and what somebody would be sent.
+import type { ListedRow } from '../../../api/client/endpoints.ts'
 import { countText } from '../../../base/text/count-text.ts'
 import { printable } from '../../../base/text/printable.ts'
 import { MESSAGE_STATES, messageStateText } from '../../../domain/member-messages/message-state.ts'
 import {
   type CommandContext,
+  choiceFlag,
   type Flags,
   showPages,
   textFlag,
 } from '../../program/command-context.ts'
-import { type Column, type Row, rowsIn } from '../../terminal/show.ts'
+import type { Column } from '../../terminal/show.ts'
 import { runPreviewOfBatch } from '../preview-message.ts'
 import { PAGED, type Verb } from '../verb.ts'
-import { batchPath, findMemberId } from './paths.ts'
+import { findMemberId, namedBatch } from './named.ts'
 
+const SORTS = ['id', 'id_latest', 'key'] as const
 const dashed = (state: string): string => state.replaceAll('_', '-')
 
-const STATE: Column = [
-  'STATE',
-  { value: 'state', say: (_, line) => messageStateText(line as unknown as MessageRow) },
-]
-type MessageRow = Parameters<typeof messageStateText>[0]
+type Message = ListedRow<'GET /api/batches/{batchId}/messages'>
 
 /** Of one person. */
-export const MESSAGES_OF_MEMBER: readonly Column[] = [
+export const MESSAGES_OF_MEMBER: readonly Column<Message>[] = [
   ['MESSAGE', 'message'],
-  STATE,
+  ['STATE', { value: 'state', say: (_, message) => messageStateText(message) }],
   ['LANGUAGE', 'language'],
   ['TO', 'to'],
   ['AT', 'sentAt'],
@@ -33,7 +32,10 @@ export const MESSAGES_OF_MEMBER: readonly Column[] = [
   ['JOB', 'jobId', 'spare'],
   ['ERROR', 'error'],
 ]
-const MESSAGES: readonly Column[] = [['MEMBER', 'memberKey', 'whole'], ...MESSAGES_OF_MEMBER]
+const MESSAGES: readonly Column<Message>[] = [
+  ['MEMBER', 'memberKey', 'whole'],
+  ...MESSAGES_OF_MEMBER,
+]
 
 async function runMessages(
   context: CommandContext,
@@ -41,17 +43,18 @@ async function runMessages(
   flags: Flags,
 ): Promise<void> {
   const member = textFlag(flags, 'member')
-  await showPages(context, {
-    path: `${batchPath(id)}/messages`,
-    query: {
-      state: textFlag(flags, 'state')?.replaceAll('-', '_'),
-      message: textFlag(flags, 'message'),
-      language: textFlag(flags, 'language'),
-      search: textFlag(flags, 'search'),
-      memberId: member && (await findMemberId(context, id, member)),
-      sort: textFlag(flags, 'sort'),
+  await showPages(context, 'GET /api/batches/{batchId}/messages', {
+    given: {
+      params: namedBatch(id),
+      query: {
+        state: MESSAGE_STATES.find((state) => dashed(state) === flags.state),
+        message: textFlag(flags, 'message'),
+        language: textFlag(flags, 'language'),
+        search: textFlag(flags, 'search'),
+        memberId: member === undefined ? undefined : await findMemberId(context, id, member),
+        sort: choiceFlag(flags, 'sort', SORTS),
+      },
     },
-    rows: 'messages',
     columns: MESSAGES,
     empty: 'No messages match.',
   })
@@ -60,14 +63,15 @@ async function runMessages(
 
 /** `announce/tell (notice): 3 sent, 1 failed, 0 not sent`, a line per step. */
 async function sayCounts({ client, show }: CommandContext, id: string | undefined): Promise<void> {
-  const { body } = await client.get<Row>(`${batchPath(id)}/messages/counts`)
-  for (const { phaseName, stepName, message, sent, notSent, failed } of rowsIn(body, 'steps'))
+  const params = namedBatch(id)
+  const counts = await client.call('GET /api/batches/{batchId}/messages/counts', { params })
+  for (const { phaseName, stepName, message, sent, notSent, failed } of counts.steps)
     show.say(
       printable(
         `${phaseName}/${stepName} (${message}): ${sent} sent, ${failed} failed, ${notSent} not sent`,
       ),
     )
-  const owed = rowsIn(body, 'messages').reduce((sum, one) => sum + Number(one.correctionsOwed), 0)
+  const owed = counts.messages.reduce((sum, one) => sum + one.correctionsOwed, 0)
   if (owed > 0) show.say(`${countText(owed, 'correction')} owed.`, 'yellow')
 }
 
@@ -85,7 +89,7 @@ export const MESSAGE_VERBS: readonly Verb[] = [
     ],
     choices: [
       ['--state <state>', 'where the message stands', MESSAGE_STATES.map(dashed)],
-      ['--sort <order>', 'sort order', ['id', 'id_latest', 'key']],
+      ['--sort <order>', 'sort order', SORTS],
     ],
     more: 'Without --state: every message that was sent, corrections included.',
     examples: [

@@ -1,9 +1,8 @@
 // The outputs of a step that was done by hand, as typed.
-import type { Json } from '../../../base/text/json.ts'
 import { type Flags, textFlag, usageError } from '../../program/command-context.ts'
 
 /** `--outputs name=value,…`: the outputs of a step that was done by hand. */
-export function outputsFrom(flags: Flags): Record<string, Json> {
+export function outputsFrom(flags: Flags): Record<string, string> {
   const text = textFlag(flags, 'outputs')
   if (text === undefined) return {}
   const pairs = text.split(',').map((pair) => /^([^=]+)=(.*)$/s.exec(pair))

@@ -3,13 +3,18 @@
 
 import { extname } from 'node:path'
 import { requireReplaceable, writeNewFile } from '../../input/files.ts'
-import { type CommandContext, type Flags, idOf, textFlag } from '../../program/command-context.ts'
+import {
+  type CommandContext,
+  choiceFlag,
+  type Flags,
+  textFlag,
+} from '../../program/command-context.ts'
 import { safeFor, withoutLineEnd } from '../../terminal/io.ts'
-import type { Row } from '../../terminal/show.ts'
 import { statusIn } from '../words.ts'
-import { batchPath } from './paths.ts'
+import { namedBatch } from './named.ts'
 
-const FORMATS = ['html', 'csv', 'json']
+const FORMATS = ['html', 'csv', 'json'] as const
+type Format = (typeof FORMATS)[number]
 
 export async function runReport(
   context: CommandContext,
@@ -17,23 +22,25 @@ export async function runReport(
   flags: Flags,
 ): Promise<void> {
   const { client, io } = context
-  const batchId = idOf('batch', id)
+  const params = namedBatch(id)
+  const { batchId } = params
   const given = textFlag(flags, 'file')
-  const format = formatFor(textFlag(flags, 'format'), given)
+  const format = formatFor(choiceFlag(flags, 'format', FORMATS), given)
   const file = given ?? `batch-${batchId}-report.${format}`
   const mayReplace = flags.force === true
   // Before anything is loaded.
   if (file !== '-') requireReplaceable(file, mayReplace)
-  const path = batchPath(String(batchId))
   const query = { format, zone: io.zone, internal: flags.internal === true }
-  const report = client.download(`${path}/report`, query)
+  const report = client.download(() =>
+    client.raw('GET /api/batches/{batchId}/report', { params, query }, { accept: '*/*' }),
+  )
   if (file === '-') {
     for await (const lines of wholeLines(report)) io.out(safeFor(io, lines))
     return
   }
-  const { body } = await client.get<{ batch: Row }>(path)
+  const { batch } = await client.call('GET /api/batches/{batchId}', { params })
   await writeNewFile(file, report, mayReplace)
-  const { status = null, members = null } = body.batch
+  const { status, members } = batch
   await context.show.one({ file, format, batchId, status, members }, [
     ['file', 'file'],
     ['batch', 'batchId'],
@@ -57,7 +64,7 @@ async function* wholeLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<str
   if (rest !== '') yield rest
 }
 
-function formatFor(requested: string | undefined, file = ''): string {
+function formatFor(requested: Format | undefined, file = ''): Format {
   const ending = extname(file).slice(1).toLowerCase()
-  return requested ?? (FORMATS.includes(ending) ? ending : 'html')
+  return requested ?? FORMATS.find((format) => format === ending) ?? 'html'
 }

@@ -1,20 +1,24 @@
 // `matoolkit batch run-sheet`: a page to print before the night, for the hours in which matoolkit or the network is away.
 
 import { requireReplaceable, writeNewFile } from '../../input/files.ts'
-import { type CommandContext, type Flags, idOf, textFlag } from '../../program/command-context.ts'
-import { batchPath } from './paths.ts'
+import { type CommandContext, type Flags, textFlag } from '../../program/command-context.ts'
+import { namedBatch } from './named.ts'
 
 export async function runRunSheet(
   { client, io, show }: CommandContext,
   [id]: readonly string[],
   flags: Flags,
 ): Promise<void> {
-  const batchId = idOf('batch', id)
+  const params = namedBatch(id)
+  const { batchId } = params
   const file = textFlag(flags, 'out') ?? `batch-${batchId}-run-sheet.html`
   const mayReplace = flags.force === true
   // Before anything is loaded.
   requireReplaceable(file, mayReplace)
-  const page = client.download(`${batchPath(String(batchId))}/run-sheet`, { zone: io.zone })
+  const given = { params, query: { zone: io.zone } }
+  const page = client.download(() =>
+    client.raw('GET /api/batches/{batchId}/run-sheet', given, { accept: '*/*' }),
+  )
   await writeNewFile(file, page, mayReplace)
   await show.one({ file, batchId }, [
     ['file', 'file'],

@@ -1,6 +1,6 @@
 // Which people a command is about: named one by one, in a list, in a file, or by what failed. No selection is an error; it never
 // means all.
-import type { Json } from '../../../base/text/json.ts'
+import type { RequestOf } from '../../../api/client/endpoints.ts'
 import { readBytes } from '../../input/files.ts'
 import {
   type CommandContext,
@@ -8,7 +8,7 @@ import {
   textFlag,
   usageError,
 } from '../../program/command-context.ts'
-import { findMemberId } from './paths.ts'
+import { findMemberId } from './named.ts'
 
 /** Flags that select members. */
 export const SELECTION = [
@@ -25,9 +25,13 @@ export const SELECTION = [
 export const NAMED_SELECTION = SELECTION.filter(([flag]) => !flag.startsWith('--member <'))
 export const MEMBERS_ARG = ['[member...]', 'ids or keys of members'] as const
 
+/** As the API takes it. */
+type Selection = NonNullable<
+  RequestOf<'POST /api/batches/{batchId}/members/retry'>['body']
+>['select']
+
 export interface Selected {
-  /** The API's selection. */
-  readonly select: Record<string, Json>
+  readonly select: Selection
   /** Named one by one: the command is for all of them, or for nobody. */
   readonly isNamed: boolean
 }
@@ -57,7 +61,7 @@ export async function selectPeople(
   const isNamed = names.length > 0
   if (flags.all && given.length === 0) return { select: { all: true }, isNamed }
   if (!flags.all && given.length > 0)
-    return { select: Object.fromEntries(given) as Record<string, Json>, isNamed }
+    return { select: Object.fromEntries(given) as Selection, isNamed }
   throw usageError(
     'Select members with --all, or with one or more of --members, --members-file, --failed-phase, --failed-step, --error.',
   )

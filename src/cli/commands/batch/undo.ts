@@ -1,19 +1,21 @@
 // `batch undo-init`: takes back what init changed. `member effects`: what was changed for a member, with the inverse of each change.
+import type { Answer } from '../../../api/client/endpoints.ts'
 import { countText } from '../../../base/text/count-text.ts'
-import type { Json } from '../../../base/text/json.ts'
 import type { CommandContext, Flags } from '../../program/command-context.ts'
 import { textFlag } from '../../program/command-context.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
-import { type Column, type Row, rowsIn } from '../../terminal/show.ts'
-import { batchPath, memberPath } from './paths.ts'
+import type { Column } from '../../terminal/show.ts'
+import { namedBatch, namedMember } from './named.ts'
 
-const EFFECTS: readonly Column[] = [
+type Effect = Answer<'POST /api/batches/{batchId}/undo-init'>['items'][number]
+
+const EFFECTS: readonly Column<Effect>[] = [
   ['AT', 'at'],
   ['STEP', 'step'],
   ['TARGET', 'target'],
   ['BEFORE', ({ before }) => (before === null ? null : JSON.stringify(before))],
-  ['UNDO', ({ undo }) => (undo as Row | null)?.functionName ?? null],
-  ['STATE', ({ state }) => String(state).replaceAll('_', ' ')],
+  ['UNDO', ({ undo }) => undo?.functionName],
+  ['STATE', ({ state }) => state.replaceAll('_', ' ')],
   ['NOTE', ({ undoError, note }) => undoError ?? note],
 ]
 
@@ -21,10 +23,11 @@ export async function runShowEffects(
   context: CommandContext,
   [id, member]: readonly string[],
 ): Promise<void> {
-  const { body } = await context.client.get<Row>(`${await memberPath(context, id, member)}/effects`)
+  const params = await namedMember(context, id, member)
+  const endpoint = 'GET /api/batches/{batchId}/members/{memberId}/effects'
+  const whole = await context.client.call(endpoint, { params })
   const empty = 'No job has changed anything for this member.'
-  const rows = rowsIn(body, 'items')
-  await context.show.list({ whole: body as Json, rows, columns: EFFECTS, empty })
+  await context.show.list({ whole, rows: whole.items, columns: EFFECTS, empty })
 }
 
 export async function runUndoInit(
@@ -33,16 +36,17 @@ export async function runUndoInit(
   flags: Flags,
 ): Promise<void> {
   const { client, show } = context
-  const path = `${batchPath(id)}/undo-init`
+  const params = namedBatch(id)
+  const endpoint = 'POST /api/batches/{batchId}/undo-init'
   const reason = textFlag(flags, 'reason') ?? (flags.dryRun ? 'dry run' : await askReason(context))
   const request = { reason, pastNoReturn: flags.pastNoReturn === true }
-  const tried = await client.post<Row>(path, { body: { ...request, dryRun: true } })
-  const rows = rowsIn(tried.body, 'items')
-  await show.list({ whole: tried.body as Json, rows, columns: EFFECTS, empty: 'Nothing to undo.' })
+  const tried = await client.call(endpoint, { params, body: { ...request, dryRun: true } })
+  const { items: rows } = tried
+  await show.list({ whole: tried, rows, columns: EFFECTS, empty: 'Nothing to undo.' })
   if (flags.dryRun) return show.say('Dry run: nothing was changed.')
   const due = rows.filter(({ state }) => state === 'to_undo').length
   const what = `${countText(due, 'change')} of init of batch ${id} will be taken back.`
   await confirm(context, { what, members: due })
-  await client.post<Row>(path, { body: request })
+  await client.call(endpoint, { params, body: request })
   show.say(`The undo of init has begun: matoolkit batch steps ${id} --kind undo`)
 }

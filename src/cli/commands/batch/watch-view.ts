@@ -1,12 +1,14 @@
 // The screen of `matoolkit batch watch` as text: pure functions from the API's answers to lines that fit the width.
 
+import type { Answer } from '../../../api/client/endpoints.ts'
 import { countText } from '../../../base/text/count-text.ts'
 import { printable } from '../../../base/text/printable.ts'
 import { fullTimeText, withZonedTimes } from '../../../base/text/zoned-time.ts'
 import type { ProgressEvent } from '../../../domain/forecast/progress.ts'
 import { type Phase, UNGUARDED } from '../../../domain/state/facts.ts'
-import { type OutcomeCounts, outcomeText } from '../../../domain/state/outcome.ts'
+import { outcomeText } from '../../../domain/state/outcome.ts'
 import { statusWord } from '../../../domain/state/words.ts'
+import type { LiveEvent } from '../../connection/event-stream.ts'
 import {
   countsText,
   leftText,
@@ -22,55 +24,8 @@ import {
 import { cutTo } from '../../terminal/text-width.ts'
 import { BATCH_ENDED } from './lists.ts'
 
-/** The parts of GET /api/batches/{id}/summary that are shown. */
-export interface Summary {
-  readonly batch: {
-    readonly id: number
-    readonly runbookName: string
-    readonly status: string
-    readonly batchStartTime: string | null
-    readonly held: { readonly by: string; readonly reason: string } | null
-    readonly members: OutcomeCounts & { readonly total: number }
-  }
-  readonly phases: readonly ShownPhase[]
-  readonly throughput: { readonly stepsPerMin: number }
-  readonly estimate: {
-    readonly endsAt: string | null
-    readonly because: string
-    readonly heldSince: string | null
-    readonly phases: readonly {
-      readonly phaseId: number
-      readonly endsAt: string | null
-      readonly miss: { readonly text: string } | null
-    }[]
-  }
-  readonly openReviews: Readonly<Record<string, number>>
-}
-
-type Times = 'dueAt' | 'dispatchedAt' | 'completedAt'
-export type ShownPhase = Omit<
-  Phase,
-  | Times
-  | 'name'
-  | 'index'
-  | 'expandedThrough'
-  | 'expandedAt'
-  | 'fuseAcknowledged'
-  | keyof typeof UNGUARDED
-> & { readonly phaseName: string } & Readonly<Record<Times, string | null>>
-
-/** The parts of an event that are shown. */
-export interface ShownEvent {
-  readonly id: number
-  readonly at: string
-  readonly entity: string
-  readonly event: string
-  readonly because: string
-  readonly actor: string
-  readonly memberKey: string | null
-  readonly phaseName: string | null
-  readonly stepName: string | null
-}
+export type Summary = Answer<'GET /api/batches/{batchId}/summary'>
+type ShownPhase = Summary['phases'][number]
 
 export interface WatchFrame {
   readonly summary: Summary
@@ -83,7 +38,7 @@ export interface WatchFrame {
 }
 
 /** Whole keys, unlike in the demonstration: names repeat across domains, and other commands take keys. */
-export const newsFrom = ({ at, ...event }: ShownEvent): NewsItem | null => {
+export const newsFrom = ({ at, ...event }: LiveEvent): NewsItem | null => {
   const progressEvent: ProgressEvent = { ...event, at: new Date(at), stepKind: null }
   return newsOf(progressEvent, (key) => key)
 }

@@ -2,25 +2,17 @@
 // per change, with `--output` a record per event and per new state. Stopping the watch does not affect the batch.
 
 import { EXIT, MatoolkitError, messageOf } from '../../../base/errors/errors.ts'
-import type { Json } from '../../../base/text/json.ts'
 import { fullTimeText } from '../../../base/text/zoned-time.ts'
-import { followEvents } from '../../connection/event-stream.ts'
+import { followEvents, type LiveEvent } from '../../connection/event-stream.ts'
 import { type CommandContext, durationMs } from '../../program/command-context.ts'
 import { interruptible } from '../../terminal/interrupt.ts'
 import { type NewsItem, newsLine } from '../../terminal/progress-text.ts'
 import { openScreen, type Screen, type Terminal } from '../../terminal/screen.ts'
-import type { Column, Row } from '../../terminal/show.ts'
+import type { Column } from '../../terminal/show.ts'
 import { sayFailures } from '../next-commands.ts'
 import { BATCH_ENDED } from './lists.ts'
-import { batchPath } from './paths.ts'
-import {
-  newsFrom,
-  type ShownEvent,
-  type Summary,
-  type WatchFrame,
-  watchLine,
-  watchLines,
-} from './watch-view.ts'
+import { type NamedBatch, namedBatch } from './named.ts'
+import { newsFrom, type Summary, type WatchFrame, watchLine, watchLines } from './watch-view.ts'
 
 const POLL_MS = 2_000
 const EVENTS_PER_READ = 50
@@ -99,37 +91,41 @@ async function followBatch(
 }
 
 /** A record: an event, or the state of the batch. */
-const ENTRY: readonly Column[] = [
+interface Entry {
+  readonly at: string
+  readonly event?: LiveEvent
+  readonly summary?: Summary
+}
+
+const ENTRY: readonly Column<Entry>[] = [
   ['AT', 'at'],
-  ['WHAT', ({ event }) => (event ? whatOf(event as Row) : 'batch')],
+  ['WHAT', ({ event }) => (event ? `${event.entity} ${event.event}` : 'batch')],
   ['TO', 'event.toStatus'],
-  ['STATUS', 'summary.batch.status'],
+  ['STATUS', ({ summary }) => summary?.batch.status],
   ['MEMBER', 'event.memberKey'],
   ['PHASE', 'event.phaseName'],
   ['STEP', 'event.stepName'],
   ['BECAUSE', 'event.because'],
-  ['MIGRATED', 'summary.batch.members.migrated'],
-  ['IN PROGRESS', 'summary.batch.members.inProgress'],
-  ['FAILED', 'summary.batch.members.failed'],
-  ['REMOVED', 'summary.batch.members.removed'],
+  ['MIGRATED', ({ summary }) => summary?.batch.members.migrated],
+  ['IN PROGRESS', ({ summary }) => summary?.batch.members.inProgress],
+  ['FAILED', ({ summary }) => summary?.batch.members.failed],
+  ['REMOVED', ({ summary }) => summary?.batch.members.removed],
 ]
-
-const whatOf = ({ entity, event }: Row): string => `${String(entity)} ${String(event)}`
 
 class BatchWatcher {
   readonly #context: CommandContext
-  readonly #path: string
+  readonly #batch: NamedBatch
   readonly #screen: Screen | null
   #frame: WatchFrame | null = null
   #news: NewsItem[] = []
-  #fresh: ShownEvent[] = []
+  #fresh: LiveEvent[] = []
   #lastEventId: number | null = null
   #lastLine = ''
   #failedPolls = 0
 
   constructor(context: CommandContext, id: string, screen: Screen | null) {
     this.#context = context
-    this.#path = batchPath(id)
+    this.#batch = namedBatch(id)
     this.#screen = screen
   }
 
@@ -137,12 +133,15 @@ class BatchWatcher {
   async refresh(signal: AbortSignal): Promise<string> {
     const { client, clock, io } = this.#context
     try {
-      const { body } = await client.get<Summary>(`${this.#path}/summary`, {}, { signal })
-      if (BATCH_ENDED.includes(body.batch.status)) await this.#catchUp()
+      const given = { params: this.#batch }
+      const endpoint = 'GET /api/batches/{batchId}/summary'
+      const summary = await client.call(endpoint, given, { signal })
+      const { status } = summary.batch
+      if (BATCH_ENDED.includes(status)) await this.#catchUp()
       this.#failedPolls = 0
-      const shown = { summary: body, news: this.#news, now: clock.now() }
+      const shown = { summary, news: this.#news, now: clock.now() }
       this.#frame = { ...shown, trouble: null, zone: io.zone }
-      return body.batch.status
+      return status
     } catch (error) {
       this.#failedPolls += 1
       const isAway = error instanceof MatoolkitError && error.code === 'API_UNREACHABLE'
@@ -157,15 +156,18 @@ class BatchWatcher {
 
   /** Reads the newest events once: at the start for the past, at the end for what the stream has not delivered. */
   async #catchUp(): Promise<void> {
-    const query = { limit: EVENTS_PER_READ, sort: 'newest' }
-    const path = `${this.#path}/events`
-    const { body } = await this.#context.client.get<{ events: ShownEvent[] }>(path, query)
+    const given = {
+      params: this.#batch,
+      query: { limit: EVENTS_PER_READ, sort: 'newest' },
+    } as const
+    const endpoint = 'GET /api/batches/{batchId}/events'
+    const { events } = await this.#context.client.call(endpoint, given)
     const isFirst = this.#lastEventId === null
-    for (const event of body.events.toReversed()) this.#note(event, isFirst)
+    for (const event of events.toReversed()) this.#note(event, isFirst)
     this.#lastEventId ??= 0
   }
 
-  #note(event: ShownEvent, isPast: boolean): void {
+  #note(event: LiveEvent, isPast: boolean): void {
     if (event.id <= (this.#lastEventId ?? 0)) return
     this.#lastEventId = event.id
     const item = newsFrom(event)
@@ -178,9 +180,8 @@ class BatchWatcher {
   async listen(signal: AbortSignal): Promise<void> {
     await this.#catchUp()
     const { client, clock } = this.#context
-    const query = { batchId: this.#path.split('/').at(-1) }
     const after = this.#lastEventId ?? 0
-    void followEvents<ShownEvent>({ client, clock, query, after, signal }, (event) =>
+    void followEvents({ client, clock, query: this.#batch, after, signal }, (event) =>
       this.#note(event, false),
     )
   }
@@ -208,14 +209,10 @@ class BatchWatcher {
       if (isNew) io.out(`${fullTimeText(this.#frame.now, io.zone)} ${line}`)
       return
     }
-    for (const event of fresh) {
-      await show.entry({ at: event.at, event: event as unknown as Json }, ENTRY)
-    }
+    for (const event of fresh) await show.entry<Entry>({ at: event.at, event }, ENTRY)
     const { trouble, summary, now } = this.#frame
     if (isNew && trouble !== null) io.err(trouble)
-    else if (isNew) {
-      await show.entry({ at: now.toISOString(), summary: summary as unknown as Json }, ENTRY)
-    }
+    else if (isNew) await show.entry<Entry>({ at: now.toISOString(), summary }, ENTRY)
   }
 
   end(): void {

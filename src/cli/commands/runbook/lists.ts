@@ -1,20 +1,23 @@
 // `matoolkit runbook …`: the commands that read: runbooks, one runbook's text, its versions and its ticks.
-import type { Json } from '../../../base/text/json.ts'
+import type { Answer, ListedRow } from '../../../api/client/endpoints.ts'
+import type { CommandClient } from '../../connection/client.ts'
 import {
   type CommandContext,
   type Flags,
   idOf,
-  pathSegment,
   showPages,
   textFlag,
   usageError,
 } from '../../program/command-context.ts'
 import { safeFor, withoutLineEnd } from '../../terminal/io.ts'
-import type { Column, Row } from '../../terminal/show.ts'
+import type { Column } from '../../terminal/show.ts'
 import { heldColumn, sayHeldSystem } from '../holds-in-force.ts'
 import { tickText } from '../tick-text.ts'
 
-const RUNBOOKS: readonly Column[] = [
+type Listed = ListedRow<'GET /api/runbooks'>
+export type Version = Answer<'GET /api/runbooks/{name}'>
+
+const RUNBOOKS: readonly Column<Listed>[] = [
   ['NAME', 'name', 'whole'],
   ['VERSION', 'version'],
   ['AUTOMATION', ({ isAutomationEnabled }) => (isAutomationEnabled ? 'on' : 'off')],
@@ -23,7 +26,7 @@ const RUNBOOKS: readonly Column[] = [
   ['BY', 'publishedBy', 'spare'],
   ['LAST ERROR', 'lastError'],
 ]
-const VERSIONS: readonly Column[] = [
+const VERSIONS: readonly Column<ListedRow<'GET /api/runbooks/{name}/versions'>>[] = [
   ['VERSION', 'version'],
   ['IN USE', 'isActive'],
   ['OVERDUE PHASES', 'overdueBehavior', 'spare'],
@@ -32,22 +35,28 @@ const VERSIONS: readonly Column[] = [
   ['BY', 'publishedBy'],
 ]
 
-const TICKS: readonly Column[] = [
+const TICKS: readonly Column<ListedRow<'GET /api/runbooks/{name}/ticks'>>[] = [
   ['ID', 'id', 'spare'],
   ['STARTED', 'startedAt'],
   ['BY', 'startedBy', 'spare'],
   ['OUTCOME', 'outcome'],
   ['ROWS', 'rowCount'],
   ['GROUPS', 'groupCount', 'spare'],
-  ['WHAT IT DID', ({ counts }) => tickText(counts as Row)],
+  ['WHAT IT DID', ({ counts }) => tickText(counts)],
   ['ERROR', 'error'],
 ]
 
-/** The path of a version, or of the runbook with its version in use. */
-export const versionPath = (name: string, version: string | undefined): string => {
-  const path = `/api/runbooks/${pathSegment(name)}`
-  return version === undefined ? path : `${path}/versions/${idOf('version', version)}`
-}
+/** A version, or the one in use. */
+export const loadVersion = (
+  client: CommandClient,
+  name: string,
+  version: string | undefined,
+): Promise<Version> =>
+  version === undefined
+    ? client.call('GET /api/runbooks/{name}', { params: { name } })
+    : client.call('GET /api/runbooks/{name}/versions/{version}', {
+        params: { name, version: idOf('version', version) },
+      })
 
 export async function runListRunbooks(
   context: CommandContext,
@@ -55,14 +64,14 @@ export async function runListRunbooks(
   flags: Flags,
 ): Promise<void> {
   const holds = await sayHeldSystem(context)
-  await showPages(context, {
-    path: '/api/runbooks',
-    query: {
-      search: textFlag(flags, 'search'),
-      withInactive: flags.inactive === true ? true : undefined,
+  await showPages(context, 'GET /api/runbooks', {
+    given: {
+      query: {
+        search: textFlag(flags, 'search'),
+        withInactive: flags.inactive === true ? true : undefined,
+      },
     },
-    rows: 'runbooks',
-    columns: [...RUNBOOKS, heldColumn(holds, 'runbook', 'name')],
+    columns: [...RUNBOOKS, heldColumn<Listed>(holds, 'runbook', ({ name }) => name)],
     empty: 'No runbooks. Publish one: matoolkit runbook publish <file>',
   })
 }
@@ -77,27 +86,24 @@ export async function runGetRunbook(
   if (given !== undefined && flag !== undefined && given !== flag) {
     throw usageError(`Name one version, not both ${given} and ${flag}.`)
   }
-  const version = given ?? flag
-  const { body } = await client.get<Row>(versionPath(name!, version))
-  if (show.format === 'table') return io.out(safeFor(io, withoutLineEnd(String(body.yamlContent))))
-  await show.one(body as Json, [...VERSIONS, ['YAML', 'yamlContent']])
+  const version = await loadVersion(client, name!, given ?? flag)
+  if (show.format === 'table') return io.out(safeFor(io, withoutLineEnd(version.yamlContent)))
+  await show.one(version, [...VERSIONS, ['YAML', 'yamlContent']])
 }
 
 export const runListVersions = (
   context: CommandContext,
   [name]: readonly string[],
 ): Promise<void> =>
-  showPages(context, {
-    path: `/api/runbooks/${pathSegment(name!)}/versions`,
-    rows: 'versions',
+  showPages(context, 'GET /api/runbooks/{name}/versions', {
+    given: { params: { name: name! } },
     columns: VERSIONS,
     empty: 'No versions.',
   })
 
 export const runListTicks = (context: CommandContext, [name]: readonly string[]): Promise<void> =>
-  showPages(context, {
-    path: `/api/runbooks/${pathSegment(name!)}/ticks`,
-    rows: 'ticks',
+  showPages(context, 'GET /api/runbooks/{name}/ticks', {
+    given: { params: { name: name! } },
     columns: TICKS,
     empty: 'The data source has not been queried yet.',
   })

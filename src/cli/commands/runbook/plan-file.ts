@@ -2,7 +2,6 @@
 
 import { MatoolkitError } from '../../../base/errors/errors.ts'
 import { countText } from '../../../base/text/count-text.ts'
-import type { Json } from '../../../base/text/json.ts'
 import { printable } from '../../../base/text/printable.ts'
 import { type BatchesPlan, planBatches } from '../../../domain/plan/batches-plan.ts'
 import { planNotes } from '../../../domain/plan/plan-notes.ts'
@@ -20,25 +19,38 @@ import {
   textFlag,
   usageError,
 } from '../../program/command-context.ts'
-import { type Column, type Row, showSection } from '../../terminal/show.ts'
+import { type Column, showSection } from '../../terminal/show.ts'
 import { STEP_COLUMNS, stepRows } from './plan-steps.ts'
 
 /** Names of runbooks have neither. */
 export const isRunbookFile = (text: string): boolean => /[./\\]/.test(text)
 
-const BATCHES: readonly Column[] = [
+interface BatchRow {
+  readonly startTime: string
+  readonly memberCount: number
+  readonly held: string | null
+}
+interface PhaseRow {
+  readonly startTime: string | null
+  readonly phase: string
+  readonly dueAt: string | null
+  readonly steps: number
+  readonly note: string | null
+}
+
+const BATCHES: readonly Column<BatchRow>[] = [
   ['START', 'startTime', 'whole'],
   ['MEMBERS', 'memberCount'],
   ['HELD', 'held'],
 ]
-const PHASES: readonly Column[] = [
+const PHASES: readonly Column<PhaseRow>[] = [
   ['START', 'startTime', 'whole'],
   ['PHASE', 'phase', 'whole'],
   ['DUE', 'dueAt', 'whole'],
   ['STEPS', 'steps'],
   ['NOTE', 'note'],
 ]
-const PROBLEMS: readonly Column[] = [
+const PROBLEMS: readonly Column<BatchesPlan['problems'][number]>[] = [
   ['KEY', 'key'],
   ['COLUMN', 'column'],
   ['PROBLEM', 'reason'],
@@ -116,7 +128,7 @@ function sampleOf(runbook: Runbook, startTime: string | null, known: Known): Fil
 /** JSON and YAML have everything, CSV the steps of the first batch. */
 async function showPlan({ show, io }: CommandContext, plan: FilePlan): Promise<void> {
   const { batches, sample, problems, problemCount, warnings, runbookName } = plan
-  const whole = JSON.parse(JSON.stringify(plan)) as Json
+  const whole: unknown = JSON.parse(JSON.stringify(plan))
   const shown = sample ?? batches[0]
   const steps = shown ? stepRows(JSON.parse(JSON.stringify(shown))) : []
   if (show.format !== 'table') {
@@ -127,7 +139,7 @@ async function showPlan({ show, io }: CommandContext, plan: FilePlan): Promise<v
   show.say(
     `${printable(runbookName)}: ${countText(people, 'member')} in ${countText(batches.length, 'batch', 'batches')}`,
   )
-  const section = (title: string, rows: readonly Row[], columns: readonly Column[]) =>
+  const section = <R>(title: string, rows: readonly R[], columns: readonly Column<R>[]) =>
     showSection(show, title, rows.slice(0, ROWS_SHOWN), columns)
   await section('Batches', batches.map(batchRow), BATCHES)
   await section('Phases', phaseRows(plan), PHASES)
@@ -136,7 +148,7 @@ async function showPlan({ show, io }: CommandContext, plan: FilePlan): Promise<v
     steps,
     STEP_COLUMNS,
   )
-  await section('Problems', problems as unknown as Row[], PROBLEMS)
+  await section('Problems', problems, PROBLEMS)
   if (batches.length > ROWS_SHOWN || problemCount > ROWS_SHOWN)
     io.err(`Showing the first ${ROWS_SHOWN}; --output json has more.`)
   for (const { code, line, message } of warnings)
@@ -144,13 +156,13 @@ async function showPlan({ show, io }: CommandContext, plan: FilePlan): Promise<v
   for (const warning of shown?.warnings ?? []) io.err(`warning: ${warning}`)
 }
 
-const batchRow = ({ startTime, memberCount, held }: BatchesPlan['batches'][number]): Row => ({
+const batchRow = ({ startTime, memberCount, held }: BatchesPlan['batches'][number]): BatchRow => ({
   startTime: startTime.toISOString(),
   memberCount,
   held,
 })
 
-const phaseRows = ({ batches, sample }: FilePlan): Row[] =>
+const phaseRows = ({ batches, sample }: FilePlan): PhaseRow[] =>
   [...batches, ...(sample ? [sample] : [])].flatMap(({ startTime, phases }) =>
     phases.map((phase) => ({
       startTime: startTime === null ? null : new Date(startTime).toISOString(),

@@ -1,14 +1,13 @@
 // The steps of a plan as a table: a line per step, with the parameters of the first example.
-import type { Json } from '../../../base/text/json.ts'
 import type { NotedPhase } from '../../../domain/plan/plan-notes.ts'
-import type { Column, Row } from '../../terminal/show.ts'
+import type { Column } from '../../terminal/show.ts'
 
 interface PlannedStep {
   readonly name: string
   readonly workerId: string
   readonly examples: readonly {
     readonly functionName: string
-    readonly params: Json
+    readonly params: unknown
     readonly missing: readonly string[]
   }[]
 }
@@ -24,7 +23,17 @@ export interface PlannedSteps {
   readonly onRemoval: readonly PlannedStep[]
 }
 
-export const STEP_COLUMNS: readonly Column[] = [
+interface StepRow {
+  readonly phase: string
+  readonly dueAt: string | null
+  readonly step: string
+  readonly workerId: string
+  readonly functionName: string | null
+  readonly missing: string | null
+  readonly params: unknown
+}
+
+export const STEP_COLUMNS: readonly Column<StepRow>[] = [
   ['PHASE', 'phase'],
   ['DUE', 'dueAt'],
   ['STEP', 'step'],
@@ -34,8 +43,8 @@ export const STEP_COLUMNS: readonly Column[] = [
   ['PARAMETERS', 'params'],
 ]
 
-export function stepRows({ init, phases, onRemoval }: PlannedSteps): Row[] {
-  const rows = (phase: string, dueAt: string | null, steps: readonly PlannedStep[]): Row[] =>
+export function stepRows({ init, phases, onRemoval }: PlannedSteps): StepRow[] {
+  const rows = (phase: string, dueAt: string | null, steps: readonly PlannedStep[]): StepRow[] =>
     steps.map(({ name: step, workerId, examples: [example] }) => ({
       phase,
       dueAt,

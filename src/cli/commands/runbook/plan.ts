@@ -1,6 +1,5 @@
 // `matoolkit runbook plan`: the steps of a runbook with their due times and parameters, before anything runs.
 
-import type { Json } from '../../../base/text/json.ts'
 import { planNotes } from '../../../domain/plan/plan-notes.ts'
 import { readTextFile } from '../../input/files.ts'
 import { timeFlag } from '../../input/typed-time.ts'
@@ -8,16 +7,11 @@ import {
   type CommandContext,
   type Flags,
   idOf,
-  pathSegment,
   textFlag,
   usageError,
 } from '../../program/command-context.ts'
 import { isRunbookFile, runPlanOfFile } from './plan-file.ts'
-import { type PlannedSteps, STEP_COLUMNS, stepRows } from './plan-steps.ts'
-
-interface Plan extends PlannedSteps {
-  readonly warnings: readonly string[]
-}
+import { STEP_COLUMNS, stepRows } from './plan-steps.ts'
 
 export async function runPlan(
   context: CommandContext,
@@ -31,15 +25,15 @@ export async function runPlan(
   const file = textFlag(flags, 'file')
   const batch = textFlag(flags, 'batch')
   const startTime = timeFlag(context, flags, 'start')
-  const body: Json = {
+  const body = {
     ...(file !== undefined && { yamlContent: await readTextFile(file) }),
     ...(batch !== undefined && { batchId: idOf('batch', batch) }),
     ...(startTime !== undefined && { startTime }),
   }
-  const path = `/api/runbooks/${pathSegment(name!)}/plan`
-  const { body: plan } = await client.post<Plan>(path, { body, isRead: true })
+  const given = { params: { name: name! }, body }
+  const plan = await client.call('POST /api/runbooks/{name}/plan', given)
   await show.list({
-    whole: plan as unknown as Json,
+    whole: plan,
     rows: stepRows(plan),
     columns: STEP_COLUMNS,
     empty: 'The runbook has no steps.',

@@ -1,36 +1,25 @@
 // `matoolkit runbook publish` and `delete`: both state the impact on running batches and ask before anything changes.
 
+import type { Answer } from '../../../api/client/endpoints.ts'
 import { countText } from '../../../base/text/count-text.ts'
-import type { Json } from '../../../base/text/json.ts'
 import { printable } from '../../../base/text/printable.ts'
-import type { PhaseWindow } from '../../../domain/windows/phase-window.ts'
-import { type AsJson, phaseWindowText } from '../../../domain/windows/window-text.ts'
+import { phaseWindowText } from '../../../domain/windows/window-text.ts'
 import { readTextFile } from '../../input/files.ts'
 import {
   type CommandContext,
+  choiceFlag,
   type Flags,
+  idOf,
   sayRest,
   textFlag,
 } from '../../program/command-context.ts'
 import { confirm } from '../../terminal/prompt.ts'
-import type { Column, Row } from '../../terminal/show.ts'
-import { type StartsAnswer, startLines } from '../starts.ts'
-import { versionPath } from './lists.ts'
+import type { Column } from '../../terminal/show.ts'
+import { startLines } from '../starts.ts'
 
-interface Published {
-  readonly name: string
-  readonly version: number
-  readonly isNew: boolean
-  readonly warnings: readonly { readonly line?: number; readonly message: string }[]
-  readonly impact: {
-    readonly batches: number
-    readonly membersActive: number
-    readonly phases: Readonly<Record<string, number>>
-    readonly listed: readonly Row[]
-    readonly startsAtOnce: StartsAnswer
-    readonly warnings: readonly string[]
-  }
-}
+type Published = Answer<'POST /api/runbooks'>
+type Impact = Published['impact']['listed'][number]
+type PlannedPhase = Impact['phases'][number]
 
 export async function runPublish(
   context: CommandContext,
@@ -41,13 +30,13 @@ export async function runPublish(
   const reason = textFlag(flags, 'reason')
   const request = {
     yamlContent: await readTextFile(file!),
-    overdueBehavior: textFlag(flags, 'overdueBehavior') ?? 'ignore',
+    overdueBehavior: choiceFlag(flags, 'overdueBehavior', ['ignore', 'rerun']) ?? 'ignore',
     rerunInit: flags.rerunInit === true,
     ...(flags.force === true && { force: true }),
     ...(reason !== undefined && { reason }),
   }
   const body = { ...request, dryRun: true }
-  const { body: tried } = await client.post<Published>('/api/runbooks', { body })
+  const tried = await client.call('POST /api/runbooks', { body })
   await showImpact(context, tried)
   if (flags.dryRun) return showPublished(context, tried)
   const { batches, membersActive } = tried.impact
@@ -55,12 +44,11 @@ export async function runPublish(
     const what = `Version ${tried.version} of "${tried.name}" changes ${countText(batches, 'running batch', 'running batches')}.`
     await confirm(context, { what, members: membersActive })
   }
-  const done = await client.post<Published>('/api/runbooks', { body: request, isKeyed: true })
-  await showPublished(context, done.body)
+  await showPublished(context, await client.call('POST /api/runbooks', { body: request }))
 }
 
 async function showPublished({ show, flags }: CommandContext, published: Published): Promise<void> {
-  if (show.format !== 'table') return show.one(published as unknown as Json, PUBLISHED)
+  if (show.format !== 'table') return show.one(published, PUBLISHED)
   const { name, version, isNew } = published
   if (!isNew) {
     return show.say(`Version ${version} of "${name}" is identical; nothing was published.`)
@@ -69,7 +57,7 @@ async function showPublished({ show, flags }: CommandContext, published: Publish
   show.say(`Dry run: this would publish version ${version} of "${name}".`)
 }
 
-const PUBLISHED: readonly Column[] = [
+const PUBLISHED: readonly Column<Published>[] = [
   ['NAME', 'name'],
   ['VERSION', 'version'],
   ['NEW', 'isNew'],
@@ -92,18 +80,11 @@ async function showImpact(context: CommandContext, { warnings, impact }: Publish
 }
 
 /** Members that lack a variable of the new version: their steps would fail later. */
-const missingVariableLines = ({ batchId, lacking }: Row): string[] =>
-  (lacking as unknown as { variable: string; members: number }[]).map(
+const missingVariableLines = ({ batchId, lacking }: Impact): string[] =>
+  lacking.map(
     ({ variable, members }) =>
-      `batch ${Number(batchId)}: "${variable}" has no value for ${countText(members, 'member')}; steps that use it would fail`,
+      `batch ${batchId}: "${variable}" has no value for ${countText(members, 'member')}; steps that use it would fail`,
   )
-
-interface PlannedPhase {
-  readonly name: string
-  readonly outcome: string
-  readonly dueAt: string | null
-  readonly window: AsJson<PhaseWindow> | null
-}
 
 const OUTCOMES: Readonly<Record<string, string>> = {
   pending: 'runs',
@@ -118,17 +99,17 @@ const INITS: Readonly<Record<string, string>> = {
 }
 
 /** A batch as a plan: who, from which version, and what becomes of each phase, and when. */
-function planOf({ batchId, isHeld, fromVersion, membersActive, init, phases }: Row): string[] {
+function planOf({ batchId, isHeld, fromVersion, membersActive, init, phases }: Impact): string[] {
   const held = isHeld ? ', held' : ''
-  const people = countText(Number(membersActive), 'person', 'people')
+  const people = countText(membersActive, 'person', 'people')
   const when = ({ outcome, dueAt, window }: PlannedPhase) =>
     outcome === 'pending' || outcome === 'rerun'
       ? ` ${dueAt ?? 'when advanced'}${window ? `; ${phaseWindowText(window, null)}` : ''}`
       : ''
   return [
-    `Batch ${Number(batchId)} (${people}${held}), from version ${Number(fromVersion)}:`,
-    ...(INITS[String(init)] ? [INITS[String(init)]!] : []),
-    ...(phases as unknown as PlannedPhase[]).map(
+    `Batch ${batchId} (${people}${held}), from version ${fromVersion}:`,
+    ...(INITS[init] ? [INITS[init]] : []),
+    ...phases.map(
       (phase) => `  ${phase.name} ${OUTCOMES[phase.outcome] ?? phase.outcome}${when(phase)}`,
     ),
   ]
@@ -140,14 +121,19 @@ export async function runDeleteVersion(
   flags: Flags,
 ): Promise<void> {
   const { client, show } = context
-  const path = versionPath(name!, version!)
-  const { body, etag } = await client.get<Row>(path)
-  const batches = Number(body.unfinishedBatches)
+  const params = { name: name!, version: idOf('version', version) }
+  const endpoint = 'GET /api/runbooks/{name}/versions/{version}'
+  const { answer, etag } = await client.tagged(endpoint, { params })
+  const batches = answer.unfinishedBatches
   const what = `Version ${version} of "${name}" is taken out of use; ${countText(batches, 'running batch', 'running batches')} will finish with it.`
   await confirm(context, { what, members: 0 })
   const query = { reason: textFlag(flags, 'reason') }
-  const done = await client.delete(path, { query, ifMatch: flags.yes ? null : etag })
-  await show.one(done.body, [
+  const done = await client.call(
+    'DELETE /api/runbooks/{name}/versions/{version}',
+    { params, query },
+    { ifMatch: flags.yes ? null : etag },
+  )
+  await show.one(done, [
     ['name', 'name'],
     ['version', 'version'],
     ['in use', 'isActive'],

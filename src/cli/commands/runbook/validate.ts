@@ -2,7 +2,6 @@
 import { parse } from 'csv-parse/sync'
 import { EXIT, MatoolkitError, messageOf } from '../../../base/errors/errors.ts'
 import { CsvFault, decodeCsv, delimiterProblem } from '../../../base/files/csv-text.ts'
-import type { Json } from '../../../base/text/json.ts'
 import { printable } from '../../../base/text/printable.ts'
 import { RUNBOOK_BYTES_MAX } from '../../../domain/runbook/document.ts'
 import {
@@ -95,15 +94,15 @@ async function showProblems(
       message,
     })),
   )
-  const names = ['file', 'line', 'column', 'severity', 'code', 'message']
+  const names = ['file', 'line', 'column', 'severity', 'code', 'message'] as const
   await makeShow(output, io).list({
     whole: {
       valid: reports.every((report) => report.valid),
       api,
-      files: reports as unknown as Json,
+      files: reports,
     },
     rows,
-    columns: names.map((name) => [name.toUpperCase(), name]),
+    columns: names.map((name) => [name.toUpperCase(), name] as const),
     empty: '',
   })
 }

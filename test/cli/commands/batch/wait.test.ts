@@ -4,15 +4,18 @@ import { describe, it } from 'node:test'
 import { EXIT, MatoolkitError } from '../../../../src/base/errors/errors.ts'
 import { type Clock, virtualClock } from '../../../../src/base/run/clock.ts'
 import { failOnFailedPhase, waitUntilIdle } from '../../../../src/cli/commands/batch/wait.ts'
-import type { AdminApiClient } from '../../../../src/cli/connection/client.ts'
+import type { CommandClient } from '../../../../src/cli/connection/client.ts'
 import { type CommandContext, contextOf } from '../../../../src/cli/program/command-context.ts'
-import type { Row } from '../../../../src/cli/terminal/show.ts'
 import { recordingIo } from '../../recording-io.ts'
 
-const page = (status: string, phases: readonly (readonly [string, string])[], more = {}): Row => ({
-  batch: { status, held: null, members: { active: 3, failed: 0, removed: 0 }, ...more },
-  phases: phases.map(([phaseName, status]) => ({ phaseName, status })),
-})
+type Page = Awaited<ReturnType<typeof waitUntilIdle>>
+
+/** What the wait looks at. */
+const page = (status: string, phases: readonly (readonly [string, string])[], more = {}): Page =>
+  ({
+    batch: { status, held: null, members: { active: 3, failed: 0, removed: 0 }, ...more },
+    phases: phases.map(([phaseName, status]) => ({ phaseName, status })),
+  }) as unknown as Page
 const RUNNING = page('active', [['prepare', 'dispatched']])
 const IDLE = page('active', [
   ['prepare', 'completed'],
@@ -20,7 +23,11 @@ const IDLE = page('active', [
 ])
 
 /** A context whose API returns these pages, then the last one. `asked` is called before each. */
-function contextWith(pages: readonly Row[], flags = {}, asked: (times: number) => void = () => {}) {
+function contextWith(
+  pages: readonly Page[],
+  flags = {},
+  asked: (times: number) => void = () => {},
+) {
   let nowMs = 0
   let times = 0
   const clock: Clock = {
@@ -30,13 +37,13 @@ function contextWith(pages: readonly Row[], flags = {}, asked: (times: number) =
       nowMs += ms
     },
   }
-  const get = async () => {
+  const call = async () => {
     times += 1
     asked(times)
-    return { body: pages[Math.min(times, pages.length) - 1]! }
+    return pages[Math.min(times, pages.length) - 1]!
   }
   const io = recordingIo()
-  const client = { get } as unknown as AdminApiClient
+  const client = { call } as unknown as CommandClient
   const context: CommandContext = {
     ...contextOf({ output: 'json', ...flags }, io),
     clock,
@@ -84,7 +91,7 @@ describe('--wait', () => {
     assert.equal(process.listenerCount('SIGINT'), 0)
   })
 
-  const ENDS: [what: string, rest: Row, exit: number][] = [
+  const ENDS: [what: string, rest: Page, exit: number][] = [
     ['a batch at rest', IDLE, EXIT.ok],
     ['a cancelled batch', page('cancelled', [['prepare', 'cancelled']]), EXIT.ok],
     ['a failed batch', page('failed', []), EXIT.failed],

@@ -13,6 +13,7 @@ import {
   watchLine,
   watchLines,
 } from '../../../../src/cli/commands/batch/watch-view.ts'
+import type { LiveEvent } from '../../../../src/cli/connection/event-stream.ts'
 import { DISK_WATCH } from '../../../../src/domain/needs/status.ts'
 import { holdBatch, resumeBatch } from '../../../../src/engine/orders/batch-actions.ts'
 import { holdScope, resumeScope } from '../../../../src/engine/orders/holds.ts'
@@ -34,55 +35,59 @@ const NO_STEPS = {
   skipped: 0,
 }
 
-const summaryWith = (more: Partial<Summary> = {}): Summary => ({
-  batch: {
-    id: 7,
-    runbookName: 'wave',
-    status: 'active',
-    batchStartTime: '2030-03-01T20:00:00.000Z',
-    held: null,
-    members: { inProgress: 8, migrated: 0, stopped: 0, failed: 2, removed: 0, total: 10 },
-  },
-  phases: [
-    {
-      id: 1,
-      phaseName: 'prepare',
-      offsetMinutes: 1440,
-      runbookVersion: 1,
-      status: 'dispatched',
-      skippedBecause: null,
-      dueAt: '2030-02-28T20:00:00.000Z',
-      dispatchedAt: '2030-02-28T20:00:00.000Z',
-      completedAt: null,
-      steps: { ...NO_STEPS, pending: 4, succeeded: 4, failed: 2 },
-      members: { total: 10, passed: 4, failed: 2, stopped: 0, removed: 0 },
+/** What the screen shows of a batch. */
+const summaryWith = (more: object = {}): Summary =>
+  ({
+    batch: {
+      id: 7,
+      runbookName: 'wave',
+      status: 'active',
+      batchStartTime: '2030-03-01T20:00:00.000Z',
+      held: null,
+      members: { inProgress: 8, migrated: 0, stopped: 0, failed: 2, removed: 0, total: 10 },
     },
-    {
-      id: 2,
-      phaseName: 'cutover',
-      offsetMinutes: 0,
-      runbookVersion: 1,
-      status: 'pending',
-      skippedBecause: null,
-      dueAt: '2030-03-01T20:00:00.000Z',
-      dispatchedAt: null,
-      completedAt: null,
-      steps: NO_STEPS,
-      members: { total: 0, passed: 0, failed: 0, stopped: 0, removed: 0 },
+    phases: [
+      {
+        id: 1,
+        phaseName: 'prepare',
+        offsetMinutes: 1440,
+        runbookVersion: 1,
+        status: 'dispatched',
+        skippedBecause: null,
+        dueAt: '2030-02-28T20:00:00.000Z',
+        dispatchedAt: '2030-02-28T20:00:00.000Z',
+        completedAt: null,
+        steps: { ...NO_STEPS, pending: 4, succeeded: 4, failed: 2 },
+        members: { total: 10, passed: 4, failed: 2, stopped: 0, removed: 0 },
+      },
+      {
+        id: 2,
+        phaseName: 'cutover',
+        offsetMinutes: 0,
+        runbookVersion: 1,
+        status: 'pending',
+        skippedBecause: null,
+        dueAt: '2030-03-01T20:00:00.000Z',
+        dispatchedAt: null,
+        completedAt: null,
+        steps: NO_STEPS,
+        members: { total: 0, passed: 0, failed: 0, stopped: 0, removed: 0 },
+      },
+    ],
+    throughput: { stepsPerMin: 12.4 },
+    estimate: {
+      endsAt: '2030-03-01T20:30:00.000Z',
+      because: '',
+      heldSince: null,
+      phases: [{ phaseId: 1, endsAt: '2030-02-28T20:07:00.000Z', miss: null }],
     },
-  ],
-  throughput: { stepsPerMin: 12.4 },
-  estimate: {
-    endsAt: '2030-03-01T20:30:00.000Z',
-    because: '',
-    heldSince: null,
-    phases: [{ phaseId: 1, endsAt: '2030-02-28T20:07:00.000Z', miss: null }],
-  },
-  openReviews: { removal: 1, move: 0, join: 0 },
-  ...more,
-})
+    openReviews: { removal: 1, move: 0, join: 0 },
+    ...more,
+  }) as unknown as Summary
 
-const failure = newsFrom({
+const newsOf = (event: object) => newsFrom(event as LiveEvent)
+
+const failure = newsOf({
   id: 1,
   at: '2030-02-28T20:01:00.000Z',
   entity: 'step',
@@ -127,7 +132,7 @@ describe('the screen of batch watch', () => {
     assert.doesNotMatch(watchLine(sight()), /miss/)
     const event = { id: 1, at: '2030-02-28T20:01:00.000Z', entity: 'phase', event: 'forecast_miss' }
     const of = { actor: 'orchestrator', memberKey: null, phaseName: 'prepare', stepName: null }
-    assert.equal(newsFrom({ ...event, ...of, because: text })!.text, text)
+    assert.equal(newsOf({ ...event, ...of, because: text })!.text, text)
   })
 
   it('fits every size that a window may have', () => {
@@ -154,7 +159,7 @@ describe('the screen of batch watch', () => {
     const because = `held since ${heldSince}`
     const held = summaryWith({ estimate: { endsAt: null, because, heldSince, phases: [] } })
     const batch = { ...held.batch, held: { by: 'ops', reason: 'too slow' } }
-    const shown = sight({ summary: { ...held, batch } })
+    const shown = sight({ summary: summaryWith({ ...held, batch }) })
     const text = watchLines(shown, { width: 101, height: 30 }, noPaint).join('\n')
     assert.match(text, /\nprepare +█+▓+[▒░]+ {2}held\n/)
     assert.match(text, / · held since 20:01/)

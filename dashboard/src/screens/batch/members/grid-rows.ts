@@ -2,7 +2,7 @@
 // by page, because its rows have no numbers.
 import { useInfiniteQuery, useQueries } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { call } from '../../../api/call.ts'
+import { client } from '../../../api/call.ts'
 import type { Answer } from '../../../api/routes.ts'
 import { isFiltered, type MemberFilter } from './member-filter.ts'
 
@@ -48,7 +48,11 @@ export function useGridRows(
       return {
         queryKey: ['GET /api/batches/{batchId}/grid', { params: { batchId }, query }],
         queryFn: ({ signal }: { signal: AbortSignal }) =>
-          call('GET /api/batches/{batchId}/grid', { params: { batchId }, query }, { signal }),
+          client.call(
+            'GET /api/batches/{batchId}/grid',
+            { params: { batchId }, query },
+            { signal },
+          ),
         enabled: !filtered || query.ids !== '',
       }
     }),
@@ -82,7 +86,7 @@ function useMatches(batchId: number, filter: MemberFilter, isEnabled: boolean) {
     queryKey: [endpoint, batchId, filter],
     queryFn: ({ signal, pageParam }) => {
       const query = { ...filter, limit: WINDOW_ROWS, ...(pageParam && { cursor: pageParam }) }
-      return call(endpoint, { params: { batchId }, query }, { signal })
+      return client.call(endpoint, { params: { batchId }, query }, { signal })
     },
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
