@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { after, before, describe, it } from 'node:test'
-import { realClock } from '../../src/base/run/clock.ts'
-import type { PreviewQuery } from '../../src/domain/sources/preview.ts'
-import { previewSource } from '../../src/scheduler/preview.ts'
-import { sourceAccessFrom } from '../../src/scheduler/sources/source.ts'
-import { formOf, plain, plainCsv } from './contract/fixtures.ts'
-import { type ApiUnderTest, type CallOptions, openApiUnderTest } from './under-test.ts'
+import { realClock } from '../../../src/base/run/clock.ts'
+import type { PreviewQuery } from '../../../src/domain/sources/preview.ts'
+import { previewSource } from '../../../src/scheduler/preview.ts'
+import { sourceAccessFrom } from '../../../src/scheduler/sources/source.ts'
+import { formOf, plain, plainCsv } from '../../api/contract/fixtures.ts'
+import { type ApiUnderTest, type CallOptions, openApiUnderTest } from '../../api/under-test.ts'
 
 const ROWS = 100_000
 const HOLD_MAX_MS = 2_000
