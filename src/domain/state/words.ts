@@ -38,6 +38,7 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   'step need_no_correction': 'needs no correction',
   'step undo': 'to be rolled back',
   'step roll_back': 'rolled back',
+  'step begin_rollback': 'rollback begun by hand',
   'step rollback_begun': 'rollback started',
   'step rollback_skipped': 'no rollback needed',
   'step rollback_missing': 'rollback missing',

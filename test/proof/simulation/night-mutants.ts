@@ -67,8 +67,8 @@ export const NIGHT_MUTANTS: readonly BankedMutant[] = [
     in: 'changesTenant',
     edits: [
       replace(
-        'return $functionName == null || mayChangeTenant($functionName)',
-        'return !isRepeat && ($functionName == null || mayChangeTenant($functionName))',
+        'return mayChangeTenant($draft.factsOf($step.definition.workerId, $functionName))',
+        'return !isRepeat && mayChangeTenant($draft.factsOf($step.definition.workerId, $functionName))',
       ),
     ],
     foundBy: 96,
