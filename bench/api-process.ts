@@ -41,6 +41,7 @@ if (import.meta.main) {
       auditHeadsUrl: null,
       evidenceKey: null,
       evidenceKeyFile: null,
+      poolSize: 10,
     },
     engine: benchDoor(db),
     bus: openPostgresBus({ db, clock, newToken: randomUUID }),

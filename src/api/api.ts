@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { MatoolkitError, messageOf } from '../base/errors/errors.ts'
 import { isLoopback } from '../base/keys/local-token.ts'
 import type { Log } from '../base/log/log.ts'
-import type { Clock } from '../base/run/clock.ts'
+import { type Clock, realClock } from '../base/run/clock.ts'
 import { everyLoop, type Loop, type Service } from '../base/run/service.ts'
 import type { Config } from '../base/settings/config.ts'
 import { Measures } from '../base/telemetry/measures.ts'
@@ -31,6 +31,8 @@ import { FailureCache } from './services/failure-cache.ts'
 import { MemberSearch } from './services/member-search.ts'
 import { createMeter, type Meter } from './services/metrics.ts'
 import { REHEARSAL_SEC_MAX, Rehearsals, type RunRehearsal } from './services/rehearsals.ts'
+import { RunbookReader } from './services/runbook-reader.ts'
+import { TextSearch } from './services/text-search.ts'
 import { localSignIn } from './sign-in/local.ts'
 import { entraOf, oidcSignIn } from './sign-in/oidc.ts'
 import type { SignInMethod } from './sign-in/sign-in.ts'
@@ -62,6 +64,7 @@ export type ApiConfig = Pick<
   | 'auditHeadsUrl'
   | 'evidenceKey'
   | 'evidenceKeyFile'
+  | 'poolSize'
 >
 
 type ScopeConfig = Pick<ApiConfig, 'oidcIssuers' | 'oidcAudiences' | 'oidcScope'>
@@ -106,6 +109,7 @@ export function openApi(options: ApiOptions): Api {
   const listening = Promise.withResolvers<string>()
   const rehearsals = new Rehearsals(options.runRehearsal ?? null, { db: engine.db, clock, log })
   const readAudit = new ReadAudit(engine.db)
+  const runbookReader = new RunbookReader(realClock())
   const server = buildServer({
     routes: allRoutes({
       meter,
@@ -123,6 +127,8 @@ export function openApi(options: ApiOptions): Api {
       events: feedOf(options),
       wait: clock.wait,
       memberSearch: new MemberSearch(),
+      textSearch: new TextSearch(),
+      runbookReader,
       rehearsals,
       failureCache: new FailureCache(),
       meaningOf: options.meaningOf ?? (() => null),
@@ -135,6 +141,7 @@ export function openApi(options: ApiOptions): Api {
     trustedHops: config.apiTrustedHops,
     corsOrigins: config.apiCorsOrigins,
     limits: limitsOf(config),
+    poolSize: config.poolSize,
     meter,
     readAudit,
     dashboard: pageOf(config),
@@ -163,6 +170,7 @@ export function openApi(options: ApiOptions): Api {
           maintenance.stop(giveUp),
           closeServer(server, meter, giveUp),
           rehearsals.stop(),
+          runbookReader.close(),
         ])
         await readAudit.close()
       } finally {

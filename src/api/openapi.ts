@@ -9,6 +9,11 @@ import { problemSchema } from './http/problem.ts'
 import { type Route, TAGS } from './route.ts'
 import { declaredAs } from './shapes/shapes.ts'
 
+const LIMIT_ERRORS: Readonly<Record<NonNullable<Route['limits']>, readonly ErrorCode[]>> = {
+  'runbook texts': ['RUNBOOKS_BUSY', 'RUNBOOK_TOO_COSTLY'],
+  searches: ['SEARCHES_BUSY', 'SEARCH_TOO_SLOW'],
+}
+
 /** Errors that routes of this kind can all answer with. */
 function commonErrors(route: Route): ErrorCode[] {
   const signedIn: ErrorCode[] = [
@@ -33,6 +38,8 @@ function commonErrors(route: Route): ErrorCode[] {
     ...(route.rule === 'anonymous' ? [] : signedIn),
     ...(route.takes === undefined ? [] : withBody),
     ...(route.takes === 'upload' ? ['UPLOADS_BUSY' as const] : []),
+    ...(route.limits === undefined ? [] : LIMIT_ERRORS[route.limits]),
+    ...(route.action === null && route.rule !== 'worker' ? ['CALLER_BUSY' as const] : []),
     ...(route.creates ? ['KEY_REUSED' as const] : []),
     ...(route.comparesState ? ['STATE_CHANGED' as const] : []),
   ]

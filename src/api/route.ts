@@ -18,6 +18,8 @@ import type { SigningKey } from './evidence/signing-key.ts'
 import type { FailureCache } from './services/failure-cache.ts'
 import type { MemberSearch } from './services/member-search.ts'
 import type { Rehearsals } from './services/rehearsals.ts'
+import type { RunbookReader } from './services/runbook-reader.ts'
+import type { TextSearch } from './services/text-search.ts'
 import type { Actor } from './sign-in/sign-in.ts'
 
 /**
@@ -53,6 +55,9 @@ export interface Services {
   /** As the file of this process has them. */
   readonly notifications: NotificationSettings
   readonly memberSearch: MemberSearch
+  readonly textSearch: TextSearch
+  /** In a thread: for texts of callers. */
+  readonly runbookReader: RunbookReader
   readonly failureCache: FailureCache
   /** Looked up for each answer and not stored with the error: the tables get better. */
   readonly meaningOf: MeaningOf
@@ -134,6 +139,8 @@ interface Described {
   /** Compares `If-Match` with the current state. */
   readonly comparesState?: true
   readonly takes?: 'json' | 'upload'
+  /** Work that few callers do at a time, and for seconds at most; it has errors of its own. */
+  readonly limits?: 'runbook texts' | 'searches'
   /** A content type other than JSON. */
   readonly gives?: string
   /** Further ones, between which the caller chooses; an answer then names its own in its headers. */
@@ -162,6 +169,8 @@ interface ChangeRoute<P, Q, B, A extends AnswerSchemas, R> extends Described, Sc
   readonly action: string
   /** Too large for one transaction: the handler opens one per chunk. The audit has a `… begun` row before the first chunk. */
   readonly inChunks?: true
+  /** Stops something: reads wait until it is answered. */
+  readonly isHold?: true
   /** Slow work that changes nothing, such as reading a file; runs before the transaction. */
   prepare?(request: RouteRequest<Parsed<P>, Parsed<Q>, Parsed<B>>): Promise<R>
   handle(
@@ -188,6 +197,7 @@ export interface Route extends Described {
   /** Null for a route that changes nothing. */
   readonly action: string | null
   readonly inChunks?: true
+  readonly isHold?: true
   readonly isPersonal: boolean
   // Methods, not properties: method parameters are bivariant, and the schemas guarantee the narrower types.
   prepare?(request: RouteRequest<unknown, unknown, unknown>): Promise<unknown>

@@ -75,6 +75,7 @@ export const LOCAL: Omit<ApiConfig, 'apiTokenFile'> = {
   auditHeadsUrl: null,
   evidenceKey: null,
   evidenceKeyFile: null,
+  poolSize: 10,
 }
 
 export interface UnderTestOptions {

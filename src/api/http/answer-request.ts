@@ -143,11 +143,15 @@ async function answerParsed(
   }
   if (route.action !== null) {
     const keyed = keyedCallOf(route, read, by, request)
-    return send(route, await runChange(route, engine, routeRequest, caller, keyed), reply)
+    const work = () => runChange(route, engine, routeRequest, caller, keyed)
+    return send(route, await (route.isHold ? context.readLane.pausedDuring(work) : work()), reply)
   }
   const list = /\btext\/csv\b/i.test(routeRequest.accept) ? csvListOf(route) : null
-  const handled = { ...routeRequest, engine }
-  const answered = await route.handle(list ? pageRequest(handled) : handled)
+  const handled = { ...routeRequest, engine: context.readLane.engineOf(engine) }
+  const answer = () => route.handle(list ? pageRequest(handled) : handled)
+  const reader = by === ANONYMOUS ? request.ip : by.id
+  // A worker waits for its jobs as long as it likes.
+  const answered = await (route.rule === 'worker' ? answer() : context.readLane.run(reader, answer))
   // Committed before the answer leaves: data that was shown must be in the audit.
   if (route.isPersonal) {
     const via = viaOf(request)

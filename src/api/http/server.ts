@@ -18,6 +18,7 @@ import type { AnswerWithPage } from './dashboard.ts'
 import { codedError, problemOf } from './problem.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
 import type { ReadAudit } from './read-audit.ts'
+import { ReadLane } from './read-lane.ts'
 import { uploadReader } from './upload.ts'
 
 const JSON_BYTES_MAX = 2 * 1024 * 1024
@@ -70,6 +71,8 @@ export interface ServerOptions {
   readonly trustedHops: number
   readonly corsOrigins: readonly string[]
   readonly limits: Limits
+  /** Of the database: reads leave some of its connections to changes. */
+  readonly poolSize: number
   readonly meter: Meter
   readonly readAudit: ReadAudit
   readonly dashboard: AnswerWithPage
@@ -87,6 +90,7 @@ export interface ServerContext extends ServerOptions {
   }
   readonly uploads: ReturnType<typeof uploadReader>
   readonly connections: Connections
+  readonly readLane: ReadLane
 }
 
 export function buildServer(options: ServerOptions): FastifyInstance {
@@ -100,6 +104,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     },
     uploads: uploadReader(),
     connections: connectionsFor(options),
+    readLane: new ReadLane(options.engine.db, options.poolSize),
   }
   const server = fastify({
     bodyLimit: JSON_BYTES_MAX,
@@ -291,6 +296,9 @@ function sendProblem(
 
 const RETRY_AFTER_SEC: Partial<Record<MatoolkitError['code'], number>> = {
   TRY_AGAIN: 1,
+  CALLER_BUSY: 1,
+  RUNBOOKS_BUSY: 5,
+  SEARCHES_BUSY: 5,
   UPLOADS_BUSY: 5,
   SIGN_IN_UNAVAILABLE: 30,
 }

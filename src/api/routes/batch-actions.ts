@@ -169,6 +169,7 @@ const holdRoute = change({
   summary: 'Put a batch on hold: no new jobs, and queued jobs are withdrawn',
   about: 'The reason may follow later: a hold never waits for it.',
   action: 'batch.hold',
+  isHold: true,
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
   body: z.strictObject({ reason: reason.optional(), dryRun }),
   answers: {

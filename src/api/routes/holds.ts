@@ -73,6 +73,7 @@ function holdRoute<P, U extends string>(scope: Scope<P, U>) {
     about: 'The reason may follow later: a hold never waits for it.',
     action: `${action}.hold`,
     inChunks: true,
+    isHold: true,
     body: z.strictObject({ reason: reason.optional() }),
     answers: { 200: heldAnswer },
     handle: async ({ engine, params: given, body, by }) => {

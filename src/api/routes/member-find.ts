@@ -1,16 +1,16 @@
 // One person over all batches, by key, by an old or new address, or by any other value of their data.
 import { z } from 'zod'
-import type { Queryable } from '../../db/connection/db.ts'
+import type { Db, Queryable } from '../../db/connection/db.ts'
 import {
   type FoundMember,
   findPeopleByAddress,
   findPeopleByBeginning,
   findPeopleByKey,
-  findPeopleByText,
 } from '../../db/views/find-members.ts'
 import { soleAddress } from '../../domain/state/member-addresses.ts'
 import { BATCH_STATUSES } from '../../domain/state/transitions.ts'
-import { read } from '../route.ts'
+import { read, type Services } from '../route.ts'
+import type { TextSearch } from '../services/text-search.ts'
 import { loadBatchState } from '../shapes/batch-state.ts'
 import { nullableDateTime, searchText } from '../shapes/shapes.ts'
 import { isHelpDeskOnly } from '../sign-in/sign-in.ts'
@@ -51,6 +51,7 @@ const findRoute = read({
   method: 'GET',
   path: '/api/members',
   operation: 'findMembers',
+  limits: 'searches',
   tag: 'members',
   summary: 'Find a person over all batches by key, address or another value of their data',
   about:
@@ -59,14 +60,17 @@ const findRoute = read({
   isPersonal: true,
   query: z.strictObject({ text: searchText.meta({ description: 'Key, address or other value.' }) }),
   answers: { 200: foundMembers },
-  handle: async ({ engine: { db }, query: { text }, by }) => {
-    const { how, found } = await find(db, text.trim(), isHelpDeskOnly(by))
+  handle: async ({ engine: { db }, query: { text }, services: { textSearch }, by }) => {
+    const { how, found } = await find({ db, textSearch }, text.trim(), isHelpDeskOnly(by))
     const members = await shownIn(db, found.slice(0, FOUND_MAX))
     return { status: 200, body: { how, isComplete: found.length <= FOUND_MAX, members } }
   },
 })
 
-type Search = (db: Queryable, text: string, limit: number) => Promise<FoundMember[]>
+interface Searching extends Pick<Services, 'textSearch'> {
+  readonly db: Db
+}
+type Search = (db: Db, text: string, limit: number) => Promise<FoundMember[]>
 type Way = readonly [(typeof HOW)[number], Search, string]
 
 interface Found {
@@ -75,11 +79,15 @@ interface Found {
 }
 
 /** The ways to find somebody, best first; the first that finds anybody counts. */
-async function find(db: Queryable, text: string, isWholeOnly: boolean): Promise<Found> {
+async function find(
+  { db, textSearch }: Searching,
+  text: string,
+  isWholeOnly: boolean,
+): Promise<Found> {
   const address = soleAddress(text)
   const ways: Way[] = [
     ['key', findPeopleByKey, text],
-    ...(address === undefined ? waysByText(text) : waysByAddress(address)),
+    ...(address === undefined ? waysByText(text, textSearch) : waysByAddress(address)),
   ]
   for (const [how, search, what] of ways) {
     if (isWholeOnly && how !== 'key' && how !== 'address') continue
@@ -96,10 +104,13 @@ const waysByAddress = (address: string): Way[] => [
   ['near', findPeopleByBeginning, beginningOf(address)],
 ]
 
-const waysByText = (text: string): Way[] => [
-  ['text', findPeopleByText, text],
-  ['near', findPeopleByText, beginningOf(text)],
-]
+function waysByText(text: string, textSearch: TextSearch): Way[] {
+  const search: Search = (db, part, limit) => textSearch.find(db, part, limit)
+  return [
+    ['text', search, text],
+    ['near', search, beginningOf(text)],
+  ]
+}
 
 /** What stands before the sign of an address, else the first half. */
 function beginningOf(text: string): string {

@@ -21,6 +21,7 @@ const holdRoute = change({
   summary: 'Hold members: no new jobs for them, and queued jobs are withdrawn',
   about: `The reason may follow later. At most ${HELD_MEMBERS_MAX} members of a batch are held one by one.`,
   action: 'members.hold',
+  isHold: true,
   errors: [...bulkRoute.errors, 'REFUSED'],
   body: z.strictObject({ ...bulkBody, reason: reason.optional() }),
   answers: {

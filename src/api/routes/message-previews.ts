@@ -5,9 +5,10 @@ import { findSentStartTime } from '../../db/orders/sent-messages.ts'
 import { findBatchOutputs } from '../../db/views/batches.ts'
 import { findMemberDetail } from '../../db/views/members.ts'
 import { findRunbookLine } from '../../db/views/runbooks.ts'
-import { type PreviewFacts, previewMessage } from '../../domain/member-messages/preview.ts'
+import type { PreviewFacts } from '../../domain/member-messages/preview.ts'
 import { madeUpMember, sampleMemberOf, startTimeOf } from '../../domain/runbook/sample-member.ts'
 import { read } from '../route.ts'
+import type { RunbookReader } from '../services/runbook-reader.ts'
 import { parseRunbook, YAML_CHARS_MAX } from '../services/runbook-text.ts'
 import { loadBatchLine } from '../shapes/batch-state.ts'
 import { languageText } from '../shapes/message-shapes.ts'
@@ -60,8 +61,11 @@ const preview = z
   .meta({ id: 'MessagePreview' })
 
 /** Throws MESSAGE_NOT_FOUND. */
-function previewOf(facts: PreviewFacts): z.input<typeof preview> {
-  const found = previewMessage(facts)
+async function previewOf(
+  reader: RunbookReader,
+  facts: PreviewFacts,
+): Promise<z.input<typeof preview>> {
+  const found = await reader.run('previewMessage', facts)
   if ('unknown' in found)
     throw new MatoolkitError('MESSAGE_NOT_FOUND', {
       message: facts.message ?? '',
@@ -89,13 +93,14 @@ const ofRunbook = read({
   method: 'POST',
   path: '/api/runbooks/{name}/preview-message',
   operation: 'previewRunbookMessage',
+  limits: 'runbook texts',
   tag: 'runbooks',
   summary: 'Preview a message of a runbook as a person would get it',
   about: 'For a made-up member, or the template’s sample row. Sends nothing.',
   rule: 'reader',
   isPersonal: true,
   takes: 'json',
-  errors: ['RUNBOOK_NOT_FOUND', 'RUNBOOK_INVALID', 'RUNBOOK_NAME_DIFFERS', 'MESSAGE_NOT_FOUND'],
+  errors: ['RUNBOOK_INVALID', 'RUNBOOK_NOT_FOUND', 'RUNBOOK_NAME_DIFFERS', 'MESSAGE_NOT_FOUND'],
   params: z.strictObject({ name: nameText }),
   body: z.strictObject({
     yamlContent: z
@@ -113,11 +118,11 @@ const ofRunbook = read({
       .meta({ description: 'The columns of a made-up member.' }),
   }),
   answers: { 200: preview },
-  handle: async ({ engine, params, body, now }) => {
+  handle: async ({ engine, params, body, now, services: { runbookReader } }) => {
     const yaml =
       body.yamlContent ?? (await findRunbookLine(engine.db, params.name, null))?.yamlContent
     if (yaml === undefined) throw new MatoolkitError('RUNBOOK_NOT_FOUND', { name: params.name })
-    const runbook = requireNamed(parseRunbook(yaml).runbook, params.name)
+    const runbook = requireNamed((await parseRunbook(runbookReader, yaml)).runbook, params.name)
     const member =
       body.member === undefined ? sampleMemberOf(runbook) : madeUpMember(runbook, body.member)
     const facts = {
@@ -131,7 +136,7 @@ const ofRunbook = read({
       language: body.language ?? null,
       startTime: body.startTime ?? startTimeOf(runbook, member) ?? now,
     }
-    return { status: 200, body: previewOf(facts) }
+    return { status: 200, body: await previewOf(runbookReader, facts) }
   },
 })
 
@@ -139,6 +144,7 @@ const ofMember = read({
   method: 'GET',
   path: '/api/batches/{batchId}/members/{memberId}/preview-message',
   operation: 'previewMessage',
+  limits: 'runbook texts',
   tag: 'members',
   summary: 'Preview a message as a member would get it now',
   about:
@@ -149,7 +155,7 @@ const ofMember = read({
   params: z.strictObject({ batchId: id, memberId: id }),
   query: z.strictObject({ message: nameText.optional(), language: languageText.optional() }),
   answers: { 200: preview },
-  handle: async ({ engine, params: { batchId, memberId }, query }) => {
+  handle: async ({ engine, params: { batchId, memberId }, query, services: { runbookReader } }) => {
     const { db } = engine
     const line = await loadBatchLine(db, batchId)
     const found = await findMemberDetail(db, batchId, memberId)
@@ -167,7 +173,7 @@ const ofMember = read({
       startTime: line.batchStartTime,
       formerTime: await findSentStartTime(db, memberId),
     }
-    return { status: 200, body: previewOf(facts) }
+    return { status: 200, body: await previewOf(runbookReader, facts) }
   },
 })
 

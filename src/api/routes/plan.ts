@@ -102,21 +102,22 @@ const planRoute = read({
   method: 'POST',
   path: '/api/runbooks/{name}/plan',
   operation: 'planRunbook',
+  limits: 'runbook texts',
   tag: 'runbooks',
   summary: 'Plan a run: phases with times, steps with examples',
   about: `For an existing batch, a made-up member, or the template’s sample row. At most ${EXAMPLES_MAX} examples per step.`,
   rule: 'reader',
   isPersonal: true,
   takes: 'json',
-  errors: ['RUNBOOK_NOT_FOUND', 'RUNBOOK_INVALID', 'RUNBOOK_NAME_DIFFERS', 'BATCH_NOT_FOUND'],
+  errors: ['RUNBOOK_INVALID', 'RUNBOOK_NOT_FOUND', 'RUNBOOK_NAME_DIFFERS', 'BATCH_NOT_FOUND'],
   params: z.strictObject({ name: nameText }),
   body: planBody,
   answers: { 200: plan },
-  handle: async ({ engine, params, body, now }) => {
+  handle: async ({ engine, params, body, now, services: { runbookReader } }) => {
     const runbook =
       body.yamlContent === undefined
         ? await requireRunbook(engine, params.name)
-        : requireNamed(parseRunbook(body.yamlContent).runbook, params.name)
+        : requireNamed((await parseRunbook(runbookReader, body.yamlContent)).runbook, params.name)
     const sample = await sampleMembers(engine, runbook, body)
     const startTime = body.startTime ?? sample.startTime
     const windows = windowsFor(engine, runbook)

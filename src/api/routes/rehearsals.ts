@@ -69,6 +69,7 @@ const beginRoute = change({
   method: 'POST',
   path: '/api/rehearsals',
   operation: 'beginRehearsal',
+  limits: 'runbook texts',
   tag: 'runbooks',
   summary: 'Rehearse a runbook with these people',
   about: `Runs in a process of its own, one at a time, for at most ${REHEARSAL_SEC_MAX / 60} minutes, on simulated tenants. Nothing live is touched.`,
@@ -95,9 +96,10 @@ const beginRoute = change({
     slots: z.int().min(1).max(SLOTS_MAX).default(SLOTS),
   }),
   answers: { 202: line },
-  handle: async ({ engine, services, body, by, now }) => {
+  prepare: ({ services, body }) => parseRunbook(services.runbookReader, body.yamlContent),
+  handle: async ({ engine, services, body, by, now }, parsed) => {
     const { yamlContent: yaml, members: rows, faults, startAt = null, seed, slots } = body
-    const { name } = parseRunbook(yaml).runbook
+    const { name } = parsed.runbook
     services.rehearsals.requireFree(faults)
     const about = {
       runbookName: name,

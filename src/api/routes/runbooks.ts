@@ -232,6 +232,7 @@ const publishRoute = change({
   method: 'POST',
   path: '/api/runbooks',
   operation: 'publishRunbook',
+  limits: 'runbook texts',
   tag: 'runbooks',
   summary: 'Publish the next version of a runbook, or dry-run it',
   about:
@@ -244,11 +245,12 @@ const publishRoute = change({
   errors: ['RUNBOOK_INVALID', 'RUNBOOK_NAME_DIFFERS'],
   body: publication,
   answers: { 200: published, 201: published },
-  handle: async ({ engine, body, by, ifMatch }) => {
-    const parsed = parseRunbook(body.yamlContent, {
+  prepare: async ({ engine, services, body }) =>
+    parseRunbook(services.runbookReader, body.yamlContent, {
       catalogues: [engine.functions.packaged, ...(await listCatalogues(engine.db))],
       allowMissingParameters: body.force,
-    })
+    }),
+  handle: async ({ engine, body, by, ifMatch }, parsed) => {
     const { name: runbookName } = parsed.runbook
     if (body.name !== undefined) requireNamed(parsed.runbook, body.name)
     const { yamlContent: yaml, overdueBehavior, rerunInit, dryRun } = body

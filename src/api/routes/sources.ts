@@ -95,6 +95,7 @@ const previewRoute = read({
   method: 'POST',
   path: '/api/runbooks/{name}/query/preview',
   operation: 'previewQuery',
+  limits: 'runbook texts',
   tag: 'runbooks',
   summary: 'Query the runbook’s data source now and change nothing',
   about: 'Uses the active version, or an unpublished text.',
@@ -123,11 +124,11 @@ const previewRoute = read({
   params: z.strictObject({ name: nameText }),
   body: z.strictObject({ yamlContent: z.string().max(YAML_CHARS_MAX).optional() }),
   answers: { 200: previewed },
-  handle: async ({ engine, params, body, services: { preview }, signal }) => {
+  handle: async ({ engine, params, body, services: { preview, runbookReader }, signal }) => {
     const runbook =
       body.yamlContent === undefined
         ? await requireRunbook(engine, params.name)
-        : requireNamed(parseRunbook(body.yamlContent).runbook, params.name)
+        : requireNamed((await parseRunbook(runbookReader, body.yamlContent)).runbook, params.name)
     if (!preview) throw new MatoolkitError('PREVIEW_UNAVAILABLE')
     return { status: 200, body: previewed.parse(await preview(runbook, signal)) }
   },

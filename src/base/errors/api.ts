@@ -79,6 +79,35 @@ export const API_ERRORS = errorRows({
     exit: EXIT.unavailable,
     sentence: 'Two other uploads are in progress. Try again in a few seconds.',
   },
+  RUNBOOKS_BUSY: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence: 'Too many other runbooks wait to be read. Try again in a few seconds.',
+  },
+  RUNBOOK_TOO_COSTLY: {
+    http: 422,
+    exit: EXIT.failed,
+    sentence:
+      'Reading the runbook takes more than {seconds} s or too much memory. Correct it with "matoolkit runbook validate", or make it smaller.',
+  },
+  CALLER_BUSY: {
+    http: 429,
+    exit: EXIT.unavailable,
+    sentence:
+      'Too many of your requests wait for their answers. Wait for some of them, then send this one again.',
+  },
+  SEARCH_TOO_SLOW: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The search took more than {seconds} s and was ended. Give a whole key or address: it is found at once.',
+  },
+  SEARCHES_BUSY: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'Too many other searches wait. Give a whole key or address, or try again in a few seconds.',
+  },
   TRY_AGAIN: {
     http: 503,
     exit: EXIT.unavailable,

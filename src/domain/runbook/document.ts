@@ -11,6 +11,7 @@ const RUNBOOK_DEPTH_MAX = 50
 // A list of 20,000 short texts is 120,000 tokens; the rest allows for comments and blank lines. Counting tokens while lexing
 // stops a flood early: 1 MB of commas took the tree builder 6.6 s, 1 MB of line feeds 1.4 s.
 const TOKENS_MAX = 10 * RUNBOOK_NODES_MAX
+const SYNTAX_ERRORS_MAX = 100
 
 export interface RunbookDocument {
   /** Null when the file is unreadable; the findings say why. */
@@ -154,6 +155,7 @@ function* tokensOf(text: string, findings: Findings): Generator<CST.Token> {
   const parser = new Parser()
   let tokens = 0
   let documents = 0
+  let errors = 0
   let type: string | null = null
   for (const lexeme of new Lexer().lex(text)) {
     // The text after a scalar's marker may look like any token.
@@ -162,7 +164,15 @@ function* tokensOf(text: string, findings: Findings): Generator<CST.Token> {
     if (type === 'directive-line') stop(findings, 'YAML_DIRECTIVE', at)
     if (type === 'doc-start' && ++documents > 1) stop(findings, 'SEVERAL_DOCUMENTS', at)
     if (++tokens > TOKENS_MAX) stop(findings, 'TOO_MANY_NODES', at, RUNBOOK_NODES_MAX)
-    yield* parser.next(lexeme)
+    for (const token of parser.next(lexeme)) {
+      if (token.type === 'error') errors += 1
+      yield token
+    }
+    // 200 KB of "}" were 200,000 errors, each with a stack of its own: 7 s.
+    if (errors > SYNTAX_ERRORS_MAX) {
+      findings.add('TOO_MANY_PROBLEMS', at, '', { max: SYNTAX_ERRORS_MAX })
+      break
+    }
     // The stack holds the document, open collections, and perhaps a scalar.
     const isTooDeep = parser.stack.length > RUNBOOK_DEPTH_MAX + 2
     if (isTooDeep) stop(findings, 'TOO_DEEP', at, RUNBOOK_DEPTH_MAX)

@@ -43,6 +43,8 @@ const HOSTILE: [title: string, code: string, source: () => string][] = [
   ['documents', 'SEVERAL_DOCUMENTS', () => fill('---\n')],
   ['directives', 'YAML_DIRECTIVE', () => fill('%\n')],
   ['quotes', 'TOO_MANY_NODES', () => fill('"')],
+  ['closing braces', 'TOO_MANY_PROBLEMS', () => fill('}')],
+  ['closing brackets', 'TOO_MANY_PROBLEMS', () => fill(']')],
   ['an open quote', 'YAML_SYNTAX', () => `a: "${fill('x\n ')}`],
   ['escapes', 'YAML_SYNTAX', () => `a: "${fill('\\\n')}`],
   ['a long key', 'YAML_SYNTAX', () => `"${fill('x')}": 1`],

@@ -283,6 +283,7 @@ function apiOf({ folder, name, apiPort }: Part, engine: Engine, bus: Bus, clock:
       auditHeadsUrl: null,
       evidenceKey: null,
       evidenceKeyFile: null,
+      poolSize: 5,
     },
     engine,
     bus,
