@@ -182,7 +182,7 @@ export const CASES: readonly Case[] = [
   { code: 'BAD_NAME', edit: withRoot(`rollbacks: {«-x»: [${step('a')}]}`), says: /"-x"/ },
   { code: 'BAD_NAME', edit: ['name: cutover', `name: «${'x'.repeat(64)}»`], says: /at most 63/ },
   { code: 'BAD_WORKER_ID', edit: ['worker-1', '«"{{Upn}}"»'], says: /templates are not allowed/ },
-  { code: 'BAD_FUNCTION', edit: ['Do-It', '«rm -rf»'], says: /New-EntraUser/ },
+  { code: 'BAD_FUNCTION', edit: ['Do-It', '«rm -rf»'], says: /New-User/ },
   { code: 'BAD_VARIABLE', edit: ['[Upn, Name]', '[Upn, «"{Name}"»]'], says: /without braces/ },
   { code: 'BAD_VARIABLE', edit: withStepKey('output_params: {«" Id"»: x}'), says: /blanks/ },
   { code: 'BAD_DURATION', edit: withStepKey('timeout: «30»'), says: /"30" is not a duration/ },
