@@ -128,7 +128,7 @@ describe('every command of a client', () => {
       writeFileSync(file, plain('user-migration'))
     }
     for (const file of ['pilot.csv', 'latecomers.csv']) writeFileSync(file, plainCsv('a@x.example'))
-    writeFileSync('wave.csv', 'Upn,When\na@x.example,2030-01-01T00:00:00Z\n')
+    writeFileSync('wave.csv', 'UserPrincipalName,When\na@x.example,2030-01-01T00:00:00Z\n')
   })
   after(async () => {
     process.chdir(folderBefore)

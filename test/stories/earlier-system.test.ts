@@ -91,7 +91,7 @@ const CHECKS: Readonly<Record<string, Check | Elsewhere>> = {
   },
   '`isActive: false` of a failed member looks like removed': async (api) => {
     api.world.answer = ({ parameters }) =>
-      parameters.Upn === 'ann@x.example' ? { fail: 'no' } : { ok: true }
+      parameters.UserPrincipalName === 'ann@x.example' ? { fail: 'no' } : { ok: true }
     await api.world.settle()
     const { body } = await api.call<{ members: Body[] }>('GET', `${batch}/members`)
     const [ann, bob] = body.members
@@ -125,7 +125,9 @@ const CHECKS: Readonly<Record<string, Check | Elsewhere>> = {
     'holds for anonymous, signed-in, HelpDesk, Reader, Admin',
   ],
   'uploads: 10 MB and 50,000 rows, no line breaks in quotes': async (api) => {
-    const form = formOf('Upn,Note\r\ncid@x.example,"two\r\nlines"\r\n', { runbookName: 'plain' })
+    const form = formOf('UserPrincipalName,Note\r\ncid@x.example,"two\r\nlines"\r\n', {
+      runbookName: 'plain',
+    })
     const made = await api.call('POST', '/api/batches', { form })
     assert.equal(made.status, 201, made.text)
   },

@@ -13,7 +13,7 @@ import { type Cli, openCli } from '../cli/against-api.ts'
 import { blocksOf, follow } from './guide.ts'
 
 const PEOPLE = [
-  'Upn,When',
+  'UserPrincipalName,When',
   'ada@contoso.example,2026-03-02T09:00:00Z',
   'bob@contoso.example,2026-03-02T09:00:00Z',
   ',2026-03-02T09:00:00Z',

@@ -37,7 +37,9 @@ describe('a manual migration from the command line', () => {
   it('refuses a broken runbook with every problem', async () => {
     const file = cli.file(
       'broken.yaml',
-      plain().replace('T-1d', 'T-1w').replace('Upn, batch', 'Upn, btch'),
+      plain()
+        .replace('T-1d', 'T-1w')
+        .replace('UserPrincipalName, batch', 'UserPrincipalName, btch'),
     )
     const said = await cli.cli('runbook', 'publish', file)
     assert.equal(said.exit, EXIT.failed)
@@ -47,7 +49,10 @@ describe('a manual migration from the command line', () => {
   it('plans who gets what and when', async () => {
     const start = ['--start', '2030-03-01T20:00:00Z']
     const planned = await cli.cli('runbook', 'plan', 'plain', ...start)
-    assert.match(planned.out, /\nprepare +Thu 28 Feb 2030 20:00 UTC +create +w1 +New-Thing .*"Upn"/)
+    assert.match(
+      planned.out,
+      /\nprepare +Thu 28 Feb 2030 20:00 UTC +create +w1 +New-Thing .*"UserPrincipalName"/,
+    )
     const late = await cli.cli('runbook', 'plan', 'plain', '--start', '2020-03-01T20:00:00Z')
     assert.match(late.err, /warning: phase prepare would start at once/)
     const other = cli.file('other.yaml', plain('other'))
@@ -62,10 +67,13 @@ describe('a manual migration from the command line', () => {
   it('downloads a template and accepts a member file', async () => {
     const template = join(cli.folder, 't.csv')
     await cli.cli('template', 'download', 'plain', '--file', template)
-    assert.equal(readFileSync(template, 'utf8').split('\r\n')[0], 'Upn,When')
+    assert.equal(readFileSync(template, 'utf8').split('\r\n')[0], 'UserPrincipalName,When')
     const again = await cli.cli('template', 'download', 'plain', '--file', template)
     assert.deepEqual([again.exit, /FILE_EXISTS/.test(again.err)], [EXIT.conflict, true])
-    assert.match((await cli.cli('template', 'download', 'plain', '--file', '-')).out, /^Upn/)
+    assert.match(
+      (await cli.cli('template', 'download', 'plain', '--file', '-')).out,
+      /^UserPrincipalName/,
+    )
     assert.ok(!existsSync(join(cli.folder, '-')))
 
     const members = cli.file('members.csv', plainCsv(...KEYS))
@@ -77,7 +85,7 @@ describe('a manual migration from the command line', () => {
       'plain',
       cli.file('w.csv', plainCsv('a@x', 'a@x')),
     )
-    assert.match(wrong.err, / row 3, column Upn: "a@x" .*\(MEMBER_ROWS_INVALID\)\n$/)
+    assert.match(wrong.err, / row 3, column UserPrincipalName: "a@x" .*\(MEMBER_ROWS_INVALID\)\n$/)
   })
 
   it('advances after confirmation, and only once', async () => {
@@ -106,7 +114,7 @@ describe('a manual migration from the command line', () => {
 
   it('shows members, steps and failures', async () => {
     cli.api.world.answer = ({ parameters, functionName }) =>
-      functionName === 'New-Thing' || parameters.Upn === KEYS[2]
+      functionName === 'New-Thing' || parameters.UserPrincipalName === KEYS[2]
         ? { ok: true }
         : { fail: 'no licence left' }
     await cli.api.world.settle()
@@ -241,7 +249,10 @@ describe('a manual migration from the command line', () => {
       asked.out,
       /1 running batch with 3 active members[\s\S]*Published "plain" as version 2/,
     )
-    const lacking = cli.file('three.yaml', plain().replace('"{{Upn}}"', '"{{Office}}"'))
+    const lacking = cli.file(
+      'three.yaml',
+      plain().replace('"{{UserPrincipalName}}"', '"{{Office}}"'),
+    )
     assert.match(
       (await cli.cli('runbook', 'publish', lacking, '--dry-run')).err,
       /^warning: batch 3: "Office" has no value for 3 members; steps that use it would fail$/m,

@@ -18,7 +18,10 @@ describe('at night', () => {
     await world.publish(plain())
     await world.batch(
       'plain',
-      KEYS.map((key, at) => ({ key, data: { Upn: key, Old: `old${at}@fabrikam.example` } })),
+      KEYS.map((key, at) => ({
+        key,
+        data: { UserPrincipalName: key, Old: `old${at}@fabrikam.example` },
+      })),
       { startsInMin: 60 },
     )
   })
@@ -65,7 +68,7 @@ describe('at night', () => {
 
   it('a failure calls somebody, names people and the command; a finished person is migrated', async () => {
     cli.api.world.answer = ({ parameters }) =>
-      parameters.Upn === KEYS[4] ? { fail: 'no licence left' } : { ok: true }
+      parameters.UserPrincipalName === KEYS[4] ? { fail: 'no licence left' } : { ok: true }
     await cli.api.world.pass(3_600)
     const said = await here('status')
     assert.equal(said.exit, EXIT.needed, said.err)
@@ -92,7 +95,7 @@ describe('at night', () => {
   it('a phase that will miss T-0 calls somebody, with the time, the reason and the forecast', async () => {
     const { world } = cli.api
     const others = people(45).slice(5)
-    const members = others.map(({ key }) => ({ key, data: { Upn: key } }))
+    const members = others.map(({ key }) => ({ key, data: { UserPrincipalName: key } }))
     const id = String(await world.batch('plain', members, { startsInMin: 20 }))
     await world.orchestrate()
     await world.clock.advance(600_000)

@@ -40,7 +40,10 @@ const failing =
       : { ok: true }
 
 const members = (count: number) =>
-  people(count).map(({ key }) => ({ key, data: { Upn: key, Action: 'Switch', Site: 's' } }))
+  people(count).map(({ key }) => ({
+    key,
+    data: { UserPrincipalName: key, Action: 'Switch', Site: 's' },
+  }))
 
 batchActions()
 memberActions()
@@ -218,9 +221,17 @@ function memberActions(): void {
 
     it('set no variable that hides a built-in one, names a secret, or is the key', async () => {
       const reserved = ['_batch_id', '_BATCH_ID', '_batch_start_time', '_any', 'secret:admin']
-      for (const name of [...reserved, 'constructor', '__proto__', 'Upn', 'upn']) {
+      for (const name of [
+        ...reserved,
+        'constructor',
+        '__proto__',
+        'UserPrincipalName',
+        'userprincipalname',
+      ]) {
         const set = { select: { all: true }, name, value: 'somebody else' }
-        const reason = /^upn$/i.test(name) ? /run for somebody else/ : /the name is reserved/
+        const reason = /^userprincipalname$/i.test(name)
+          ? /run for somebody else/
+          : /the name is reserved/
         const tried = await refused(422, 'VARIABLE_RESERVED', 'variable', set)
         assert.match(tried.body.detail, reason)
         await refused(422, 'VARIABLE_RESERVED', 'variable', { ...set, dryRun: true })
@@ -231,7 +242,7 @@ function memberActions(): void {
         `select id from step_executions where batch_member_id = 1 and status = 'failed'`,
       )
       await api.refused(422, 'VARIABLE_RESERVED', 'POST', `/api/steps/${step[0]!.id}/done`, {
-        body: { reason, outputs: { Upn: 'somebody else' } },
+        body: { reason, outputs: { UserPrincipalName: 'somebody else' } },
       })
       const kept = await api.world.db.query(
         'select from batch_members where worker_data_json::text like $1',

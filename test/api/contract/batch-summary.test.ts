@@ -10,7 +10,7 @@ import { covers } from './covers.ts'
 import { plain, wave } from './fixtures.ts'
 
 const reason = 'because'
-const members = (count: number) => people(count).map(({ key }) => ({ key, data: { Upn: key } }))
+const members = (count: number) => people(count)
 
 describe('reads of a batch', () => {
   let api: ApiUnderTest
@@ -19,8 +19,8 @@ describe('reads of a batch', () => {
     await api.world.publish(plain())
     let failed = 0
     api.world.answer = ({ parameters }) =>
-      /user[123]@/.test(String(parameters.Upn))
-        ? { fail: `${parameters.Upn} has 12${failed++} items` }
+      /user[123]@/.test(String(parameters.UserPrincipalName))
+        ? { fail: `${parameters.UserPrincipalName} has 12${failed++} items` }
         : { ok: { id: 7 } }
     await api.world.batch('plain', members(5), { startsInMin: 60 })
     await api.world.settle()
@@ -144,10 +144,7 @@ describe('reads of a batch', () => {
       events: object[]
     }
     const { body } = await get<Story>('/members/1')
-    assert.deepEqual(
-      [body.member.status, body.member.data],
-      ['failed', { Upn: 'user1@contoso.example' }],
-    )
+    assert.deepEqual([body.member.status, body.member.data], ['failed', people(1)[0]!.data])
     assert.deepEqual([body.steps[0]!.status, body.attempts[0]!.outcome], ['failed', 'failed'])
     assert.ok(body.events.length >= 3)
     await api.refused(404, 'MEMBER_NOT_FOUND', 'GET', '/api/batches/1/members/99')
@@ -228,7 +225,7 @@ describe('reads of a batch', () => {
 
   it('list the functions of workers with their parameters, page by page', async () => {
     const { db, clock } = api.world.engine
-    const parameters = { type: 'object', properties: { Upn: { type: 'string' } } }
+    const parameters = { type: 'object', properties: { UserPrincipalName: { type: 'string' } } }
     const functions = [{ name: 'Do-It', description: 'x', parameters, result: null }]
     const ids = Array.from({ length: 20 }, (_, index) => `a${10 + index}`)
     for (const workerId of ids) {
@@ -344,7 +341,7 @@ describe('a plan', () => {
   before(async () => {
     api = await openApiUnderTest()
     await api.world.publish(wave())
-    const data = { Upn: 'ada@x.example', Aliases: ['a'], Action: 'Switch-It' }
+    const data = { UserPrincipalName: 'ada@x.example', Aliases: ['a'], Action: 'Switch-It' }
     await api.world.batch('wave', [{ key: 'ada@x.example', data }], { startsInMin: 60 })
   })
   after(() => api.close())
@@ -361,7 +358,7 @@ describe('a plan', () => {
       ],
     )
     const [prepare, cutover] = body.phases.map(({ steps }) => steps[0]!.examples[0]!)
-    assert.deepEqual(prepare!.params, { Upn: 'ada@x.example', All: ['a'] })
+    assert.deepEqual(prepare!.params, { UserPrincipalName: 'ada@x.example', All: ['a'] })
     assert.deepEqual(
       [cutover!.functionName, cutover!.params, body.memberCount],
       ['Switch-It', { Id: '<ThingId from create>' }, 1],
@@ -370,7 +367,7 @@ describe('a plan', () => {
 
   it('of an unpublished runbook names the functions that no worker provides', async () => {
     const yamlContent = wave().replace('{{ThingId}}', '{{Nobody}}')
-    const { body } = await plan({ yamlContent, member: { Upn: 'x' } })
+    const { body } = await plan({ yamlContent, member: { UserPrincipalName: 'x' } })
     const missing = body.phases.map(({ steps }) => steps[0]!.examples[0]!.missing)
     assert.deepEqual(missing, [['Aliases'], ['Action', 'Nobody']])
     assert.equal(body.phases[0]!.dueAt, null)

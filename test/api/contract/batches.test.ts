@@ -344,7 +344,7 @@ describe('a batch from a file', () => {
   it('supports a dry run', async () => {
     const path = '/api/batches?dryRun=true'
     const { status, body } = await api.call('POST', path, {
-      form: form(csvOf('UPN,Shoe', 'dry@x.example,44')),
+      form: form(csvOf('USERPRINCIPALNAME,Shoe', 'dry@x.example,44')),
     })
     assert.deepEqual([status, body.isDryRun, body.batchId, body.memberCount], [200, true, null, 1])
     assert.match(String(body.warnings), /"Shoe" is kept, but the runbook does not use it/)
@@ -395,7 +395,9 @@ describe('a batch from a file', () => {
   })
 
   it('keeps cells that look like formulas unchanged', async () => {
-    await api.call('POST', '/api/batches', { form: form(csvOf('Upn,Note', 'f@x.example,=1+1')) })
+    await api.call('POST', '/api/batches', {
+      form: form(csvOf('UserPrincipalName,Note', 'f@x.example,=1+1')),
+    })
     const [row] = await api.world.db.query<{ data: { Note: string } }>(
       `select data_json as data from batch_members where key_folded = 'f@x.example'`,
     )

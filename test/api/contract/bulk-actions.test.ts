@@ -44,7 +44,10 @@ interface Changed {
 
 const reason = 'licences were added'
 const members = (count: number) =>
-  people(count).map(({ key }) => ({ key, data: { Upn: key, Action: 'Switch', Site: 's' } }))
+  people(count).map(({ key }) => ({
+    key,
+    data: { UserPrincipalName: key, Action: 'Switch', Site: 's' },
+  }))
 
 describe('changes of many members', () => {
   let api: ApiUnderTest

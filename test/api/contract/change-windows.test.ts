@@ -22,7 +22,7 @@ describe('an override of change windows', () => {
   before(async () => {
     api = await openApiUnderTest()
     await api.world.publish(plain())
-    const members = people(2).map(({ key }) => ({ key, data: { Upn: key } }))
+    const members = people(2)
     await api.world.batch('plain', members, { startsInMin: 3000 })
   })
   after(() => api.close())
@@ -107,7 +107,7 @@ function planContract(): void {
     })
 
     it('says it of every batch that a new version would reach, also of one with an override', async () => {
-      const members = people(1).map(({ key }) => ({ key, data: { Upn: key } }))
+      const members = people(1)
       const batchId = await api.world.batch('plain', members, { startsInMin: 3 * 1_440 })
       const yamlContent = `${plain('plain', 'create-again')}${NIGHTS}\n`
       const body = { yamlContent, dryRun: true }

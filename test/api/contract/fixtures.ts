@@ -8,7 +8,7 @@ description: A wave for the tests of the API
 data_source:
   type: csv
   path: people.csv
-  primary_key: Upn
+  primary_key: UserPrincipalName
   batch_time_column: When
   time_zone: UTC
   multi_valued_columns: [{ name: Aliases, format: semicolon_delimited }]
@@ -22,7 +22,7 @@ phases:
   - name: prepare
     offset: T-1d
     steps:
-      - { name: create, worker_id: w1, function: New-Thing, params: { Upn: "{{Upn}}", All: "{{Aliases}}" }, output_params: { ThingId: id } }
+      - { name: create, worker_id: w1, function: New-Thing, params: { UserPrincipalName: "{{UserPrincipalName}}", All: "{{Aliases}}" }, output_params: { ThingId: id } }
 on_member_removed: [{ name: clean, worker_id: w1, function: Remove-Thing, params: { Site: "{{Site}}" } }]
 rollbacks: { back: [{ name: undo, worker_id: w1, function: Undo-Thing, params: { Office: "{{Office}}" } }] }
 `
@@ -30,22 +30,22 @@ rollbacks: { back: [{ name: undo, worker_id: w1, function: Undo-Thing, params: {
 /** Without init, so a batch starts with its first phase. */
 export const plain = (name = 'plain', step = 'create'): string => `
 name: ${name}
-data_source: { type: csv, path: people.csv, primary_key: Upn, batch_time_column: When, time_zone: UTC }
+data_source: { type: csv, path: people.csv, primary_key: UserPrincipalName, batch_time_column: When, time_zone: UTC }
 phases:
   - name: prepare
     offset: T-1d
-    steps: [{ name: ${step}, worker_id: w1, function: New-Thing, params: { Upn: "{{Upn}}" } }]
+    steps: [{ name: ${step}, worker_id: w1, function: New-Thing, params: { UserPrincipalName: "{{UserPrincipalName}}" } }]
   - name: cutover
     offset: T-0
-    steps: [{ name: switch, worker_id: w1, function: Switch-Thing, params: { Upn: "{{Upn}}" } }]
+    steps: [{ name: switch, worker_id: w1, function: Switch-Thing, params: { UserPrincipalName: "{{UserPrincipalName}}" } }]
 `
 
-export const WAVE_HEADER = 'Upn,Aliases,Action,Site,Office'
+export const WAVE_HEADER = 'UserPrincipalName,Aliases,Action,Site,Office'
 
 export const csvOf = (header: string, ...rows: readonly string[]): string =>
   [header, ...rows, ''].join('\r\n')
 
-export const plainCsv = (...keys: readonly string[]): string => csvOf('Upn', ...keys)
+export const plainCsv = (...keys: readonly string[]): string => csvOf('UserPrincipalName', ...keys)
 
 export function formOf(
   file: string | Uint8Array<ArrayBuffer> | null,

@@ -28,7 +28,7 @@ describe('the forecast of a batch', () => {
     api = await openApiUnderTest()
     const { world } = api
     await world.publish(plain())
-    const members = people(40).map(({ key }) => ({ key, data: { Upn: key } }))
+    const members = people(40)
     await world.batch('plain', members, { startsInMin: 20 })
     await world.orchestrate()
     await world.clock.advance(600_000)

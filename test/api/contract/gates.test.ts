@@ -36,7 +36,7 @@ describe('gates', () => {
   before(async () => {
     api = await openApiUnderTest()
     await api.world.publish(gated)
-    const members = people(2).map(({ key }) => ({ key, data: { Upn: key } }))
+    const members = people(2)
     await api.world.batch('plain', members, { startsInMin: 30 })
     await api.world.orchestrate()
   })

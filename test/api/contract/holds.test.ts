@@ -38,7 +38,10 @@ interface Holds {
 
 const reason = 'mail loops'
 const members = (count: number) =>
-  people(count).map(({ key }) => ({ key, data: { Upn: key, Action: 'Switch', Site: 's' } }))
+  people(count).map(({ key }) => ({
+    key,
+    data: { UserPrincipalName: key, Action: 'Switch', Site: 's' },
+  }))
 
 const cursorOf = (value: string | null): string =>
   Buffer.from(JSON.stringify(['widest', value, 0])).toString('base64url')
@@ -155,7 +158,9 @@ function selectionHolds(): void {
       const done = await act('resume', { select: { all: true }, reason, expectedCount: 2 })
       assert.deepEqual([done.body.doneCount, done.body.startingSteps], [2, 2])
       await api.world.settle()
-      const sent = api.world.jobs.slice(before).map(({ parameters }) => parameters.Upn)
+      const sent = api.world.jobs
+        .slice(before)
+        .map(({ parameters }) => parameters.UserPrincipalName)
       assert.deepEqual([...new Set(sent)].sort(), [
         'user1@contoso.example',
         'user3@contoso.example',

@@ -5,7 +5,7 @@ import type { RequestFault } from '../../../src/api/http/problem.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { csvOf, formOf, plain, wave } from './fixtures.ts'
 
-const WAVE = 'Upn,Aliases,Action,Site,Office'
+const WAVE = 'UserPrincipalName,Aliases,Action,Site,Office'
 const row = (key: string) => `${key},a;b,Go,s,o`
 
 /** A file and its problem: row, column, part of the message. */
@@ -14,11 +14,11 @@ const WRONG: readonly [
   csv: string | Uint8Array<ArrayBuffer>,
   faults: readonly [number, string, RegExp][],
 ][] = [
-  ['nothing in it', '', [[1, 'Upn', /the column is missing/]]],
+  ['nothing in it', '', [[1, 'UserPrincipalName', /the column is missing/]]],
   ['a header only', csvOf(WAVE), [[2, '', /has no members/]]],
   [
     'columns missing that only a removal, a rollback or a function names',
-    csvOf('Upn,Aliases', 'a@x,b'),
+    csvOf('UserPrincipalName,Aliases', 'a@x,b'),
     [
       [1, 'Action', /the column is missing/],
       [1, 'Site', /the column is missing/],
@@ -32,13 +32,13 @@ const WRONG: readonly [
     csvOf(`${WAVE},__proto__`, `${row('a')},x`),
     [[1, '__proto__', /is reserved/]],
   ],
-  ['no key', csvOf(WAVE, row('a'), row(' ')), [[3, 'Upn', /has no key/]]],
+  ['no key', csvOf(WAVE, row('a'), row(' ')), [[3, 'UserPrincipalName', /has no key/]]],
   [
     'a key twice, whatever its case and blanks, blank lines counted',
     csvOf(WAVE, row('a@x'), '', row(' A@X '), row('b@x'), row('b@x')),
     [
-      [4, 'Upn', /"A@X" is already in row 2/],
-      [6, 'Upn', /"b@x" is already in row 5/],
+      [4, 'UserPrincipalName', /"A@X" is already in row 2/],
+      [6, 'UserPrincipalName', /"b@x" is already in row 5/],
     ],
   ],
   ['too few cells', csvOf(WAVE, 'a,b,c'), [[2, 'Site', /has 3 cells, the header 5/]]],
@@ -57,7 +57,11 @@ const WRONG: readonly [
     [[1, '', /with semicolons; use commas/]],
   ],
   ['tabs', csvOf(WAVE.replaceAll(',', '\t'), 'a\tb\tc\td\te'), [[1, '', /with tabs; use commas/]]],
-  ['a key of 600 characters', csvOf(WAVE, row('k'.repeat(600))), [[2, 'Upn', /longer than 512/]]],
+  [
+    'a key of 600 characters',
+    csvOf(WAVE, row('k'.repeat(600))),
+    [[2, 'UserPrincipalName', /longer than 512/]],
+  ],
 ]
 
 describe('a member file', () => {
@@ -73,7 +77,7 @@ describe('a member file', () => {
   const path = '/api/batches'
 
   it('may have a byte order mark, quoted line ends, another case in its header and extra columns', async () => {
-    const csv = `\uFEFF${csvOf('UPN,aliases,ACTION,site,office,Note', '"a@x.example","x; y;;","Go","a ""b""\r\nc",o,"n,1"')}`
+    const csv = `\uFEFF${csvOf('USERPRINCIPALNAME,aliases,ACTION,site,office,Note', '"a@x.example","x; y;;","Go","a ""b""\r\nc",o,"n,1"')}`
     const { status, body, text } = await api.call('POST', path, send(csv))
     assert.equal(status, 201, text)
     assert.deepEqual(body.warnings, ['The column "Note" is kept, but the runbook does not use it.'])
@@ -81,7 +85,7 @@ describe('a member file', () => {
       'select data_json as data from batch_members',
     )
     assert.deepEqual(member!.data, {
-      Upn: 'a@x.example',
+      UserPrincipalName: 'a@x.example',
       Aliases: ['x', 'y'],
       Action: 'Go',
       Site: 'a "b"\r\nc',
@@ -112,13 +116,13 @@ describe('a member file', () => {
   })
 
   it('lists its first hundred problems and counts all of them', async () => {
-    const csv = csvOf('Upn', ...Array.from({ length: 250 }, () => 'same@x.example'))
+    const csv = csvOf('UserPrincipalName', ...Array.from({ length: 250 }, () => 'same@x.example'))
     const { body } = await api.refused(422, 'MEMBER_ROWS_INVALID', 'POST', path, send(csv, 'plain'))
     assert.deepEqual([body.faults!.length, body.faultCount], [100, 249])
   })
 
   it('has at most 200,000 rows and 50 MB', async () => {
-    const many = `Upn\n${Array.from({ length: 200_001 }, (_, at) => `u${at}`).join('\n')}`
+    const many = `UserPrincipalName\n${Array.from({ length: 200_001 }, (_, at) => `u${at}`).join('\n')}`
     const { body } = await api.refused(
       422,
       'MEMBER_ROWS_INVALID',

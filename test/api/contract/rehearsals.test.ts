@@ -14,7 +14,7 @@ import { covers } from './covers.ts'
 import { plain } from './fixtures.ts'
 
 const PATH = '/api/rehearsals'
-const BODY = { yamlContent: plain(), members: [{ Upn: 'ada@contoso.example' }] }
+const BODY = { yamlContent: plain(), members: [{ UserPrincipalName: 'ada@contoso.example' }] }
 
 interface Shown {
   id: number
@@ -78,7 +78,7 @@ describe('rehearsals', () => {
     const { order, onProgress, end } = begun.at(-1)!
     assert.deepEqual(
       [order.columns, order.faults, order.seed, order.slots, order.startAt],
-      [['Upn'], ['throttling'], 7, 32, null],
+      [['UserPrincipalName'], ['throttling'], 7, 32, null],
     )
     assert.equal(order.notifications!.channels[0]!.name, 'night')
     onProgress(new Date('2030-03-01T20:00:00Z'))
@@ -155,7 +155,9 @@ describe('rehearsals', () => {
     await world.publish(plain('wave'))
     const ids = [
       await world.batch('wave', 3, { startsInMin: 24 * 60 }),
-      await world.batch('wave', [{ key: 'other', data: { Upn: 'other' } }], { manual: true }),
+      await world.batch('wave', [{ key: 'other', data: { UserPrincipalName: 'other' } }], {
+        manual: true,
+      }),
     ]
     const path = (id: number) => `/api/batches/${id}/what-if`
     const steps = () => world.db.query('select id, status from step_executions order by id')

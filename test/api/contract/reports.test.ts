@@ -13,7 +13,7 @@ describe('the report of a batch', () => {
   before(async () => {
     api = await openApiUnderTest()
     await api.world.publish(plain())
-    const members = people(3).map(({ key }) => ({ key, data: { Upn: key } }))
+    const members = people(3)
     await api.world.batch('plain', members, { startsInMin: 60 })
   })
   after(() => api.close())

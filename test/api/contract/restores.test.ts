@@ -22,7 +22,7 @@ interface Ran {
 const LIST = '/api/restored/ran-after-backup'
 const members = people(2).map(({ key }) => ({
   key,
-  data: { Upn: key, Action: 'Switch', Site: 's' },
+  data: { UserPrincipalName: key, Action: 'Switch', Site: 's' },
 }))
 
 describe('a restore', () => {

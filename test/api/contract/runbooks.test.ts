@@ -232,7 +232,7 @@ describe('runbooks', () => {
     assert.equal(headers.get('content-type'), 'text/csv; charset=utf-8')
     assert.equal(headers.get('content-disposition'), 'attachment; filename="wave_template.csv"')
     const [header, sample] = text.split('\r\n')
-    assert.equal(header, 'Upn,When,Action,Aliases,Site,Office')
+    assert.equal(header, 'UserPrincipalName,When,Action,Aliases,Site,Office')
     assert.match(sample!, /^replace-this-row@example\.com,/)
     await api.refused(404, 'RUNBOOK_NOT_FOUND', 'GET', '/api/runbooks/nobody/template')
   })
@@ -331,8 +331,8 @@ describe('the preview of a query', () => {
   }
   const found = {
     rowCount: 2,
-    columns: [{ name: 'Upn', type: 'text' as const }],
-    sample: [{ Upn: 'a@contoso.example' }],
+    columns: [{ name: 'UserPrincipalName', type: 'text' as const }],
+    sample: [{ UserPrincipalName: 'a@contoso.example' }],
     warnings: [],
     batchGroups: [{ batchTime: new Date('2026-04-01T20:00:00Z'), memberCount: 2 }],
     groupCount: 1,

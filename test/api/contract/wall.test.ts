@@ -12,10 +12,10 @@ describe('screens of a batch', () => {
     api = await openApiUnderTest()
     await api.world.publish(plain())
     api.world.answer = ({ parameters }) =>
-      /user[123]@/.test(String(parameters.Upn))
-        ? { fail: `${parameters.Upn} is full` }
+      /user[123]@/.test(String(parameters.UserPrincipalName))
+        ? { fail: `${parameters.UserPrincipalName} is full` }
         : { ok: { id: 7 } }
-    const members = people(5).map(({ key }) => ({ key, data: { Upn: key } }))
+    const members = people(5)
     await api.world.batch('plain', members, { startsInMin: 60 })
     await api.world.settle()
   })
@@ -147,13 +147,13 @@ describe('screens of a batch', () => {
     const members = ['user1@contoso.example', 'user9@contoso.example', 'full@contoso.example']
     const answer = api.world.answer
     api.world.answer = ({ parameters }) => {
-      const upn = String(parameters.Upn)
+      const upn = String(parameters.UserPrincipalName)
       if (upn.startsWith('full')) return { fail: 'no licence is left' }
       return { fail: `${upn} is full` }
     }
     await api.world.batch(
       'plain',
-      members.map((key) => ({ key, data: { Upn: key } })),
+      members.map((key) => ({ key, data: { UserPrincipalName: key } })),
       { startsInMin: 120 },
     )
     await api.world.settle()

@@ -66,7 +66,9 @@ describe('a request made to exhaust the API', () => {
   ]
   for (const [what, line, first, count] of FILES) {
     it(`with 5 MB of ${what} is refused, and others are answered meanwhile`, async () => {
-      const form = formOf(`Upn\n${line.repeat(5_000_000 / line.length)}`, { runbookName: 'plain' })
+      const form = formOf(`UserPrincipalName\n${line.repeat(5_000_000 / line.length)}`, {
+        runbookName: 'plain',
+      })
       const { body, text } = await askedMeanwhile(
         api.refused(422, 'MEMBER_ROWS_INVALID', 'POST', '/api/batches', { form }),
       )
@@ -82,15 +84,17 @@ describe('a request made to exhaust the API', () => {
   it('is not worked on when its caller is gone', async () => {
     const { engine } = api.world
     const runbook = await engine.runbooks.get(engine.db, 'plain', 1)
-    const file = new UploadedFile('gone.csv', [Buffer.from('Upn\na\n')])
+    const file = new UploadedFile('gone.csv', [Buffer.from('UserPrincipalName\na\n')])
     await assert.rejects(readMemberFile(file, runbook, AbortSignal.abort()), { code: 'TRY_AGAIN' })
   })
 
   it('with a header of 100,000 columns is refused without listing them', async () => {
-    const form = formOf(`Upn${',a'.repeat(100_000)}\n1\n`, { runbookName: 'plain' })
+    const form = formOf(`UserPrincipalName${',a'.repeat(100_000)}\n1\n`, { runbookName: 'plain' })
     const { body } = await api.refused(422, 'MEMBER_ROWS_INVALID', 'POST', '/api/batches', { form })
     assert.match(body.faults![0]!.message, /more than 1000 columns/)
-    const long = formOf(`Upn,${'x'.repeat(1_000_000)}\n1,2\n`, { runbookName: 'plain' })
+    const long = formOf(`UserPrincipalName,${'x'.repeat(1_000_000)}\n1,2\n`, {
+      runbookName: 'plain',
+    })
     const { text } = await api.refused(422, 'MEMBER_ROWS_INVALID', 'POST', '/api/batches', {
       form: long,
     })
@@ -98,14 +102,14 @@ describe('a request made to exhaust the API', () => {
   })
 
   it('as a plan with a long value in many templates gets examples with cut values', async () => {
-    const params = `{ Text: "${'{{Upn}}'.repeat(900)}" }`
-    const yamlContent = plain().replace('{ Upn: "{{Upn}}" }', params)
+    const params = `{ Text: "${'{{UserPrincipalName}}'.repeat(900)}" }`
+    const yamlContent = plain().replace('{ UserPrincipalName: "{{UserPrincipalName}}" }', params)
     assert.ok(yamlContent.includes(params))
     const ask = (key: string) =>
       api.call<{ warnings: string[]; phases: { steps: { examples: { params: object }[] }[] }[] }>(
         'POST',
         '/api/runbooks/plain/plan',
-        { body: { yamlContent, member: { Upn: key } } },
+        { body: { yamlContent, member: { UserPrincipalName: key } } },
       )
     const short = await ask('a@x.example')
     assert.deepEqual([short.status, short.body.warnings], [200, []], short.text.slice(0, 500))
@@ -126,7 +130,7 @@ describe('a request made to exhaust the API', () => {
 
   it('as a preview of long cells gets a sample with cut cells', async () => {
     const rows = Array.from({ length: 30 }, (_, at) => `p${at},${WHEN},${'n'.repeat(200_000)}\n`)
-    const { status, text, body } = await preview(`Upn,When,Note\n${rows.join('')}`)
+    const { status, text, body } = await preview(`UserPrincipalName,When,Note\n${rows.join('')}`)
     assert.equal(status, 200, text.slice(0, 500))
     assert.deepEqual(body.warnings, ['Cells of more than 2000 characters are cut in the sample.'])
     assert.deepEqual([body.sample.length, body.sample[0]!.Note.length], [30, 2_001])
@@ -136,7 +140,7 @@ describe('a request made to exhaust the API', () => {
     const cells = Array.from({ length: 20 }, () => 'n'.repeat(1_900)).join()
     const names = Array.from({ length: 20 }, (_, at) => `N${at}`).join()
     const rows = Array.from({ length: 100 }, (_, at) => `p${at},${WHEN},${cells}\n`)
-    const { text, body } = await preview(`Upn,When,${names}\n${rows.join('')}`)
+    const { text, body } = await preview(`UserPrincipalName,When,${names}\n${rows.join('')}`)
     assert.ok(text.length < 1_200_000, `${text.length} characters`)
     assert.deepEqual(body.warnings, [
       'The sample ends after 26 rows: together they have 1000000 characters.',
@@ -147,7 +151,10 @@ describe('a request made to exhaust the API', () => {
   const many = <T>(item: (at: number) => T) => Array.from({ length: 200_000 }, (_, at) => item(at))
   const BODIES: readonly [what: string, body: string][] = [
     ['200,000 strings', JSON.stringify(many(() => 'x'))],
-    ['200,000 strings in a member', JSON.stringify({ member: { Upn: many(() => '\0') } })],
+    [
+      '200,000 strings in a member',
+      JSON.stringify({ member: { UserPrincipalName: many(() => '\0') } }),
+    ],
     ['200,000 wrong strings', JSON.stringify({ select: { ids: many(() => 'x') } })],
     [
       '100,000 unknown keys',

@@ -121,7 +121,7 @@ describe('member search over HTTP', () => {
     await world.publish(plain())
     const members = Array.from({ length: MANY }, (_, n) => {
       const key = `User${(n * 7) % MANY}@X.example`
-      return { key, data: { Upn: key } }
+      return { key, data: { UserPrincipalName: key } }
     })
     await world.batch('plain', members, { manual: true })
     await api.world.db.query(

@@ -445,7 +445,7 @@ describe('the rule of every route', () => {
     withApi('reader', async (api, tokenFor) => {
       await api.world.publish(plain())
       const [ada, ben] = ['ada@contoso.example', 'ben@contoso.example'] as const
-      const members = [ada, ben].map((key) => ({ key, data: { Upn: key } }))
+      const members = [ada, ben].map((key) => ({ key, data: { UserPrincipalName: key } }))
       await api.world.batch('plain', members, { startsInMin: 60 })
       const token = await tokenFor(['HelpDesk'])
       const find = async (text: string) => {

@@ -29,9 +29,9 @@ describe('matoolkit batch evidence', () => {
     run = await openCli()
     const { world } = run.api
     world.answer = ({ parameters, functionName }) =>
-      functionName === 'Switch-Thing' && /bob/.test(String(parameters.Upn))
+      functionName === 'Switch-Thing' && /bob/.test(String(parameters.UserPrincipalName))
         ? { fail: `no licence, password=${SECRET}` }
-        : { ok: { InitialPassword: SECRET, Mail: parameters.Upn ?? null } }
+        : { ok: { InitialPassword: SECRET, Mail: parameters.UserPrincipalName ?? null } }
     await world.publish(plain())
     const file = run.file('people.csv', plainCsv('ada@x.example', 'bob@x.example'))
     await run.json('batch', 'create', 'plain', file)

@@ -20,7 +20,10 @@ async function openBusy(): Promise<Cli> {
   const cli = await openCli()
   const { world } = cli.api
   await world.publish(plain())
-  const members = people(3).map(({ key }) => ({ key, data: { Upn: key, Action: 'x', Site: 's' } }))
+  const members = people(3).map(({ key }) => ({
+    key,
+    data: { UserPrincipalName: key, Action: 'x', Site: 's' },
+  }))
   await world.batch('plain', members, { startsInMin: 30 })
   await world.orchestrate()
   return cli
@@ -188,11 +191,14 @@ describe('a hold of each scope', () => {
   it('batch get tells the window, the shares of a ramp and the point of no return', async () => {
     const { world } = cli.api
     const finish =
-      '{ name: finish, worker_id: w1, function: Complete-MigrationUser, params: { Identity: "{{Upn}}" } }'
+      '{ name: finish, worker_id: w1, function: Complete-MigrationUser, params: { Identity: "{{UserPrincipalName}}" } }'
     const phases = { 'cutover T-0 ramp: [34%, 100%], soak: 30m': [finish] }
     const nights = 'windows: { time_zone: UTC, hours: [{ from: "22:00", to: "06:00" }] }'
     await world.publish(runbook('nightly', phases, nights))
-    const members = [1, 2, 3].map((n) => ({ key: `n${n}@x.example`, data: { Upn: `n${n}` } }))
+    const members = [1, 2, 3].map((n) => ({
+      key: `n${n}@x.example`,
+      data: { UserPrincipalName: `n${n}` },
+    }))
     const batchId = String(await world.batch('nightly', members, { startsInMin: 0 }))
     await world.settle()
     const get = async () => (await cli.cli('batch', 'get', batchId)).out

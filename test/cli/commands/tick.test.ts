@@ -39,7 +39,7 @@ describe('a tick by hand', () => {
 
   const rows = (...keys: string[]) => {
     const lines = keys.map((key) => `${key},2100-01-01T00:00:00Z\n`)
-    writeFileSync(join(cli.folder, 'people.csv'), `Upn,When\n${lines.join('')}`)
+    writeFileSync(join(cli.folder, 'people.csv'), `UserPrincipalName,When\n${lines.join('')}`)
   }
 
   it('is refused while automation is off, and says how to turn it on', async () => {
@@ -143,10 +143,18 @@ describe('a tick by hand', () => {
   })
 
   const BAD: [what: string, bytes: string | Buffer, says: RegExp][] = [
-    ['semicolons', 'Upn;When\na@x;b\n', /separates columns with semicolons; use commas/],
-    ['tabs', 'Upn\tWhen\na@x\tb\n', /separates columns with tabs/],
+    [
+      'semicolons',
+      'UserPrincipalName;When\na@x;b\n',
+      /separates columns with semicolons; use commas/,
+    ],
+    ['tabs', 'UserPrincipalName\tWhen\na@x\tb\n', /separates columns with tabs/],
     ['UTF-16', Buffer.from('\uFEFFUpn,When\n', 'utf16le'), /is in UTF-16/],
-    ['Windows-1252', Buffer.from('Upn,When\nü@x,1\n', 'latin1'), /row 2, column 1 reads "ü@x"/],
+    [
+      'Windows-1252',
+      Buffer.from('UserPrincipalName,When\nü@x,1\n', 'latin1'),
+      /row 2, column 1 reads "ü@x"/,
+    ],
   ]
   for (const [what, bytes, says] of BAD) {
     it(`fails with the right sentence and removes nobody: ${what}`, async () => {

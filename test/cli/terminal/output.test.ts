@@ -102,7 +102,9 @@ before(async () => {
   cli.file('more.csv', plainCsv('dee@x.example'))
   cli.file('others.csv', plainCsv('eve@x.example'))
   world.answer = ({ parameters, functionName }) =>
-    functionName === 'Switch-Thing' && parameters.Upn !== KEYS[3] ? { fail: LONG } : { ok: {} }
+    functionName === 'Switch-Thing' && parameters.UserPrincipalName !== KEYS[3]
+      ? { fail: LONG }
+      : { ok: {} }
   for (const _ of ['prepare', 'cutover']) {
     await cli.json('batch', 'advance', '2', '--yes')
     await world.settle()

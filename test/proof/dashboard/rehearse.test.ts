@@ -185,7 +185,8 @@ describe('rehearsals in the dashboard', () => {
   it('begins one with the people of a file, shows its progress, then the report', async () => {
     const opened = await dashboard.open('/rehearse?runbook=wave')
     const { page } = opened
-    const text = 'Upn,When\r\nada@contoso.example,2030-03-02\r\neve@contoso.example,2030-03-02\r\n'
+    const text =
+      'UserPrincipalName,When\r\nada@contoso.example,2030-03-02\r\neve@contoso.example,2030-03-02\r\n'
     await page.getByLabel('People').setInputFiles({
       name: 'people.csv',
       mimeType: 'text/csv',
@@ -199,7 +200,7 @@ describe('rehearsals in the dashboard', () => {
     await page.getByText('Under way').waitFor()
     const { order, onProgress, end } = begun[0]!
     assert.deepEqual(
-      [order.rows.map((row) => row.Upn), order.faults, order.yaml],
+      [order.rows.map((row) => row.UserPrincipalName), order.faults, order.yaml],
       [['ada@contoso.example', 'eve@contoso.example'], ['throttling'], plain('wave')],
     )
     assert.equal(order.notifications, null)
@@ -268,7 +269,11 @@ describe('rehearsals in the dashboard', () => {
     await page.getByRole('button', { name: 'Rehearse' }).click()
     await page.getByRole('button', { name: 'Cancel rehearsal' }).click()
     await page.getByText(/^Cancelled by /).waitFor()
-    assert.deepEqual(Object.keys(begun[2]!.order.rows[0]!), ['Upn', 'When'], 'the sample row')
+    assert.deepEqual(
+      Object.keys(begun[2]!.order.rows[0]!),
+      ['UserPrincipalName', 'When'],
+      'the sample row',
+    )
     assert.equal(begun.length, 3)
   })
 })

@@ -13,8 +13,11 @@ const none = { total: 0, first: [] }
 /** What the scheduler finds in the source. */
 const FOUND = {
   rowCount: 2,
-  columns: [{ name: 'Upn', type: 'text' as const }],
-  sample: [{ Upn: 'ada@contoso.example' }, { Upn: 'eve@contoso.example' }],
+  columns: [{ name: 'UserPrincipalName', type: 'text' as const }],
+  sample: [
+    { UserPrincipalName: 'ada@contoso.example' },
+    { UserPrincipalName: 'eve@contoso.example' },
+  ],
   warnings: [],
   batchGroups: [{ batchTime: new Date('2026-04-01T20:00:00Z'), memberCount: 2 }],
   groupCount: 1,
@@ -152,15 +155,15 @@ describe('runbooks in the dashboard', () => {
         mimeType: 'text/csv',
         buffer: Buffer.from(text),
       })
-    await give('Upn\r\nada@contoso.example\r\nada@contoso.example\r\nx,y\r\n')
+    await give('UserPrincipalName\r\nada@contoso.example\r\nada@contoso.example\r\nx,y\r\n')
     await page.getByText('The file has 2 faults. Nothing was changed.').waitFor()
     const rows = await page.getByRole('row').allInnerTexts()
-    assert.match(rows[1]!, /^3\s+Upn\s+"ada@contoso.example" is already in row 2$/)
+    assert.match(rows[1]!, /^3\s+UserPrincipalName\s+"ada@contoso.example" is already in row 2$/)
     assert.match(rows[2]!, /^4\s+/)
     assert.equal(await page.getByRole('button', { name: 'Create batch …' }).count(), 0)
     assert.equal(await batches(), before)
     assert.deepEqual(await accessibilityProblems(page), [])
-    await give('Upn\r\nada@contoso.example\r\n')
+    await give('UserPrincipalName\r\nada@contoso.example\r\n')
     await page.getByRole('button', { name: 'Create batch …' }).click()
     assert.equal(await batches(), before, 'a check creates nothing')
     await page.getByRole('button', { name: 'Create batch', exact: true }).click()

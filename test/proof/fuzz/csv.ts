@@ -12,10 +12,10 @@ import { HOSTILE_TEXTS, mutatedText } from './mutate.ts'
 import { type FuzzTarget, oneOf, type Random, shown } from './target.ts'
 
 const EXAMPLES: readonly string[] = [
-  'Upn,Aliases,Action,Site,Office\r\nada@x.example,a;b,Do,S,O\r\nbob@x.example,,Do,S,\r\n',
+  'UserPrincipalName,Aliases,Action,Site,Office\r\nada@x.example,a;b,Do,S,O\r\nbob@x.example,,Do,S,\r\n',
   '\ufeffUpn,Aliases,Action,Site,Office\n"eve, the ""first""",a,"Do\nit",S,O\n\n',
-  'Upn;Aliases\r\nada;x\r\n',
-  'Upn,Aliases,Action,Site,Office\n"unclosed',
+  'UserPrincipalName;Aliases\r\nada;x\r\n',
+  'UserPrincipalName,Aliases,Action,Site,Office\n"unclosed',
 ]
 const RECORDS_AT_ONCE = 1_000
 

@@ -58,7 +58,13 @@ async function disturb(
   world.answer = () => (random(6) === 0 ? { fail: 'no' } : { ok: { id: random(9) } })
   const members = Array.from({ length: MEMBERS }, (_, n) => ({
     key: `user${n}@x.example`,
-    data: { Upn: `user${n}@x.example`, Action: 'Do-It', Site: 's', Office: 'o', Aliases: ['a'] },
+    data: {
+      UserPrincipalName: `user${n}@x.example`,
+      Action: 'Do-It',
+      Site: 's',
+      Office: 'o',
+      Aliases: ['a'],
+    },
   }))
   const batchId = await world.batch('wave', members, { startsInMin: 2 * 24 * 60 })
   const findings: string[] = []

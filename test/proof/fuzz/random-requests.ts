@@ -204,7 +204,7 @@ export async function fillWithBatches({ world }: ApiUnderTest): Promise<void> {
   await world.publish(wave())
   world.answer = ({ functionName }) =>
     functionName === 'Switch-Thing' ? { fail: 'no' } : { ok: 1 }
-  const members = people(12).map(({ key }) => ({ key, data: { Upn: key } }))
+  const members = people(12)
   for (const [index, member] of members.entries()) {
     const options =
       index % 3 === 0

@@ -30,20 +30,20 @@ const reason = 'so it was decided'
 /** Phases of one or two steps, some polled or retried; init, a rollback and a removal step. */
 export const yamlOf = (version: number): string => `
 name: ops
-data_source: { type: csv, path: people.csv, primary_key: Upn, batch_time_column: When, time_zone: UTC }
+data_source: { type: csv, path: people.csv, primary_key: UserPrincipalName, batch_time_column: When, time_zone: UTC }
 retry: { max_retries: ${(version + 1) % 2}, interval: 1m }
 init: [{ name: setup, worker_id: w1, function: New-Wave }]
 phases:
   - name: prepare
     offset: T-1d
     steps:
-      - { name: create, worker_id: w1, function: New-Thing, params: { Upn: "{{Upn}}" }, output_params: { ThingId: id } }
+      - { name: create, worker_id: w1, function: New-Thing, params: { UserPrincipalName: "{{UserPrincipalName}}" }, output_params: { ThingId: id } }
       - { name: fill, worker_id: w1, function: Fill-Thing, params: { Id: "{{ThingId}}" }, poll: { interval: 5m, timeout: 1h } }
   - name: cutover
     offset: T-0
     steps: [{ name: switch, worker_id: w1, function: Switch-Thing, params: { V: "${version}" }, on_failure: back }]
-on_member_removed: [{ name: clean, worker_id: w1, function: Remove-Thing, params: { Upn: "{{Upn}}" } }]
-rollbacks: { back: [{ name: undo, worker_id: w1, function: Undo-Thing, params: { Upn: "{{Upn}}" } }] }
+on_member_removed: [{ name: clean, worker_id: w1, function: Remove-Thing, params: { UserPrincipalName: "{{UserPrincipalName}}" } }]
+rollbacks: { back: [{ name: undo, worker_id: w1, function: Undo-Thing, params: { UserPrincipalName: "{{UserPrincipalName}}" } }] }
 `
 const STEPS = ['create', 'fill', 'switch']
 
@@ -183,4 +183,4 @@ export const WEIGHTS: Readonly<Record<keyof typeof ACTS, number>> = {
 }
 
 export const formOfFile = (rows: readonly string[], isNew: boolean): FormData =>
-  formOf(csvOf('Upn', ...rows), isNew ? { runbookName: 'ops' } : {})
+  formOf(csvOf('UserPrincipalName', ...rows), isNew ? { runbookName: 'ops' } : {})

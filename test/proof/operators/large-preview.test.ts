@@ -71,14 +71,14 @@ describe('a hold during a preview of 100,000 rows', () => {
   }
 
   it('of a member file is answered at once', async () => {
-    const form = formOf(`Upn\n${KEYS.join('\n')}\n`, { runbookName: 'plain' })
+    const form = formOf(`UserPrincipalName\n${KEYS.join('\n')}\n`, { runbookName: 'plain' })
     const { status, body } = await holdDuring('/api/batches?dryRun=true', { form })
     assert.deepEqual([status, body.memberCount, body.isDryRun], [200, ROWS, true])
   })
 
   it('of a data source is answered at once', async () => {
     const rows = KEYS.map((key) => `${key},2090-01-01T00:00:00Z\n`)
-    writeFileSync(join(folder, 'people.csv'), `Upn,When\n${rows.join('')}`)
+    writeFileSync(join(folder, 'people.csv'), `UserPrincipalName,When\n${rows.join('')}`)
     const { status, body } = await holdDuring('/api/runbooks/plain/query/preview')
     assert.deepEqual([status, body.rowCount, body.groupCount], [200, ROWS, 1])
   })

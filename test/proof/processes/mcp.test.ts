@@ -63,7 +63,7 @@ describe('matoolkit mcp', { timeout: 180_000 }, () => {
     await world.publish(plain())
     const people = Array.from({ length: PEOPLE }, (_, at) => ({
       key: `p${at}@x.example`,
-      data: { Upn: `p${at}@x.example`, Note: `${ORDER}${HIDDEN}` },
+      data: { UserPrincipalName: `p${at}@x.example`, Note: `${ORDER}${HIDDEN}` },
     }))
     batchId = await world.batch('plain', people, { startsInMin: 60 * 20 })
     await world.pass(60)

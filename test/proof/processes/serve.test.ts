@@ -258,12 +258,12 @@ async function previews(url: string, tokenFile: string): Promise<void> {
   const piped = await start(['query', 'preview', 'plain'], { ...env, MATOOLKIT_OUTPUT: '' }).ended
   assert.equal((JSON.parse(piped.out) as { rowCount: number }).rowCount, 3)
   const csv = await start(['query', 'preview', 'plain', '-o', 'csv'], env).ended
-  assert.match(csv.out, /^Upn,When\r\nada@x\.example,/)
+  assert.match(csv.out, /^UserPrincipalName,When\r\nada@x\.example,/)
   const yaml = await start(['query', 'preview', 'plain', '-o', 'yaml'], env).ended
   assert.match(yaml.out, /^rowCount: 3\n/)
 }
 
-const PEOPLE = `Upn,When
+const PEOPLE = `UserPrincipalName,When
 ada@x.example,2090-03-01T20:00:00Z
 bob@x.example,2090-03-01T20:00:00Z
 cy@x.example,soon

@@ -28,7 +28,10 @@ describe('matoolkit up with files of its folder', () => {
     writeFileSync(join(here, 'seed.csv'), PEOPLE)
     // Published from a folder that has a file of that name too: it must not be the one that counts.
     writeFileSync(join(elsewhere, 'plain.yaml'), plain())
-    writeFileSync(join(elsewhere, 'people.csv'), 'Upn,When\nwrong@x.example,2090-01-01T00:00:00Z\n')
+    writeFileSync(
+      join(elsewhere, 'people.csv'),
+      'UserPrincipalName,When\nwrong@x.example,2090-01-01T00:00:00Z\n',
+    )
     const up = start(['up', '--sandbox', '--seed', 'seed.csv'], env, here)
     try {
       await up.saying(/Press Ctrl-C to stop/)
@@ -49,7 +52,10 @@ describe('matoolkit up with files of its folder', () => {
         missing.err,
         /no file or folder ".*\/here\/people\.csv".*\(SOURCE_FILE_MISSING\)/,
       )
-      writeFileSync(join(here, 'people.csv'), 'Upn,When\nada@x.example,2090-01-01T00:00:00Z\n')
+      writeFileSync(
+        join(here, 'people.csv'),
+        'UserPrincipalName,When\nada@x.example,2090-01-01T00:00:00Z\n',
+      )
       assert.match(await said('query', 'preview', 'plain'), /^1 row in/)
       await said('automation', 'enable', 'plain')
       // The scheduler may be faster than the hand, or be at it right now.

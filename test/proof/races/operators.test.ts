@@ -38,7 +38,7 @@ describe('two operators at once', () => {
   const members = (count: number) =>
     Array.from({ length: count }, () => {
       const key = `racer${numbered++}@x.example`
-      return { key, data: { Upn: key } }
+      return { key, data: { UserPrincipalName: key } }
     })
   const scheduled = (count = 2) =>
     world.batch('plain', members(count), { startsInMin: 6000 + numbered })

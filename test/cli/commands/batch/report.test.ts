@@ -23,7 +23,7 @@ const LEFT = '<script>alert(1)</script>@x.example'
 const ERROR = '"Boom" & <b>bust</b> for =1+1'
 
 const NIGHT = `name: night
-data_source: {type: csv, path: people.csv, primary_key: Upn, batch_time_column: Start, columns: [Upn, DisplayName, Target, Start]}
+data_source: {type: csv, path: people.csv, primary_key: UserPrincipalName, batch_time_column: Start, columns: [UserPrincipalName, DisplayName, Target, Start]}
 windows:
   time_zone: Europe/Berlin
   hours: [{days: [fri, sat], from: "22:00", to: "06:00"}]
@@ -78,7 +78,9 @@ describe('matoolkit batch report', () => {
     run = await openCli({ options: { notifications } })
     const { world } = run.api
     world.answer = ({ parameters, functionName }) =>
-      functionName === 'Switch-Thing' && parameters.Upn === FAILED ? { fail: ERROR } : { ok: {} }
+      functionName === 'Switch-Thing' && parameters.UserPrincipalName === FAILED
+        ? { fail: ERROR }
+        : { ok: {} }
     await world.publish(plain())
     const file = run.file('people.csv', plainCsv(PASSED, FAILED, LEFT))
     await run.json('batch', 'create', 'plain', file)
@@ -253,7 +255,7 @@ describe('matoolkit batch report', () => {
       'eve@fabrikam.example',
       'eve@contoso.example',
     ]
-    const data = { Upn: old, DisplayName: name, Target: target }
+    const data = { UserPrincipalName: old, DisplayName: name, Target: target }
     const id = String(await world.batch('night', [{ key: old, data }], { startsInMin: 60 }))
     const said = await run.cli('batch', 'run-sheet', id, '--out', path('sheet.html'))
     assert.equal(said.exit, EXIT.ok, said.err)

@@ -190,9 +190,11 @@ describe('matoolkit batch watch', () => {
   before(async () => {
     cli = await openCli()
     await cli.api.world.publish(plain())
-    const members = people(5).map(({ key }) => ({ key, data: { Upn: key } }))
+    const members = people(5)
     cli.api.world.answer = ({ parameters }) =>
-      /user1@/.test(String(parameters.Upn)) ? { fail: 'no licence left' } : { ok: true }
+      /user1@/.test(String(parameters.UserPrincipalName))
+        ? { fail: 'no licence left' }
+        : { ok: true }
     await cli.api.world.batch('plain', members, { startsInMin: 60 })
     await cli.api.world.settle()
   })
@@ -285,7 +287,9 @@ describe('matoolkit batch watch', () => {
   it('prints failures as they happen, until the batch ends', async () => {
     const { world } = cli.api
     cli.api.world.answer = ({ parameters }) =>
-      /user2@/.test(String(parameters.Upn)) ? { fail: 'mailbox is locked' } : { ok: true }
+      /user2@/.test(String(parameters.UserPrincipalName))
+        ? { fail: 'mailbox is locked' }
+        : { ok: true }
     const watching = start(['batch', 'watch', '1'], settingsOf(cli))
     const reading = start(['batch', 'watch', '1', '--output', 'json'], settingsOf(cli))
     await watching.saying(/ active \| 4 in progress/)

@@ -6,7 +6,11 @@ import { recordWorker } from '../../../../src/db/state/workers.ts'
 import { plain } from '../../../api/contract/fixtures.ts'
 import { type Cli, nowhere, openCli, setEnv } from '../../against-api.ts'
 
-const parameters = { type: 'object', properties: { Upn: {} }, additionalProperties: false }
+const parameters = {
+  type: 'object',
+  properties: { UserPrincipalName: {} },
+  additionalProperties: false,
+}
 const THINGS = ['New-Thing', 'Switch-Thing'].map((name) => ({ name, parameters }))
 
 describe('runbook validate with the workers of an API', () => {
@@ -23,7 +27,12 @@ describe('runbook validate with the workers of an API', () => {
     for (let number = 10; number < 35; number += 1) await announce(`other-${number}`, [])
     await announce('zone', [{ name: 'Do-Zone', parameters }])
     cli.file('own.yaml', plain())
-    cli.file('wrong.yaml', plain().replace('Switch-Thing', 'Swich-Thing').replace('Upn:', 'Upnn:'))
+    cli.file(
+      'wrong.yaml',
+      plain()
+        .replace('Switch-Thing', 'Swich-Thing')
+        .replace('UserPrincipalName:', 'UserPrincipalNam:'),
+    )
     // Of a worker that never announced itself: one with this function may be started.
     cli.file(
       'last.yaml',
@@ -50,7 +59,10 @@ describe('runbook validate with the workers of an API', () => {
   it('names a function and a parameter that the worker lacks, with what was meant', async () => {
     const { exit, codes, out, err } = await validate('wrong.yaml')
     assert.deepEqual([exit, codes, err], [EXIT.ok, ['UNKNOWN_PARAMETER', 'UNKNOWN_FUNCTION'], ''])
-    assert.match(out, /New-Thing has no parameter "Upnn"\. Did you mean "Upn"\?/)
+    assert.match(
+      out,
+      /New-Thing has no parameter "UserPrincipalNam"\. Did you mean "UserPrincipalName"\?/,
+    )
     assert.match(out, /Worker "w1" has no function "Swich-Thing"\. Did you mean "Switch-Thing"\?/)
   })
 
@@ -74,7 +86,10 @@ describe('runbook validate with the workers of an API', () => {
       const { exit, codes, err } = await validate('own.yaml')
       assert.deepEqual([exit, codes.length], [EXIT.ok, 2])
       assert.match(err, /^note: only the standard functions are known here\. The API at .* answer/)
-      const standard = cli.file('standard.yaml', plain().replaceAll(/\w+-Thing/g, '"{{Upn}}"'))
+      const standard = cli.file(
+        'standard.yaml',
+        plain().replaceAll(/\w+-Thing/g, '"{{UserPrincipalName}}"'),
+      )
       assert.equal((await cli.cli('runbook', 'validate', standard)).err, '')
       const asked = await validate('own.yaml', '--api-url', away)
       assert.deepEqual([asked.exit, asked.out], [EXIT.unavailable, ''])
