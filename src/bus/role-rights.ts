@@ -79,7 +79,8 @@ function workerRights(workerIds: readonly string[]): Rights {
         update: ['visible_at', 'delivery_count', 'leased_until', 'lease_token'],
         delete: true,
       },
-      message_ids: { select: true, insert: true, update: true },
+      // On columns: a right on the whole table is also one to lock it.
+      message_ids: { select: true, insert: true, update: ['topic', 'message_id', 'seen_at'] },
       dead_letters: {
         insert: [
           ...ENVELOPE,

@@ -1,5 +1,6 @@
 // Holds in force. A transaction that sends jobs shares the lock of holds and reads them under it; setting or ending a hold takes the
-// lock exclusively. So nothing is sent once a hold is committed.
+// lock exclusively. So nothing is sent once a hold is committed. It is a lock of the table: only who may write holds can take it, while any
+// role of the database can take an advisory lock, and a worker's once kept every hold waiting for a minute.
 import {
   HOLD_SCOPES,
   type Hold,
@@ -30,9 +31,6 @@ export const MEMBER_IS_FREE = `not exists (select from holds h where h.scope = '
 export const WAIT_IS_FREE = `(b.held_at is null and ${MEMBER_IS_FREE} and not exists (select from holds h
   where h.scope in ('system', 'runbook', 'worker') and (${COVERS_BATCH} or (h.scope = 'worker' and h.target = w.worker_id))))`
 
-/** Far from the locks of batches (small negative keys) and of migrations. */
-const HOLDS_LOCK = 7_015_015
-
 export const HOLD = `h.scope, h.target, h.batch_id as "batchId", h.member_id as "memberId",
   (select member_key from batch_members m where m.id = h.member_id) as "memberKey",
   h.held_at as "heldAt", h.held_by as "heldBy", h.held_reason as reason`
@@ -57,7 +55,7 @@ export function loadHoldsOf(db: Queryable, batchIds: readonly number[]): Promise
 /** The same under the lock that senders share: no hold begins or ends before this transaction has. */
 export async function shareHolds(tx: Tx, batchIds: readonly number[]): Promise<Hold[]> {
   const [, holds] = await Promise.all([
-    tx.query('select pg_advisory_xact_lock_shared($1)', [HOLDS_LOCK]),
+    tx.query('lock table holds in row share mode'),
     loadHoldsOf(tx, batchIds),
   ])
   return holds
@@ -65,7 +63,7 @@ export async function shareHolds(tx: Tx, batchIds: readonly number[]): Promise<H
 
 /** Waits for the transactions that are sending. Take it last and end soon: senders wait. */
 export async function lockHolds(tx: Tx): Promise<void> {
-  await tx.query('select pg_advisory_xact_lock($1)', [HOLDS_LOCK])
+  await tx.query('lock table holds in exclusive mode')
 }
 
 export async function findHold(db: Queryable, { scope, target }: HoldTarget): Promise<Hold | null> {

@@ -31,7 +31,7 @@ import {
 } from '../../domain/state/holds.ts'
 import type { Engine } from '../transactions/engine.ts'
 import { orHoldBatch } from '../transactions/hold-on-failure.ts'
-import { changeBatch } from '../transactions/locking.ts'
+import { changeBatchSoon, unlessLocked } from '../transactions/locking.ts'
 import { withdrawJobs } from '../transactions/withdraw.ts'
 import { requireAccepted } from './batch-actions.ts'
 import { withdrawHeld } from './member-holds.ts'
@@ -97,6 +97,9 @@ function noteHold(
   return insertEvents(tx, batchId, now, actor, [eventRecord(entity, event, because, subject)])
 }
 
+/** Then the rest is left to the timers: a hold is answered, although a batch or the bus stays locked. */
+const LOCKED_MAX = 3
+
 /** Withdraws what the hold covers. A batch that cannot be changed is held with the reason, and the others are done. */
 async function finishHold(
   engine: Engine,
@@ -108,16 +111,21 @@ async function finishHold(
     ...(hold.scope === 'worker' && { workerId: hold.target }),
     ...(hold.memberId !== null && { memberIds: [hold.memberId] }),
   }
+  let locked = 0
   for (const batchId of await listBatchesIn(engine.db, hold, 'jobs')) {
-    await orHoldBatch(engine, batchId, actor, async () => {
-      withdrawn += await changeBatch(engine, batchId, actor, async (batchTx) => {
-        // Ended meanwhile: what was sent since then stays sent.
-        if (!(await findHold(batchTx.tx, hold))) return 0
-        return withdrawJobs(batchTx, tellHold(hold), filter)
-      })
-    })
+    if (locked === LOCKED_MAX) break
+    const isDone = await unlessLocked(() =>
+      orHoldBatch(engine, batchId, actor, async () => {
+        withdrawn += await changeBatchSoon(engine, batchId, actor, async (batchTx) => {
+          // Ended meanwhile: what was sent since then stays sent.
+          if (!(await findHold(batchTx.tx, hold))) return 0
+          return withdrawJobs(batchTx, tellHold(hold), filter)
+        })
+      }),
+    )
+    if (!isDone) locked += 1
   }
-  await markWithdrawn(engine.db, hold, engine.clock.now())
+  if (locked === 0) await markWithdrawn(engine.db, hold, engine.clock.now())
   return { withdrawn, running: await countJobsIn(engine.db, hold) }
 }
 

@@ -20,7 +20,7 @@ import { eventRecord } from '../../domain/state/event-record.ts'
 import { nameOfHeld } from '../../domain/state/holds.ts'
 import type { Engine } from '../transactions/engine.ts'
 import { orHoldBatch } from '../transactions/hold-on-failure.ts'
-import { changeBatch } from '../transactions/locking.ts'
+import { changeBatchSoon, unlessLocked } from '../transactions/locking.ts'
 import { withdrawJobs } from '../transactions/withdraw.ts'
 import type { MembersOrder, MembersOutcome } from './member-actions.ts'
 
@@ -67,18 +67,21 @@ export async function withdrawHeld(
   { batchId, memberIds, actor }: Omit<MembersOrder, 'reason'>,
 ): Promise<StoppedMembers> {
   let withdrawn = 0
+  let isDone = true
   if (memberIds.length > 0 && (await countJobsOf(engine.db, batchId, memberIds)) > 0)
-    await orHoldBatch(engine, batchId, actor, async () => {
-      withdrawn = await changeBatch(engine, batchId, actor, async (batchTx) => {
-        // Those who were resumed meanwhile keep what was sent since.
-        const held = await loadMemberHolds(batchTx.tx, memberIds)
-        if (held.length === 0) return 0
-        return withdrawJobs(batchTx, `held by ${held[0]!.heldBy}: ${held[0]!.reason}`, {
-          memberIds: held.map((hold) => hold.memberId!),
+    isDone = await unlessLocked(() =>
+      orHoldBatch(engine, batchId, actor, async () => {
+        withdrawn = await changeBatchSoon(engine, batchId, actor, async (batchTx) => {
+          // Those who were resumed meanwhile keep what was sent since.
+          const held = await loadMemberHolds(batchTx.tx, memberIds)
+          if (held.length === 0) return 0
+          return withdrawJobs(batchTx, `held by ${held[0]!.heldBy}: ${held[0]!.reason}`, {
+            memberIds: held.map((hold) => hold.memberId!),
+          })
         })
-      })
-    })
-  await markMembersWithdrawn(engine.db, memberIds, engine.clock.now())
+      }),
+    )
+  if (isDone) await markMembersWithdrawn(engine.db, memberIds, engine.clock.now())
   return { withdrawn, running: await countJobsOf(engine.db, batchId, memberIds) }
 }
 

@@ -9,6 +9,7 @@
 // - `expanded_through` passes a member only while its writer has locked that member, and is read after locking (loading.ts).
 
 import { MatoolkitError } from '../../base/errors/errors.ts'
+import { isLockTimeout } from '../../base/errors/transient.ts'
 import type { Tx } from '../../db/connection/db.ts'
 import { keepQueryPlans } from '../../db/connection/query-plans.ts'
 import { limitLockWaits, lockAndRead, shareAndRead } from '../../db/state/facts.ts'
@@ -32,6 +33,33 @@ export async function changeBatch<T>(
     await finish(batchTx)
     return result
   })
+}
+
+/** The same for work that can be done later as well: throws after half a second when somebody else keeps what it needs locked. */
+export async function changeBatchSoon<T>(
+  engine: Engine,
+  batchId: number,
+  actor: string,
+  work: (batchTx: BatchTransaction) => Promise<T>,
+): Promise<T> {
+  return engine.db.transaction(async (tx) => {
+    await limitLockWaits(tx)
+    const batchTx = await begin(engine, tx, batchId, actor)
+    const result = await work(batchTx)
+    await finish(batchTx)
+    return result
+  })
+}
+
+/** False when `changeBatchSoon` gave up. */
+export async function unlessLocked(change: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await change()
+    return true
+  } catch (error) {
+    if (isLockTimeout(error)) return false
+    throw error
+  }
 }
 
 /** The same for several batches in one transaction: when one cannot be changed, none is. See several-batches.ts. */
