@@ -36,12 +36,16 @@ const QUOTED = /["'`](matoolkit [a-z][^"'`\n]*)["'`]/g
 /** A label, a line of several, and no command. */
 const LABEL = /:(?: |$)|\\n/
 
-/** The commands in quotes that a source file has in its texts. A value that is filled in counts as a word. */
+/** Made by the function that makes them. */
+const BUILT = /\bcommandLine`([^`]*)`/g
+
+/** The commands that a source file has in its texts, in quotes or built. A value that is filled in counts as a word. */
 const commandsInSource = (source: string): string[] =>
   [
     ...source
       .replaceAll(COMMENT, '')
-      .replaceAll(/\$\{[^{}]*\}/g, '<value>')
+      .replaceAll(/\$\{[^{}`]*\}/g, '<value>')
+      .replaceAll(BUILT, '`matoolkit $1`')
       .matchAll(QUOTED),
   ].flatMap(([, command]) => (LABEL.test(command!) ? [] : [command!]))
 
@@ -119,8 +123,10 @@ describe('commands in notifications, errors and hints', () => {
   it('are found and judged', () => {
     const source =
       '// `matoolkit nonsense`\nconst command = `matoolkit batch show 7`\nsay(`See "matoolkit hold list".`)\n'
+    const built = `say(commandLine\`batch get \${id}\`)`
     const found = commandsInSource(source)
     assert.deepEqual(found, ['matoolkit batch show 7', 'matoolkit hold list'])
+    assert.deepEqual(commandsInSource(built), ['matoolkit batch get <value>'])
     assert.deepEqual(wrongAmong(found), ['matoolkit batch show 7: batch has no show'])
   })
 })

@@ -74,6 +74,11 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     /a\.ts:1 says "as unknown as"/,
   ],
   [
+    'a sentence builds a command by hand',
+    { 'src/domain/a.ts': 'const next = `matoolkit batch get ${id}`' },
+    /a\.ts:1 builds a command by hand/,
+  ],
+  [
     'a dynamic import counts',
     { 'src/cli/a.ts': "await import('../api/server.ts')" },
     /imports from api; cli/,

@@ -1,4 +1,5 @@
 // What the run sheet tells people to type, and to do without matoolkit.
+import { commandLine } from '../../base/text/command-line.ts'
 
 /** `gated` is a phase whose gate has not passed. */
 export const nightCommands = (
@@ -6,40 +7,40 @@ export const nightCommands = (
   gated: string | null,
   hasWindows: boolean,
 ): (readonly [what: string, command: string])[] => [
-  ['follow it', `matoolkit batch watch ${batchId}`],
-  ['know whether somebody is needed', 'matoolkit status'],
-  ['stop everything: nothing new is sent, running jobs finish', 'matoolkit hold --all'],
-  ['continue after that', 'matoolkit resume --all --reason "…"'],
-  ['hold this batch', `matoolkit batch hold ${batchId} --reason "…"`],
-  ['resume it', `matoolkit batch resume ${batchId} --reason "…"`],
-  ['hold one person', `matoolkit member hold ${batchId} PERSON --reason "…"`],
-  ['see what failed, and what to do', `matoolkit failures ${batchId}`],
-  ['try failed people again', `matoolkit batch retry ${batchId} --all --reason "…"`],
-  ['see what a person waits for', `matoolkit member show ${batchId} PERSON`],
+  ['follow it', commandLine`batch watch ${batchId}`],
+  ['know whether somebody is needed', commandLine`status`],
+  ['stop everything: nothing new is sent, running jobs finish', commandLine`hold --all`],
+  ['continue after that', commandLine`resume --all --reason "…"`],
+  ['hold this batch', commandLine`batch hold ${batchId} --reason "…"`],
+  ['resume it', commandLine`batch resume ${batchId} --reason "…"`],
+  ['hold one person', commandLine`member hold ${batchId} PERSON --reason "…"`],
+  ['see what failed, and what to do', commandLine`failures ${batchId}`],
+  ['try failed people again', commandLine`batch retry ${batchId} --all --reason "…"`],
+  ['see what a person waits for', commandLine`member show ${batchId} PERSON`],
   ...(gated === null
     ? []
     : ([
-        ['approve a gate', `matoolkit batch approve ${batchId} ${gated} --reason "…"`],
+        ['approve a gate', commandLine`batch approve ${batchId} ${gated} --reason "…"`],
         [
           'start with fewer people ready',
-          `matoolkit batch waive ${batchId} ${gated} --until +2h --reason "…"`,
+          commandLine`batch waive ${batchId} ${gated} --until +2h --reason "…"`,
         ],
       ] as const)),
   ...(hasWindows
     ? ([
         [
           'send outside the change windows',
-          `matoolkit batch override-window ${batchId} --until +2h --reason "…"`,
+          commandLine`batch override-window ${batchId} --until +2h --reason "…"`,
         ],
       ] as const)
     : []),
-  ['move T-0, before it has come', `matoolkit batch reschedule ${batchId} +2h --reason "…"`],
-  ['take one person back', `matoolkit member undo ${batchId} PERSON --reason "…"`],
-  ['take the wave back: hold it first', `matoolkit batch undo ${batchId} --all --reason "…"`],
-  ['end the batch for good', `matoolkit batch cancel ${batchId} --reason "…"`],
+  ['move T-0, before it has come', commandLine`batch reschedule ${batchId} +2h --reason "…"`],
+  ['take one person back', commandLine`member undo ${batchId} PERSON --reason "…"`],
+  ['take the wave back: hold it first', commandLine`batch undo ${batchId} --all --reason "…"`],
+  ['end the batch for good', commandLine`batch cancel ${batchId} --reason "…"`],
   [
     'tell it what was done by hand',
-    `matoolkit batch mark-done ${batchId} --members PERSON --step STEP --reason "…"`,
+    commandLine`batch mark-done ${batchId} --members PERSON --step STEP --reason "…"`,
   ],
 ]
 

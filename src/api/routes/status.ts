@@ -1,6 +1,8 @@
 // The state of everything on one page: whether somebody is needed, what runs and comes next, sources, workers, holds. Every list is
 // bounded, and nothing here counts members or steps.
+
 import { z } from 'zod'
+import { commandLine } from '../../base/text/command-line.ts'
 import { countText } from '../../base/text/count-text.ts'
 import { listHolds } from '../../db/state/holds.ts'
 import {
@@ -190,7 +192,7 @@ async function failureNeeds({ db }: Engine, cache: FailureCache, now: Date): Pro
         text: `${who} of batch ${batch.id} failed at ${stepName}: ${firstLine(sample.message)}`,
         people,
         count,
-        command: `matoolkit failures ${batch.id}`,
+        command: commandLine`failures ${batch.id}`,
       })
     }
   }

@@ -1,6 +1,8 @@
 // The wall: what runs, what needs a person, what comes next, over all batches and without anything personal. It costs a handful of
 // statements whatever runs, and all walls of a process share an answer for a second.
+
 import { z } from 'zod'
+import { commandLine } from '../../base/text/command-line.ts'
 import { countText } from '../../base/text/count-text.ts'
 import { countReviews } from '../../db/sources/reviews.ts'
 import { listHolds } from '../../db/state/holds.ts'
@@ -141,7 +143,7 @@ function failureNeed({ line }: BatchState): Need[] {
   const text = failedInInit
     ? `The init steps of batch ${id} failed`
     : `${countText(membersFailed, 'person', 'people')} of batch ${id} failed`
-  const command = `matoolkit failures ${id}`
+  const command = commandLine`failures ${id}`
   return [{ kind: 'failure', batchId: id, text, people: [], count: membersFailed || 1, command }]
 }
 

@@ -1,6 +1,7 @@
 // What needs a person besides failures, over all batches: decisions, holds that the program set, stuck work, phases that will be late.
 // Status and wall show it.
 
+import { commandLine } from '../../base/text/command-line.ts'
 import { countText } from '../../base/text/count-text.ts'
 import { listMisses } from '../../db/orders/forecast-misses.ts'
 import type { WorkerLine } from '../../db/views/workers.ts'
@@ -45,7 +46,7 @@ export const missNeeds = async ({ db }: Engine): Promise<Need[]> =>
     text: `batch ${batchId}: ${because}`,
     people: [],
     count: 1,
-    command: `matoolkit batch forecast ${batchId}`,
+    command: commandLine`batch forecast ${batchId}`,
   }))
 
 /** Finds late batches in one statement over all, and says why each is stuck. */
@@ -70,7 +71,7 @@ export async function stuckNeeds(
 function notLookedAt(count: number, isExact: boolean): Need {
   const many = isExact ? countText(count, 'more batch is', 'more batches are') : 'More batches are'
   const text = `${many} late and may be stuck`
-  const command = 'matoolkit batch list --sort oldest'
+  const command = commandLine`batch list --sort oldest`
   return { kind: 'stuck', batchId: null, text, people: [], count, command }
 }
 
@@ -84,6 +85,6 @@ async function stuckIn({ db, pace }: Engine, batchId: number, now: Date): Promis
       text: `batch ${batchId} is stuck: ${because}`,
       people: [],
       count,
-      command: `matoolkit stuck ${batchId}`,
+      command: commandLine`stuck ${batchId}`,
     }))
 }

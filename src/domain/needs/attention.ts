@@ -1,5 +1,6 @@
 // What waits for a person: reviews, failing sources, rows left out, dead letters. One sentence and one set of commands for every place
 // that shows them: tick, lists, doctor, status, events, log.
+import { commandLine } from '../../base/text/command-line.ts'
 import { countText } from '../../base/text/count-text.ts'
 import { isoSeconds } from '../sources/compare.ts'
 import { type EventRecord, eventRecord } from '../state/event-record.ts'
@@ -56,9 +57,9 @@ export function attentionText(item: Attention, showTime: (at: Date) => string): 
     case 'rows_left_out':
       return `The last tick of ${runbookName} left out ${countText(count, 'row')}`
     case 'dead_letters':
-      return `${countText(count, 'message')} on ${item.topic} could not be handled`
+      return `${countText(count, 'message')} on ${item.topic!} could not be handled`
     case 'channel_failing':
-      return `Channel ${item.topic} does not take messages: ${item.error?.replace(/\.$/, '')}`
+      return `Channel ${item.topic!} does not take messages: ${item.error?.replace(/\.$/, '')}`
   }
 }
 
@@ -79,38 +80,43 @@ function moveText(
 function attentionCommand(item: Attention): string {
   switch (item.kind) {
     case 'source_failing':
-      return `matoolkit query preview ${item.runbookName}`
+      return commandLine`query preview ${item.runbookName!}`
     case 'rows_left_out':
-      return `matoolkit source-issues ${item.runbookName}`
+      return commandLine`source-issues ${item.runbookName!}`
     case 'dead_letters':
-      return 'matoolkit deadletters list'
+      return commandLine`deadletters list`
     case 'channel_failing':
-      return `matoolkit notification test ${item.topic}`
+      return commandLine`notification test ${item.topic!}`
     case 'removals':
     case 'moves':
     case 'latecomers':
-      return `matoolkit review list ${scopeOf(item)}`
+      return commandLine`review list ${scopeOf(item)}`
   }
 }
 
 /** The commands that decide it; empty when each message or row is decided by itself. */
 function decidingCommands(item: Attention): string[] {
   const { kind, isWholeWave } = item
-  const all = `--all ${scopeOf(item)}`
-  const dismiss = `matoolkit review dismiss ${all}`
-  if (kind === 'removals' || kind === 'latecomers')
-    return [`matoolkit review approve ${all}`, dismiss]
-  if (kind !== 'moves') return []
+  if (kind !== 'removals' && kind !== 'latecomers' && kind !== 'moves') return []
+  const scope = scopeOf(item)
+  const dismiss = commandLine`review dismiss --all ${scope}`
+  if (kind !== 'moves') return [commandLine`review approve --all ${scope}`, dismiss]
   const choices = isWholeWave ? ['reschedule', 'move'] : ['move']
-  return [...choices.map((choice) => `matoolkit review approve ${all} --choice ${choice}`), dismiss]
+  return [
+    ...choices.map((choice) => commandLine`review approve --all ${scope} --choice ${choice}`),
+    dismiss,
+  ]
 }
 
 const FLAGS = { removals: 'removal', moves: 'move', latecomers: 'latecomer' } as const
 
-function scopeOf({ kind, batchId, runbookName, toTime, hasOtherTimes }: Attention): string {
-  const where = batchId === null ? `--runbook ${runbookName}` : `--batch ${batchId}`
-  const to = hasOtherTimes ? ` --to ${isoSeconds(+toTime!)}` : ''
-  return `--kind ${FLAGS[kind as keyof typeof FLAGS]} ${where}${to}`
+function scopeOf({ kind, batchId, runbookName, toTime, hasOtherTimes }: Attention) {
+  return [
+    '--kind',
+    FLAGS[kind as keyof typeof FLAGS],
+    ...(batchId === null ? ['--runbook', runbookName!] : ['--batch', batchId]),
+    ...(hasOtherTimes ? ['--to', isoSeconds(+toTime!)] : []),
+  ]
 }
 
 /** An item with its sentence and its commands, for programs. */

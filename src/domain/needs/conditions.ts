@@ -1,6 +1,7 @@
 // What people hear of: a condition is open while something needs them, or an ending that is told once. Each has a stable key, so
 // that looking again opens nothing twice. Texts name batches, runbooks and workers, never a member: channels lead out of the house.
 
+import { commandLine } from '../../base/text/command-line.ts'
 import { countText } from '../../base/text/count-text.ts'
 import { durationText } from '../../base/text/duration.ts'
 import { HELD_BY_GATE, HELD_BY_RAMP, type Hold, nameOfHeld, resumeCommand } from '../state/holds.ts'
@@ -91,9 +92,9 @@ export function holdCondition(hold: Hold, runbookName: string | null): Condition
       title: `${capital(nameOfHeld(hold))} is held${isFuse ? ': too many failures' : ''}`,
       text: isFuse ? reason : `Held by ${heldBy}: ${reason}`,
       command: isFuse
-        ? `matoolkit failures ${target}`
+        ? commandLine`failures ${target}`
         : isGate
-          ? `matoolkit batch gates ${target}`
+          ? commandLine`batch gates ${target}`
           : resumeCommand(hold),
       since: heldAt,
     },
@@ -123,7 +124,7 @@ export const gateCondition = (gate: UnapprovedGate): Condition =>
       batchId: gate.batchId,
       title: `Phase ${gate.phaseName} of batch ${gate.batchId} needs approval`,
       text: `${gate.given} of ${gate.needed} approvals for the start at ${gate.dueAt.toISOString()}; without them the batch is held then`,
-      command: `matoolkit batch gates ${gate.batchId}`,
+      command: commandLine`batch gates ${gate.batchId}`,
       since: gate.since,
     },
     gate.phaseId,
@@ -151,7 +152,7 @@ export const missCondition = (miss: ForecastMiss): Condition =>
       batchId: miss.batchId,
       title: `Phase ${miss.phaseName} of batch ${miss.batchId} will miss ${miss.deadlineOf} by ${durationText(miss.bySec * 1_000)}`,
       text: capital(miss.because),
-      command: `matoolkit batch forecast ${miss.batchId}`,
+      command: commandLine`batch forecast ${miss.batchId}`,
       since: miss.since,
     },
     miss.phaseId,
@@ -222,7 +223,7 @@ export function stuckConditions(batches: readonly StuckBatch[], now: Date): Cond
         batchId,
         title: isLate ? `A phase of batch ${batchId} is late` : `Batch ${batchId} is stuck`,
         text: because,
-        command: `matoolkit stuck ${batchId}`,
+        command: commandLine`stuck ${batchId}`,
         since: since ?? now,
       }
       return conditionOf(given, batchId, isLate ? +since! : kind, workerId ?? '')
@@ -246,7 +247,7 @@ function silentWorker(
       batchId: ids.length === 1 ? ids[0]! : null,
       title: `Worker ${workerId} is silent`,
       text: `${who}; ${countText(steps, 'step waits', 'steps wait')} in ${countText(ids.length, 'batch', 'batches')}`,
-      command: 'matoolkit worker list',
+      command: commandLine`worker list`,
       since: new Date(Math.min(...since)),
     },
     workerId,
@@ -278,7 +279,7 @@ export function endingCondition(ending: Ending): Condition {
       batchId,
       title: `${what}: ${status}`,
       text: `${failed === 0 ? 'None' : failed} of ${countText(total, 'person', 'people')} failed`,
-      command: failed > 0 ? `matoolkit failures ${batchId}` : `matoolkit batch get ${batchId}`,
+      command: failed > 0 ? commandLine`failures ${batchId}` : commandLine`batch get ${batchId}`,
       since: endedAt,
     },
     id,

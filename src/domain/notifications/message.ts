@@ -1,5 +1,6 @@
 // One message to a channel: what it says about one condition or several, as text, as an Adaptive Card, as JSON. The reader was woken: what
 // happened, to which batch, since when, and the command to type next.
+import { commandLine } from '../../base/text/command-line.ts'
 import type { Json } from '../../base/text/json.ts'
 import { withZonedTimes, zonedTimeText } from '../../base/text/zoned-time.ts'
 import type { Condition } from '../needs/conditions.ts'
@@ -25,7 +26,7 @@ export interface MessageItem {
 export interface PeopleMessage {
   /** The same at every attempt: who has seen it drops it. */
   readonly id: string
-  /** For people: `matoolkit notification show 12`. */
+  /** For people: commandLine`notification show 12`. */
   readonly number: number
   readonly items: readonly MessageItem[]
   /** Left out of `items`. */
@@ -60,7 +61,7 @@ export const testItem = (channel: string, by: string, at: Date): MessageItem => 
   kind: 'test',
   title: `Test of channel ${channel}`,
   text: `${by} asked for this message. Nothing is wrong`,
-  command: 'matoolkit notification list',
+  command: commandLine`notification list`,
   runbookName: null,
   batchId: null,
   since: at.toISOString(),
@@ -107,7 +108,7 @@ function lineOf(item: MessageItem, zone: string): Line {
 }
 
 const leftText = (left: number, number: number): string =>
-  `And ${left} more: matoolkit notification show ${number}`
+  `And ${left} more: ${commandLine`notification show ${number}`}`
 
 /** A program recognises the id; people are told. */
 const lastLine = ({ number, id, mayHaveArrived }: PeopleMessage): string => {

@@ -1,4 +1,5 @@
 // Holds of every scope: which steps each covers, and how it is told to people with the command that ends it.
+import { commandLine } from '../../base/text/command-line.ts'
 
 export const HOLD_SCOPES = ['system', 'runbook', 'worker', 'batch', 'member'] as const
 export type HoldScope = (typeof HOLD_SCOPES)[number]
@@ -79,9 +80,9 @@ export function nameOfHeld({ scope, target, batchId, memberKey }: Hold): string 
 
 /** The command that ends the hold. */
 export function resumeCommand({ scope, target, batchId, memberKey }: Hold): string {
-  if (scope === 'system') return 'matoolkit resume --all'
-  if (scope === 'member') return `matoolkit resume --member ${batchId} ${memberKey}`
-  return `matoolkit resume --${scope} ${target}`
+  if (scope === 'system') return commandLine`resume --all`
+  if (scope === 'member') return commandLine`resume --member ${batchId!} ${memberKey!}`
+  return commandLine`resume --${scope} ${target}`
 }
 
 /** What is held, who held it, why, and how it ends. Without a full stop. */

@@ -2,6 +2,7 @@
 // cannot be delivered is tried again with growing pauses, and after a day it is a visible failure.
 
 import type { Tokens } from '../../base/sign-in/token.ts'
+import { commandLine } from '../../base/text/command-line.ts'
 import type { Db } from '../../db/connection/db.ts'
 import {
   type DeliveryEnd,
@@ -83,7 +84,7 @@ async function sendOne(
     if (isOurs && end.status === 'sent' && isTest(message))
       await hastenRetries(tx, channel.name, now)
     if (!isOurs || end.status !== 'failed') return
-    const because = `Channel ${channel.name} was not told: ${end.error}. Correct it, then run "matoolkit notification test ${channel.name}"`
+    const because = `Channel ${channel.name} was not told: ${end.error}. Correct it, then run "${commandLine`notification test ${channel.name}`}"`
     const details = { channel: channel.name, notification: id }
     const event = eventRecord('system', 'notification_failed', because, { details })
     await insertEvents(tx, null, now, 'orchestrator', [event])

@@ -36,4 +36,16 @@ const typedAnswers: Rule = {
     }),
 }
 
-export const CLIENTS: readonly Rule[] = [oneTransport, typedAnswers]
+/** A command with a value in it, put together by hand. */
+const HAND_MADE = /[`"]matoolkit [a-z][^`:]*\$\{/
+
+const commandsBuilt: Rule = {
+  name: 'commands inside sentences are built by commandLine',
+  check: (files) =>
+    isOf(files, /^src\/(?:domain|engine|api)\//, /^$/).flatMap(({ path, text }) => {
+      const at = text.search(HAND_MADE)
+      return at < 0 ? [] : [`${path}:${lineOf(text, at)} builds a command by hand`]
+    }),
+}
+
+export const CLIENTS: readonly Rule[] = [oneTransport, typedAnswers, commandsBuilt]
