@@ -273,7 +273,7 @@ describe('matoolkit batch report', () => {
       'yes: Disable-EntraUser',
       'Point of no return',
       'changes nothing',
-      'not a standard function',
+      'unknown: nobody declared it',
     )
     has('When matoolkit cannot be reached', 'Phases start at their times', 'Telephone')
     assert.equal(page.match(/Point of no return/g)?.length, 1)
