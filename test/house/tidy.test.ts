@@ -258,6 +258,16 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     { 'src/db/a.ts': 'call(\n  ...([db, id, of(x)] as const),\n  b,\n)\n' },
     /a\.ts:2 spreads a literal/,
   ],
+  [
+    'a sentence that is taken apart',
+    { 'src/cli/a.ts': "const a = 1\nconst last = person.where.split('; ').at(-1)\n" },
+    /a\.ts:2 takes a sentence apart/,
+  ],
+  [
+    'a word made from a kind',
+    { 'dashboard/src/a.ts': 'countText(count, kind.slice(0, -1))\n' },
+    /a\.ts:1 takes a sentence apart/,
+  ],
   ['no opening comment', { 'src/db/a.ts': "import 'x'\n" }, /a\.ts does not open with/],
   [
     'an opening comment that says nothing',

@@ -221,6 +221,10 @@ const stuck = z
           'poll_overdue',
         ]),
         because: z.string(),
+        aboutWorker: nullableText.meta({
+          description:
+            'The part of `because` about the worker; null unless a silent or unknown worker is the reason.',
+        }),
         count: wholeCount.meta({ description: 'Members, steps or reviews that wait.' }),
         isCountExact,
         since: nullableDateTime,

@@ -21,7 +21,7 @@ import {
   shownMessage,
 } from '../shapes/message-shapes.ts'
 import { dateTime, id, json, nullableDateTime, nullableText } from '../shapes/shapes.ts'
-import { loadShownMembers } from './members.ts'
+import { doing, isHeld, loadShownMembers } from './members.ts'
 import { attempt } from './step-actions.ts'
 
 const STEPS_MAX = 1_000
@@ -52,6 +52,8 @@ const memberDetail = z
     where: z
       .string()
       .meta({ description: 'Where the person stands and what comes next; times in UTC.' }),
+    doing,
+    isHeld,
     next: z
       .array(
         z.strictObject({
@@ -111,6 +113,8 @@ const detailRoute = read({
       outcome: shown!.outcome,
       held: shown!.held,
       where: shown!.where,
+      doing: shown!.doing,
+      isHeld: shown!.isHeld,
       next: shown!.outcome === 'in_progress' ? await nextOf(engine, state, steps) : [],
       actions: shownActions(candidates),
       blockedBecause: refused?.refusal ?? null,

@@ -16,7 +16,7 @@ import {
 } from '../../db/views/members.ts'
 import { type HoldsOnBatch, holdsOnBatch } from '../../domain/state/holds.ts'
 import { foldKeyPart } from '../../domain/state/member-key.ts'
-import { activeOutcome, OUTCOMES, whereText } from '../../domain/state/outcome.ts'
+import { activeOutcome, OUTCOMES, whereOf } from '../../domain/state/outcome.ts'
 import { MEMBER_STATUSES } from '../../domain/state/transitions.ts'
 import { removeMembers } from '../../engine/orders/member-actions.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
@@ -57,6 +57,16 @@ const currentStep = z
   })
   .meta({ id: 'CurrentStep', description: 'The step that the member is at.' })
 
+export const doing = nullableText.meta({
+  description:
+    'The part of `where` about what runs or is waited for; null when nothing is. Times in UTC.',
+})
+
+export const isHeld = z.boolean().meta({
+  description:
+    'A hold is what is waited for: of the member, its worker, the batch, the runbook or the system.',
+})
+
 export const memberLine = z
   .strictObject({
     id: z.int(),
@@ -66,6 +76,8 @@ export const memberLine = z
     where: z.string().meta({
       description: 'Where the person stands and what comes next, as a sentence; times in UTC.',
     }),
+    doing,
+    isHeld,
     held: held.nullable().meta({ description: 'A hold of this member alone.' }),
     step: currentStep.nullable(),
     isActive: z.boolean().meta({ description: 'Neither failed nor removed; see `outcome`.' }),
@@ -118,7 +130,7 @@ export function shownMember(
   const facts = { outcome, step, batch, hold, nextPhase, removedBy, movedToBatchId, failure }
   const own = holds.members.get(line.id)
   const heldSo = own ? { at: own.heldAt, by: own.heldBy, reason: own.reason } : null
-  return { ...lineOf(line), outcome, where: whereText(facts), held: heldSo, step, failure }
+  return { ...lineOf(line), outcome, ...whereOf(facts), held: heldSo, step, failure }
 }
 
 /** These members of the batch, as lists show them. */

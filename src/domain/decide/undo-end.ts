@@ -22,11 +22,11 @@ export function onUndoEnd(draft: Draft, step: Step): void {
 }
 
 function stopUndo(draft: Draft, step: Step, rows: readonly Step[]): void {
-  const why = `the undo of step ${step.definition.stepName} failed before`
+  const failed = `the undo of step ${step.definition.stepName} failed`
   const left = rows.filter(({ status }) => isOpen(status))
-  for (const row of left) cancelStep(draft, row, why)
+  for (const row of left) cancelStep(draft, row, `${failed} before`)
   const rest = left.length > 0 ? `; ${countText(left.length, 'change')} before it stay` : ''
-  draft.note('undo_incomplete', `${why.replace(' before', '')}${rest}`, subjectOf(step))
+  draft.note('undo_incomplete', `${failed}${rest}`, subjectOf(step))
 }
 
 const subjectOf = ({ memberId }: Step) => (memberId === null ? {} : { memberId })

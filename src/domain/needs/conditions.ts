@@ -238,7 +238,7 @@ function silentWorker(
 ): Condition {
   const ids = [...new Set(found.map(({ batchId }) => batchId))]
   const steps = found.reduce((sum, { count }) => sum + count, 0)
-  const who = found[0]!.because.split(';')[0]!
+  const who = found[0]!.aboutWorker!
   const since = found.map((one) => +(one.since ?? now))
   return conditionOf(
     {

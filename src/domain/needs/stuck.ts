@@ -51,6 +51,8 @@ export type StuckKind =
 export interface Stuck {
   readonly kind: StuckKind
   readonly because: string
+  /** The part of `because` about the worker, where a silent or unknown one is the reason. */
+  readonly aboutWorker: string | null
   readonly count: number
   readonly isCountExact: boolean
   readonly since: Date | null
@@ -120,7 +122,7 @@ export function findStuck(facts: StuckFacts): Stuck[] {
 
 function ofBatch({ batch, holds, phases, openReviews }: StuckFacts): Stuck[] {
   const found: Stuck[] = []
-  const common = { isCountExact: true, workerId: null, stepId: null }
+  const common = { isCountExact: true, workerId: null, aboutWorker: null, stepId: null }
   for (const hold of holdsOnAll(batch, holds)) {
     const counted = { count: batch.membersActive, since: hold.heldAt }
     const actions = [resumeAction(hold)]
@@ -171,6 +173,7 @@ function ofWindow({ id, membersActive, windowOpensAt }: StuckFacts['batch'], sin
     ...counted,
     since,
     workerId: null,
+    aboutWorker: null,
     stepId: null,
     actions,
   }
@@ -188,7 +191,7 @@ function ofHeldMembers({ members }: HoldsOnBatch): Stuck[] {
       ? ''
       : `; and ${others} ${others === 1 ? 'other' : 'others'}, see "matoolkit hold list"`
   const because = `${tellHold(first)}${more}`
-  const where = { isCountExact: true, workerId: null, stepId: null }
+  const where = { isCountExact: true, workerId: null, aboutWorker: null, stepId: null }
   const rest = others === 0 ? [] : [inspect('list all holds', 'hold list')]
   const actions = [resumeAction(first), ...rest]
   return [{ kind: 'held', because, count: members.size, since: first.heldAt, ...where, actions }]
@@ -207,7 +210,12 @@ function ofPhases({ batch, holds, phases, now }: StuckFacts): Stuck[] {
     const because = `phase ${name} was due at ${dueAt.toISOString()}, but ${why}`
     const counted = { count: batch.membersActive, isCountExact: true }
     const seeGates = inspect('see what the gate needs', `batch gates ${batch.id}`)
-    const where = { workerId: null, stepId: null, actions: [isAtGate ? seeGates : SEE_ROLES] }
+    const where = {
+      workerId: null,
+      aboutWorker: null,
+      stepId: null,
+      actions: [isAtGate ? seeGates : SEE_ROLES],
+    }
     return [{ kind: 'phase_overdue', because, ...counted, since: dueAt, ...where }]
   })
 }
@@ -215,7 +223,7 @@ function ofPhases({ batch, holds, phases, now }: StuckFacts): Stuck[] {
 function ofWait(facts: StuckFacts, group: WaitGroup): Stuck[] {
   const { workerId, kind, since, stepId, isCountExact } = group
   const report: Report = (kind, count, because, ...actions) => [
-    { kind, because, count, isCountExact, since, workerId, stepId, actions },
+    { kind, because, aboutWorker: null, count, isCountExact, since, workerId, stepId, actions },
   ]
   const worker = facts.workers.find((candidate) => candidate.workerId === workerId)
   const hold = facts.holds.workers.get(workerId)
@@ -224,8 +232,8 @@ function ofWait(facts: StuckFacts, group: WaitGroup): Stuck[] {
     return kind === 'slot' ? report('held', group.count, tellHold(hold), resumeAction(hold)) : []
   if (kind === 'slot') return ofSlot(facts, group, worker, report)
   if (kind === 'job' && worker && isSilent(worker, facts.now)) {
-    const because = `${silence(worker)}; ${many(group, 'job is', 'jobs are')} unsettled`
-    return report('worker_silent', group.count, because, SEE_WORKERS)
+    const waits = `${many(group, 'job is', 'jobs are')} unsettled`
+    return ofWorker(report, 'worker_silent', group.count, silence(worker), waits)
   }
   const isLate = group.wakeAt !== null && +facts.now - +group.wakeAt > LATE_AFTER_MS
   // Retries and polls of a held batch wait with it, and the hold is reported.
@@ -239,6 +247,18 @@ function ofWait(facts: StuckFacts, group: WaitGroup): Stuck[] {
 type Report = (kind: StuckKind, count: number, because: string, ...actions: Action[]) => Stuck[]
 const SEE_WORKERS = inspect('see which workers are there', 'worker list')
 
+const ofWorker = (
+  report: Report,
+  kind: StuckKind,
+  count: number,
+  aboutWorker: string,
+  waits: string,
+): Stuck[] =>
+  report(kind, count, `${aboutWorker}; ${waits}`, SEE_WORKERS).map((one) => ({
+    ...one,
+    aboutWorker,
+  }))
+
 function ofSlot(
   { now, batch, holds }: StuckFacts,
   group: WaitGroup,
@@ -247,12 +267,11 @@ function ofSlot(
 ): Stuck[] {
   const { workerId, count } = group
   if (!worker?.isKnown) {
-    const because = `${unknownWorker(workerId)}; ${waiting(group)} for it`
-    return report('worker_unknown', count, because, SEE_WORKERS)
+    const waits = `${waiting(group)} for it`
+    return ofWorker(report, 'worker_unknown', count, unknownWorker(workerId), waits)
   }
   if (isSilent(worker, now)) {
-    const because = `${silence(worker)}; ${waiting(group)} for it`
-    return report('worker_silent', count, because, SEE_WORKERS)
+    return ofWorker(report, 'worker_silent', count, silence(worker), `${waiting(group)} for it`)
   }
   const { outstanding, jobLimit, oldestSentAt } = worker
   // A busy worker takes the next job when one has ended: that is the normal course, unless none ends for long.

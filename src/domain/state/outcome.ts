@@ -88,23 +88,45 @@ export interface WhereFacts {
 }
 
 /** Where a person stands and what comes next, without a full stop. Times are instants; the reader's program shows them in a zone. */
-export function whereText(facts: WhereFacts): string {
+export interface Where {
+  /** The whole sentence. */
+  readonly where: string
+  /** Its part about what runs or is waited for; null when nothing is. A reader of the sentence need not take it apart. */
+  readonly doing: string | null
+  /** A hold is what is waited for: of the member, the worker of its step, the batch, the runbook or the system. */
+  readonly isHeld: boolean
+}
+
+export function whereOf(facts: WhereFacts): Where {
+  const doing = doingText(facts)
+  const end = endText(facts)
+  const where = [end, doing].filter((part) => part !== null).join('; ')
+  const isRunning = facts.step?.waitsFor === 'job'
+  return { where, doing, isHeld: doing !== null && facts.hold !== null && !isRunning }
+}
+
+function doingText(facts: WhereFacts): string | null {
   const { outcome, step } = facts
-  const now = step && stepText(step, facts)
+  // After the end of all steps only a repair is told, of what failed or left.
+  if (outcome === 'migrated' || outcome === 'stopped') return null
+  if (step !== null) return stepText(step, facts)
+  return outcome === 'in_progress' ? waitText(facts) : null
+}
+
+/** How it ended for a person; null for one in progress. */
+function endText(facts: WhereFacts): string | null {
+  const { outcome, batch, failure } = facts
   switch (outcome) {
     case 'in_progress':
-      return now ?? waitText(facts)
+      return null
     case 'migrated':
-      return facts.batch.endedAt ? `finished ${iso(facts.batch.endedAt)}` : 'finished'
+      return batch.endedAt ? `finished ${iso(batch.endedAt)}` : 'finished'
     case 'stopped':
-      return `the batch was ${facts.batch.status === 'cancelled' ? 'cancelled' : 'stopped in init'}`
-    case 'failed': {
-      const { failure } = facts
-      const where = failure ? `failed in ${failure.phaseName} / ${failure.stepName}` : 'failed'
-      return now ? `${where}; ${now}` : where
-    }
+      return `the batch was ${batch.status === 'cancelled' ? 'cancelled' : 'stopped in init'}`
+    case 'failed':
+      return failure ? `failed in ${failure.phaseName} / ${failure.stepName}` : 'failed'
     case 'removed':
-      return now ? `${removalText(facts)}; ${now}` : removalText(facts)
+      return removalText(facts)
   }
 }
 

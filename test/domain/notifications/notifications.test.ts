@@ -205,6 +205,7 @@ it('tells of no held member, and of one silent worker however many batches wait'
   const stuck = {
     kind: 'worker_silent',
     because: 'worker w1 was last seen at 2026-11-16T23:00:00.000Z; 3 steps wait for it',
+    aboutWorker: 'worker w1 was last seen at 2026-11-16T23:00:00.000Z',
     count: 3,
     isCountExact: true,
     since: AT,

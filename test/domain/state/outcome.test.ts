@@ -6,7 +6,7 @@ import {
   outcomeText,
   outcomeWord,
   type WhereFacts,
-  whereText,
+  whereOf,
 } from '../../../src/domain/state/outcome.ts'
 
 const facts = (more: Partial<OutcomeFacts> = {}): OutcomeFacts => ({
@@ -112,7 +112,22 @@ describe('where a person stands', () => {
       'the batch was cancelled',
     ],
   ]
-  for (const [more, text] of CASES) it(text, () => assert.equal(whereText(stands(more)), text))
+  for (const [more, text] of CASES) it(text, () => assert.equal(whereOf(stands(more)).where, text))
+
+  it('tells apart how it ended and what is being done', () => {
+    const repaired = { outcome: 'failed', failure, step: step('job', 'rollback') } as const
+    const running = `rollback step create running on worker w1, attempt 1, since ${AT}`
+    assert.equal(whereOf(stands(repaired)).doing, running)
+    assert.equal(whereOf(stands({ outcome: 'failed', failure })).doing, null)
+    assert.equal(whereOf(stands()).doing, `waits for phase cutover at ${AT}`)
+    assert.equal(whereOf(stands({ outcome: 'migrated', step: step('slot') })).doing, null)
+    assert.deepEqual(
+      [{ hold }, { hold, step: step('slot') }, { hold, step: step('job') }, {}].map(
+        (more) => whereOf(stands(more)).isHeld,
+      ),
+      [true, true, false, false],
+    )
+  })
 })
 
 it('a person who went to another batch has moved, not been removed', () => {

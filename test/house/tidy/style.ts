@@ -108,6 +108,23 @@ const packedSpreads: Rule = {
     }),
 }
 
+/** The API's sentences have their parts next to them (`doing`, `isHeld`, `aboutWorker`); another wording must not change a decision. */
+const TAKEN_APART =
+  /\b(?:where|doing|because|why|aboutWorker)!?\??\.(?:split|slice|substring|replace|match|includes|indexOf|startsWith|endsWith)\(|\bkind!?\??\.(?:slice|replace)\(/
+
+const wholeSentences: Rule = {
+  name: 'nobody takes a sentence of the API apart, or makes a word from a kind',
+  check: (files) =>
+    eachCode(files, (file) => {
+      if (!/^(?:src|dashboard)\//.test(file.path)) return []
+      const { code } = scan(file)
+      const at = code.search(TAKEN_APART)
+      return at < 0
+        ? []
+        : [`${file.path}:${lineOf(file.text, at)} takes a sentence apart: give its parts`]
+    }),
+}
+
 const MIN_OPENING_CHARS = 25
 
 const openingComment: Rule = {
@@ -228,6 +245,7 @@ export const STYLE: readonly Rule[] = [
   fileLength,
   functionLength,
   packedSpreads,
+  wholeSentences,
   openingComment,
   names,
   leftovers,

@@ -29,6 +29,8 @@ const person = (more: object): Person =>
     member: { memberKey: 'ada@contoso.example', data: {}, outputs: {}, failedAt: null },
     outcome: 'in_progress',
     where: 'somewhere',
+    doing: null,
+    isHeld: false,
     held: null,
     next: [],
     steps: [],
@@ -69,13 +71,13 @@ describe('the headline of a person', () => {
     const queued = step({ status: 'pending', waitsFor: 'slot' })
     const where = 'held by ada: on leave'
     const stops = 'Nothing new starts until the hold ends.'
-    assert.deepEqual(told({ steps: [queued], held: HELD, where }), [
+    assert.deepEqual(told({ steps: [queued], held: HELD, isHeld: true, where }), [
       'held',
       'on hold before phase prepare, step move: held by ada: on leave',
       `On hold since ${AT}.`,
       stops,
     ])
-    assert.deepEqual(told({ where }), ['held', `on hold: ${where}`, null, stops])
+    assert.deepEqual(told({ where, isHeld: true }), ['held', `on hold: ${where}`, null, stops])
     const running = {
       steps: [step({ waitsFor: 'job' })],
       held: HELD,
@@ -121,7 +123,12 @@ describe('the headline of a person', () => {
     const failed = step({ status: 'failed', errorMessage: 'undone by hand', completedAt: AT })
     const done = undo({ status: 'succeeded' })
     const of = (...steps: object[]) =>
-      told({ outcome: 'failed', where: 'failed; undo step move runs', steps })
+      told({
+        outcome: 'failed',
+        where: 'failed; undo step move runs',
+        doing: 'undo step move runs',
+        steps,
+      })
     const [word, where, why] = of(failed, done, undo({ status: 'dispatched', waitsFor: 'job' }))
     assert.deepEqual(
       [word, where, why],

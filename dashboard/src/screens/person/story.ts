@@ -64,14 +64,14 @@ export function headlineOf(person: Person): Headline {
 }
 
 function failedHeadline(person: Person): Headline {
-  const { member, where } = person
+  const { member, where, doing } = person
   const undo = undoHeadline(person)
   if (undo) return undo
   const step = failedStepOf(person)
   const at = member.failedAt === null ? '' : ` since ${member.failedAt}`
   return {
     status: 'failed',
-    where: `${where}${where.includes(';') ? '' : at}`,
+    where: `${where}${doing === null ? at : ''}`,
     why: step?.errorMessage ? `The error: ${firstLine(step.errorMessage)}` : null,
     next: 'Nothing more happens for this person until the migration team acts.',
   }
@@ -88,7 +88,7 @@ function undoHeadline(person: Person): Headline | null {
     return {
       status: 'undoing',
       where: `the undo is under way: ${sofar}`,
-      why: person.where.split('; ').at(-1) ?? null,
+      why: person.doing,
       next: 'The changes before it follow, one after the other.',
     }
   if (undo.length === 0 || lastEnd(undo) < lastEnd(person.steps.filter(isFailedPhaseStep)))
@@ -118,7 +118,7 @@ const lastEnd = (steps: readonly PersonStep[]): string =>
 function progressHeadline(person: Person): Headline {
   const { held, where } = person
   const step = currentStepOf(person)
-  const isHeld = held !== null || where.startsWith('held')
+  const isHeld = held !== null || person.isHeld
   const place = step ? `${placeOf(step)}: ${where}` : where
   if (held && step?.waitsFor === 'job')
     return {

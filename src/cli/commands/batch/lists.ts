@@ -3,7 +3,7 @@
 import type { Answer, ListedRow } from '../../../api/client/endpoints.ts'
 import { countText } from '../../../base/text/count-text.ts'
 import { printable } from '../../../base/text/printable.ts'
-import type { DescribedAttention } from '../../../domain/needs/attention.ts'
+import type { AttentionKind, DescribedAttention } from '../../../domain/needs/attention.ts'
 import { rampStateText } from '../../../domain/plan/ramp-shares.ts'
 import { outcomeText, outcomeWord } from '../../../domain/state/outcome.ts'
 import { ENDED_BATCH_STATUSES } from '../../../domain/state/transitions.ts'
@@ -137,13 +137,27 @@ function listColumns(holds: readonly HoldInForce[]): Column<Batch>[] {
   )
 }
 
+/** One of each kind. */
+const NEEDED: Readonly<Record<AttentionKind, string>> = {
+  removals: 'removal',
+  moves: 'move',
+  latecomers: 'latecomer',
+  source_failing: 'failing source',
+  rows_left_out: 'left-out row',
+  dead_letters: 'dead letter',
+  channel_failing: 'failing channel',
+}
+
 /** `15 removals, 1 move`: the reviews of each batch. */
 function needsColumn(items: readonly DescribedAttention[]): Column<Batch> {
   const byBatch = Map.groupBy(items, ({ batchId }) => batchId)
   const needs = (id: number) =>
-    [...Map.groupBy(byBatch.get(id) ?? [], ({ kind }) => kind)]
-      .map(([kind, same]) => [same.reduce((sum, { count }) => sum + count, 0), kind] as const)
-      .map(([count, kind]) => countText(count, kind.slice(0, -1)))
+    [...Map.groupBy(byBatch.get(id) ?? [], ({ kind }) => kind)].map(([kind, same]) =>
+      countText(
+        same.reduce((sum, { count }) => sum + count, 0),
+        NEEDED[kind],
+      ),
+    )
   return ['NEEDS', ({ id }) => needs(id).join(', ') || null]
 }
 
