@@ -135,6 +135,11 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     /says that db may import "bus", ROOMS says "base, domain"/,
   ],
   [
+    'an answer without a limit',
+    { 'src/engine/a.ts': 'const said = await response.text()' },
+    /a\.ts reads an answer without a limit/,
+  ],
+  [
     'main is imported',
     { 'src/engine/a.ts': "import { x } from '../main.ts'" },
     /imports from main/,

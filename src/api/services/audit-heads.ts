@@ -3,6 +3,7 @@
 import { appendFile } from 'node:fs/promises'
 import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
 import { OWNER_ONLY } from '../../base/files/private-files.ts'
+import { dropBody } from '../../base/run/read-answer.ts'
 import type { Config } from '../../base/settings/config.ts'
 import type { ChainHead } from '../../db/orders/audit-sealing.ts'
 
@@ -70,12 +71,13 @@ const append = (file: string, heads: readonly SentHead[]): Promise<void> =>
   })
 
 async function post(url: string, heads: readonly SentHead[], signal: AbortSignal): Promise<void> {
-  const { ok, status } = await fetch(url, {
+  const answer = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ heads }),
     redirect: 'error',
     signal: AbortSignal.any([signal, AbortSignal.timeout(WEBHOOK_TIMEOUT_MS)]),
   })
-  if (!ok) throw new Error(`it answered ${status}`)
+  await dropBody(answer)
+  if (!answer.ok) throw new Error(`it answered ${answer.status}`)
 }

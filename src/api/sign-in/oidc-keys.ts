@@ -4,6 +4,7 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
 import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
+import { dropBody, readJson } from '../../base/run/read-answer.ts'
 
 const FRESH_MS = 10 * 60_000
 const USABLE_MS = 24 * 3_600_000
@@ -105,17 +106,8 @@ async function fetchJson(address: string): Promise<unknown> {
     headers: { accept: 'application/json' },
   })
   if (!answer.ok || !answer.body) {
-    await answer.body?.cancel()
+    await dropBody(answer)
     throw new Error(`it answered with status ${answer.status}`)
   }
-  const parts: Uint8Array[] = []
-  let bytes = 0
-  for await (const part of answer.body) {
-    bytes += part.byteLength
-    // Throwing ends the loop and cancels the rest of the answer.
-    if (bytes > ANSWER_BYTES_MAX)
-      throw new Error(`its answer has more than ${ANSWER_BYTES_MAX} bytes`)
-    parts.push(part)
-  }
-  return JSON.parse(Buffer.concat(parts).toString('utf8'))
+  return readJson(answer, ANSWER_BYTES_MAX)
 }

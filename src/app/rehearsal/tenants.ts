@@ -107,7 +107,11 @@ const tokensIn =
     const response = await apis.respond(request, signal)
     if (response === null) throw new TypeError('the connection was cut')
     const { status } = response
-    return { ok: status < 300, status, json: async () => response.body ?? null }
+    return {
+      ok: status < 300,
+      status,
+      body: new Response(JSON.stringify(response.body ?? null)).body,
+    }
   }
 
 type Send = (request: HttpRequest) => Promise<HttpResponse>

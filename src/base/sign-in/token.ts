@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises'
 import { messageOf } from '../errors/errors.ts'
 import type { Clock } from '../run/clock.ts'
+import { readJson } from '../run/read-answer.ts'
 import { assertionOf, type SigningCertificate } from './certificate.ts'
 import type { RotatingCertificate } from './rotating-certificate.ts'
 
@@ -77,6 +78,8 @@ export const AZURE_ENDPOINTS: TokenEndpoints = {
 /** Tokens live 60 to 90 minutes; a query must end within the life of its token. */
 const EARLY_MS = 300_000
 const RESPONSE_TIMEOUT_MS = 20_000
+/** A token with many groups has some 10 KB. */
+const ANSWER_BYTES_MAX = 1_000_000
 const DEFAULT_LIFE_SEC = 600
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
@@ -90,7 +93,7 @@ interface CachedToken {
 export type RequestByHttp = (
   url: string,
   init: RequestInit,
-) => Promise<Pick<Response, 'ok' | 'status' | 'json'>>
+) => Promise<Pick<Response, 'ok' | 'status' | 'body'>>
 
 export function makeTokens(
   clock: Clock,
@@ -174,7 +177,7 @@ async function sendRequest(
   try {
     const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS)
     response = await send(url, { ...init, signal, redirect: 'error' })
-    body = await response.json().catch(() => null)
+    body = await readJson(response, ANSWER_BYTES_MAX).catch(() => null)
   } catch (error) {
     throw new SignInFault('unreachable', `${issuer} does not respond: ${causeOf(error)}`, error)
   }

@@ -7,6 +7,7 @@ import {
   MatoolkitError,
   messageOf,
 } from '../../base/errors/errors.ts'
+import { readText } from '../../base/run/read-answer.ts'
 import type { ApiAccess } from '../worker-gateway.ts'
 
 export interface CallOptions {
@@ -15,6 +16,8 @@ export interface CallOptions {
 }
 
 const TIMEOUT_MS = 30_000
+/** A hundred jobs of 256 KB. */
+const ANSWER_BYTES_MAX = 32_000_000
 
 /** What the API may say about a message: no retry can cure it. */
 const ABOUT_MESSAGES: ReadonlySet<string> = new Set<ErrorCode>([
@@ -67,7 +70,7 @@ export class ApiCalls {
         redirect: 'error',
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       })
-      const text = await response.text()
+      const text = await readText(response, ANSWER_BYTES_MAX)
       return { status: response.status, body: parsed(text) }
     } catch (error) {
       throw this.#unreachable(reasonOf(error), error)

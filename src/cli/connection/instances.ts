@@ -3,6 +3,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { readPrivateFile } from '../../base/files/private-files.ts'
+import { readJson } from '../../base/run/read-answer.ts'
 import { homeFolder, removeFile, writeJsonFile } from './home.ts'
 
 export interface Instance {
@@ -15,6 +16,7 @@ export interface Instance {
 }
 
 const PROBE_MS = 1_000
+const ANSWER_BYTES_MAX = 10_000
 
 const instancesFolder = (): string => join(homeFolder(), 'instances')
 const fileOf = ({ pid }: Pick<Instance, 'pid'>): string => join(instancesFolder(), `${pid}.json`)
@@ -89,7 +91,7 @@ async function answers({ url }: Instance): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(PROBE_MS)
     const response = await fetch(`${url}/api/health`, { redirect: 'error', signal })
-    const body = (await response.json()) as { status?: unknown } | null
+    const body = (await readJson(response, ANSWER_BYTES_MAX)) as { status?: unknown } | null
     return body?.status === 'healthy'
   } catch (error) {
     return (error as Error).name === 'TimeoutError'

@@ -9,6 +9,7 @@ import {
   ClientSecretPost,
   clientCredentialsGrantRequest,
   clockTolerance,
+  customFetch,
   type DeviceAuthorizationResponse,
   deviceAuthorizationRequest,
   deviceCodeGrantRequest,
@@ -27,6 +28,7 @@ import {
 } from 'oauth4webapi'
 import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
 import type { Clock } from '../../base/run/clock.ts'
+import { limitedFetch } from '../../base/run/read-answer.ts'
 import { isEntra, type Registration } from './registration.ts'
 
 export interface GrantedToken {
@@ -37,6 +39,7 @@ export interface GrantedToken {
 }
 
 const REQUEST_TIMEOUT_MS = 30_000
+const ANSWER_BYTES_MAX = 1_000_000
 /** For issuers that do not state a lifetime. */
 const LIFETIME_SEC_DEFAULT = 300
 const CLOCK_TOLERANCE_SEC = 300
@@ -47,7 +50,11 @@ const SLOWER_SEC = 5
 interface DiscoveredIssuer {
   readonly server: AuthorizationServer
   readonly client: Client
-  readonly options: { signal: () => AbortSignal; [allowInsecureRequests]: boolean }
+  readonly options: {
+    signal: () => AbortSignal
+    [allowInsecureRequests]: boolean
+    [customFetch]: (url: string, init: object) => Promise<Response>
+  }
 }
 
 async function discover({ issuer, clientId }: Registration): Promise<DiscoveredIssuer> {
@@ -56,6 +63,7 @@ async function discover({ issuer, clientId }: Registration): Promise<DiscoveredI
     signal: () => AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     // The setting allows http for addresses of this machine only.
     [allowInsecureRequests]: url.protocol === 'http:',
+    [customFetch]: limitedFetch(ANSWER_BYTES_MAX),
   }
   const client = { client_id: clientId, [clockTolerance]: CLOCK_TOLERANCE_SEC }
   const server = await withIssuerErrors(issuer, async () =>

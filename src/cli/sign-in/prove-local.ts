@@ -1,9 +1,11 @@
 // Before a local token leaves this process: the other end proves that it has the same token. Until then it gets a random number only.
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { isLocalProof, isLoopback, localProof, randomText } from '../../base/keys/local-token.ts'
+import { readJson } from '../../base/run/read-answer.ts'
 import { reasonOf } from '../connection/unreachable.ts'
 
 const TIMEOUT_MS = 60_000
+const ANSWER_BYTES_MAX = 10_000
 
 /** Throws API_UNPROVEN or API_UNREACHABLE. */
 export async function requireProof(apiUrl: string, token: string): Promise<void> {
@@ -31,7 +33,9 @@ async function proofFrom(apiUrl: string, url: string): Promise<string | null> {
     const details = { url: apiUrl, reason: reasonOf(error) }
     throw new MatoolkitError('API_UNREACHABLE', details, { cause: error })
   }
-  const body = (await response.json().catch(() => null)) as { proof?: unknown } | null
+  const body = (await readJson(response, ANSWER_BYTES_MAX).catch(() => null)) as {
+    proof?: unknown
+  } | null
   return typeof body?.proof === 'string' ? body.proof : null
 }
 

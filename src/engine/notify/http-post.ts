@@ -1,9 +1,10 @@
 // One POST of a message: no redirects, a time limit, and an answer that says whether trying again helps. Nothing of an address but its host
 // is in a reason: the address of a workflow is a secret.
 import { messageOf } from '../../base/errors/errors.ts'
+import { dropBody, readBeginning } from '../../base/run/read-answer.ts'
 
 const TIMEOUT_MS = 20_000
-const ANSWER_CHARS_MAX = 200
+const ANSWER_BYTES_MAX = 200
 const RETRY_AFTER_MAX_MS = 3_600_000
 /** Too slow, too early, too many: trying later helps. */
 const PASSING = [408, 425, 429]
@@ -57,11 +58,11 @@ export async function post({ url, headers, body, now, signal }: Post): Promise<D
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     })
     const { ok, status } = response
-    const said = ok ? '' : (await response.text()).slice(0, ANSWER_CHARS_MAX)
     if (ok) {
-      await response.body?.cancel()
+      await dropBody(response)
       return DELIVERED
     }
+    const said = await readBeginning(response, ANSWER_BYTES_MAX)
     const answer = said.trim() === '' ? '' : `: ${said.trim().replaceAll(/\s+/g, ' ')}`
     return {
       isDelivered: false,

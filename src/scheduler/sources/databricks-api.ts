@@ -1,6 +1,7 @@
 // Calls to Databricks. Each is retried a few times when the service is busy or the connection breaks: all of them only read.
 // Tokens go to the workspace alone; storage links carry their own authorisation.
 import type { Clock } from '../../base/run/clock.ts'
+import { AnswerTooLong, dropBody, readJson } from '../../base/run/read-answer.ts'
 import { causeOf } from '../../base/sign-in/token.ts'
 import { SourceFault } from './fault.ts'
 
@@ -83,12 +84,14 @@ export class DatabricksApi {
   /** Best effort: called when something already ended, often the signal. */
   async cancel(statementId: string): Promise<void> {
     try {
-      await fetch(`${this.#options.host}${STATEMENTS}/${encodeURIComponent(statementId)}/cancel`, {
+      const address = `${this.#options.host}${STATEMENTS}/${encodeURIComponent(statementId)}/cancel`
+      const answer = await fetch(address, {
         method: 'POST',
         headers: { authorization: this.#authorization },
         signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS),
         redirect: 'error',
       })
+      await dropBody(answer)
     } catch {
       // The warehouse's own timeout ends the statement.
     }
@@ -143,24 +146,14 @@ export class DatabricksApi {
   }
 
   async #bodyOf<T>(response: Response): Promise<T> {
-    const parts: Uint8Array[] = []
-    let bytes = 0
     try {
-      for await (const part of response.body ?? []) {
-        bytes += part.byteLength
-        if (bytes > BODY_BYTES_MAX) break
-        parts.push(part)
-      }
+      return (await readJson(response, BODY_BYTES_MAX)) as T
     } catch (error) {
       this.#options.signal.throwIfAborted()
+      if (error instanceof AnswerTooLong)
+        throw new SourceFault('truncated', `a response has more than ${BODY_BYTES_MAX} bytes`)
+      if (error instanceof SyntaxError) throw new SourceFault('dropped', 'a response is not JSON')
       throw new SourceFault('dropped', causeOf(error), error)
-    }
-    if (bytes > BODY_BYTES_MAX)
-      throw new SourceFault('truncated', `a response has more than ${BODY_BYTES_MAX} bytes`)
-    try {
-      return JSON.parse(Buffer.concat(parts).toString('utf8')) as T
-    } catch {
-      throw new SourceFault('dropped', 'a response is not JSON')
     }
   }
 

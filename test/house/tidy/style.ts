@@ -203,9 +203,23 @@ const unchecked: Rule = {
     }),
 }
 
+/** The client talks to the API that its caller chose, and runs in browsers; what a template or a file gives is no answer of others. */
+const READS_ITSELF =
+  /^src\/(?:base\/run\/read-answer|api\/client\/transport|cli\/commands\/template|db\/schema\/disposable-pglite)\.ts$/
+const READING = /\.(?:text|json|arrayBuffer|blob|bytes)\(\)/
+
+const foreignAnswers: Rule = {
+  name: 'answers of others are read by src/base/run/read-answer.ts only',
+  check: (files) =>
+    files
+      .filter(({ path }) => path.startsWith('src/') && isCode(path) && !READS_ITSELF.test(path))
+      .filter((file) => READING.test(scan(file).code.replaceAll(/\bz\s*\.(?:text|json)\(\)/g, '')))
+      .map(({ path }) => `${path} reads an answer without a limit`),
+}
+
 /** Started by name, not imported. */
 const ENTRIES =
-  /^src\/main\.ts$|^dashboard\/(?:vite\.config\.ts|src\/main\.tsx)$|^src\/db\/connection\/snapshot-check\.ts$|^bench\/(?:main|broker-process|raw-loop)\.ts$|^(?:infra\/)?scripts\/|^bin\/|\.test\.ts$|^test\/kit\/(?:global-setup|run-files)\.ts$|^test\/api\/client\/same-table\.ts$|\/fixtures\//
+  /^src\/main\.ts$|^dashboard\/(?:vite\.config\.ts|src\/main\.tsx)$|^src\/db\/connection\/snapshot-check\.ts$|^src\/api\/services\/runbook-thread\.ts$|^bench\/(?:main|broker-process|raw-loop)\.ts$|^(?:infra\/)?scripts\/|^bin\/|\.test\.ts$|^test\/kit\/(?:global-setup|run-files)\.ts$|^test\/api\/client\/same-table\.ts$|\/fixtures\//
 
 const deadFiles: Rule = {
   name: 'no dead files',
@@ -250,6 +264,7 @@ export const STYLE: readonly Rule[] = [
   names,
   leftovers,
   unchecked,
+  foreignAnswers,
   deadFiles,
   migrations,
   cleanText,
