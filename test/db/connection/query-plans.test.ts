@@ -52,6 +52,9 @@ const wideNodes = (node: Node): Node[] => [
   ...(node.Plans ?? []).flatMap(wideNodes),
 ]
 
+/** PostgreSQL plans no command that only locks. */
+const isPlanned = (sql: string): boolean => !/^lock table /i.test(sql.trim())
+
 async function planOf(tx: Tx, sql: string): Promise<Node> {
   const count = Math.max(0, ...[...sql.matchAll(/\$(\d+)/g)].map(([, place]) => Number(place)))
   const nulls = count > 0 ? `(${Array(count).fill('null').join(', ')})` : ''
@@ -106,7 +109,8 @@ it('a chunk looks up single rows with plans made as soon as they are kept', asyn
   await small.db.transaction(async (tx) => {
     await keepQueryPlans(tx)
     assert.equal(await planMode(tx), 'force_generic_plan')
-    for (const sql of statements) assert.deepEqual(wideNodes(await planOf(tx, sql)), [], sql)
+    for (const sql of [...statements].filter(isPlanned))
+      assert.deepEqual(wideNodes(await planOf(tx, sql)), [], sql)
   })
   await small.close()
 })
