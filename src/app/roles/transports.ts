@@ -71,7 +71,8 @@ export function serviceBusAccess(config: Config, clock: Clock): ServiceBusAccess
   if (namespace === null) throw new MatoolkitError('BUS_NOT_CONFIGURED')
   const tokens = makeTokens(clock, tokenEndpointsOf(config))
   const request = { from: 'machine', clientId: identityClientId, scope: SERVICEBUS_SCOPE } as const
-  return { namespace, credential: azureCredential(tokens, request, clock) }
+  const isOverWebSockets = config.serviceBusProtocol === 'websockets'
+  return { namespace, credential: azureCredential(tokens, request, clock), isOverWebSockets }
 }
 
 /** Compares the namespace of the settings with what it must hold. */

@@ -29,6 +29,11 @@ export const BUS_SETTINGS = {
       description: 'Host of the Service Bus namespace. Signed in by the managed identity.',
     },
   ),
+  serviceBusProtocol: setting('MATOOLKIT_SERVICEBUS_PROTOCOL', oneOf(['amqp', 'websockets']), {
+    default: 'amqp',
+    description:
+      'How the namespace is reached. `amqp`: port 5671; `websockets`: port 443, through the proxy of HTTPS_PROXY if there is one.',
+  }),
   serviceBusConnection: setting<string | null>(
     'MATOOLKIT_SERVICEBUS_CONNECTION',
     emulatorConnection,

@@ -14,7 +14,12 @@ import type { Subscription, Topic } from '../bus.ts'
 /** Where the namespace is, and who we are there. A connection string is for the emulator and tests. */
 export type ServiceBusAccess =
   | { readonly connectionString: string }
-  | { readonly namespace: string; readonly credential: ServiceBusCredential }
+  | {
+      readonly namespace: string
+      readonly credential: ServiceBusCredential
+      /** AMQP inside WebSockets, port 443: through a proxy, and where 5671 is closed. */
+      readonly isOverWebSockets?: boolean
+    }
 
 /** The part of the SDK's TokenCredential that it needs. */
 export interface ServiceBusCredential {
@@ -65,9 +70,11 @@ export class ServiceBusConnection {
     const { access, retry } = this.#options
     const mode = this.#sdk.RetryMode?.Exponential ?? 0
     const options: ServiceBusClientOptions = { retryOptions: { ...RETRY, ...retry, mode } }
-    return 'connectionString' in access
-      ? new this.#sdk.ServiceBusClient(access.connectionString, options)
-      : new this.#sdk.ServiceBusClient(access.namespace, access.credential, options)
+    const { ServiceBusClient: Client } = this.#sdk
+    if ('connectionString' in access) return new Client(access.connectionString, options)
+    // Node's own asks the proxy of the environment.
+    if (access.isOverWebSockets) options.webSocketOptions = { webSocket: WebSocket }
+    return new Client(access.namespace, access.credential, options)
   }
 
   sender(topic: Topic): ServiceBusSender {
@@ -190,9 +197,13 @@ const REFUSED = /unauthorized/i
 const isRefusal = ({ code, message }: SdkError): boolean =>
   REFUSED.test(code ?? '') || REFUSED.test(message ?? '')
 
+/** Node's WebSocket fails with an empty TypeError, whatever the cause. */
+const NO_WEB_SOCKET =
+  'the WebSocket was not opened. Check HTTPS_PROXY, and whether port 443 of the namespace is open to this process'
+
 const unreachable = (what: string, error: unknown): MatoolkitError => {
   const { message, code } = lastOf(error)
-  const reason = message || code || 'no reason given'
+  const reason = message || code || (error instanceof TypeError ? NO_WEB_SOCKET : 'no reason given')
   return new MatoolkitError('BUS_UNREACHABLE', { what, reason }, { cause: error })
 }
 

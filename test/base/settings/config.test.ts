@@ -44,6 +44,7 @@ const DEFAULTS: Config = {
   roles: ['scheduler', 'orchestrator', 'worker', 'api'],
   transport: 'postgres',
   serviceBusNamespace: null,
+  serviceBusProtocol: 'amqp',
   serviceBusConnection: null,
   serviceBusAdminUrl: 'http://localhost:5300',
   chunkSize: 500,
