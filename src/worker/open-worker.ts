@@ -15,10 +15,12 @@ import type { Bus } from '../bus/bus.ts'
 import { logOutage } from '../bus/outage.ts'
 import type { WorkerFunction } from './functions/catalogue.ts'
 import { discoverFunctions } from './functions/custom-functions.ts'
+import { withCustom } from './functions/function-names.ts'
 import type { ConnectedPackage, FunctionPackage } from './functions/function-package.ts'
 import type { Secrets } from './http/api.ts'
 import { retryPolicyOf } from './http/client.ts'
 import type { GateChange } from './http/throttle.ts'
+import { Announcement } from './jobs/announcement.ts'
 import { Worker } from './jobs/worker.ts'
 import { openFolderVault } from './secrets/folder-vault.ts'
 import { KeyVault, keyVaultScope } from './secrets/key-vault.ts'
@@ -239,12 +241,10 @@ interface OpenFunctions {
   close(): void
 }
 
-async function openFunctions({
-  functionPackage,
-  config,
-  clock,
-  log,
-}: OpenWorkerOptions): Promise<OpenFunctions> {
+const PROBLEMS_TOLD_MAX = 10
+
+async function openFunctions(options: OpenWorkerOptions): Promise<OpenFunctions> {
+  const { functionPackage, config, clock, log } = options
   const { functionsFolder: folder, pwsh: program, cloud } = config
   const { functions: standard, kit } = functionPackage
   if (folder === null) return { functions: standard, close: () => {} }
@@ -255,7 +255,36 @@ async function openFunctions({
     )
   const powerShell = { program, cloud, onSeveralObjects }
   const found = await discoverFunctions({ folder, standard, kit, clock, powerShell })
-  for (const problem of found.problems) log.error({ problem }, 'Skipped a custom function')
+  for (const problem of found.problems) log.error({ problem }, 'A custom function is unusable')
+  const functions = withCustom(standard, found.functions)
+  if (found.problems.length > 0) {
+    found.close()
+    await announceRefused(options, functions)
+    const problems = found.problems.slice(0, PROBLEMS_TOLD_MAX).join(' ')
+    throw new MatoolkitError('FUNCTIONS_UNUSABLE', { folder, problems })
+  }
+  const overriding = found.functions.filter(({ overrides }) => overrides).map(({ name }) => name)
+  if (overriding.length > 0)
+    log.warn({ functions: overriding }, 'Custom functions run instead of the built-in ones')
   log.info({ functions: found.functions.map(({ name }) => name) }, 'Loaded custom functions')
-  return { functions: [...standard, ...found.functions], close: found.close }
+  return { functions, close: found.close }
+}
+
+/** Without it, nobody but the reader of this log would learn why its jobs wait: checks of runbooks and `doctor` name the functions. */
+async function announceRefused(
+  { config, bus, clock, log, version }: OpenWorkerOptions,
+  functions: readonly WorkerFunction[],
+): Promise<void> {
+  const announced = {
+    workerId: config.workerId!,
+    version,
+    bus,
+    maxParallelism: config.maxParallelism,
+  }
+  const catalogue = new Map(functions.map((one) => [one.name.toLowerCase(), one]))
+  const slots = config.maxParallelism
+  const announcement = new Announcement(announced, catalogue, () => slots)
+  await announcement
+    .send(clock.now())
+    .catch((error: unknown) => log.warn({ err: error }, 'Could not tell which functions clash'))
 }

@@ -66,9 +66,12 @@ describe('opening a worker', () => {
     vault = undefined
   })
 
-  async function open(env: Record<string, string>, clock: Clock = realClock()) {
+  async function open(
+    env: Record<string, string>,
+    clock: Clock = realClock(),
+    published: OutgoingMessage[] = [],
+  ) {
     const { log, lines } = collectLog()
-    const published: OutgoingMessage[] = []
     const read = readConfig({
       MATOOLKIT_SECRETS_FOLDER: join(folder, 'secrets'),
       MATOOLKIT_LOGIN_URL: tokens.url,
@@ -87,8 +90,8 @@ describe('opening a worker', () => {
     return { worker, lines: lines().map(({ level, msg }) => `${level}: ${msg}`), published }
   }
 
-  const failure = async (env: Record<string, string>) => {
-    const error = await open(env).then(
+  const failure = async (env: Record<string, string>, published: OutgoingMessage[] = []) => {
+    const error = await open(env, realClock(), published).then(
       () => assert.fail('it should not have started'),
       (thrown: unknown) => thrown,
     )
@@ -101,7 +104,6 @@ describe('opening a worker', () => {
       join(folder, 'own.mjs'),
       `export default ({ defineFunction, z }) => defineFunction({ name: 'Do-Own', description: 'x', parameters: z.object({}), result: z.null(), permissions: {}, isIdempotent: true, undo: null, run: async () => null })`,
     )
-    await writeFile(join(folder, 'broken.mjs'), 'throw 5')
     const { worker, lines, published } = await open({
       ...TENANT,
       MATOOLKIT_FUNCTIONS_FOLDER: folder,
@@ -110,7 +112,6 @@ describe('opening a worker', () => {
       'info: Opened the vault',
       'warn: Signing in with a client secret, which is for tests: use a certificate',
       'info: Signed in to the tenant',
-      'error: Skipped a custom function',
       'info: Loaded custom functions',
       'info: Worker ready',
     ])
@@ -127,6 +128,56 @@ describe('opening a worker', () => {
     const { functions } = published[0]!.body as { functions: { name: string }[] }
     const names = functions.map(({ name }) => name)
     assert.ok(names.includes('New-EntraUser') && names.includes('Do-Own'), names.join())
+  })
+
+  const own = (name: string, more = '') =>
+    `export default ({ defineFunction, z }) => defineFunction({ name: '${name}', description: 'x', parameters: z.object({}), result: z.null(), permissions: {}, isIdempotent: true, undo: null, ${more} run: async () => null })`
+  const announcedOf = (published: OutgoingMessage[], name: string) => {
+    const { functions } = published[0]!.body as {
+      functions: { name: string; facts: { isCustom?: true; overrides?: true } }[]
+    }
+    return functions.filter((one) => one.name === name).map(({ facts }) => facts)
+  }
+
+  it('refuses a custom function with the name of a built-in one, and tells that it has it', async () => {
+    const at = await mkdtemp(join(folder, 'clash-'))
+    await writeFile(join(at, 'own.mjs'), own('Remove-EntraUser'))
+    const published: OutgoingMessage[] = []
+    const said = await failure(
+      { MATOOLKIT_WORKER_ID: 'w1', MATOOLKIT_FUNCTIONS_FOLDER: at },
+      published,
+    )
+    assert.match(
+      said,
+      /^FUNCTIONS_UNUSABLE .*own\.mjs: there is a built-in function "Remove-EntraUser"/,
+    )
+    const [facts, ...others] = announcedOf(published, 'Remove-EntraUser')
+    assert.deepEqual([facts!.isCustom, facts!.overrides, others.length], [true, undefined, 0])
+  })
+
+  it('does not start with a module missing, which may be the one that was to run', async () => {
+    const at = await mkdtemp(join(folder, 'broken-'))
+    await writeFile(join(at, 'own.mjs'), own('Do-Own'))
+    await writeFile(join(at, 'broken.mjs'), 'throw 5')
+    const said = await failure({ MATOOLKIT_WORKER_ID: 'w1', MATOOLKIT_FUNCTIONS_FOLDER: at })
+    assert.match(said, /^FUNCTIONS_UNUSABLE .*broken\.mjs: it cannot be loaded: 5/)
+  })
+
+  it('runs a custom function instead of the built-in one that it overrides, and says so', async () => {
+    const at = await mkdtemp(join(folder, 'overriding-'))
+    await writeFile(join(at, 'own.mjs'), own('Remove-EntraUser', 'overrides: true,'))
+    const { worker, lines, published } = await open({
+      MATOOLKIT_WORKER_ID: 'w1',
+      MATOOLKIT_FUNCTIONS_FOLDER: at,
+    })
+    assert.ok(lines.includes('warn: Custom functions run instead of the built-in ones'))
+    worker.start()
+    while (published.length === 0) await new Promise<void>((done) => setImmediate(done))
+    const announced = announcedOf(published, 'Remove-EntraUser')
+    assert.deepEqual(
+      announced.map(({ overrides }) => overrides),
+      [true],
+    )
   })
 
   it('waits for a sign-in service that is away for a moment', async () => {

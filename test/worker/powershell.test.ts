@@ -157,6 +157,17 @@ describe('PowerShell modules', { timeout: 60_000 }, () => {
     })
   })
 
+  it('run instead of a built-in function where the manifest says so', async () => {
+    await writeFile(join(folder, 'Overriding.psm1'), '')
+    const { functions, problems } = await discover()
+    assert.deepEqual(problems, [])
+    assert.deepEqual(
+      functions.map(({ overrides }) => overrides),
+      [true],
+    )
+    assert.equal(await run(functions, 'Remove-EntraUser', {}), 'only disabled')
+  })
+
   it('that cannot be imported are reported, and the others work', async () => {
     await writeFile(join(folder, 'Broken.psm1'), '')
     await writeFile(join(folder, 'Misbehaving.psm1'), '')

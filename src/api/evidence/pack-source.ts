@@ -13,6 +13,7 @@ import {
   findBatchRow,
   findLastRehearsal,
   findSealBefore,
+  listOverrides,
   listUsedVersions,
 } from '../../db/orders/evidence.ts'
 import { readFingerprint } from '../../db/orders/retention.ts'
@@ -84,6 +85,7 @@ async function* documentsOf(db: Queryable, line: BatchLine): AsyncGenerator<Pack
     yield { name: file, text: yamlContent }
   }
   yield { name: 'runbooks.json', text: jsonText(listed) }
+  yield { name: 'overrides.json', text: jsonText(await listOverrides(db, line.id)) }
   const rehearsal = await findLastRehearsal(db, line.runbookName)
   if (rehearsal !== null) yield { name: 'rehearsal.json', text: jsonText(maskSecrets(rehearsal)) }
 }

@@ -25,6 +25,7 @@ Files
   batch.json         the batch: times, status, counters
   runbooks/          the text of each version of the runbook that the batch has used
   runbooks.json      those versions: who published them and when, and the SHA-256 of each text
+  overrides.json     functions that a worker of the batch runs instead of the built-in ones of the same name, as announced last
   rehearsal.json     the last rehearsal of this runbook, if one is kept
   members/           one line per person
   phases/ steps/ attempts/

@@ -34,6 +34,9 @@ const step = z.strictObject({
   isPolled: z.boolean(),
   onFailure: nullableText,
   puts: z.array(z.string()).meta({ description: 'Variables for later steps.' }),
+  isOwnFunction: z.boolean().meta({
+    description: 'The worker runs a function of its own instead of the built-in one.',
+  }),
   examples: z.array(
     z.strictObject({
       memberKey: nullableText,

@@ -17,6 +17,7 @@ import {
   type WorkerFunction,
 } from '../../worker/functions/catalogue.ts'
 import { discoverFunctions } from '../../worker/functions/custom-functions.ts'
+import { withCustom } from '../../worker/functions/function-names.ts'
 
 export interface FunctionFlags {
   readonly folder?: string
@@ -75,7 +76,7 @@ async function functionsWith(folder: string | undefined, io: Io): Promise<Worker
   found.close()
   for (const problem of found.problems) io.err(printable(problem))
   if (found.problems.length > 0) io.exitCode = EXIT.failed
-  return [...standard, ...found.functions]
+  return withCustom(standard, found.functions)
 }
 
 const jsonOf = (definition: WorkerFunction) => ({
@@ -87,6 +88,7 @@ const jsonOf = (definition: WorkerFunction) => ({
   isIdempotent: definition.isIdempotent,
   togetherMax: definition.together?.limit ?? null,
   undo: definition.undo,
+  overrides: definition.overrides ?? false,
 })
 
 const PARAMETERS: readonly Column<ReferenceField>[] = [

@@ -19,6 +19,12 @@ export const WORKER_ERRORS = errorRows({
     sentence:
       'The worker cannot start: {problems} Correct the settings and start again; docs/worker.md describes them.',
   },
+  FUNCTIONS_UNUSABLE: {
+    http: 500,
+    exit: EXIT.usage,
+    sentence:
+      'The worker does not start, because it might run another function than you mean. {problems} Correct the folder "{folder}" until "matoolkit function list --folder" finds no fault.',
+  },
   WORKER_CERTIFICATE_UNUSABLE: {
     http: 500,
     exit: EXIT.usage,

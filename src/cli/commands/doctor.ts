@@ -6,6 +6,11 @@ import { messageOf } from '../../base/errors/errors.ts'
 import { countText } from '../../base/text/count-text.ts'
 import { printable } from '../../base/text/printable.ts'
 import type { DescribedAttention } from '../../domain/needs/attention.ts'
+import {
+  type AnnouncedFunction,
+  type FunctionCatalogue,
+  isClash,
+} from '../../domain/runbook/catalogues.ts'
 import type { CommandContext } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Check, showChecks } from '../terminal/show-checks.ts'
@@ -162,7 +167,15 @@ async function workerChecks({ client }: CommandContext): Promise<Check[]> {
     ]
   }
   const name = (worker: { readonly workerId: string }) => `worker ${worker.workerId}`
+  const catalogues: FunctionCatalogue[] = []
+  for await (const one of client.each('GET /api/catalogues')) catalogues.push(one)
   return workers.map((worker) => {
+    const announced = catalogues.find(({ workerId }) => workerId === worker.workerId)?.functions
+    const clashes = announced?.filter((one) => isClash(one, catalogues)) ?? []
+    if (clashes.length > 0) {
+      const about = `has functions of its own with the names of built-in ones, and does not start: ${some(clashes.map(nameOf))}`
+      return failed(name(worker), about, CLASH_ADVICE)
+    }
     if (!worker.isKnown) {
       const about = `${countText(worker.waiting, 'step waits', 'steps wait')} for this worker, which has never reported`
       return failed(name(worker), about, 'Start it, or correct worker_id in the runbook.')
@@ -173,8 +186,19 @@ async function workerChecks({ client }: CommandContext): Promise<Check[]> {
           'has not reported for minutes',
           'Normal if it is scaled to zero; otherwise check it.',
         )
-      : ok(name(worker), 'is running')
+      : ok(name(worker), `is running${overridesText(announced ?? [])}`)
   })
+}
+
+const CLASH_ADVICE = 'Rename them, or write "overrides: true" in those that are to run instead.'
+
+const nameOf = ({ name }: { readonly name: string }): string => name
+
+function overridesText(announced: readonly AnnouncedFunction[]): string {
+  const own = announced.filter(({ facts }) => facts?.overrides).map(nameOf)
+  return own.length === 0
+    ? ''
+    : `, with functions of its own instead of built-in ones: ${some(own)}`
 }
 
 async function sourceChecks({ client }: CommandContext): Promise<Check[]> {

@@ -168,3 +168,17 @@ export async function findSealBefore(db: Queryable, at: Date): Promise<ChainHead
   )
   return row ?? null
 }
+
+/** Functions that workers of the batch's steps run instead of the built-in ones, as these workers announced them last. */
+export const listOverrides = (db: Queryable, batchId: number): Promise<Json[]> =>
+  db
+    .query<{ row: Json }>(
+      `select jsonb_build_object('workerId', w.worker_id, 'version', w.version, 'announcedAt', w.last_seen_at,
+                'functions', jsonb_agg(f -> 'name' order by f ->> 'name')) as row
+         from workers w cross join jsonb_array_elements(w.functions_json) as f
+        where f @> '{"facts": {"overrides": true}}'
+          and w.worker_id in (select s.worker_id from step_executions s where s.batch_id = $1)
+        group by w.worker_id order by w.worker_id`,
+      [batchId],
+    )
+    .then((rows) => rows.map(({ row }) => row))

@@ -54,6 +54,8 @@ export interface PlannedStep {
   readonly isPolled: boolean
   readonly onFailure: string | null
   readonly puts: readonly string[]
+  /** The worker has a function of its own instead of the built-in one. */
+  readonly isOwnFunction: boolean
   readonly examples: readonly Example[]
 }
 
@@ -181,6 +183,9 @@ function planStep(
     isPolled: poll !== null,
     onFailure,
     puts,
+    isOwnFunction: examples.some(
+      ({ functionName }) => facts.factsOf(workerId, functionName)?.overrides === true,
+    ),
     examples,
   }
 }

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { didYouMean, hintFor } from '../../base/text/spelling.ts'
 import { SEND_MESSAGE } from '../member-messages/message-text.ts'
 import type { FunctionFacts } from './function-facts.ts'
-import { nodeAt, type Outline, type StepOutline, scalarAt, textAt } from './outline.ts'
+import { entriesAt, nodeAt, type Outline, type StepOutline, scalarAt, textAt } from './outline.ts'
 import type { Findings } from './problems.ts'
 import type { MapNode } from './tree.ts'
 
@@ -73,6 +73,12 @@ function checkStep(
   if (own?.functions === null) return
   const known = own?.functions ?? catalogues.flatMap(({ functions }) => functions ?? [])
   const found = known.filter(({ name }) => isSameName(name, functionName))
+  if (own && found.some((one) => isClash(one, catalogues))) {
+    const key = notify ? 'notify' : 'function'
+    const at = notify?.keySpan ?? scalarAt(node, 'function')!
+    const details = { worker: own.workerId!, function: functionName }
+    return findings.add('FUNCTION_NAME_TAKEN', at, `${path}.${key}`, details)
+  }
   if (found.length === 0) {
     const at = notify?.keySpan ?? scalarAt(node, 'function')!
     findings.add('UNKNOWN_FUNCTION', at, `${path}.${notify ? 'notify' : 'function'}`, () => ({
@@ -88,11 +94,47 @@ function checkStep(
   }
   // Its parameters come from the message.
   if (notify) return
+  checkOutputs(node, path, found, findings)
   // If several workers have it, one that takes these parameters is enough.
   const misfits = found.map(({ parameters }) => misfitsOf(node, parameters))
   if (misfits.some((list) => list.length === 0)) return
   const missing = allowMissingParameters ? 'MISSING_PARAMETER_ALLOWED' : 'MISSING_PARAMETER'
   for (const misfit of misfits[0]!) addMisfit(misfit, node, path, functionName, findings, missing)
+}
+
+/** A custom function that does not say that it is meant to run instead of the built-in one of its name. */
+export const isClash = (
+  { name, facts }: AnnouncedFunction,
+  catalogues: readonly FunctionCatalogue[],
+): boolean =>
+  facts?.isCustom === true &&
+  facts.overrides !== true &&
+  catalogues.some(
+    ({ workerId, functions }) =>
+      workerId === null && functions?.some((builtIn) => isSameName(builtIn.name, name)),
+  )
+
+/** A field that the function never returns: the step would succeed, and the next one lack its variable. */
+function checkOutputs(
+  node: MapNode,
+  path: string,
+  found: readonly AnnouncedFunction[],
+  findings: Findings,
+): void {
+  const returned = found.map(({ facts }) => facts?.returns)
+  // If several workers have the function, one that returns the field is enough.
+  if (returned.includes(undefined)) return
+  const fields = [...new Set(returned.flatMap((names) => names!))]
+  for (const { key, value } of entriesAt(node, 'output_params')) {
+    if (value.kind !== 'scalar' || typeof value.value !== 'string') continue
+    const field = value.value
+    if (fields.some((name) => isSameName(name, field))) continue
+    findings.add('UNKNOWN_OUTPUT', value, `${path}.output_params.${key}`, () => ({
+      function: found[0]!.name,
+      field,
+      hint: fields.length > 0 ? hintFor(field, fields, 'It returns') : 'It returns no fields.',
+    }))
+  }
 }
 
 const namesOf = (functions: readonly AnnouncedFunction[]): string[] => [

@@ -55,6 +55,13 @@ export const functionFacts = z
     comesAfter: predecessors.optional().meta({
       description: 'Functions that must come first on the same worker, if the runbook has them.',
     }),
+    returns: z.array(z.string()).readonly().optional().meta({
+      description: 'The fields of its result; missing where it may return any.',
+    }),
+    isCustom: isTrue.meta({ description: 'From the worker’s folder of custom functions.' }),
+    overrides: isTrue.meta({
+      description: 'It is meant to run instead of the built-in function of its name.',
+    }),
   })
   .meta({ id: 'FunctionFacts' })
 export type FunctionFacts = z.infer<typeof functionFacts>

@@ -164,6 +164,10 @@ export const PROBLEMS = table({
   MISSING_PARAMETER_ALLOWED: warning(
     '{function} needs the parameter "{name}". Its jobs will be refused. Add it to params.',
   ),
+  UNKNOWN_OUTPUT: error('{function} returns no field "{field}". {hint}'),
+  FUNCTION_NAME_TAKEN: error(
+    'Worker "{worker}" has a function of its own named {function}, as a built-in one is. Rename it, or write "overrides: true" in its module; the worker does not start before.',
+  ),
   LEADING_ZERO: warning('{value} is read as the number {number}. Quote it if the zeros matter.'),
 })
 

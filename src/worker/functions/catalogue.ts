@@ -11,6 +11,7 @@ import type {
   SupplyCount,
 } from '../../domain/runbook/function-facts.ts'
 import type { LedgerEffect } from '../../domain/state/effects.ts'
+import { returnedFields } from './returned-fields.ts'
 import type { Tenant } from './tenant.ts'
 
 export interface FunctionCall<Params, In extends Tenant = Tenant> {
@@ -68,6 +69,10 @@ export interface FunctionDefinition<Params, Result extends Json, In extends Tena
   readonly isBeta?: true
   /** What it does is lost for good: `runbook validate` wants a hold point before it. */
   readonly isIrreversible?: true
+  /** A custom function only: it is meant to run instead of the built-in function of its name. Without it the worker refuses the name. */
+  readonly overrides?: true
+  /** Set by discovery: it comes from the folder of custom functions. */
+  readonly isCustom?: true
   /** Changes what Microsoft guards on people with admin roles: for those the app needs a higher role itself. */
   readonly isSensitive?: true
   /** Returns the result that the runbook sees. Throwing fails the job, with the message as the reason people read. */
@@ -129,7 +134,22 @@ export const factsIn = (definition: WorkerFunction): FunctionFacts => ({
   ...(definition.comesAfter && { comesAfter: definition.comesAfter }),
   ...(definition.subject !== undefined && { subject: definition.subject }),
   ...(definition.countsSupply && { countsSupply: definition.countsSupply }),
+  ...returnsOf(definition),
+  ...(definition.isCustom && { isCustom: true }),
+  ...(definition.overrides && { overrides: true }),
 })
+
+const returned = new WeakMap<WorkerFunction, Pick<FunctionFacts, 'returns'>>()
+
+/** Made once, as the schemas of the parameters are. */
+function returnsOf(definition: WorkerFunction): Pick<FunctionFacts, 'returns'> {
+  const known = returned.get(definition)
+  if (known) return known
+  const returns = returnedFields(resultSchema(definition))
+  const facts = returns === null ? {} : { returns }
+  returned.set(definition, facts)
+  return facts
+}
 
 const schemas = new WeakMap<WorkerFunction, Readonly<Record<string, Json>>>()
 

@@ -1,6 +1,6 @@
-// Custom functions: modules in a folder, loaded at start and held to the same contract as the standard ones. A module that
-// fails to load or exports no function is reported and skipped; the rest keep working. Modules run with all rights of the
-// worker, so write access to the folder is as good as the worker's own rights. PowerShell modules are imported by PowerShell.
+// Custom functions: modules in a folder, loaded at start and held to the same contract as the standard ones. Every fault is reported, and
+// a worker with one does not start: a module that is missing may be the one that disables an account where ours deletes it. Modules run
+// with all rights of the worker, so write access to the folder is as good as those. PowerShell modules are imported by PowerShell.
 import { readdir } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -11,10 +11,12 @@ import { ApiError, pathOf } from '../http/api.ts'
 import { openPowerShell, type PowerShellParts } from '../powershell/functions.ts'
 import { findPowerShellModules } from '../powershell/modules.ts'
 import { defineFunction, parametersSchema, resultSchema, type WorkerFunction } from './catalogue.ts'
+import { nameFault } from './function-names.ts'
 
 export interface Discovered {
+  /** Those of the folder, those with a name in use among them. */
   readonly functions: readonly WorkerFunction[]
-  /** One sentence per skipped module or export. */
+  /** One sentence for each module or export that is missing or has no name of its own. */
   readonly problems: readonly string[]
   /** Ends the processes that run PowerShell functions. */
   close(): void
@@ -22,7 +24,7 @@ export interface Discovered {
 
 export interface CustomFunctionsOptions {
   readonly folder: string
-  /** Functions the worker already has; their names are reserved. */
+  /** Functions the worker already has. Only a custom function with `overrides` may have the name of one. */
   readonly standard: readonly WorkerFunction[]
   /** Of the package that the worker runs. */
   readonly kit?: Readonly<Record<string, unknown>>
@@ -47,21 +49,18 @@ export async function discoverFunctions(options: CustomFunctionsOptions): Promis
   const { folder, standard } = options
   const problems: string[] = []
   const functions: WorkerFunction[] = []
-  const names = new Set(standard.map(({ name }) => name.toLowerCase()))
   const add = (file: string, found: readonly WorkerFunction[]) => {
     for (const definition of found) {
-      const folded = definition.name.toLowerCase()
-      if (names.has(folded))
-        problems.push(
-          `${file}: another function is already named "${definition.name}". Rename this one.`,
-        )
-      else functions.push(definition)
-      names.add(folded)
+      const fault = nameFault(definition, standard, functions)
+      if (fault !== null) problems.push(`${file}: ${fault}`)
+      functions.push({ ...definition, isCustom: true })
     }
   }
   for (const file of await modulesIn(folder, problems))
     add(file, await functionsOf(join(folder, file), file, options, problems))
   const close = await addPowerShell(options, problems, add)
+  if (functions.length === 0 && problems.length === 0)
+    problems.push(`The folder "${folder}" holds no function. Mount it, or unset its setting.`)
   return { functions, problems, close }
 }
 
@@ -173,6 +172,7 @@ function whyUnfit(value: unknown): string | null {
     if (typeof definition.permissions !== 'object' || definition.permissions === null)
       return 'permissions is missing'
     if (definition.undo !== null && typeof definition.undo !== 'string') return 'undo is missing'
+    if (![undefined, true].includes(definition.overrides)) return 'overrides may only be true'
     const problem = whyUnfitTogether(definition as WorkerFunction)
     if (problem !== null) return problem
     parametersSchema(definition as WorkerFunction)

@@ -45,6 +45,7 @@ const functionShape = z.object({
   undo: z.string().nullable(),
   graph: z.array(z.string()),
   exchange: z.array(z.string()),
+  overrides: z.boolean().default(false),
 })
 type FunctionShape = z.infer<typeof functionShape>
 
@@ -150,6 +151,7 @@ function asFunction(
     // Unless its owner says otherwise: only reading is safe to repeat.
     isIdempotent: shape.idempotent ?? /^(?:get|test)-/i.test(shape.name),
     undo: shape.undo,
+    ...(shape.overrides && { overrides: true }),
     run: async (call) => {
       const tokens = await tokensFor(connects, call.tenant)
       const request = requestOf(shape.name, call, parts.cloud, tokens)

@@ -95,6 +95,7 @@ function Get-FunctionDescription([System.Management.Automation.FunctionInfo] $Co
         undo       = if ($Notes.ContainsKey('Undo')) { [string] $Notes.Undo } else { $null }
         graph      = @($Notes.Graph | Where-Object { $_ })
         exchange   = @($Notes.Exchange | Where-Object { $_ })
+        overrides  = $Notes.Overrides -eq $true
     }
 }
 

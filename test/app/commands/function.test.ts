@@ -62,6 +62,7 @@ UNDO        Set-BadgeNumber with the previous number.
       'isIdempotent',
       'togetherMax',
       'undo',
+      'overrides',
     ])
     assert.equal(
       (JSON.parse((await say('list', '--output', 'json')).out) as unknown[]).length > 20,

@@ -26,6 +26,8 @@ const withRoot = (text: string): [string, string] => ['phases:\n', `${text}\npha
 const withWindows = (text: string): [string, string] => withRoot(`windows:\n  ${text}`)
 
 /** Announcements of workers. */
+const CHANGES = { effect: 'changes', isIdempotent: true, undoneBy: [] } as const
+
 const catalogues: readonly FunctionCatalogue[] = [
   {
     workerId: 'worker-1',
@@ -38,9 +40,12 @@ const catalogues: readonly FunctionCatalogue[] = [
           required: ['A'],
           additionalProperties: false,
         },
+        facts: { ...CHANGES, returns: ['Id', 'DisplayName'] },
       },
+      { name: 'Own-It', parameters: {}, facts: { ...CHANGES, isCustom: true } },
     ],
   },
+  { workerId: null, functions: [{ name: 'own-it', parameters: {}, facts: CHANGES }] },
 ]
 
 export const CASES: readonly Case[] = [
@@ -470,6 +475,18 @@ export const CASES: readonly Case[] = [
     catalogues,
     allowMissingParameters: true,
     says: /^Do-It needs the parameter "A"\. Its jobs will be refused/,
+  },
+  {
+    code: 'UNKNOWN_OUTPUT',
+    edit: ['{A: "{{Upn}}"}', '{A: "{{Upn}}"}\n        output_params: {Target: «UserId»}'],
+    catalogues,
+    says: /^Do-It returns no field "UserId"\. It returns: Id, DisplayName\.$/,
+  },
+  {
+    code: 'FUNCTION_NAME_TAKEN',
+    edit: ['function: Do-It', 'function: «Own-It»'],
+    catalogues,
+    says: /^Worker "worker-1" has a function of its own named Own-It, as a built-in one is\. Rename it, or/,
   },
   { code: 'LEADING_ZERO', edit: ['"{{Upn}}"', '«007»'], says: /the number 7/ },
 ]

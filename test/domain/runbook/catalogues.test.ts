@@ -62,6 +62,63 @@ describe('catalogues of workers', () => {
     assert.match(near.problems[0]!.message, /Did you mean "New-EntraUser"\?$/)
   })
 
+  const taking = (field: string) =>
+    VALID.replace('params: {A', `output_params: {B: ${field}}\n        params: {A`)
+  const returning = (returns?: string[]): FunctionCatalogue => ({
+    workerId: 'worker-1',
+    functions: [
+      {
+        name: 'Do-It',
+        parameters: closed('A'),
+        facts: {
+          effect: 'changes',
+          isIdempotent: true,
+          undoneBy: [],
+          ...(returns && { returns }),
+        },
+      },
+    ],
+  })
+
+  it('refuses an output that the function never returns, and takes one in any case', () => {
+    assert.deepEqual(warnings([returning(['Id'])], taking('UserId')), ['UNKNOWN_OUTPUT'])
+    assert.deepEqual(warnings([returning([])], taking('Id')), ['UNKNOWN_OUTPUT'])
+    assert.equal(readRunbook(taking('UserId'), { catalogues: [returning(['Id'])] }).runbook, null)
+    assert.deepEqual(warnings([returning(['Id'])], taking('ID')), [])
+  })
+
+  it('does not judge outputs where the function may return anything', () => {
+    assert.deepEqual(warnings([returning()], taking('UserId')), [])
+    const others = [returning(['Id']), { ...returning(['UserId']), workerId: 'b' }].map(
+      (one, at) => ({
+        ...one,
+        workerId: `other-${at}`,
+      }),
+    )
+    assert.deepEqual(warnings(others, taking('UserId')), [], 'one of several workers returns it')
+  })
+
+  it('knows what built-in functions return without any worker', () => {
+    const source = taking('UserId').replace('Do-It', 'New-EntraUser')
+    const { problems } = readRunbook(source, { catalogues: [M365_CATALOGUE] })
+    const found = problems.find(({ code }) => code === 'UNKNOWN_OUTPUT')
+    assert.match(found!.message, /^New-EntraUser returns no field "UserId"\. It returns: Id, /)
+  })
+
+  it('refuses a clash of names of the step’s own worker only', () => {
+    const facts = { effect: 'changes', isIdempotent: true, undoneBy: [] } as const
+    const builtIn = { workerId: null, functions: [{ name: 'do-it', parameters: {}, facts }] }
+    const own = (workerId: string, more: object): FunctionCatalogue => ({
+      workerId,
+      functions: [{ name: 'Do-It', parameters: {}, facts: { ...facts, isCustom: true, ...more } }],
+    })
+    const found = (one: FunctionCatalogue) => warnings([builtIn, one])
+    assert.deepEqual(found(own('worker-1', {})), ['FUNCTION_NAME_TAKEN'])
+    assert.deepEqual(found(own('worker-1', { overrides: true })), [])
+    assert.deepEqual(found(own('other', {})), [])
+    assert.deepEqual(warnings([own('worker-1', {})]), [], 'no built-in function has the name')
+  })
+
   it('checks no functions of a text that is already published', () => {
     assert.deepEqual(readRunbook(STANDARD).problems, [])
   })

@@ -368,11 +368,35 @@ describe('migration rules', () => {
   })
 
   it('each has a mistake here', () => {
-    const shown = new Set<string>(['IRREVERSIBLE_WITHOUT_HOLD', ...MISTAKES.map(({ id }) => id)])
+    const shown = new Set<string>([
+      'IRREVERSIBLE_WITHOUT_HOLD',
+      'OWN_FUNCTION_RUNS',
+      ...MISTAKES.map(({ id }) => id),
+    ])
     assert.deepEqual(
       Object.keys(LINT_RULES).filter((id) => !shown.has(id)),
       [],
     )
+  })
+
+  it('tell where a worker runs a function of its own instead of the built-in one', () => {
+    const facts = { effect: 'changes', isIdempotent: true, undoneBy: [], overrides: true } as const
+    const name = 'Complete-MigrationUser'
+    const functions = [
+      ...M365_CATALOGUE.functions.filter((one) => one.name !== name),
+      { name, parameters: {}, facts },
+    ]
+    const own = { workerId: 'target', functions }
+    const { problems } = readRunbook(CAREFUL, {
+      catalogues: [M365_CATALOGUE, own],
+      isLinted: true,
+    })
+    assert.deepEqual(
+      problems.map(({ code, severity, text }) => [code, severity, text]),
+      [['OWN_FUNCTION_RUNS', 'warning', name]],
+    )
+    const elsewhere = [M365_CATALOGUE, { ...own, workerId: 'source' }]
+    assert.deepEqual(readRunbook(CAREFUL, { catalogues: elsewhere, isLinted: true }).problems, [])
   })
 
   it('do not judge functions of the site and functions that data names', () => {

@@ -8,7 +8,9 @@ import makeBadges from '../../../examples/custom-functions/badge.ts'
 import { virtualClock } from '../../../src/base/run/clock.ts'
 import { type M365Tenant, NO_M365_TENANT } from '../../../src/m365/client/tenant.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
+import { catalogueOf, factsIn } from '../../../src/worker/functions/catalogue.ts'
 import { discoverFunctions } from '../../../src/worker/functions/custom-functions.ts'
+import { withCustom } from '../../../src/worker/functions/function-names.ts'
 import type { RestRequest } from '../../../src/worker/http/api.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -95,7 +97,11 @@ describe('custom functions', () => {
       ),
       /together\.limit is no whole number from 2 to 10000/,
     ],
-    ['has a name in use', good('new-ENTRAUSER'), /already named "new-ENTRAUSER"/],
+    [
+      'overrides with something else than true',
+      good('Do-X').replace('undo:', "overrides: 'yes', undo:"),
+      /overrides may only be true/,
+    ],
     [
       'has parameters that are not a schema',
       good('Do-X').replace(/z\.strictObject.*\}\)/, '{}'),
@@ -103,7 +109,7 @@ describe('custom functions', () => {
     ],
   ]
   for (const [what, text, says] of BROKEN) {
-    it(`reports a module that ${what} and loads the others`, async () => {
+    it(`reports a module that ${what} and reads the others`, async () => {
       const { names, problems } = await discover({ 'a.ts': text, 'b.ts': good('Do-B') })
       assert.deepEqual(names, ['Do-B'])
       assert.equal(problems.length, 1, problems.join('\n'))
@@ -111,6 +117,63 @@ describe('custom functions', () => {
       assert.match(problems[0]!, /^a\.ts: /)
     })
   }
+
+  const overriding = (name: string) => good(name).replace('undo:', 'overrides: true, undo:')
+  const NAMES: [what: string, texts: string[], says: RegExp][] = [
+    [
+      'has the name of a built-in function',
+      [good('remove-ENTRAUSER')],
+      /^1\.ts: there is a built-in function "remove-ENTRAUSER"\. Rename yours, or write "overrides: true"/,
+    ],
+    [
+      'has the name of another custom function',
+      [good('Do-B'), good('DO-b')],
+      /^2\.ts: another custom function is already named "DO-b"\. Rename one of them/,
+    ],
+    [
+      'overrides what another one overrides',
+      [overriding('Remove-EntraUser'), overriding('Remove-EntraUser')],
+      /^2\.ts: another custom function is already named "Remove-EntraUser"/,
+    ],
+    [
+      'overrides nothing',
+      [overriding('Remove-EntaUser')],
+      /^1\.ts: "Remove-EntaUser" says "overrides: true", and no built-in .* Did you mean "Remove-EntraUser"\?$/,
+    ],
+  ]
+  for (const [what, texts, says] of NAMES) {
+    it(`report one that ${what}`, async () => {
+      const files = texts.map((text, at) => [`${at + 1}.ts`, text] as const)
+      const { problems } = await discover(Object.fromEntries(files))
+      assert.equal(problems.length, 1, problems.join('\n'))
+      assert.match(problems[0]!, says)
+    })
+  }
+
+  it('run instead of the built-in one where they say so, and no other does', async () => {
+    const { functions, problems } = await discover({
+      'own.ts': overriding('remove-entrauser').replace('=> true', '=> "only disabled"'),
+    })
+    assert.deepEqual(problems, [])
+    const all = catalogueOf(withCustom(standard, functions))
+    assert.equal(all.size, standard.length)
+    const found = all.get('remove-entrauser')!
+    const call = { params: { A: '' }, tenant: NO_M365_TENANT, clock, jobId: 'step-1' }
+    const signal = new AbortController().signal
+    assert.equal(await found.run({ ...call, signal }), 'only disabled')
+    assert.deepEqual(factsIn(found), {
+      effect: 'changes',
+      isIdempotent: true,
+      undoneBy: [],
+      returns: [],
+      isCustom: true,
+      overrides: true,
+    })
+  })
+
+  it('need a folder with something in it: a volume that is not mounted looks empty', async () => {
+    assert.match((await discover({})).problems[0]!, /holds no function\. Mount it/)
+  })
 
   it('skips a module that never finishes loading', async () => {
     const running = discover({ 'a.mjs': 'await new Promise(() => {})', 'b.ts': good('Do-B') })

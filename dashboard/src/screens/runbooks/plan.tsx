@@ -135,7 +135,8 @@ const Steps = ({ steps }: { readonly steps: readonly Step[] }) => (
       <li key={step.name}>
         <details>
           <summary>
-            <strong>{step.name}</strong> <code>{step.examples[0]?.functionName}</code>{' '}
+            <strong>{step.name}</strong> <code>{step.examples[0]?.functionName}</code>
+            {step.isOwnFunction && <strong> your own function</strong>}{' '}
             <span className="quiet">
               on {step.workerId}
               {step.isPolled && ', polled'}

@@ -5,6 +5,7 @@ import type { Column } from '../../terminal/show.ts'
 interface PlannedStep {
   readonly name: string
   readonly workerId: string
+  readonly isOwnFunction: boolean
   readonly examples: readonly {
     readonly functionName: string
     readonly params: unknown
@@ -45,12 +46,12 @@ export const STEP_COLUMNS: readonly Column<StepRow>[] = [
 
 export function stepRows({ init, phases, onRemoval }: PlannedSteps): StepRow[] {
   const rows = (phase: string, dueAt: string | null, steps: readonly PlannedStep[]): StepRow[] =>
-    steps.map(({ name: step, workerId, examples: [example] }) => ({
+    steps.map(({ name: step, workerId, isOwnFunction, examples: [example] }) => ({
       phase,
       dueAt,
       step,
       workerId,
-      functionName: example?.functionName ?? null,
+      functionName: example ? functionText(example.functionName, isOwnFunction) : null,
       missing: example?.missing.join(', ') || null,
       params: example?.params ?? null,
     }))
@@ -60,3 +61,6 @@ export function stepRows({ init, phases, onRemoval }: PlannedSteps): StepRow[] {
     ...rows('removal', null, onRemoval),
   ]
 }
+
+/** `Remove-EntraUser (your own)`: what the name says is not what runs. */
+const functionText = (name: string, isOwn: boolean): string => (isOwn ? `${name} (your own)` : name)

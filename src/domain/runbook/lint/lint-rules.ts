@@ -99,6 +99,13 @@ export const LINT_RULES = table({
     better:
       'Let a window lie between the two phases. If batches never start then, say so in a comment that ignores the rule.',
   },
+  OWN_FUNCTION_RUNS: {
+    sentence:
+      'On worker "{worker}", {function} is a function of your own, not the built-in one. Check that the runbook means it.',
+    why: 'The name tells everybody what the built-in function does, and this worker does something else: a `Remove-…` of your own may only disable what the built-in one deletes.',
+    better:
+      'Give the function a name of its own. If it must run instead of the built-in one, ignore this rule at the step and say why.',
+  },
   UNKNOWN_FUNCTION: {
     sentence: '{worker} {has} function "{function}". {hint}',
     why: 'A job for a function that its worker lacks is refused, for every member, on the night.',
@@ -127,7 +134,8 @@ export const LINT_RULES = table({
 export type LintRuleId = keyof typeof LINT_RULES
 
 /** They depend on which workers are known: a comment that ignores one may have nothing to ignore where an API runs. */
-export const isCatalogueRule = (id: LintRuleId): boolean => id.startsWith('UNKNOWN_')
+export const isCatalogueRule = (id: LintRuleId): boolean =>
+  id.startsWith('UNKNOWN_') || id === 'OWN_FUNCTION_RUNS'
 
 export const isLintRule = (code: string): code is LintRuleId => Object.hasOwn(LINT_RULES, code)
 

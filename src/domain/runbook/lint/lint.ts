@@ -10,6 +10,7 @@ import { DEFAULTS } from '../shape.ts'
 import { ignoreCommentsIn } from './ignore-comments.ts'
 import { isCatalogueRule } from './lint-rules.ts'
 import {
+  allSteps,
   inOrder,
   type Linted,
   type LintedStep,
@@ -157,15 +158,16 @@ function pollPastNextPhase({ phases }: Linted, findings: Findings): void {
 }
 
 function retryNotIdempotent(linted: Linted, findings: Findings): void {
-  const all = [
-    ...linted.init,
-    ...inOrder(linted),
-    ...linted.removal,
-    ...[...linted.rollbacks.values()].flat(),
-  ]
-  for (const one of all) {
+  for (const one of allSteps(linted)) {
     if (!one.facts || one.facts.isIdempotent || !one.step.retry?.maxRetries) continue
     warnAtFunction(findings, 'RETRY_NOT_IDEMPOTENT', one)
+  }
+}
+
+function ownFunctionRuns(linted: Linted, findings: Findings): void {
+  for (const one of allSteps(linted)) {
+    if (!one.facts?.overrides) continue
+    warnAtFunction(findings, 'OWN_FUNCTION_RUNS', one, { worker: one.step.workerId })
   }
 }
 
@@ -239,6 +241,7 @@ const RULES = [
   rollbackDoesNotUndo,
   pollPastNextPhase,
   retryNotIdempotent,
+  ownFunctionRuns,
   noticeAfterCutover,
   removalDeletes,
   safeguardOff,

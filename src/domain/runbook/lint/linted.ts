@@ -69,6 +69,13 @@ export function lintedOf({ root, outline, runbook }: ReadableRunbook, factsOf: F
 
 export const inOrder = ({ phases }: Linted): LintedStep[] => phases.flatMap(({ steps }) => steps)
 
+export const allSteps = (linted: Linted): LintedStep[] => [
+  ...linted.init,
+  ...inOrder(linted),
+  ...linted.removal,
+  ...[...linted.rollbacks.values()].flat(),
+]
+
 export function warnAtFunction(
   findings: Findings,
   code: Parameters<Findings['add']>[0],
