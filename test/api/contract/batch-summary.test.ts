@@ -244,6 +244,7 @@ describe('reads of a batch', () => {
       isIdempotent: true,
       undoneBy: [],
       subject: 'entra',
+      returns: ['Match', 'UserId', 'SkuId', 'Pending', 'Reason'],
     })
     const doIt = { name: 'Do-It', description: 'x', parameters, facts: null }
     assert.deepEqual(

@@ -58,6 +58,9 @@ type NewUser = z.infer<typeof newUser>
 
 const createdUser = z.object({
   Id: z.string(),
+  UserId: z
+    .string()
+    .describe('The same as Id: runbooks of the earlier system read it by this name.'),
   DisplayName: z.string(),
   UserPrincipalName: z.string(),
   MailNickname: z.string(),
@@ -145,8 +148,10 @@ function adopted(
         'If it is the right person, set AllowExisting or mark the step as done; otherwise choose another UPN.',
     )
   }
+  const id = textOf(found.id)
   return {
-    Id: textOf(found.id),
+    Id: id,
+    UserId: id,
     DisplayName: displayName,
     UserPrincipalName: textOf(found.userPrincipalName),
     MailNickname: nickname,
