@@ -1,6 +1,13 @@
 // The keys that sign jobs. They lie outside the database, so write access to its tables is not enough to make a worker act: a worker
 // that has keys runs a job only if its text, byte for byte, was signed with one of them.
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  createHmac,
+  createSecretKey,
+  hash,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { MatoolkitError, messageOf } from '../errors/errors.ts'
@@ -15,9 +22,8 @@ export type SignatureFault = (typeof SIGNATURE_FAULTS)[number]
 interface JobKey {
   /** Names the key without revealing it. */
   readonly id: string
-  /** The key in the two forms in which HMAC (RFC 2104) hashes it. */
-  readonly inner: Buffer
-  readonly outer: Buffer
+  /** Made once: with the bytes themselves `createHmac` takes seven times as long. */
+  readonly secret: KeyObject
 }
 
 /** So that a signature of ours never fits a text of another kind. */
@@ -61,21 +67,13 @@ export class JobKeys {
   }
 }
 
-const BLOCK_BYTES = 64
-const padded = (secret: Buffer, pad: number): Buffer =>
-  Buffer.alloc(BLOCK_BYTES, pad).map((byte, at) => byte ^ (secret[at] ?? 0)) as Buffer
-
 const keyOf = (secret: Buffer): JobKey => ({
   id: hash('sha256', `matoolkit job key id\n${secret.toString('hex')}`).slice(0, ID_CHARS),
-  inner: Buffer.concat([padded(secret, 0x36), Buffer.from(PURPOSE)]),
-  outer: padded(secret, 0x5c),
+  secret: createSecretKey(secret),
 })
 
-/** HMAC-SHA256 by two one-shot hashes: `createHmac` took five times as long. */
-function macOf(text: string, { inner, outer }: JobKey): string {
-  const first = hash('sha256', Buffer.concat([inner, Buffer.from(text)]), 'buffer')
-  return hash('sha256', Buffer.concat([outer, first]), 'base64url')
-}
+const macOf = (text: string, { secret }: JobKey): string =>
+  createHmac('sha256', secret).update(PURPOSE).update(text).digest('base64url')
 
 /** The keys of the settings, those in the environment first. Null without any: jobs are not signed. Throws JOB_KEY_UNUSABLE. */
 export function readJobKeys({
