@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { isIn, isQuick, planProcesses, SUITES, slowest } from '../../scripts/test-plan.ts'
+import {
+  isIn,
+  isQuick,
+  planProcesses,
+  readStoredTimes,
+  SUITES,
+  slowest,
+} from '../../scripts/test-plan.ts'
 
 const code = globSync('test/**/*.ts')
   .map((path) => path.replaceAll('\\', '/'))
@@ -28,6 +35,36 @@ describe('the two suites', () => {
   it('lose no variant: only test files choose, never their helpers', () => {
     const choosing = helpers.filter(({ text }) => /\/variants\.ts'/.test(text))
     assert.deepEqual(pathsOf(choosing), [])
+  })
+})
+
+describe('the budget', () => {
+  const { test } = readStoredTimes()
+
+  /** Five minutes on two cores are 600 s; on 2026-11-19 the suite took 362 s of them, in 228 s. */
+  const SUITE_CPU_SEC = 450
+  /** A longer file is alone in its process, and the others wait for it. The longest took 9.5 s. */
+  const FILE_CPU_SEC = 15
+  /** More files without a stored time, and the sum above says nothing. */
+  const FILES_WITHOUT_TIME = 60
+
+  it('of the fast suite is kept, as the stored run shows', () => {
+    assert.ok(test, 'store the times with: npm test -- --times')
+    assert.ok(test.cpuSec <= SUITE_CPU_SEC, `${test.cpuSec} s, at most ${SUITE_CPU_SEC}`)
+  })
+
+  it('is not spent by a single file', () => {
+    const dear = Object.entries(test?.files ?? {}).filter(
+      ([path, sec]) => path.endsWith('.test.ts') && sec > FILE_CPU_SEC,
+    )
+    assert.deepEqual(dear, [], 'make it cheaper, or move it to test/proof')
+  })
+
+  it('is measured again when many files are new', () => {
+    const fast = pathsOf(files.filter((one) => isIn('test', one)))
+    const known = new Set(Object.keys(test?.files ?? {}))
+    const unknown = fast.filter((path) => !known.has(path))
+    assert.ok(unknown.length <= FILES_WITHOUT_TIME, 'store the times with: npm test -- --times')
   })
 })
 

@@ -99,10 +99,10 @@ describe('catalogues of workers', () => {
   })
 
   it('knows what built-in functions return without any worker', () => {
-    const source = taking('UserId').replace('Do-It', 'New-EntraUser')
+    const source = taking('UserNumber').replace('Do-It', 'New-EntraUser')
     const { problems } = readRunbook(source, { catalogues: [M365_CATALOGUE] })
     const found = problems.find(({ code }) => code === 'UNKNOWN_OUTPUT')
-    assert.match(found!.message, /^New-EntraUser returns no field "UserId"\. It returns: Id, /)
+    assert.match(found!.message, /^New-EntraUser returns no field "UserNumber"\. It returns: Id, /)
   })
 
   it('refuses a clash of names of the step’s own worker only', () => {
