@@ -1,14 +1,12 @@
-// The generated part of docs/cli.md: every command with its help, from the program's own table of commands.
+// The generated part of docs/reference/commands.md: every command and flag, from the program's own table of commands.
 // `npm run docs` writes it, test/proof/processes/documents.test.ts compares it.
 
-import { Command } from 'commander'
+import { Command, type Option } from 'commander'
 import { allCommands } from '../src/app/commands/nouns.ts'
 import { visibleCommands } from '../src/cli/program/program.ts'
 import type { Io } from '../src/cli/terminal/io.ts'
 import { M365_STARTER } from '../src/m365/starter.ts'
-import { type GeneratedDocument, markdownTable } from './docs.ts'
-
-const HELP_WIDTH = 100
+import type { GeneratedDocument } from './docs.ts'
 
 /** Nothing is run here, so nothing is said. */
 const SILENT: Io = {
@@ -26,12 +24,12 @@ const SILENT: Io = {
   exitCode: 0,
 }
 
-const program = new Command('matoolkit').configureOutput({ getOutHelpWidth: () => HELP_WIDTH })
+const program = new Command('matoolkit')
 for (const add of await allCommands()) add(program, SILENT)
 
 export const CLI_DOCUMENTS: readonly GeneratedDocument[] = [
-  { file: 'docs/cli.md', section: 'list', render: renderList },
-  { file: 'docs/cli.md', section: 'commands', render: renderCommands },
+  { file: 'docs/reference/commands.md', section: 'commands', render: renderCommands },
+  { file: 'docs/reference/commands.md', section: 'flags', render: renderFlags },
 ]
 
 interface Leaf {
@@ -44,32 +42,54 @@ const leavesOf = (command: Command, words: string): Leaf[] =>
     ? [{ words, command }]
     : visibleCommands(command).flatMap((one) => leavesOf(one, `${words} ${one.name()}`))
 
-const nouns = () =>
-  visibleCommands(program).map((noun) => ({ noun, leaves: leavesOf(noun, noun.name()) }))
+const nouns = visibleCommands(program).map((noun) => ({
+  noun: noun.name(),
+  leaves: leavesOf(noun, noun.name()),
+}))
 
-function renderList(): string {
-  const rows = nouns().flatMap(({ leaves }) =>
-    leaves.map(({ words, command }) => [`[${words}](#${anchorOf(words)})`, command.description()]),
-  )
-  return markdownTable(['Command', 'What it does'], rows)
-}
+const flagsOf = (command: Command): Option[] =>
+  command.options.filter(({ hidden, long }) => !hidden && long !== '--help')
 
-const anchorOf = (words: string): string => words.replaceAll(' ', '-')
+/** A flag of this many commands is described once, for all of them. */
+const SHARED_BY = 20
 
+const commandsByFlag = Map.groupBy(
+  nouns.flatMap(({ leaves }) =>
+    leaves.flatMap(({ words, command }) => flagsOf(command).map((flag) => ({ words, flag }))),
+  ),
+  ({ flag }) => flag.long!,
+)
+const isShared = ({ long }: Option): boolean => commandsByFlag.get(long!)!.length >= SHARED_BY
+
+/** One heading per noun, one line per command. */
 function renderCommands(): string {
-  return nouns()
-    .flatMap(({ leaves }) => leaves.map(renderCommand))
+  return nouns
+    .map(({ noun, leaves }) => `### ${noun}\n\n${leaves.map(renderCommand).join('\n')}`)
     .join('\n\n')
 }
 
 function renderCommand({ words, command }: Leaf): string {
-  const parts: string[] = []
-  command
-    .configureOutput({
-      writeOut: (text) => void parts.push(text),
-      getOutHelpWidth: () => HELP_WIDTH,
-    })
-    .outputHelp()
-  const text = parts.join('').trimEnd().replaceAll(/ +$/gm, '')
-  return `### ${words}\n\n\`\`\`text\n${text}\n\`\`\``
+  const taken = command.registeredArguments.map((one) => {
+    const name = one.variadic ? `${one.name()}…` : one.name()
+    return one.required ? ` <${name}>` : ` [${name}]`
+  })
+  const own = flagsOf(command).filter((flag) => !isShared(flag))
+  const flags = own.map(({ long }) => `\`${long}\``).join(' ')
+  return `- \`${words}${taken.join('')}\`: ${command.description()}${flags === '' ? '' : `; ${flags}`}`
+}
+
+/** Every flag once: the shared ones first, then the others by name, with each meaning that commands give it. */
+function renderFlags(): string {
+  const rows = [...commandsByFlag.values()].map((uses) => {
+    const { flag } = uses[0]!
+    const meanings = [...new Set(uses.map((one) => one.flag.description))]
+    return { flag, line: `- \`${flag.flags}\`: ${meanings.join('; or ')}` }
+  })
+  const list = (shared: boolean) =>
+    rows
+      .filter(({ flag }) => isShared(flag) === shared)
+      .map(({ line }) => line)
+      .toSorted()
+      .join('\n')
+  return `Most commands take these:\n\n${list(true)}\n\nSome take these:\n\n${list(false)}`
 }

@@ -8,10 +8,10 @@ import { openApiDocument, parametersOf } from '../src/api/openapi.ts'
 import type { Route } from '../src/api/route.ts'
 import { describedRoutes } from '../src/api/routes.ts'
 import { REHEARSAL_FAULTS } from '../src/app/rehearsal/faults.ts'
-import { ERRORS, EXIT } from '../src/base/errors/errors.ts'
+import { ERRORS } from '../src/base/errors/errors.ts'
 import { SETTINGS } from '../src/base/settings/config.ts'
 import { CONDITION_KINDS, CONDITIONS } from '../src/domain/needs/conditions.ts'
-import { actorText, retryText } from '../src/domain/needs/remedy.ts'
+import type { ErrorActor } from '../src/domain/needs/error-meaning.ts'
 import { type Entity, TRANSITIONS, type Transition } from '../src/domain/state/transitions.ts'
 import { ERROR_TABLE } from '../src/m365/meanings/meaning-of.ts'
 import { CHAOS_MODES } from '../test/proof/chaos/modes.ts'
@@ -33,13 +33,12 @@ export interface GeneratedDocument {
 }
 
 export const GENERATED: readonly GeneratedDocument[] = [
-  { file: 'docs/errors.md', section: 'errors', render: renderErrors },
-  { file: 'docs/errors.md', section: 'exit codes', render: renderExitCodes },
+  { file: 'docs/reference/errors.md', section: 'errors', render: renderErrors },
   { file: 'docs/rehearsal.md', section: 'faults', render: renderRehearsalFaults },
-  { file: 'docs/microsoft-errors.md', section: 'meanings', render: renderMeanings },
-  { file: 'docs/configuration.md', section: 'settings', render: renderSettings },
+  { file: 'docs/reference/microsoft-errors.md', section: 'meanings', render: renderMeanings },
+  { file: 'docs/reference/settings.md', section: 'settings', render: renderSettings },
   { file: 'docs/notifications.md', section: 'conditions', render: renderConditions },
-  { file: 'docs/transitions.md', section: 'transitions', render: renderTransitions },
+  { file: 'docs/reference/transitions.md', section: 'transitions', render: renderTransitions },
   { file: 'docs/versions.md', section: 'phase outcomes', render: renderPhaseOutcomes },
   { file: 'test/proof/RESULTS.md', section: 'bug bank', render: renderBugBank },
   { file: 'test/proof/RESULTS.md', section: 'chaos modes', render: renderChaosModes },
@@ -80,29 +79,37 @@ export function markdownTable(
   return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
+/** What happened; what to do next stands in the error itself. */
+const firstSentence = (text: string): string =>
+  (/^.+?[.:](?= |$)/.exec(text)?.[0] ?? text).replace(/:$/, '.')
+
 function renderErrors(): string {
-  const rows = Object.entries(ERRORS).map(([code, { http, exit, sentence }]) => [
-    `\`${code}\``,
-    http,
-    exit,
-    sentence.replaceAll(/\{(\w+)( \w+)?\}/g, '*$1*$2'),
-  ])
-  return markdownTable(['Code', 'HTTP', 'Exit', 'Sentence'], rows)
+  return Object.entries(ERRORS)
+    .map(([code, { http, exit, sentence }]) => {
+      const filled = sentence.replaceAll(/\{(\w+)( \w+)?\}/g, '*$1*$2')
+      return `- \`${code}\` ${http}/${exit}: ${firstSentence(filled)}`
+    })
+    .join('\n')
+}
+
+const ACTORS: Readonly<Record<ErrorActor, string>> = {
+  operator: 'You',
+  runbook_author: 'Author',
+  tenant_administrator: 'Tenant admin',
+  microsoft: 'Wait',
+  nobody: 'No one',
 }
 
 function renderMeanings(): string {
   return Object.entries(ERROR_TABLE)
     .map(([title, entries]) => {
       const rows = entries.map((one) => [
-        `\`${one.id}\``,
+        one.id,
         one.example,
-        one.means,
-        actorText(one.actor),
-        one.todo,
-        retryText(one.retry),
-        one.source + (one.isUnconfirmed ? ' (*unconfirmed*)' : ''),
+        one.means + (one.isUnconfirmed ? ' (*unconfirmed*)' : ''),
+        `${ACTORS[one.actor]}: ${one.todo}`,
       ])
-      const header = ['Id', 'Example', 'Means', 'Who acts', 'What to do', 'Retry', 'Source']
+      const header = ['Id', 'Example', 'Means', 'Who acts, and how']
       return `## ${title}\n\n${markdownTable(header, rows)}`
     })
     .join('\n\n')
@@ -128,27 +135,19 @@ function renderChaosModes(): string {
   return markdownTable(['mode', 'sabotage', 'what must hold', 'minutes, members'], rows)
 }
 
-function renderExitCodes(): string {
-  return markdownTable(
-    ['Exit', 'Meaning'],
-    Object.entries(EXIT).map(([name, code]) => [
-      code,
-      name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`),
-    ]),
-  )
-}
-
 const shownDefault = (one: { default: unknown; defaultShown?: string }): string =>
   one.defaultShown ?? (one.default === null ? 'none' : String(one.default))
 
+/** What it must be stands in .env.example; here only where it is a choice. */
 function renderSettings(): string {
-  const rows = Object.values(SETTINGS).map((one) => [
-    `\`${one.name}\``,
-    one.mustBe,
-    shownDefault(one),
-    one.description + (one.secret ? ' Secret: never logged.' : ''),
-  ])
-  return markdownTable(['Setting', 'Must be', 'Default', 'What it is for'], rows)
+  return Object.values(SETTINGS)
+    .map((one) => {
+      const choice = /^(?:one|a list) of (.+)$/.exec(one.mustBe)?.[1]
+      const secret = one.secret ? ' Secret: never logged.' : ''
+      const facts = [...(choice ? [choice] : []), `default: ${shownDefault(one)}`]
+      return `- \`${one.name}\` (${facts.join('; ')}): ${one.description}${secret}`
+    })
+    .join('\n')
 }
 
 function renderEnvExample(): string {
@@ -156,7 +155,7 @@ function renderEnvExample(): string {
     const value = one.default === null ? '' : String(one.default)
     return `# ${one.description.replaceAll('`', '')}\n# Must be ${one.mustBe}.\n#${one.name}=${value}\n`
   })
-  return `# Every setting with its default; docs/configuration.md says more. Generated: npm run docs\n\n${settings.join('\n')}`
+  return `# Every setting with its default; docs/reference/settings.md says more. Generated: npm run docs\n\n${settings.join('\n')}`
 }
 
 const renderOpenApi = (): string =>

@@ -1,4 +1,4 @@
-// When each transition happens, for docs/transitions.md. The compiler asks for a line per event.
+// When each transition happens, for docs/reference/transitions.md. The compiler asks for a line per event.
 import type { Entity, TRANSITIONS } from '../src/domain/state/transitions.ts'
 
 export const TRANSITION_REASONS: {

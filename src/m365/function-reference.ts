@@ -1,4 +1,4 @@
-// The reference entry of a function, for the command line and docs/functions.md. Everything comes from its definition.
+// The reference entry of a function, for the command line and docs/reference/functions.md. Everything comes from its definition.
 import {
   parametersSchema,
   resultSchema,

@@ -17,7 +17,7 @@ const workerOf = (domain: string): string => `${domain.split('.')[0]!.toLowerCas
 
 function starterRunbook({ name, from, to, noticeFrom }: StarterFacts): string {
   return `# Moves people from ${from} to ${to}. Check it with "matoolkit runbook validate ${name}.runbook.yaml", rehearse it with
-# "matoolkit runbook rehearse ${name}.runbook.yaml", then publish it. docs/runbook.md explains every key, docs/functions.md every function.
+# "matoolkit runbook rehearse ${name}.runbook.yaml", then publish it. docs/runbook.md explains every key, docs/reference/functions.md every function.
 name: "${name}"
 description: Gives people of ${from} accounts in ${to}.
 

@@ -8,9 +8,9 @@ import { STANDARD_FUNCTIONS } from '../../src/m365/functions/standard.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-describe('docs/functions.md', () => {
+describe('the reference of functions', () => {
   for (const document of FUNCTION_DOCUMENTS) {
-    it(`agrees with the program: ${document.section}`, () => {
+    it(`agrees with the program: ${document.file}, ${document.section ?? 'whole'}`, () => {
       const text = readFileSync(join(root, document.file), 'utf8')
       const advice = 'run: npm run docs'
       assert.equal(text, expectedText(document, text), `${document.file} is out of date; ${advice}`)

@@ -105,7 +105,7 @@ describe('the infrastructure', () => {
   })
 
   it('sets only settings that the program reads, and all that a role needs', () => {
-    const documented = read('docs/configuration.md')
+    const documented = read('docs/reference/settings.md')
     const settingsOf = (path: string) =>
       [
         ...file(path).text.matchAll(
@@ -159,10 +159,10 @@ describe('the infrastructure', () => {
 
   it('makes database roles for the apps that use the database, with a command that exists', () => {
     const { text } = file('infra/automation/modules/migrate-job.bicep')
-    const help = read('docs/cli.md')
+    const help = read('docs/reference/commands.md')
     for (const flag of ['--migrate', '--application', '--entra']) {
       assert.ok(text.includes(`'${flag}'`), flag)
-      assert.match(help, new RegExp(`### db grant[\\s\\S]*?${flag}`), flag)
+      assert.match(help, new RegExp(`^- \`db grant\`.*${flag}`, 'm'), flag)
     }
   })
 

@@ -92,7 +92,7 @@ const placesOf = (heading: string): string[] => {
 
 /** Written by `npm run docs`, released, or about the past. */
 const WRITTEN =
-  /^docs\/(?:openapi\.json|client-table\.d\.mts|runbook\.schema\.json|errors\.md|configuration\.md|api\.md|functions\.md|permissions\.md)$|^\.env\.example$|^CHANGELOG\.md$|^powershell\/|^src\/m365\/standard-functions\.json$|^test\/m365\/functions\/requests\.md$|^test\/fixtures\/|^test\/house\/recipes\.test\.ts$/
+  /^docs\/(?:openapi\.json|client-table\.d\.mts|runbook\.schema\.json|api\.md|reference\/[\w.-]+)$|^\.env\.example$|^CHANGELOG\.md$|^powershell\/|^src\/m365\/standard-functions\.json$|^test\/m365\/functions\/requests\.http$|^test\/fixtures\/|^test\/house\/recipes\.test\.ts$/
 
 const isIn = (file: string, place: string): boolean =>
   place.endsWith('/') ? file.startsWith(place) : file === place

@@ -25,7 +25,7 @@ export interface Problem {
   readonly details?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Codes of docs/errors.md, two of the client's own, and those that a newer server may have. */
+/** Codes of docs/reference/errors.md, two of the client's own, and those that a newer server may have. */
 export type ApiErrorCode = ApiCode | 'UNREACHABLE' | 'UNKNOWN' | (string & {})
 
 export class AdminApiError extends Error {

@@ -4,7 +4,7 @@
 import type { ErrorCode } from '../../base/errors/errors.ts'
 import type { ApiRoute } from '../routes.ts'
 
-/** Codes of docs/errors.md. */
+/** Codes of docs/reference/errors.md. */
 export type ApiCode = ErrorCode
 
 /** A value as it arrives in JSON. */

@@ -29,7 +29,7 @@ export const problemSchema = z
     type: z.string(),
     title: z.string(),
     status: z.int(),
-    code: z.string().meta({ description: 'Stable; docs/errors.md lists them all.' }),
+    code: z.string().meta({ description: 'Stable; docs/reference/errors.md lists them all.' }),
     detail: z.string().meta({ description: 'What happened and what to do next.' }),
     requestId: z.string(),
     details: z.record(z.string(), z.union([z.string(), z.number()])).optional(),

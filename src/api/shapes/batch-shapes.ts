@@ -245,7 +245,7 @@ export const errorMeaning = z
     todo: z.string(),
     retry: z.enum(RETRY_ADVICE).meta({ description: 'Whether a retry helps.' }),
   })
-  .meta({ id: 'ErrorMeaning', description: 'See docs/microsoft-errors.md.' })
+  .meta({ id: 'ErrorMeaning', description: 'See docs/reference/microsoft-errors.md.' })
 
 export const step = z
   .strictObject({

@@ -58,7 +58,7 @@ async function rolesFrom({ roles }: ServeFlags, config: Config): Promise<readonl
 }
 
 const SERVE_HELP = `
-Settings come from the environment and MATOOLKIT_CONFIG_FILE; docs/configuration.md lists them. Processes that share a PostgreSQL
+Settings come from the environment and MATOOLKIT_CONFIG_FILE; docs/reference/settings.md lists them. Processes that share a PostgreSQL
 server (DATABASE_URL) share the work. SIGTERM stops gracefully: running jobs finish or are returned to the queue. While the
 server is away the process waits, says so, and is not ready; a wrong password or an unknown database ends it.
 

@@ -35,7 +35,7 @@ Signs in with the settings of a worker (MATOOLKIT_TENANT_ID, MATOOLKIT_APP_ID â€
 steps of that worker count. Checks sign-in, permissions, Exchange role, domains and licences, and for mailbox moves the
 organisation relationship, the migration endpoint and the scope group.
 
-With --record, it asks the calls whose answers no document settles (docs/functions.md, "Unconfirmed") and writes them to a file for you
+With --record, it asks the calls whose answers no document settles (docs/reference/functions.md, "Unconfirmed") and writes them to a file for you
 alone: without names, addresses, ids, domains and tokens, each with the same pseudonym everywhere. It reads about one person only if
 --test-person names one. "matoolkit sandbox --replay <file>" answers like that tenant.
 

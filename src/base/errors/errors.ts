@@ -1,5 +1,5 @@
 // Every error that a person or a program can get: a stable code, a sentence, an HTTP status and an exit code. A sentence quotes the
-// bad value and says what to do next. The rows stand in the files next to this one, by noun; docs/errors.md is generated from them.
+// bad value and says what to do next. The rows stand in the files next to this one, by noun; docs/reference/errors.md is generated from them.
 import { API_ERRORS } from './api.ts'
 import { BATCH_ERRORS } from './batch.ts'
 import { BUS_ERRORS } from './bus.ts'

@@ -21,7 +21,7 @@ export const PROCESS_ERRORS = errorRows({
     http: 500,
     exit: EXIT.usage,
     sentence:
-      'The configuration has {count errors}. {problems} Correct them and start again; docs/configuration.md lists every setting.',
+      'The configuration has {count errors}. {problems} Correct them and start again; docs/reference/settings.md lists every setting.',
   },
   WINDOWS_FILE_INVALID: {
     http: 500,

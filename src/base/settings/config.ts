@@ -1,6 +1,6 @@
 // Every setting, read once at start into one frozen object; all problems are reported together. The rows (name, kind, default and
 // description) stand in the files next to this one, by noun. Only this file reads them from the environment, which wins over the config file, which wins over the
-// default; src/base/run/proxy.ts reads the variables of the proxy. docs/configuration.md and .env.example are generated from the table.
+// default; src/base/run/proxy.ts reads the variables of the proxy. docs/reference/settings.md and .env.example are generated from the table.
 import { readFileSync } from 'node:fs'
 import { MatoolkitError, messageOf } from '../errors/errors.ts'
 import { CONNECTION_PREFIXES, NOTIFY_PREFIX } from '../text/reserved-names.ts'

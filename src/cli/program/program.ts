@@ -10,7 +10,7 @@ import { GLOBAL_FLAGS, globalFlagsLast, keepNegativeTimes } from './global-flags
 
 export type AddCommands = (program: Command, io: Io) => void
 
-/** Subcommands that help, completion and docs/cli.md show: hidden aliases work but are not listed. */
+/** Subcommands that help, completion and docs/reference/commands.md show: hidden aliases work but are not listed. */
 export function visibleCommands(command: Command): Command[] {
   const visible = new Set(command.createHelp().visibleCommands(command))
   return command.commands.filter((subcommand) => visible.has(subcommand))
@@ -66,7 +66,7 @@ const GLOBAL_HELP = `
 Before or after any command that uses the API:
 ${GLOBAL_FLAGS.map(([flag, about]) => `  ${flag.padEnd(22)} ${about}`).join('\n')}
 
-Start here: docs/tutorial.md. Every command: docs/cli.md, or matoolkit <command> --help.`
+Start here: docs/tutorial.md. Every command: docs/reference/commands.md, or matoolkit <command> --help.`
 
 /** An error with a code and an exit code; `more` holds lines below its sentence. */
 interface ReportableError {

@@ -21,6 +21,3 @@ export const remedyText = (
   operator = ACTORS.operator,
 ): string =>
   `Who acts: ${actor === 'operator' ? operator : ACTORS[actor]}. ${todo} ${RETRIES[retry]}`
-
-export const actorText = (actor: ErrorMeaning['actor']): string => ACTORS[actor]
-export const retryText = (retry: ErrorMeaning['retry']): string => RETRIES[retry]

@@ -1,4 +1,4 @@
-// The table of every legal transition of every entity that has a status. Types, status sets, SQL lists and docs/transitions.md are
+// The table of every legal transition of every entity that has a status. Types, status sets, SQL lists and docs/reference/transitions.md are
 // derived from it, CHECK constraints and partial indexes tested against it. A transition that is not in the table is refused.
 
 export interface Transition {

@@ -1,4 +1,4 @@
-// The calls whose answers no document settles (docs/functions.md, "Unconfirmed"), as far as reading asks them. Nothing here changes a
+// The calls whose answers no document settles (docs/reference/functions.md, "Unconfirmed"), as far as reading asks them. Nothing here changes a
 // tenant: only GET, Get- and Test-.
 import type { JsonObject } from '../../base/text/json.ts'
 import type { TenantPlan } from './tenant-check.ts'

@@ -101,7 +101,7 @@ function rightChecks(
   rights: Awaited<ReturnType<ConnectedTenant['signIn']>>,
 ): TenantCheck[] {
   if (rights.graph === null || rights.exchange === null) {
-    const advice = 'Compare the permissions of the app with docs/functions.md.'
+    const advice = 'Compare the permissions of the app with docs/reference/functions.md.'
     return [{ name: 'permissions', ...warning('the tokens do not show them', advice) }]
   }
   const missing = [...missingRights(functions, rights)]

@@ -1,4 +1,4 @@
-// The example of every function in docs/functions.md: a valid step of a runbook whose parameters the function takes.
+// The step of every function in docs/reference/steps.yaml: a valid step of a runbook whose parameters the function takes.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import { fitParameters } from '../../../src/worker/jobs/fit-parameters.ts'
 import { id } from './tenants.ts'
 
-const docs = readFileSync(join(import.meta.dirname, '../../../docs/functions.md'), 'utf8')
+const steps = readFileSync(join(import.meta.dirname, '../../../docs/reference/steps.yaml'), 'utf8')
 
 /** What a member file and earlier steps may hold. */
 const MEMBER: Readonly<Record<string, Json>> = {
@@ -46,10 +46,9 @@ const MEMBER: Readonly<Record<string, Json>> = {
 const BUILT_IN = { _batch_id: 7, _batch_start_time: '2030-03-01T20:00:00Z' }
 
 const exampleOf = (name: string): string => {
-  const section = docs.split(`\n### ${name}\n`)[1]?.split('\n### ')[0]
-  const found = /```yaml\n([\s\S]*?)```/.exec(section ?? '')
-  if (!found) throw new Error(`docs/functions.md shows no step of ${name}: npm run docs`)
-  return found[1]!
+  const found = steps.split('\n\n').find((step) => step.includes(`\n  function: ${name}\n`))
+  if (!found) throw new Error(`docs/reference/steps.yaml shows no step of ${name}: npm run docs`)
+  return `${found}\n`
 }
 
 const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '      ')

@@ -1,4 +1,4 @@
-// The step that docs/functions.md shows for each function: the parameters of its row in cases.ts, which the tests run, with columns of a
+// The step that docs/reference/steps.yaml shows for each function: the parameters of its row in cases.ts, which the tests run, with columns of a
 // member file and outputs of earlier steps in place of the people there. A test validates each and fits it to the function.
 import { stringify } from 'yaml'
 import type { Json, JsonObject } from '../../../src/base/text/json.ts'

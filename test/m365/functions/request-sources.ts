@@ -1,7 +1,6 @@
-// Where each call of requests.md is documented: Microsoft's page, the fields that it was read for, the least permission of an app, a public
+// Where each call of requests.http is documented: Microsoft's page, the fields that it was read for, the least permission of an app, a public
 // program that sends the same call, and what the page leaves open. Read against microsoft-graph-docs-contrib@47f6520 and
-// office-docs-powershell@93336da (August 2026); the pages of v1.0 of crossTenantMigrationJobs on learn.microsoft.com. docs/permissions.md
-// shows the table. A call or a field that is not listed here fails a test: read its page first.
+// office-docs-powershell@93336da (August 2026); the pages of v1.0 of crossTenantMigrationJobs on learn.microsoft.com. A call or a field that is not listed here fails a test: read its page first.
 
 export interface CallSource {
   /** Graph: the page below learn.microsoft.com/graph/api. */

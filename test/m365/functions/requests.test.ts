@@ -1,4 +1,4 @@
-// Keeps requests.md equal to what the functions send, and every call and field of it on a page of Microsoft that somebody has read.
+// Keeps requests.http equal to what the functions send, and every call and field of it on a page of Microsoft that somebody has read.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
@@ -24,8 +24,9 @@ const templateOf = (path: string): string =>
     .replace(/\(sourcePrincipalName=[^)]*\)/, '(sourcePrincipalName={name})')
 
 function sentCalls(text: string): SentCall[] {
-  return [...text.matchAll(/```http\n([\s\S]*?)\n```/g)].map(([, request]) => {
-    const [head, ...rest] = request!.split('\n\n')
+  const requests = text.split(/^### .*\n/m).slice(1)
+  return requests.map((request) => {
+    const [head, ...rest] = request.trimEnd().split('\n\n')
     const [method, address] = head!.split('\n')[0]!.split(' ') as [string, string]
     const body: object = rest.length === 0 ? {} : (JSON.parse(rest.join('\n\n')) as object)
     const { pathname, searchParams } = new URL(address)
@@ -38,7 +39,7 @@ function sentCalls(text: string): SentCall[] {
   })
 }
 
-describe('test/m365/functions/requests.md', () => {
+describe('test/m365/functions/requests.http', () => {
   const fixture = readFileSync(REQUESTS_FILE, 'utf8')
 
   it('lists the requests that the functions send', async () => {

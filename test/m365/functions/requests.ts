@@ -1,5 +1,5 @@
 // Records every request that the functions make, for review against Microsoft's documentation. `npm run docs` writes
-// requests.md; a test keeps it current.
+// requests.http; a test keeps it current.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ import { within } from './setting.ts'
 import { ADA, LEAD, OBRIEN } from './tenants.ts'
 import { withinWave } from './wave.ts'
 
-export const REQUESTS_FILE = join(import.meta.dirname, 'requests.md')
+export const REQUESTS_FILE = join(import.meta.dirname, 'requests.http')
 
 interface Made {
   readonly method: string
@@ -56,7 +56,11 @@ async function openRecorder(target: string, made: Made[]) {
 const GRAPH = 'https://graph.microsoft.com'
 const EXCHANGE = 'https://outlook.office365.com'
 
-function textOf({ method, path, headers, body, status }: Made, recorder: string): string {
+function textOf(
+  title: string,
+  { method, path, headers, body, status }: Made,
+  recorder: string,
+): string {
   const host = path.startsWith('/adminapi/') ? EXCHANGE : GRAPH
   const shown = SHOWN_HEADERS.filter((name) => headers[name] !== undefined)
   const lines = [
@@ -68,7 +72,7 @@ function textOf({ method, path, headers, body, status }: Made, recorder: string)
     .join('\n')
     .replaceAll(recorder, GRAPH)
     .replace(/"(password)": "[^"]*"/i, '"$1": "(of the vault)"')
-  return ['```http', text, '```', '', `→ ${status}`].join('\n')
+  return `### ${title} → ${status}\n${text}`
 }
 
 /** Those of `tell`, which gets the proxy to put between worker and tenant. */
@@ -83,8 +87,7 @@ async function recorded(
       recorder = await openRecorder(url, made)
       return recorder.url
     })
-    const texts = made.map((one) => textOf(one, recorder!.url))
-    return [`## ${title}`, ...texts].join('\n\n')
+    return made.map((one) => textOf(title, one, recorder!.url)).join('\n\n')
   } finally {
     recorder?.close()
   }
@@ -113,13 +116,10 @@ const pairSectionOf = (name: string): Promise<string> =>
     }),
   )
 
-const HEAD = `# Requests of the functions
-
-What each function sends when it is run once with the parameters of [cases.ts](cases.ts) and nothing goes wrong; a function that acts on
-many also for two people together. Generated:
-\`npm run docs\`. Every request also has \`authorization: Bearer …\`, \`accept: application/json\`,
-\`client-request-id\`, and with a body \`content-type: application/json\`; those to Exchange also \`x-responseformat: json\` and
-\`connection-id\`. The tenant is a sandbox; addresses are written as Microsoft's.`
+const HEAD = `# What each function sends when it runs once with the parameters of cases.ts and nothing goes wrong; one that acts on many also for two
+# people together. After the arrow stands the status of the answer. Every request also has authorization, accept: application/json and
+# client-request-id, with a body content-type: application/json; those to Exchange also x-responseformat: json and connection-id. The tenant is
+# a sandbox; addresses are written as Microsoft's. Generated: npm run docs`
 
 export async function requestsText(): Promise<string> {
   const sections: string[] = []

@@ -69,7 +69,7 @@ describe('the Dockerfile', () => {
   })
 
   it('sets only settings that exist, and starts the program itself as process 1', () => {
-    const documented = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8')
+    const documented = readFileSync(join(ROOT, 'docs/reference/settings.md'), 'utf8')
     for (const [name] of dockerfile.matchAll(/MATOOLKIT_\w+/g))
       assert.ok(documented.includes(`\`${name}\``), name)
     assert.match(dockerfile, /^ENTRYPOINT \["node", "\/app\/lib\/main\.js"\]$/m)

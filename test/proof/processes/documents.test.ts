@@ -1,4 +1,4 @@
-// docs/cli.md agrees with the program, and docs/tutorial.md can be followed to its end.
+// docs/reference/commands.md agrees with the program, and docs/tutorial.md can be followed to its end.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { ROOT, start } from '../../kit/processes.ts'
 
 const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 
-describe('docs/cli.md', () => {
+describe('docs/reference/commands.md', () => {
   for (const document of CLI_DOCUMENTS) {
     it(`agrees with the program: ${document.section}`, () => {
       const text = textOf(document.file)
@@ -22,8 +22,8 @@ describe('docs/cli.md', () => {
   }
 
   it('names every exit code', () => {
-    const named = [...textOf('docs/cli.md').matchAll(/^\| (\d+) \|/gm)].map(([, code]) =>
-      Number(code),
+    const named = [...textOf('docs/reference/commands.md').matchAll(/^\| (\d+) \|/gm)].map(
+      ([, code]) => Number(code),
     )
     for (const code of Object.values(EXIT)) assert.ok(named.includes(code), `exit code ${code}`)
   })

@@ -29,7 +29,7 @@ export const LINT_RULES = table({
       'The rollback "{rollback}" does not undo {function}. Add a step with {undo}, or choose another rollback.',
     why: 'When the step fails after it has changed something, the rollback runs and the change stays. People believe that the person is back in the former state.',
     better:
-      'Add the function that undoes the step, on the same worker and for the same object; [functions](functions.md) names it for each. Removing the account undoes every change to it. Rollbacks with functions of your own are not judged.',
+      'Add the function that undoes the step, on the same worker and for the same object; [functions](reference/functions.md) names it for each. Removing the account undoes every change to it. Rollbacks with functions of your own are not judged.',
   },
   POLL_PAST_NEXT_PHASE: {
     sentence:
@@ -115,7 +115,8 @@ export const LINT_RULES = table({
   UNKNOWN_PARAMETER: {
     sentence: '{function} has no parameter "{name}". {hint}',
     why: 'The worker refuses the job, or does not do what the parameter was meant for.',
-    better: 'Correct the name; [functions](functions.md) lists the parameters of each function.',
+    better:
+      'Correct the name; [functions](reference/functions.md) lists the parameters of each function.',
   },
   IGNORE_UNUSED: {
     sentence: 'Nothing here is reported as {id}. Remove the comment.',
