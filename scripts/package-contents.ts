@@ -1,4 +1,5 @@
 // What of this project is published, and in which form.
+import { ENGINES } from '../bin/node-version.mjs'
 
 export interface PackageManifest {
   readonly [field: string]: unknown
@@ -15,9 +16,6 @@ const PUBLISHED_FIELDS = [
   'bin',
   'dependencies',
 ]
-/** A clone brings its own Node for people with Node 20. A package would bring a second one to everybody. */
-const OWN_NODE = /^node-(?:linux|darwin|win)-/
-const PUBLISHED_FOR_NODE = '>=24'
 /** The program is no library, but its client is. */
 const PUBLISHED_EXPORTS = {
   './client': { types: './lib/api/client/client.d.ts', default: './lib/api/client/client.js' },
@@ -25,14 +23,11 @@ const PUBLISHED_EXPORTS = {
 }
 
 export function manifestOf(manifest: PackageManifest): Readonly<Record<string, unknown>> {
-  const optional = Object.entries(manifest.optionalDependencies).filter(
-    ([name]) => !OWN_NODE.test(name),
-  )
   return {
     ...Object.fromEntries(PUBLISHED_FIELDS.map((field) => [field, manifest[field]])),
     exports: PUBLISHED_EXPORTS,
-    engines: { node: PUBLISHED_FOR_NODE },
-    ...(optional.length > 0 && { optionalDependencies: Object.fromEntries(optional) }),
+    engines: { node: ENGINES },
+    optionalDependencies: manifest.optionalDependencies,
   }
 }
 
@@ -45,7 +40,6 @@ export const runtimePackages = ({ packages }: LockFile): string[] =>
   Object.entries(packages)
     .filter(([path, { dev }]) => /^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path) && !dev)
     .map(([path]) => path)
-    .filter((path) => !OWN_NODE.test(path.replace('node_modules/', '')))
 
 const OWN_MODULE = /(['"])(\.{1,2}\/[^'"\n]+)\.ts\1/g
 

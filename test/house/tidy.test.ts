@@ -354,7 +354,25 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
       'package.json': '{"dependencies": {"leftpad": "1.0.0"}}',
       'docs/decisions.md': '## Dependencies\n| `leftpad` | pads |',
     },
-    /leftpad is imported by nothing/,
+    /leftpad is imported by nothing in src/,
+  ],
+  [
+    'an optional dependency that is not used',
+    {
+      'package.json': '{"optionalDependencies": {"leftpad": "1.0.0"}}',
+      'docs/decisions.md': '## Dependencies\n| `leftpad` | pads |',
+      'test/a.ts': "import 'leftpad'",
+    },
+    /leftpad is imported by nothing in src/,
+  ],
+  [
+    'a package for development that is not used',
+    {
+      'package.json': '{"devDependencies": {"leftpad": "1.0.0"}}',
+      'docs/decisions.md': '## Dependencies\n| `leftpad` | pads |',
+      'test/a.ts': '// without leftpad',
+    },
+    /leftpad is imported by nothing$/,
   ],
   [
     'download addresses',

