@@ -26,7 +26,6 @@ if (import.meta.main) {
       apiTokenFile: tokenFile!,
       apiReadsPerMin: NO_LIMIT_PER_MIN,
       apiWritesPerMin: NO_LIMIT_PER_MIN,
-      apiWorkerCallsPerMin: NO_LIMIT_PER_MIN,
       apiTrustedHops: 0,
       apiCorsOrigins: [],
       apiPublicPath: '/',

@@ -140,8 +140,6 @@ export type MessagePreview = { readonly message: string; /** The messages that c
 
 export type Need = { readonly kind: 'decision' | 'failure' | 'stuck' | 'hold' | 'miss'; readonly batchId: number | null; /** A sentence; times in UTC. */ readonly text: string; /** The first people concerned. */ readonly people: readonly (string)[]; /** All of them. */ readonly count: number; /** Handles it, or shows it in full. */ readonly command: string; }
 
-export type NewWorkerCredential = { readonly credential: WorkerCredential; /** Shown this once; null for a certificate. */ readonly token: string | null; }
-
 export type NextTick = { /** The total and the first rows. */ readonly newBatches: { readonly total: number; readonly first: readonly ({ readonly time: string; readonly members: number; readonly held: string | null; })[]; }; /** The total and the first rows. */ readonly joiners: { readonly total: number; readonly first: readonly ({ readonly batchId: number; readonly key: string; })[]; }; /** The total and the first rows. */ readonly rejoiners: { readonly total: number; readonly first: readonly ({ readonly batchId: number; readonly key: string; })[]; }; /** The total and the first rows. */ readonly moves: { readonly total: number; readonly first: readonly ({ readonly batchId: number; readonly key: string; readonly toTime: string; })[]; }; /** The total and the first rows. */ readonly leavers: { readonly total: number; readonly first: readonly ({ readonly batchId: number; readonly key: string; })[]; }; /** Missing for the first time; a second tick without them makes them leavers. */ readonly missing: number; readonly refreshed: number; /** The total and the first rows. */ readonly reviews: { readonly total: number; readonly first: readonly ({ readonly kind: string; readonly cause: string; readonly key: string; readonly batchId: number | null; readonly reason: string; })[]; }; readonly holds: readonly ({ readonly batchId: number; readonly reason: string; })[]; }
 
 export type Notification = { readonly id: number; /** The same at every attempt. */ readonly messageId: string; readonly channel: string; readonly status: 'waiting' | 'sent' | 'failed'; readonly items: readonly (NotificationItem)[]; /** Items that the message only counts. */ readonly leftOut: number; readonly createdAt: string; /** When it is sent, or tried again. */ readonly dueAt: string; readonly attempts: number; readonly endedAt: string | null; /** Of the last attempt. */ readonly error: string | null; }
@@ -204,11 +202,7 @@ export type Review = { readonly id: number; readonly runbookName: string; /** re
 
 export type Reviews = { readonly reviews: readonly (Review)[]; /** Open reviews of the runbook or batch, by kind. */ readonly open: { readonly removal: number; readonly move: number; readonly join: number; }; readonly next: string | null; }
 
-export type RevokedWorkerCredential = { readonly credential: WorkerCredential; }
-
 export type RolledBackMembers = { readonly batchId: number; readonly isDryRun: boolean; /** To come back to it: `GET /api/actions/{actionId}`. Null when nothing was tried. */ readonly actionId: number | null; readonly selectedCount: number; /** The first 100. */ readonly selected: readonly ({ readonly memberId: number; readonly memberKey: string; })[]; /** All selected; in a dry run at least the first 500. */ readonly triedCount: number; readonly doneCount: number; /** The first 100. */ readonly done: readonly ({ readonly memberId: number; readonly memberKey: string; })[]; readonly refusedCount: number; /** The first 100. */ readonly refused: readonly ({ readonly memberId: number; readonly memberKey: string; readonly reason: string; })[]; /** In the order in which they run. */ readonly rollbacks: readonly ({ readonly rollback: string; /** `phase/step`, last first. */ readonly rollsBack: readonly (string)[]; /** The steps of the rollback. */ readonly runs: readonly (string)[]; readonly memberCount: number; })[]; /** Steps without a rollback: their effect stays. */ readonly kept: readonly ({ readonly step: string; readonly memberCount: number; })[]; }
-
-export type RotatedWorkerCredential = { readonly credential: WorkerCredential; /** Shown this once; null for a certificate. */ readonly token: string | null; readonly replaced: WorkerCredential; }
 
 export type Runbook = { readonly id: number; readonly name: string; readonly version: number; readonly isActive: boolean; readonly overdueBehavior: 'ignore' | 'rerun'; readonly rerunInit: boolean; readonly publishedAt: string; readonly publishedBy: string; /** Why the last tick failed; null after a good one. */ readonly lastError: string | null; readonly lastErrorAt: string | null; readonly isAutomationEnabled: boolean; readonly unfinishedBatches: number; readonly yamlContent: string; }
 
@@ -265,8 +259,6 @@ export type WallNeed = { readonly kind: 'decision' | 'failure' | 'stuck' | 'hold
 export type WallPhase = { readonly id: number; readonly phaseName: string; readonly status: 'pending' | 'dispatched' | 'completed' | 'failed' | 'skipped' | 'superseded' | 'cancelled'; readonly offsetMinutes: number; readonly dueAt: string | null; readonly startedAt: string | null; readonly endedAt: string | null; readonly membersTotal: number; readonly membersPassed: number; readonly membersFailed: number; }
 
 export type Worker = { readonly workerId: string; /** False when steps wait for a worker that never announced itself. */ readonly isKnown: boolean; readonly isConfigured: boolean; /** No sign of life for three minutes. */ readonly isSilent: boolean; /** `draining`: held, and jobs are still outstanding; `drained`: held, and none is. A hold drains a worker. */ readonly state: 'ok' | 'silent' | 'unknown' | 'draining' | 'drained'; /** A hold of this worker alone. */ readonly held: Hold | null; readonly version: string | null; /** Jobs it runs at once, with the slots that waiting jobs lend. */ readonly slots: number | null; readonly functions: readonly (string)[]; /** Quotas of the services it calls, as announced last, at most a minute ago. */ readonly throttles: readonly (Throttle)[]; /** When the last of its closed quotas opens; null while all are open. */ readonly throttledUntil: string | null; readonly firstSeenAt: string | null; readonly lastSeenAt: string | null; /** Mean run time of its latest jobs. */ readonly jobMs: number | null; /** The most that its job limit may be. */ readonly maxOutstanding: number; /** Jobs it may have outstanding now: one for each slot and those it finishes in two seconds, within the limit. */ readonly jobLimit: number; /** Outstanding jobs. */ readonly outstanding: number; /** When the oldest of them was sent. */ readonly oldestSentAt: string | null; /** Steps that wait for a free slot; counted up to 10000. */ readonly waiting: number; }
-
-export type WorkerCredential = { readonly id: string; readonly workerId: string; readonly kind: 'token' | 'certificate'; /** SHA-256 of the certificate in base64url. */ readonly thumbprint: string | null; /** The address of the API for which it signs. */ readonly address: string | null; readonly state: 'valid' | 'expired' | 'revoked'; readonly createdAt: string; readonly createdBy: string; readonly endsAt: string; /** To within five minutes. */ readonly lastUsedAt: string | null; readonly revokedAt: string | null; readonly revokedBy: string | null; }
 
 export type WorkerOutlook = { readonly workerId: string; readonly isKnown: boolean; readonly isSilent: boolean; readonly state: 'ok' | 'silent' | 'unknown' | 'draining' | 'drained'; readonly lastSeenAt: string | null; readonly slots: number | null; /** Outstanding jobs. */ readonly busy: number; /** Steps that wait for a free slot. */ readonly waiting: number; }
 
@@ -945,30 +937,6 @@ export interface Endpoints {
     readonly body: Record<string, never>
     readonly answer: FunctionCatalogues
   }
-  /** List the credentials of workers that come through the API. */
-  readonly 'GET /api/worker-credentials': {
-    readonly query: { readonly limit?: number | string | undefined; /** `next` of the previous page. */ readonly cursor?: string | undefined; readonly workerId?: string | undefined; }
-    readonly body: Record<string, never>
-    readonly answer: { readonly credentials: readonly (WorkerCredential)[]; /** Rows on all pages. */ readonly total: number; /** False when `total` is a lower bound. */ readonly isTotalExact: boolean; /** The cursor of the next page; null on the last. */ readonly next: string | null; }
-  }
-  /** Give a worker a credential for taking its jobs through the API. */
-  readonly 'POST /api/workers/{workerId}/credentials': {
-    readonly query: { }
-    readonly body: { /** PEM, without its private key. Without it a token is made. */ readonly certificate?: string | undefined; /** With a certificate: the address of the API as the worker knows it. */ readonly address?: string | undefined; /** How long it is valid; a certificate no longer than it says itself. */ readonly days?: number | undefined; readonly reason?: string | undefined; }
-    readonly answer: NewWorkerCredential
-  }
-  /** Replace a credential; the old one works on for a while. */
-  readonly 'POST /api/workers/{workerId}/credentials/{credentialId}/rotate': {
-    readonly query: { }
-    readonly body: { /** PEM, without its private key. Without it a token is made. */ readonly certificate?: string | undefined; /** With a certificate: the address of the API as the worker knows it. */ readonly address?: string | undefined; /** How long it is valid; a certificate no longer than it says itself. */ readonly days?: number | undefined; readonly reason?: string | undefined; /** How long the old one works on, unless it ends sooner. */ readonly overlapHours?: number | undefined; }
-    readonly answer: RotatedWorkerCredential
-  }
-  /** Revoke a credential at once. */
-  readonly 'POST /api/workers/{workerId}/credentials/{credentialId}/revoke': {
-    readonly query: { }
-    readonly body: { readonly reason: string; }
-    readonly answer: RevokedWorkerCredential
-  }
   /** List the database roles with missing and needless rights. */
   readonly 'GET /api/database-roles': {
     readonly query: { }
@@ -1199,17 +1167,6 @@ export type ApiCode =
   | 'FUNCTIONS_UNUSABLE'
   | 'WORKER_CERTIFICATE_UNUSABLE'
   | 'WORKER_SIGN_IN_FAILED'
-  | 'WORKER_API_NOT_CONFIGURED'
-  | 'WORKER_API_UNREACHABLE'
-  | 'WORKER_CREDENTIAL_REFUSED'
-  | 'WORKER_CREDENTIAL_NOT_FOUND'
-  | 'WORKER_CREDENTIAL_ENDED'
-  | 'WORKER_CREDENTIALS_FULL'
-  | 'WORKER_CERTIFICATE_TAKEN'
-  | 'WORKER_CERTIFICATE_UNFIT'
-  | 'WORKER_IS_ANOTHER'
-  | 'LEASE_OF_ANOTHER'
-  | 'RESULT_OF_ANOTHER'
   | 'SECRETS_UNUSABLE'
   | 'SECRET_UNREADABLE'
   | 'BUS_NOT_CONFIGURED'

@@ -22,7 +22,7 @@ type Content = Readonly<Record<string, { readonly schema: JsonObject }>>
 
 /** Declarations of `Endpoints` and `ApiCode`, and of every shape that has a name. */
 export function clientTable(): string {
-  const routes = describedRoutes().filter(({ rule }) => rule !== 'worker')
+  const routes = describedRoutes()
   const document = openApiDocument(routes) as unknown as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
     readonly components: { readonly schemas: Readonly<Record<string, JsonObject>> }

@@ -163,7 +163,7 @@ const renderOpenApi = (): string =>
 
 /** What a client must know of endpoints when it runs: not their types. */
 function renderEndpointKinds(): string {
-  const routes = describedRoutes().filter(({ rule }) => rule !== 'worker')
+  const routes = describedRoutes()
   const table = (about: string, name: string, which: (route: Route) => boolean) => {
     const named = routes.filter(which).map(({ method, path }) => `'${method} ${path}'`)
     // As the formatter leaves it.
@@ -197,7 +197,6 @@ function renderEndpoints(): string {
     'help-desk': 'HelpDesk',
     reader: 'Reader',
     admin: 'Admin',
-    worker: 'worker',
   }
   const rows = describedRoutes().map(({ method, path, rule, summary }) => [
     method,

@@ -125,30 +125,6 @@ create table database_roles (
   unique nulls not distinct (role_name, worker_id)
 );
 
--- Credentials of workers that take their jobs through the API. Of a token only the hash is known; a certificate's private key never leaves
--- the worker, which signs with it for the address. A worker that ever had one takes its jobs here, not from a broker.
-create table worker_credentials (
-  id           text collate "C" primary key check (id ~ '^[0-9a-f]{16}$'),
-  worker_id    text collate "C" not null,
-  kind         text not null check (kind in ('token', 'certificate')),
-  token_hash   text,
-  certificate  text,
-  thumbprint   text collate "C",
-  address      text,
-  created_at   timestamptz not null,
-  created_by   text not null,
-  ends_at      timestamptz not null check (ends_at >= created_at),
-  last_used_at timestamptz,
-  revoked_at   timestamptz,
-  revoked_by   text,
-  check ((kind = 'token') = (token_hash is not null)),
-  check ((kind = 'certificate') = (certificate is not null and thumbprint is not null and address is not null)),
-  check ((revoked_at is null) = (revoked_by is null))
-);
-create index worker_credentials_by_worker on worker_credentials (worker_id, id);
--- A certificate proves one worker id only.
-create unique index worker_credentials_by_thumbprint on worker_credentials (thumbprint) where revoked_at is null;
-
 -- Whether the caller may take the jobs of a worker. Functions below run with the rights of their owner, so they ask for the caller.
 create function may_serve(asked_worker_id text) returns boolean stable security definer language sql set search_path from current as $$
   select pg_has_role(session_user, current_user, 'usage') or exists (

@@ -66,14 +66,12 @@
         'Get-MatTick'
         'Get-MatUndo'
         'Get-MatWorker'
-        'Get-MatWorkerCredential'
         'Invoke-MatCountMemberMessages'
         'Invoke-MatOverrideWindow'
         'Invoke-MatSourceTick'
         'Invoke-MatWaiveReadiness'
         'Move-MatMember'
         'New-MatBatch'
-        'New-MatWorkerCredential'
         'Publish-MatRunbook'
         'Redo-MatMemberStep'
         'Register-MatRestore'
@@ -89,7 +87,6 @@
         'Resume-MatSystem'
         'Resume-MatWorker'
         'Revoke-MatGateDecision'
-        'Revoke-MatWorkerCredential'
         'Send-MatDeadLetter'
         'Set-MatAutomation'
         'Set-MatBatchHoldReason'
@@ -118,7 +115,6 @@
         'Undo-MatMember'
         'Undo-MatMemberStep'
         'Update-MatBatch'
-        'Update-MatWorkerCredential'
     )
     CmdletsToExport = @()
     VariablesToExport = @()

@@ -1964,33 +1964,6 @@ function Get-MatWorker {
     }
 }
 
-function Get-MatWorkerCredential {
-    <#
-    .SYNOPSIS
-    List the credentials of workers that come through the API.
-    .DESCRIPTION
-    GET /api/worker-credentials.
-    .PARAMETER Limit
-    The limit.
-    .PARAMETER WorkerId
-    The worker id.
-    .EXAMPLE
-    Get-MatWorkerCredential
-    #>
-    [CmdletBinding(DefaultParameterSetName = 'listWorkerCredentials')]
-    param(
-        [Parameter(ParameterSetName = 'listWorkerCredentials')]
-        [long] $Limit,
-        [Parameter(ParameterSetName = 'listWorkerCredentials')]
-        [string] $WorkerId
-    )
-    process {
-        switch ($PSCmdlet.ParameterSetName) {
-            'listWorkerCredentials' { Invoke-MatRequest -Method 'GET' -Path '/api/worker-credentials' -Bound $PSBoundParameters -InPath @() -InQuery @('Limit', 'WorkerId') -InBody @() -Paged }
-        }
-    }
-}
-
 function Invoke-MatCountMemberMessages {
     <#
     .SYNOPSIS
@@ -2211,49 +2184,6 @@ function New-MatBatch {
             'createBatch' {
                 if ($PSCmdlet.ShouldProcess('matoolkit', 'Create a manual batch from a member file (CSV)')) {
                     Invoke-MatRequest -Method 'POST' -Path '/api/batches' -Bound $PSBoundParameters -InPath @() -InQuery @('DryRun') -InBody @('RunbookName', 'File', 'Reason') -Creates -Upload
-                }
-            }
-        }
-    }
-}
-
-function New-MatWorkerCredential {
-    <#
-    .SYNOPSIS
-    Give a worker a credential for taking its jobs through the API.
-    .DESCRIPTION
-    POST /api/workers/{workerId}/credentials. It proves this worker id and opens nothing else. The token is shown this once.
-    .PARAMETER WorkerId
-    The worker id.
-    .PARAMETER Certificate
-    PEM, without its private key. Without it a token is made.
-    .PARAMETER Address
-    With a certificate: the address of the API as the worker knows it.
-    .PARAMETER Days
-    How long it is valid; a certificate no longer than it says itself.
-    .PARAMETER Reason
-    The reason.
-    .EXAMPLE
-    New-MatWorkerCredential -WorkerId <string>
-    #>
-    [CmdletBinding(DefaultParameterSetName = 'createWorkerCredential', SupportsShouldProcess = $true)]
-    param(
-        [Parameter(ParameterSetName = 'createWorkerCredential', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
-        [string] $WorkerId,
-        [Parameter(ParameterSetName = 'createWorkerCredential')]
-        [string] $Certificate,
-        [Parameter(ParameterSetName = 'createWorkerCredential')]
-        [string] $Address,
-        [Parameter(ParameterSetName = 'createWorkerCredential')]
-        [long] $Days,
-        [Parameter(ParameterSetName = 'createWorkerCredential')]
-        [string] $Reason
-    )
-    process {
-        switch ($PSCmdlet.ParameterSetName) {
-            'createWorkerCredential' {
-                if ($PSCmdlet.ShouldProcess("$WorkerId", 'Give a worker a credential for taking its jobs through the API')) {
-                    Invoke-MatRequest -Method 'POST' -Path '/api/workers/{workerId}/credentials' -Bound $PSBoundParameters -InPath @('WorkerId') -InQuery @() -InBody @('Certificate', 'Address', 'Days', 'Reason')
                 }
             }
         }
@@ -2876,41 +2806,6 @@ function Revoke-MatGateDecision {
             'withdrawGateDecision' {
                 if ($PSCmdlet.ShouldProcess("$BatchId $PhaseName", 'Withdraw the caller''s approval, or the waiver')) {
                     Invoke-MatRequest -Method 'POST' -Path '/api/batches/{batchId}/gates/{phaseName}/withdraw' -Bound $PSBoundParameters -InPath @('BatchId', 'PhaseName') -InQuery @() -InBody @('Kind', 'Reason', 'DryRun')
-                }
-            }
-        }
-    }
-}
-
-function Revoke-MatWorkerCredential {
-    <#
-    .SYNOPSIS
-    Revoke a credential at once.
-    .DESCRIPTION
-    POST /api/workers/{workerId}/credentials/{credentialId}/revoke. What the worker runs ends there; the results are refused, and the jobs go to others.
-    .PARAMETER WorkerId
-    The worker id.
-    .PARAMETER CredentialId
-    The credential id.
-    .PARAMETER Reason
-    The reason.
-    .EXAMPLE
-    Revoke-MatWorkerCredential -WorkerId <string> -CredentialId <string> -Reason <string>
-    #>
-    [CmdletBinding(DefaultParameterSetName = 'revokeWorkerCredential', SupportsShouldProcess = $true, ConfirmImpact = 'High')]
-    param(
-        [Parameter(ParameterSetName = 'revokeWorkerCredential', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
-        [string] $WorkerId,
-        [Parameter(ParameterSetName = 'revokeWorkerCredential', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
-        [string] $CredentialId,
-        [Parameter(ParameterSetName = 'revokeWorkerCredential', Mandatory = $true)]
-        [string] $Reason
-    )
-    process {
-        switch ($PSCmdlet.ParameterSetName) {
-            'revokeWorkerCredential' {
-                if ($PSCmdlet.ShouldProcess("$WorkerId $CredentialId", 'Revoke a credential at once')) {
-                    Invoke-MatRequest -Method 'POST' -Path '/api/workers/{workerId}/credentials/{credentialId}/revoke' -Bound $PSBoundParameters -InPath @('WorkerId', 'CredentialId') -InQuery @() -InBody @('Reason')
                 }
             }
         }
@@ -3989,55 +3884,4 @@ function Update-MatBatch {
     }
 }
 
-function Update-MatWorkerCredential {
-    <#
-    .SYNOPSIS
-    Replace a credential; the old one works on for a while.
-    .DESCRIPTION
-    POST /api/workers/{workerId}/credentials/{credentialId}/rotate.
-    .PARAMETER WorkerId
-    The worker id.
-    .PARAMETER CredentialId
-    The credential id.
-    .PARAMETER Certificate
-    PEM, without its private key. Without it a token is made.
-    .PARAMETER Address
-    With a certificate: the address of the API as the worker knows it.
-    .PARAMETER Days
-    How long it is valid; a certificate no longer than it says itself.
-    .PARAMETER Reason
-    The reason.
-    .PARAMETER OverlapHours
-    How long the old one works on, unless it ends sooner.
-    .EXAMPLE
-    Update-MatWorkerCredential -WorkerId <string> -CredentialId <string>
-    #>
-    [CmdletBinding(DefaultParameterSetName = 'rotateWorkerCredential', SupportsShouldProcess = $true)]
-    param(
-        [Parameter(ParameterSetName = 'rotateWorkerCredential', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
-        [string] $WorkerId,
-        [Parameter(ParameterSetName = 'rotateWorkerCredential', Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
-        [string] $CredentialId,
-        [Parameter(ParameterSetName = 'rotateWorkerCredential')]
-        [string] $Certificate,
-        [Parameter(ParameterSetName = 'rotateWorkerCredential')]
-        [string] $Address,
-        [Parameter(ParameterSetName = 'rotateWorkerCredential')]
-        [long] $Days,
-        [Parameter(ParameterSetName = 'rotateWorkerCredential')]
-        [string] $Reason,
-        [Parameter(ParameterSetName = 'rotateWorkerCredential')]
-        [double] $OverlapHours
-    )
-    process {
-        switch ($PSCmdlet.ParameterSetName) {
-            'rotateWorkerCredential' {
-                if ($PSCmdlet.ShouldProcess("$WorkerId $CredentialId", 'Replace a credential; the old one works on for a while')) {
-                    Invoke-MatRequest -Method 'POST' -Path '/api/workers/{workerId}/credentials/{credentialId}/rotate' -Bound $PSBoundParameters -InPath @('WorkerId', 'CredentialId') -InQuery @() -InBody @('Certificate', 'Address', 'Days', 'Reason', 'OverlapHours')
-                }
-            }
-        }
-    }
-}
-
-Export-ModuleMember -Function @('Connect-Matoolkit', 'Disconnect-Matoolkit', 'Add-MatMember', 'Approve-MatGate', 'Approve-MatLateResult', 'Approve-MatReview', 'Clear-MatDeadLetter', 'Complete-MatMemberStep', 'Complete-MatStep', 'Copy-MatBatch', 'Deny-MatReview', 'Disable-MatRunbookVersion', 'Find-MatMember', 'Get-MatAction', 'Get-MatActionMember', 'Get-MatAttention', 'Get-MatAudit', 'Get-MatAutomation', 'Get-MatBatch', 'Get-MatBatchEvidence', 'Get-MatBatchReport', 'Get-MatBatchSummary', 'Get-MatCatalogue', 'Get-MatChannel', 'Get-MatCondition', 'Get-MatDatabaseRole', 'Get-MatDeadLetter', 'Get-MatEffect', 'Get-MatEvent', 'Get-MatEvidenceKey', 'Get-MatFailure', 'Get-MatFailureGroup', 'Get-MatForecast', 'Get-MatGate', 'Get-MatHold', 'Get-MatIdentity', 'Get-MatJobAfterBackup', 'Get-MatMember', 'Get-MatMemberMessage', 'Get-MatNotification', 'Get-MatNotificationRule', 'Get-MatNow', 'Get-MatPhase', 'Get-MatRehearsal', 'Get-MatReview', 'Get-MatRunSheet', 'Get-MatRunbook', 'Get-MatRunbookPlan', 'Get-MatRunbookVersion', 'Get-MatSource', 'Get-MatSourceIssue', 'Get-MatStatus', 'Get-MatStep', 'Get-MatStuckWork', 'Get-MatTemplate', 'Get-MatTick', 'Get-MatUndo', 'Get-MatWorker', 'Get-MatWorkerCredential', 'Invoke-MatCountMemberMessages', 'Invoke-MatOverrideWindow', 'Invoke-MatSourceTick', 'Invoke-MatWaiveReadiness', 'Move-MatMember', 'New-MatBatch', 'New-MatWorkerCredential', 'Publish-MatRunbook', 'Redo-MatMemberStep', 'Register-MatRestore', 'Remove-MatMember', 'Remove-MatRehearsal', 'Restart-MatBatch', 'Restart-MatMember', 'Restart-MatStep', 'Restore-MatMember', 'Resume-MatBatch', 'Resume-MatMember', 'Resume-MatRunbook', 'Resume-MatSystem', 'Resume-MatWorker', 'Revoke-MatGateDecision', 'Revoke-MatWorkerCredential', 'Send-MatDeadLetter', 'Set-MatAutomation', 'Set-MatBatchHoldReason', 'Set-MatMemberHoldReason', 'Set-MatMemberVariable', 'Set-MatRunbookHoldReason', 'Set-MatSystemHoldReason', 'Set-MatWorkerHoldReason', 'Skip-MatMemberStep', 'Skip-MatStep', 'Start-MatRehearsal', 'Start-MatWhatIf', 'Step-MatBatch', 'Stop-MatBatch', 'Suspend-MatBatch', 'Suspend-MatMember', 'Suspend-MatRunbook', 'Suspend-MatSystem', 'Suspend-MatWorker', 'Test-MatAudit', 'Test-MatChannel', 'Test-MatMessage', 'Test-MatRunbookMessage', 'Test-MatRunbookQuery', 'Undo-MatInit', 'Undo-MatMember', 'Undo-MatMemberStep', 'Update-MatBatch', 'Update-MatWorkerCredential')
+Export-ModuleMember -Function @('Connect-Matoolkit', 'Disconnect-Matoolkit', 'Add-MatMember', 'Approve-MatGate', 'Approve-MatLateResult', 'Approve-MatReview', 'Clear-MatDeadLetter', 'Complete-MatMemberStep', 'Complete-MatStep', 'Copy-MatBatch', 'Deny-MatReview', 'Disable-MatRunbookVersion', 'Find-MatMember', 'Get-MatAction', 'Get-MatActionMember', 'Get-MatAttention', 'Get-MatAudit', 'Get-MatAutomation', 'Get-MatBatch', 'Get-MatBatchEvidence', 'Get-MatBatchReport', 'Get-MatBatchSummary', 'Get-MatCatalogue', 'Get-MatChannel', 'Get-MatCondition', 'Get-MatDatabaseRole', 'Get-MatDeadLetter', 'Get-MatEffect', 'Get-MatEvent', 'Get-MatEvidenceKey', 'Get-MatFailure', 'Get-MatFailureGroup', 'Get-MatForecast', 'Get-MatGate', 'Get-MatHold', 'Get-MatIdentity', 'Get-MatJobAfterBackup', 'Get-MatMember', 'Get-MatMemberMessage', 'Get-MatNotification', 'Get-MatNotificationRule', 'Get-MatNow', 'Get-MatPhase', 'Get-MatRehearsal', 'Get-MatReview', 'Get-MatRunSheet', 'Get-MatRunbook', 'Get-MatRunbookPlan', 'Get-MatRunbookVersion', 'Get-MatSource', 'Get-MatSourceIssue', 'Get-MatStatus', 'Get-MatStep', 'Get-MatStuckWork', 'Get-MatTemplate', 'Get-MatTick', 'Get-MatUndo', 'Get-MatWorker', 'Invoke-MatCountMemberMessages', 'Invoke-MatOverrideWindow', 'Invoke-MatSourceTick', 'Invoke-MatWaiveReadiness', 'Move-MatMember', 'New-MatBatch', 'Publish-MatRunbook', 'Redo-MatMemberStep', 'Register-MatRestore', 'Remove-MatMember', 'Remove-MatRehearsal', 'Restart-MatBatch', 'Restart-MatMember', 'Restart-MatStep', 'Restore-MatMember', 'Resume-MatBatch', 'Resume-MatMember', 'Resume-MatRunbook', 'Resume-MatSystem', 'Resume-MatWorker', 'Revoke-MatGateDecision', 'Send-MatDeadLetter', 'Set-MatAutomation', 'Set-MatBatchHoldReason', 'Set-MatMemberHoldReason', 'Set-MatMemberVariable', 'Set-MatRunbookHoldReason', 'Set-MatSystemHoldReason', 'Set-MatWorkerHoldReason', 'Skip-MatMemberStep', 'Skip-MatStep', 'Start-MatRehearsal', 'Start-MatWhatIf', 'Step-MatBatch', 'Stop-MatBatch', 'Suspend-MatBatch', 'Suspend-MatMember', 'Suspend-MatRunbook', 'Suspend-MatSystem', 'Suspend-MatWorker', 'Test-MatAudit', 'Test-MatChannel', 'Test-MatMessage', 'Test-MatRunbookMessage', 'Test-MatRunbookQuery', 'Undo-MatInit', 'Undo-MatMember', 'Undo-MatMemberStep', 'Update-MatBatch')

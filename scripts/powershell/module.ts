@@ -28,8 +28,7 @@ const LEFT_OUT = ['listenEvents', 'getMetrics', 'getGrid', 'getGridOverview']
 
 export const cmdletRoutes = (): readonly Route[] =>
   describedRoutes().filter(
-    ({ rule, operation }) =>
-      rule !== 'worker' && rule !== 'anonymous' && !LEFT_OUT.includes(operation),
+    ({ rule, operation }) => rule !== 'anonymous' && !LEFT_OUT.includes(operation),
   )
 
 interface Operation {

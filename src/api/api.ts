@@ -49,7 +49,6 @@ export type ApiConfig = Pick<
   | 'apiTokenFile'
   | 'apiReadsPerMin'
   | 'apiWritesPerMin'
-  | 'apiWorkerCallsPerMin'
   | 'apiTrustedHops'
   | 'apiCorsOrigins'
   | 'apiPublicPath'
@@ -125,7 +124,6 @@ export function openApi(options: ApiOptions): Api {
       preview: options.preview ?? null,
       tickNow: options.tickNow ?? null,
       events: feedOf(options),
-      wait: clock.wait,
       memberSearch: new MemberSearch(),
       textSearch: new TextSearch(),
       runbookReader,
@@ -186,7 +184,6 @@ const pageOf = ({ apiPublicPath: publicPath, oidcIssuers }: ApiConfig) =>
 const limitsOf = (config: ApiConfig) => ({
   readsPerMin: config.apiReadsPerMin,
   writesPerMin: config.apiWritesPerMin,
-  workerCallsPerMin: config.apiWorkerCallsPerMin,
 })
 
 /**

@@ -39,7 +39,7 @@ function commonErrors(route: Route): ErrorCode[] {
     ...(route.takes === undefined ? [] : withBody),
     ...(route.takes === 'upload' ? ['UPLOADS_BUSY' as const] : []),
     ...(route.limits === undefined ? [] : LIMIT_ERRORS[route.limits]),
-    ...(route.action === null && route.rule !== 'worker' ? ['CALLER_BUSY' as const] : []),
+    ...(route.action === null ? ['CALLER_BUSY' as const] : []),
     ...(route.creates ? ['KEY_REUSED' as const] : []),
     ...(route.comparesState ? ['STATE_CHANGED' as const] : []),
   ]
@@ -85,7 +85,6 @@ const ACCESS: Readonly<Record<Route['rule'], string>> = {
   'help-desk': 'Role HelpDesk, Reader or Admin',
   reader: 'Role Reader or Admin',
   admin: 'Role Admin',
-  worker: 'A worker with its credential, and nobody else',
 }
 
 function operationOf(route: Route, components: Record<string, Json>): JsonObject {

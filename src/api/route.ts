@@ -1,11 +1,10 @@
 // An endpoint as data. Registration, validation, handler types, access rules, the OpenAPI document and the tests over all endpoints
 // derive from it. `read` makes a route that changes nothing. `change` makes one that runs in one transaction with its audit row and,
-// if it creates something, its stored answer. `workerCall` makes one for a worker: the bus keeps what comes of it.
+// if it creates something, its stored answer.
 import { z } from 'zod'
 import type { ErrorCode } from '../base/errors/errors.ts'
 import type { Json } from '../base/text/json.ts'
 import type { Bus } from '../bus/bus.ts'
-import type { ClockWait } from '../bus/worker-gateway.ts'
 import type { ClockReport } from '../db/connection/time.ts'
 import type { SchemaVersions } from '../db/schema/migrate.ts'
 import type { MeaningOf } from '../domain/needs/error-meaning.ts'
@@ -23,10 +22,9 @@ import type { TextSearch } from './services/text-search.ts'
 import type { Actor } from './sign-in/sign-in.ts'
 
 /**
- * Who may call a route. `reader`: Reader or Admin, or any signed-in caller where the read policy says so. `help-desk`: HelpDesk too. `worker`: a worker with a
- * credential, and nobody else.
+ * Who may call a route. `reader`: Reader or Admin, or any signed-in caller where the read policy says so. `help-desk`: HelpDesk too.
  */
-export type AccessRule = 'anonymous' | 'help-desk' | 'reader' | 'admin' | 'worker'
+export type AccessRule = 'anonymous' | 'help-desk' | 'reader' | 'admin'
 
 export const TAGS = {
   runbooks: 'Runbooks, their versions, sources and automation.',
@@ -35,7 +33,6 @@ export const TAGS = {
   reviews: 'Source changes that wait for a person.',
   audit: 'Who asked for what.',
   service: 'Health, workers, messages and events of the system.',
-  worker: 'Jobs and results of a worker that has neither database nor Service Bus.',
 } as const
 export type Tag = keyof typeof TAGS
 
@@ -49,8 +46,6 @@ export interface Services {
   /** The scheduler's tick; null in a process without a scheduler. */
   readonly tickNow: TickNow | null
   readonly events: EventFeed
-  /** Of the clock. */
-  readonly wait: ClockWait
   readonly rehearsals: Rehearsals
   /** As the file of this process has them. */
   readonly notifications: NotificationSettings
@@ -252,13 +247,6 @@ export function change<
   route: ChangeRoute<P, Q, B, A, R> & { readonly method: M; readonly path: U },
 ): TypedRoute<M, U, RouteTypes<P, Q, B, A>> {
   return completed({ ...route, isPersonal: false })
-}
-
-/** A call of a worker about its own jobs. The bus makes it safe to repeat, and messages leave their own traces: no audit. */
-export function workerCall<A extends AnswerSchemas, P = Nothing, Q = Nothing, B = Nothing>(
-  route: Omit<ReadRoute<P, Q, B, A>, 'rule' | 'tag' | 'isPersonal'>,
-): Route {
-  return completed({ ...route, rule: 'worker', tag: 'worker', action: null, isPersonal: false })
 }
 
 const completed = <M extends string, U extends string, T>(route: object): TypedRoute<M, U, T> =>

@@ -39,8 +39,6 @@ import { STEP_ROUTES } from './routes/steps.ts'
 import { TICK_ROUTES } from './routes/ticks.ts'
 import { UNDO_ROUTES } from './routes/undo.ts'
 import { wallRoutes } from './routes/wall.ts'
-import { WORKER_CALL_ROUTES } from './routes/worker-calls.ts'
-import { WORKER_CREDENTIAL_ROUTES } from './routes/worker-credentials.ts'
 import { WORKER_ROUTES } from './routes/workers.ts'
 import { createMeter } from './services/metrics.ts'
 
@@ -79,7 +77,6 @@ const ROUTES = [
   ...TICK_ROUTES,
   ...EVENT_ROUTES,
   ...WORKER_ROUTES,
-  ...WORKER_CREDENTIAL_ROUTES,
   ...DATABASE_ROLE_ROUTES,
   ...AUDIT_ROUTES,
 ]
@@ -93,13 +90,7 @@ export type ApiRoute =
   | ReturnType<typeof serviceRoutes>[number]
 
 export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Route[] {
-  const routes: Route[] = [
-    ...ROUTES,
-    ...wallRoutes(),
-    ...gridRoutes(),
-    ...memberMessageRoutes(),
-    ...WORKER_CALL_ROUTES,
-  ]
+  const routes: Route[] = [...ROUTES, ...wallRoutes(), ...gridRoutes(), ...memberMessageRoutes()]
   routes.push(...serviceRoutes({ ...context, routes: () => routes }))
   return routes
 }

@@ -3,7 +3,6 @@
 // exactly-once, so handlers recognise work they have already done.
 import type { Db, Tx } from '../db/connection/db.ts'
 import type { Body, MessageType } from '../domain/messages/messages.ts'
-import type { WorkerGateway } from './worker-gateway.ts'
 
 /** The part of a clock that a transport needs; src/base/run/clock.ts has more. */
 export interface TimeSource {
@@ -150,7 +149,8 @@ export interface Bus {
   sweep(): Promise<void>
   /** Calls `heard` when messages may have come. Hints can be lost or false: they only make a consumer poll sooner. */
   listen(subscription: Subscription, heard: () => void): Promise<() => Promise<void>>
-  readonly storedJobs: StoredJobs
+  /** Null where jobs are at a broker: workers learn by `control` what not to start. */
+  readonly storedJobs: StoredJobs | null
   readonly capabilities: Capabilities
   close(): Promise<void>
 }
@@ -165,8 +165,6 @@ export interface Capabilities {
   readonly control: Control | null
   /** Takes messages from the outbox to a broker. Null where consumers read the outbox themselves, and without a database. */
   readonly relay: Relay | null
-  /** For workers that come through the API. Null without a database. */
-  readonly gateway: WorkerGateway | null
 }
 
 export const NO_CAPABILITIES: Capabilities = {
@@ -174,13 +172,10 @@ export const NO_CAPABILITIES: Capabilities = {
   stream: null,
   control: null,
   relay: null,
-  gateway: null,
 }
 
 /** Jobs that lie in the state's database, where a transaction can take them back. Only of these `locate` says that their lease has lapsed. */
 export interface StoredJobs {
-  /** Of these workers, those whose jobs lie there. The others' jobs are at a broker, and they learn by `control` what not to start. */
-  workersIn(tx: Tx, workerIds: readonly string[]): Promise<ReadonlySet<string>>
   /**
    * Removes the jobs that no worker has leased, as part of `tx`, and returns their ids. The ids stay spent for `DUPLICATE_WINDOW_MS`.
    * `lapsed` removes instead those whose worker let its lease lapse.
@@ -191,13 +186,6 @@ export interface StoredJobs {
    * forgets all ids, as part of `tx`. Jobs at a broker run, and their results change nothing.
    */
   discardIn(tx: Tx): Promise<void>
-}
-
-/** Of a transport whose jobs are all at a broker. */
-export const NO_STORED_JOBS: StoredJobs = {
-  workersIn: async () => new Set(),
-  withdrawIn: async () => [],
-  discardIn: async () => {},
 }
 
 export interface MessageStream {

@@ -18,7 +18,6 @@ import {
   type Topic,
   workerJobs,
 } from './bus.ts'
-import type { SentMessage } from './worker-gateway.ts'
 
 export const HINT_CHANNEL = 'matoolkit_messages'
 const STATEMENT_MAX_ROWS = 1_000
@@ -203,26 +202,6 @@ export function rowOf(message: OutgoingMessage, now: Date, keys: JobKeys | null 
     body,
     visible_at: visibleAt,
     expires_at: expiresAt < latest ? expiresAt : latest,
-  }
-}
-
-/** A message of a worker, word for word, stored in its name. */
-export function rowFromWorker(
-  workerId: string,
-  { messageId, type, body }: SentMessage,
-  now: Date,
-): OutboxRow {
-  requireId(messageId)
-  requireSize(messageId, body, type, workerId)
-  return {
-    topic: 'worker-results',
-    subscription: 'orchestrator',
-    message_id: messageId,
-    message_type: type,
-    worker_id: workerId,
-    body,
-    visible_at: now,
-    expires_at: new Date(+now + TIME_TO_LIVE_MAX_MS),
   }
 }
 

@@ -53,6 +53,6 @@ export async function withdrawLapsed(
 ): Promise<readonly LostJob[]> {
   const lapsed = chunk.filter(({ isLapsed }) => isLapsed).map(({ jobId }) => jobId)
   if (lapsed.length === 0) return chunk
-  const gone = new Set(await engine.bus.storedJobs.withdrawIn(tx, lapsed, 'lapsed'))
+  const gone = new Set(await engine.bus.storedJobs!.withdrawIn(tx, lapsed, 'lapsed'))
   return chunk.filter(({ jobId, isLapsed }) => !isLapsed || gone.has(jobId))
 }

@@ -60,7 +60,6 @@ export const LOCAL: Omit<ApiConfig, 'apiTokenFile'> = {
   apiPort: 0,
   apiReadsPerMin: 100_000,
   apiWritesPerMin: 100_000,
-  apiWorkerCallsPerMin: 100_000,
   apiTrustedHops: 0,
   apiCorsOrigins: [],
   apiPublicPath: '/',

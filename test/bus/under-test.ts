@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import {
   type Bus,
   NO_CAPABILITIES,
-  NO_STORED_JOBS,
   type OutgoingMessage,
   type ReceivedMessage,
   type Subscription,
@@ -29,7 +28,7 @@ export const UNUSED: Omit<
 > = {
   release: async () => assert.fail('takes no delivery back'),
   listen: async () => async () => {},
-  storedJobs: NO_STORED_JOBS,
+  storedJobs: null,
   capabilities: NO_CAPABILITIES,
   deadLetters: {} as Bus['deadLetters'],
   locate: async (_topic, ids) => ids.map(() => ({ is: 'unknown' })),

@@ -11,7 +11,6 @@ import { EXIT } from '../../src/base/errors/errors.ts'
 import { visibleCommands } from '../../src/cli/program/program.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
 import { ROOT } from '../kit/processes.ts'
-import { rsaCertificate } from '../kit/rsa-certificate.ts'
 import { type Cli, nowhere, openCli, say, setEnv } from './against-api.ts'
 import { COMMANDS, flagOf, program } from './every-command.ts'
 
@@ -118,7 +117,6 @@ describe('every command of a client', () => {
     // The files that the examples name.
     process.chdir(cli.folder)
     mkdirSync('examples')
-    writeFileSync('branch-worker.pem', rsaCertificate().certPem)
     for (const file of [
       'wave.yaml',
       'new.yaml',

@@ -3,7 +3,6 @@ import { it } from 'node:test'
 import {
   type Bus,
   NO_CAPABILITIES,
-  NO_STORED_JOBS,
   type ReceivedMessage,
   type Subscription,
   type Topic,
@@ -104,7 +103,7 @@ it('works on a transport that gives no hints and stores no jobs', () =>
       ...world.bus,
       listen: async () => async () => {},
       locate: async (_topic, ids) => ids.map(() => ({ is: 'unknown' })),
-      storedJobs: NO_STORED_JOBS,
+      storedJobs: null,
       capabilities: NO_CAPABILITIES,
     }
     const bare: World = { ...world, engine: { ...world.engine, bus }, bus }

@@ -7,7 +7,6 @@ import { z } from 'zod'
 import { realClock } from '../../src/base/run/clock.ts'
 import type { Service } from '../../src/base/run/service.ts'
 import type { Bus } from '../../src/bus/bus.ts'
-import { withKeptJobs } from '../../src/bus/kept-jobs.ts'
 import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import { makeRelayLoop } from '../../src/bus/relay-loop.ts'
 import { openServiceBus } from '../../src/bus/servicebus/servicebus-bus.ts'
@@ -22,7 +21,6 @@ import { WorkerPace } from '../../src/engine/transactions/worker-pace.ts'
 import { makeOrchestrator } from '../../src/orchestrator/orchestrator.ts'
 import { defineFunction, TOUCHES_NOTHING } from '../../src/worker/functions/catalogue.ts'
 import { Worker } from '../../src/worker/jobs/worker.ts'
-import { clientOf, openPlainApi, tokenFor } from '../bus/https/under-test.ts'
 import { openTestPglite } from '../kit/databases.ts'
 import { openNamespace } from '../kit/namespace.ts'
 import { order, runbook, step } from './looking.ts'
@@ -57,33 +55,6 @@ const TRANSPORTS: Readonly<Record<string, (db: Db) => Promise<Opened>>> = {
     }
     return { buses: [bus, workers], close }
   },
-  https: (db) => openHttps(db),
-  'https where the others use servicebus': openHttpsBesideBroker,
-}
-
-/** The API reads nothing of the engine for the calls of a worker. */
-async function openHttps(
-  db: Db,
-  bus: Bus = openPostgresBus({ db, clock, newToken: randomUUID }),
-): Promise<Opened> {
-  const api = await openPlainApi({ db, clock } as unknown as Engine, bus, clock)
-  const { token } = await tokenFor({ db, clock }, 'w1')
-  const workers = clientOf('w1', api.url, token, clock)
-  const close = async () => {
-    await workers.close()
-    await api.close()
-    await bus.close()
-  }
-  return { buses: [bus, workers], close }
-}
-
-/** The broker has no subscription of this worker: a job that went there would be lost. */
-async function openHttpsBesideBroker(db: Db): Promise<Opened> {
-  const namespace = await openNamespace(clock, [])
-  const options = { db, clock, newToken: randomUUID }
-  const broker = await openServiceBus({ ...options, access: namespace })
-  const { buses, close } = await openHttps(db, withKeptJobs(broker, openPostgresBus(options)))
-  return { buses, close: () => close().then(() => namespace.broker.close()) }
 }
 
 interface System {

@@ -126,7 +126,7 @@ for (const held of [SYSTEM, RUNBOOK, THE_WORKER]) {
         await beginWave(world, WAVE, 2)
         const withdrawIn = () =>
           Promise.reject(Object.assign(new Error('killed'), { code: '57P01' }))
-        const storedJobs = { ...world.bus.storedJobs, withdrawIn }
+        const storedJobs = { ...world.bus.storedJobs!, withdrawIn }
         const dying = { ...world.engine, bus: { ...world.bus, storedJobs } }
         await assert.rejects(holdScope(dying, orderOf(held)), /killed/)
         assert.deepEqual(await attemptsOf(world), [])

@@ -14,7 +14,6 @@ import {
   requireRole,
   type SignedIn,
 } from '../sign-in/sign-in.ts'
-import { isOfWorker, signInWorker } from '../sign-in/worker.ts'
 import { CSV_TYPE, csvListOf, csvText, pageRequest } from './list-csv.ts'
 import { FaultyRequest } from './problem.ts'
 import { type ParsedRequest, readRequest } from './read-request.ts'
@@ -35,8 +34,8 @@ export function answerRequest(
       const { actor } = signedIn
       callers.set(request, signedIn)
       request.actorId = actor.id
-      const { reads, writes, workers } = context.rateLimits
-      const limit = route.rule === 'worker' ? workers : route.method === 'GET' ? reads : writes
+      const { reads, writes } = context.rateLimits
+      const limit = route.method === 'GET' ? reads : writes
       limit.spend(actor === ANONYMOUS ? request.ip : actor.id, context.clock.now())
     },
     handler: async (request, reply) => {
@@ -59,9 +58,7 @@ async function authenticateCaller(
   const { signIn, clock, rateLimits, log } = context
   try {
     const token = bearerToken(request.raw.headersDistinct.authorization ?? [])
-    const signedIn = isOfWorker(token)
-      ? await signInWorker(context.engine.db, token, clock.now())
-      : await signIn.authenticate(token)
+    const signedIn = await signIn.authenticate(token)
     await requireAllowed(context, route, signedIn, request)
     context.connections.markSignedIn(request.raw.socket, signedIn.actor.id)
     return signedIn
@@ -150,8 +147,7 @@ async function answerParsed(
   const handled = { ...routeRequest, engine: context.readLane.engineOf(engine) }
   const answer = () => route.handle(list ? pageRequest(handled) : handled)
   const reader = by === ANONYMOUS ? request.ip : by.id
-  // A worker waits for its jobs as long as it likes.
-  const answered = await (route.rule === 'worker' ? answer() : context.readLane.run(reader, answer))
+  const answered = await context.readLane.run(reader, answer)
   // Committed before the answer leaves: data that was shown must be in the audit.
   if (route.isPersonal) {
     const via = viaOf(request)

@@ -56,7 +56,6 @@ const CORS_ANSWER_HEADERS =
 export interface Limits {
   readonly readsPerMin: number
   readonly writesPerMin: number
-  readonly workerCallsPerMin: number
 }
 
 export interface ServerOptions {
@@ -85,7 +84,6 @@ export interface ServerContext extends ServerOptions {
   readonly rateLimits: {
     readonly reads: RateLimit
     readonly writes: RateLimit
-    readonly workers: RateLimit
     readonly refusedTokens: RateLimit
   }
   readonly uploads: ReturnType<typeof uploadReader>
@@ -99,7 +97,6 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     rateLimits: {
       reads: createRateLimit(options.limits.readsPerMin),
       writes: createRateLimit(options.limits.writesPerMin),
-      workers: createRateLimit(options.limits.workerCallsPerMin),
       refusedTokens: createRateLimit(REFUSED_TOKENS_PER_MIN),
     },
     uploads: uploadReader(),
@@ -211,14 +208,12 @@ function recordEnd(
 ): void {
   uploads.done(request)
   const { id: requestId, method, actorId: actor } = request
-  const { path: route = 'none', isWorkerCall = false } = request.routeOptions.config
+  const { path: route = 'none' } = request.routeOptions.config
   const status = reply.raw.writableFinished ? reply.statusCode : CALLER_GONE
   meter.end({ method, route, status, ms: reply.elapsedTime })
   const ms = Math.round(reply.elapsedTime)
   const line = { requestId, method, route, status, ms, actor }
-  // A worker calls several times a second.
-  if (isWorkerCall && status < 400) log.debug(line, 'Answered request')
-  else log.info(line, 'Answered request')
+  log.info(line, 'Answered request')
   if (stopping.aborted && meter.inFlight() === 0) {
     setImmediate(() => request.server.server.closeAllConnections())
   }
@@ -229,7 +224,6 @@ declare module 'fastify' {
     /** As the route declares it. Logs and metrics use it because it holds no personal values. */
     path?: string
     isUpload?: boolean
-    isWorkerCall?: boolean
   }
   interface FastifyRequest {
     actorId: string | null
@@ -240,11 +234,7 @@ function register(server: FastifyInstance, context: ServerContext, route: Route)
   server.route({
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    config: {
-      path: route.path,
-      isUpload: route.takes === 'upload',
-      isWorkerCall: route.rule === 'worker',
-    },
+    config: { path: route.path, isUpload: route.takes === 'upload' },
     ...answerRequest(context, route),
   })
 }

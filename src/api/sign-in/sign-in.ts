@@ -15,8 +15,6 @@ export interface Actor {
   readonly roles: readonly ApiRole[]
   /** The application that the token was issued to. */
   readonly clientApp: string | null
-  /** Set for a worker: it may make the calls of this worker, and no others. */
-  readonly worker?: { readonly id: string; readonly kind: 'token' | 'certificate' }
 }
 
 export const ANONYMOUS: Actor = { id: 'anonymous', name: 'anonymous', roles: [], clientApp: null }
@@ -70,12 +68,6 @@ export const isHelpDeskOnly = ({ roles }: Actor): boolean =>
   roles.includes('HelpDesk') && !roles.includes('Reader') && !roles.includes('Admin')
 
 export function requireRole(rule: AccessRule, actor: Actor, readPolicy: ReadPolicy): void {
-  if (rule !== 'anonymous' && (rule === 'worker') !== (actor.worker !== undefined)) {
-    const what =
-      rule === 'worker' ? 'the credential of a worker' : 'a sign-in other than a worker’s'
-    throw new MatoolkitError('NOT_ALLOWED', { what })
-  }
-  if (rule === 'worker') return
   if (rule === 'anonymous' || actor.roles.includes('Admin')) return
   const mayRead = actor.roles.includes('Reader') || readPolicy === 'authenticated'
   if (rule !== 'admin' && mayRead) return

@@ -31,7 +31,6 @@ export interface Tool {
 const LEFT_OUT: Readonly<Record<string, string>> = {
   getGrid: 'a picture of members by steps, drawn by the dashboard',
   getGridOverview: 'a picture of members by steps, drawn by the dashboard',
-  listWorkerCredentials: 'who may come in is no subject for an assistant',
   listDatabaseRoles: 'who may come in is no subject for an assistant',
 }
 

@@ -9,7 +9,6 @@ import { azureCredential } from '../../base/sign-in/azure-credential.ts'
 import { tokenEndpointsOf } from '../../base/sign-in/clouds.ts'
 import { makeTokens } from '../../base/sign-in/token.ts'
 import type { Bus } from '../../bus/bus.ts'
-import { withKeptJobs } from '../../bus/kept-jobs.ts'
 import { openPostgresBus } from '../../bus/postgres/postgres-bus.ts'
 import type { BusCheck, BusCheckOptions } from '../../bus/servicebus/check.ts'
 import type { ServiceBusAccess } from '../../bus/servicebus/connection.ts'
@@ -37,23 +36,9 @@ const TRANSPORTS: Transports = {
   servicebus: async (options, config) => {
     const { openServiceBus } = await import('../../bus/servicebus/servicebus-bus.ts')
     const access = serviceBusAccess(config, options.clock)
-    const broker = await openServiceBus({ ...options, access })
-    const { db } = options
-    return db ? withKeptJobs(broker, openPostgresBus({ ...options, db })) : broker
-  },
-  https: async ({ db, clock, leaseMs }, config) => {
-    if (db) throw notForHttps('this process has roles other than worker. Use another transport.')
-    const [{ openHttpsBus }, { workerAccess }] = await Promise.all([
-      import('../../bus/https/https-bus.ts'),
-      import('./worker-access.ts'),
-    ])
-    const { workerId, access } = await workerAccess(config, clock)
-    return openHttpsBus({ workerId, access, clock, ...(leaseMs !== undefined && { leaseMs }) })
+    return openServiceBus({ ...options, access })
   },
 }
-
-const notForHttps = (problem: string) =>
-  new MatoolkitError('WORKER_API_NOT_CONFIGURED', { problem })
 
 export async function openTransport(
   config: Config | { readonly transport: 'postgres' },
@@ -95,14 +80,4 @@ export async function checkServiceBus(
   } finally {
     await connection.close()
   }
-}
-
-/** Proves the way of a worker through the API. */
-export async function checkWorkerApi(config: Config, clock: Clock): Promise<BusCheck[]> {
-  const [{ checkThroughApi }, { workerAccess }] = await Promise.all([
-    import('../../bus/https/check.ts'),
-    import('./worker-access.ts'),
-  ])
-  const { workerId, access } = await workerAccess(config, clock)
-  return checkThroughApi(access, workerId, clock)
 }

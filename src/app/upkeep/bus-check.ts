@@ -1,4 +1,4 @@
-// `matoolkit bus check`: compares the Service Bus namespace of the settings with what it must hold, or proves a worker's way through the API.
+// `matoolkit bus check`: compares the Service Bus namespace of the settings with what it must hold.
 // Needs no server and no database.
 
 import { realClock } from '../../base/run/clock.ts'
@@ -7,7 +7,7 @@ import type { Io } from '../../cli/terminal/io.ts'
 import { openShow } from '../../cli/terminal/output.ts'
 import type { OutputFormat } from '../../cli/terminal/show.ts'
 import { showChecks } from '../../cli/terminal/show-checks.ts'
-import { checkServiceBus, checkWorkerApi } from '../roles/transports.ts'
+import { checkServiceBus } from '../roles/transports.ts'
 
 export interface BusCheckFlags {
   readonly workers?: readonly string[]
@@ -23,10 +23,7 @@ export async function runBusCheck(
   const show = openShow(flags.output, io)
   const clock = realClock()
   const wanted = { workerIds: workerIdsOf(flags, config), mayCreate: flags.create === true }
-  const checks =
-    config.transport === 'https'
-      ? await checkWorkerApi(config, clock)
-      : await checkServiceBus(config, clock, wanted)
+  const checks = await checkServiceBus(config, clock, wanted)
   await showChecks(show, io, checks)
 }
 

@@ -49,13 +49,11 @@ const STOPPED: Readonly<Record<string, string>> = {
   DATABASE_DISK_FULL: 'the disk of the embedded database is full',
   DATABASE_STOPPED: 'the embedded database has stopped',
 }
-/** Errors of ours about Azure Service Bus or the API in front of the bus, which say nothing against the message either. */
+/** Errors of ours about Azure Service Bus, which say nothing against the message either. */
 const NO_BUS: Readonly<Record<string, string>> = {
   BUS_UNREACHABLE: 'Service Bus does not answer',
   BUS_REFUSED: 'Service Bus refuses this process',
   BUS_ENTITY_MISSING: 'the Service Bus namespace lacks a topic or subscription',
-  WORKER_API_UNREACHABLE: 'the API does not answer',
-  WORKER_CREDENTIAL_REFUSED: 'the API refuses the credential of this worker',
 }
 const LOST_SYSTEM = new Set([
   'ECONNREFUSED',

@@ -24,7 +24,7 @@ export async function readWhole({ body }: Body, bytesMax: number): Promise<Buffe
   return Buffer.concat(parts)
 }
 
-export const readText = async (answer: Body, bytesMax: number): Promise<string> =>
+const readText = async (answer: Body, bytesMax: number): Promise<string> =>
   (await readWhole(answer, bytesMax)).toString('utf8')
 
 /** Throws a SyntaxError as well. */

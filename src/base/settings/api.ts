@@ -33,11 +33,6 @@ export const API_SETTINGS = {
     default: 120,
     description: 'Changes per caller and minute.',
   }),
-  apiWorkerCallsPerMin: setting('MATOOLKIT_API_WORKER_CALLS_PER_MIN', wholeNumber(60, 1_000_000), {
-    default: 6_000,
-    description:
-      'Calls per minute of a worker id that takes its jobs through the API (MATOOLKIT_TRANSPORT=https).',
-  }),
   apiTrustedHops: setting('MATOOLKIT_API_TRUSTED_HOPS', wholeNumber(0, 10), {
     default: 0,
     description: 'Trusted proxies in front of the API. Use 1 on Azure Container Apps.',

@@ -11,14 +11,14 @@ import {
   wholeNumber,
 } from './kinds.ts'
 
-const TRANSPORT_NAMES = ['postgres', 'servicebus', 'https'] as const
+const TRANSPORT_NAMES = ['postgres', 'servicebus'] as const
 export type TransportName = (typeof TRANSPORT_NAMES)[number]
 
 export const BUS_SETTINGS = {
   transport: setting<TransportName>('MATOOLKIT_TRANSPORT', oneOf(TRANSPORT_NAMES), {
     default: 'postgres',
     description:
-      'The transport of the messages, the same in every process. `postgres`: the database itself; `servicebus`: Azure Service Bus. `https`: only in a process that is a worker and nothing else; it reaches the bus through MATOOLKIT_API_URL.',
+      'The transport of the messages, the same in every process. `postgres`: the database itself; `servicebus`: Azure Service Bus.',
   }),
   serviceBusNamespace: setting<string | null>(
     'MATOOLKIT_SERVICEBUS_NAMESPACE',

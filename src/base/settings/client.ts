@@ -19,8 +19,7 @@ export const CLIENT_SETTINGS = {
   apiUrl: setting<string | null>('MATOOLKIT_API_URL', apiAddress, {
     default: null,
     defaultShown: 'a `matoolkit up` that runs on this machine',
-    description:
-      'URL of the API that the command line calls, and a worker with MATOOLKIT_TRANSPORT=https.',
+    description: 'URL of the API that the command line calls.',
   }),
   issuer: setting<string | null>('MATOOLKIT_ISSUER', httpsUrl('an address with https'), {
     default: null,

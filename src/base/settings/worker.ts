@@ -58,33 +58,6 @@ const RUNTIME = {
   }),
 }
 
-const THROUGH_API = {
-  workerTokenFile: setting<string | null>('MATOOLKIT_WORKER_TOKEN_FILE', aPath, {
-    default: null,
-    description:
-      'File with the token of a worker with MATOOLKIT_TRANSPORT=https. Read again when the API refuses it.',
-  }),
-  workerToken: setting<string | null>('MATOOLKIT_WORKER_TOKEN', aText, {
-    default: null,
-    description: 'The same token in the environment.',
-    secret: true,
-  }),
-  workerCertificateFile: setting<string | null>('MATOOLKIT_WORKER_CERTIFICATE_FILE', aPath, {
-    default: null,
-    description:
-      'File with a certificate and its private key, PEM or PFX, that proves the worker to the API instead of a token. Read again every few minutes.',
-  }),
-  workerCertificatePassword: setting<string | null>(
-    'MATOOLKIT_WORKER_CERTIFICATE_PASSWORD',
-    aText,
-    {
-      default: null,
-      description: 'Password of that file, if it has one.',
-      secret: true,
-    },
-  ),
-}
-
 const TENANT = {
   tenantId: setting<string | null>('MATOOLKIT_TENANT_ID', aGuid, {
     default: null,
@@ -214,4 +187,4 @@ const SECRETS = {
   ),
 }
 
-export const WORKER_SETTINGS = { ...RUNTIME, ...THROUGH_API, ...TENANT, ...LIMITS, ...SECRETS }
+export const WORKER_SETTINGS = { ...RUNTIME, ...TENANT, ...LIMITS, ...SECRETS }

@@ -1,4 +1,4 @@
-// A certificate that proves an app's identity: read from PEM or PFX, used to sign assertions for Microsoft Entra ID and our own API. The
+// A certificate that proves an app's identity: read from PEM or PFX, used to sign assertions for Microsoft Entra ID. The
 // private key lives in a KeyObject, which prints nothing and is never written to disk.
 import {
   createHash,
@@ -110,13 +110,11 @@ export function assertionOf(
     readonly clientId: string
     readonly audience: string
     readonly now: Date
-    /** In the header; Entra ID expects JWT. */
-    readonly type?: string
   },
 ): Promise<string> {
   const nowSec = Math.floor(+to.now / 1_000)
   return new SignJWT()
-    .setProtectedHeader({ alg: 'PS256', typ: to.type ?? 'JWT', 'x5t#S256': thumbprint })
+    .setProtectedHeader({ alg: 'PS256', typ: 'JWT', 'x5t#S256': thumbprint })
     .setIssuer(to.clientId)
     .setSubject(to.clientId)
     .setAudience(to.audience)

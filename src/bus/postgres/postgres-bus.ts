@@ -2,28 +2,26 @@
 import {
   addressOf,
   type Bus,
-  type Capabilities,
   LEASE_MS,
   NO_CAPABILITIES,
   RECEIVE_MAX,
   type ReceivedMessage,
+  type StoredJobs,
   type TransportOptions,
 } from '../bus.ts'
 import { storedDeadLetters } from '../dead-letters.ts'
 import { openHints } from '../hints.ts'
 import { enqueue } from '../outbox.ts'
-import type { WorkerGateway } from '../worker-gateway.ts'
 import { isReady, loadDepth } from './depth.ts'
 import { abandon, ack, type Claim, claim, deadLetter, release, renewLeases } from './lease.ts'
 import { locate } from './locate.ts'
 import { type LowWaterMark, makeLowWaterMark } from './low-water-mark.ts'
 import { sweepBus } from './sweep.ts'
 import { discardJobs, withdraw } from './withdraw.ts'
-import { openWorkerGateway } from './worker-gateway.ts'
 
 /** Everything lies in the database, so it needs neither relay nor control. Does not own the database: closing the bus only stops listening. */
 export interface PostgresBus extends Bus {
-  readonly capabilities: Capabilities & { readonly gateway: WorkerGateway }
+  readonly storedJobs: StoredJobs
 }
 
 export function openPostgresBus(options: TransportOptions): PostgresBus {
@@ -32,7 +30,7 @@ export function openPostgresBus(options: TransportOptions): PostgresBus {
   const hints = openHints(db)
   const floors = new Map<string, LowWaterMark>()
   const leaseFrom = (at: Date) => new Date(at.getTime() + leaseMs)
-  const bus: Omit<Bus, 'capabilities'> = {
+  return {
     leaseMs,
     publish: async (messages) => {
       if (messages.length > 0) await db.transaction((tx) => enqueue(tx, messages, now()))
@@ -70,19 +68,11 @@ export function openPostgresBus(options: TransportOptions): PostgresBus {
     sweep: async () => void (await sweepBus(db, now())),
     listen: hints.listen,
     storedJobs: {
-      workersIn: async (_tx, workerIds) => new Set(workerIds),
       withdrawIn: (tx, jobIds, which) => withdraw(tx, jobIds, which === 'lapsed' ? now() : null),
       discardIn: discardJobs,
     },
+    capabilities: { ...NO_CAPABILITIES, takesBackDeliveries: true },
     close: hints.close,
-  }
-  return {
-    ...bus,
-    capabilities: {
-      ...NO_CAPABILITIES,
-      takesBackDeliveries: true,
-      gateway: openWorkerGateway({ db, clock, bus }),
-    },
   }
 }
 

@@ -3,7 +3,6 @@
 import type { Db } from '../../db/connection/db.ts'
 import type { BusDepth, Subscription, Topic, TopicDepth } from '../bus.ts'
 import { countDeadLetters } from '../dead-letters.ts'
-import { isKept } from '../kept-jobs.ts'
 import { longOf, type ServiceBusConnection } from './connection.ts'
 
 const PEEKED_AT_ONCE = 250
@@ -16,15 +15,12 @@ export async function countMessages(
   subscriptions: readonly Subscription[],
   now: Date,
 ): Promise<BusDepth> {
-  const stored = await db.query<TopicDepth & { readonly isKept: boolean }>(
-    `select topic, ${isKept('b')} as "isKept", sum(size)::int as count,
-            min(visible_at) filter (where visible_at <= $1) as "oldestAt"
-       from bundles b group by 1, 2 order by 1, 2`,
+  const outbox = await db.query<TopicDepth>(
+    `select topic, sum(size)::int as count, min(visible_at) filter (where visible_at <= $1) as "oldestAt"
+       from bundles group by topic order by topic`,
     [now],
   )
-  const found: TopicDepth[] = stored.map(({ isKept, ...depth }) => depth)
-  // What stays in the database does not wait for the relay.
-  const outbox = found.filter((_, index) => !stored[index]!.isKept)
+  const found = [...outbox]
   for (const subscription of subscriptions) found.push(await countIn(connection, subscription))
   const deadLetters = await countDeadLetters(db)
   const messages = [...Map.groupBy(found, ({ topic }) => topic)].map(sumUp)

@@ -4,7 +4,6 @@ import { idsParam } from '../../db/connection/arrays.ts'
 import type { Db } from '../../db/connection/db.ts'
 import { BUNDLE_MAX, splitLines } from '../bundles.ts'
 import { LEASE_MS, type TimeSource, type Topic } from '../bus.ts'
-import { isKept } from '../kept-jobs.ts'
 import type { OutboxRow } from '../outbox.ts'
 
 export interface RelayOptions {
@@ -33,7 +32,7 @@ const QUEUES = `
     select n.topic, n.subscription from queue q cross join lateral (
       select b.topic, b.subscription from bundles b where (b.topic, b.subscription) > (q.topic, q.subscription)
        order by b.topic, b.subscription limit 1) n)
-  select topic, subscription from queue q where not ${isKept('q')}`
+  select topic, subscription from queue`
 
 const CLAIM = `
   select id, topic, subscription, message_ids, bodies, size, message_type, worker_id, visible_at, expires_at

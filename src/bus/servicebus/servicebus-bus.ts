@@ -11,7 +11,6 @@ import {
   type DeadLetters,
   LEASE_MS,
   NO_CAPABILITIES,
-  NO_STORED_JOBS,
   ORCHESTRATOR_EVENTS,
   type OutgoingMessage,
   RECEIVE_MAX,
@@ -102,7 +101,7 @@ class ServiceBusTransport {
           await stop()
         }
       },
-      storedJobs: NO_STORED_JOBS,
+      storedJobs: null,
       capabilities: {
         ...NO_CAPABILITIES,
         stream: {

@@ -9,7 +9,6 @@ import { resumeHeld } from './hold.ts'
 import { heldWorker, holdThenAsk } from './hold-first.ts'
 import { heldColumn, sayHeldSystem } from './holds-in-force.ts'
 import { addVerb, DRY_RUN, REASON } from './verb.ts'
-import { addWorkerCredentialCommands } from './worker-credential.ts'
 
 const WORKER_ARG = ['<worker>', 'id of the worker, as in the list'] as const
 
@@ -109,5 +108,4 @@ export function addWorkerCommands(program: Command, io: Io): void {
     examples: ['worker resume contoso-worker --reason "patched"'],
     run: (context, [worker], flags) => resumeHeld(context, heldWorker(worker!), flags),
   })
-  addWorkerCredentialCommands(noun, io)
 }

@@ -111,19 +111,6 @@ export async function showSection<R>(
 export const fieldsFrom = <R>(columns: readonly Column<R>[]): Column<R>[] =>
   columns.map(([title, value]) => [title.toLowerCase(), value])
 
-/** The same for a record in an answer. */
-export const fieldsWithin = <W, R>(
-  columns: readonly Column<R>[],
-  recordIn: (whole: W) => R,
-): Column<W>[] =>
-  columns.map(([title, value]) => [
-    title.toLowerCase(),
-    {
-      value: (whole) => valueFor('csv', recordIn(whole), value),
-      say: (_, whole) => valueFor('table', recordIn(whole), value),
-    },
-  ])
-
 /** The last field of every action that can be tried first. */
 export const DRY_RUN_FIELD: Column<{ readonly isDryRun: boolean }> = [
   'dry run',

@@ -64,7 +64,7 @@ export function beginEpoch(engine: Engine, order: RestoreOrder): Promise<Restore
     const { actor, because } = order
     await insertEpoch(tx, { number, epoch, begunBy: actor, because, backupAt }, now)
     await skipNumbers(tx)
-    await engine.bus.storedJobs.discardIn(tx)
+    await engine.bus.storedJobs?.discardIn(tx)
     await enqueue(tx, await recallsFor(tx, epoch, backupAt), now)
     const hold = await holdEverything(tx, order, backupAt, now)
     const jobsOut = await countJobsOut(tx)

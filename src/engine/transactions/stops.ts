@@ -39,9 +39,8 @@ export async function stopJobs(
 
 /** A worker that has just started, or missed a message, learns it now. */
 export async function repeatStops(engine: Engine, tx: Tx, workerId: string): Promise<void> {
-  const stored = await engine.bus.storedJobs.workersIn(tx, [workerId])
   // Those of its jobs that nobody has taken were withdrawn; it has no others but those it runs.
-  if (stored.has(workerId)) return
+  if (engine.bus.storedJobs) return
   const jobIds = await listStoppedJobs(tx, workerId, STOPPED_MAX)
   const jobs = jobIds.map((jobId) => ({ workerId, jobId }))
   await stopJobs(engine, tx, jobs, 'it is held or cancelled')

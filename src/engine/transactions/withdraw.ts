@@ -40,13 +40,9 @@ async function takeBack(
   why: string,
 ): Promise<ReadonlySet<string>> {
   const { storedJobs } = engine.bus
-  const workerIds = [...new Set(jobs.map(({ workerId }) => workerId))]
-  const storing = await storedJobs.workersIn(tx, workerIds)
-  // A job in the outbox that is not stored may have reached the broker although the relay does not know.
-  const atBroker = jobs.filter(({ workerId }) => !storing.has(workerId))
-  await stopJobs(engine, tx, atBroker, why)
-  const stored = jobs.filter(({ workerId }) => storing.has(workerId))
-  if (stored.length === 0) return new Set()
-  const ids = stored.map(({ jobId }) => jobId)
-  return new Set(await storedJobs.withdrawIn(tx, ids))
+  const ids = jobs.map(({ jobId }) => jobId)
+  if (storedJobs) return new Set(await storedJobs.withdrawIn(tx, ids))
+  // Also those in the outbox: they may have reached the broker although the relay does not know.
+  await stopJobs(engine, tx, jobs, why)
+  return new Set()
 }

@@ -33,7 +33,7 @@ it('refuses a transport that does not exist', () => {
   assert.ok('problems' in read)
   assert.match(
     read.problems[0]!,
-    /is "postgre", but must be one of postgres, servicebus, https\. Did you mean "postgres"/,
+    /is "postgre", but must be one of postgres, servicebus\. Did you mean "postgres"/,
   )
 })
 

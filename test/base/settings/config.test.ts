@@ -71,7 +71,6 @@ const DEFAULTS: Config = {
   apiTokenFile: '.matoolkit/api-token',
   apiReadsPerMin: 600,
   apiWritesPerMin: 120,
-  apiWorkerCallsPerMin: 6_000,
   apiTrustedHops: 0,
   apiPublicPath: '/',
   apiCorsOrigins: [],
@@ -90,10 +89,6 @@ const DEFAULTS: Config = {
   workerId: null,
   maxParallelism: 4,
   workerPollSec: 1,
-  workerToken: null,
-  workerTokenFile: null,
-  workerCertificateFile: null,
-  workerCertificatePassword: null,
   idleExitSec: 300,
   shutdownGraceSec: 30,
   healthPort: 8_080,
@@ -218,7 +213,7 @@ const WRONG: [env: Record<string, string>, sentence: string][] = [
   ],
   [
     { MATOOLKIT_TRANSPORT: 'kafka' },
-    'MATOOLKIT_TRANSPORT is "kafka", but must be one of postgres, servicebus, https.',
+    'MATOOLKIT_TRANSPORT is "kafka", but must be one of postgres, servicebus.',
   ],
   [
     { MATOOLKIT_FOREIGN_WORKERS: 'good,bad id' },

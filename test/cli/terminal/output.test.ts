@@ -51,8 +51,6 @@ const TEXTS: Readonly<Record<string, RegExp>> = {
   'batch watch': / completed \| /,
   'auth token': /^\S+\n$/,
   dashboard: /^http:\S+\n$/,
-  'worker credential create': /^mtkw_\S+\n$/,
-  'worker credential rotate': /^mtkw_\S+\n$/,
   'db migrate': /^Applied /,
   'db grant': /rights\n$/,
   'db revoke': /no more rights\.\n$/,
@@ -74,7 +72,6 @@ let stepId = ''
 let letters: string[] = []
 let reviewIds: string[] = []
 let advanced = ''
-let rotated = ''
 let notificationId = ''
 let actionId = ''
 const file = (name: string) => `${cli.folder}/${name}`
@@ -120,10 +117,6 @@ before(async () => {
   const variable = ['--member', KEYS[3]!, '--set', 'Note=seen', ...SURE]
   const set = await cli.json<{ actionId: number }>('batch', 'set-variable', '2', ...variable)
   actionId = String(set.actionId)
-  const create = (worker: string) =>
-    cli.json<{ credential: { id: string } }>('worker', 'credential', 'create', worker, '-o', 'json')
-  await create('w3')
-  rotated = (await create('w2')).credential.id
   const made = await cli.json<{ batchId: number }>('batch', 'create', 'plain', file('more.csv'))
   advanced = String(made.batchId)
   notificationId = String((await cli.json<{ id: number }>('notification', 'test', 'night')).id)
@@ -207,9 +200,6 @@ const ASKED: Readonly<Record<string, Args>> = {
   'deadletters show': () => [letters[0]!],
   'worker list': () => [],
   'worker show': () => ['w1'],
-  'worker credential create': () => ['w1'],
-  'worker credential list': () => [],
-  'worker credential rotate': () => ['w2', '--credential', rotated],
   'auth status': () => [],
   'auth logout': () => [],
   'auth token': () => [],
@@ -236,7 +226,6 @@ const DONE_ONCE: Readonly<Record<string, Args>> = {
   'worker resume': () => ['w1', ...WHY],
   'batch resume': () => ['1', ...WHY],
   'deadletters replay': () => [letters[0]!, ...SURE],
-  'worker credential revoke': () => ['w3', ...SURE],
   'deadletters discard': () => [letters[1]!, ...SURE],
   'admin restored': () => [...SURE],
 }

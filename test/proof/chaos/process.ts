@@ -268,7 +268,6 @@ function apiOf({ folder, name, apiPort }: Part, engine: Engine, bus: Bus, clock:
       apiTokenFile: `${folder}/${name}.token`,
       apiReadsPerMin: REQUESTS_PER_MIN,
       apiWritesPerMin: REQUESTS_PER_MIN,
-      apiWorkerCallsPerMin: REQUESTS_PER_MIN,
       apiTrustedHops: 0,
       apiCorsOrigins: [],
       apiPublicPath: '/',

@@ -246,23 +246,6 @@ describe('the screens of operations', () => {
     )
   })
 
-  it('revoke a credential after confirmation', async () => {
-    const made = await dashboard.call<{ credential: { id: string } }>(
-      'POST',
-      '/api/workers/edge/credentials',
-      { body: {} },
-    )
-    const { id } = made.body.credential
-    const { page, sent } = await look('/workers')
-    await page.getByRole('button', { name: `Revoke ${id}` }).click()
-    assert.deepEqual(sent, [])
-    await confirm(page, 'Revoke', 'laptop lost')
-    await page.getByRole('row', { name: /^edge/ }).getByText('revoked').waitFor()
-    assert.deepEqual(await audited('worker.credential_revoke'), [
-      { subject: 'worker edge', reason: 'laptop lost' },
-    ])
-  })
-
   it('replay one dead letter, and discard the rest', async () => {
     for (const jobId of ['step-901', 'step-902', 'step-903'])
       await world.result({ jobId }, { ok: true })

@@ -7,14 +7,5 @@ before(() => openOn(openTestPostgres))
 after(() => openOn(openTestPglite))
 
 // Loaded again: the same files may run in this process on the other database.
-for (const part of [
-  'runbooks',
-  'batches',
-  'actions',
-  'batch-summary',
-  'wall',
-  'reviews',
-  'audit',
-  'workers-through-api',
-])
+for (const part of ['runbooks', 'batches', 'actions', 'batch-summary', 'wall', 'reviews', 'audit'])
   await import(`../../api/contract/${part}.test.ts?on-postgres`)

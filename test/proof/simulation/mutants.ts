@@ -71,7 +71,7 @@ export const MUTANTS: readonly BankedMutant[] = [
             const body = { ...job, ...times, correlationData }
             return { topic: 'worker-jobs', messageId: jobId + '-replay-1', type: 'worker-job', workerId, expiresAt: notAfter, body }
           })
-          await $engine.bus.storedJobs.withdrawIn($tx, jobs.map(({ jobId }) => jobId))
+          await $engine.bus.storedJobs!.withdrawIn($tx, jobs.map(({ jobId }) => jobId))
           return $result
         })
         await $engine.db.transaction((tx) => enqueueNew(tx, sends, $engine.clock.now()))

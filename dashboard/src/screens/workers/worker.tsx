@@ -1,4 +1,4 @@
-// One worker: state, load, quotas of the services it calls, functions with their parameters, credentials.
+// One worker: state, load, quotas of the services it calls, functions with their parameters.
 import { Link, useParams } from 'wouter'
 import { useReading } from '../../api/hooks.ts'
 import { useLive } from '../../api/live.ts'
@@ -9,7 +9,6 @@ import { countText, Page, Section } from '../../ui/page.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Distance, durationText, Time } from '../../ui/time.tsx'
-import { Credentials } from './credentials.tsx'
 import { DrainButton } from './drain.tsx'
 import { Load, WorkerStatus } from './load.tsx'
 import { meanText } from './workers.tsx'
@@ -45,7 +44,6 @@ export default function WorkerPage() {
         )}
       </Loaded>
       <Functions workerId={workerId} />
-      <Credentials workerId={workerId} />
     </Page>
   )
 }

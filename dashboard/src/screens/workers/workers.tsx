@@ -7,7 +7,6 @@ import { Empty, Loaded } from '../../ui/feedback.tsx'
 import { countText, Figure, Page, Section } from '../../ui/page.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Distance, durationText } from '../../ui/time.tsx'
-import { Credentials } from './credentials.tsx'
 import { DrainButton } from './drain.tsx'
 import { Load, WorkerStatus } from './load.tsx'
 import './workers.css'
@@ -38,7 +37,6 @@ export default function Workers() {
           </>
         )}
       </Loaded>
-      <Credentials />
     </Page>
   )
 }
