@@ -15,7 +15,6 @@ import type { ErrorActor } from '../src/domain/needs/error-meaning.ts'
 import { type Entity, TRANSITIONS, type Transition } from '../src/domain/state/transitions.ts'
 import { ERROR_TABLE } from '../src/m365/meanings/meaning-of.ts'
 import { CHAOS_MODES } from '../test/proof/chaos/modes.ts'
-import { MUTANTS } from '../test/proof/simulation/mutants.ts'
 import { clientTable } from './client-table.ts'
 import { renderPhaseOutcomes } from './docs-versions.ts'
 import { powerShellManifest, powerShellModule } from './powershell/module.ts'
@@ -40,8 +39,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/notifications.md', section: 'conditions', render: renderConditions },
   { file: 'docs/reference/transitions.md', section: 'transitions', render: renderTransitions },
   { file: 'docs/versions.md', section: 'phase outcomes', render: renderPhaseOutcomes },
-  { file: 'test/proof/RESULTS.md', section: 'bug bank', render: renderBugBank },
-  { file: 'test/proof/RESULTS.md', section: 'chaos modes', render: renderChaosModes },
+  { file: 'docs/reliability.md', section: 'chaos modes', render: renderChaosModes },
   { file: '.env.example', render: renderEnvExample },
   { file: 'docs/openapi.json', render: () => renderOpenApi() },
   { file: 'docs/api.md', section: 'endpoints', render: renderEndpoints },
@@ -120,19 +118,8 @@ function renderRehearsalFaults(): string {
   return markdownTable(['Name', 'What happens'], rows)
 }
 
-function renderBugBank(): string {
-  const rows = MUTANTS.map(({ name, foundBy }) => [name, foundBy ?? 'none'])
-  return markdownTable(['bug', 'a seed that detects it'], rows)
-}
-
 function renderChaosModes(): string {
-  const rows = CHAOS_MODES.map(({ name, sabotage, holds, defaults }) => [
-    `\`${name}\``,
-    sabotage,
-    holds,
-    `${defaults.minutes}, ${defaults.members}`,
-  ])
-  return markdownTable(['mode', 'sabotage', 'what must hold', 'minutes, members'], rows)
+  return CHAOS_MODES.map(({ name, sabotage }) => `- \`${name}\`: ${sabotage}`).join('\n')
 }
 
 const shownDefault = (one: { default: unknown; defaultShown?: string }): string =>

@@ -9,8 +9,6 @@ const root = join(import.meta.dirname, '../..')
 const TABLES: readonly [file: string, heading: string][] = [
   ['docs/security.md', '## Which test proves it'],
   ['docs/reliability.md', '## What holds'],
-  ['test/proof/RESULTS.md', '## Which test holds which sabotage'],
-  ['test/proof/RESULTS.md', '## Who takes over'],
 ]
 
 /** The rows of the first table after a heading, without its head. */

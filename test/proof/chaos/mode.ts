@@ -5,7 +5,7 @@ import { type ChaosOptions, runChaos, type Verdict } from './world.ts'
 
 export interface ChaosMode {
   readonly name: string
-  /** What is broken, for the help and test/proof/RESULTS.md. */
+  /** What is broken, for the help and docs/reliability.md. */
   readonly sabotage: string
   /** What the run checks at the end: each miss is a finding, and a finding is exit code 1. */
   readonly holds: string
