@@ -334,7 +334,8 @@ create unique index step_executions_of_rollback on step_executions (origin_step_
 create unique index step_executions_of_removal on step_executions (batch_member_id, removal_number, step_index)
   where kind = 'removal';
 -- An effect is an attempt's (attempts in 004_history): it is undone once. function_name and params_json hold the inverse from the start.
-create unique index step_executions_of_undo on step_executions (origin_step_id, origin_attempt)
+-- The origin may be a step of the same person in another batch: an undo that failed there is repeated where the person is now.
+create unique index step_executions_of_undo on step_executions (origin_step_id, origin_attempt, coalesce(batch_member_id, 0))
   where kind = 'undo';
 create index step_executions_compensation on step_executions (batch_member_id) where kind in ('rollback', 'removal', 'undo');
 create index step_executions_of_batch on step_executions (batch_id, id);

@@ -1,8 +1,18 @@
 // Coming back: without cleanup a member continues; after cleanup it starts over, and its old outputs do not count.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { readmitMembers, removeMembers } from '../../src/engine/orders/member-actions.ts'
-import { batchOf, calls, memberId, order, phasesOf, runbook, step, stepsOf } from './looking.ts'
+import { readmitMembers, removeMembers, retryStep } from '../../src/engine/orders/member-actions.ts'
+import {
+  batchOf,
+  calls,
+  memberId,
+  order,
+  phasesOf,
+  runbook,
+  step,
+  stepId,
+  stepsOf,
+} from './looking.ts'
 import { people, story, type World } from './world.ts'
 
 const create = step('create', 'output_params: { ThingId: id }')
@@ -146,4 +156,23 @@ it('is refused while the member is active in another batch', () =>
     assert.deepEqual(refused, [
       { memberId: member, reason: `member ${member} is active in batch ${other}` },
     ])
+  }))
+
+it('repeats no cleanup that would take away what another batch of the person rests on', () =>
+  story({}, async (world) => {
+    const { batchId, member } = await begin(world, REMOVAL)
+    world.answer = ({ functionName }) => (functionName === 'revoke' ? { fail: 'busy' } : { ok: {} })
+    await leave(world, batchId, member, 'operator')
+    await world.settle()
+    assert.equal((await stepsOf(world, member)).at(-1), 'removal revoke failed')
+    const second = await world.batch('wave', people(1), { startsInMin: 120 })
+    const sent = world.jobs.length
+    const again = { stepId: await stepId(world, member, 'revoke'), actor: 'o', reason: 'again' }
+    await assert.rejects(retryStep(world.engine, again), {
+      message: new RegExp(`is active in batch ${second}`),
+    })
+    await world.settle()
+    assert.equal(world.jobs.length, sent)
+    await leave(world, second, await memberId(world, second, 1), 'operator')
+    await retryStep(world.engine, again)
   }))

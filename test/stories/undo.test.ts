@@ -5,7 +5,13 @@ import { it } from 'node:test'
 import type { JsonObject } from '../../src/base/text/json.ts'
 import { listCandidates } from '../../src/engine/orders/actions.ts'
 import { holdBatch, resumeBatch } from '../../src/engine/orders/batch-actions.ts'
-import { retryMembers, skip } from '../../src/engine/orders/member-actions.ts'
+import {
+  readmitMembers,
+  removeMembers,
+  retryMembers,
+  skip,
+} from '../../src/engine/orders/member-actions.ts'
+import { moveMember } from '../../src/engine/orders/moves.ts'
 import { readMemberLedger, undoInitOf, undoMembers } from '../../src/engine/orders/undo.ts'
 import {
   batchOf,
@@ -18,7 +24,7 @@ import {
   stepId,
   stepsOf,
 } from './looking.ts'
-import { type Job, story, type World } from './world.ts'
+import { type Job, people, story, type World } from './world.ts'
 
 const YAML = runbook(
   'wave',
@@ -320,4 +326,143 @@ it('takes back what an attempt created before it failed, once the next attempt h
       ledgerOf(world, batchId, await memberId(world, batchId, number))
     // The first to try made it. The other only found it, and has nothing to undo.
     assert.deepEqual([await states(1), await states(2)].flat(), ['go/create to_undo'])
+  }))
+
+/** Both waves are prepared; the first person of the first one is in the second now. */
+async function oneHasMoved(world: World) {
+  world.answer = answering()
+  await world.publish(YAML)
+  const first = await world.batch('wave', 2, { startsInMin: 60 })
+  const second = await world.batch('wave', people(3).slice(2), { startsInMin: 120 })
+  await world.settle()
+  const left = await memberId(world, first, 1)
+  const stayed = await memberId(world, first, 2)
+  await moveMember(world.engine, { ...order(first), memberId: left, toBatchId: second })
+  await world.settle()
+  return { first, second, left, stayed, there: await memberId(world, second, 1) }
+}
+
+it('of a wave leaves alone who has moved to another one, and the other wave takes them through', () =>
+  story({}, async (world) => {
+    const { first, second, left, stayed, there } = await oneHasMoved(world)
+    const before = world.jobs.length
+    await holdBatch(world.engine, order(first))
+    const all = { ...order(first), memberIds: [left, stayed], isWholeBatch: true }
+    const { done, refused } = await undoMembers(world.engine, all)
+    assert.deepEqual(done, [stayed])
+    assert.deepEqual(
+      refused.map(({ reason }) => reason),
+      [`member ${left} is in batch ${second} now, and so is what was changed: undo it there`],
+    )
+    await resumeBatch(world.engine, order(first))
+    await world.settle()
+    assert.deepEqual(calls(world, before), ['un-create user2'])
+    await world.pass(3600)
+    await world.pass(3600)
+    assert.deepEqual(await stepsOf(world, there), [
+      'create succeeded',
+      'group succeeded',
+      'check succeeded',
+      'switch succeeded',
+      'notify succeeded',
+    ])
+    assert.equal(calls(world).filter((call) => call === 'un-create user1').length, 0)
+  }))
+
+it('takes back in the wave where a person is now what an earlier wave did for them', () =>
+  story({}, async (world) => {
+    const { first, second, left, there } = await oneHasMoved(world)
+    const before = world.jobs.length
+    const ledger = await readMemberLedger(world.engine, second, there)
+    assert.deepEqual(
+      ledger.map(({ step: name, state, batchId }) => [name, state, batchId]),
+      [['prepare/create', 'to_undo', first]],
+    )
+    const who = { ...order(second), memberIds: [there] }
+    assert.deepEqual((await undoMembers(world.engine, who)).done, [there])
+    await world.settle()
+    assert.deepEqual(calls(world, before), ['un-create user1'])
+    assert.deepEqual(await stepsOf(world, there), [
+      'create rolled_back',
+      'group succeeded',
+      'check succeeded',
+      'undo create succeeded',
+    ])
+    assert.deepEqual(await stepsOf(world, left), [
+      'create succeeded',
+      'group succeeded',
+      'check succeeded',
+    ])
+    const again = await undoMembers(world.engine, who)
+    assert.match(again.refused[0]!.reason, /nothing left to undo/)
+    // The same ledger, looked at from the wave that the person has left.
+    assert.deepEqual(await ledgerOf(world, first, left), ['prepare/create undone'])
+    await retryMembers(world.engine, { ...who, fromStepName: 'create' })
+    await world.pass(3600)
+    const ofPerson = (call: string) => call.endsWith('user1')
+    assert.deepEqual(calls(world, before + 1).filter(ofPerson), [
+      'create user1',
+      'group user1',
+      'check user1',
+    ])
+    const after = world.jobs.length
+    await undoMembers(world.engine, who)
+    await world.settle()
+    assert.deepEqual(calls(world, after), ['un-create user1'])
+  }))
+
+it('repeats where a person is now the undo that failed in the wave before', () =>
+  story({}, async (world) => {
+    world.answer = answering()
+    await world.publish(YAML)
+    const first = await world.batch('wave', 1, { startsInMin: 60 })
+    const second = await world.batch('wave', people(2).slice(1), { startsInMin: 120 })
+    await world.settle()
+    const left = await memberId(world, first, 1)
+    world.answer = ({ functionName }) =>
+      functionName.startsWith('un-')
+        ? { fail: 'busy', effect: 'none', isFinal: true }
+        : answering()({ functionName } as Job)
+    await undoMembers(world.engine, { ...order(first), memberIds: [left] })
+    await world.settle()
+    world.answer = (job) =>
+      job.functionName === 'create' ? { ok: true, effect: NOTHING } : answering()(job)
+    await retryMembers(world.engine, { ...order(first), memberIds: [left], fromStepName: 'create' })
+    await world.settle()
+    await moveMember(world.engine, { ...order(first), memberId: left, toBatchId: second })
+    await world.settle()
+    const before = world.jobs.length
+    const there = await memberId(world, second, 1)
+    assert.deepEqual(
+      (await undoMembers(world.engine, { ...order(second), memberIds: [there] })).refused,
+      [],
+    )
+    await world.settle()
+    assert.deepEqual(calls(world, before), ['un-create user1'])
+    assert.deepEqual(await ledgerOf(world, second, there), ['prepare/create undone'])
+  }))
+
+it('does not begin in a wave that somebody left for another one without moving', () =>
+  story({}, async (world) => {
+    world.answer = answering()
+    await world.publish(YAML)
+    const first = await world.batch('wave', 2, { startsInMin: 60 })
+    await world.settle()
+    const left = await memberId(world, first, 1)
+    await removeMembers(world.engine, { ...order(first), memberIds: [left] })
+    const before = world.jobs.length
+    // Found as it was wanted: nothing of it is a change of the second wave.
+    world.answer = answering({ create: () => NOTHING })
+    const second = await world.batch('wave', people(1), { startsInMin: 30 })
+    await world.settle()
+    const { refused } = await undoMembers(world.engine, { ...order(first), memberIds: [left] })
+    assert.match(refused[0]!.reason, new RegExp(`is in batch ${second} now`))
+    const there = await memberId(world, second, 1)
+    assert.deepEqual(await ledgerOf(world, second, there), ['prepare/create to_undo'])
+    assert.equal(calls(world, before).includes('un-create user1'), false)
+    await removeMembers(world.engine, { ...order(second), memberIds: [there] })
+    await readmitMembers(world.engine, { ...order(first), memberIds: [left], event: 'readd' })
+    await undoMembers(world.engine, { ...order(first), memberIds: [left] })
+    await world.settle()
+    assert.equal(calls(world, before).at(-1), 'un-create user1')
   }))

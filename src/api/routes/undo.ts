@@ -31,6 +31,9 @@ const isPointOfNoReturn = z.boolean().meta({
 const effect = z
   .strictObject({
     stepId: z.int(),
+    batchId: z.int().meta({
+      description: 'The batch in which it was changed. It is undone where the person is now.',
+    }),
     kind: z.enum(STEP_KINDS),
     step: z.string().meta({ description: '`phase/step`.' }),
     functionName: nullableText.meta({ description: 'The function that changed it.' }),

@@ -162,11 +162,14 @@ const ROWS: Invariant[] = [
         left join batch_members m on m.id = s.batch_member_id
         left join phase_executions p on p.id = s.phase_execution_id
         left join step_executions o on o.id = s.origin_step_id
+        left join batch_members om on om.id = o.batch_member_id
        where b.id is null
           or (s.batch_member_id is not null and m.batch_id is distinct from s.batch_id)
           or (s.phase_execution_id is not null and p.batch_id is distinct from s.batch_id)
           or (s.origin_step_id is not null
-              and (o.batch_id, o.batch_member_id) is distinct from (s.batch_id, s.batch_member_id))`,
+              and (o.batch_id, o.batch_member_id) is distinct from (s.batch_id, s.batch_member_id)
+              -- What was changed in another wave is undone where the person is now.
+              and not (s.kind = 'undo' and (o.id is null or om.key_folded = m.key_folded)))`,
   },
 ]
 
@@ -310,6 +313,31 @@ const STARTS: Invariant[] = [
   },
 ]
 
+const WAYS_BACK: Invariant[] = [
+  {
+    id: 'I39',
+    sentence: 'No passed step of an active member rests on a change that was undone elsewhere',
+    sql: `
+      select s.batch_id, format('step %s of member %s is %s, but undo step %s of batch %s took it back', s.id, m.id, s.status, u.id,
+                                u.batch_id) as found
+        from step_executions u
+        join step_executions o on o.id = u.origin_step_id and o.kind = 'phase'
+        join phase_executions op on op.id = o.phase_execution_id
+        join batch_members um on um.id = u.batch_member_id
+        join batches ub on ub.id = u.batch_id
+        join batch_members m on m.key_folded = um.key_folded and m.status = 'active'
+        join batches b on b.id = m.batch_id and b.runbook_name = ub.runbook_name
+        join step_executions s on s.kind = 'phase' and s.batch_member_id = m.id and s.status = 'succeeded'
+         and lower(s.step_name) = lower(o.step_name) and s.completed_at < u.completed_at - $3::interval
+        join phase_executions p on p.id = s.phase_execution_id and lower(p.phase_name) = lower(op.phase_name)
+       where u.kind = 'undo' and u.status = 'succeeded'
+         -- An ended wave is history once the person is in a later one.
+         and (b.ended_at is null
+              or not exists (select from batch_members later join batches lb on lb.id = later.batch_id
+                              where later.key_folded = m.key_folded and lb.runbook_name = b.runbook_name and later.id > m.id))`,
+  },
+]
+
 const ADDRESSES: Invariant[] = [
   {
     id: 'I35',
@@ -332,5 +360,6 @@ export const ORDER_INVARIANTS: readonly Invariant[] = [
   ...ENDINGS,
   ...VERSIONS,
   ...STARTS,
+  ...WAYS_BACK,
   ...ADDRESSES,
 ]

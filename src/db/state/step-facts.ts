@@ -2,6 +2,7 @@
 // sent, and a handful of numbers describes them.
 
 import type { Json } from '../../base/text/json.ts'
+import type { LedgerStep } from '../../domain/decide/undo-ledger.ts'
 import type { Step, StepDefinition, Wait } from '../../domain/state/facts.ts'
 import { epochMs, idsParam, integerArray } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/db.ts'
@@ -355,6 +356,29 @@ function loadCompensation(db: Queryable, members: string): Promise<StepRow[]> {
       where s.kind in ${COMPENSATION} and s.batch_member_id = any($1::bigint[])`,
     [members],
   )
+}
+
+/** The begun steps of members in other batches, with the definitions in their rows. */
+export async function loadStepsElsewhere(
+  db: Queryable,
+  memberIds: readonly number[],
+): Promise<LedgerStep[]> {
+  const rows = await db.query<
+    StepRow & { readonly batchId: number; readonly phaseName: string | null }
+  >(
+    `select s.batch_id as "batchId", p.phase_name as "phaseName", ${OWNERS}, ${STATE}, ${DEFINITION}
+       from step_executions s left join waits w on w.step_id = s.id
+       left join phase_executions p on p.id = s.phase_execution_id
+      where ((s.kind = 'phase' and s.batch_member_id = any($1::bigint[]))
+          or (s.kind in ${COMPENSATION} and s.batch_member_id = any($1::bigint[])))
+      order by s.id`,
+    [idsParam(memberIds)],
+  )
+  return rows.map((row) => ({
+    step: stepOf(row, definitionIn(row)!),
+    phaseName: row.phaseName,
+    batchId: row.batchId,
+  }))
 }
 
 /** Steps of the batch itself: init, the rollback and the undo of init. */

@@ -9,9 +9,9 @@ import type { Draft } from './draft.ts'
 export function onUndoEnd(draft: Draft, step: Step): void {
   const rows = draft.siblings(step.memberId, 'undo')
   if (!isPassed(step.status)) return stopUndo(draft, step, rows)
-  const origin = draft.steps.get(step.originStepId!)
-  const own = rows.filter(({ originStepId }) => originStepId === step.originStepId)
-  if (origin?.status === 'failed' && own.every(({ status }) => isPassed(status))) {
+  for (const origin of originsOf(draft, step)) {
+    const own = rows.filter((row) => isUndoOf(draft, row, origin))
+    if (origin.status !== 'failed' || !own.every(({ status }) => isPassed(status))) continue
     draft.changeStep(origin, { mayHaveEffect: false })
     draft.transitionStep(origin, 'roll_back', 'what it changed was undone', {
       completedAt: draft.now,
@@ -20,6 +20,18 @@ export function onUndoEnd(draft: Draft, step: Step): void {
   if (rows.some(({ status }) => isOpen(status))) return
   draft.note('undone', 'everything that was to be undone is undone', subjectOf(step))
 }
+
+/** What the undo step takes back: its origin, or, when that ran in another wave, the steps of its name here. */
+function originsOf(draft: Draft, row: Step): Step[] {
+  const origin = draft.steps.get(row.originStepId!)
+  if (origin) return [origin]
+  return draft.siblings(row.memberId, 'phase').filter((step) => isUndoOf(draft, row, step))
+}
+
+const isUndoOf = (draft: Draft, row: Step, step: Step): boolean =>
+  row.originStepId === step.id ||
+  (!draft.steps.has(row.originStepId!) &&
+    row.definition.stepName.toLowerCase() === step.definition.stepName.toLowerCase())
 
 function stopUndo(draft: Draft, step: Step, rows: readonly Step[]): void {
   const failed = `the undo of step ${step.definition.stepName} failed`

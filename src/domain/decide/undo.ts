@@ -3,33 +3,32 @@
 // it may rest on it. The member ends as failed, with a retry open.
 import { countText } from '../../base/text/count-text.ts'
 import type { Json } from '../../base/text/json.ts'
-import { isReversible, type LedgerEffect, type ReversibleEffect } from '../state/effects.ts'
+import { isReversible, type ReversibleEffect } from '../state/effects.ts'
 import { isUnsettled, type Member, type Step, type StepDefinition } from '../state/facts.ts'
 import { isOpen, isPassed, STATUSES_TO_UNDO } from '../state/transitions.ts'
 import type { UndoState } from '../state/undo-states.ts'
 import { cancelOpenSteps } from './cancel.ts'
 import { pendingStep } from './definitions.ts'
-import type { AttemptRecord, Draft } from './draft.ts'
+import type { Draft } from './draft.ts'
 import { isCompensationOpen, type Refusal } from './membership.ts'
 import { queueNextOfBatch, queueNextOfMember } from './next.ts'
 import { reopenStep } from './reopen-step.ts'
 import { acknowledge } from './rollback-by-hand.ts'
+import {
+  isSamePlace,
+  keyOf,
+  type Ledger,
+  type LedgerEntry,
+  type LedgerLine,
+  type LedgerStep,
+  linesOf,
+  refuseElsewhere,
+  rolledBackBefore,
+  rowsByEffect,
+  stepsOfPerson,
+} from './undo-ledger.ts'
 
-/** A settled job as the ledger has it, in the order of their ends. */
-export interface LedgerEntry {
-  readonly stepId: number
-  /** What the step ran last. */
-  readonly functionName: string | null
-  readonly attempt: number
-  readonly workerId: string
-  readonly outcome: AttemptRecord['outcome']
-  /** Null when the worker did not tell. */
-  readonly effect: LedgerEffect | null
-  readonly settledAt: Date
-}
-
-export interface UndoItem {
-  readonly step: Step
+export interface UndoItem extends LedgerStep {
   readonly entry: LedgerEntry
   readonly state: UndoState
   /** The undo step, if there is one. */
@@ -43,95 +42,25 @@ export interface UndoScope {
   readonly isPastNoReturn?: boolean
 }
 
-const MAY_HAVE_ACTED: ReadonlySet<LedgerEntry['outcome']> = new Set([
-  'succeeded',
-  'incomplete',
-  'failed',
-  'lost',
-  'dead_lettered',
-])
-
-interface LedgerLine {
-  readonly step: Step
-  readonly entry: LedgerEntry
-  readonly place: number
-}
-
-const keyOf = (stepId: number | null, attempt: number | null): string => `${stepId} ${attempt}`
-
-/** One line for each attempt that changed something or may have: polls of one attempt share its first change. */
-function linesOf(draft: Draft, ledger: readonly LedgerEntry[]): LedgerLine[] {
-  const lines = new Map<string, LedgerLine>()
-  for (const [place, entry] of ledger.entries()) {
-    const step = draft.steps.get(entry.stepId)
-    if (!step || step.kind === 'undo' || !MAY_HAVE_ACTED.has(entry.outcome)) continue
-    if (entry.effect?.changed === false) {
-      explain(lines, entry)
-      continue
-    }
-    const key = keyOf(entry.stepId, entry.attempt)
-    const known = lines.get(key)
-    if (!known || (known.entry.effect === null && entry.effect !== null))
-      lines.set(key, { step, entry, place })
-  }
-  return [...lines.values()].sort((a, b) => a.place - b.place)
-}
-
-/** What this attempt found is what an earlier one of the step created before it failed. */
-function explain(lines: Map<string, LedgerLine>, { stepId, effect }: LedgerEntry): void {
-  if (effect === null || effect.changed || !effect.ifEarlier) return
-  for (const [key, line] of lines) {
-    if (line.step.id !== stepId || line.entry.effect !== null) continue
-    lines.set(key, { ...line, entry: { ...line.entry, effect: effect.ifEarlier } })
-    return
-  }
-}
-
-/** By step: the place in the ledger before which a finished rollback took everything back, and the rollback's own steps. */
-function rolledBackBefore(
-  draft: Draft,
-  memberId: number | null,
-  ledger: readonly LedgerEntry[],
-): (line: LedgerLine) => boolean {
-  const placeOfStep = new Map<number, number>()
-  for (const [place, { stepId }] of ledger.entries())
-    if (!placeOfStep.has(stepId)) placeOfStep.set(stepId, place)
-  const groups = Map.groupBy(draft.siblings(memberId, 'rollback'), (row) =>
-    keyOf(row.originStepId, row.originAttempt),
-  )
-  const before = new Map<string, number>()
-  const own = new Set<number>()
-  for (const rows of groups.values()) {
-    const name = draft.steps.get(rows[0]!.originStepId!)?.definition.onFailure?.toLowerCase()
-    const places = rows.flatMap(({ id }) => placeOfStep.get(id) ?? [])
-    if (!name || places.length === 0 || !rows.every(({ status }) => isPassed(status))) continue
-    before.set(name, Math.max(before.get(name) ?? 0, Math.min(...places)))
-    for (const { id } of rows) own.add(id)
-  }
-  return ({ step, place }) =>
-    own.has(step.id) || place < (before.get(step.definition.onFailure?.toLowerCase() ?? '') ?? 0)
-}
-
 /** What was changed for a member, or by init, the last change first. Load all steps before. */
 export function planUndo(
   draft: Draft,
   memberId: number | null,
-  ledger: readonly LedgerEntry[],
+  ledger: Ledger,
   { isPastNoReturn = false }: UndoScope = {},
 ): UndoItem[] {
-  const lines = linesOf(draft, ledger)
-  const isRolledBack = rolledBackBefore(draft, memberId, ledger)
-  const rows = new Map(
-    draft
-      .siblings(memberId, 'undo')
-      .map((row) => [keyOf(row.originStepId, row.originAttempt), row]),
-  )
+  const steps = stepsOfPerson(draft, memberId, ledger)
+  const lines = linesOf(steps, ledger)
+  const isRolledBack = rolledBackBefore(steps, ledger)
+  const rows = rowsByEffect(steps)
   let noReturn: string | null = null
   return lines.toReversed().map((line): UndoItem => {
-    const { step, entry, place } = line
+    const { step, phaseName, batchId, entry, place } = line
     const row = rows.get(keyOf(step.id, entry.attempt)) ?? null
     const item = (state: UndoState, note: string | null = null) => ({
       step,
+      phaseName,
+      batchId,
       entry,
       state,
       row,
@@ -168,7 +97,14 @@ function unknownBecause({ outcome, workerId }: LedgerEntry): string {
   return `The job ended as ${outcome.replace('_', '-')}; nobody knows what it changed. Check the tenant.`
 }
 
-function refuseUndo(draft: Draft, member: Member, items: readonly UndoItem[]): Refusal {
+function refuseUndo(
+  draft: Draft,
+  member: Member,
+  items: readonly UndoItem[],
+  ledger: Ledger,
+): Refusal {
+  const elsewhere = refuseElsewhere(member.id, ledger)
+  if (elsewhere) return elsewhere
   if (isCompensationOpen(draft, member))
     return `member ${member.id} has an unfinished rollback, cleanup or undo`
   if ((draft.stepsOfMember.get(member.id) ?? []).some(isUnsettled))
@@ -188,9 +124,10 @@ export function undoMember(
   draft: Draft,
   member: Member,
   items: readonly UndoItem[],
+  ledger: Ledger,
   why: string,
 ): Refusal {
-  const no = refuseUndo(draft, member, items)
+  const no = refuseUndo(draft, member, items, ledger)
   if (no) return no
   const due = items.filter(({ state }) => state === 'to_undo')
   const because = `undone by ${draft.actor}: ${why}`
@@ -227,7 +164,7 @@ function stopMember(
 ): void {
   const undoable = new Set(
     due
-      .map(({ step }) => step)
+      .flatMap((item) => stepsHere(draft, member, item))
       .filter(({ kind, status }) => kind === 'phase' && STATUSES_TO_UNDO.includes(status)),
   )
   acknowledge(draft, member, [...undoable])
@@ -245,6 +182,16 @@ function stopMember(
   cancelOpenSteps(draft, member.id, because)
 }
 
+/** The step itself, or the step of this wave that came along with what it did in another one. */
+function stepsHere(draft: Draft, member: Member, item: UndoItem): Step[] {
+  if (draft.steps.has(item.step.id)) return [item.step]
+  return draft
+    .siblings(member.id, 'phase')
+    .filter((step) =>
+      isSamePlace(item, { step, phaseName: draft.phaseOf(step)!.name, batchId: draft.batch.id }),
+    )
+}
+
 function sendInverses(
   draft: Draft,
   memberId: number | null,
@@ -254,7 +201,8 @@ function sendInverses(
   for (const [place, { step, entry, row }] of due.entries()) {
     const { undo } = entry.effect as ReversibleEffect
     const definition = undoDefinition(step, entry, place)
-    if (row) {
+    // An undo that failed in another wave stays there as it ended.
+    if (row && draft.steps.has(row.id)) {
       row.definition = definition
       draft.changedDefinitions.add(row)
       reopenStep(draft, row, because)

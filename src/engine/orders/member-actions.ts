@@ -3,6 +3,7 @@
 
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Json } from '../../base/text/json.ts'
+import type { Tx } from '../../db/connection/db.ts'
 import { keepInBatch } from '../../db/sources/reviews.ts'
 import { isPhaseStep, loadOwners } from '../../db/state/facts.ts'
 import { findMembersElsewhere, findMissingMember, lockMembership } from '../../db/state/members.ts'
@@ -143,10 +144,18 @@ export function removeMembers(
 
 /** Writes and loads all steps that the members should have. Refuses members of another batch: nobody is active in two at once. */
 const withAllSteps: Prepare = async (batchTx, ids) => {
-  const { tx, draft } = batchTx
-  await lockMembership(tx, draft.batch.runbookName)
-  const elsewhere = await findMembersElsewhere(tx, draft.batch.id, ids)
+  const elsewhere = await activeElsewhere(batchTx.tx, batchTx.draft, ids)
   if (elsewhere.length === 0) await ensureSteps(batchTx, ids)
+  return elsewhere
+}
+
+async function activeElsewhere(
+  tx: Tx,
+  { batch }: Draft,
+  memberIds: readonly number[],
+): Promise<readonly Refused[]> {
+  await lockMembership(tx, batch.runbookName)
+  const elsewhere = await findMembersElsewhere(tx, batch.id, memberIds)
   return elsewhere.map(({ memberId, batchId }) => ({
     memberId,
     reason: `member ${memberId} is active in batch ${batchId}`,
@@ -330,7 +339,7 @@ export interface StepOrder {
 async function onStep(
   engine: Engine,
   order: StepOrder,
-  decide: (batchTx: BatchTransaction, step: Step) => Refusal,
+  decide: (batchTx: BatchTransaction, step: Step) => Refusal | Promise<Refusal>,
 ): Promise<void> {
   const [owner] = await loadOwners(engine.db, [order.stepId])
   if (!owner) throw new MatoolkitError('STEP_NOT_FOUND', { stepId: order.stepId })
@@ -346,14 +355,18 @@ async function onStep(
       const [refused] = await withAllSteps(batchTx, [memberId!])
       requireAccepted(refused?.reason ?? null)
     }
-    requireAccepted(decide(batchTx, batchTx.draft.steps.get(order.stepId)!))
+    requireAccepted(await decide(batchTx, batchTx.draft.steps.get(order.stepId)!))
   })
 }
 
 /** Retries one step: a failed rollback or cleanup step alone, a failed phase step with its member. */
 export const retryStep = (engine: Engine, order: StepOrder): Promise<void> =>
-  onStep(engine, order, ({ draft }, step) => {
-    if (step.kind !== 'phase') return retryCompensation(draft, step, order.reason)
+  onStep(engine, order, async ({ tx, draft }, step) => {
+    if (step.kind !== 'phase') {
+      // It would take away what the person's steps in the other batch rest on.
+      const [refused] = await activeElsewhere(tx, draft, [step.memberId!])
+      return refused?.reason ?? retryCompensation(draft, step, order.reason)
+    }
     if (!isFailed(step.status))
       return `step ${step.definition.stepName} of member ${step.memberId} is ${step.status}, not failed`
     return retryMember(draft, draft.member(step.memberId!), order.reason, step.id)

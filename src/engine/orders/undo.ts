@@ -2,16 +2,17 @@
 
 import type { Json } from '../../base/text/json.ts'
 import { loadLedgerOfInit, loadLedgers } from '../../db/state/effects.ts'
+import { lockMembership } from '../../db/state/members.ts'
 import type { Draft } from '../../domain/decide/draft.ts'
 import type { Refusal } from '../../domain/decide/membership.ts'
 import {
-  type LedgerEntry,
   planUndo,
   type UndoItem,
   type UndoScope,
   undoInit,
   undoMember,
 } from '../../domain/decide/undo.ts'
+import { type Ledger, NO_LEDGER } from '../../domain/decide/undo-ledger.ts'
 import { isReversible, setBy } from '../../domain/state/effects.ts'
 import { isBatchEnded } from '../../domain/state/transitions.ts'
 import type { Engine } from '../transactions/engine.ts'
@@ -23,6 +24,8 @@ import { eachMember, type MembersOrder, type MembersOutcome } from './member-act
 /** A change in the ledger, as people see it. */
 export interface ShownEffect {
   readonly stepId: number
+  /** The wave in which it was changed; the undo takes place where the person is now. */
+  readonly batchId: number
   readonly kind: string
   /** `phase/step`, or the step's name where it has no phase. */
   readonly step: string
@@ -43,16 +46,16 @@ export interface ShownEffect {
   readonly undoError: string | null
 }
 
-function shownEffect(draft: Draft, { step, entry, state, note, row }: UndoItem): ShownEffect {
+function shownEffect({ step, phaseName, batchId, entry, state, note, row }: UndoItem): ShownEffect {
   const effect = entry.effect?.changed ? entry.effect : null
   const reversible = effect && isReversible(effect) ? effect : null
-  const phase = draft.phaseOf(step)
   return {
     stepId: step.id,
+    batchId,
     kind: step.kind,
     attempt: entry.attempt,
     at: entry.settledAt,
-    step: phase ? `${phase.name}/${step.definition.stepName}` : step.definition.stepName,
+    step: phaseName ? `${phaseName}/${step.definition.stepName}` : step.definition.stepName,
     state,
     note,
     target: effect?.target ?? null,
@@ -79,23 +82,24 @@ export interface UndoOrder extends MembersOrder, UndoScope {
 
 /** Undoes what jobs have changed for members, the last change first. */
 export function undoMembers(engine: Engine, order: UndoOrder): Promise<MembersOutcome> {
-  const ledgers = new Map<number, readonly LedgerEntry[]>()
+  const ledgers = new Map<number, Ledger>()
   return eachMember(
     engine,
     order,
     async (batchTx, ids) => {
-      if (order.isWholeBatch) requireAccepted(refuseInFlight(batchTx.draft))
+      const { tx, draft } = batchTx
+      if (order.isWholeBatch) requireAccepted(refuseInFlight(draft))
+      // Nobody joins another wave while it is decided where the way back begins.
+      await lockMembership(tx, draft.batch.runbookName)
       await loadMembersWithSteps(batchTx, ids, { all: true })
-      for (const [id, ledger] of await loadLedgers(batchTx.tx, ids)) ledgers.set(id, ledger)
+      for (const [id, ledger] of await loadLedgers(tx, ids)) ledgers.set(id, ledger)
       return []
     },
     ({ draft }, member) => {
-      const plan = planUndo(draft, member.id, ledgers.get(member.id)!, order)
-      const refusal = undoMember(draft, member, plan, order.reason)
-      order.onPlan?.(
-        member.id,
-        plan.map((item) => shownEffect(draft, item)),
-      )
+      const ledger = ledgers.get(member.id)!
+      const plan = planUndo(draft, member.id, ledger, order)
+      const refusal = undoMember(draft, member, plan, ledger, order.reason)
+      order.onPlan?.(member.id, plan.map(shownEffect))
       return refusal
     },
   )
@@ -116,7 +120,7 @@ export function readMemberLedger(
     const { tx, draft } = batchTx
     await loadMembersWithSteps(batchTx, [memberId], { all: true })
     const ledger = (await loadLedgers(tx, [memberId])).get(memberId)!
-    return planUndo(draft, memberId, ledger).map((item) => shownEffect(draft, item))
+    return planUndo(draft, memberId, ledger).map(shownEffect)
   })
 }
 
@@ -129,8 +133,8 @@ export function readInitLedger(
   return readBatch(engine, batchId, async (batchTx) => {
     const { tx, draft } = batchTx
     await loadBatchSteps(batchTx)
-    const ledger = await loadLedgerOfInit(tx, batchId)
-    return planUndo(draft, null, ledger, scope).map((item) => shownEffect(draft, item))
+    const ledger = { ...NO_LEDGER, entries: await loadLedgerOfInit(tx, batchId) }
+    return planUndo(draft, null, ledger, scope).map(shownEffect)
   })
 }
 
@@ -142,8 +146,9 @@ export function undoInitOf(engine: Engine, order: BatchOrder & UndoScope): Promi
       requireAccepted(`batch ${order.batchId} still undoes what was done for its members`)
     requireAccepted(refuseInFlight(draft))
     await loadBatchSteps(batchTx)
-    const plan = planUndo(draft, null, await loadLedgerOfInit(tx, order.batchId), order)
+    const ledger = { ...NO_LEDGER, entries: await loadLedgerOfInit(tx, order.batchId) }
+    const plan = planUndo(draft, null, ledger, order)
     requireAccepted(undoInit(draft, plan, order.reason))
-    return plan.map((item) => shownEffect(draft, item))
+    return plan.map(shownEffect)
   })
 }

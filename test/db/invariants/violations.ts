@@ -494,4 +494,15 @@ export const VIOLATIONS: readonly Violation[] = [
     sql: `update batches b set window_closed_at = w.since - interval '1 minute', window_opens_at = w.since + interval '1 minute'
             from waits w where w.batch_id = b.id and w.kind = 'job'`,
   },
+  {
+    id: 'I39',
+    what: 'a change that was undone in another batch, though the person is active here',
+    sql: `update batch_members set key_folded = 'ann' where id = ${idOf('gus')};
+          insert into step_executions (batch_id, kind, batch_member_id, origin_step_id, origin_attempt, runbook_version, step_name,
+                                       step_index, worker_id, is_poll_step, max_retries, retry_interval_sec, retry_backoff, timeout_sec,
+                                       status, function_name, completed_at)
+          select e.batch_id, 'undo', e.id, s.id, 1, 1, s.step_name, 0, s.worker_id, false, 0, 0, 'fixed', 60, 'succeeded', 'Undo-A',
+                 s.completed_at + interval '1 day'
+            from step_executions s, batch_members e where s.id = ${stepOf('ann', 'create')} and e.member_key = 'gus'`,
+  },
 ]

@@ -279,7 +279,7 @@ export const MUTANTS: readonly BankedMutant[] = [
         'if ($elsewhere.length === 0) await ensureSteps($$args)',
         'await ensureSteps($$args)',
       ),
-      replace('return $elsewhere.map(', 'return $elsewhere.slice(0, 0).map('),
+      replace('return $elsewhere', 'return $elsewhere.slice(0, 0)'),
     ],
     foundBy: 18,
   },
