@@ -2,6 +2,7 @@
 
 import type { Clock } from '../base/run/clock.ts'
 import { everyLoop, type Service } from '../base/run/service.ts'
+import { sameName } from '../base/text/same-name.ts'
 import { WORKER_ID } from '../base/text/worker-id.ts'
 import type { Bus, ReceivedMessage } from '../bus/bus.ts'
 import { ORCHESTRATOR_EVENTS, WORKER_RESULTS } from '../bus/bus.ts'
@@ -90,7 +91,7 @@ function inTheNameOf(sender: string | undefined, message: Message): Message | nu
   if (!isOfWorker(message)) return null
   const { workerId } = message
   if (!workerId) return { ...message, workerId: sender }
-  return workerId === sender || workerId.toLowerCase() === sender.toLowerCase() ? message : null
+  return sameName(workerId, sender) ? message : null
 }
 
 const wrongSender = (sender: string, message: Message): MessageOutcome => ({

@@ -273,6 +273,11 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     { 'dashboard/src/a.ts': 'countText(count, kind.slice(0, -1))\n' },
     /a\.ts:1 takes a sentence apart/,
   ],
+  [
+    'a name that is compared without sameName',
+    { 'src/cli/a.ts': 'const a = 1\nif (a.name.toLowerCase() === b) c()\n' },
+    /a\.ts:2 folds a name/,
+  ],
   ['no opening comment', { 'src/db/a.ts': "import 'x'\n" }, /a\.ts does not open with/],
   [
     'an opening comment that says nothing',

@@ -1,8 +1,10 @@
 // The gates of a batch's phases: one list of what is known before a phase starts, and people's decisions about it. A decision takes a
 // reason and is audited; nothing here starts a phase.
+
 import { z } from 'zod'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Json } from '../../base/text/json.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import { countReviews } from '../../db/sources/reviews.ts'
 import { loadHolds } from '../../db/state/holds.ts'
 import { GATE_DECISIONS, readyPercentOf } from '../../domain/decide/gate.ts'
@@ -226,7 +228,7 @@ async function decideGate(
   const after = await runOrDryRun(outer, body.dryRun, async (engine) => {
     await run(engine, order)
     const { gates: all } = await readGates(engine, batchId)
-    return all.find(({ phase }) => phase.name.toLowerCase() === phaseName.toLowerCase())
+    return all.find(({ phase }) => sameName(phase.name, phaseName))
   })
   if (!after) throw new MatoolkitError('GATE_NOT_FOUND', { batchId, phaseName })
   const shown = shownGate(after)

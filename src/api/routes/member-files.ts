@@ -1,11 +1,13 @@
 // Member files: create a manual batch from one, or add its members to a manual batch. The whole file is checked before the
 // transaction, then read again page by page.
+
 import { z } from 'zod'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { type NewData, refreshMembers } from '../../db/sources/membership.ts'
 import { findMembersByKey } from '../../db/state/members.ts'
 import { findActiveRunbook } from '../../db/state/runbooks.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
+import { inOrder } from '../../domain/runbook/steps.ts'
 import { foldKey } from '../../domain/state/member-key.ts'
 import type { BatchOrder } from '../../engine/orders/batch-actions.ts'
 import {
@@ -69,9 +71,7 @@ const createRoute = change({
     )
     const about = {
       memberCount: file.length,
-      availablePhases: runbook.phases
-        .toSorted((a, b) => b.offsetMinutes - a.offsetMinutes)
-        .map((phase) => phase.name),
+      availablePhases: inOrder(runbook.phases).map((phase) => phase.name),
       warnings: [...file.warnings],
     }
     if (dryRun) {

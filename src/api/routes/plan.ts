@@ -1,7 +1,9 @@
 // The plan of a runbook, published or not: phases with times, steps with resolved examples. For an existing batch, for a member that
 // the caller makes up, or for the template's sample row. Changes nothing.
+
 import { z } from 'zod'
 import { MatoolkitError } from '../../base/errors/errors.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import { findBatchOutputs } from '../../db/views/batches.ts'
 import { listSampleMembers } from '../../db/views/members.ts'
 import { planRun } from '../../domain/plan/run-plan.ts'
@@ -145,7 +147,7 @@ async function sampleMembers(
   }
   const line = await loadBatchLine(db, batchId)
   // Members of another runbook have other columns, so their examples would mislead.
-  if (line.runbookName !== runbook.name.toLowerCase()) {
+  if (!sameName(line.runbookName, runbook.name)) {
     throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
   }
   return {

@@ -1,7 +1,9 @@
 // The sources of members: all of them with their ticks, a preview of a query, and a template for member files.
+
 import { z } from 'zod'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { csvLine } from '../../base/files/csv.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import { findActiveRunbook } from '../../db/state/runbooks.ts'
 import { countRunbooks } from '../../db/views/runbooks.ts'
 import { listSources } from '../../db/views/sources.ts'
@@ -136,7 +138,7 @@ const previewRoute = read({
 
 /** The runbook itself. Throws RUNBOOK_NAME_DIFFERS when its text has another name. */
 export function requireNamed(runbook: Runbook, expected: string): Runbook {
-  if (expected.toLowerCase() === runbook.name.toLowerCase()) return runbook
+  if (sameName(expected, runbook.name)) return runbook
   throw new MatoolkitError('RUNBOOK_NAME_DIFFERS', { given: expected, found: runbook.name })
 }
 

@@ -1,6 +1,8 @@
 // Steps of a batch, all kinds in one list, with phase and member names. Totals come from stored counters where the filter allows it;
 // other filters are counted up to a limit.
+
 import { z } from 'zod'
+import { sameName } from '../../base/text/same-name.ts'
 import { countSteps, listSteps, STEP_SORTS, type StepFilter } from '../../db/views/steps.ts'
 import { STEP_STATUSES } from '../../domain/state/transitions.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
@@ -63,9 +65,7 @@ function totalByCounters({ phases }: BatchState, filter: StepFilter): number | n
   const { kind, status, phase, ...others } = filter
   const isPlain = Object.values(others).every((value) => value === undefined)
   if (!isPlain || kind?.length !== 1 || kind[0] !== 'phase') return null
-  const chosen = phases.filter(
-    ({ name }) => phase === undefined || name.toLowerCase() === phase.toLowerCase(),
-  )
+  const chosen = phases.filter(({ name }) => phase === undefined || sameName(name, phase))
   const counted = new Set<string>(status ?? STEP_STATUSES)
   return chosen
     .flatMap(({ steps }) => Object.entries(steps))

@@ -1,5 +1,6 @@
 // Caches the failures of a batch, grouped by kind, for dashboards that poll every few seconds. The batch's failure revision changes
 // with every failure that is added or cleared; the cache reads again only then.
+import { sameName } from '../../base/text/same-name.ts'
 import type { Queryable } from '../../db/connection/db.ts'
 import { listFailures } from '../../db/views/batch-summary.ts'
 import type { BatchLine } from '../../db/views/batches.ts'
@@ -101,15 +102,14 @@ export async function membersOfGroup(
   batchId: number,
   { pattern, failedPhase, failedStep }: Omit<FailureKind, 'error'> & { readonly pattern: string },
 ): Promise<number[]> {
-  const [phase, step] = [failedPhase, failedStep].map((text) => text?.toLowerCase())
   const found = new Set<number>()
   let after = 0
   for (;;) {
     const page = await listFailures(db, batchId, after, FAILURES_PER_PAGE)
     for (const { memberId, phaseName, stepName, message } of page) {
       const isThere =
-        (phase === undefined || phaseName?.toLowerCase() === phase) &&
-        (step === undefined || stepName.toLowerCase() === step)
+        (failedPhase === undefined || sameName(phaseName ?? '', failedPhase)) &&
+        (failedStep === undefined || sameName(stepName, failedStep))
       if (memberId !== null && isThere && errorPattern(message) === pattern) found.add(memberId)
     }
     if (page.length < FAILURES_PER_PAGE) return [...found]

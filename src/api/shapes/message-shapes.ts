@@ -1,7 +1,9 @@
 // Messages to members as the API shows them: a line for each, and the steps of a batch that send them.
+
 import { z } from 'zod'
 import type { MessageBatch, MessageLine, MessageStep } from '../../db/views/member-messages.ts'
 import { MESSAGE_STATES } from '../../domain/member-messages/message-state.ts'
+import { phaseNamed } from '../../domain/runbook/steps.ts'
 import { isBatchEnded, type PhaseStatus, STEP_STATUSES } from '../../domain/state/transitions.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import type { BatchState } from './batch-state.ts'
@@ -70,7 +72,7 @@ export async function messageSteps(
   for (const { name: phaseName, status: phaseStatus, dueAt, runbookVersion } of phases) {
     if (phaseStatus === 'superseded') continue
     const runbook = await engine.runbooks.get(engine.db, line.runbookName, runbookVersion)
-    const phase = runbook.phases.find(({ name }) => name.toLowerCase() === phaseName.toLowerCase())
+    const phase = phaseNamed(runbook, phaseName)
     for (const { name: stepName, notify } of phase?.steps ?? []) {
       if (!notify) continue
       const message = runbook.messages!.templates.get(notify.message)!.name

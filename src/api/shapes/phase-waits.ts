@@ -1,13 +1,14 @@
 // The phases of a batch with what their version says about them, and the reason why nothing of one is sent. Only phases that should be
 // running are looked at.
+
 import type { z } from 'zod'
 import { loadHolds } from '../../db/state/holds.ts'
 import { listPhaseWaiters, listWaitGroups } from '../../db/views/batch-summary.ts'
 import { listWorkerFacts } from '../../db/views/workers.ts'
-import { runbookPhaseOf } from '../../domain/decide/definitions.ts'
 import { isPhaseDue, isSilent, waitsOfPhases } from '../../domain/needs/stuck.ts'
 import { noReturnSteps } from '../../domain/runbook/function-facts.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
+import { phaseNamed } from '../../domain/runbook/steps.ts'
 import type { Phase } from '../../domain/state/facts.ts'
 import { holdsOnBatch } from '../../domain/state/holds.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
@@ -38,7 +39,7 @@ async function definitionsOf(
     byVersion.set(version, await runbooks.get(db, line.runbookName, version))
   return ({ runbookVersion, name }: Phase): PhaseDefinition => {
     const runbook = byVersion.get(runbookVersion)!
-    const found = runbookPhaseOf(runbook, name)
+    const found = phaseNamed(runbook, name)
     return {
       ramp: found?.ramp ?? null,
       maxFailedPercent: runbook.safeguards.maxFailedPercent,

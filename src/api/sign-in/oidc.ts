@@ -2,7 +2,9 @@
 // `jose` checks signature, algorithm, issuer, audience and times. This file checks the rest: tenant and version fit the issuer, roles
 // are a list of texts, and the token has our scope or belongs to a listed application. A caller's id is tenant and object (elsewhere
 // issuer and subject), because names and addresses can be reassigned.
+
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose'
+import { sameName } from '../../base/text/same-name.ts'
 import { IssuerKeys } from './oidc-keys.ts'
 import {
   API_ROLES,
@@ -127,7 +129,7 @@ function checkEntra(
   { tenant, version }: NonNullable<Issuer['entra']>,
 ): void {
   if (typeof aud !== 'string') refuseToken('its "aud" is a list')
-  if (typeof tid !== 'string' || tid.toLowerCase() !== tenant)
+  if (typeof tid !== 'string' || !sameName(tid, tenant))
     refuseToken('its "tid" is not the issuer’s tenant')
   if (ver !== version) refuseToken('its "ver" is not the issuer’s version')
   if (typeof oid !== 'string' || oid === '') refuseToken('it has no "oid"')

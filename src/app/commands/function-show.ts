@@ -4,6 +4,7 @@ import { EXIT, MatoolkitError } from '../../base/errors/errors.ts'
 import { realClock } from '../../base/run/clock.ts'
 import { loadConfig } from '../../base/settings/config.ts'
 import { printable } from '../../base/text/printable.ts'
+import { named } from '../../base/text/same-name.ts'
 import { hintFor } from '../../base/text/spelling.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import { openShow } from '../../cli/terminal/output.ts'
@@ -54,7 +55,7 @@ export async function showFunction(
 ): Promise<void> {
   const show = openShow(output, io)
   const functions = await functionsWith(folder, io)
-  const found = functions.find((each) => each.name.toLowerCase() === name.toLowerCase())
+  const found = named(functions, name)
   if (!found) {
     const hint = hintFor(
       name,

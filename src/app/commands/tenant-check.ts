@@ -1,4 +1,5 @@
 // `matoolkit tenant check`: signs in as a worker would, works out what the runbook needs, and prints one line per check. Needs no server.
+
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'csv-parse/sync'
@@ -11,12 +12,14 @@ import { tokenEndpointsOf } from '../../base/sign-in/clouds.ts'
 import { makeTokens } from '../../base/sign-in/token.ts'
 import { countText } from '../../base/text/count-text.ts'
 import { printable } from '../../base/text/printable.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import { readBytes, requireReplaceable, writeNewFile } from '../../cli/input/files.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import { openShow } from '../../cli/terminal/output.ts'
 import type { OutputFormat } from '../../cli/terminal/show.ts'
 import { showChecks } from '../../cli/terminal/show-checks.ts'
 import { type Runbook, type RunbookStep, readRunbook } from '../../domain/runbook/read.ts'
+import { stepsOf } from '../../domain/runbook/steps.ts'
 import { type RecordRequest, recordAnswers, WireAnswers } from '../../m365/check/record.ts'
 import { checkTenant, type TenantPlan } from '../../m365/check/tenant-check.ts'
 import { connectTenant } from '../../m365/client/connect.ts'
@@ -142,13 +145,8 @@ async function runbookIn(file: string): Promise<Runbook> {
 
 /** Those of this worker, if it is one of the runbook's. */
 function stepsFor(runbook: Runbook, workerId: string | null): RunbookStep[] {
-  const all = [
-    ...runbook.init,
-    ...runbook.phases.flatMap(({ steps }) => steps),
-    ...runbook.onMemberRemoved,
-    ...[...runbook.rollbacks.values()].flat(),
-  ]
-  const own = all.filter((step) => step.workerId.toLowerCase() === workerId?.toLowerCase())
+  const all = stepsOf(runbook)
+  const own = all.filter((step) => workerId !== null && sameName(step.workerId, workerId))
   return own.length > 0 ? own : all
 }
 
@@ -156,7 +154,7 @@ function stepsFor(runbook: Runbook, workerId: string | null): RunbookStep[] {
 function literals(steps: readonly RunbookStep[], parameter: string): string[] {
   const given = steps.flatMap(({ params }) =>
     Object.entries(params).flatMap(([name, value]) =>
-      name.toLowerCase() === parameter.toLowerCase() && typeof value === 'string' ? [value] : [],
+      sameName(name, parameter) && typeof value === 'string' ? [value] : [],
     ),
   )
   return [...new Set(given.filter((value) => !value.includes('{{')))]

@@ -6,7 +6,9 @@ import { guidOf, isGuidText } from '../../../sandbox/identity.ts'
 import { DEFAULT_SKUS } from '../../../sandbox/skus.ts'
 import type { Seed } from '../../../sandbox/state.ts'
 import type { Json } from '../../base/text/json.ts'
+import { valueNamed } from '../../base/text/same-name.ts'
 import type { Runbook, RunbookStep } from '../../domain/runbook/model.ts'
+import { stepsOf } from '../../domain/runbook/steps.ts'
 import { resolveTemplates, type Scope, scopeOf } from '../../domain/runbook/template.ts'
 
 export type RehearsalRow = Readonly<Record<string, Json>>
@@ -50,8 +52,8 @@ export const labelOf = (workerId: string): string =>
 
 export function expectedTenants(runbook: Runbook, rows: readonly RehearsalRow[]): Seed {
   const tenants = new Map<string, ExpectedTenant>()
-  const before = [...runbook.init, ...phasesInOrder(runbook).flatMap(({ steps }) => steps)]
-  const after = [...runbook.onMemberRemoved, ...[...runbook.rollbacks.values()].flat()]
+  const before = stepsOf(runbook, 'init', 'phase')
+  const after = stepsOf(runbook, 'removal', 'rollback')
   for (const { workerId } of [...before, ...after])
     if (!tenants.has(workerId.toLowerCase()))
       tenants.set(workerId.toLowerCase(), new ExpectedTenant(workerId))
@@ -67,9 +69,6 @@ export function expectedTenants(runbook: Runbook, rows: readonly RehearsalRow[])
     if (notify) noteSender(tenants.get(workerId.toLowerCase())!, runbook.messages!.from)
   return { tenants: seedsOf([...tenants.values()], rows) }
 }
-
-export const phasesInOrder = ({ phases }: Runbook): Runbook['phases'] =>
-  phases.toSorted((a, b) => b.offsetMinutes - a.offsetMinutes)
 
 type Named =
   | 'person'
@@ -256,7 +255,7 @@ function userOf(names: readonly Reference[], row: RehearsalRow, otherwise: strin
   const address = names.find(({ name }) => name.includes('@'))?.name
   const upn = address ?? otherwise
   const column = (wanted: string): string | undefined => {
-    const found = Object.entries(row).find(([name]) => name.toLowerCase() === wanted)?.[1]
+    const found = valueNamed(row, wanted)
     return typeof found === 'string' && found !== '' ? found : undefined
   }
   const displayName = column('displayname')

@@ -1,16 +1,19 @@
 // What goes wrong in a rehearsal, by name or by script. Each fault changes what the rehearsal is given (people, tenants, limits) or
 // happens at a time that follows from the phases, so the same seed meets the same faults.
+
 import { z } from 'zod'
 import { faultsSchema } from '../../../sandbox/faults.ts'
 import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../../sandbox/state.ts'
 import type { Timing } from '../../../sandbox/world.ts'
 import { durationText } from '../../base/text/duration.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import { listReviews } from '../../db/sources/reviews.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
+import { inOrder, stepsOf } from '../../domain/runbook/steps.ts'
 import { instantOf } from '../../domain/sources/source-time.ts'
 import { approveReviews } from '../../engine/orders/reviews.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
-import { phasesInOrder, type RehearsalRow } from './expected-tenants.ts'
+import type { RehearsalRow } from './expected-tenants.ts'
 import type { RehearsalEvent } from './run.ts'
 
 const MINUTE_MS = 60_000
@@ -108,7 +111,7 @@ export const REHEARSAL_FAULTS = {
       if (!first) return
       const broken = Object.entries(first).map(([name, value]) => {
         const isAddress = typeof value === 'string' && value.includes('@')
-        return [name, isAddress && name.toLowerCase() !== key ? 'not an address' : value]
+        return [name, isAddress && !sameName(name, key) ? 'not an address' : value]
       })
       input.rows = [Object.fromEntries(broken), ...others]
     },
@@ -209,9 +212,9 @@ export function applyFaults(script: FaultScript, input: FaultyInput): string | n
     input.events.push({ at: input.startAt, what, run: () => {} })
     apply(input)
   }
-  const phases = phasesInOrder(input.runbook)
+  const phases = inOrder(input.runbook.phases)
   for (const { worker, phase, afterMin, downMin } of script.workers) {
-    const place = phases.findIndex(({ name }) => name.toLowerCase() === phase.toLowerCase())
+    const place = phases.findIndex(({ name }) => sameName(name, phase))
     if (place < 0) return `phase "${phase}"`
     if (!workersIn(input.runbook).includes(worker.toLowerCase())) return `worker "${worker}"`
     const fromMs = phaseTimesOf(input)[place]! + afterMin * MINUTE_MS
@@ -221,11 +224,11 @@ export function applyFaults(script: FaultScript, input: FaultyInput): string | n
 }
 
 const workersIn = (runbook: Runbook): string[] =>
-  phasesInOrder(runbook).flatMap(({ steps }) => steps.map((step) => step.workerId.toLowerCase()))
+  stepsOf(runbook, 'phase').map((step) => step.workerId.toLowerCase())
 
 /** The worker of the first step of the cut-over: the phase at T-0, or else the last one before it. */
 function downFor(input: FaultyInput, afterMs: number, downMs: number): void {
-  const phases = phasesInOrder(input.runbook)
+  const phases = inOrder(input.runbook.phases)
   const after = phases.findIndex(({ offsetMinutes }) => offsetMinutes < 0)
   const place = after < 0 ? phases.length - 1 : Math.max(0, after - 1)
   const worker = phases[place]!.steps[0]!.workerId.toLowerCase()
@@ -301,11 +304,11 @@ function phaseTimesOf({ runbook, rows, startAt }: FaultyInput): number[] {
   })
   const firstMs = times.reduce((least, one) => Math.min(least, one), Number.POSITIVE_INFINITY)
   const startMs = Number.isFinite(firstMs) ? firstMs : +startAt
-  return phasesInOrder(runbook).map(({ offsetMinutes }) =>
+  return inOrder(runbook.phases).map(({ offsetMinutes }) =>
     Math.max(+startAt, startMs - offsetMinutes * MINUTE_MS),
   )
 }
 
 /** The column as the file spells it. */
 const nameIn = (row: RehearsalRow, column: string): string =>
-  Object.keys(row).find((name) => name.toLowerCase() === column.toLowerCase()) ?? column
+  Object.keys(row).find((name) => sameName(name, column)) ?? column

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { FaultSettings } from '../../../sandbox/faults.ts'
 import type { Seed, State } from '../../../sandbox/state.ts'
 import { MatoolkitError } from '../../base/errors/errors.ts'
+import { valueNamed } from '../../base/text/same-name.ts'
 import type { MemberRows } from '../../cli/input/member-rows.ts'
 import type { Db } from '../../db/connection/db.ts'
 import { listFailures } from '../../db/views/batch-summary.ts'
@@ -22,8 +23,9 @@ import {
 import { FailureGroups } from '../../domain/needs/failures.ts'
 import type { NotificationSettings } from '../../domain/notifications/rules.ts'
 import { runbookWorkers } from '../../domain/plan/what-if.ts'
-import type { Runbook, RunbookStep } from '../../domain/runbook/model.ts'
+import type { Runbook } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
+import { stepsOf } from '../../domain/runbook/steps.ts'
 import { instantOf } from '../../domain/sources/source-time.ts'
 import { foldKey } from '../../domain/state/member-key.ts'
 import type { ChangeWindows } from '../../domain/windows/change-windows.ts'
@@ -35,7 +37,7 @@ import {
 } from '../../worker/functions/catalogue.ts'
 import type { RehearsalPast } from './batch-so-far.ts'
 import { CallMeter } from './call-meter.ts'
-import { expectedTenants, phasesInOrder } from './expected-tenants.ts'
+import { expectedTenants } from './expected-tenants.ts'
 import {
   applyFaults,
   FAULT_NAMES,
@@ -225,9 +227,8 @@ function withFaults(input: RehearsalInput, startAt: Date): FaultyInput {
 /** An hour before the first phase of the first wave; for runbooks without dates the next full hour. */
 function usualStart({ runbook, members, now }: RehearsalInput): Date {
   const { batchTimeColumn, timeZone } = runbook.dataSource
-  const column = batchTimeColumn?.toLowerCase()
   const times = members.rows.flatMap((row) => {
-    const value = Object.entries(row).find(([name]) => name.toLowerCase() === column)?.[1]
+    const value = batchTimeColumn === null ? undefined : valueNamed(row, batchTimeColumn)
     const read = instantOf(value, timeZone)
     return 'at' in read ? [+read.at] : []
   })
@@ -236,13 +237,6 @@ function usualStart({ runbook, members, now }: RehearsalInput): Date {
   const offset = Math.max(...runbook.phases.map(({ offsetMinutes }) => offsetMinutes))
   return new Date(earliest - offset * MINUTE_MS - LEAD_MS)
 }
-
-const stepsOf = (runbook: Runbook): RunbookStep[] => [
-  ...runbook.init,
-  ...phasesInOrder(runbook).flatMap(({ steps }) => steps),
-  ...runbook.onMemberRemoved,
-  ...[...runbook.rollbacks.values()].flat(),
-]
 
 const webhookHostsIn = (runbook: Runbook): string[] => [
   ...new Set(

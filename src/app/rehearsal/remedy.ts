@@ -3,6 +3,7 @@
 import type { FailureGroup } from '../../domain/needs/failures.ts'
 import { remedyText } from '../../domain/needs/remedy.ts'
 import type { Runbook, RunbookStep } from '../../domain/runbook/model.ts'
+import { stepListOf, stepsOf } from '../../domain/runbook/steps.ts'
 import { variablesOf } from '../../domain/runbook/template.ts'
 import { foldKey } from '../../domain/state/member-key.ts'
 import { meaningOf } from '../../m365/meanings/meaning-of.ts'
@@ -33,10 +34,8 @@ function stepsIn(
   kind: FailureGroup['kind'],
   phaseName: string | null,
 ): readonly RunbookStep[] {
-  if (kind === 'init') return runbook.init
-  if (kind === 'removal') return runbook.onMemberRemoved
-  if (kind === 'rollback') return [...runbook.rollbacks.values()].flat()
-  return runbook.phases.find(({ name }) => isSame(name, phaseName ?? ''))?.steps ?? []
+  if (kind === 'rollback') return stepsOf(runbook, 'rollback')
+  return stepListOf(runbook, kind, phaseName) ?? []
 }
 
 /** `UserId: no address; Aliases.0: too long`: the names. */
@@ -56,7 +55,7 @@ function originOf(runbook: Runbook, step: RunbookStep, parameter: string): strin
 
 /** Where a variable comes from, and what to correct. Outputs hide columns of the same name. */
 function sourceOf(runbook: Runbook, variable: string): string {
-  const steps = [...runbook.init, ...runbook.phases.flatMap(({ steps: list }) => list)]
+  const steps = stepsOf(runbook, 'init', 'phase')
   const outputs = (step: RunbookStep) => Object.keys(step.outputParams)
   const giver = steps.find((step) => outputs(step).some((name) => isSame(name, variable)))
   if (giver)

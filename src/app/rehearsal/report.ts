@@ -12,6 +12,7 @@ import type {
 import { factsFrom, mayChangeTenant } from '../../domain/runbook/function-facts.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
+import { stepLists } from '../../domain/runbook/steps.ts'
 import { type OutcomeCounts, outcomeCounts } from '../../domain/state/outcome.ts'
 import { M365_CATALOGUE } from '../../m365/catalogue.ts'
 import type { CallCount, ServiceUse } from './call-meter.ts'
@@ -294,21 +295,15 @@ function neverRanIn({ runbook, steps }: RehearsalFacts): UnrunStep[] {
       .filter((one) => one.ran > 0)
       .map((one) => keyOf(one.kind, placeOf(one, runbook), one.stepName)),
   )
-  const unrun = (kind: string, phase: string | null, where: string, names: readonly string[]) =>
-    names
-      .filter((name) => !ran.has(keyOf(kind, phase, name)))
-      .map((step) => ({ where, step, isForEverybody: kind === 'phase' || kind === 'init' }))
-  const namesOf = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name)
-  return [
-    ...unrun('init', null, 'init', namesOf(runbook.init)),
-    ...runbook.phases.flatMap(({ name, steps: list }) =>
-      unrun('phase', name, `phase ${name}`, namesOf(list)),
-    ),
-    ...unrun('removal', null, 'removal', namesOf(runbook.onMemberRemoved)),
-    ...[...runbook.rollbacks].flatMap(([name, list]) =>
-      unrun('rollback', name, `rollback ${name}`, namesOf(list)),
-    ),
-  ]
+  return stepLists(runbook).flatMap(({ kind, name: place, steps: list }) =>
+    list
+      .filter(({ name }) => !ran.has(keyOf(kind, place, name)))
+      .map(({ name }) => ({
+        where: place === null ? kind : `${kind} ${place}`,
+        step: name,
+        isForEverybody: kind === 'phase' || kind === 'init',
+      })),
+  )
 }
 
 /** The phase of a step; of a rollback step, the rollback that the step before it names: two may have steps of one name. */

@@ -10,6 +10,7 @@ import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Clock } from '../../base/run/clock.ts'
 import { tokenEndpointsOf } from '../../base/sign-in/clouds.ts'
 import { makeTokens, type RequestByHttp } from '../../base/sign-in/token.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import { connectTenant } from '../../m365/client/connect.ts'
 import type { M365Tenant } from '../../m365/client/tenant.ts'
 import { ConnectionLost, type HttpRequest, type HttpResponse } from '../../worker/http/http.ts'
@@ -62,7 +63,7 @@ function tenantFor(workerId: string, tenants: readonly TenantState[]): TenantSta
   const label = labelOf(workerId)
   const found = tenants.find(
     ({ displayName, domains }) =>
-      displayName.toLowerCase() === label || domains.some((one) => one.split('.')[0] === label),
+      sameName(displayName, label) || domains.some((one) => one.split('.')[0] === label),
   )
   if (found) return found
   if (tenants.length === 1) return tenants[0]!

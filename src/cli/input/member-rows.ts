@@ -1,10 +1,12 @@
 // The people of a rehearsal or plan: the rows of a CSV file, as the runbook's source would return them. What is wrong with a row the scheduler
 // finds out itself.
+
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
 import { CsvFault, decodeCsv, delimiterProblem } from '../../base/files/csv-text.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 import type { SourceRow } from '../../domain/sources/source-values.ts'
 import { readBytes } from './files.ts'
@@ -59,7 +61,7 @@ function rowsIn(bytes: Buffer, file: string): Omit<MemberRows, 'file'> {
   const problem = delimiterProblem(columns)
   if (problem !== null) throw refuse(`it ${problem}`)
   const twice = columns.find(
-    (name, at) => columns.findIndex((other) => other.toLowerCase() === name.toLowerCase()) !== at,
+    (name, at) => columns.findIndex((other) => sameName(other, name)) !== at,
   )
   if (twice !== undefined) throw refuse(`column "${twice}" appears twice`)
   if (columns.includes('')) throw refuse('a column has no name')

@@ -1,6 +1,7 @@
 // The messages to members, for lists. A line is a message to a person. Those that were sent are rows of sent_messages; those to come are the
 // batch's members by the steps that send them; those that failed are steps with an error. Each kind is paged along an index of its own.
 
+import { sameName } from '../../base/text/same-name.ts'
 import type { MessageState } from '../../domain/member-messages/message-state.ts'
 import { SEND_MESSAGE } from '../../domain/member-messages/message-text.ts'
 import type { StepStatus } from '../../domain/state/transitions.ts'
@@ -210,7 +211,7 @@ async function listComing(
 }
 
 const isMeant = (step: MessageStep, { message }: MessageFilter): boolean =>
-  message === undefined || step.message.toLowerCase() === message.toLowerCase()
+  message === undefined || sameName(step.message, message)
 
 function listComingOf(
   db: Queryable,

@@ -1,5 +1,6 @@
 // The ways out of a dead end: for a member in its state, what an operator may do, each with the exact command. An action is possible
 // exactly when the decision behind it does not refuse, so a shown command works at that moment.
+import { sameName } from '../../base/text/same-name.ts'
 import { isCompensation, type Member, type Step } from '../state/facts.ts'
 import { type Hold, nameOfHeld } from '../state/holds.ts'
 import { isFailed, isPassed } from '../state/transitions.ts'
@@ -289,8 +290,8 @@ export const referenceOf = ({ id, key }: Pick<Member, 'id' | 'key'>): string =>
 /** Names are unique in a phase only: with its phase where the member has another step of that name. */
 function placeOf(draft: Draft, member: Member, step: Step): string {
   const name = step.definition.stepName
-  const same = effectiveSteps(draft, member.id).filter(
-    ({ definition }) => definition.stepName.toLowerCase() === name.toLowerCase(),
+  const same = effectiveSteps(draft, member.id).filter(({ definition }) =>
+    sameName(definition.stepName, name),
   )
   return same.length > 1 ? `${draft.phaseOf(step)!.name}/${name}` : name
 }

@@ -1,6 +1,9 @@
 // Compensation: the rollback after a failure, the cleanup after a removal. Steps run in order, each after the previous one has ended;
 // a failed step does not stop the next.
+
 import { countText } from '../../base/text/count-text.ts'
+import { sameName } from '../../base/text/same-name.ts'
+import { stepListOf } from '../runbook/steps.ts'
 import type { Member, Step } from '../state/facts.ts'
 import { isOpen, isPassed } from '../state/transitions.ts'
 import { definitionOf, pendingStep } from './definitions.ts'
@@ -13,7 +16,7 @@ export function beginRollback(draft: Draft, origin: Step): void {
   const name = origin.definition.onFailure
   if (name === null) return
   const version = origin.definition.runbookVersion
-  const sequence = draft.runbooks.get(version)?.rollbacks.get(name.toLowerCase())
+  const sequence = stepListOf(draft.runbooks.get(version), 'rollback', name)
   if (!sequence?.length) {
     return draft.note('rollback_missing', `version ${version} has no rollback "${name}"`, {
       step: origin,
@@ -85,8 +88,8 @@ export function onCompensationEnd(draft: Draft, step: Step): void {
 /** The member's other steps with the same rollback: a person may have rolled back several with it. */
 function sharing(draft: Draft, origin: Step): Step[] {
   if (origin.memberId === null) return []
-  const name = origin.definition.onFailure?.toLowerCase()
+  const rollback = origin.definition.onFailure ?? ''
   return effectiveSteps(draft, origin.memberId).filter(
-    (step) => step !== origin && step.definition.onFailure?.toLowerCase() === name,
+    (step) => step !== origin && sameName(step.definition.onFailure ?? '', rollback),
   )
 }

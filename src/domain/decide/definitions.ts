@@ -1,6 +1,7 @@
 // Step definitions: from a runbook's step to the definition stored with a step's row, and back to the runbook when it is sent.
 
-import type { Runbook, RunbookStep } from '../runbook/read.ts'
+import type { RunbookStep } from '../runbook/read.ts'
+import { phaseNamed, stepListOf } from '../runbook/steps.ts'
 import type { Phase, Step, StepDefinition, StepKind } from '../state/facts.ts'
 import type { Draft } from './draft.ts'
 
@@ -22,15 +23,10 @@ export function definitionOf(step: RunbookStep, index: number, version: number):
   }
 }
 
-const sameName = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
-
-export const runbookPhaseOf = (runbook: Runbook | undefined, name: string) =>
-  runbook?.phases.find((phase) => sameName(phase.name, name))
-
 /** The steps that a member gets in a phase: the active version's, matched by name; the phase's own version's if it was dropped there. */
 export function definitionsOfPhase(draft: Draft, phase: Phase): StepDefinition[] {
   for (const version of [draft.batch.activeVersion, phase.runbookVersion]) {
-    const runbookPhase = runbookPhaseOf(draft.runbooks.get(version), phase.name)
+    const runbookPhase = phaseNamed(draft.runbooks.get(version), phase.name)
     if (runbookPhase)
       return runbookPhase.steps.map((step, index) => definitionOf(step, index, version))
   }
@@ -69,21 +65,12 @@ export function runbookStepsFor(
   owner: Pick<Step, 'kind' | 'phaseId' | 'originStepId'>,
   version: number,
 ): readonly RunbookStep[] | undefined {
-  const runbook = draft.runbooks.get(version)
-  switch (owner.kind) {
-    case 'init':
-      return runbook?.init
-    case 'phase':
-      return runbookPhaseOf(runbook, draft.phase(owner.phaseId!).name)?.steps
-    case 'removal':
-      return runbook?.onMemberRemoved
-    case 'undo':
-      return undefined
-    case 'rollback': {
-      const name = draft.steps.get(owner.originStepId!)?.definition.onFailure
-      return name ? runbook?.rollbacks.get(name.toLowerCase()) : undefined
-    }
-  }
+  const { kind, phaseId, originStepId } = owner
+  const name =
+    kind === 'phase'
+      ? draft.phase(phaseId!).name
+      : (kind === 'rollback' && draft.steps.get(originStepId!)?.definition.onFailure) || null
+  return stepListOf(draft.runbooks.get(version), kind, name)
 }
 
 /** A pending step, not sent and not waiting. The draft gives it an id. */

@@ -1,4 +1,5 @@
 // A batch's lifecycle: init, phases that fall due, manual advance, hold and resume, restart, reschedule.
+import { sameName } from '../../base/text/same-name.ts'
 import { openSteps, type Phase, type Step } from '../state/facts.ts'
 import { HELD_BY_GATE, HELD_BY_RAMP, tellHold } from '../state/holds.ts'
 import { isPassed, isPhaseEnded } from '../state/transitions.ts'
@@ -155,7 +156,7 @@ export function advanceManual(draft: Draft, { expectedPhase, allowStragglers }: 
   if (held) return tellHold(held)
   const hasInit = (draft.runbooks.get(batch.runbookVersion)?.init.length ?? 0) > 0
   if (batch.status === 'detected' && hasInit) {
-    if (expectedPhase.toLowerCase() !== 'init')
+    if (!sameName(expectedPhase, 'init'))
       return `the next step of batch ${batch.id} is init, not ${expectedPhase}`
     beginBatch(draft)
     return null
@@ -165,7 +166,7 @@ export function advanceManual(draft: Draft, { expectedPhase, allowStragglers }: 
   const ordered = phaseOrder(draft.phases)
   const next = ordered.find((phase) => phase.status === 'pending')
   if (!next) return `batch ${batch.id} has no phase left to advance to`
-  if (next.name.toLowerCase() !== expectedPhase.toLowerCase()) {
+  if (!sameName(next.name, expectedPhase)) {
     return `the next phase of batch ${batch.id} is ${next.name}, not ${expectedPhase}`
   }
   const open = ordered.slice(0, ordered.indexOf(next)).find(({ status }) => !isPhaseEnded(status))

@@ -1,5 +1,6 @@
 // The next step of a member, or of the batch itself: none while a job is unsettled; compensation first; then the first step that is
 // not passed, in phase order, if its phase has started.
+import { sameName } from '../../base/text/same-name.ts'
 import {
   type Batch,
   isUnsettled,
@@ -67,7 +68,7 @@ export const isRerun = (draft: Draft, phase: Phase): boolean =>
     (other) =>
       other.runbookVersion < phase.runbookVersion &&
       hasBegun(other) &&
-      other.name.toLowerCase() === phase.name.toLowerCase(),
+      sameName(other.name, phase.name),
   )
 
 /** The member's steps in effective phases; steps of a phase that was rerun since are history. */

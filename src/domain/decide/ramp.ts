@@ -1,9 +1,10 @@
 // A ramp: a phase starts for a share of its members, and for the next share once the former has ended, soaked, and failed within the
 // limit. Steps are written only for the shares that have started, so nobody of a later share has a job. Members are taken in the order
 // of their ids; who joins meanwhile comes last.
+
 import { countText } from '../../base/text/count-text.ts'
+import { phaseNamed } from '../runbook/steps.ts'
 import { openSteps, type Phase } from '../state/facts.ts'
-import { runbookPhaseOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
 
 /** A share to start: how many members have started with it; null for the last one, which takes everybody. */
@@ -41,7 +42,7 @@ const isRamping = ({ status, rampThrough }: Phase): boolean =>
   status === 'dispatched' && rampThrough !== null
 
 const rampOf = (draft: Draft, phase: Phase) =>
-  runbookPhaseOf(draft.runbooks.get(phase.runbookVersion), phase.name)?.ramp ?? null
+  phaseNamed(draft.runbooks.get(phase.runbookVersion), phase.name)?.ramp ?? null
 
 /** Why no further share may start: more have failed than the ramp allows, beyond those that a resume acknowledged; null when none. */
 export function rampFailure(draft: Draft, phase: Phase): string | null {

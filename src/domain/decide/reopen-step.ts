@@ -1,7 +1,7 @@
 // Reopening a step: an operator's retry or redo, a member who comes back, a restarted init, a correction of what a member was told.
 import { isCompensation, type Step } from '../state/facts.ts'
 import { isPassed } from '../state/transitions.ts'
-import { definitionNamed, runbookPhaseOf } from './definitions.ts'
+import { definitionNamed, runbookStepsFor } from './definitions.ts'
 import type { Draft } from './draft.ts'
 
 /** Back to pending, with no retries used and the active version's definition. */
@@ -44,10 +44,6 @@ function currentDefinition(draft: Draft, step: Step): Step['definition'] {
   if (isCompensation(step)) return step.definition
   const version = draft.batch.activeVersion
   if (step.definition.runbookVersion === version) return step.definition
-  const runbook = draft.runbooks.get(version)
-  const steps =
-    step.kind === 'phase'
-      ? runbookPhaseOf(runbook, draft.phase(step.phaseId!).name)?.steps
-      : runbook?.init
+  const steps = runbookStepsFor(draft, step, version)
   return (steps && definitionNamed(steps, step.definition.stepName, version)) ?? step.definition
 }

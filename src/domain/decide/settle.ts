@@ -1,7 +1,9 @@
 // A job's end settles its step: by a result, a passed deadline, a dead letter or a withdrawal.
 // An unexpected result (late, duplicate or foreign) is recorded and changes nothing.
+
 import { durationText } from '../../base/text/duration.ts'
 import { isObject, type Json, type JsonObject } from '../../base/text/json.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import { epochOf, GIVEN_BACK } from '../messages/messages.ts'
 import { readEffect } from '../state/effects.ts'
 import type { Step } from '../state/facts.ts'
@@ -79,7 +81,7 @@ export function onResult(draft: Draft, step: Step, result: WorkerResult): void {
 }
 
 const isForeign = ({ definition }: Step, { workerId }: WorkerResult): boolean =>
-  Boolean(workerId) && workerId!.toLowerCase() !== definition.workerId.toLowerCase()
+  Boolean(workerId) && !sameName(workerId!, definition.workerId)
 
 /** Null for a success; else why this result is a failure. */
 function failureOf(step: Step, result: WorkerResult): string | null {
@@ -189,9 +191,7 @@ export function takeOutputs(draft: Draft, step: Step, payload: Json | undefined)
   const found: Record<string, Json> = {}
   const missing: string[] = []
   for (const [variable, field] of outputParams) {
-    const name = names.find(
-      (given) => given === field || given.toLowerCase() === field.toLowerCase(),
-    )
+    const name = names.find((given) => sameName(given, field))
     if (name !== undefined) found[variable] = (payload as Record<string, Json>)[name]!
     else missing.push(field)
   }

@@ -1,8 +1,10 @@
 // The undo of effects: the inverse of each change that the ledger has of a member, the last change first. Unlike a rollback it does not
 // follow the runbook but what was really changed; what nothing changed stays. The first inverse that fails ends the undo: what came before
 // it may rest on it. The member ends as failed, with a retry open.
+
 import { countText } from '../../base/text/count-text.ts'
 import type { Json } from '../../base/text/json.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import { isReversible, type ReversibleEffect } from '../state/effects.ts'
 import { isUnsettled, type Member, type Step, type StepDefinition } from '../state/facts.ts'
 import { isOpen, isPassed, STATUSES_TO_UNDO } from '../state/transitions.ts'
@@ -89,7 +91,7 @@ export function planUndo(
 const creates = ({ entry: { effect } }: LedgerLine, target: string): boolean =>
   effect !== null &&
   isReversible(effect) &&
-  (effect.creates ?? []).some((name) => name.toLowerCase() === target.toLowerCase())
+  (effect.creates ?? []).some((name) => sameName(name, target))
 
 function unknownBecause({ outcome, workerId }: LedgerEntry): string {
   if (outcome === 'succeeded' || outcome === 'incomplete')

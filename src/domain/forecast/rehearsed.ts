@@ -1,6 +1,8 @@
 // How long phases took in a rehearsal, and how long that makes them for other numbers of members and slots. A phase has two parts: work in
 // the slots of its busiest worker, which grows with the members, and waiting, which does not (the report's own rule for ten times as many).
+
 import type { Json } from '../../base/text/json.ts'
+import { sameName } from '../../base/text/same-name.ts'
 
 export interface PhaseWork {
   readonly name: string
@@ -59,7 +61,7 @@ export function rehearsedMs(
   members: number,
   slots: number | null,
 ): number | null {
-  const phase = rehearsed?.phases.find(({ name }) => name === phaseName.toLowerCase())
+  const phase = rehearsed?.phases.find(({ name }) => sameName(name, phaseName))
   if (!rehearsed || !phase || phase.members === 0) return null
   const waitingSec = Math.max(0, phase.worstSec - phase.slotSec)
   const scale = (members / phase.members) * (rehearsed.slots / (slots ?? rehearsed.slots))

@@ -1,19 +1,23 @@
 // A message as a person would get it, before anything is sent: made by the function that also makes what is sent. Says which language was
 // chosen and why, and where a value is missing, with line and column of the runbook.
+
 import type { Json } from '../../base/text/json.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import { hintFor } from '../../base/text/spelling.ts'
 import type { SampleMember } from '../plan/run-plan.ts'
 import { readDocument } from '../runbook/document.ts'
-import type { Notify, Runbook, RunbookMessages, RunbookStep } from '../runbook/model.ts'
+import type { Notify, Runbook, RunbookMessages } from '../runbook/model.ts'
 import {
   mapAt,
   messageNamed,
+  outlinedSteps,
   outlineOf,
   type StepOutline,
   scalarAt,
   textsOfMessage,
 } from '../runbook/outline.ts'
 import type { RunbookProblem } from '../runbook/problems.ts'
+import { stepLists, stepsOf } from '../runbook/steps.ts'
 import { insertedText, scopeOf } from '../runbook/template.ts'
 import type { ScalarNode } from '../runbook/tree.ts'
 import { SAMPLE_KEY } from '../state/member-columns.ts'
@@ -156,27 +160,15 @@ function unknownText(runbook: Runbook, name: string): string {
 /** The first step that sends the message, in the order of time; else the first whose message it corrects. */
 function senderOf(runbook: Runbook, name: string): Sender | null {
   const { templates } = runbook.messages!
-  const senders = stepsInOrder(runbook).flatMap(({ phaseName, step }) =>
-    step.notify ? [{ phaseName, stepName: step.name, notify: step.notify }] : [],
+  const senders = stepLists(runbook).flatMap(({ kind, name: place, steps }) =>
+    steps.flatMap(({ name: stepName, notify }) =>
+      notify ? [{ phaseName: kind === 'phase' ? place : null, stepName, notify }] : [],
+    ),
   )
   const own = senders.find(({ notify }) => notify.message === name)
   if (own) return { ...own, isCorrection: false }
   const first = senders.find(({ notify }) => templates.get(notify.message)!.correction === name)
   return first ? { ...first, isCorrection: true } : null
-}
-
-function stepsInOrder({ phases, onMemberRemoved, rollbacks }: Runbook): {
-  phaseName: string | null
-  step: RunbookStep
-}[] {
-  const inTime = phases.toSorted((a, b) => b.offsetMinutes - a.offsetMinutes)
-  return [
-    ...inTime.flatMap(({ name, steps }) => steps.map((step) => ({ phaseName: name, step }))),
-    ...[...onMemberRemoved, ...[...rollbacks.values()].flat()].map((step) => ({
-      phaseName: null,
-      step,
-    })),
-  ]
 }
 
 /** One that differs from the start, so that a correction reads as it will. */
@@ -187,7 +179,7 @@ function formerTimeOf({ formerTime, startTime }: PreviewFacts): Date | null {
 
 /** Outputs of steps that have not run yet. */
 function promisedBy(runbook: Runbook): Record<string, Json> {
-  const steps = [...runbook.init, ...runbook.phases.flatMap((phase) => phase.steps)]
+  const steps = stepsOf(runbook, 'init', 'phase')
   return Object.fromEntries(
     steps.flatMap(({ name, outputParams }) =>
       Object.keys(outputParams).map((variable) => [variable, `<${variable} from ${name}>`]),
@@ -242,11 +234,7 @@ function problemsOf(
   const outline = outlineOf(root)
   const own = messageNamed(outline.messages, message.name)
   const texts = own ? textsOfMessage(own, sender.isCorrection) : []
-  const steps = [
-    ...outline.phases.flatMap((phase) => phase.steps),
-    ...outline.removal,
-    ...outline.rollbacks.flatMap((rollback) => rollback.steps),
-  ]
+  const steps = outlinedSteps(outline)
   for (const { name, nearest, part } of missing) {
     const place =
       part === 'to' || part === 'language'
@@ -267,8 +255,7 @@ function placeInStep(
 ): { node: ScalarNode; path: string } | undefined {
   for (const { node, name, path } of steps) {
     const at = scalarAt(mapAt(node, 'notify'), part)
-    if (at && name.toLowerCase() === stepName.toLowerCase())
-      return { node: at, path: `${path}.notify.${part}` }
+    if (at && sameName(name, stepName)) return { node: at, path: `${path}.notify.${part}` }
   }
   return undefined
 }

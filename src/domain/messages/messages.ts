@@ -13,6 +13,7 @@ import {
   parseStorable,
 } from '../../base/text/json.ts'
 import { TRACEPARENT } from '../../base/text/reserved-names.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import { WORKER_ID } from '../../base/text/worker-id.ts'
 import { functionFacts } from '../runbook/function-facts.ts'
 import { isOwnJob, isOwnSuccess } from './fast-checks.ts'
@@ -42,7 +43,7 @@ const failure = {
 
 const statuses = z.enum(['Success', 'Failure'])
 const statusInAnyCase = z.string().transform((given, context) => {
-  const known = statuses.options.find((option) => option.toLowerCase() === given.toLowerCase())
+  const known = statuses.options.find((option) => sameName(option, given))
   if (known) return known
   context.addIssue('expected Success or Failure')
   return z.NEVER

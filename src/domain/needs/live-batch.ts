@@ -2,6 +2,7 @@
 // command line reads it through the API, the API from its database.
 
 import type { Runbook } from '../runbook/model.ts'
+import { stepsOf } from '../runbook/steps.ts'
 import type { SourceRow } from '../sources/source-values.ts'
 import { foldKey } from '../state/member-key.ts'
 import type { Outcome } from '../state/outcome.ts'
@@ -84,7 +85,7 @@ export function liveRowReader(
   timeColumn: string,
   startTime: string,
 ): (data: SourceRow, outputs: SourceRow) => SourceRow {
-  const steps = [...runbook.init, ...runbook.phases.flatMap(({ steps: list }) => list)]
+  const steps = stepsOf(runbook, 'init', 'phase')
   const names = steps.flatMap(({ outputParams }) => Object.keys(outputParams).map(foldKey))
   const ofSteps = new Set(names)
   const column = foldKey(timeColumn)

@@ -1,9 +1,11 @@
 // The plan of a run: each phase with its time, each step with its templates resolved for some members. Outputs of earlier steps are not
 // known yet and appear as `<name from step>`; variables that nothing provides are listed as missing. Inserted values are cut: one long
 // value in many templates would make hundreds of megabytes.
+
 import type { Json } from '../../base/text/json.ts'
 import { type FactsOf, noReturnSteps } from '../runbook/function-facts.ts'
 import type { Gate, Ramp, Runbook, RunbookPhase, RunbookStep } from '../runbook/model.ts'
+import { inOrder } from '../runbook/steps.ts'
 import { resolveTemplates, type Scope, scopeOf } from '../runbook/template.ts'
 import type { ChangeWindows } from '../windows/change-windows.ts'
 import { type PhaseWindow, phaseWindow } from '../windows/phase-window.ts'
@@ -159,9 +161,6 @@ class InsertedText {
 }
 
 type StepFacts = PlanFacts & { readonly inserted: InsertedText }
-
-const inOrder = (phases: readonly RunbookPhase[]): RunbookPhase[] =>
-  phases.toSorted((a, b) => b.offsetMinutes - a.offsetMinutes)
 
 /** A step with an example per member; its outputs are promised to all later steps. */
 function planStep(

@@ -1,7 +1,9 @@
 // What if: a change that is rehearsed before anybody makes it. More or fewer slots, fewer people, or faults.
+
 import { countText } from '../../base/text/count-text.ts'
 import { hintFor } from '../../base/text/spelling.ts'
 import type { Runbook } from '../runbook/model.ts'
+import { stepsOf } from '../runbook/steps.ts'
 import { foldKey, spellingOf } from '../state/member-key.ts'
 
 export interface WhatIf {
@@ -22,15 +24,9 @@ export const WHAT_IF_SLOTS_MAX = 512
 export const SLOTS_ASSUMED = 32
 
 /** The workers of all its steps. */
-export const runbookWorkers = ({ init, phases, onMemberRemoved, rollbacks }: Runbook): string[] => {
-  const steps = [
-    ...init,
-    ...phases.toSorted((a, b) => b.offsetMinutes - a.offsetMinutes).flatMap((one) => one.steps),
-    ...onMemberRemoved,
-    ...[...rollbacks.values()].flat(),
-  ]
-  return [...new Set(steps.map(({ workerId }) => workerId))]
-}
+export const runbookWorkers = (runbook: Runbook): string[] => [
+  ...new Set(stepsOf(runbook).map(({ workerId }) => workerId)),
+]
 
 /** Slots of the runbook's workers, as they announced them, and what is taken for granted about others. */
 export function slotsAsTheyAre(

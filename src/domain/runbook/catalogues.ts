@@ -1,11 +1,21 @@
 // The functions and parameters that steps name, against the catalogues: what the program brings along is always known, and workers
 // announce theirs with the schemas of the parameters. An unknown function or parameter is a warning: its worker may not have
 // started yet. A missing required parameter is an error: the job would be refused for every member.
+
 import { z } from 'zod'
+import { sameName } from '../../base/text/same-name.ts'
 import { didYouMean, hintFor } from '../../base/text/spelling.ts'
 import { SEND_MESSAGE } from '../member-messages/message-text.ts'
 import type { FunctionFacts } from './function-facts.ts'
-import { entriesAt, nodeAt, type Outline, type StepOutline, scalarAt, textAt } from './outline.ts'
+import {
+  entriesAt,
+  nodeAt,
+  type Outline,
+  outlinedSteps,
+  type StepOutline,
+  scalarAt,
+  textAt,
+} from './outline.ts'
 import type { Findings } from './problems.ts'
 import type { MapNode } from './tree.ts'
 
@@ -47,17 +57,8 @@ export function checkCatalogues(
   findings: Findings,
   options: CatalogueOptions,
 ): void {
-  const steps = [
-    ...outline.init,
-    ...outline.phases.flatMap((phase) => phase.steps),
-    ...outline.removal,
-    ...outline.rollbacks.flatMap((rollback) => rollback.steps),
-  ]
-  for (const step of steps) checkStep(step, findings, options)
+  for (const step of outlinedSteps(outline)) checkStep(step, findings, options)
 }
-
-const isSameName = (one: string, other: string): boolean =>
-  one.toLowerCase() === other.toLowerCase()
 
 function checkStep(
   { node, path }: StepOutline,
@@ -68,11 +69,11 @@ function checkStep(
   const functionName = notify ? SEND_MESSAGE : textAt(node, 'function')
   const workerId = textAt(node, 'worker_id')
   if (functionName === null || workerId === null || functionName.includes('{{')) return
-  const own = catalogues.find((one) => one.workerId !== null && isSameName(one.workerId, workerId))
+  const own = catalogues.find((one) => one.workerId !== null && sameName(one.workerId, workerId))
   // A worker that never announces itself may have any function.
   if (own?.functions === null) return
   const known = own?.functions ?? catalogues.flatMap(({ functions }) => functions ?? [])
-  const found = known.filter(({ name }) => isSameName(name, functionName))
+  const found = known.filter(({ name }) => sameName(name, functionName))
   if (own && found.some((one) => isClash(one, catalogues))) {
     const key = notify ? 'notify' : 'function'
     const at = notify?.keySpan ?? scalarAt(node, 'function')!
@@ -111,7 +112,7 @@ export const isClash = (
   facts.overrides !== true &&
   catalogues.some(
     ({ workerId, functions }) =>
-      workerId === null && functions?.some((builtIn) => isSameName(builtIn.name, name)),
+      workerId === null && functions?.some((builtIn) => sameName(builtIn.name, name)),
   )
 
 /** A field that the function never returns: the step would succeed, and the next one lack its variable. */
@@ -128,7 +129,7 @@ function checkOutputs(
   for (const { key, value } of entriesAt(node, 'output_params')) {
     if (value.kind !== 'scalar' || typeof value.value !== 'string') continue
     const field = value.value
-    if (fields.some((name) => isSameName(name, field))) continue
+    if (fields.some((name) => sameName(name, field))) continue
     findings.add('UNKNOWN_OUTPUT', value, `${path}.output_params.${key}`, () => ({
       function: found[0]!.name,
       field,
@@ -150,8 +151,8 @@ function misfitsOf(node: MapNode, parameters: unknown): Misfit[] {
   const known = Object.keys(schema.properties)
   const given = [...(params?.entries.keys() ?? [])]
   const isOpen = schema.additionalProperties !== false
-  const unknown = given.filter((name) => !isOpen && !known.some((one) => isSameName(one, name)))
-  const missing = schema.required.filter((name) => !given.some((one) => isSameName(one, name)))
+  const unknown = given.filter((name) => !isOpen && !known.some((one) => sameName(one, name)))
+  const missing = schema.required.filter((name) => !given.some((one) => sameName(one, name)))
   return [
     ...unknown.map((name) => ({ unknown: name, known })),
     ...missing.map((name) => ({ missing: name })),

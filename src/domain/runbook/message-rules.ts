@@ -1,6 +1,7 @@
 // Rules about messages to members: a step runs a function or sends a message; messages, languages and corrections that are named exist;
 // every message has the default language; no secret is sent to anybody.
 
+import { sameName } from '../../base/text/same-name.ts'
 import { hintFor } from '../../base/text/spelling.ts'
 import { FORMER_VARIABLES, START_VARIABLES } from '../member-messages/message-text.ts'
 import {
@@ -99,7 +100,7 @@ function checkLanguage(
   if (typeof at?.value !== 'string' || at.value.includes('{{')) return
   const language = at.value
   const known = languagesOf(message)
-  if (known.some((one) => one.toLowerCase() === language.toLowerCase())) return
+  if (known.some((one) => sameName(one, language))) return
   findings.add('UNKNOWN_LANGUAGE', at, path, () => ({
     message: message.name,
     language,

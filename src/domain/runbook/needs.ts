@@ -1,9 +1,11 @@
 // What the steps of a runbook need when they are sent: variables and functions. Tells a publisher beforehand; only the database
 // knows whether a member has a variable.
+
 import type { Json } from '../../base/text/json.ts'
 import { FORMER_VARIABLES, START_VARIABLES } from '../member-messages/message-text.ts'
 import { foldKey } from '../state/member-key.ts'
 import type { Notify, Runbook, RunbookStep } from './model.ts'
+import { stepsOf } from './steps.ts'
 import { scanTemplate } from './template.ts'
 import { BATCH_VARIABLES } from './variables.ts'
 
@@ -83,10 +85,3 @@ export function workersMissing(runbook: Runbook, known: ReadonlySet<string>): st
     ),
   ]
 }
-
-const stepsOf = ({ init, phases, onMemberRemoved, rollbacks }: Runbook): RunbookStep[] => [
-  ...init,
-  ...phases.flatMap(({ steps }) => steps),
-  ...onMemberRemoved,
-  ...[...rollbacks.values()].flat(),
-]

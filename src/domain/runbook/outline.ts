@@ -1,6 +1,8 @@
 // Finds steps, phases and rollbacks of a document that may still have errors, so that rules are checked in the same run as the
 // structure. Nodes of the wrong type are skipped; the structural check has reported them.
+
 import { parseOffsetMinutes } from '../../base/text/duration.ts'
+import { named } from '../../base/text/same-name.ts'
 import type { Entry, MapNode, Node, ScalarNode } from './tree.ts'
 
 export interface StepOutline {
@@ -69,6 +71,13 @@ export function outlineOf(root: MapNode): Outline {
   }
 }
 
+export const outlinedSteps = ({ init, phases, removal, rollbacks }: Outline): StepOutline[] => [
+  ...init,
+  ...phases.flatMap(({ steps }) => steps),
+  ...removal,
+  ...rollbacks.flatMap(({ steps }) => steps),
+]
+
 function textsSentBy(step: MapNode, messages: MapNode | null): MessageTextOutline[] {
   const message = messageNamed(messages, textAt(mapAt(step, 'notify'), 'message'))
   if (!message) return []
@@ -87,7 +96,7 @@ export interface MessageOutline {
 
 export function messageNamed(messages: MapNode | null, name: string | null): MessageOutline | null {
   if (name === null) return null
-  return messagesIn(messages).find((one) => one.name.toLowerCase() === name.toLowerCase()) ?? null
+  return named(messagesIn(messages), name) ?? null
 }
 
 export const messagesIn = (messages: MapNode | null): MessageOutline[] =>

@@ -1,5 +1,6 @@
 // Rules between values: unique names, existing rollbacks, keys that belong to one type of data source, durations that fit
 // together. The same rules apply to every kind of step.
+
 import { parseDurationSec } from '../../base/text/duration.ts'
 import { hintFor } from '../../base/text/spelling.ts'
 import { foldKey } from '../state/member-key.ts'
@@ -9,6 +10,7 @@ import {
   mapsOf,
   nodeAt,
   type Outline,
+  outlinedSteps,
   type PhaseOutline,
   type StepOutline,
   scalarAt,
@@ -31,22 +33,15 @@ export function checkRules(
   }
   checkNames(outline, findings)
   checkRollbackUse(outline, findings)
-  checkMessages(outline, allSteps(outline), findings)
+  checkMessages(outline, outlinedSteps(outline), findings)
   checkRetry(root, '', findings)
   checkWindows(mapAt(root, 'windows'), 'windows', findings)
   for (const phase of outline.phases) checkRamp(phase, findings)
-  for (const step of allSteps(outline)) {
+  for (const step of outlinedSteps(outline)) {
     checkRetry(step.node, step.path, findings)
     checkPoll(step, findings)
   }
 }
-
-const allSteps = ({ init, phases, removal, rollbacks }: Outline): StepOutline[] => [
-  ...init,
-  ...phases.flatMap(({ steps }) => steps),
-  ...removal,
-  ...rollbacks.flatMap(({ steps }) => steps),
-]
 
 // --- Data source ---------------------------------------------------------------------------------
 

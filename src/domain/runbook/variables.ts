@@ -17,6 +17,7 @@ import {
   textsAt,
 } from './outline.ts'
 import type { Findings } from './problems.ts'
+import { inOrder } from './steps.ts'
 import { isSecretName, scanTemplate, type TemplateFault } from './template.ts'
 import type { MapNode, Node, ScalarNode } from './tree.ts'
 
@@ -93,9 +94,7 @@ type PhaseStep = StepOutline & { readonly phase: string }
 
 /** Phases by due time, then by file order, as they will run. */
 const inRunningOrder = ({ phases }: Outline): PhaseStep[] =>
-  phases
-    .toSorted((a, b) => b.offsetMinutes - a.offsetMinutes)
-    .flatMap(({ name, steps }) => steps.map((step) => ({ ...step, phase: name })))
+  inOrder(phases).flatMap(({ name, steps }) => steps.map((step) => ({ ...step, phase: name })))
 
 function outputsOf<S extends StepOutline>(
   steps: readonly S[],

@@ -3,6 +3,7 @@
 
 import type { DataSource, Runbook } from '../runbook/model.ts'
 import { namesIn, namesWithout } from '../runbook/needs.ts'
+import { stepsOf } from '../runbook/steps.ts'
 import { BATCH_VARIABLES } from '../runbook/variables.ts'
 
 export interface MemberColumns {
@@ -26,13 +27,11 @@ export function memberColumns(runbook: Runbook): MemberColumns {
 }
 
 /** Variables that steps use and no step sets. */
-function variablesOf({ init, phases, onMemberRemoved, rollbacks, messages }: Runbook): Set<string> {
-  const phaseSteps = phases.flatMap(({ steps }) => steps)
-  const compensationSteps = [...onMemberRemoved, ...[...rollbacks.values()].flat()]
-  const used = [...phaseSteps, ...compensationSteps].flatMap((step) => [...namesIn(step, messages)])
-  const outputs = [...init, ...phaseSteps, ...compensationSteps].flatMap((step) =>
-    Object.keys(step.outputParams),
-  )
+function variablesOf(runbook: Runbook): Set<string> {
+  const used = stepsOf(runbook, 'phase', 'removal', 'rollback').flatMap((step) => [
+    ...namesIn(step, runbook.messages),
+  ])
+  const outputs = stepsOf(runbook).flatMap((step) => Object.keys(step.outputParams))
   return namesWithout(used, [...BATCH_VARIABLES, ...outputs])
 }
 

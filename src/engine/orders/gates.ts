@@ -2,6 +2,7 @@
 // the members and the time that it saw; when they change, it is void (phase-starts.ts). Nothing here starts a phase.
 
 import { MatoolkitError } from '../../base/errors/errors.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import {
   endDecisions,
   type GateDecision,
@@ -98,7 +99,7 @@ export function withdrawDecision(
     const open = await endStaleDecisions(batchTx)
     const found = open.find(
       (one) =>
-        one.phaseName === phase.name.toLowerCase() &&
+        sameName(one.phaseName, phase.name) &&
         one.kind === kind &&
         (kind === 'waiver' || one.decidedBy === actor),
     )
@@ -121,7 +122,7 @@ export function withdrawDecision(
 function requireGate({ draft }: BatchTransaction, phaseName: string): Phase {
   const { batch } = draft
   if (isBatchEnded(batch.status)) requireAccepted(`batch ${batch.id} is ${batch.status}`)
-  const known = draft.phases.filter(({ name }) => name.toLowerCase() === phaseName.toLowerCase())
+  const known = draft.phases.filter(({ name }) => sameName(name, phaseName))
   const phase = pendingPhase(draft, phaseName)
   if (known.length === 0)
     throw new MatoolkitError('GATE_NOT_FOUND', { batchId: batch.id, phaseName })
@@ -167,7 +168,7 @@ export function readGates(
     const gates: GateState[] = []
     for (const phase of phaseOrder(draft.phases)) {
       if (phase.gate === null || !isEffective(draft, phase)) continue
-      const ours = all.filter(({ phaseName }) => phaseName === phase.name.toLowerCase())
+      const ours = all.filter(({ phaseName }) => sameName(phaseName, phase.name))
       const subject = await decisionSubject(batchTx, phase)
       const hasPassed = phase.gatePassedAt !== null
       const decisions = ours.map((one) => ({

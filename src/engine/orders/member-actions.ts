@@ -3,6 +3,7 @@
 
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Json } from '../../base/text/json.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import type { Tx } from '../../db/connection/db.ts'
 import { keepInBatch } from '../../db/sources/reviews.ts'
 import { isPhaseStep, loadOwners } from '../../db/state/facts.ts'
@@ -233,8 +234,8 @@ function rollbackStart(
 ): Step | undefined | string {
   if (fromStepName !== undefined) return stepNamed(draft, member, fromStepName)
   if (fromPhaseName === undefined) return undefined
-  const first = stepsInOrder(draft, member).find(
-    (step) => draft.phaseOf(step)!.name.toLowerCase() === fromPhaseName.toLowerCase(),
+  const first = stepsInOrder(draft, member).find((step) =>
+    sameName(draft.phaseOf(step)!.name, fromPhaseName),
   )
   return first ?? `member ${member.id} has no step in a phase named ${fromPhaseName}`
 }

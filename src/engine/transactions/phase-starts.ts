@@ -1,5 +1,7 @@
 // What a phase with a gate or a ramp needs to know before it starts, read in the transaction that may start it: under the batch's
 // exclusive lock neither members, version nor time can change any more. Decisions that no longer fit become void here.
+
+import { sameName } from '../../base/text/same-name.ts'
 import {
   type CountingSteps,
   countPassedInactive,
@@ -12,7 +14,6 @@ import {
   listOpenDecisions,
 } from '../../db/orders/gates.ts'
 import { type NeededSupply, neededSupply } from '../../domain/decide/counted-supply.ts'
-import { runbookPhaseOf } from '../../domain/decide/definitions.ts'
 import type { Draft } from '../../domain/decide/draft.ts'
 import {
   type GateFacts,
@@ -22,6 +23,7 @@ import {
 } from '../../domain/decide/gate.ts'
 import { isEffective, phaseOrder } from '../../domain/decide/next.ts'
 import { shareAfter } from '../../domain/decide/ramp.ts'
+import { phaseNamed } from '../../domain/runbook/steps.ts'
 import type { Phase } from '../../domain/state/facts.ts'
 import type { BatchTransaction } from './engine.ts'
 import { requireExclusive } from './engine.ts'
@@ -68,7 +70,7 @@ export async function loadGateFacts(
   decisions: readonly GateDecision[],
 ): Promise<GateFacts> {
   const { draft } = batchTx
-  const ours = decisions.filter(({ phaseName }) => phaseName === phase.name.toLowerCase())
+  const ours = decisions.filter(({ phaseName }) => sameName(phaseName, phase.name))
   const waiver = ours.find(({ kind }) => kind === 'waiver')
   const earlier = earlierPhases(draft, phase)
   return {
@@ -105,7 +107,7 @@ async function loadSupplies({ tx, draft }: BatchTransaction, earlier: readonly P
 function countingSteps(draft: Draft, earlier: readonly Phase[]): CountingSteps[] {
   const found = earlier.flatMap((phase) =>
     [...draft.runbooks.values()]
-      .flatMap((runbook) => runbookPhaseOf(runbook, phase.name)?.steps ?? [])
+      .flatMap((runbook) => phaseNamed(runbook, phase.name)?.steps ?? [])
       .flatMap((step) => {
         const supply = draft.factsOf(step.workerId, step.function)?.countsSupply
         return supply ? [{ phaseId: phase.id, step, supply }] : []
@@ -175,6 +177,4 @@ export const stillCounts = (decision: GateDecision, subject: GateSubject, now: D
 
 /** The phase of this name that has not started; null when there is none. */
 export const pendingPhase = (draft: Draft, name: string): Phase | null =>
-  draft.phases.find(
-    (phase) => phase.status === 'pending' && phase.name.toLowerCase() === name.toLowerCase(),
-  ) ?? null
+  draft.phases.find((phase) => phase.status === 'pending' && sameName(phase.name, name)) ?? null

@@ -1,6 +1,8 @@
 // Takes people, tenants and secrets out of recorded answers. The same value gets the same pseudonym everywhere, so that what belongs
 // together still does. A text is kept only where its property holds words of Microsoft's; error messages keep their sentences.
+
 import type { Json, JsonObject } from '../../base/text/json.ts'
+import { sameName } from '../../base/text/same-name.ts'
 
 /** What a replay fills in again: the object that was asked for, and the tenant's initial domain. */
 const IDENTITY = '<identity>'
@@ -203,6 +205,6 @@ export class Pseudonyms {
 }
 
 const isSame = (text: string, identity: string | null): boolean =>
-  identity !== null && text.toLowerCase() === identity.toLowerCase()
+  identity !== null && sameName(text, identity)
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, '\\$&')

@@ -1,8 +1,10 @@
 // Exchange Online: cmdlets over the REST endpoint of Microsoft's own PowerShell module. The endpoint is not a public API, so it
 // stays behind one small interface. Microsoft publishes no quota, only a cap on concurrent requests per tenant. The real
 // reason of an error is inside `details`, as `id|.NET type|text`.
+
 import { randomUUID } from 'node:crypto'
 import type { Json, JsonObject } from '../../base/text/json.ts'
+import { valueNamed } from '../../base/text/same-name.ts'
 import { ApiError, queryText } from '../../worker/http/api.ts'
 import {
   ApiClient,
@@ -139,8 +141,7 @@ function textIn(object: JsonObject, key: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-const valueIn = (object: JsonObject, key: string): Json | undefined =>
-  Object.entries(object).find(([name]) => name.toLowerCase() === key)?.[1]
+const valueIn = (object: JsonObject, key: string): Json | undefined => valueNamed(object, key)
 
 /** `Ex6F9304|Microsoft.Exchange.….ManagementObjectNotFoundException|The operation couldn't be performed …` */
 function partsOf(text: string): { readonly code: string; readonly message: string } {

@@ -1,6 +1,8 @@
 // Parameter kinds shared by the functions. Values come from runbooks and member data, where an empty cell is an empty text:
 // optional parameters take null and empty text as "not given".
+
 import { z } from 'zod'
+import { sameName } from '../../base/text/same-name.ts'
 
 /** No name in Microsoft 365 is longer. */
 const NAME_CHARS_MAX = 1_024
@@ -73,8 +75,7 @@ export const anyList = <Kind extends z.ZodType>(kind: Kind) =>
 export const expected = z.boolean().default(true).describe('False tests for the opposite.')
 
 /** Compares without case, as the directory and PowerShell do. */
-export const isSameText = (one: string, other: string): boolean =>
-  one.toLowerCase() === other.toLowerCase()
+export const isSameText = (one: string, other: string): boolean => sameName(one, other)
 
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 export const isGuid = (text: string): boolean => GUID.test(text)

@@ -5,6 +5,7 @@
 import { chunksOf } from '../../base/run/chunks.ts'
 import type { TokenRequest } from '../../base/sign-in/token.ts'
 import type { Json } from '../../base/text/json.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import { utcText } from '../../domain/sources/source-time.ts'
 import {
   type ColumnType,
@@ -238,7 +239,7 @@ const FLOAT: Kind = { type: 'number', read: (text) => floatNumber(Number(text)) 
 const INSTANT: Kind = { type: 'time', read: utcText }
 const JSON_TEXT: Kind = { type: 'json', read: jsonValue }
 const KINDS: Readonly<Record<string, Kind>> = {
-  BOOLEAN: { type: 'boolean', read: (text) => text.toLowerCase() === 'true' },
+  BOOLEAN: { type: 'boolean', read: (text) => sameName(text, 'true') },
   BYTE: EXACT,
   SHORT: EXACT,
   INT: EXACT,

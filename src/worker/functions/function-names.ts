@@ -1,10 +1,8 @@
 // Which function a name stands for. A name that two functions share is refused unless one of them says that it is meant to run: a worker
 // that skipped a customer's Remove-EntraUser, which disables, ran ours, which deletes.
+import { named } from '../../base/text/same-name.ts'
 import { hintFor } from '../../base/text/spelling.ts'
 import type { WorkerFunction } from './catalogue.ts'
-
-const isSameName = (one: WorkerFunction, other: WorkerFunction): boolean =>
-  one.name.toLowerCase() === other.name.toLowerCase()
 
 /** A sentence why a custom function cannot have its name; null if it can. */
 export function nameFault(
@@ -13,9 +11,9 @@ export function nameFault(
   custom: readonly WorkerFunction[],
 ): string | null {
   const { name, overrides } = definition
-  if (custom.some((one) => isSameName(one, definition)))
+  if (named(custom, name))
     return `another custom function is already named "${name}". Rename one of them.`
-  const isBuiltIn = standard.some((one) => isSameName(one, definition))
+  const isBuiltIn = named(standard, name) !== undefined
   if (isBuiltIn && !overrides)
     return `there is a built-in function "${name}". Rename yours, or write "overrides: true" in it if it is to run instead.`
   if (isBuiltIn || !overrides) return null
@@ -27,7 +25,4 @@ export function nameFault(
 export const withCustom = (
   standard: readonly WorkerFunction[],
   custom: readonly WorkerFunction[],
-): WorkerFunction[] => [
-  ...standard.filter((one) => !custom.some((own) => isSameName(own, one))),
-  ...custom,
-]
+): WorkerFunction[] => [...standard.filter((one) => !named(custom, one.name)), ...custom]

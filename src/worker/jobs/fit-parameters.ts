@@ -1,7 +1,9 @@
 // Fits a job's parameters to a function's signature. Values come from YAML, databases and CSV, where everything is text. Names
 // match without case, and texts become the declared type, exactly or not at all: "true" and "5" convert; the function's schema
 // rejects "yes" and "5 apples".
+
 import type { Json } from '../../base/text/json.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import { nearest } from '../../base/text/spelling.ts'
 import { parametersSchema, type WorkerFunction } from '../functions/catalogue.ts'
 
@@ -116,12 +118,12 @@ function hasTypeOf(value: Json, alternative: Schema): boolean {
 
 function coerceTo(value: Json, { type, enum: choices, items }: Schema): Json | undefined {
   if (type === 'boolean' && typeof value === 'string' && /^(?:true|false)$/i.test(value))
-    return value.toLowerCase() === 'true'
+    return sameName(value, 'true')
   if ((type === 'number' || type === 'integer') && typeof value === 'string')
     return NUMBER.test(value) ? Number(value) : undefined
   // PowerShell's ValidateSet ignores case.
   if (choices && typeof value === 'string')
-    return choices.find((choice) => String(choice).toLowerCase() === value.toLowerCase())
+    return choices.find((choice) => sameName(String(choice), value))
   if (type === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
     return String(value)
   // A single value stands for a list of one, as in PowerShell.

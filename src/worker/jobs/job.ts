@@ -2,6 +2,7 @@
 
 import type { JobKeys, SignatureFault } from '../../base/keys/job-keys.ts'
 import type { Json } from '../../base/text/json.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import { EXPIRED, NOT_STARTED, type ReceivedMessage } from '../../bus/bus.ts'
 import { type Message, readMessage } from '../../domain/messages/messages.ts'
 
@@ -55,7 +56,7 @@ export function readJob(
       description: `A worker received a ${message.messageType} message.`,
     }
   }
-  if (message.workerId.toLowerCase() !== workerId.toLowerCase()) {
+  if (!sameName(message.workerId, workerId)) {
     // A subscription without its filter receives every worker's jobs.
     const description = `Worker ${workerId} received a job for worker ${message.workerId}. Check the filter of its subscription.`
     return { reason: 'WrongWorker', description }
@@ -86,6 +87,6 @@ export function refuseExpired({ notAfter, isRepeated }: Job, now: Date): Refused
 /** `readMessage` drops fields it does not know; a sender gets all of its own back. */
 function correlationIn(body: string): Job['correlation'] {
   const fields = Object.entries(JSON.parse(body) as { [key: string]: Json })
-  const found = fields.find(([name]) => name.toLowerCase() === 'correlationdata')?.[1]
+  const found = fields.find(([name]) => sameName(name, 'correlationdata'))?.[1]
   return typeof found === 'object' && found !== null && !Array.isArray(found) ? found : null
 }

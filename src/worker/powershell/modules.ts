@@ -1,7 +1,9 @@
 // Where PowerShell modules lie in a folder of custom functions: as files, or in folders of their own name, as PowerShell installs them.
+
 import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sameName } from '../../base/text/same-name.ts'
 
 /** Paths to import. A manifest stands for its module: it names the file that is loaded. */
 export async function findPowerShellModules(folder: string): Promise<string[]> {
@@ -10,7 +12,7 @@ export async function findPowerShellModules(folder: string): Promise<string[]> {
   const found = withManifests(loose).map((name) => join(folder, name))
   for (const { name } of entries.filter((entry) => entry.isDirectory())) {
     const files = (await entriesOf(join(folder, name))).map((entry) => entry.name)
-    const own = files.filter((file) => baseOf(file).toLowerCase() === name.toLowerCase())
+    const own = files.filter((file) => sameName(baseOf(file), name))
     for (const file of withManifests(own)) found.push(join(folder, name, file))
   }
   return found.sort()

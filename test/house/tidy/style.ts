@@ -127,6 +127,20 @@ const wholeSentences: Rule = {
 
 const MIN_OPENING_CHARS = 25
 
+const FOLDED_COMPARISON = /\.toLowerCase\(\) [=!]==|[=!]== [\w.?!]+\.toLowerCase\(\)/
+
+const equalNames: Rule = {
+  name: 'equal names are told by sameName',
+  check: (files) =>
+    eachCode(files, (file) => {
+      if (!/^(?:src|dashboard\/src)\//.test(file.path)) return []
+      if (file.path === 'src/base/text/same-name.ts') return []
+      const { code } = scan(file)
+      const at = code.search(FOLDED_COMPARISON)
+      return at < 0 ? [] : [`${file.path}:${lineOf(file.text, at)} folds a name: use sameName`]
+    }),
+}
+
 const openingComment: Rule = {
   name: 'a file opens by saying what it promises',
   check: (files) =>
@@ -260,6 +274,7 @@ export const STYLE: readonly Rule[] = [
   functionLength,
   packedSpreads,
   wholeSentences,
+  equalNames,
   openingComment,
   names,
   leftovers,

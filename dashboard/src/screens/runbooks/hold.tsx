@@ -1,5 +1,7 @@
 // Holds all batches of a runbook, and resumes them with a preview of what starts.
+
 import { useEffect, useState } from 'react'
+import { sameName } from '../../../../src/base/text/same-name.ts'
 import { useChange, useReading } from '../../api/hooks.ts'
 import { Button } from '../../ui/button.tsx'
 import { Decision } from '../../ui/decision.tsx'
@@ -16,7 +18,7 @@ export function HoldSwitch({ name }: NameProps) {
   const [isAsked, setAsked] = useState(false)
   const { data } = useReading('GET /api/holds', { query: { scope: 'runbook' } })
   if (!data) return null
-  const isHeld = data.holds.some(({ target }) => target === name.toLowerCase())
+  const isHeld = data.holds.some(({ target }) => sameName(target, name))
   const Dialog = isHeld ? ResumeDialog : HoldDialog
   return (
     <>

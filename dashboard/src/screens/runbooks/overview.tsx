@@ -1,5 +1,7 @@
 // A runbook's health: figures, its source, its batches.
+
 import { Link } from 'wouter'
+import { sameName } from '../../../../src/base/text/same-name.ts'
 import { useReading } from '../../api/hooks.ts'
 import { Empty, Loaded } from '../../ui/feedback.tsx'
 import { Figure, Section } from '../../ui/page.tsx'
@@ -66,9 +68,7 @@ export function Overview({ runbook }: TabProps) {
 
 function Health({ runbook }: TabProps) {
   const { data } = useReading('GET /api/sources', { query: { limit: SOURCES_LISTED } })
-  const source = data?.sources.find(
-    ({ runbookName }) => runbookName.toLowerCase() === runbook.name.toLowerCase(),
-  )
+  const source = data?.sources.find(({ runbookName }) => sameName(runbookName, runbook.name))
   return (
     <Section title="Health">
       <div className="figures">

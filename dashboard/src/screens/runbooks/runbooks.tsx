@@ -1,4 +1,5 @@
 // All runbooks with their health: active version, automation, batches, failures, the last tick.
+import { sameName } from '../../../../src/base/text/same-name.ts'
 import './runbooks.css'
 import { Link, useSearchParams } from 'wouter'
 import { usePages, useReading } from '../../api/hooks.ts'
@@ -81,7 +82,7 @@ function Lines({ lines, total, isFiltered, more }: LinesProps) {
   const held = new Set(holds?.holds.map(({ target }) => target))
   const failedIn = (name: string) =>
     now?.batches
-      .filter(({ batch }) => batch.runbookName.toLowerCase() === name.toLowerCase())
+      .filter(({ batch }) => sameName(batch.runbookName, name))
       .reduce((sum, { batch }) => sum + batch.members.failed, 0) ?? 0
   if (lines.length === 0)
     return (

@@ -1,5 +1,7 @@
 // One data source: its ticks and the rows that could not be used.
+
 import { Link, useParams } from 'wouter'
+import { sameName } from '../../../../src/base/text/same-name.ts'
 import { usePages, useReading } from '../../api/hooks.ts'
 import { useLive } from '../../api/live.ts'
 import { Facts } from '../../ui/facts.tsx'
@@ -18,9 +20,7 @@ export default function SourcePage() {
   const { name = '' } = useParams()
   useLive({ entity: 'system,runbook,batch' })
   const reading = useReading('GET /api/sources', { query: { limit: SOURCES_MAX } })
-  const source = reading.data?.sources.find(
-    ({ runbookName }) => runbookName.toLowerCase() === name.toLowerCase(),
-  )
+  const source = reading.data?.sources.find(({ runbookName }) => sameName(runbookName, name))
   return (
     <Page
       title={`Source of ${source?.runbookName ?? name}`}

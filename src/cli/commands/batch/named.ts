@@ -1,5 +1,7 @@
 // Batches and members as a person names them: a member by id or by key.
+
 import { MatoolkitError } from '../../../base/errors/errors.ts'
+import { foldKey } from '../../../domain/state/member-key.ts'
 import { ApiRefusal } from '../../connection/api-refusal.ts'
 import { type CommandContext, idOf, usageError } from '../../program/command-context.ts'
 
@@ -59,8 +61,7 @@ async function memberWithKey(
   // The API matches key prefixes; sorted by key, the exact match comes first.
   const query = { key, sort: 'key', limit: 10 } as const
   const { members } = await client.call('GET /api/batches/{batchId}/members', { params, query })
-  const folded = key.trim().toLowerCase()
-  return members.find(({ memberKey }) => memberKey.toLowerCase() === folded)?.id ?? null
+  return members.find(({ memberKey }) => foldKey(memberKey) === foldKey(key))?.id ?? null
 }
 
 /** The parameters of an endpoint of a member. */

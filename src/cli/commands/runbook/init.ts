@@ -3,6 +3,7 @@
 
 import { messageOf } from '../../../base/errors/errors.ts'
 import { printable } from '../../../base/text/printable.ts'
+import { sameName } from '../../../base/text/same-name.ts'
 import type { StarterFacts } from '../../../domain/runbook/starter.ts'
 import { requireReplaceable, writeNewFile } from '../../input/files.ts'
 import { readTime } from '../../input/typed-time.ts'
@@ -34,7 +35,7 @@ export async function initRunbook(
   io: Io,
 ): Promise<void> {
   const starter = given === undefined ? await asked(flags, io) : starterOf(given, flags, io)
-  if (starter.from.toLowerCase() === starter.to.toLowerCase())
+  if (sameName(starter.from, starter.to))
     throw usageError(`People would move from "${starter.from}" to itself. Use two domains.`)
   const [yaml, csv] = [`${starter.name}.runbook.yaml`, `${starter.name}.csv`]
   const mayReplace = flags.force === true
@@ -79,7 +80,7 @@ async function asked(flags: InitFlags, io: Io): Promise<StarterFacts> {
       flags.noticeFrom !== undefined,
       'Sender of a notice to each person, or "none"',
       flags.noticeFrom ?? 'none',
-      (text) => (text.toLowerCase() === 'none' ? null : addressOf(text)),
+      (text) => (sameName(text, 'none') ? null : addressOf(text)),
     ),
   }
 }

@@ -1,7 +1,9 @@
 // Judges a valid runbook by the migration rules. Every rule is a function from the steps in the order in which a member meets them to
 // warnings at line and column. What the catalogue does not know is not judged.
+
 import { durationText } from '../../../base/text/duration.ts'
 import type { Json } from '../../../base/text/json.ts'
+import { sameName, valueNamed } from '../../../base/text/same-name.ts'
 import type { FactsOf, FunctionFacts } from '../function-facts.ts'
 import type { RunbookStep } from '../model.ts'
 import { mapAt, scalarAt } from '../outline.ts'
@@ -11,10 +13,10 @@ import { ignoreCommentsIn } from './ignore-comments.ts'
 import { isCatalogueRule } from './lint-rules.ts'
 import {
   allSteps,
-  inOrder,
   type Linted,
   type LintedStep,
   lintedOf,
+  phaseSteps,
   type ReadableRunbook,
   warnAtFunction,
 } from './linted.ts'
@@ -50,11 +52,8 @@ const isChange = (facts: FunctionFacts | null): boolean =>
 const isDeletion = ({ removes, isIrreversible }: FunctionFacts): boolean =>
   removes === true || isIrreversible === true
 
-const isSameText = (one: string, other: string): boolean =>
-  one.toLowerCase() === other.toLowerCase()
-
 function runsTooEarly(linted: Linted, findings: Findings): void {
-  const steps = inOrder(linted)
+  const steps = phaseSteps(linted)
   for (const [at, one] of steps.entries()) {
     const order = one.facts?.comesAfter
     if (!order) continue
@@ -66,14 +65,14 @@ function runsTooEarly(linted: Linted, findings: Findings): void {
       .find(
         ({ step }) =>
           step.workerId === one.step.workerId &&
-          functions.some((name) => isSameText(name, step.function)),
+          functions.some((name) => sameName(name, step.function)),
       )
     if (first) warnAtFunction(findings, 'RUNS_TOO_EARLY', one, { step: first.step.name, because })
   }
 }
 
 function changeWithoutCheck(linted: Linted, findings: Findings): void {
-  const steps = inOrder(linted)
+  const steps = phaseSteps(linted)
   for (const [at, one] of steps.entries()) {
     const { facts, step } = one
     if (!isChange(facts) || hasRollback(linted, step)) continue
@@ -93,7 +92,7 @@ const hasRollback = ({ rollbacks }: Linted, { onFailure }: RunbookStep): boolean
   onFailure !== null && rollbacks.get(onFailure)!.some(({ facts }) => facts?.effect !== 'tells')
 
 function rollbackDoesNotUndo(linted: Linted, findings: Findings): void {
-  for (const one of inOrder(linted)) {
+  for (const one of phaseSteps(linted)) {
     const { step, facts, outline } = one
     // What a failed creation made has no id that its rollback could use; running it again finds it.
     if (!facts || !isChange(facts) || facts.creates) continue
@@ -117,7 +116,7 @@ function rollbackDoesNotUndo(linted: Linted, findings: Findings): void {
 /** How a step that undoes this one differs from those of the rollback; null if one of them undoes it. */
 function lackOf({ step, facts }: LintedStep, rollback: readonly LintedStep[]): string | null {
   const undoing = rollback.filter((undo) =>
-    facts!.undoneBy.some((name) => isSameText(name, undo.step.function)),
+    facts!.undoneBy.some((name) => sameName(name, undo.step.function)),
   )
   if (undoing.length === 0) return ''
   const here = undoing.filter((undo) => undo.step.workerId === step.workerId)
@@ -129,7 +128,7 @@ function lackOf({ step, facts }: LintedStep, rollback: readonly LintedStep[]): s
 /** The parameter by which the opposite function concerns another object. Values from data are not compared. */
 function otherObject(step: RunbookStep, undo: RunbookStep): string | null {
   // The same function undoes by setting another value.
-  if (step.function.toLowerCase() === undo.function.toLowerCase()) return null
+  if (sameName(step.function, undo.function)) return null
   const names = Object.keys(step.params).filter((name) => {
     const [done, undone] = [fixedText(step.params[name]!), fixedText(paramOf(undo, name))]
     return done !== null && undone !== null && done !== undone
@@ -202,7 +201,7 @@ function safeguardOff({ root }: Linted, findings: Findings): void {
   const safeguards = mapAt(root, 'safeguards')
   for (const [key, off, better] of SAFEGUARDS) {
     const given = scalarAt(safeguards, key)
-    if (given === null || String(given.value).toLowerCase() !== String(off)) continue
+    if (given === null || !sameName(String(given.value), String(off))) continue
     const details = { key, value: given.source, better }
     findings.add('SAFEGUARD_OFF', given, `safeguards.${key}`, details)
   }
@@ -253,8 +252,7 @@ const RULES = [
 ]
 
 /** Names of parameters ignore case. */
-const paramOf = ({ params }: RunbookStep, name: string): Json =>
-  Object.entries(params).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1] ?? null
+const paramOf = ({ params }: RunbookStep, name: string): Json => valueNamed(params, name) ?? null
 
 const textOf = (value: Json): string =>
   typeof value === 'string' ? value : JSON.stringify(value ?? '')

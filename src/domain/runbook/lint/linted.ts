@@ -4,6 +4,7 @@ import type { FactsOf, FunctionFacts } from '../function-facts.ts'
 import type { Gate, Runbook, RunbookStep } from '../model.ts'
 import type { Outline, PhaseOutline, StepOutline } from '../outline.ts'
 import type { Findings } from '../problems.ts'
+import { inOrder } from '../steps.ts'
 import type { MapNode } from '../tree.ts'
 
 export interface LintedStep {
@@ -61,17 +62,17 @@ export function lintedOf({ root, outline, runbook }: ReadableRunbook, factsOf: F
     root,
     runbook,
     init: pair(runbook.init, outline.init),
-    phases: phases.toSorted((a, b) => b.offsetMinutes - a.offsetMinutes),
+    phases: inOrder(phases),
     removal: pair(runbook.onMemberRemoved, outline.removal),
     rollbacks: new Map(rollbacks),
   }
 }
 
-export const inOrder = ({ phases }: Linted): LintedStep[] => phases.flatMap(({ steps }) => steps)
+export const phaseSteps = ({ phases }: Linted): LintedStep[] => phases.flatMap(({ steps }) => steps)
 
 export const allSteps = (linted: Linted): LintedStep[] => [
   ...linted.init,
-  ...inOrder(linted),
+  ...phaseSteps(linted),
   ...linted.removal,
   ...[...linted.rollbacks.values()].flat(),
 ]

@@ -13,10 +13,10 @@ import { mayChangeTenant } from '../function-facts.ts'
 import { scalarAt } from '../outline.ts'
 import type { Findings } from '../problems.ts'
 import {
-  inOrder,
   type Linted,
   type LintedPhase,
   type LintedStep,
+  phaseSteps,
   warnAtFunction,
 } from './linted.ts'
 
@@ -38,7 +38,7 @@ export function stepPastWindow(linted: Linted, findings: Findings): void {
   const longestMin = Math.max(...spans.map(({ from, to }) => to - from))
   const isPast = ({ step, facts }: LintedStep) =>
     mayChangeTenant(facts) && step.timeoutSec > longestMin * 60
-  const past = [...linted.init, ...inOrder(linted)].filter(isPast)
+  const past = [...linted.init, ...phaseSteps(linted)].filter(isPast)
   const timeoutOf = ({ outline }: LintedStep) => scalarAt(outline.node, 'timeout')
   // All others have the same default.
   const byDefault = past.find((one) => timeoutOf(one) === null)
