@@ -119,7 +119,10 @@ export interface Bus {
   readonly leaseMs: number
   /** Durable when it returns. Messages whose id was sent within `DUPLICATE_WINDOW_MS` are dropped silently. */
   publish(messages: readonly OutgoingMessage[]): Promise<void>
-  /** Up to `limit` messages, leased for `leaseMs`; empty when none is visible. */
+  /**
+   * Up to `limit` messages, leased for `leaseMs`; empty when none is visible. With a limit of 0 a worker only notes what it must find
+   * again later; where jobs are stored, a receive fails once the database is an older copy.
+   */
   receive(subscription: Subscription, limit: number): Promise<ReceivedMessage[]>
   /** Removes handled messages. Returns those whose lease was lost: they are delivered again, here or elsewhere. */
   ack(messages: readonly ReceivedMessage[]): Promise<ReceivedMessage[]>

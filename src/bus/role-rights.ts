@@ -96,6 +96,7 @@ function workerRights(workerIds: readonly string[]): Rights {
     },
     functions: [
       'may_serve',
+      'newest_event',
       'claim_bundles',
       'split_bundles',
       'messages_in_bundle',

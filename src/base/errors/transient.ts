@@ -20,8 +20,10 @@ const TRANSIENT_CODES = new Set([
   'XX000',
   ...Object.keys(UNFIT),
 ])
-/** Our own code: the engine decides nothing until a new epoch has begun, seconds later. */
-const RESTORED = 'DATABASE_RESTORED'
+/** Our own codes, the second of `newest_event` in the database: nothing is decided or run until a new epoch has begun. */
+const RESTORED = new Set(['DATABASE_RESTORED', 'MT001'])
+const RESTORED_TEXT =
+  'the database was restored or has moved, and not everything is on hold yet; if it stays so, run "matoolkit admin restored"'
 /** Thrown for a connection that has no password yet. */
 const NO_TOKEN: Readonly<Record<string, string>> = {
   DATABASE_TOKEN_MISSING: 'the identity of this process gets no token for the database',
@@ -83,7 +85,7 @@ export function isTransient(error: unknown): boolean {
     Object.hasOwn(NO_TOKEN, code) ||
     Object.hasOwn(NO_BUS, code) ||
     TRANSIENT_CODES.has(code) ||
-    code === RESTORED ||
+    RESTORED.has(code) ||
     (/^[0-9A-Z]{5}$/.test(code) && TRANSIENT_CLASSES.includes(code.slice(0, 2)))
   )
 }
@@ -95,7 +97,7 @@ export function isTransient(error: unknown): boolean {
 export function outageOf(error: unknown): string | null {
   const { code = '' } = error as { code?: string }
   if (isConnectionLost(error)) return NO_ANSWER
-  if (code === RESTORED) return 'the database was restored from a backup'
+  if (RESTORED.has(code)) return RESTORED_TEXT
   if (Object.hasOwn(STOPPED, code)) return STOPPED[code]!
   if (Object.hasOwn(NO_TOKEN, code)) return NO_TOKEN[code]!
   if (Object.hasOwn(NO_BUS, code)) return NO_BUS[code]!

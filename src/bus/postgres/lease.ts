@@ -3,6 +3,7 @@
 // else has taken it.
 import { idsParam } from '../../db/connection/arrays.ts'
 import type { Queryable } from '../../db/connection/db.ts'
+import { type LastSeen, seenParams } from '../../db/state/epochs.ts'
 import { BUNDLE_MAX, splitLines } from '../bundles.ts'
 import {
   DELIVERED_TOO_OFTEN,
@@ -47,7 +48,8 @@ const CLAIM_MAX_BYTES = 2 ** 22
 // Concurrent consumers skip each other's rows instead of waiting. A claim changes no indexed column: sql/002_bus.sql says why.
 const CLAIM = `
   select id, message_ids, bodies, size, message_type, worker_id, delivery_count, enqueued_at, visible_at, expires_at
-    from claim_bundles($1, $2, $3::timestamptz, $4::timestamptz, $5::int, ${CLAIM_MAX_BYTES}, $6::timestamptz, $7::uuid)`
+    from claim_bundles($1, $2, $3::timestamptz, $4::timestamptz, $5::int, ${CLAIM_MAX_BYTES}, $6::timestamptz, $7::uuid,
+      $8::bigint, $9::timestamptz)`
 
 /** The lease that a claim writes on its rows. */
 export interface NewLease {
@@ -55,20 +57,26 @@ export interface NewLease {
   readonly until: Date
 }
 
+/** How far this process has read the queue, and what it has seen: an older database gives it no jobs (`newest_event` in sql/002_bus.sql). */
+export interface QueueReader {
+  readonly floor: LowWaterMark
+  readonly seen: LastSeen
+}
+
 export async function claim(
   db: Queryable,
   { topic, name }: Subscription,
   limit: number,
   { token, until }: NewLease,
-  floor: LowWaterMark,
+  { floor, seen }: QueueReader,
   now: Date,
 ): Promise<Claim> {
   const start = floor.start(now)
-  const values = [topic, name, start ?? '-infinity', now, limit, until, token]
+  const values = [topic, name, start ?? '-infinity', now, limit, until, token, ...seenParams(seen)]
   const bundles = await db.query<ClaimedBundle>(CLAIM, values)
   if (bundles[0]?.message_ids === null) {
     await splitForAll(db, { topic, name }, bundles[0].id, now)
-    return claim(db, { topic, name }, limit, { token, until }, floor, now)
+    return claim(db, { topic, name }, limit, { token, until }, { floor, seen }, now)
   }
   const taken = bundles.reduce((sum, { size }) => sum + size, 0)
   // The next bundle may have been too large for the rest of the limit. A character has at most three bytes.

@@ -1,4 +1,6 @@
 // The transport `postgres`: consumers claim the rows of the outbox themselves, so nothing carries messages between.
+
+import { type LastSeen, readNewestEvent } from '../../db/state/epochs.ts'
 import {
   addressOf,
   type Bus,
@@ -29,20 +31,29 @@ export function openPostgresBus(options: TransportOptions): PostgresBus {
   const now = () => clock.now()
   const hints = openHints(db)
   const floors = new Map<string, LowWaterMark>()
+  const seen: LastSeen = { event: null }
+  let lookedAtMs = Number.NEGATIVE_INFINITY
+  /** What another process of this worker did a second ago must not be new to this one. */
+  const look = async () => {
+    if (+now() - lookedAtMs < LOOK_MS) return
+    seen.event = await readNewestEvent(db, seen)
+    lookedAtMs = +now()
+  }
   const leaseFrom = (at: Date) => new Date(at.getTime() + leaseMs)
   return {
     leaseMs,
     publish: async (messages) => {
       if (messages.length > 0) await db.transaction((tx) => enqueue(tx, messages, now()))
     },
-    receive: (subscription, limit) => {
+    receive: async (subscription, limit) => {
+      if (subscription.topic === 'worker-jobs') await look()
       const address = addressOf(subscription)
       const floor = floors.get(address) ?? makeLowWaterMark()
       floors.set(address, floor)
       const take = (size: number) => {
         const at = now()
         const lease = { token: newToken(), until: leaseFrom(at) }
-        return claim(db, subscription, size, lease, floor, at)
+        return claim(db, subscription, size, lease, { floor, seen }, at)
       }
       return receive(take, Math.min(limit, RECEIVE_MAX))
     },
@@ -75,6 +86,8 @@ export function openPostgresBus(options: TransportOptions): PostgresBus {
     close: hints.close,
   }
 }
+
+const LOOK_MS = 1_000
 
 /** A claim that finds only expired rows is repeated this often; then the caller polls again. */
 const RECEIVE_ROUNDS_MAX = 20

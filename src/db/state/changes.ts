@@ -18,6 +18,7 @@ import type { Tx } from '../connection/db.ts'
 import { updateGuarded } from '../connection/guard.ts'
 import { writeSentMessages } from '../orders/sent-messages.ts'
 import { batchCounters } from './counters.ts'
+import type { SeenEvent } from './epochs.ts'
 import { addAddresses } from './member-addresses.ts'
 import { CHANGED_PHASE_COLUMNS } from './phase-columns.ts'
 import { insertSteps, updateDefinitions, updateSteps } from './step-changes.ts'
@@ -26,25 +27,26 @@ import { insertSteps, updateDefinitions, updateSteps } from './step-changes.ts'
 export type Drafts = readonly [Draft, ...Draft[]]
 
 /** Writes the drafts without their messages. The statements are pipelined: the next one's parameters are built while the database runs. */
-export async function writeChanges(tx: Tx, drafts: Drafts): Promise<void> {
-  await Promise.all([
+export async function writeChanges(tx: Tx, drafts: Drafts): Promise<SeenEvent | null> {
+  const [newest] = await Promise.all([
     writeRows(tx, drafts),
     updatePhases(tx, drafts),
     updateBatches(tx, drafts),
     raiseFailureRevisions(tx, drafts),
   ])
+  return newest
 }
 
-/** The rows of single members and steps, without phases and batch. */
-export async function writeRows(tx: Tx, drafts: Drafts): Promise<void> {
+/** The rows of single members and steps, without phases and batch. Returns the newest event that it wrote. */
+export async function writeRows(tx: Tx, drafts: Drafts): Promise<SeenEvent | null> {
   const real = await insertAllSteps(tx, drafts)
-  await Promise.all([
+  const [newest] = await Promise.all([
+    insertAllEvents(tx, drafts, real),
     updateSteps(tx, drafts),
     ...drafts.map((draft) => updateDefinitions(tx, draft)),
     replaceWaits(tx, drafts, real),
     insertAttempts(tx, drafts),
     updateMembers(tx, drafts),
-    insertAllEvents(tx, drafts, real),
   ])
   if (
     drafts.some(
@@ -52,6 +54,7 @@ export async function writeRows(tx: Tx, drafts: Drafts): Promise<void> {
     )
   )
     await writeSentMessages(tx, drafts)
+  return newest
 }
 
 /** The id that a row got, from the one that its draft gave it. */
@@ -326,7 +329,7 @@ async function raiseFailureRevisions(tx: Tx, drafts: Drafts): Promise<void> {
   )
 }
 
-function insertAllEvents(tx: Tx, drafts: Drafts, real: RealId): Promise<void> {
+function insertAllEvents(tx: Tx, drafts: Drafts, real: RealId): Promise<SeenEvent | null> {
   const [{ now, actor }] = drafts
   const rows = drafts.flatMap((draft) =>
     draft.events.map((event) => ({
@@ -360,8 +363,8 @@ async function insertEventRows(
   now: Date,
   actor: string,
   events: readonly EventRow[],
-): Promise<void> {
-  if (events.length === 0) return
+): Promise<SeenEvent | null> {
+  if (events.length === 0) return null
   const rows = unnestRows({
     batch: '$2::bigint[]',
     member: '$4::bigint[]',
@@ -371,12 +374,14 @@ async function insertEventRows(
     details: `string_to_array($8, E'\\n', '')`,
     kind: '$9::int[]',
   })
-  await tx.query(
-    `insert into events (at, batch_id, actor, entity, event, from_status, to_status, batch_member_id, phase_id, step_id, attempt,
+  const [row] = await tx.query<{ id: number }>(
+    `with written as (
+     insert into events (at, batch_id, actor, entity, event, from_status, to_status, batch_member_id, phase_id, step_id, attempt,
                          job_id, because, details)
      select $1, batch, $3, ($10::text[])[kind], ($11::text[])[kind], ($12::text[])[kind], ($13::text[])[kind], member,
             ($14::bigint[])[kind], step, ($15::int[])[kind], job_id, because, details::jsonb
-       from ${rows} as e`,
+       from ${rows} as e returning id)
+     select max(id) as id from written`,
     [
       now,
       ...arrayParams(events, (row) => row.batchId),
@@ -402,4 +407,5 @@ async function insertEventRows(
       ),
     ],
   )
+  return { id: row!.id, at: now }
 }

@@ -68,6 +68,15 @@ export async function readEpoch(
   return row!.epoch
 }
 
+/** For a process that only takes jobs: fails while they may belong to a time that is gone (`newest_event` in sql/002_bus.sql). */
+export async function readNewestEvent(db: Queryable, seen: LastSeen): Promise<SeenEvent | null> {
+  const [row] = await db.query<SeenEvent>(
+    'select id, at from newest_event($1, $2)',
+    seenParams(seen),
+  )
+  return row ?? null
+}
+
 /** Of a new database: its ids are plain. */
 export async function insertFirstEpoch(db: Queryable, now: Date): Promise<void> {
   await db.query(
@@ -93,9 +102,14 @@ export async function insertEpoch(tx: Tx, epoch: NewEpoch, now: Date): Promise<v
   )
 }
 
-/** A standby took over and nothing is lost: the same epoch, on this PostgreSQL from now on. */
-export async function moveEpoch(tx: Tx, number: number): Promise<void> {
-  await tx.query('update epochs set sign = database_sign() where number = $1', [number])
+/** A standby took over: the same epoch, on this PostgreSQL from now on. False when another process was first, or a later epoch began. */
+export async function moveEpoch(tx: Tx, number: number): Promise<boolean> {
+  const moved = await tx.change(
+    `update epochs set sign = database_sign()
+      where number = $1 and sign <> database_sign() and not exists (select from epochs where number > $1)`,
+    [number],
+  )
+  return moved > 0
 }
 
 /**

@@ -130,7 +130,7 @@ const ACTOR = 'system'
 /** At the start of a process: notices what PostgreSQL shows. Null when nothing happened. */
 export async function noticeRestore(engine: Engine): Promise<Restored | null> {
   const state = await readEpochState(engine.db)
-  if (state.sign !== null) return actOn(engine, state, null)
+  if (state.sign !== null) return actOn(engine, state, { event: null, movedForMs: 0 })
   await insertFirstEpoch(engine.db, engine.clock.now())
   return null
 }
@@ -142,40 +142,52 @@ export async function noticeRestore(engine: Engine): Promise<Restored | null> {
 export function makeRestoreWatch(engine: Engine): () => Promise<Restored | null> {
   const { seen } = engine
   let epoch: string | null = null
+  let movedAt: Date | null = null
   return async () => {
     const { event } = seen
     const state = await readEpochState(engine.db, event?.id)
+    const now = engine.clock.now()
+    movedAt = isMoved(state) ? (movedAt ?? now) : null
+    const movedForMs = movedAt === null ? 0 : +now - +movedAt
     // Another process has noticed it since: a second epoch would hold everything again.
     const isNoticed = event !== null && state.epoch !== epoch && +event.at < +(state.beganAt ?? NaN)
-    const restored = isNoticed ? null : await actOn(engine, state, event)
+    const restored = isNoticed ? null : await actOn(engine, state, { event, movedForMs })
     epoch = restored?.epoch ?? state.epoch
     seen.event = state.newest
     return restored
   }
 }
 
+const isMoved = ({ sign, signNow }: EpochState): boolean => sign !== null && sign !== signNow
+
+/**
+ * Every running process looks each second, and until one accepts the failover nothing is decided and no job is taken. One that misses
+ * something begins an epoch; in a trial another had written before that nothing was gone.
+ */
+const FAILOVER_WATCHED_MS = 10_000
+
 async function actOn(
   engine: Engine,
   state: EpochState,
-  seen: SeenEvent | null,
+  { event: seen, movedForMs }: { event: SeenEvent | null; movedForMs: number },
 ): Promise<Restored | null> {
   const { number, sign, signNow, seenAt } = state
-  const isLost = seen !== null && +seen.at !== +(seenAt ?? NaN)
-  const isMoved = sign !== null && sign !== signNow
-  if (isLost || !isMoved) {
-    if (!isLost) return null
+  if (seen !== null && +seen.at !== +(seenAt ?? NaN)) {
     const because = tellWentBack(seen.id)
     return beginEpoch(engine, { actor: ACTOR, because, after: number })
   }
-  // A standby took over, and what this process saw last is there: nothing was lost.
-  if (seen !== null && isOtherTimeline(sign, signNow)) return acceptFailover(engine, number)
+  if (sign === null || !isMoved(state)) return null
+  // A standby took over, and what this process saw last is there.
+  if (seen !== null && isOtherTimeline(sign, signNow))
+    return movedForMs < FAILOVER_WATCHED_MS ? null : acceptFailover(engine, number)
   return beginEpoch(engine, { actor: ACTOR, because: tellMoved(sign, signNow), after: number })
 }
 
 async function acceptFailover(engine: Engine, number: number): Promise<null> {
   await engine.db.transaction(async (tx) => {
-    await moveEpoch(tx, number)
-    const because = 'a standby of the database took over, and nothing that was seen is gone'
+    await lockHolds(tx)
+    if (!(await moveEpoch(tx, number))) return
+    const because = `a standby of the database took over, and no process that looked within ${FAILOVER_WATCHED_MS / 1_000} seconds misses anything that it had seen`
     const event = eventRecord('system', 'failed_over', because)
     await insertEvents(tx, null, engine.clock.now(), ACTOR, [event])
   })

@@ -10,6 +10,7 @@ import { enqueueNew } from '../../bus/outbox.ts'
 import { timeParam } from '../../db/connection/arrays.ts'
 import { type Drafts, writeChanges, writeRows } from '../../db/state/changes.ts'
 import { addToCounters } from '../../db/state/counters.ts'
+import type { SeenEvent } from '../../db/state/epochs.ts'
 import { listActiveElsewhere, lockMembership } from '../../db/state/members.ts'
 import type { Draft, JobRecord } from '../../domain/decide/draft.ts'
 import { checkFuse, closeFinished, updateCounters } from '../../domain/decide/finish.ts'
@@ -45,12 +46,12 @@ export async function finishTogether(batchTxs: readonly BatchTransaction[]): Pro
   }
   const drafts = draftsOf(batchTxs)
   const jobs = drafts.flatMap((draft) => jobMessages(draft, engine))
-  await Promise.all([
+  const [newest] = await Promise.all([
     writeChanges(tx, drafts),
     jobs.length > 0 && enqueueNew(tx, jobs, drafts[0].now, engine.jobKeys),
   ])
   for (const batchTx of batchTxs) await requireActiveNowhereElse(batchTx)
-  tellWatch(batchTxs)
+  tellWatch(batchTxs, newest)
   if (drafts.some(hasWorkForTimers)) await hint(tx, ORCHESTRATOR_EVENTS)
 }
 
@@ -69,7 +70,7 @@ export async function finishSharedTogether(batchTxs: readonly BatchTransaction[]
   }
   const drafts = draftsOf(batchTxs)
   const jobs = drafts.flatMap((draft) => jobMessages(draft, engine))
-  await Promise.all([
+  const [newest] = await Promise.all([
     writeRows(tx, drafts),
     jobs.length > 0 && enqueueNew(tx, jobs, drafts[0].now, engine.jobKeys),
   ])
@@ -83,12 +84,17 @@ export async function finishSharedTogether(batchTxs: readonly BatchTransaction[]
     closeFinished(draft)
     requireMembersOnly(draft)
   }
-  tellWatch(batchTxs)
+  tellWatch(batchTxs, newest)
 }
 
-function tellWatch(batchTxs: readonly BatchTransaction[]): void {
+function tellWatch(batchTxs: readonly BatchTransaction[], newest: SeenEvent | null): void {
   const [{ tx, engine }] = batchTxs as [BatchTransaction]
-  const { watch } = engine
+  const { watch, seen } = engine
+  // If a failover loses this commit, nobody else has seen it. Without a watch (restores.ts) it would grow old and be purged.
+  if (newest && seen.event)
+    tx.afterCommit(() => {
+      seen.event = newest
+    })
   if (watch) tx.afterCommit(() => watch.committed(draftsOf(batchTxs)))
 }
 

@@ -24,6 +24,11 @@ export class JobSupply {
     return free > 0 || this.#bus.capabilities.stream !== null
   }
 
+  /** While all slots are taken, a restore must be noticed too. */
+  async receiveNothing(): Promise<void> {
+    await this.#bus.receive(this.#subscription, 0)
+  }
+
   async receive(free: number): Promise<ReceivedMessage[]> {
     const { stream, takesBackDeliveries } = this.#bus.capabilities
     // Few at a time would take longer than they wait for each other.

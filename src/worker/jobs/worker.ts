@@ -143,7 +143,11 @@ export class Worker implements Service {
   async takeJobs(stopping?: AbortSignal): Promise<number> {
     await this.#executor.startDue()
     const free = this.#executor.freeSlots()
-    if (!this.#supply.mayBring(free) || this.#mustAnswerFirst()) return 0
+    if (this.#mustAnswerFirst()) return 0
+    if (!this.#supply.mayBring(free)) {
+      await this.#supply.receiveNothing()
+      return 0
+    }
     await this.#stopped.readFirst()
     if (this.#stopped.untold !== null) return 0
     const received = await this.#supply.receive(free)

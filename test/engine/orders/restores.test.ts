@@ -1,9 +1,14 @@
 // How a restore is noticed: PostgreSQL shows it, a running process misses what it has seen, or a worker knows a later time. Until a new
 // epoch has begun, nothing is decided.
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { setUpRole } from '../../../src/app/upkeep/database-roles.ts'
+import { isTransient } from '../../../src/base/errors/transient.ts'
+import { workerJobs } from '../../../src/bus/bus.ts'
+import { openPostgresBus, type PostgresBus } from '../../../src/bus/postgres/postgres-bus.ts'
 import { openPostgres } from '../../../src/db/connection/postgres.ts'
+import type { LastSeen } from '../../../src/db/state/epochs.ts'
 import { findHold } from '../../../src/db/state/holds.ts'
 import { SYSTEM } from '../../../src/domain/state/holds.ts'
 import { resumeScope } from '../../../src/engine/orders/holds.ts'
@@ -88,19 +93,124 @@ describe('a restore that PostgreSQL shows', () => {
     }
   })
 
-  it('is no restore when a standby took over and nothing is gone', async () => {
+  it('is no restore when a standby took over and nobody misses anything for ten seconds', async () => {
     await story({ database: await openTestPostgres() }, async (world) => {
       await noticeRestore(world.engine)
       await world.publish(YAML)
       await world.batch('wave', 1)
       const look = makeRestoreWatch(world.engine)
+      const otherLook = makeRestoreWatch({ ...world.engine, seen: { event: null } })
       assert.equal(await look(), null)
+      assert.equal(await otherLook(), null)
       await moved(world, 3)
-      assert.equal(await look(), null)
+      for (const one of [look, otherLook]) assert.equal(await one(), null)
+      await world.clock.advance(9_999)
+      for (const one of [look, otherLook]) assert.equal(await one(), null)
+      assert.deepEqual(await because(world, 'failed_over'), [], 'it is not known yet')
+      await world.clock.advance(1)
+      for (const one of [look, otherLook]) assert.equal(await one(), null)
       assert.equal((await because(world, 'failed_over')).length, 1)
       assert.equal(await noticeRestore(world.engine), null)
       assert.equal(await isHeld(world), false)
       await world.settle()
+    })
+  })
+})
+
+describe('a worker process', () => {
+  /** Two processes of worker w1. */
+  const workers = (world: World) => {
+    const { db, clock } = world
+    const open = () => openPostgresBus({ db, clock, newToken: randomUUID })
+    const [busy, idle] = [open(), open()]
+    const take = (bus: PostgresBus) => bus.receive(workerJobs('w1'), 10)
+    return { busy, idle, take }
+  }
+
+  const wave = (work: (world: World) => Promise<void>) => async () =>
+    story({ database: await openTestPostgres() }, async (world) => {
+      await noticeRestore(world.engine)
+      await world.publish(YAML)
+      await work(world)
+    })
+
+  it(
+    'takes no job of a restored queue before the new epoch has begun, though another process may have run it',
+    wave(async (world) => {
+      const { busy, idle, take } = workers(world)
+      await world.batch('wave', 2)
+      await world.orchestrate()
+      // The backup: two jobs wait. What happens after it is seen by both processes, and is gone with the restore.
+      await world.db.query(
+        `insert into events (at, entity, event, actor, because) values ($1, 'system', 'lost', 'ann', 'she did something')`,
+        [world.clock.now()],
+      )
+      for (const bus of [idle, busy]) await bus.receive(workerJobs('w1'), 0)
+      await world.db.query(`delete from events where event = 'lost'`)
+      for (const bus of [idle, busy]) {
+        await assert.rejects(take(bus), { code: 'MT001' })
+        await assert.rejects(take(bus), (error) => isTransient(error), 'it waits, and stays alive')
+      }
+      await world.clock.advance(60_000)
+      await beginEpoch(world.engine, { actor: 'ann', because: 'the disk was lost' })
+      for (const bus of [idle, busy])
+        assert.deepEqual(
+          (await take(bus)).filter(({ type }) => type === 'worker-job'),
+          [],
+          'the jobs of the former epoch are gone',
+        )
+      await resumeScope(world.engine, { ...SYSTEM, scope: 'system', actor: 'ann', reason: 'ok' })
+      await world.settle()
+      assert.ok(world.jobs.every(({ jobId }) => jobId.includes('~')))
+    }),
+  )
+
+  it(
+    'takes no job after a failover until it is accepted, even if it has just started',
+    wave(async (world) => {
+      const { idle, take } = workers(world)
+      const look = makeRestoreWatch(world.engine)
+      await look()
+      await world.batch('wave', 2)
+      await world.orchestrate()
+      await moved(world, 3)
+      await look()
+      await assert.rejects(take(idle), { code: 'MT001' })
+      await world.clock.advance(10_000)
+      await look()
+      assert.equal((await take(idle)).length, 2)
+    }),
+  )
+})
+
+describe('a failover that lost commits', () => {
+  it('is a restore if one of the processes misses its last commit, though the others miss nothing', async () => {
+    await story({ database: await openTestPostgres() }, async (world) => {
+      await noticeRestore(world.engine)
+      await world.publish(YAML)
+      const look = makeRestoreWatch(world.engine)
+      const seen: LastSeen = { event: null }
+      const other = { ...world.engine, seen }
+      const otherLook = makeRestoreWatch(other)
+      await look()
+      await otherLook()
+      // Its own last commit, between two looks.
+      await world.batch('wave', 1)
+      await world.orchestrate()
+      const lost = [seen.event!.id]
+      await world.db.query('create table kept as select * from events where id > $1', lost)
+      await world.db.query('delete from events where id > $1', lost)
+      await moved(world, 3)
+      assert.equal(await otherLook(), null)
+      assert.deepEqual(await because(world, 'failed_over'), [])
+      const restored = await look()
+      assert.match(restored!.hold.reason, /event \d+ was in the database and is gone/)
+      assert.equal(await otherLook(), null)
+      await world.clock.advance(60_000)
+      assert.equal(await otherLook(), null)
+      assert.equal((await epochs(world)).length, 2)
+      assert.deepEqual(await because(world, 'failed_over'), [])
+      await world.db.query('insert into events overriding system value select * from kept')
     })
   })
 })
