@@ -228,11 +228,6 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'system',
     load: async () => (await import('./tenant.ts')).addTenantCommands,
   },
-  mcp: {
-    about: 'give an assistant tools that only read',
-    group: 'client',
-    load: async () => (await import('./mcp.ts')).addMcpCommands,
-  },
   function: {
     about: 'inspect worker functions',
     group: 'runbooks',

@@ -32,18 +32,6 @@ export const CLI_ERRORS = errorRows({
     sentence:
       'No matoolkit runs as "{given}" on this machine. {list}. Start one with "matoolkit up" in its folder.',
   },
-  MCP_PACKAGE_MISSING: {
-    http: 500,
-    exit: EXIT.failed,
-    sentence:
-      'The package @modelcontextprotocol/server cannot be loaded: {reason}. Run npm install without --omit=optional.',
-  },
-  MCP_TOKEN_TOO_STRONG: {
-    http: 403,
-    exit: EXIT.notAllowed,
-    sentence:
-      'The sign-in of {name} at {url} may change things (role {role}), and tools of an assistant only read. Sign in with the role Reader or HelpDesk, or add --allow-admin if the assistant may hold such a token.',
-  },
   CLIENT_SETTING_INVALID: {
     http: 400,
     exit: EXIT.usage,

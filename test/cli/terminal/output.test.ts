@@ -20,7 +20,6 @@ const NO_ANSWER = ['demo', 'up', 'serve', 'sandbox', 'runbook schema', 'runbook 
 /** Commands whose formats are tested where their setup is. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'auth login': 'auth.test.ts: it needs an issuer',
-  mcp: 'mcp.test.ts: it speaks a protocol of its own',
   'scheduler tick': 'tick.test.ts: it needs a data source',
   'automation tick': 'tick.test.ts: it needs a data source',
   'query preview': 'serve.test.ts: it needs a scheduler in the same process',
@@ -44,7 +43,6 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 }
 /** Text answers: the same in a pipe and on a terminal. */
 const TEXTS: Readonly<Record<string, RegExp>> = {
-  mcp: /^\{/,
   'runbook validate': /plain\.yaml: valid, 2 warnings\n$/,
   'runbook get': /^\nname: plain\n/,
   'runbook diff': /^--- plain version 1\n/,
