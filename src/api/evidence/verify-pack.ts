@@ -4,7 +4,7 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { extract } from 'tar-stream'
+import { createTarDecoder } from 'modern-tar'
 import { messageOf } from '../../base/errors/errors.ts'
 import { ChainCheck } from './chain-check.ts'
 import {
@@ -92,20 +92,24 @@ async function readArchive(
   findings: Findings,
 ): Promise<ReadArchive> {
   const found: ReadArchive = { files: new Map(), kept: new Map(), chain: new ChainCheck() }
-  const tar = extract()
-  const piped = pipeline(archive, createGunzip(), limited, tar as unknown as NodeJS.WritableStream)
+  const { readable, writable } = createTarDecoder({ strict: true })
+  const piped = pipeline(
+    archive,
+    createGunzip(),
+    limited,
+    writable as unknown as NodeJS.WritableStream,
+  )
   piped.catch(() => {})
   try {
-    for await (const entry of tar) {
-      const { name, type, size } = entry.header
+    for await (const { header, body } of readable) {
+      const { name, type = 'file', size } = header
       const refusal = whyRefused(name, type, size, found.files)
       // Not read on: its content could be endless.
       if (refusal !== null) throw new Error(refusal)
-      await readEntry(name.slice(FOLDER.length), entry as AsyncIterable<Uint8Array>, found)
+      await readEntry(name.slice(FOLDER.length), body, found)
     }
     await piped
   } catch (error) {
-    tar.destroy()
     findings.add(`it cannot be read to its end, it is damaged or cut off: ${messageOf(error)}`)
   }
   return found
@@ -128,8 +132,8 @@ function whyRefused(
 ): string | null {
   const shown = JSON.stringify(name.slice(0, 200))
   const inside = name.slice(FOLDER.length)
-  if (type !== 'file') return `${shown} is a ${type}, and a pack has files only`
   if (!name.startsWith(FOLDER) || !NAME.test(inside)) return `${shown} is no name for a file of it`
+  if (type !== 'file') return `${shown} is a ${type}, and a pack has files only`
   if (size > FILE_BYTES_MAX) return `${shown} has ${size} bytes, more than a pack may hold`
   if (files.has(inside)) return `${shown} is there twice`
   return files.size >= FILES_MAX ? `it has more than ${FILES_MAX} files` : null

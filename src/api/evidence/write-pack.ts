@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { type Pack, pack } from 'tar-stream'
+import { createTarPacker, type TarPackController } from 'modern-tar'
 import type { Json } from '../../base/text/json.ts'
 import {
   AUDIT,
@@ -57,27 +57,26 @@ export async function* writePack(
   key: SigningKey,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const tar = pack()
+  const { readable, controller } = createTarPacker()
   const gzip = createGzip()
-  const piped = pipeline(tar as AsyncIterable<Uint8Array>, gzip, { signal })
-  const filled = fill(tar, source, key, signal).catch((error: Error) => {
-    tar.destroy(error)
+  const piped = pipeline(readable, gzip, { signal })
+  const filled = fill(controller, source, key, signal).catch((error: Error) => {
+    controller.error(error)
     throw error
   })
   // Reading reports them.
-  tar.on('error', () => {})
   for (const promise of [piped, filled]) promise.catch(() => {})
   try {
     for await (const bytes of gzip) yield bytes as Uint8Array
     await Promise.all([piped, filled])
   } finally {
-    tar.destroy()
+    controller.error(new Error('nobody reads any more'))
     gzip.destroy()
   }
 }
 
 async function fill(
-  tar: Pack,
+  tar: TarPackController,
   { head, documents, tables, audit, picture }: PackSource,
   key: SigningKey,
   signal: AbortSignal,
@@ -120,14 +119,18 @@ async function fill(
   tar.finalize()
 }
 
-/** Resolves when the reader has taken it. */
-const addEntry = (tar: Pack, name: string, bytes: Buffer, mtime: Date): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const header = { name: `${FOLDER}${name}`, size: bytes.length, mode: FILE_MODE, mtime }
-    const entry = tar.entry(header, (error) => (error ? reject(error) : resolve()))
-    entry.on('error', reject)
-    entry.end(bytes)
-  })
+/** Resolves when the reader has taken it, or nearly. */
+async function addEntry(
+  tar: TarPackController,
+  name: string,
+  bytes: Buffer,
+  mtime: Date,
+): Promise<void> {
+  const header = { name: `${FOLDER}${name}`, size: bytes.length, mode: FILE_MODE, mtime }
+  const writer = tar.add(header).getWriter()
+  await writer.write(bytes)
+  await writer.close()
+}
 
 interface TableFile {
   readonly number: number

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { createGunzip, gzipSync } from 'node:zlib'
-import { extract, pack } from 'tar-stream'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { packTar, unpackTar } from 'modern-tar'
 import { openSigningKey, type SigningKey } from '../../../src/api/evidence/signing-key.ts'
 import { type PackSource, writePack } from '../../../src/api/evidence/write-pack.ts'
 import { chainHashOf, NO_HASH } from '../../../src/base/keys/audit-hash.ts'
@@ -88,25 +88,26 @@ export interface Entry {
   readonly size?: number
 }
 
-export async function entriesOf(archive: Buffer): Promise<Entry[]> {
-  const tar = extract()
-  tar.end(await buffer(createGunzip().end(archive)))
-  const entries: Entry[] = []
-  for await (const entry of tar)
-    entries.push({
-      name: entry.header.name,
-      content: await buffer(entry as AsyncIterable<Uint8Array>),
-    })
-  return entries
-}
+export const entriesOf = async (archive: Buffer): Promise<Entry[]> =>
+  (await unpackTar(gunzipSync(archive), { strict: true })).map(({ header, data }) => ({
+    name: header.name,
+    content: Buffer.from(data ?? []),
+  }))
 
-export async function archiveOf(entries: readonly Entry[]): Promise<Buffer> {
-  const tar = pack()
-  for (const { name, content, type, linkname } of entries)
-    tar.entry({ name, ...(type && { type }), ...(linkname && { linkname }) }, content)
-  tar.finalize()
-  return gzipSync(await buffer(tar as AsyncIterable<Uint8Array>))
-}
+export const archiveOf = async (entries: readonly Entry[]): Promise<Buffer> =>
+  gzipSync(
+    await packTar(
+      entries.map(({ name, content, type, linkname }) => ({
+        header: {
+          name,
+          size: content.length,
+          ...(type && { type }),
+          ...(linkname && { linkname }),
+        },
+        body: content,
+      })),
+    ),
+  )
 
 export function temporaryFolder(): { path(name: string): string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'matoolkit-evidence-'))

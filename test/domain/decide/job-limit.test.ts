@@ -1,6 +1,7 @@
 // A worker's job limit follows its pace. Sharing its slots: never more than are free, as level as possible, deterministic.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import fc from 'fast-check'
 import type { AttemptRecord } from '../../../src/domain/decide/draft.ts'
 import {
   jobLimitOf,
@@ -9,7 +10,6 @@ import {
   shareSlots,
   slotsToReuse,
 } from '../../../src/domain/decide/job-limit.ts'
-import { seeded } from '../../kit/seeded.ts'
 
 type Out = Readonly<Record<number, number>>
 const outstanding = (out: Out) => new Map(Object.entries(out).map(([id, jobs]) => [+id, jobs]))
@@ -73,14 +73,17 @@ describe('slots', () => {
   }
 
   it('in 2,000 random cases: none too many, none left over, level, deterministic', () => {
-    const pick = seeded(39)
-    for (let round = 0; round < 2_000; round++) {
-      const limit = pick(60)
-      const out = new Map(Array.from({ length: pick(6) }, () => [pick(8), pick(12)]))
-      const waiting = [...new Set(Array.from({ length: pick(7) }, () => pick(8)))]
+    const batch = fc.nat(7)
+    const cases = fc.record({
+      limit: fc.nat(59),
+      out: fc.uniqueArray(fc.tuple(batch, fc.nat(11)), { maxLength: 5, selector: ([id]) => id }),
+      waiting: fc.uniqueArray(batch, { maxLength: 6 }),
+    })
+    const isFair = fc.property(cases, ({ limit, out: jobs, waiting }) => {
+      const out = new Map(jobs)
       const share = shareSlots(limit, waiting, out)
-      const what = JSON.stringify({ round, limit, out: [...out], waiting, share: [...share] })
-      const free = Math.max(0, limit - [...out.values()].reduce((sum, jobs) => sum + jobs, 0))
+      const what = JSON.stringify([...share])
+      const free = Math.max(0, limit - [...out.values()].reduce((sum, some) => sum + some, 0))
       const given = [...share.values()].reduce((sum, slots) => sum + slots, 0)
       assert.equal(given, waiting.length === 0 ? 0 : free, what)
       assert.deepEqual([...share.keys()].sort(), waiting.toSorted(), what)
@@ -92,7 +95,8 @@ describe('slots', () => {
         if (share.get(id)! > 0) assert.ok(after(id) <= lowest + 1, what)
       }
       assert.deepEqual(shareSlots(limit, waiting.toReversed(), out), share, what)
-    }
+    })
+    fc.assert(isFair, { numRuns: 2_000, seed: 39 })
   })
 })
 

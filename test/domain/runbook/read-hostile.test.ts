@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
+import fc from 'fast-check'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
-import { seeded } from '../../kit/seeded.ts'
 
 const SIZE = 1_048_000
 const fill = (piece: string, size = SIZE) => piece.repeat(Math.floor(size / piece.length))
@@ -185,14 +185,16 @@ describe('random changes to a good runbook', () => {
   ]
 
   it('never throw, and every problem points into the file', () => {
-    const random = seeded(30)
-    for (let round = 0; round < 1_500; round++) {
-      let text = example
-      for (let edits = 1 + random(4); edits > 0; edits--) {
-        const at = random(text.length)
-        const cut = random(3) === 0 ? random(40) : 0
-        text = text.slice(0, at) + SNIPPETS[random(SNIPPETS.length)] + text.slice(at + cut)
-      }
+    const edit = fc.record({
+      at: fc.nat(example.length),
+      cut: fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, fc.nat(40)),
+      snippet: fc.constantFrom(...SNIPPETS),
+    })
+    const pointsIntoFile = fc.property(fc.array(edit, { minLength: 1, maxLength: 4 }), (edits) => {
+      const text = edits.reduce(
+        (before, { at, cut, snippet }) => before.slice(0, at) + snippet + before.slice(at + cut),
+        example,
+      )
       const { runbook, problems } = readRunbook(text)
       assert.equal(
         runbook === null,
@@ -201,26 +203,24 @@ describe('random changes to a good runbook', () => {
       const fileLines = text.split('\n')
       for (const { line, column, message } of problems) {
         const width = fileLines[line - 1]?.length ?? -1
-        assert.ok(
-          column >= 1 && column <= width + 1,
-          `${line}:${column} ${message}, round ${round}`,
-        )
+        assert.ok(column >= 1 && column <= width + 1, `${line}:${column} ${message}`)
       }
-    }
+    })
+    fc.assert(pointsIntoFile, { numRuns: 1_500, seed: 30 })
   })
 
   it('never throw as bytes either', () => {
-    const random = seeded(31)
     const bytes = Buffer.from(example)
-    for (let round = 0; round < 500; round++) {
+    const edit = fc.tuple(fc.nat(bytes.length - 1), fc.nat(255))
+    const isJudged = fc.property(fc.array(edit, { minLength: 1, maxLength: 3 }), (edits) => {
       const changed = Uint8Array.from(bytes)
-      for (let edits = 1 + random(3); edits > 0; edits--)
-        changed[random(changed.length)] = random(256)
+      for (const [at, byte] of edits) changed[at] = byte
       const { runbook, problems } = readRunbook(changed)
       assert.equal(
         runbook === null,
         problems.some(({ severity }) => severity === 'error'),
       )
-    }
+    })
+    fc.assert(isJudged, { numRuns: 500, seed: 31 })
   })
 })

@@ -4,8 +4,7 @@ import type { SourceFile } from './source.ts'
 import { importsOf, isCode } from './source.ts'
 import type { Rule } from './walls.ts'
 
-/** The thirteenth came with the command line's sign-in, the fourteenth with evidence: neither a protocol nor a format of archives is written twice. */
-const RUNTIME_DEPENDENCIES_MAX = 14
+const RUNTIME_DEPENDENCIES_MAX = 13
 /** Packages that no file of ours imports, and the file that needs them all the same. */
 const NEEDED_BY = new Map([
   ['@biomejs/biome', 'biome.json'],
