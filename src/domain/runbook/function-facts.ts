@@ -45,6 +45,10 @@ export const functionFacts = z
     isMomentary: isTrue.meta({
       description: 'It leaves nothing that a later step could check or take back.',
     }),
+    copy: z.enum(['begins', 'discards']).optional().meta({
+      description:
+        'It begins to copy what a person has, which takes days, or throws the copy away.',
+    }),
     subject: z
       .string()
       .optional()

@@ -63,6 +63,8 @@ export interface FunctionDefinition<Params, Result extends Json, In extends Tena
   readonly creates?: true
   /** It leaves nothing that a later step could check or take back. */
   readonly isMomentary?: true
+  /** It begins to copy what a person has, which takes days, or throws that copy away. */
+  readonly copy?: 'begins' | 'discards'
   /** Functions that must come first on the same worker, if the runbook has them. */
   readonly comesAfter?: Predecessors
   /** Uses a call that Microsoft offers as beta: it may change, and production use is not supported. */
@@ -131,6 +133,7 @@ export const factsIn = (definition: WorkerFunction): FunctionFacts => ({
   ...(definition.removes && { removes: true }),
   ...(definition.creates && { creates: true }),
   ...(definition.isMomentary && { isMomentary: true }),
+  ...(definition.copy && { copy: definition.copy }),
   ...(definition.comesAfter && { comesAfter: definition.comesAfter }),
   ...(definition.subject !== undefined && { subject: definition.subject }),
   ...(definition.countsSupply && { countsSupply: definition.countsSupply }),

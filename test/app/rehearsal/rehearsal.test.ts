@@ -74,13 +74,15 @@ function assertThreeWeeks({ timeline, staysAfterUndo }: RehearsalReport): void {
   assert.deepEqual(
     timeline.map(({ phase, startedAt, gapSec }) => [phase, startedAt, gapSec]),
     [
-      ['pre-stage', '2030-02-15T20:00:00.000Z', 13 * 86_400],
+      ['pre-stage', '2030-02-15T20:00:00.000Z', 86_400],
+      ['first-look', '2030-02-16T20:00:00.000Z', 6 * 86_400],
+      ['second-look', '2030-02-22T20:00:00.000Z', 6 * 86_400],
       ['verify', '2030-02-28T20:00:00.000Z', 86_400],
       ['cutover', '2030-03-01T20:00:00.000Z', 7 * 86_400],
       ['aftercare', '2030-03-08T20:00:00.000Z', null],
     ],
   )
-  const cutover = timeline[2]!
+  const cutover = timeline[4]!
   assert.ok(cutover.p50Sec! >= 600, 'Exchange needs ten minutes to complete a move')
   assert.ok(cutover.worstSec! >= cutover.p95Sec! && cutover.p95Sec! >= cutover.p50Sec!)
   assert.ok(cutover.tenTimesSec! >= cutover.worstSec!)

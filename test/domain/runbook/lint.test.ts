@@ -98,6 +98,11 @@ interface Mistake {
 const STEP = '\n        worker_id: target\n        function: '
 const stepOf = (name: string, call: string) => `      - name: ${name}${STEP}${call}\n`
 const LICENCE = 'SkuId: CROSS_TENANT_USER_DATA_MIGRATION}'
+const WHO = '\n        params: {Identity: "{{Upn}}"'
+const COPY = stepOf(
+  'copy',
+  `Add-MigrationUser${WHO}, BatchName: w, SourceEndpoint: e, TargetDeliveryDomain: t.onmicrosoft.com}\n        on_failure: take-back`,
+)
 const STAMP = `      - name: stamp${STEP}`
 
 const AT_PREPARE =
@@ -147,6 +152,16 @@ const MISTAKES: readonly Mistake[] = [
       ).replace('target', 'source'),
     ],
     says: /Add a step with Stop-MigrationUser on worker "source",/,
+  },
+  {
+    id: 'ROLLBACK_DELETES_COPY',
+    edit: [
+      `      - name: tell${STEP}`,
+      COPY +
+        stepOf('look', `Test-MigrationUser${WHO}}\n        on_failure: «take-back»`) +
+        `      - name: tell${STEP}`,
+    ],
+    says: /^Step "copy" has begun to copy by now, and the rollback "take-back" runs Remove-EntraUser,/,
   },
   {
     id: 'POLL_PAST_NEXT_PHASE',

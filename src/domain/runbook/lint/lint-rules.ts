@@ -31,6 +31,13 @@ export const LINT_RULES = table({
     better:
       'Add the function that undoes the step, on the same worker and for the same object; [functions](reference/functions.md) names it for each. Removing the account undoes every change to it. Rollbacks with functions of your own are not judged.',
   },
+  ROLLBACK_DELETES_COPY: {
+    sentence:
+      'Step "{step}" has begun to copy by now, and the rollback "{rollback}" runs {undo}, which throws the copy away. Choose a rollback that tells people, or one that only stops the move.',
+    why: 'Copying takes days. A check that fails for a small reason, such as a department that HR has changed, would then cost the person the copy and the place in the wave.',
+    better:
+      'Once copying has begun, let a failed step stop and tell: the account and the copy stay, a person decides, and a retry continues there. Remove an account only in rollbacks of steps before the copy.',
+  },
   POLL_PAST_NEXT_PHASE: {
     sentence:
       'The poll may last {timeout}, but phase "{phase}" is due {gap} after this one. Use a shorter timeout, or move the phases apart.',

@@ -113,6 +113,26 @@ function rollbackDoesNotUndo(linted: Linted, findings: Findings): void {
   }
 }
 
+/** The step that begins the copy may take back what came before it: when it fails, there is no copy. */
+function rollbackDeletesCopy(linted: Linted, findings: Findings): void {
+  const steps = [...linted.init, ...phaseSteps(linted)]
+  const begun = steps.findIndex(({ facts }) => facts?.copy === 'begins')
+  if (begun < 0) return
+  for (const { step, outline } of steps.slice(begun + 1)) {
+    if (step.onFailure === null) continue
+    const lost = linted.rollbacks
+      .get(step.onFailure)!
+      .find(({ facts }) => facts !== null && (facts.copy === 'discards' || isDeletion(facts)))
+    if (!lost) continue
+    const at = scalarAt(outline.node, 'on_failure')!
+    findings.add('ROLLBACK_DELETES_COPY', at, `${outline.path}.on_failure`, {
+      step: steps[begun]!.step.name,
+      rollback: step.onFailure,
+      undo: lost.step.function,
+    })
+  }
+}
+
 /** How a step that undoes this one differs from those of the rollback; null if one of them undoes it. */
 function lackOf({ step, facts }: LintedStep, rollback: readonly LintedStep[]): string | null {
   const undoing = rollback.filter((undo) =>
@@ -238,6 +258,7 @@ const RULES = [
   runsTooEarly,
   changeWithoutCheck,
   rollbackDoesNotUndo,
+  rollbackDeletesCopy,
   pollPastNextPhase,
   retryNotIdempotent,
   ownFunctionRuns,

@@ -76,6 +76,7 @@ export const newCrossTenantMigrationJob = defineM365Function({
   effect: 'changes',
   subject: 'exchange',
   creates: true,
+  copy: 'begins',
   undo: 'Stop-CrossTenantMigrationJob, before CompleteAfter.',
   undoneBy: ['Stop-CrossTenantMigrationJob'],
   effectOf: whenChanged((_, { JobId, Name, Created }) =>

@@ -55,6 +55,7 @@ export const addMigrationUser = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'exchange',
+  copy: 'begins',
   undo: 'Remove-MigrationUser, if Changed is true.',
   undoneBy: ['Remove-MigrationUser'],
   effectOf: whenChanged((_, { Identity, BatchName }) =>

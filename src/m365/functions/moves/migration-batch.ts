@@ -59,6 +59,7 @@ export const newMigrationBatch = defineM365Function({
   effect: 'changes',
   subject: 'exchange',
   creates: true,
+  copy: 'begins',
   undo: 'Remove-MigrationBatch, before it has completed.',
   undoneBy: ['Remove-MigrationBatch'],
   effectOf: whenChanged((_, { Name, Created }) =>
@@ -233,6 +234,7 @@ export const removeMigrationBatch = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'exchange',
+  copy: 'discards',
   undo: 'New-MigrationBatch; copying starts over.',
   undoneBy: ['New-MigrationBatch'],
   effectOf: whenChanged((_, { Name }) =>

@@ -10,6 +10,7 @@ import { moveRemedy } from './migration-remedies.ts'
 
 export const moveIdentity = address.describe('Address of the target in this tenant.')
 
+export const SYNCING = ['Syncing', 'IncrementalSyncing']
 /** Copied and kept up to date. */
 export const SYNCED = ['Synced', 'IncrementalSynced', 'CompletionSynced']
 export const COMPLETING = ['Completing']

@@ -19,6 +19,7 @@ import {
   moveOf,
   readMoves,
   SYNCED,
+  SYNCING,
   stoppedBecause,
   WAITING_FOR_PERSON,
 } from './migration-moves.ts'
@@ -38,9 +39,11 @@ type Progress = z.infer<typeof progress>
 const question = z.strictObject({
   Identity: moveIdentity,
   WaitFor: z
-    .enum(['Synced', 'Completed'])
+    .enum(['Syncing', 'Synced', 'Completed'])
     .default('Completed')
-    .describe('Synced: copied and kept up to date. Completed: mail arrives here.'),
+    .describe(
+      'Syncing: the copy has begun. Synced: copied and kept up to date. Completed: mail arrives here.',
+    ),
   BatchName: optional(batchName).describe(
     'The batch of the wave, as in Add-MigrationUser: its people are asked about together, without a search for their batch.',
   ),
@@ -117,14 +120,17 @@ async function searchMoves(
   return moves
 }
 
+const COPIED = [...SYNCED, ...COMPLETING, ...COMPLETED]
+/** By what a step waits for: the statuses in which it is reached. */
+const REACHED = { Syncing: [...SYNCING, ...COPIED], Synced: COPIED, Completed: COMPLETED } as const
+
 function progressOf({ Identity, WaitFor }: Question, user: JsonObject | null): Progress {
   if (user === null) {
     const nothing = { Status: 'NotFound', BatchId: null, ErrorSummary: null }
     return { complete: false, data: { Identity, ...nothing, Reason: inNoBatch(Identity) } }
   }
   if (isIn([...FAILED, ...WAITING_FOR_PERSON], user)) throw stoppedBecause(user, Identity)
-  const isComplete =
-    isIn(COMPLETED, user) || (WaitFor === 'Synced' && isIn([...SYNCED, ...COMPLETING], user))
+  const isComplete = isIn(REACHED[WaitFor], user)
   const data = {
     Identity,
     Status: textOf(user.Status),

@@ -213,6 +213,7 @@ export const removeOneMigration = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'exchange',
+  copy: 'discards',
   undo: 'Add-MigrationUser; copying starts over.',
   undoneBy: ['Add-MigrationUser'],
   effectOf: whenChanged((_, { Identity }) =>
