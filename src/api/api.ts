@@ -48,25 +48,25 @@ export type ApiConfig = Pick<
   | 'apiPort'
   | 'apiTokenFile'
   | 'apiReadsPerMin'
-  | 'apiWritesPerMin'
   | 'apiTrustedHops'
   | 'apiCorsOrigins'
   | 'apiPublicPath'
   | 'oidcIssuers'
   | 'oidcAudiences'
-  | 'oidcScope'
   | 'oidcClientId'
   | 'oidcApps'
   | 'readPolicy'
   | 'auditKeptDays'
   | 'auditHeadsFile'
-  | 'auditHeadsUrl'
   | 'evidenceKey'
   | 'evidenceKeyFile'
   | 'poolSize'
 >
 
-type ScopeConfig = Pick<ApiConfig, 'oidcIssuers' | 'oidcAudiences' | 'oidcScope'>
+/** Of a person's token. */
+const SCOPE = 'access_as_user'
+
+type ScopeConfig = Pick<ApiConfig, 'oidcIssuers' | 'oidcAudiences'>
 
 export interface ApiOptions {
   readonly config: ApiConfig
@@ -181,9 +181,12 @@ export function openApi(options: ApiOptions): Api {
 const pageOf = ({ apiPublicPath: publicPath, oidcIssuers }: ApiConfig) =>
   dashboardFiles({ publicPath, issuer: oidcIssuers[0] ?? null })
 
+/** People and programs look more often than they change. */
+const READS_PER_WRITE = 5
+
 const limitsOf = (config: ApiConfig) => ({
   readsPerMin: config.apiReadsPerMin,
-  writesPerMin: config.apiWritesPerMin,
+  writesPerMin: Math.ceil(config.apiReadsPerMin / READS_PER_WRITE),
 })
 
 /**
@@ -249,7 +252,7 @@ function signInOf(config: ApiConfig, clock: Clock): SignInMethod {
     return oidcSignIn({
       issuers: oidcIssuers,
       audiences: oidcAudiences,
-      scope: config.oidcScope,
+      scope: SCOPE,
       apps: config.oidcApps,
       clientId: config.oidcClientId,
       now: () => clock.now(),
@@ -273,10 +276,10 @@ const signInOffer = (config: ApiConfig, { mode }: SignInMethod) =>
       }
 
 /** The scope that clients request. Entra ID expects it with the API's identifier in front. */
-export function offeredScope({ oidcIssuers, oidcAudiences, oidcScope }: ScopeConfig): string {
-  if (entraOf(oidcIssuers[0]!) === null) return oidcScope
+export function offeredScope({ oidcIssuers, oidcAudiences }: ScopeConfig): string {
+  if (entraOf(oidcIssuers[0]!) === null) return SCOPE
   const api = oidcAudiences.find((name) => name.includes('://')) ?? `api://${oidcAudiences[0]}`
-  return `${api}/${oidcScope}`
+  return `${api}/${SCOPE}`
 }
 
 function maintenanceLoop(options: ApiOptions, readAudit: ReadAudit): Loop {
@@ -300,7 +303,7 @@ function maintenanceLoop(options: ApiOptions, readAudit: ReadAudit): Loop {
         heads.note(sealed, now)
         sealed = await sealAudit(engine.db)
       }
-      await heads.send(signal)
+      await heads.send()
       await forgetKeys(engine.db, new Date(+now - KEYS_KEPT_MS))
       await endLostRehearsals(engine.db, new Date(+now - REHEARSAL_LOST_MS), now)
       if (keptDays === null) return

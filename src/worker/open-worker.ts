@@ -18,7 +18,7 @@ import { discoverFunctions } from './functions/custom-functions.ts'
 import { withCustom } from './functions/function-names.ts'
 import type { ConnectedPackage, FunctionPackage } from './functions/function-package.ts'
 import type { Secrets } from './http/api.ts'
-import { retryPolicyOf } from './http/client.ts'
+import { RETRY_POLICY } from './http/client.ts'
 import type { GateChange } from './http/throttle.ts'
 import { Announcement } from './jobs/announcement.ts'
 import { Worker } from './jobs/worker.ts'
@@ -51,6 +51,8 @@ export interface OpenedWorker extends Service {
 const SIGN_IN_PAUSES_SEC = [2, 5, 15, 30, 60] as const
 /** The part of the shutdown grace kept for sending the last results. */
 const SEND_GRACE_SEC = 5
+/** When no notification arrives. */
+const POLL_MS = 1_000
 
 export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWorker> {
   const { functionPackage, config, bus, clock, log, version, onIdle, measures } = options
@@ -80,7 +82,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWork
     throttles: () => connected?.throttles() ?? [],
     maxParallelism: config.maxParallelism,
     replicas: config.workerReplicas,
-    pollMs: config.workerPollSec * 1_000,
+    pollMs: POLL_MS,
     drainMs: (config.shutdownGraceSec - SEND_GRACE_SEC) * 1_000,
     ...(onIdle && config.idleExitSec > 0
       ? { idleExit: { afterMs: config.idleExitSec * 1_000, onIdle } }
@@ -169,7 +171,7 @@ export function openKeyVault(config: Config, clock: Clock, tokens: Tokens): KeyV
     clock,
     url: keyVaultUrl,
     token: (refused) => tokens.get(request, refused),
-    policy: retryPolicyOf(config),
+    policy: RETRY_POLICY,
     random: Math.random,
     timeout: AbortSignal.timeout,
   })

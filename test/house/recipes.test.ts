@@ -16,7 +16,7 @@ interface Recipe {
 
 const RECIPES: Readonly<Record<string, Recipe>> = {
   'Add a setting': {
-    example: /\btickLanes\b|MATOOLKIT_TICK_LANES/,
+    example: /\btickIntervalSec\b|MATOOLKIT_TICK_INTERVAL_SEC/,
     unused: { 'src/base/settings/kinds.ts': 'its kind was there' },
   },
   'Add an error': {

@@ -52,12 +52,15 @@ export interface Runtime {
   close(): Promise<void>
 }
 
+/** A longer statement is cancelled, and its work retried. */
+const STATEMENT_MS_MAX = 60_000
+
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { config, clock } = options
   const windows = readWindowsFile(config.windowsFile)
   const db = await openDatabase(options)
   try {
-    const clockReport = await followDatabaseTime(db, clock, config.maxClockSkewSec * 1_000)
+    const clockReport = await followDatabaseTime(db, clock)
     if (options.beforeUpgrade && db.copyTo && (await findSchemaGap(db))?.found)
       await options.beforeUpgrade(db)
     const applied = await requireSchema(db, { ...options, workerId: config.workerId })
@@ -91,12 +94,12 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
 
 function openDatabase(options: RuntimeOptions): Promise<Db> {
   const { config, clock, roles, onConnectionLost, onStopped } = options
-  const { databaseUrl, dataDir, poolSize, statementTimeoutSec } = config
+  const { databaseUrl, dataDir, poolSize } = config
   if (databaseUrl === null) return openPglite(dataDir, onStopped && { onStopped })
   return openPostgres({
     ...databaseAccess({ ...config, databaseUrl }, clock),
     poolSize,
-    statementTimeoutMs: statementTimeoutSec * 1_000,
+    statementTimeoutMs: STATEMENT_MS_MAX,
     applicationName: connectionName(roles),
     ...(onConnectionLost && { onConnectionLost }),
   })

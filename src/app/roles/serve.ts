@@ -96,6 +96,12 @@ interface RoleContext extends Omit<Runtime, 'clockReport'> {
 }
 
 /** A log that writes through an Io: for people on a terminal, as JSON elsewhere. */
+/** Messages handled together. */
+const CHUNK = 500
+/** Ticks of one scheduler that read and apply rows at the same time. */
+const TICK_LANES = 4
+const SNAPSHOT_INTERVAL_MIN = 60
+
 export const logTo =
   (write: Io['out'], { width }: Io, { logLevel: level, logFormat: format }: Config) =>
   (clock: RealClock): Log =>
@@ -286,7 +292,7 @@ const retentionOf = ({ db, clock, log, config }: RoleContext): Service[] => {
 /** The first look at the disk is before anything is sent. */
 async function embeddedServices(shared: RoleContext): Promise<Service[]> {
   const { db, engine, clock, log, config, applied } = shared
-  const { minFreeMb, snapshotIntervalMin: intervalMin } = config
+  const { minFreeMb } = config
   const dataDir = resolve(config.dataDir)
   const watch = makeDiskWatch({
     engine,
@@ -298,15 +304,25 @@ async function embeddedServices(shared: RoleContext): Promise<Service[]> {
   })
   await watch.look()
   const isNew = applied.length > 0
-  return [watch, makeSnapshotLoop({ db, clock, log, dataDir, intervalMin, minFreeMb, isNew })]
+  return [
+    watch,
+    makeSnapshotLoop({
+      db,
+      clock,
+      log,
+      dataDir,
+      intervalMin: SNAPSHOT_INTERVAL_MIN,
+      minFreeMb,
+      isNew,
+    }),
+  ]
 }
 
 function clockOf(shared: RoleContext): Service {
-  const { db, clock, log, config } = shared
+  const { db, clock, log } = shared
   return databaseClockLoop({
     db,
     clock,
-    maxSkewMs: config.maxClockSkewSec * 1_000,
     onReport: (report) => {
       const wasWithinLimit = shared.clockReport.withinLimit
       shared.clockReport = report
@@ -360,7 +376,7 @@ async function orchestratorOf(shared: RoleContext): Promise<Service> {
     engine,
     bus,
     clock,
-    chunk: config.chunkSize,
+    chunk: CHUNK,
     onDeadLetters: (item) => warnOf(log, item),
     onOutage: (change) => {
       shared.suspectSchema(change.error)
@@ -384,7 +400,7 @@ const schedulerOf = (shared: RoleContext): Service => {
     sources: sourceAccessFrom(config, clock),
     intervalMs: config.tickIntervalSec * 1_000,
     newToken: randomUUID,
-    lanes: config.tickLanes,
+    lanes: TICK_LANES,
     onTick: (report) => logTick(log, report),
     onError: (err) => {
       shared.suspectSchema(err)

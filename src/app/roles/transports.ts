@@ -65,6 +65,7 @@ export async function checkServiceBus(
   config: Config,
   clock: Clock,
   wanted: Pick<BusCheckOptions, 'workerIds' | 'mayCreate'>,
+  emulatorUrl: string,
 ): Promise<BusCheck[]> {
   const access = serviceBusAccess(config, clock)
   const [{ openAdministration }, { checkNamespace }, { loadSdk, ServiceBusConnection }] =
@@ -75,7 +76,7 @@ export async function checkServiceBus(
     ])
   const connection = new ServiceBusConnection(await loadSdk(), { access, clock })
   try {
-    const administration = await openAdministration(access, config.serviceBusAdminUrl)
+    const administration = await openAdministration(access, emulatorUrl)
     return await checkNamespace({ ...wanted, administration, connection, clock })
   } finally {
     await connection.close()

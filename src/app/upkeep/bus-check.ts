@@ -15,15 +15,19 @@ export interface BusCheckFlags {
   readonly output?: OutputFormat
 }
 
+/** Where the management of the Service Bus emulator listens. */
+const EMULATOR_URL = 'http://localhost:5300'
+
 export async function runBusCheck(
   flags: BusCheckFlags,
   io: Io,
   config: Config = loadConfig(),
+  emulatorUrl = EMULATOR_URL,
 ): Promise<void> {
   const show = openShow(flags.output, io)
   const clock = realClock()
   const wanted = { workerIds: workerIdsOf(flags, config), mayCreate: flags.create === true }
-  const checks = await checkServiceBus(config, clock, wanted)
+  const checks = await checkServiceBus(config, clock, wanted, emulatorUrl)
   await showChecks(show, io, checks)
 }
 

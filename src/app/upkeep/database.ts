@@ -255,7 +255,7 @@ async function asOwner(
   work: (db: Db, clock: RealClock, openDatabase: OpenDatabase) => Promise<void>,
 ): Promise<void> {
   const config = loadConfig()
-  const { databaseUrl, maxClockSkewSec } = config
+  const { databaseUrl } = config
   if (databaseUrl === null) {
     const reason = 'DATABASE_URL is not set. The embedded database is upgraded at every start.'
     throw new MatoolkitError('USAGE', { reason })
@@ -273,7 +273,7 @@ async function asOwner(
   try {
     const { role, mayMigrate } = await findSchemaRights(db)
     if (!mayMigrate) throw new MatoolkitError('NOT_OWNER', { role })
-    await followDatabaseTime(db, clock, maxClockSkewSec * 1_000)
+    await followDatabaseTime(db, clock)
     await work(db, clock, (name) => {
       const url = new URL(access.url)
       url.pathname = `/${name}`

@@ -18,6 +18,6 @@ export const EVIDENCE_ERRORS = errorRows({
     http: 500,
     exit: EXIT.failed,
     sentence:
-      'Cannot send the heads of the audit to "{place}": {reason}. Correct the place, or set MATOOLKIT_AUDIT_HEADS_FILE or MATOOLKIT_AUDIT_HEADS_URL to another; the heads wait until then.',
+      'Cannot write the heads of the audit to "{place}": {reason}. Correct the place, or set MATOOLKIT_AUDIT_HEADS_FILE to another; the heads wait until then.',
   },
 })

@@ -27,11 +27,7 @@ export const API_SETTINGS = {
   }),
   apiReadsPerMin: setting('MATOOLKIT_API_READS_PER_MIN', wholeNumber(1, 1_000_000), {
     default: 600,
-    description: 'Reads per caller and minute.',
-  }),
-  apiWritesPerMin: setting('MATOOLKIT_API_WRITES_PER_MIN', wholeNumber(1, 1_000_000), {
-    default: 120,
-    description: 'Changes per caller and minute.',
+    description: 'Reads per caller and minute; changes have a fifth of it.',
   }),
   apiTrustedHops: setting('MATOOLKIT_API_TRUSTED_HOPS', wholeNumber(0, 10), {
     default: 0,
@@ -65,10 +61,6 @@ export const API_SETTINGS = {
     defaultShown: 'none',
     description:
       'Accepted token audiences: the client id of the API’s app registration, and `api://{client id}` for version 1 tokens.',
-  }),
-  oidcScope: setting('MATOOLKIT_OIDC_SCOPE', aText, {
-    default: 'access_as_user',
-    description: 'Scope that a person’s token must have.',
   }),
   oidcClientId: setting<string | null>('MATOOLKIT_OIDC_CLIENT_ID', aText, {
     default: null,

@@ -1,15 +1,5 @@
 // Settings of the messages between processes: transport and signed jobs. Part of the table in config.ts.
-import {
-  aHost,
-  aKey,
-  aPath,
-  emulatorConnection,
-  httpUrl,
-  listSetting,
-  oneOf,
-  setting,
-  wholeNumber,
-} from './kinds.ts'
+import { aHost, aKey, aPath, emulatorConnection, listSetting, oneOf, setting } from './kinds.ts'
 
 const TRANSPORT_NAMES = ['postgres', 'servicebus'] as const
 export type TransportName = (typeof TRANSPORT_NAMES)[number]
@@ -45,14 +35,6 @@ export const BUS_SETTINGS = {
       secret: true,
     },
   ),
-  serviceBusAdminUrl: setting('MATOOLKIT_SERVICEBUS_ADMIN_URL', httpUrl('http://localhost:5300'), {
-    default: 'http://localhost:5300',
-    description: 'Where the management of the Service Bus emulator listens, for `bus check`.',
-  }),
-  chunkSize: setting('MATOOLKIT_CHUNK_SIZE', wholeNumber(1, 5_000), {
-    default: 500,
-    description: 'Maximum messages received from the bus and handled together.',
-  }),
   jobKeyFile: setting<string | null>('MATOOLKIT_JOB_KEY_FILE', aPath, {
     default: null,
     defaultShown: 'none: jobs are not signed; `up` creates a key',

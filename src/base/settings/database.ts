@@ -24,22 +24,8 @@ export const DATABASE_SETTINGS = {
     description:
       'Free space for the embedded database. With less everything is held, and no snapshot is taken.',
   }),
-  snapshotIntervalMin: setting('MATOOLKIT_SNAPSHOT_INTERVAL_MIN', wholeNumber(5, 10_080), {
-    default: 60,
-    description: 'Interval between two snapshots of the embedded database.',
-  }),
   poolSize: setting('MATOOLKIT_POOL_SIZE', wholeNumber(1, 200), {
     default: 10,
     description: 'Maximum connections of this process to the PostgreSQL server.',
-  }),
-  statementTimeoutSec: setting('MATOOLKIT_STATEMENT_TIMEOUT_SEC', wholeNumber(1, 3_600), {
-    default: 60,
-    description:
-      'Time limit of a database statement; a longer one is cancelled and its work retried.',
-  }),
-  maxClockSkewSec: setting('MATOOLKIT_MAX_CLOCK_SKEW_SEC', wholeNumber(1, 3_600), {
-    default: 30,
-    description:
-      'Allowed difference between the clocks of this machine and the database before an error is reported.',
   }),
 }

@@ -1,5 +1,5 @@
 // Settings of what is kept: batches, personal data and the audit. Part of the table in config.ts.
-import { aPath, httpsUrl, setting, wholeNumber } from './kinds.ts'
+import { aPath, setting, wholeNumber } from './kinds.ts'
 
 export const RETENTION_SETTINGS = {
   batchesKeptDays: setting<number | null>('MATOOLKIT_BATCHES_KEPT_DAYS', wholeNumber(8, 36_500), {
@@ -28,13 +28,4 @@ export const RETENTION_SETTINGS = {
     description:
       'File to which each head of the audit is appended as it is sealed, for `audit verify --against`. Keep it where database administrators cannot write.',
   }),
-  auditHeadsUrl: setting<string | null>(
-    'MATOOLKIT_AUDIT_HEADS_URL',
-    httpsUrl('an address with https'),
-    {
-      default: null,
-      description: 'Webhook to which the heads of the audit are posted as they are sealed.',
-      secret: true,
-    },
-  ),
 }

@@ -18,9 +18,4 @@ export const SCHEDULER_SETTINGS = {
     description:
       'Interval between the starts of two ticks of a runbook. Phases, polls and retries do not depend on it.',
   }),
-  tickLanes: setting('MATOOLKIT_TICK_LANES', wholeNumber(1, 32), {
-    default: 4,
-    description:
-      'Ticks of one scheduler that read and apply rows at the same time. A tick that waits for its source does not count.',
-  }),
 }

@@ -29,10 +29,6 @@ const RUNTIME = {
     default: 4,
     description: 'Jobs that the worker runs at the same time.',
   }),
-  workerPollSec: setting('MATOOLKIT_WORKER_POLL_SEC', wholeNumber(1, 60), {
-    default: 1,
-    description: 'Interval at which the worker polls for jobs when no notification arrives.',
-  }),
   idleExitSec: setting('MATOOLKIT_IDLE_EXIT_SEC', wholeNumber(0, 86_400), {
     default: 300,
     description:
@@ -142,18 +138,6 @@ const LIMITS = {
     default: 32,
     description:
       'Concurrent Exchange Online cmdlets, at most: the worker starts with 4 and follows the answers.',
-  }),
-  callAttempts: setting('MATOOLKIT_CALL_ATTEMPTS', wholeNumber(1, 20), {
-    default: 5,
-    description: 'Maximum attempts of a call when the service is busy.',
-  }),
-  backoffBaseSec: setting('MATOOLKIT_BACKOFF_BASE_SEC', wholeNumber(1, 60), {
-    default: 2,
-    description: 'First pause before a retry; it doubles each time. Retry-After wins.',
-  }),
-  backoffMaxSec: setting('MATOOLKIT_BACKOFF_MAX_SEC', wholeNumber(1, 3_600), {
-    default: 120,
-    description: 'Longest pause before a retry, without jitter of up to 30 %.',
   }),
 }
 

@@ -7,6 +7,8 @@ import { everyLoop, type Loop } from '../../base/run/service.ts'
 import type { Db, Queryable } from './db.ts'
 
 const MEASURE_INTERVAL_MS = 60_000
+/** A larger difference is reported. */
+const SKEW_MAX_MS = 30_000
 /** The shortest round trip is the most precise; slow ones are repeated, up to the maximum. */
 const MEASURE_ROUND_TRIPS = 3
 const MEASURE_ROUND_TRIPS_MAX = 10
@@ -32,11 +34,7 @@ export interface ClockReport {
 }
 
 /** Measures once and sets `clock` to the database's time. */
-export async function followDatabaseTime(
-  db: Queryable,
-  clock: RealClock,
-  maxSkewMs: number,
-): Promise<ClockReport> {
+export async function followDatabaseTime(db: Queryable, clock: RealClock): Promise<ClockReport> {
   const { machine } = clock
   let best: { databaseMs: number; atSteadyMs: number; uncertaintyMs: number } | undefined
   for (let trip = 0; trip < MEASURE_ROUND_TRIPS_MAX; trip++) {
@@ -58,7 +56,7 @@ export async function followDatabaseTime(
     machineSkewMs,
     aheadMs,
     uncertaintyMs,
-    withinLimit: Math.max(Math.abs(machineSkewMs), aheadMs) <= maxSkewMs,
+    withinLimit: Math.max(Math.abs(machineSkewMs), aheadMs) <= SKEW_MAX_MS,
   }
 }
 
@@ -72,19 +70,18 @@ async function readDatabaseMs(db: Queryable): Promise<number> {
 export interface DatabaseClockOptions {
   readonly db: Queryable
   readonly clock: RealClock
-  readonly maxSkewMs: number
   onReport(report: ClockReport): void
   onError(error: unknown, inARow: number): void
 }
 
 /** Measures each minute. Call `followDatabaseTime` once before anything reads the clock. */
 export function databaseClockLoop(options: DatabaseClockOptions): Loop {
-  const { db, clock, maxSkewMs, onReport, onError } = options
+  const { db, clock, onReport, onError } = options
   return everyLoop({
     name: 'database clock',
     clock,
     intervalMs: MEASURE_INTERVAL_MS,
-    runOnce: async () => onReport(await followDatabaseTime(db, clock, maxSkewMs)),
+    runOnce: async () => onReport(await followDatabaseTime(db, clock)),
     onError,
   })
 }

@@ -8,7 +8,7 @@ import type { CloudName } from '../../base/settings/worker.ts'
 import type { RotatingCertificate } from '../../base/sign-in/rotating-certificate.ts'
 import type { TokenRequest, Tokens } from '../../base/sign-in/token.ts'
 import type { Secrets } from '../../worker/http/api.ts'
-import { type ClientOptions, retryPolicyOf } from '../../worker/http/client.ts'
+import { type ClientOptions, RETRY_POLICY } from '../../worker/http/client.ts'
 import type { ThrottleOptions, ThrottleState } from '../../worker/http/throttle.ts'
 import { openWebhooks } from '../../worker/http/webhooks.ts'
 import { directoryRolesIn, type GrantedRights, rightsIn } from '../check/rights.ts'
@@ -91,7 +91,7 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
   const { onGate, onAnswer, send, isAdaptive = true } = parts
   const throttling = { isAdaptive, ...(onGate && { onGate }) }
   const told = { ...(onAnswer && { onAnswer }), ...(send && { send }) }
-  const shared = { clock, policy: retryPolicyOf(config), random, timeout, ...told }
+  const shared = { clock, policy: RETRY_POLICY, random, timeout, ...told }
   const forGraph = requestFor(cloud.graph)
   const forExchange = requestFor(cloud.exchange)
   const share = (limit: number) => limit / config.workerReplicas

@@ -6,7 +6,6 @@
 import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../../base/run/clock.ts'
-import type { Config } from '../../base/settings/config.ts'
 import { SignInFault } from '../../base/sign-in/token.ts'
 import type { Json } from '../../base/text/json.ts'
 import { owningJob } from '../jobs/owning-job.ts'
@@ -21,13 +20,8 @@ export interface RetryPolicy {
   readonly maxSec: number
 }
 
-export const retryPolicyOf = (
-  config: Pick<Config, 'callAttempts' | 'backoffBaseSec' | 'backoffMaxSec'>,
-): RetryPolicy => ({
-  attempts: config.callAttempts,
-  baseSec: config.backoffBaseSec,
-  maxSec: config.backoffMaxSec,
-})
+/** `Retry-After` wins over the pauses. */
+export const RETRY_POLICY: RetryPolicy = { attempts: 5, baseSec: 2, maxSec: 120 }
 
 /** The reason the service gave. */
 export interface ServiceRefusal {

@@ -24,7 +24,6 @@ describe('bus check', () => {
     const read = readConfig({
       MATOOLKIT_TRANSPORT: 'servicebus',
       MATOOLKIT_SERVICEBUS_CONNECTION: connectionStringOf(await broker.open()),
-      MATOOLKIT_SERVICEBUS_ADMIN_URL: management.url,
       MATOOLKIT_WORKER_ID: 'w1',
     })
     assert.ok('config' in read, JSON.stringify(read))
@@ -38,7 +37,7 @@ describe('bus check', () => {
   async function check(flags: { create?: true; workers?: string[] } = {}) {
     const lines: string[] = []
     const io = { out: (line: string) => lines.push(line), err: () => {}, width: null, exitCode: 0 }
-    await runBusCheck({ ...flags, output: 'json' }, io as never, config)
+    await runBusCheck({ ...flags, output: 'json' }, io as never, config, management.url)
     const { isOk, checks }: Checked = JSON.parse(lines.join('\n'))
     const states = Object.groupBy(checks, ({ state }) => state)
     const failed = (states.failed ?? []).map(({ name, about }) => `${name}: ${about}`)

@@ -225,7 +225,7 @@ for (const database of variants(DATABASES)) {
     for (const skewMs of [5 * 60_000, -5 * 60_000]) {
       it(`corrects and reports a machine clock that is ${skewMs / 60_000} minutes off`, async () => {
         const clock = realClock(skewedMachine(skewMs))
-        const report = await followDatabaseTime(test.db, clock, MAX_SKEW_MS)
+        const report = await followDatabaseTime(test.db, clock)
         assert.equal(report.withinLimit, false)
         const off = report.machineSkewMs - skewMs
         assert.ok(Math.abs(off) <= report.uncertaintyMs + 50, `measured ${off} ms apart`)
@@ -244,8 +244,8 @@ for (const database of variants(DATABASES)) {
         const [honest, following, thief] = clocks.map((clock) =>
           openPostgresBus({ db: fresh.db, clock, newToken: randomUUID }),
         )
-        await followDatabaseTime(fresh.db, clocks[0]!, MAX_SKEW_MS)
-        await followDatabaseTime(fresh.db, clocks[1]!, MAX_SKEW_MS)
+        await followDatabaseTime(fresh.db, clocks[0]!)
+        await followDatabaseTime(fresh.db, clocks[1]!)
         await honest!.publish([event()])
         assert.equal((await honest!.receive(ORCHESTRATOR_EVENTS, 10)).length, 1)
         assert.equal((await following!.receive(ORCHESTRATOR_EVENTS, 10)).length, 0)
@@ -267,16 +267,16 @@ for (const database of variants(DATABASES)) {
           return [{ ms }] as Row[]
         },
       })
-      await followDatabaseTime(far(20), clock, MAX_SKEW_MS)
+      await followDatabaseTime(far(20), clock)
       const offMs = () => +clock.now() - machine.wallMs() - HOUR_MS
       assert.equal(offMs(), -10)
-      const slow = await followDatabaseTime(far(6_000), clock, MAX_SKEW_MS)
+      const slow = await followDatabaseTime(far(6_000), clock)
       assert.equal(slow.uncertaintyMs, 3_000)
       assert.equal(offMs(), -10)
     })
 
     it('accepts a machine clock within the limit', async () => {
-      const report = await followDatabaseTime(test.db, realClock(), MAX_SKEW_MS)
+      const report = await followDatabaseTime(test.db, realClock())
       assert.equal(report.withinLimit, true)
     })
 
@@ -294,7 +294,6 @@ for (const database of variants(DATABASES)) {
           },
         },
         clock,
-        maxSkewMs: MAX_SKEW_MS,
         onReport: (report) => told.resolve(report),
         onError: (error) => told.resolve(error as Error),
       })

@@ -226,7 +226,7 @@ async function servicesOf(
   }
   const roles = part.roles.flatMap((role) => make[role]())
   if (!db) return roles
-  const time = databaseClockLoop({ db, clock, maxSkewMs: 30_000, onReport: () => {}, onError })
+  const time = databaseClockLoop({ db, clock, onReport: () => {}, onError })
   const { relay } = plain.capabilities
   const relayLoop = relay ? [makeRelayLoop({ relay, clock, onError })] : []
   const disk = part.minFreeMb === undefined ? [] : diskServices(part, engine, onError)
@@ -267,19 +267,16 @@ function apiOf({ folder, name, apiPort }: Part, engine: Engine, bus: Bus, clock:
       apiPort: apiPort!,
       apiTokenFile: `${folder}/${name}.token`,
       apiReadsPerMin: REQUESTS_PER_MIN,
-      apiWritesPerMin: REQUESTS_PER_MIN,
       apiTrustedHops: 0,
       apiCorsOrigins: [],
       apiPublicPath: '/',
       oidcIssuers: [],
       oidcAudiences: [],
-      oidcScope: '',
       oidcClientId: null,
       oidcApps: [],
       readPolicy: 'reader',
       auditKeptDays: null,
       auditHeadsFile: null,
-      auditHeadsUrl: null,
       evidenceKey: null,
       evidenceKeyFile: null,
       poolSize: 5,
@@ -371,7 +368,7 @@ async function run(part: Part): Promise<void> {
   const isWorkerOnly = part.roles.every((role) => role === 'worker')
   const db = part.serviceBus !== undefined && isWorkerOnly ? null : await open(part)
   if (db?.kind === 'pglite') await migrate(db, clock.now())
-  if (db) await followDatabaseTime(db, clock, 30_000)
+  if (db) await followDatabaseTime(db, clock)
   if (db && part.roles.includes('orchestrator')) await noticeRestore(chaosDoor(db, clock))
   const services = await servicesOf(part, db, clock)
   for (const service of services) service.start()

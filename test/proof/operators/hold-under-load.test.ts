@@ -40,7 +40,6 @@ before(async () => {
     MATOOLKIT_API_PORT: '0',
     MATOOLKIT_API_TOKEN_FILE: tokenFile,
     MATOOLKIT_API_READS_PER_MIN: '1000000',
-    MATOOLKIT_API_WRITES_PER_MIN: '1000000',
   })
   const [, url] = await process.saying(/"url":"(http:[^"]+)"/)
   const headers = {
