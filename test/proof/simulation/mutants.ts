@@ -53,7 +53,7 @@ export const MUTANTS: readonly BankedMutant[] = [
           $$rest
           return $result
         })`,
-        `const { enqueueNew } = await import('../bus/outbox.ts')
+        `const { enqueueNew } = await import('../../bus/outbox.ts')
         let sends: Parameters<typeof enqueueNew>[1] = []
         const done = await $engine.db.transaction(async ($tx) => {
           const $batchTx = await begin($$args)
