@@ -87,7 +87,7 @@ async function measure(members: number): Promise<RehearsalFigures> {
     cpuMs: (user + system) / 1_000,
     peakMb: process.resourceUsage().maxRSS / 1_024,
     verdict,
-    passed: people.migrated,
+    passed: people.done,
     days: (Date.parse(endedAt) - Date.parse(startedAt)) / 86_400_000,
     steps: runbook.phases.reduce((sum, { steps }) => sum + steps.length, 0) * members,
     calls: calls.total,

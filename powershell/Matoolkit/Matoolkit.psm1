@@ -614,8 +614,8 @@ function Get-MatActionMember {
     The limit.
     .PARAMETER Result
     The result.
-    .PARAMETER Outcome
-    One or more of in_progress, migrated, failed, removed, stopped, comma-separated.
+    .PARAMETER State
+    One or more of scheduled, preparing, cutting_over, cut_over, done, failed, rolled_back, stopped, removed, comma-separated.
     .EXAMPLE
     Get-MatActionMember -ActionId <long>
     #>
@@ -628,11 +628,11 @@ function Get-MatActionMember {
         [Parameter(ParameterSetName = 'listActionMembers')]
         [ValidateSet('done', 'refused')] [string] $Result,
         [Parameter(ParameterSetName = 'listActionMembers')]
-        [ValidateSet('in_progress', 'migrated', 'failed', 'removed', 'stopped')] [string[]] $Outcome
+        [ValidateSet('scheduled', 'preparing', 'cutting_over', 'cut_over', 'done', 'failed', 'rolled_back', 'stopped', 'removed')] [string[]] $State
     )
     process {
         switch ($PSCmdlet.ParameterSetName) {
-            'listActionMembers' { Invoke-MatRequest -Method 'GET' -Path '/api/actions/{actionId}/members' -Bound $PSBoundParameters -InPath @('ActionId') -InQuery @('Limit', 'Result', 'Outcome') -InBody @() -Paged }
+            'listActionMembers' { Invoke-MatRequest -Method 'GET' -Path '/api/actions/{actionId}/members' -Bound $PSBoundParameters -InPath @('ActionId') -InQuery @('Limit', 'Result', 'State') -InBody @() -Paged }
         }
     }
 }
@@ -1268,8 +1268,8 @@ function Get-MatMember {
     The limit.
     .PARAMETER Status
     One or more of active, failed, removed, comma-separated.
-    .PARAMETER Outcome
-    One or more of in_progress, migrated, failed, removed, stopped, comma-separated.
+    .PARAMETER State
+    One or more of scheduled, preparing, cutting_over, cut_over, done, failed, rolled_back, stopped, removed, comma-separated.
     .PARAMETER Phase
     The current step is in this phase.
     .PARAMETER Step
@@ -1305,7 +1305,7 @@ function Get-MatMember {
         [Parameter(ParameterSetName = 'listMembers')]
         [ValidateSet('active', 'failed', 'removed')] [string[]] $Status,
         [Parameter(ParameterSetName = 'listMembers')]
-        [ValidateSet('in_progress', 'migrated', 'failed', 'removed', 'stopped')] [string[]] $Outcome,
+        [ValidateSet('scheduled', 'preparing', 'cutting_over', 'cut_over', 'done', 'failed', 'rolled_back', 'stopped', 'removed')] [string[]] $State,
         [Parameter(ParameterSetName = 'listMembers')]
         [string] $Phase,
         [Parameter(ParameterSetName = 'listMembers')]
@@ -1331,7 +1331,7 @@ function Get-MatMember {
     )
     process {
         switch ($PSCmdlet.ParameterSetName) {
-            'listMembers' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/members' -Bound $PSBoundParameters -InPath @('BatchId') -InQuery @('Limit', 'Status', 'Outcome', 'Phase', 'Step', 'Key', 'Search', 'FailedPhase', 'FailedStep', 'ErrorText', 'Pattern', 'Held', 'Sort') -InBody @() -Paged }
+            'listMembers' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/members' -Bound $PSBoundParameters -InPath @('BatchId') -InQuery @('Limit', 'Status', 'State', 'Phase', 'Step', 'Key', 'Search', 'FailedPhase', 'FailedStep', 'ErrorText', 'Pattern', 'Held', 'Sort') -InBody @() -Paged }
             'getMember' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/members/{memberId}' -Bound $PSBoundParameters -InPath @('BatchId', 'MemberId') -InQuery @() -InBody @() -Paged }
         }
     }

@@ -1,8 +1,10 @@
 // Change windows: nothing that changes a tenant is sent outside them, reads are sent, and people hear once of each closing and opening.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { loadPhases } from '../../src/db/state/facts.ts'
 import { recordWorker } from '../../src/db/state/workers.ts'
 import { listMembers } from '../../src/db/views/members.ts'
+import { waveOf } from '../../src/domain/state/person-state.ts'
 import type { ChangeWindows } from '../../src/domain/windows/change-windows.ts'
 import { cancelBatch } from '../../src/engine/orders/batch-actions.ts'
 import { overrideWindow } from '../../src/engine/orders/change-windows.ts'
@@ -38,7 +40,8 @@ it('lets reads go, and sends changes when the window opens, with one event each'
     ])
     for (let minutes = 0; minutes < 119; minutes += 17) await world.pass(17 * 60)
     assert.equal(at(world), '09:59')
-    const page = { sort: 'id', after: null, limit: 1, active: 'in_progress' } as const
+    const wave = waveOf('active', await loadPhases(world.db, batchId))
+    const page = { sort: 'id', after: null, limit: 1, wave } as const
     const [member] = await listMembers(world.db, batchId, {}, page)
     const { waitsFor, wakeAt } = member!.step!
     assert.deepEqual([waitsFor, new Date(wakeAt!)], ['window', new Date('2026-03-02T10:00:00Z')])

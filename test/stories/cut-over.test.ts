@@ -1,221 +1,176 @@
-// We own the cut-over: an hour before it, with all mailboxes copied, a hold, a cancellation or another date really stops it. The tenant's
-// own state is the witness, not our tables.
+// A wave through its night, as it is said on the command line and given to the dashboard: scheduled, preparing, cutting over, cut over,
+// done. Then the nights that do not go well. Another wave is there all the time, and nothing is said about it.
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
-import { openSandbox, type Sandbox } from '../../sandbox/sandbox.ts'
-import type { Seed } from '../../sandbox/state.ts'
-import {
-  cancelBatch,
-  holdBatch,
-  rescheduleBatch,
-  resumeBatch,
-} from '../../src/engine/orders/batch-actions.ts'
-import { removeMembers } from '../../src/engine/orders/member-actions.ts'
-import { batchOf, memberId, order, runbook, stepsOf } from './looking.ts'
-import { workersIn } from './tenant-workers.ts'
-import { type Job, START, story, WORKER, type World } from './world.ts'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { type StateCounts, statesText } from '../../src/domain/state/person-state.ts'
+import { addMembers } from '../../src/engine/orders/create.ts'
+import { type Cli, openCli } from '../cli/against-api.ts'
+import { assertStatesAgree } from '../kit/person-states.ts'
+import { runbook, step } from './looking.ts'
+import { people, type World } from './world.ts'
 
-const PEOPLE = 3
+const YAML = runbook(
+  'wave',
+  {
+    'prepare T-1h': [step('create')],
+    'cutover T-0': [step('switch', 'on_failure: back'), step('notify')],
+    'aftercare T+1d': [step('check')],
+  },
+  `rollbacks: { back: [${step('switch-back')}] }`,
+)
+const TONIGHT = '1'
 const HOUR = 3_600
-const T0_MIN = 15 * 24 * 60
-const numbers = Array.from({ length: PEOPLE }, (_, at) => at + 1)
-const guid = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
+const DAY = 24 * HOUR
+const person = (number: number): string => `user${number}@contoso.example`
+const key = ({ parameters }: { parameters: unknown }): string => JSON.stringify(parameters)
+const isOf = (numbers: readonly number[], job: { parameters: unknown }): boolean =>
+  numbers.some((number) => key(job).includes(person(number)))
 
-const SEED: Seed = {
-  tenants: [
-    {
-      domains: ['contoso.example'],
-      migrationEndpoints: [{ name: 'fabrikam', remoteTenant: 'fabrikam.example' }],
-      skus: [
-        {
-          skuId: guid(1),
-          skuPartNumber: 'MOVE',
-          enabledUnits: PEOPLE,
-          servicePlans: [
-            { servicePlanId: guid(2), servicePlanName: 'CROSS_TENANT_USER_DATA_MIGRATION' },
-          ],
-        },
-      ],
-      users: numbers.map((number) => ({
-        userPrincipalName: `user${number}@contoso.example`,
-        assignedLicenses: [{ skuId: guid(1) }],
-        proxyAddresses: [`SMTP:user${number}@contoso.example`, `x500:/o=Old/cn=${number}`],
-        recipient: {
-          kind: 'mailUser' as const,
-          exchangeGuid: guid(100 + number),
-          externalEmailAddress: `user${number}@fabrikam.example`,
-        },
-      })),
-    },
-    {
-      domains: ['fabrikam.example'],
-      users: numbers.map((number) => ({
-        userPrincipalName: `user${number}@fabrikam.example`,
-        recipient: {
-          kind: 'mailbox' as const,
-          exchangeGuid: guid(100 + number),
-          legacyExchangeDn: `/o=Old/cn=${number}`,
-        },
-      })),
-    },
-  ],
+interface Wall {
+  batches: { batch: { id: number; state: string; members: StateCounts & { total: number } } }[]
 }
 
-const step = (name: string, functionName: string, params: string, more = '') =>
-  `{ name: ${name}, worker_id: ${WORKER}, function: ${functionName}, params: { Identity: "{{UserPrincipalName}}", ${params} }${more} }`
+describe('a wave of twelve', () => {
+  let cli: Cli
+  let world: World
+  const begin = async () => {
+    cli = await openCli()
+    world = cli.api.world
+    await world.publish(YAML)
+    await world.batch('wave', people(12), { startsInMin: 120 })
+    const next = people(20).slice(12)
+    await world.batch('wave', next, { startsInMin: 7 * 24 * 60 })
+  }
+  const end = async () => {
+    await assertStatesAgree(world.db)
+    // Nothing was said or done about the wave of next week.
+    const { members } = (await batchOf('2'))!
+    assert.deepEqual([members.scheduled, members.total], [8, 8])
+    assert.ok(world.jobs.every((job) => !/user(1[3-9]|20)@/.test(key(job))))
+    await cli.close()
+  }
+  const batchOf = async (id: string) => {
+    // Walls within one second share an answer.
+    await world.clock.advance(1_500)
+    const wall = await cli.api.call<Wall>('GET', '/api/now')
+    return wall.body.batches.find(({ batch }) => String(batch.id) === id)?.batch
+  }
+  /** The same sentence in the list and on the page of the command line, and in what the dashboard shows. */
+  const says = async (headline: string, state: string) => {
+    const batch = (await batchOf(TONIGHT))!
+    assert.equal(statesText(batch.members), headline)
+    assert.equal(batch.state, state)
+    const page = await cli.cli('batch', 'get', TONIGHT)
+    assert.ok(page.out.includes(`  ${headline}\n`), page.out)
+    const list = await cli.cli('batch', 'list')
+    assert.ok(list.out.includes(headline), list.out)
+    await assertStatesAgree(world.db)
+  }
 
-const POLL = ', poll: { interval: 5m, timeout: 6h }'
-const MINUTES = ', poll: { interval: 1m, timeout: 1h }'
-const STOPS = ', on_failure: stop'
-const YAML = [
-  runbook('wave', {
-    'prepare T-14d': [
-      step(
-        'start-move',
-        'Add-MigrationUser',
-        'BatchName: "wave-{{_batch_id}}", SourceEndpoint: fabrikam, TargetDeliveryDomain: contoso.example',
-      ),
-    ],
-    'cutover T-0': [
-      step('complete', 'Complete-MigrationUser', '', STOPS),
-      step('wait', 'Test-MigrationUser', 'WaitFor: Completed', `${POLL}${STOPS}`),
-    ],
-  }),
-  `on_member_removed: [${step('end', 'Remove-MigrationUser', '', MINUTES)}]`,
-  `rollbacks: { stop: [${step('stop', 'Stop-MigrationUser', '', MINUTES)}] }`,
-].join('\n')
+  describe('in a perfect night', () => {
+    before(begin)
+    after(end)
 
-interface Tenants {
-  readonly world: World
-  readonly batchId: number
-  readonly sandbox: Sandbox
-  statuses(): string[]
-  /** When mailboxes moved, in minutes from the planned cut-over. */
-  movedAt(): number[]
-  /** Lets time pass in strides that notice everything due. */
-  passTo(minutes: number): Promise<void>
-}
+    it('is scheduled before its first phase', () => says('12 scheduled', 'scheduled'))
 
-/** An hour before the cut-over: every mailbox is copied. */
-async function anHourBefore(tell: (tenants: Tenants) => Promise<void>): Promise<void> {
-  await story({}, async (world) => {
-    const timing = {
-      mailboxMoveSyncSec: 2 * HOUR,
-      mailboxMoveCompleteSec: 60,
-      mailboxMoveStopSec: 600,
-    }
-    const sandbox = await openSandbox({ clock: world.clock, seed: SEED, timing })
-    try {
-      world.answer = workersIn(world, sandbox, { [WORKER]: 0 })
-      await world.publish(YAML)
-      const batchId = await world.batch('wave', PEOPLE, { startsInMin: T0_MIN })
-      const t0 = +START + T0_MIN * 60_000
-      const passTo = async (minutes: number) => {
-        while (+world.clock.now() < t0 + minutes * 60_000)
-          await world.pass(Math.min(900, (t0 + minutes * 60_000 - +world.clock.now()) / 1000))
-      }
-      const [target] = [() => sandbox.state().tenants[0]!]
-      const tenants: Tenants = {
-        world,
-        batchId,
-        sandbox,
-        statuses: () => target().migrationBatches[0]!.mailboxMoves.map(({ status }) => status),
-        movedAt: () =>
-          sandbox.journal.effects
-            .filter(({ what }) => what === 'mailbox moved')
-            .map(({ at }) => (Date.parse(at) - t0) / 60_000),
-        passTo,
-      }
-      await world.pass(24 * HOUR)
-      await world.pass(T0_MIN * 60 - 25 * HOUR)
-      const mailboxes = await world.answer(probe(1))
-      assert.partialDeepStrictEqual(mailboxes, { ok: { complete: true } })
-      assert.deepEqual(tenants.statuses(), ['Synced', 'Synced', 'Synced'])
-      await tell(tenants)
-      const batches = target().migrationBatches
-      assert.deepEqual([batches.length, batches[0]!.completeAfter], [1, null], 'no date of theirs')
-    } finally {
-      await sandbox.close()
-    }
+    it('prepares, and waits for T-0 prepared', async () => {
+      await world.clock.advance(HOUR * 1_000)
+      await world.orchestrate()
+      await says('12 preparing', 'preparing')
+      await world.settle()
+      await says('12 preparing', 'preparing')
+      assert.doesNotMatch((await cli.cli('batch', 'list')).out, /cut over|done/)
+    })
+
+    it('cuts over person by person', async () => {
+      await world.clock.advance(HOUR * 1_000)
+      await world.orchestrate()
+      await says('0 of 12 cut over, 12 cutting over', 'cutting_over')
+      world.answer = (job) =>
+        job.functionName === 'notify' && isOf([10, 11, 12], job) ? 'silent' : { ok: true }
+      await world.settle()
+      await says('9 of 12 cut over, 3 cutting over', 'cutting_over')
+      const out = (await cli.cli('batch', 'members', TONIGHT, '--state', 'cutting-over')).out
+      assert.match(out, /user12@/)
+      assert.doesNotMatch(out, /user1@/)
+    })
+
+    it('is cut over, days before its aftercare: nobody calls that 0 migrated', async () => {
+      world.answer = () => ({ ok: true })
+      for (const job of world.jobs
+        .filter(({ functionName }) => functionName === 'notify')
+        .slice(-3))
+        await world.result(job, { ok: true })
+      await world.settle()
+      await says('12 cut over', 'cut_over')
+      const { out } = await cli.cli('batch', 'members', TONIGHT)
+      assert.match(out, /user1@\S+ +cut over +.*waits for phase aftercare/)
+      const report = await cli.cli('batch', 'report', TONIGHT, '--format', 'html', '--file', '-')
+      assert.match(report.out, /12 cut over\. The batch is active\./)
+    })
+
+    it('is done after its last phase', async () => {
+      await world.pass(DAY)
+      await says('12 done', 'done')
+      assert.doesNotMatch((await cli.cli('batch', 'get', TONIGHT)).out, /cut over|failed/)
+    })
   })
-}
 
-const probe = (number: number) =>
-  ({
-    jobId: 'probe',
-    batchId: 1,
-    workerId: WORKER,
-    functionName: 'Test-MigrationUser',
-    parameters: { Identity: `user${number}@contoso.example`, WaitFor: 'Synced' },
-  }) as unknown as Job
+  describe('in a night with trouble', () => {
+    before(begin)
+    after(end)
+    afterEach(() => assertStatesAgree(world.db))
+    const YES = ['--reason', 'as agreed', '--yes'] as const
 
-it('goes ahead at its time when nobody stops it', () =>
-  anHourBefore(async ({ passTo, movedAt, statuses, world, batchId }) => {
-    await passTo(60)
-    assert.deepEqual(statuses(), ['Completed', 'Completed', 'Completed'])
-    assert.deepEqual(
-      movedAt().map((minutes) => minutes >= 0 && minutes < 30),
-      [true, true, true],
-    )
-    assert.equal((await batchOf(world, batchId)).status, 'completed')
-  }))
+    it('counts who failed in preparing, and the others continue', async () => {
+      world.answer = (job) =>
+        job.functionName === 'create' && isOf([4, 5], job) ? { fail: 'no licence' } : { ok: true }
+      await world.pass(HOUR)
+      await says('10 preparing, 2 failed', 'preparing')
+    })
 
-it('does not happen under a hold, and happens after the resume', () =>
-  anHourBefore(async ({ world, batchId, passTo, movedAt, statuses }) => {
-    await holdBatch(world.engine, order(batchId))
-    await passTo(5 * 60)
-    assert.deepEqual([statuses(), movedAt()], [['Synced', 'Synced', 'Synced'], []])
-    await resumeBatch(world.engine, order(batchId))
-    await passTo(12 * 60)
-    assert.equal(movedAt().length, PEOPLE)
-    assert.ok(movedAt().every((minutes) => minutes >= 5 * 60))
-  }))
+    it('lets somebody go, and does not count them', async () => {
+      assert.equal((await cli.cli('batch', 'remove-member', TONIGHT, person(6), ...YES)).exit, 0)
+      await world.settle()
+      await says('9 preparing, 2 failed, 1 removed', 'preparing')
+    })
 
-it('does not happen after a cancellation, not even days later', () =>
-  anHourBefore(async ({ world, batchId, passTo, movedAt, statuses }) => {
-    await cancelBatch(world.engine, order(batchId))
-    await passTo(2 * 24 * 60)
-    // Asked once more: time passes in the tenant only when it is asked.
-    await world.answer(probe(1))
-    assert.deepEqual([statuses(), movedAt()], [['Synced', 'Synced', 'Synced'], []])
-  }))
+    it('tells who was rolled back from who failed', async () => {
+      world.answer = (job) => {
+        if (job.functionName === 'switch' && isOf([7, 8], job)) return { fail: 'on hold' }
+        return job.functionName === 'switch-back' && isOf([8], job) ? { fail: 'no' } : { ok: true }
+      }
+      await world.pass(HOUR)
+      await says('7 of 11 cut over, 3 failed, 1 rolled back, 1 removed', 'cut_over')
+      const { out } = await cli.cli('batch', 'members', TONIGHT, '--state', 'rolled-back')
+      assert.match(out, /user7@\S+ +rolled back +.*failed in cutover \/ switch, rolled back/)
+      assert.doesNotMatch(out, /user8@|user4@/)
+    })
 
-it('moves to the new time when it is rescheduled', () =>
-  anHourBefore(async ({ world, batchId, passTo, movedAt, statuses }) => {
-    const startTime = new Date(+START + (T0_MIN + 24 * 60) * 60_000)
-    await rescheduleBatch(world.engine, { ...order(batchId), startTime, allowOverdue: false })
-    await passTo(23 * 60)
-    await world.answer(probe(1))
-    assert.deepEqual([statuses(), movedAt()], [['Synced', 'Synced', 'Synced'], []])
-    await passTo(26 * 60)
-    assert.equal(movedAt().length, PEOPLE)
-    assert.ok(movedAt().every((minutes) => minutes >= 24 * 60))
-  }))
+    it('a late joiner is not cut over with the others', async () => {
+      world.answer = () => 'silent'
+      await addMembers(world.engine, 1, people(21).slice(20), 'operator')
+      await world.orchestrate()
+      const batch = (await batchOf(TONIGHT))!
+      assert.equal(batch.members.cut_over, 7)
+      assert.equal(batch.members.total, 13)
+    })
 
-it('goes ahead without a person who is taken out, although Exchange needs minutes to let go', () =>
-  anHourBefore(async ({ world, batchId, passTo, movedAt, statuses }) => {
-    const member = await memberId(world, batchId, 2)
-    await removeMembers(world.engine, { ...order(batchId), memberIds: [member] })
-    await passTo(-55)
-    assert.deepEqual(statuses(), ['Synced', 'Removing', 'Synced'])
-    assert.equal((await stepsOf(world, member)).at(-1), 'removal end polling')
-    await passTo(60)
-    assert.deepEqual([statuses(), movedAt().length], [['Completed', 'Completed'], 2])
-    assert.equal((await stepsOf(world, member)).at(-1), 'removal end succeeded')
-  }))
+    it('a retry leads through the same states', async () => {
+      world.answer = () => ({ ok: true })
+      const { exit, err } = await cli.cli('batch', 'retry', TONIGHT, '--members', person(4), ...YES)
+      assert.equal(exit, 0, err)
+      await world.settle()
+      assert.ok((await batchOf(TONIGHT))!.members.cut_over >= 8)
+    })
 
-it('stops for sure when it fails: the rollback ends when Exchange has stopped', () =>
-  anHourBefore(async ({ world, batchId, sandbox, passTo, movedAt, statuses }) => {
-    const fault = { kind: 'error', status: 500 } as const
-    sandbox.setFaults({ script: [{ on: 'Set-MigrationUser', times: 99, fault }] })
-    await passTo(5)
-    assert.deepEqual(statuses(), ['Stopping', 'Stopping', 'Stopping'])
-    const member = await memberId(world, batchId, 1)
-    assert.equal((await stepsOf(world, member)).at(-1), 'rollback stop polling')
-    sandbox.setFaults({})
-    await passTo(60)
-    assert.equal((await stepsOf(world, member)).at(-1), 'rollback stop succeeded')
-    await passTo(24 * 60)
-    await world.answer(probe(1))
-    assert.deepEqual([statuses(), movedAt()], [['Stopped', 'Stopped', 'Stopped'], []])
-  }))
+    it('cancelled, it stops nobody who is cut over', async () => {
+      const before = (await batchOf(TONIGHT))!.members
+      assert.equal((await cli.cli('batch', 'cancel', TONIGHT, ...YES)).exit, 0)
+      await world.settle()
+      const { members, state } = (await batchOf(TONIGHT))!
+      assert.deepEqual([state, members.cut_over], ['stopped', before.cut_over])
+      assert.equal(members.stopped, before.cutting_over + before.preparing)
+    })
+  })
+})

@@ -95,7 +95,7 @@ const CHECKS: Readonly<Record<string, Check | Elsewhere>> = {
     await api.world.settle()
     const { body } = await api.call<{ members: Body[] }>('GET', `${batch}/members`)
     const [ann, bob] = body.members
-    assert.deepEqual([ann!.isActive, ann!.status, ann!.outcome], [false, 'failed', 'failed'])
+    assert.deepEqual([ann!.isActive, ann!.status, ann!.state], [false, 'failed', 'failed'])
     assert.deepEqual([bob!.isActive, bob!.status], [true, 'active'])
   },
   'members and steps come all at once': async (api) => {

@@ -119,7 +119,7 @@ describe('a manual migration from the command line', () => {
         : { fail: 'no licence left' }
     await cli.api.world.settle()
     assert.match((await cli.cli('batch', 'list')).out, /\n +1 +plain +1 +completed /)
-    assert.match((await cli.cli('batch', 'summary', '1')).out, /members +1 migrated, 2 failed/)
+    assert.match((await cli.cli('batch', 'summary', '1')).out, /members +1 of 3 done, 2 failed/)
     assert.match((await cli.cli('batch', 'phases', '1')).out, /cutover .*completed +3 +1 +2/)
     const members = await cli.json<{ members: object[]; total: number }>(
       'batch',
@@ -132,7 +132,7 @@ describe('a manual migration from the command line', () => {
     const csv = (await cli.script('batch', 'members', '1', '-o', 'csv')).out
     assert.match(
       csv,
-      /^ID,MEMBER,OUTCOME,PHASE,STEP,NOW,ERROR\r\n1,ada@x\.example,failed,cutover,switch,failed in cutover \/ switch,no licence left/,
+      /^ID,MEMBER,STATE,PHASE,STEP,NOW,ERROR\r\n1,ada@x\.example,failed,cutover,switch,failed in cutover \/ switch,no licence left/,
     )
     assert.match(
       (await cli.cli('batch', 'steps', '1', '--status', 'failed')).out,

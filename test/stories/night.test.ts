@@ -42,19 +42,19 @@ describe('at night', () => {
     assert.doesNotMatch(said.out, /\d\dZ|failed/)
   })
 
-  it('each person has an outcome, a place and what comes next', async () => {
+  it('each person has a state, a place and what comes next', async () => {
     const { out } = await here('batch', 'members', '1')
-    assert.match(out, new RegExp(`${KEYS[0]} +in progress +.*waits for phase cutover at 10:00 CET`))
+    assert.match(out, new RegExp(`${KEYS[0]} +preparing +.*waits for phase cutover at 10:00 CET`))
     assert.doesNotMatch(out, /\bactive\b/)
-    const none = await here('batch', 'members', '1', '--outcome', 'migrated,failed')
+    const none = await here('batch', 'members', '1', '--state', 'cut-over,done,failed')
     assert.equal(none.out, 'No members match.\n')
-    assert.match((await here('batch', 'list')).out, /5 in progress/)
+    assert.match((await here('batch', 'list')).out, /5 preparing/)
   })
 
   it('one person is found by the old address, with what comes next and what happened', async () => {
     const said = await here('member', 'find', 'OLD2@fabrikam.example')
     assert.equal(said.exit, EXIT.ok, said.err)
-    assert.match(said.out, new RegExp(`${KEYS[2]} +1 +plain .*in progress .*cutover at 10:00 CET`))
+    assert.match(said.out, new RegExp(`${KEYS[2]} +1 +plain .*preparing .*cutover at 10:00 CET`))
     assert.match(said.out, /What happened last[\s\S]*matoolkit member show 1 /)
     assert.ok(!said.out.includes(KEYS[1]!))
     const near = await here('member', 'find', `${KEYS[2]!.split('@')[0]}@nowhere.example`)
@@ -66,7 +66,7 @@ describe('at night', () => {
     )
   })
 
-  it('a failure calls somebody, names people and the command; a finished person is migrated', async () => {
+  it('a failure calls somebody, names people and the command; a finished person is done', async () => {
     cli.api.world.answer = ({ parameters }) =>
       parameters.UserPrincipalName === KEYS[4] ? { fail: 'no licence left' } : { ok: true }
     await cli.api.world.pass(3_600)
@@ -79,10 +79,10 @@ describe('at night', () => {
     assert.ok(said.out.includes(`\n    ${KEYS[4]}\n    matoolkit failures 1\n`), said.out)
     assert.equal((await cli.script('status')).exit, EXIT.needed)
     const { out } = await here('batch', 'members', '1')
-    assert.match(out, new RegExp(`${KEYS[0]} +migrated .*finished`))
+    assert.match(out, new RegExp(`${KEYS[0]} +done .*finished`))
     assert.match(out, new RegExp(`${KEYS[4]} +failed +cutover +switch`))
-    assert.match((await here('batch', 'get', '1')).out, /members +4 migrated, 1 failed/)
-    const failed = await cli.json<{ total: number }>('batch', 'members', '1', '--outcome', 'failed')
+    assert.match((await here('batch', 'get', '1')).out, /members +4 of 5 done, 1 failed/)
+    const failed = await cli.json<{ total: number }>('batch', 'members', '1', '--state', 'failed')
     assert.equal(failed.total, 1)
   })
 

@@ -87,9 +87,9 @@ describe('an operator’s night', () => {
 
   it('who is where now: every person with what it waits for', async () => {
     const out = await run('batch', 'members', TONIGHT)
-    assert.match(out, /user1@\S+ +in progress +.*waits for phase cutover at .*10:00 UTC/)
+    assert.match(out, /user1@\S+ +preparing +.*waits for phase cutover at .*10:00 UTC/)
     assert.match(out, /user4@\S+ +failed +prepare +archive/)
-    assert.doesNotMatch(out, /migrated|user13@/)
+    assert.doesNotMatch(out, /done|cut over|user13@/)
   })
 
   it('what failed and why: groups by cause, and how to retry', async () => {
@@ -155,7 +155,7 @@ describe('an operator’s night', () => {
 
   it('where is this one person: found in both waves by key, nobody else is shown', async () => {
     const out = await run('member', 'find', key(9))
-    assert.match(out, /user9@\S+ +2 +wave .*in progress .*waits for phase prepare at .*09:00 UTC/)
+    assert.match(out, /user9@\S+ +2 +wave .*scheduled .*waits for phase prepare at .*09:00 UTC/)
     assert.match(out, /user9@\S+ +1 +wave .*moved to batch 2/)
     assert.doesNotMatch(out, /user(?!9@)\d+@|removed/)
     assert.equal((await cli.cli('member', 'find', 'nobody@fabrikam.example')).exit, EXIT.notFound)
@@ -281,12 +281,12 @@ describe('an operator’s night', () => {
     assert.deepEqual(await doneTo('runbook wave'), [])
   })
 
-  it('export for the customer: one line per person, with outcome, and nobody of another wave', async () => {
+  it('export for the customer: one line per person, with state, and nobody of another wave', async () => {
     const csv = await run('batch', 'report', TONIGHT, '--format', 'csv', '--file', '-')
     const lines = csv.trim().split('\n').slice(1)
     assert.equal(lines.length, 12)
-    assert.equal(lines.filter((line) => /,migrated,/.test(line)).length, 9)
-    assert.match(csv, /user1@contoso\.example,failed,.*rolled back by hand: as agreed/)
+    assert.equal(lines.filter((line) => /,done,/.test(line)).length, 9)
+    assert.match(csv, /user1@contoso\.example,rolled back,.*rolled back by hand: as agreed/)
     assert.match(csv, /user8@contoso\.example,removed,/)
     assert.match(csv, /user9@contoso\.example,moved to batch 2,.*,2\n/)
     const { entries } = await cli.json<{ entries: { actorName: string }[] }>('audit', 'list')

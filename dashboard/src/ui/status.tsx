@@ -1,10 +1,25 @@
 // A status as a word with a sign and a colour: the colour is never the only difference.
+import type { PersonState } from '../../../src/domain/state/person-state.ts'
 import { Sign } from './sign.tsx'
 
-const LOOKS: Readonly<Record<string, readonly [look: string, sign: string]>> = {
+type Look = readonly [look: string, sign: string]
+
+const STATE_LOOKS: Readonly<Record<PersonState, Look>> = {
+  scheduled: ['idle', '○'],
+  preparing: ['idle', '▶'],
+  cutting_over: ['busy', '▶'],
+  cut_over: ['good', '✓'],
+  done: ['good', '✓'],
+  failed: ['bad', '✕'],
+  rolled_back: ['bad', '↶'],
+  stopped: ['off', '–'],
+  removed: ['off', '–'],
+}
+
+const LOOKS: Readonly<Record<string, Look>> = {
+  ...STATE_LOOKS,
   succeeded: ['good', '✓'],
   completed: ['good', '✓'],
-  migrated: ['good', '✓'],
   passed: ['good', '✓'],
   ready: ['good', '✓'],
   ok: ['good', '✓'],
@@ -27,7 +42,6 @@ const LOOKS: Readonly<Record<string, readonly [look: string, sign: string]>> = {
   unknown: ['warn', '!'],
   draining: ['warn', '⏸'],
   drained: ['off', '⏸'],
-  failed: ['bad', '✕'],
   poll_timeout: ['bad', '✕'],
   to_undo: ['idle', '○'],
   goes_with: ['idle', '○'],
@@ -43,8 +57,6 @@ const LOOKS: Readonly<Record<string, readonly [look: string, sign: string]>> = {
   expired: ['off', '–'],
   revoked: ['off', '–'],
   skipped: ['off', '–'],
-  removed: ['off', '–'],
-  stopped: ['off', '–'],
   superseded: ['off', '–'],
 }
 

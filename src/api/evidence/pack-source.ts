@@ -18,7 +18,6 @@ import {
 } from '../../db/orders/evidence.ts'
 import { readFingerprint } from '../../db/orders/retention.ts'
 import type { BatchLine } from '../../db/views/batches.ts'
-import { shownBatch } from '../shapes/batch-shapes.ts'
 import type { Actor } from '../sign-in/sign-in.ts'
 import type { PackDocument, PackSource } from './write-pack.ts'
 
@@ -32,7 +31,7 @@ export async function packSource(
   { id, name }: Actor,
   now: Date,
 ): Promise<PackSource> {
-  const { batchStartTime, runbookName, runbookVersion, status, endedAt, members } = shownBatch(line)
+  const { batchStartTime, runbookName, runbookVersion, status, endedAt } = line
   const { fingerprint, lastEventId } = await readFingerprint(db, line.id)
   const { name: program, version } = manifest
   return {
@@ -42,7 +41,7 @@ export async function packSource(
         runbookName,
         runbookVersion,
         status,
-        members: members.total,
+        members: line.membersActive + line.membersFailed + line.membersRemoved,
         batchStartTime: batchStartTime?.toISOString() ?? null,
         endedAt: endedAt?.toISOString() ?? null,
       },

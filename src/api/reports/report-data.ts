@@ -6,7 +6,8 @@ import { loadHolds } from '../../db/state/holds.ts'
 import { listEvents } from '../../db/views/events.ts'
 import { listMembers, type MemberAfter } from '../../db/views/members.ts'
 import { holdsOnBatch } from '../../domain/state/holds.ts'
-import { activeOutcome, type Outcome } from '../../domain/state/outcome.ts'
+import type { PersonState } from '../../domain/state/person-state.ts'
+import type { MemberStatus } from '../../domain/state/transitions.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { event } from '../events/event-shape.ts'
 import { memberLine, shownMember } from '../routes/members.ts'
@@ -45,8 +46,8 @@ export type ReportFailureGroup = z.output<typeof failureGroup>
 export type CourseEvent = ReportHead['course'][number]
 export type ReportMember = z.output<typeof memberLine>
 
-/** The members page by page, optionally of one outcome. */
-export type MemberPages = (outcome?: Outcome) => AsyncIterable<readonly ReportMember[]>
+/** The members page by page, optionally of one state. */
+export type MemberPages = (of?: PersonState) => AsyncIterable<readonly ReportMember[]>
 
 /** Who reads the report: the zone of its times, and whether it shows who did what inside. */
 export interface ReportReader {
@@ -92,22 +93,28 @@ export async function loadReport(
     course: course.slice(0, COURSE_MAX),
     isCourseComplete: course.length <= COURSE_MAX,
   })
-  return { head, members: (outcome) => memberPages(db, state, outcome) }
+  return { head, members: (of) => memberPages(db, state, of) }
+}
+
+const STATUS_OF: Partial<Readonly<Record<PersonState, MemberStatus>>> = {
+  failed: 'failed',
+  rolled_back: 'failed',
+  removed: 'removed',
 }
 
 /** Sorted by key. Failed and removed people are found by their status, along its index. */
 async function* memberPages(
   db: Queryable,
   state: BatchState,
-  outcome?: Outcome,
+  of?: PersonState,
 ): AsyncGenerator<readonly ReportMember[]> {
   const { id } = state.line
-  const isStatus = outcome === 'failed' || outcome === 'removed'
-  const filter = outcome === undefined ? {} : { [isStatus ? 'status' : 'outcome']: [outcome] }
+  const filter =
+    of === undefined ? {} : { state: [of], ...(STATUS_OF[of] && { status: [STATUS_OF[of]] }) }
   const holds = holdsOnBatch(await loadHolds(db, id))
-  const active = activeOutcome(state.line)
+  const { wave } = state.line
   for (let after: MemberAfter | null = null; ; ) {
-    const page = { sort: 'key', after, limit: ROWS_PER_PAGE, active } as const
+    const page = { sort: 'key', after, limit: ROWS_PER_PAGE, wave } as const
     const rows = await listMembers(db, id, filter, page)
     yield rows.map((row) => memberLine.parse(shownMember(row, state, holds)))
     if (rows.length < ROWS_PER_PAGE) return

@@ -2,7 +2,7 @@
 // screen readers, no meaning by colour alone, table headings repeated on every printed page.
 
 import { type Html, html, htmlText } from '../../base/text/markup.ts'
-import { type Outcome, outcomeWord } from '../../domain/state/outcome.ts'
+import { type PersonState, statesText, stateWord } from '../../domain/state/person-state.ts'
 import { isBatchEnded } from '../../domain/state/transitions.ts'
 import { statusWord } from '../../domain/state/words.ts'
 import {
@@ -46,7 +46,7 @@ async function* pageOf(
 <header>
 <p class="kicker">Migration report</p>
 <h1>${title}</h1>
-<p class="outcome ${moodOf(batch)}">${outcomeOf(batch)}</p>
+<p class="outcome ${moodOf(batch)}">${headlineOf(batch)}</p>
 ${heldOf(batch, isInternal)}
 ${isBatchEnded(batch.status) ? null : html`<p>The batch was still running when this report was made; figures may differ slightly.</p>`}
 </header>
@@ -69,27 +69,17 @@ function heldOf({ held }: ReportBatch, isInternal: boolean): Html | null {
   return html`<p>Held since ${time(held.at)}${isInternal ? ` by ${held.by}: ${held.reason}` : '.'}</p>`
 }
 
-/** "Completed: migrated (147), failed (3)." */
-function outcomeOf({ status, members }: ReportBatch): string {
-  const parts = HEADLINE.filter((outcome) => membersIn(members, outcome) > 0).map(
-    (outcome) => `${titleOf(outcome)} (${count(membersIn(members, outcome))})`,
-  )
-  const headline = capital(status.replaceAll('_', ' '))
-  return `${headline}: ${parts.length === 0 ? 'no members' : parts.join(', ')}.`
-}
-
-const HEADLINE: readonly Outcome[] = ['migrated', 'in_progress', 'stopped', 'failed', 'removed']
-
-const membersIn = (members: ReportBatch['members'], outcome: Outcome): number =>
-  members[outcome === 'in_progress' ? 'inProgress' : outcome]
+/** "191 of 201 cut over, 10 failed. The batch is active." */
+const headlineOf = ({ status, members }: ReportBatch): string =>
+  `${capital(statesText(members))}. The batch is ${statusWord('batch', status)}.`
 
 /** Who left was removed, or is in another batch. */
-const titleOf = (outcome: Outcome): string =>
-  outcome === 'removed' ? 'left' : outcomeWord(outcome)
+const titleOf = (state: PersonState): string => (state === 'removed' ? 'left' : stateWord(state))
 
 /** The colour next to the headline. */
 function moodOf({ status, members }: ReportBatch): string {
-  if (status === 'failed' || status === 'cancelled' || members.failed > 0) return 'bad'
+  if (status === 'failed' || status === 'cancelled' || members.failed + members.rolled_back > 0)
+    return 'bad'
   return status === 'completed' ? 'good' : 'open'
 }
 
@@ -165,20 +155,20 @@ function failuresOf({ count: all, groupCount, groups }: ReportHead['failures']):
   return section('failures', title, table(caption, heads, groups.map(row)))
 }
 
-/** Every member, a section per outcome, written page by page. */
+/** Every member, a section per state, written page by page. */
 async function* membersOf(
   { members }: ReportBatch,
   pages: MemberPages,
   isInternal: boolean,
 ): AsyncGenerator<string> {
-  for (const { outcome, more, cells } of groupsFor(isInternal)) {
-    const all = membersIn(members, outcome)
+  for (const { state, more, cells } of groupsFor(isInternal)) {
+    const all = members[state]
     if (all === 0) continue
-    const title = `${capital(titleOf(outcome))} (${count(all)})`
+    const title = `${capital(titleOf(state))} (${count(all)})`
     const caption = `All ${count(all)}, in the order of their keys.`
-    const [begin, end] = emptySection(outcome, title, caption, columns('Member', ...more))
+    const [begin, end] = emptySection(state, title, caption, columns('Member', ...more))
     yield begin
-    for await (const page of pages(outcome)) yield page.map((one) => rowOf(one, cells)).join('')
+    for await (const page of pages(state)) yield page.map((one) => rowOf(one, cells)).join('')
     yield end
   }
 }
@@ -191,37 +181,45 @@ ${cells(member)}</tr>
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 interface MemberGroup {
-  readonly outcome: Outcome
+  readonly state: PersonState
   readonly more: readonly string[]
   cells(member: ReportMember): Html
 }
 
-/** Members that need attention come first. */
+/** People who need attention come first. */
 const groupsFor = (isInternal: boolean): readonly MemberGroup[] => [
+  failedGroup('failed'),
+  failedGroup('rolled_back'),
   {
-    outcome: 'failed',
-    more: ['Failed', 'Phase', 'Step', 'Error'],
-    cells: ({ failedAt, failure }) => html`<td>${time(failedAt)}</td><td>${failure?.phaseName}</td>
-<td>${failure?.stepName}</td><td class="long">${failure?.error}</td>`,
+    state: 'removed',
+    more: ['Joined', 'Left', 'State', ...(isInternal ? ['Removed by'] : [])],
+    cells: ({ joinedAt, leftAt, removedBy, movedToBatchId, state }) =>
+      html`<td>${time(joinedAt)}</td><td>${time(leftAt)}</td><td>${stateWord(state, movedToBatchId)}</td>${isInternal ? html`<td>${removedBy}</td>` : null}`,
   },
-  {
-    outcome: 'removed',
-    more: ['Joined', 'Left', 'Outcome', ...(isInternal ? ['Removed by'] : [])],
-    cells: ({ joinedAt, leftAt, removedBy, movedToBatchId, outcome }) =>
-      html`<td>${time(joinedAt)}</td><td>${time(leftAt)}</td><td>${outcomeWord(outcome, movedToBatchId)}</td>${isInternal ? html`<td>${removedBy}</td>` : null}`,
-  },
-  ...(['stopped', 'in_progress'] as const).map((outcome) => ({
-    outcome,
+  ...(['stopped', 'scheduled', 'preparing', 'cutting_over'] as const).map((state) => ({
+    state,
     more: ['Joined'],
     cells: ({ joinedAt }: ReportMember) => html`<td>${time(joinedAt)}</td>`,
   })),
   {
-    outcome: 'migrated',
-    more: ['Joined', 'Finished'],
-    cells: ({ joinedAt, finishedAt }) =>
-      html`<td>${time(joinedAt)}</td><td>${time(finishedAt)}</td>`,
+    state: 'cut_over',
+    more: ['Joined', 'Cut over'],
+    cells: ({ joinedAt, cutOverAt }) => html`<td>${time(joinedAt)}</td><td>${time(cutOverAt)}</td>`,
+  },
+  {
+    state: 'done',
+    more: ['Joined', 'Cut over', 'Finished'],
+    cells: ({ joinedAt, cutOverAt, finishedAt }) =>
+      html`<td>${time(joinedAt)}</td><td>${time(cutOverAt)}</td><td>${time(finishedAt)}</td>`,
   },
 ]
+
+const failedGroup = (state: 'failed' | 'rolled_back'): MemberGroup => ({
+  state,
+  more: ['Failed', 'Phase', 'Step', 'Error'],
+  cells: ({ failedAt, failure }) => html`<td>${time(failedAt)}</td><td>${failure?.phaseName}</td>
+<td>${failure?.stepName}</td><td class="long">${failure?.error}</td>`,
+})
 
 function courseOf({ course, isCourseComplete }: ReportHead): Html {
   const row = (event: CourseEvent): Html => html`<tr><th scope="row">${time(event.at)}</th>

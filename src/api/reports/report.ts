@@ -3,7 +3,7 @@
 import { csvLine } from '../../base/files/csv.ts'
 import { printable } from '../../base/text/printable.ts'
 import { fullTimeText } from '../../base/text/zoned-time.ts'
-import { outcomeWord } from '../../domain/state/outcome.ts'
+import { stateWord } from '../../domain/state/person-state.ts'
 import type {
   LoadedReport,
   MemberPages,
@@ -41,11 +41,12 @@ function csvColumns({ zone, isInternal }: ReportReader): CsvColumn[] {
   const time = (at: Date | null) => at && fullTimeText(at, zone)
   return [
     ['member', ({ memberKey }) => memberKey],
-    ['outcome', ({ outcome, movedToBatchId }) => outcomeWord(outcome, movedToBatchId)],
+    ['state', ({ state, movedToBatchId }) => stateWord(state, movedToBatchId)],
     ['failedPhase', ({ failure }) => failure?.phaseName],
     ['failedStep', ({ failure }) => failure?.stepName],
     ['error', ({ failure }) => failure?.error],
     ['joinedAt', ({ joinedAt }) => time(joinedAt)],
+    ['cutOverAt', ({ cutOverAt }) => time(cutOverAt)],
     ['finishedAt', ({ finishedAt }) => time(finishedAt)],
     ['failedAt', ({ failedAt }) => time(failedAt)],
     ['leftAt', ({ leftAt }) => time(leftAt)],
@@ -103,13 +104,14 @@ function customersHead({ madeAt, batch, phases, failures }: ReportHead) {
 }
 
 function customersMember(member: ReportMember) {
-  const { memberKey, status, outcome, joinedAt, finishedAt, failedAt, leftAt } = member
+  const { memberKey, status, state, joinedAt, cutOverAt, finishedAt, failedAt, leftAt } = member
   const { movedToBatchId, failure } = member
   return {
     memberKey,
     status,
-    outcome,
+    state,
     joinedAt,
+    cutOverAt,
     finishedAt,
     failedAt,
     leftAt,

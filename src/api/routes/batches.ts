@@ -1,6 +1,7 @@
 // Batches: the list, one batch, its phases. Operator actions are in batch-actions.ts.
 import { z } from 'zod'
 import { BATCH_SORTS, type BatchLine, countBatches, listBatches } from '../../db/views/batches.ts'
+import { withStates } from '../../db/views/person-states.ts'
 import { listInitSteps } from '../../db/views/steps.ts'
 import { BATCH_STATUSES } from '../../domain/state/transitions.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
@@ -55,9 +56,10 @@ const listRoute = read({
     })
     const { rows, next } = pageFrom(found, limit, sort, at)
     const total = await countBatches(db, filter, COUNT_MAX)
+    const batches = (await withStates(db, rows)).map(shownBatch)
     return {
       status: 200,
-      body: { batches: rows.map(shownBatch), total, isTotalExact: total < COUNT_MAX, next },
+      body: { batches, total, isTotalExact: total < COUNT_MAX, next },
     }
   },
 })

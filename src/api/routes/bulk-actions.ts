@@ -6,15 +6,16 @@ import {
   type BulkActionLine,
   countActionMembers,
   countBulkActions,
-  countOutcomesNow,
+  countStatesNow,
   findBulkAction,
   listActionMembers,
   listBulkActions,
 } from '../../db/views/bulk-actions.ts'
-import { activeOutcome, OUTCOMES } from '../../domain/state/outcome.ts'
+import { noStates, PERSON_STATES } from '../../domain/state/person-state.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { read } from '../route.ts'
+import { stateCounts } from '../shapes/batch-shapes.ts'
 import { loadBatchState } from '../shapes/batch-state.ts'
 import {
   commaSeparated,
@@ -107,14 +108,8 @@ const showRoute = read({
       .strictObject({
         ...line,
         now: z
-          .strictObject({
-            inProgress: wholeCount,
-            migrated: wholeCount,
-            stopped: wholeCount,
-            failed: wholeCount,
-            removed: wholeCount,
-          })
-          .meta({ description: 'The changed members by their outcome now.' }),
+          .strictObject(stateCounts)
+          .meta({ description: 'The changed members by their state now.' }),
         failedAgain: wholeCount.meta({ description: 'Failed since the change began.' }),
         heldNow: wholeCount.meta({ description: 'With a hold of their own.' }),
       })
@@ -123,17 +118,10 @@ const showRoute = read({
   handle: async ({ engine, now: at, params: { actionId } }) => {
     const found = await requireAction(engine, actionId)
     const state = await loadBatchState(engine.db, found.batchId)
-    const rows = await countOutcomesNow(engine.db, actionId, activeOutcome(state.line))
-    const of = (outcome: string) => rows.find((row) => row.outcome === outcome)?.count ?? 0
+    const rows = await countStatesNow(engine.db, actionId, state.line.wave)
     const sum = (field: 'failedAgain' | 'held') =>
       rows.reduce((total, row) => total + row[field], 0)
-    const now = {
-      inProgress: of('in_progress'),
-      migrated: of('migrated'),
-      stopped: of('stopped'),
-      failed: of('failed'),
-      removed: of('removed'),
-    }
+    const now = { ...noStates(), ...Object.fromEntries(rows.map((row) => [row.state, row.count])) }
     const more = { now, failedAgain: sum('failedAgain'), heldNow: sum('held') }
     return { status: 200, body: { ...shownAction(found, at), ...more } }
   },
@@ -162,7 +150,7 @@ const membersRoute = read({
   query: z.strictObject({
     ...pagingQuery,
     result: z.enum(['done', 'refused']).optional(),
-    outcome: commaSeparated(OUTCOMES).optional(),
+    state: commaSeparated(PERSON_STATES).optional(),
   }),
   answers: { 200: pageOf('members', actionMember) },
   handle: async ({ engine, params: { actionId }, query }) => {
@@ -170,7 +158,7 @@ const membersRoute = read({
     const { limit, cursor, ...asked } = query
     const { batchId } = await requireAction(engine, actionId)
     const state = await loadBatchState(db, batchId)
-    const filter = { ...asked, active: activeOutcome(state.line) }
+    const filter = { ...asked, wave: state.line.wave }
     const after = readCursor(MEMBER_SORT, cursor)?.id ?? 0
     const found = await listActionMembers(db, actionId, filter, after, limit + 1)
     const at = ({ memberId }: ActionMember) => ({ value: null, id: memberId })

@@ -5,7 +5,7 @@ import { loadMemberHolds } from '../../db/orders/member-holds.ts'
 import { countGridSteps, listGridSteps, listRowIds } from '../../db/views/grid.ts'
 import { listMembers } from '../../db/views/members.ts'
 import { CELL_CLASSES, CELL_OF, packCells, packOverview } from '../../domain/needs/grid.ts'
-import { activeOutcome, OUTCOMES } from '../../domain/state/outcome.ts'
+import { PERSON_STATES } from '../../domain/state/person-state.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { read } from '../route.ts'
 import { RecentAnswers } from '../services/recent-answer.ts'
@@ -36,7 +36,7 @@ const grid = z
       z.strictObject({
         memberId: z.int(),
         memberKey: z.string(),
-        outcome: z.enum(OUTCOMES),
+        state: z.enum(PERSON_STATES),
         isHeld: z.boolean().meta({ description: 'A hold of this member alone.' }),
         cells: z
           .string()
@@ -70,15 +70,15 @@ const gridRoute = read({
     const columns = await gridColumns(engine, state)
     const wanted = ids ?? (await listRowIds(db, batchId, from, limit))
     const page = { sort: 'id', after: null, limit: wanted.length } as const
-    const active = activeOutcome(state.line)
-    const members = await listMembers(db, batchId, { ids: wanted }, { ...page, active })
+    const { wave } = state.line
+    const members = await listMembers(db, batchId, { ids: wanted }, { ...page, wave })
     const own = members.map((member) => member.id)
     const cells = packCells(columns, own, await listGridSteps(db, own))
     const held = new Set((await loadMemberHolds(db, own)).map((hold) => hold.memberId))
-    const rows = members.map(({ id: memberId, memberKey, outcome }) => ({
+    const rows = members.map(({ id: memberId, memberKey, state }) => ({
       memberId,
       memberKey,
-      outcome,
+      state,
       isHeld: held.has(memberId),
       cells: cells.get(memberId)!,
     }))

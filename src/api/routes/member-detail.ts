@@ -6,7 +6,7 @@ import { listMemberMessages } from '../../db/views/member-messages.ts'
 import { findMemberDetail } from '../../db/views/members.ts'
 import { listAttempts, listStepsOfMember } from '../../db/views/steps.ts'
 import { type NextFacts, type NextStep, nextSteps } from '../../domain/plan/next-steps.ts'
-import { OUTCOMES } from '../../domain/state/outcome.ts'
+import { isUnderWay, PERSON_STATES } from '../../domain/state/person-state.ts'
 import { MEMBER_STATUSES } from '../../domain/state/transitions.ts'
 import { listCandidates } from '../../engine/orders/actions.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
@@ -47,7 +47,7 @@ const memberDetail = z
       removedBy: nullableText,
       movedToBatchId: z.int().nullable(),
     }),
-    outcome: z.enum(OUTCOMES),
+    state: z.enum(PERSON_STATES),
     held: held.nullable().meta({ description: 'A hold of this member alone.' }),
     where: z
       .string()
@@ -110,12 +110,12 @@ const detailRoute = read({
     const [shown] = await loadShownMembers(db, state, [memberId])
     const body = {
       member,
-      outcome: shown!.outcome,
+      state: shown!.state,
       held: shown!.held,
       where: shown!.where,
       doing: shown!.doing,
       isHeld: shown!.isHeld,
-      next: shown!.outcome === 'in_progress' ? await nextOf(engine, state, steps) : [],
+      next: isUnderWay(shown!.state) ? await nextOf(engine, state, steps) : [],
       actions: shownActions(candidates),
       blockedBecause: refused?.refusal ?? null,
       messages: await loadMessages(engine, state, memberId),

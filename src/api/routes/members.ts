@@ -16,8 +16,9 @@ import {
 } from '../../db/views/members.ts'
 import { type HoldsOnBatch, holdsOnBatch } from '../../domain/state/holds.ts'
 import { foldKeyPart } from '../../domain/state/member-key.ts'
-import { activeOutcome, OUTCOMES, whereOf } from '../../domain/state/outcome.ts'
+import { PERSON_STATES } from '../../domain/state/person-state.ts'
 import { MEMBER_STATUSES } from '../../domain/state/transitions.ts'
+import { whereOf } from '../../domain/state/where.ts'
 import { removeMembers } from '../../engine/orders/member-actions.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { etagOf, requireEtag } from '../http/etag.ts'
@@ -72,7 +73,7 @@ export const memberLine = z
     id: z.int(),
     memberKey: z.string(),
     status: z.enum(MEMBER_STATUSES),
-    outcome: z.enum(OUTCOMES).meta({ description: 'What became of the person.' }),
+    state: z.enum(PERSON_STATES).meta({ description: 'Where the person stands in the migration.' }),
     where: z.string().meta({
       description: 'Where the person stands and what comes next, as a sentence; times in UTC.',
     }),
@@ -80,12 +81,15 @@ export const memberLine = z
     isHeld,
     held: held.nullable().meta({ description: 'A hold of this member alone.' }),
     step: currentStep.nullable(),
-    isActive: z.boolean().meta({ description: 'Neither failed nor removed; see `outcome`.' }),
+    isActive: z.boolean().meta({ description: 'Neither failed nor removed; see `state`.' }),
     joinedAt: dateTime,
     leftAt: nullableDateTime,
     failedAt: nullableDateTime,
+    cutOverAt: nullableDateTime.meta({
+      description: 'The end of the cut-over phase of a person who is cut over or done.',
+    }),
     finishedAt: nullableDateTime.meta({
-      description: 'The end of the last step of a person who is through.',
+      description: 'The end of the last step of a person who is done.',
     }),
     removedBy: nullableText.meta({
       description: '`source` when the member left the data source.',
@@ -109,7 +113,7 @@ export function shownMember(
   { line: batch, phases }: BatchState,
   holds: HoldsOnBatch,
 ): z.input<typeof memberLine> {
-  const { outcome, removedBy, movedToBatchId } = line
+  const { state, removedBy, movedToBatchId } = line
   const step = line.step && {
     ...line.step,
     since: new Date(line.step.since),
@@ -127,10 +131,10 @@ export function shownMember(
           error: line.error,
         }
   const hold = holdOn(batch, holds, line.id, step?.workerId)
-  const facts = { outcome, step, batch, hold, nextPhase, removedBy, movedToBatchId, failure }
+  const facts = { state, step, batch, hold, nextPhase, removedBy, movedToBatchId, failure }
   const own = holds.members.get(line.id)
   const heldSo = own ? { at: own.heldAt, by: own.heldBy, reason: own.reason } : null
-  return { ...lineOf(line), outcome, ...whereOf(facts), held: heldSo, step, failure }
+  return { ...lineOf(line), state, ...whereOf(facts), held: heldSo, step, failure }
 }
 
 /** These members of the batch, as lists show them. */
@@ -143,7 +147,7 @@ export async function loadShownMembers(
     sort: 'id',
     after: null,
     limit: ids.length,
-    active: activeOutcome(state.line),
+    wave: state.line.wave,
   } as const
   const members = await listMembers(db, state.line.id, { ids }, page)
   const holds = holdsOnBatch(await loadHolds(db, state.line.id))
@@ -170,6 +174,7 @@ const lineOf = (line: MemberLine) => ({
   joinedAt: line.addedAt,
   leftAt: line.removedAt,
   failedAt: line.failedAt,
+  cutOverAt: line.cutOverAt,
   finishedAt: line.finishedAt,
   removedBy: line.removedBy,
   movedToBatchId: line.movedToBatchId,
@@ -188,7 +193,7 @@ const listRoute = read({
   query: z.strictObject({
     ...pagingQuery,
     status: commaSeparated(MEMBER_STATUSES).optional(),
-    outcome: commaSeparated(OUTCOMES).optional(),
+    state: commaSeparated(PERSON_STATES).optional(),
     phase: nameText.optional().meta({ description: 'The current step is in this phase.' }),
     step: nameText.optional().meta({ description: 'The current step has this name.' }),
     key: searchText.optional().meta({ description: 'Start of the key.' }),
@@ -215,7 +220,7 @@ const listRoute = read({
     const filter = { ...others, isHeld, ids }
     const holds = holdsOnBatch(await loadHolds(db, batchId))
     const asked = { sort, after: readCursor(sort, cursor), limit: limit + 1 }
-    const page = { ...asked, active: activeOutcome(line) }
+    const page = { ...asked, wave: line.wave }
     const { total, isTotalExact, members } = await findPage(db, services, line, filter, page)
     const at = (member: MemberLine) => ({
       value: sort === 'key' ? member.keyFolded : null,

@@ -11,17 +11,16 @@ import {
   insertBulkAction,
   type NewBulkAction,
 } from '../../db/orders/bulk-actions.ts'
-import type { BatchLine } from '../../db/views/batches.ts'
 import { type MemberFilter, selectMembers } from '../../db/views/members.ts'
 import { NO_REASON_YET } from '../../domain/state/holds.ts'
 import { foldKey } from '../../domain/state/member-key.ts'
-import { activeOutcome, OUTCOMES } from '../../domain/state/outcome.ts'
+import { PERSON_STATES } from '../../domain/state/person-state.ts'
 import type { MembersOrder, MembersOutcome } from '../../engine/orders/member-actions.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { requireEtag } from '../http/etag.ts'
 import type { RouteRequest } from '../route.ts'
-import { loadBatchState } from '../shapes/batch-state.ts'
+import { type CountedLine, loadBatchState } from '../shapes/batch-state.ts'
 import { id, nameText, reason, searchText, wholeCount } from '../shapes/shapes.ts'
 import { membersOfGroup } from './failure-cache.ts'
 
@@ -49,7 +48,7 @@ const FILTERS = [
   'failedStep',
   'error',
   'pattern',
-  'outcome',
+  'state',
   'phase',
   'step',
   'key',
@@ -79,7 +78,7 @@ const selection = z
       .max(1_000)
       .optional()
       .meta({ description: 'The `pattern` of a failure group: all members of the group.' }),
-    outcome: z.array(z.enum(OUTCOMES)).min(1).optional(),
+    state: z.array(z.enum(PERSON_STATES)).min(1).optional(),
     phase: nameText.optional().meta({ description: 'The current step is in this phase.' }),
     step: nameText.optional().meta({ description: 'The current step has this name.' }),
     key: searchText.optional().meta({ description: 'Start of the key.' }),
@@ -206,7 +205,7 @@ export async function forMembers<Body>(request: MembersRequest<Body>, bulk: Bulk
 
 async function listSelected(
   { db }: Engine,
-  line: BatchLine,
+  line: CountedLine,
   { all, pattern, held, ...others }: BulkBody['select'],
   covers: BulkChange['covers'],
 ): Promise<{ id: number; memberKey: string }[]> {
@@ -219,7 +218,7 @@ async function listSelected(
   const covered: MemberFilter = isNamed
     ? filter
     : { ...filter, ...covers, ...(group && { ids: group }) }
-  return selectMembers(db, line.id, covered, SELECTED_MAX, activeOutcome(line))
+  return selectMembers(db, line.id, covered, SELECTED_MAX, line.wave)
 }
 
 /** A dry run tries the first chunk; a trial before the change tries all. */

@@ -6,7 +6,7 @@ import { ERROR_ACTORS, type MeaningOf, RETRY_ADVICE } from '../../domain/needs/e
 import { rampShares, SHARE_STATES } from '../../domain/plan/ramp-shares.ts'
 import type { Ramp } from '../../domain/runbook/model.ts'
 import { type Phase, sumSteps } from '../../domain/state/facts.ts'
-import { outcomeCounts } from '../../domain/state/outcome.ts'
+import { PERSON_STATES, type PersonState, STATE_MEANS } from '../../domain/state/person-state.ts'
 import {
   BATCH_STATUSES,
   FAILED_STEP_STATUSES,
@@ -17,6 +17,7 @@ import {
   type StepStatus,
 } from '../../domain/state/transitions.ts'
 import { etagOf } from '../http/etag.ts'
+import type { CountedLine } from './batch-state.ts'
 import { dateTime, nullableDateTime, nullableText, wholeCount } from './shapes.ts'
 
 export const STEP_KINDS = ['phase', 'init', 'rollback', 'removal', 'undo'] as const
@@ -39,6 +40,11 @@ const changeWindow = z
     description: 'Steps wait for a change window, or it was overridden.',
   })
 
+/** How many people are in each state. */
+export const stateCounts = Object.fromEntries(
+  PERSON_STATES.map((state) => [state, wholeCount.meta({ description: STATE_MEANS[state] })]),
+) as { [S in PersonState]: typeof wholeCount }
+
 export const batch = z
   .strictObject({
     id: z.int(),
@@ -57,14 +63,13 @@ export const batch = z
     held: held.nullable(),
     changeWindow: changeWindow.nullable(),
     heldMemberCount: wholeCount.meta({ description: 'Members with a hold of their own.' }),
+    state: z.enum(PERSON_STATES).meta({
+      description: 'Where the wave stands: how far its phases are. Its people are in `members`.',
+    }),
     memberCount: wholeCount.meta({ description: 'Active members.' }),
     members: z.strictObject({
-      active: wholeCount.meta({ description: 'In progress, migrated or stopped.' }),
-      inProgress: wholeCount,
-      migrated: wholeCount.meta({ description: 'Through all phases.' }),
-      stopped: wholeCount.meta({ description: 'The batch ended before they were through.' }),
-      failed: wholeCount,
-      removed: wholeCount,
+      ...stateCounts,
+      active: wholeCount.meta({ description: 'Neither failed, rolled back nor removed.' }),
       total: wholeCount,
     }),
     detectedAt: dateTime,
@@ -74,7 +79,7 @@ export const batch = z
   })
   .meta({ id: 'Batch' })
 
-export function shownBatch(line: BatchLine): z.input<typeof batch> {
+export function shownBatch(line: CountedLine): z.input<typeof batch> {
   const { windowClosedAt, windowOpensAt, windowOverrideUntil, heldAt, membersActive } = line
   const override = windowOverrideUntil && {
     until: windowOverrideUntil,
@@ -99,10 +104,11 @@ export function shownBatch(line: BatchLine): z.input<typeof batch> {
         ? { closedAt: windowClosedAt, opensAt: windowOpensAt, override }
         : null,
     heldMemberCount: line.heldMemberCount,
+    state: line.wave.state,
     memberCount: membersActive,
     members: {
       active: membersActive,
-      ...outcomeCounts(line),
+      ...line.states,
       total: membersActive + line.membersFailed + line.membersRemoved,
     },
     detectedAt: line.detectedAt,

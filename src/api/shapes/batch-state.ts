@@ -3,16 +3,20 @@
 
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Queryable } from '../../db/connection/db.ts'
-import { loadPhasesOf, lockBatch } from '../../db/state/facts.ts'
+import { lockBatch } from '../../db/state/facts.ts'
 import { type BatchLine, findBatchLine, findBatchLines } from '../../db/views/batches.ts'
+import { type BatchStates, withStates } from '../../db/views/person-states.ts'
 import { phaseOrder } from '../../domain/decide/next.ts'
 import type { Phase } from '../../domain/state/facts.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { requireEtag } from '../http/etag.ts'
 import { batchEtag } from './batch-shapes.ts'
 
+/** A batch with where its people stand. */
+export type CountedLine = BatchLine & BatchStates
+
 export interface BatchState {
-  readonly line: BatchLine
+  readonly line: CountedLine
   /** In time order, superseded rows included. */
   readonly phases: readonly Phase[]
   readonly etag: string
@@ -45,14 +49,11 @@ export async function withPhases(
   db: Queryable,
   lines: readonly BatchLine[],
 ): Promise<BatchState[]> {
-  const phasesOf = await loadPhasesOf(
-    db,
-    lines.map(({ id }) => id),
-  )
-  return lines.map((line) => {
-    const phases = phasesOf.get(line.id)!
-    return { line, phases: phaseOrder(phases), etag: batchEtag(line, phases) }
-  })
+  return (await withStates(db, lines)).map((line) => ({
+    line,
+    phases: phaseOrder(line.phases),
+    etag: batchEtag(line, line.phases),
+  }))
 }
 
 /** Locks the batch for the rest of the transaction and compares `If-Match`. */

@@ -103,7 +103,7 @@ async function readGrid({ client }: CommandContext, batchId: number) {
     const given = { params: { batchId }, query: { from, limit: PAGE } }
     const page = await client.call('GET /api/batches/{batchId}/grid', given)
     total = page.total
-    const left = page.rows.filter(({ outcome }) => isLeft(outcome))
+    const left = page.rows.filter(({ state }) => isLeft(state))
     rows.push(...left)
     if (rows.length > 0) refuse(batchId, unfitCount(rows.length))
     passed.push(...left.flatMap((row) => passedInRow(page.columns, row)))

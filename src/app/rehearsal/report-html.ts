@@ -6,6 +6,7 @@ import { durationText } from '../../base/text/duration.ts'
 import { type Html, html, htmlText } from '../../base/text/markup.ts'
 import { fullTimeText } from '../../base/text/zoned-time.ts'
 import { textOfHtml } from '../../domain/member-messages/shown-html.ts'
+import { PERSON_STATES, stateWord } from '../../domain/state/person-state.ts'
 import { messageNotes } from './messages.ts'
 import { type RehearsalReport, resultText, type TimelinePhase, type Verdict } from './report.ts'
 
@@ -70,13 +71,9 @@ const capital = (text: string): string => text[0]!.toUpperCase() + text.slice(1)
 const timeText = (sec: number | null): string => (sec === null ? '–' : durationText(sec * 1_000))
 
 function summaryOf({ members, batches, calls }: RehearsalReport): Html {
-  const figures: [number, string][] = [
+  const figures: (readonly [number, string])[] = [
     [members.total, members.total === 1 ? 'member' : 'members'],
-    [members.migrated, 'migrated'],
-    [members.failed, 'failed'],
-    [members.stopped, 'stopped'],
-    [members.inProgress, 'in progress'],
-    [members.removed, 'removed'],
+    ...PERSON_STATES.map((state) => [members[state], stateWord(state)] as const),
     [batches.length, batches.length === 1 ? 'batch' : 'batches'],
     [calls.total, 'calls'],
   ]

@@ -6,7 +6,7 @@ import { printable } from '../../base/text/printable.ts'
 import { type Io, inViewersZone, type Style } from '../../cli/terminal/io.ts'
 import type { Column, ColumnValue, Show } from '../../cli/terminal/show.ts'
 import { textOfHtml } from '../../domain/member-messages/shown-html.ts'
-import { outcomeText } from '../../domain/state/outcome.ts'
+import { statesText } from '../../domain/state/person-state.ts'
 import { messageNotes } from './messages.ts'
 import {
   type RehearsalReport,
@@ -113,7 +113,7 @@ function sayVerdict(report: RehearsalReport, io: Io): void {
   io.out(`${io.paint('bold', printable(runbook))}: ${io.paint(style, verdict)}${faults}`)
   const days = durationText(Date.parse(endedAt) - Date.parse(startedAt))
   const people = `${countText(members.total, 'member')} in ${countText(report.batches.length, 'batch', 'batches')}`
-  const line = `${people}: ${outcomeText(members)}. ${days} from ${startedAt}, seed ${seed}.`
+  const line = `${people}: ${statesText(members)}. ${days} from ${startedAt}, seed ${seed}.`
   io.out(inViewersZone(io, line))
   for (const reason of reasons) io.out(`  ${io.paint('red', '✗')} ${printable(reason)}`)
   for (const warning of warnings) io.out(`  ${io.paint('yellow', '!')} ${printable(warning)}`)

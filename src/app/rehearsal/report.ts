@@ -13,7 +13,12 @@ import { factsFrom, mayChangeTenant } from '../../domain/runbook/function-facts.
 import type { Runbook } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
 import { stepLists } from '../../domain/runbook/steps.ts'
-import { type OutcomeCounts, outcomeCounts } from '../../domain/state/outcome.ts'
+import {
+  isUnderWay,
+  PERSON_STATES,
+  type PersonState,
+  type StateCounts,
+} from '../../domain/state/person-state.ts'
 import { M365_CATALOGUE } from '../../m365/catalogue.ts'
 import type { CallCount, ServiceUse } from './call-meter.ts'
 import { loadText, namesText, type RehearsalMessages } from './messages.ts'
@@ -109,10 +114,10 @@ export interface RehearsalReport {
   readonly runbook: string
   readonly seed: number
   readonly slots: number
-  readonly members: OutcomeCounts & { readonly total: number }
+  readonly members: StateCounts & { readonly total: number }
   readonly startedAt: string
   readonly endedAt: string
-  readonly batches: readonly (OutcomeCounts & {
+  readonly batches: readonly (StateCounts & {
     readonly id: number
     readonly startTime: string | null
     readonly status: string
@@ -202,13 +207,17 @@ export function reportOf(facts: RehearsalFacts): RehearsalReport {
 }
 
 function membersOf(batches: readonly RehearsedBatch[]): RehearsalReport['members'] {
-  const counts = batches.map(outcomeCounts)
-  const sum = (key: keyof OutcomeCounts) => counts.reduce((total, one) => total + one[key], 0)
-  const [migrated, inProgress, stopped] = [sum('migrated'), sum('inProgress'), sum('stopped')]
-  const [failed, removed] = [sum('failed'), sum('removed')]
-  const total = migrated + inProgress + stopped + failed + removed
-  return { total, migrated, inProgress, stopped, failed, removed }
+  const counts = Object.fromEntries(
+    PERSON_STATES.map((state) => [
+      state,
+      batches.reduce((sum, { states }) => sum + states[state], 0),
+    ]),
+  ) as StateCounts
+  return { total: sumOf(counts, () => true), ...counts }
 }
+
+const sumOf = (counts: StateCounts, isCounted: (state: PersonState) => boolean): number =>
+  PERSON_STATES.reduce((sum, state) => sum + (isCounted(state) ? counts[state] : 0), 0)
 
 function timelineOf(facts: RehearsalFacts): TimelinePhase[] {
   const round = (sec: number | null): number | null => (sec === null ? null : Math.round(sec))
@@ -328,11 +337,12 @@ function reasonsOf(
 ): string[] {
   const late = timeline.filter(({ isLate }) => isLate)
   const rows = facts.sourceTrouble.filter(({ what }) => what === 'row')
-  const unfinished = members.stopped + members.inProgress
+  const unfinished = members.stopped + sumOf(members, isUnderWay)
+  const failed = members.failed + members.rolled_back
   return [
     ...(facts.rows === 0 ? ['The member file has no people.'] : []),
-    ...(members.failed > 0
-      ? [`${members.failed} of ${countText(members.total, 'member')} would have failed.`]
+    ...(failed > 0
+      ? [`${failed} of ${countText(members.total, 'member')} would have failed.`]
       : []),
     ...(facts.unrepeated > 0
       ? [

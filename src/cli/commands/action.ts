@@ -1,10 +1,12 @@
 // `matoolkit action …`: changes of many members, and what has become of them.
+
 import type { Command } from 'commander'
 import type { Answer, ListedRow } from '../../api/client/endpoints.ts'
+import { statesText } from '../../domain/state/person-state.ts'
 import { type CommandContext, idOf, showPages } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, fieldsFrom } from '../terminal/show.ts'
-import { outcomeCell } from './batch/lists.ts'
+import { stateCell } from './batch/lists.ts'
 import { addVerb, PAGED } from './verb.ts'
 
 type Action = ListedRow<'GET /api/actions'>
@@ -24,17 +26,14 @@ const ACTIONS: readonly Column<Action>[] = [
 ]
 const SHOWN: readonly Column<ActionNow>[] = [
   ...fieldsFrom(ACTIONS),
-  ['in progress now', 'now.inProgress'],
-  ['migrated now', 'now.migrated'],
-  ['failed now', 'now.failed'],
+  ['now', ({ now }) => statesText(now)],
   ['failed again', 'failedAgain'],
-  ['removed now', 'now.removed'],
   ['held now', 'heldNow'],
 ]
 const MEMBERS: readonly Column<ListedRow<'GET /api/actions/{actionId}/members'>>[] = [
   ['MEMBER', 'member.memberKey', 'whole'],
   ['RESULT', ({ refusal }) => (refusal === null ? 'done' : 'refused')],
-  ['OUTCOME', ({ member }) => outcomeCell(member)],
+  ['STATE', ({ member }) => stateCell(member)],
   ['NOW', 'member.where'],
   ['REFUSED BECAUSE', 'refusal'],
 ]

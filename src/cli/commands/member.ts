@@ -1,13 +1,15 @@
 // `matoolkit member …`: one member's data, steps and events; hold and resume members.
+
 import type { Command } from 'commander'
 import type { Answer } from '../../api/client/endpoints.ts'
 import { EXIT } from '../../base/errors/errors.ts'
 import { printable } from '../../base/text/printable.ts'
+import { isUnderWay } from '../../domain/state/person-state.ts'
 import { FAILED_STEP_STATUSES } from '../../domain/state/transitions.ts'
 import type { CommandContext } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, showSection } from '../terminal/show.ts'
-import { outcomeCell } from './batch/lists.ts'
+import { stateCell } from './batch/lists.ts'
 import { runHoldMembers, runResumeMembers, runUndo } from './batch/member-actions.ts'
 import { MESSAGES_OF_MEMBER } from './batch/messages.ts'
 import { namedMember } from './batch/named.ts'
@@ -136,7 +138,7 @@ const FOUND: readonly Column<Found>[] = [
   ['BATCH', 'batch.id'],
   ['RUNBOOK', 'batch.runbookName'],
   ['CUT-OVER', 'batch.batchStartTime'],
-  ['OUTCOME', ({ member }) => outcomeCell(member)],
+  ['STATE', ({ member }) => stateCell(member)],
   ['PHASE', ({ member }) => currentOf(member)?.phaseName],
   ['STEP', ({ member }) => currentOf(member)?.stepName],
   ['NOW', 'member.where'],
@@ -147,7 +149,7 @@ const RECENT_EVENTS = 5
 const currentOf = ({ step, failure }: Found['member']) => step ?? failure
 
 function nextText({ nextPhase, member }: Found): string | null {
-  if (nextPhase === null || member.outcome !== 'in_progress') return null
+  if (nextPhase === null || !isUnderWay(member.state)) return null
   const { phaseName, dueAt } = nextPhase
   return `${phaseName} ${dueAt === null ? 'when it is advanced' : `at ${dueAt}`}`
 }

@@ -2,7 +2,6 @@
 
 import type { Json } from '../../base/text/json.ts'
 import type { Batch } from '../../domain/state/facts.ts'
-import type { OutcomeFacts } from '../../domain/state/outcome.ts'
 import type { BatchStatus } from '../../domain/state/transitions.ts'
 import { idsParam } from '../connection/arrays.ts'
 import { Conditions } from '../connection/conditions.ts'
@@ -10,24 +9,26 @@ import type { Queryable } from '../connection/db.ts'
 import { UNFINISHED_BATCHES } from '../connection/status-lists.ts'
 
 export interface BatchLine
-  extends OutcomeFacts,
-    Pick<
-      Batch,
-      | 'id'
-      | 'runbookName'
-      | 'runbookVersion'
-      | 'isManual'
-      | 'currentPhase'
-      | 'failedInInit'
-      | 'initDispatchedAt'
-      | 'activatedAt'
-      | 'endedAt'
-      | 'heldAt'
-      | 'heldBy'
-      | 'heldReason'
-      | 'windowClosedAt'
-      | 'windowOverrideUntil'
-    > {
+  extends Pick<
+    Batch,
+    | 'id'
+    | 'membersActive'
+    | 'membersFailed'
+    | 'membersRemoved'
+    | 'runbookName'
+    | 'runbookVersion'
+    | 'isManual'
+    | 'currentPhase'
+    | 'failedInInit'
+    | 'initDispatchedAt'
+    | 'activatedAt'
+    | 'endedAt'
+    | 'heldAt'
+    | 'heldBy'
+    | 'heldReason'
+    | 'windowClosedAt'
+    | 'windowOverrideUntil'
+  > {
   readonly windowOpensAt: Date | null
   readonly windowOverrideBy: string | null
   readonly windowOverrideReason: string | null
@@ -52,10 +53,6 @@ export interface BatchFilter {
   readonly startsBefore?: Date | undefined
 }
 
-/** What domain/outcome.ts asks for, in `BATCHES_AND_PHASES`. */
-export const OUTCOME_FACTS = `b.status, b.members_active as "membersActive", b.members_failed as "membersFailed",
-  b.members_removed as "membersRemoved", o."hasPhaseToCome", o."isExpanding", o."membersOpen", o."membersThrough"`
-
 const LINE = `b.id, b.runbook_id as "runbookId", b.runbook_name as "runbookName", b.runbook_version as "runbookVersion",
   b.source_time as "sourceTime", b.batch_start_time as "batchStartTime", b.failed_in_init as "failedInInit",
   b.is_manual as "isManual", b.created_by as "createdBy", b.current_phase as "currentPhase", b.detected_at as "detectedAt",
@@ -64,18 +61,8 @@ const LINE = `b.id, b.runbook_id as "runbookId", b.runbook_name as "runbookName"
   b.window_closed_at as "windowClosedAt", b.window_opens_at as "windowOpensAt", b.window_override_until as "windowOverrideUntil",
   b.window_override_by as "windowOverrideBy", b.window_override_reason as "windowOverrideReason",
   b.failure_revision as "failureRevision",
-  (select count(*)::int from holds h where h.scope = 'member' and h.batch_id = b.id) as "heldMemberCount", ${OUTCOME_FACTS}`
-
-/** The phases decide whether an active member is through; see domain/outcome.ts. A batch has a handful of them. */
-const PHASES_OF_BATCH = `(
-  select coalesce(bool_or(p.status = 'pending' or (p.status = 'cancelled' and p.dispatched_at is null)), false) as "hasPhaseToCome",
-         coalesce(bool_or(p.status = 'dispatched' and p.expanded_at is null), false) as "isExpanding",
-         coalesce(max(p.members_total - p.members_passed - p.members_failed - p.members_stopped - p.members_removed)
-           filter (where p.status = 'dispatched'), 0) as "membersOpen",
-         coalesce(min(p.members_passed) filter (where p.status = 'cancelled'), 0) as "membersThrough"
-    from phase_executions p where p.batch_id = b.id and p.status <> 'superseded') as o`
-
-export const BATCHES_AND_PHASES = `batches b cross join lateral ${PHASES_OF_BATCH}`
+  (select count(*)::int from holds h where h.scope = 'member' and h.batch_id = b.id) as "heldMemberCount",
+  b.status, b.members_active as "membersActive", b.members_failed as "membersFailed", b.members_removed as "membersRemoved"`
 
 function conditionsOf(filter: BatchFilter): Conditions {
   const { runbook, status, isManual, isHeld, startsFrom, startsBefore } = filter
@@ -128,7 +115,7 @@ export function listBatches(
   const where = conditionsOf(filter)
   if (after) addAfter(where, sort, after)
   return db.query<BatchLine>(
-    `select ${LINE} from ${BATCHES_AND_PHASES} where ${where.text} order by ${ORDER[sort]} limit ${where.add(limit)}`,
+    `select ${LINE} from batches b where ${where.text} order by ${ORDER[sort]} limit ${where.add(limit)}`,
     where.values,
   )
 }
@@ -156,7 +143,7 @@ export async function findBatchLines(
   batchIds: readonly number[],
 ): Promise<ReadonlyMap<number, BatchLine>> {
   const rows = await db.query<BatchLine>(
-    `select ${LINE} from ${BATCHES_AND_PHASES} where b.id = any($1::bigint[])`,
+    `select ${LINE} from batches b where b.id = any($1::bigint[])`,
     [idsParam(batchIds)],
   )
   return new Map(rows.map((line) => [line.id, line]))
@@ -174,7 +161,6 @@ export async function listCurrentBatches(
          order by (b.status = 'detected'), b.batch_start_time nulls last, b.id limit $2)
        union all
        (select b.* from batches b where b.ended_at >= $1 order by b.ended_at desc limit $2)) as b
-      cross join lateral ${PHASES_OF_BATCH}
       order by (b.ended_at is not null), (b.status = 'detected'), coalesce(b.ended_at, b.batch_start_time) nulls last, b.id limit $2`,
     [endedSince, limit],
   )

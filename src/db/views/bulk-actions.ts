@@ -1,9 +1,9 @@
 // Changes of many members for lists, and what has become of each member since.
 import type { Json } from '../../base/text/json.ts'
-import type { ActiveOutcome, Outcome } from '../../domain/state/outcome.ts'
+import type { PersonState, Wave } from '../../domain/state/person-state.ts'
 import { Conditions } from '../connection/conditions.ts'
 import type { Queryable } from '../connection/db.ts'
-import { memberOutcome } from './members.ts'
+import { memberState } from './person-states.ts'
 
 export interface BulkActionLine {
   readonly id: number
@@ -73,26 +73,22 @@ const FAILED_AGAIN = `(m.status = 'failed' and m.failed_at >= a.started_at)`
 
 const OF_ACTION = `bulk_action_members x join bulk_actions a on a.id = x.action_id join batch_members m on m.id = x.member_id`
 
-interface OutcomesNow {
-  readonly outcome: Outcome
+interface StatesNow {
+  readonly state: PersonState
   readonly count: number
   readonly failedAgain: number
   readonly held: number
 }
 
 /** The changed members by what they are now. */
-export function countOutcomesNow(
-  db: Queryable,
-  actionId: number,
-  active: ActiveOutcome,
-): Promise<OutcomesNow[]> {
-  return db.query<OutcomesNow>(
-    `select o.outcome, count(*)::int as count, count(*) filter (where o.again)::int as "failedAgain",
+export function countStatesNow(db: Queryable, actionId: number, wave: Wave): Promise<StatesNow[]> {
+  return db.query<StatesNow>(
+    `select o.state, count(*)::int as count, count(*) filter (where o.again)::int as "failedAgain",
             count(*) filter (where o.held)::int as held
-       from (select ${memberOutcome(active)} as outcome, ${FAILED_AGAIN} as again,
+       from (select ${memberState(wave)} as state, ${FAILED_AGAIN} as again,
                     exists (select from holds h where h.scope = 'member' and h.member_id = m.id) as held
                from ${OF_ACTION} where x.action_id = $1 and x.refusal is null) as o
-      group by o.outcome`,
+      group by o.state`,
     [actionId],
   )
 }
@@ -105,14 +101,14 @@ export interface ActionMember {
 
 export interface ActionMemberFilter {
   readonly result?: 'done' | 'refused' | undefined
-  readonly outcome?: readonly Outcome[] | undefined
-  readonly active: ActiveOutcome
+  readonly state?: readonly PersonState[] | undefined
+  readonly wave: Wave
 }
 
-function membersOf(actionId: number, { result, outcome, active }: ActionMemberFilter): Conditions {
+function membersOf(actionId: number, { result, state, wave }: ActionMemberFilter): Conditions {
   const where = new Conditions(actionId).and('x.action_id = $1')
   if (result !== undefined) where.and('(x.refusal is null) = ?', result === 'done')
-  if (outcome !== undefined) where.and(`(${memberOutcome(active)}) = any(?::text[])`, [...outcome])
+  if (state !== undefined) where.and(`(${memberState(wave)}) = any(?::text[])`, [...state])
   return where
 }
 

@@ -3,13 +3,15 @@
 import type { Json } from '../../base/text/json.ts'
 import type { SampleMember } from '../../domain/plan/run-plan.ts'
 import { foldKey, foldKeyPart } from '../../domain/state/member-key.ts'
-import type { ActiveOutcome, CurrentStep, Outcome } from '../../domain/state/outcome.ts'
+import type { PersonState, Wave } from '../../domain/state/person-state.ts'
 import type { MemberStatus } from '../../domain/state/transitions.ts'
+import type { CurrentStep } from '../../domain/state/where.ts'
 import { idsParam } from '../connection/arrays.ts'
 import { Conditions, contains, LOWER_ERROR, startsWith } from '../connection/conditions.ts'
 import type { Queryable } from '../connection/db.ts'
 import { FAILED_STEPS } from '../connection/status-lists.ts'
 import { WAITS_FOR, WAITS_UNTIL } from '../orders/change-windows.ts'
+import { cutOverAt, memberState } from './person-states.ts'
 
 export interface MemberLine {
   readonly id: number
@@ -27,8 +29,10 @@ export interface MemberLine {
   readonly failedStep: string | null
   readonly failedStatus: string | null
   readonly error: string | null
-  readonly outcome: Outcome
-  /** The end of the last step of a member who is through. */
+  readonly state: PersonState
+  /** The end of the cut-over phase, of somebody who is cut over or done. */
+  readonly cutOverAt: Date | null
+  /** The end of the last step of a member who is done. */
   readonly finishedAt: Date | null
   /** The step that waits: of a rollback or removal before one of a phase. */
   readonly step:
@@ -49,27 +53,13 @@ export interface MemberFilter {
   readonly ids?: readonly number[] | undefined
   /** People named by key; together with `ids` either fits. */
   readonly keys?: readonly string[] | undefined
-  readonly outcome?: readonly string[] | undefined
+  readonly state?: readonly string[] | undefined
   /** The current step is in this phase, or has this name. */
   readonly phase?: string | undefined
   readonly step?: string | undefined
   /** With a hold of their own. */
   readonly isHeld?: boolean | undefined
 }
-
-/** An active member's outcome is that of its batch, or its own. */
-const OUTCOME_OF: Readonly<Record<ActiveOutcome, string>> = {
-  in_progress: `'in_progress'`,
-  migrated: `'migrated'`,
-  stopped: `'stopped'`,
-  by_wait: `case when exists (select from waits w where w.batch_id = m.batch_id and w.batch_member_id = m.id)
-    then 'in_progress' else 'migrated' end`,
-  by_cancelled: `case when exists (select from step_executions s
-      where s.kind = 'phase' and s.batch_member_id = m.id and s.status = 'cancelled') then 'stopped' else 'migrated' end`,
-}
-/** The outcome of member `m`. */
-export const memberOutcome = (active: ActiveOutcome): string =>
-  `case m.status when 'active' then ${OUTCOME_OF[active]} else m.status end`
 
 const IS_AT = `m.id in (select w.batch_member_id from waits w
   join step_executions s on s.id = w.step_id left join phase_executions p on p.id = s.phase_execution_id where w.batch_id = $1 and `
@@ -90,11 +80,7 @@ const FAILED_SO = `select s.batch_member_id from step_executions s
 const IN_PHASE =
   's.phase_execution_id in (select id from phase_executions where batch_id = $1 and lower(phase_name) = lower'
 
-function conditionsOf(
-  batchId: number,
-  filter: MemberFilter,
-  active: ActiveOutcome = 'in_progress',
-): Conditions {
+function conditionsOf(batchId: number, filter: MemberFilter, wave: Wave): Conditions {
   const where = new Conditions(batchId).and('m.batch_id = $1')
   const { status, key, search, failedPhase, failedStep, error, ids, keys } = filter
   const named = [
@@ -106,8 +92,8 @@ function conditionsOf(
   if (status?.length === 1) where.and('m.status = ?', status[0])
   else if (status !== undefined) where.and('m.status = any(?::text[])', [...status])
   if (status?.every((one) => one !== 'active')) where.and(`m.status <> 'active'`)
-  if (filter.outcome !== undefined)
-    where.and(`(${memberOutcome(active)}) = any(?::text[])`, [...filter.outcome])
+  if (filter.state !== undefined)
+    where.and(`(${memberState(wave)}) = any(?::text[])`, [...filter.state])
   if (filter.phase !== undefined)
     where.and(`${IS_AT} lower(p.phase_name) = lower(?))`, filter.phase)
   if (filter.step !== undefined) where.and(`${IS_AT} lower(s.step_name) = lower(?))`, filter.step)
@@ -135,7 +121,7 @@ export interface MemberPage {
   readonly sort: MemberSort
   readonly after: MemberAfter | null
   readonly limit: number
-  readonly active: ActiveOutcome
+  readonly wave: Wave
 }
 
 export function listMembers(
@@ -144,7 +130,7 @@ export function listMembers(
   filter: MemberFilter,
   page: MemberPage,
 ): Promise<MemberLine[]> {
-  const where = conditionsOf(batchId, filter, page.active)
+  const where = conditionsOf(batchId, filter, page.wave)
   return db.query<MemberLine>(linesOf(pageOf(where, page), page), where.values)
 }
 
@@ -156,7 +142,7 @@ export async function findMembers(
   page: MemberPage,
   most: number,
 ): Promise<{ total: number; members: MemberLine[] }> {
-  const where = conditionsOf(batchId, filter, page.active)
+  const where = conditionsOf(batchId, filter, page.wave)
   const meant = `select m.id from batch_members m where ${where.text} limit ${where.add(most)}`
   const within = new Conditions(...where.values).and('m.id in (select id from meant)')
   const rows = await db.query<Found>(
@@ -180,15 +166,15 @@ function pageOf(where: Conditions, { sort, after, limit }: MemberPage): string {
   return `select * from batch_members m where ${where.text} order by ${orderOf(sort)} limit ${where.add(limit)}`
 }
 
-const linesOf = (members: string, { sort, active }: MemberPage): string =>
+const linesOf = (members: string, { sort, wave }: MemberPage): string =>
   `select m.id, m.member_key as "memberKey", m.key_folded as "keyFolded", m.status, m.added_at as "addedAt",
           m.failed_at as "failedAt", m.removed_at as "removedAt", m.removed_by as "removedBy",
           m.moved_to_batch_id as "movedToBatchId", f.id as "failedStepId", f.phase_name as "failedPhase",
           f.step_name as "failedStep", f.status as "failedStatus", f.error_message as error,
-          ${memberOutcome(active)} as outcome, w.step,
-          case when ${memberOutcome(active)} = 'migrated' then (select max(s.completed_at) from step_executions s
+          m.state, w.step, case when m.state in ('cut_over', 'done') then ${cutOverAt(wave)} end as "cutOverAt",
+          case when m.state = 'done' then (select max(s.completed_at) from step_executions s
             where s.kind = 'phase' and s.batch_member_id = m.id) end as "finishedAt"
-     from (${members}) as m
+     from (select m.*, ${memberState(wave)} as state from (${members}) as m) as m
      left join lateral (select s.id, p.phase_name, s.step_name, s.status, s.error_message
              from step_executions s join phase_executions p on p.id = s.phase_execution_id
             where ${IS_FAILED} and s.batch_member_id = m.id and m.status <> 'active'
@@ -207,9 +193,9 @@ export function selectMembers(
   batchId: number,
   filter: MemberFilter,
   most: number,
-  active: ActiveOutcome,
+  wave: Wave,
 ): Promise<{ id: number; memberKey: string }[]> {
-  const where = conditionsOf(batchId, filter, active)
+  const where = conditionsOf(batchId, filter, wave)
   return db.query(
     `select m.id, m.member_key as "memberKey" from batch_members m where ${where.text}
       order by m.id limit ${where.add(most)}`,

@@ -4,12 +4,11 @@
 import type { Json } from '../../base/text/json.ts'
 import type { ConditionKind } from '../../domain/needs/conditions.ts'
 import type { MessageItem } from '../../domain/notifications/message.ts'
-import type { OutcomeFacts } from '../../domain/state/outcome.ts'
 import type { Queryable } from '../connection/db.ts'
 import { FAILED_STEPS, PASSED_STEPS } from '../connection/status-lists.ts'
 import { WAITS_FOR } from '../orders/change-windows.ts'
 import { BATCH_IS_FREE, WAIT_IS_FREE } from '../state/holds.ts'
-import { BATCHES_AND_PHASES, OUTCOME_FACTS } from './batches.ts'
+import { type BatchStates, type CountedBatch, withStates } from './person-states.ts'
 import { POLLS_OF_ATTEMPTS } from './progress.ts'
 
 export interface NextMoment {
@@ -41,17 +40,20 @@ export async function findNextMoment(db: Queryable, isInPast: boolean): Promise<
   return rows[0]!
 }
 
-export interface RehearsedBatch extends OutcomeFacts {
-  readonly id: number
+export interface RehearsedBatch extends CountedBatch, BatchStates {
   readonly startTime: Date | null
   readonly heldReason: string | null
   readonly endedAt: Date | null
 }
 
-export const listRehearsedBatches = (db: Queryable): Promise<RehearsedBatch[]> =>
-  db.query<RehearsedBatch>(
-    `select b.id, b.batch_start_time as "startTime", b.held_reason as "heldReason", b.ended_at as "endedAt", ${OUTCOME_FACTS}
-       from ${BATCHES_AND_PHASES} order by b.batch_start_time, b.id`,
+export const listRehearsedBatches = async (db: Queryable): Promise<RehearsedBatch[]> =>
+  withStates(
+    db,
+    await db.query<Omit<RehearsedBatch, keyof BatchStates>>(
+      `select id, status, batch_start_time as "startTime", held_reason as "heldReason", ended_at as "endedAt",
+              members_active as "membersActive", members_failed as "membersFailed", members_removed as "membersRemoved"
+         from batches order by batch_start_time, id`,
+    ),
   )
 
 export interface RehearsedPhase {

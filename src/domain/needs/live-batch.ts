@@ -5,7 +5,7 @@ import type { Runbook } from '../runbook/model.ts'
 import { stepsOf } from '../runbook/steps.ts'
 import type { SourceRow } from '../sources/source-values.ts'
 import { foldKey } from '../state/member-key.ts'
-import type { Outcome } from '../state/outcome.ts'
+import { isUnderWay, type PersonState } from '../state/person-state.ts'
 import { isPassed, type StepStatus } from '../state/transitions.ts'
 import { CELL_OF, type GridColumn } from './grid.ts'
 
@@ -59,7 +59,8 @@ export function unfitCount(members: number): string | null {
 }
 
 /** Failed and removed people stay out. */
-export const isLeft = (outcome: Outcome): boolean => outcome !== 'failed' && outcome !== 'removed'
+export const isLeft = (state: PersonState): boolean =>
+  isUnderWay(state) || state === 'done' || state === 'stopped'
 
 export const placeKey = ({ memberKey, phaseName, stepName }: StepPlace): string =>
   JSON.stringify([memberKey, phaseName, stepName].map((name) => name && foldKey(name)))

@@ -96,7 +96,7 @@ describe('reads of a batch', () => {
       how: string | null
       members: {
         batch: { id: number }
-        member: { memberKey: string; outcome: string; where: string }
+        member: { memberKey: string; state: string; where: string }
       }[]
     }
     const find = async (text: string) =>
@@ -105,8 +105,8 @@ describe('reads of a batch', () => {
     const byKey = await find(key.toUpperCase())
     assert.equal(byKey.how, 'key')
     assert.deepEqual(
-      byKey.members.map(({ batch, member }) => [batch.id, member.memberKey, member.outcome]),
-      [[1, key, 'in_progress']],
+      byKey.members.map(({ batch, member }) => [batch.id, member.memberKey, member.state]),
+      [[1, key, 'preparing']],
     )
     assert.equal(
       byKey.members[0]!.member.where,

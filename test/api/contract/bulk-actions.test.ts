@@ -1,6 +1,8 @@
 // Changes of many members that one can come back to: what was asked, what was done, and what has become of the people since.
+
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { noStates } from '../../../src/domain/state/person-state.ts'
 import { people } from '../../stories/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { covers } from './covers.ts'
@@ -30,7 +32,7 @@ interface Actions {
 }
 interface Members {
   members: {
-    member: { memberKey: string; outcome: string; where: string }
+    member: { memberKey: string; state: string; where: string }
     refusal: string | null
     failedAgain: boolean
   }[]
@@ -85,13 +87,7 @@ describe('changes of many members', () => {
       fromStep: 'create',
     })
     const begun = await show(actionId!)
-    assert.deepEqual(begun.now, {
-      inProgress: 2,
-      migrated: 0,
-      stopped: 0,
-      failed: 0,
-      removed: 0,
-    })
+    assert.deepEqual(begun.now, { ...noStates(), preparing: 2 })
     await api.world.settle()
     const { id, now, failedAgain, ...shown } = await show(actionId!)
     assert.deepEqual(
@@ -102,7 +98,7 @@ describe('changes of many members', () => {
     assert.deepEqual(shown.selection, { ids: 2, keys: 1 })
     assert.deepEqual(shown.options, { fromStep: 'create' })
     assert.deepEqual([shown.selectedCount, shown.doneCount, shown.refusedCount], [3, 2, 1])
-    assert.deepEqual([now.failed, failedAgain, now.migrated! + now.inProgress!], [1, 1, 1])
+    assert.deepEqual([now.failed, failedAgain, now.done! + now.preparing!], [1, 1, 1])
     const all = await membersOf(id)
     assert.deepEqual(
       all.members.map(({ member, refusal, failedAgain: again }) => [
@@ -118,8 +114,8 @@ describe('changes of many members', () => {
     )
     assert.match(all.members[2]!.refusal!, /not failed/)
     assert.equal((await membersOf(id, '?result=refused')).total, 1)
-    const failed = await membersOf(id, '?outcome=failed&result=done')
-    assert.deepEqual([failed.total, failed.members[0]!.member.outcome], [1, 'failed'])
+    const failed = await membersOf(id, '?state=failed&result=done')
+    assert.deepEqual([failed.total, failed.members[0]!.member.state], [1, 'failed'])
     const first = await membersOf(id, '?limit=2')
     const rest = await membersOf(id, `?limit=2&cursor=${first.next}`)
     assert.deepEqual([...first.members, ...rest.members], all.members)

@@ -136,7 +136,7 @@ function selectionHolds(): void {
       const others = await act('hold', { select: { all: true }, reason, dryRun: true })
       assert.equal(others.body.selectedCount, 2)
       const byFilter = await act('hold', {
-        select: { outcome: ['in_progress'], search: 'USER2' },
+        select: { state: ['preparing', 'scheduled'], search: 'USER2' },
         reason,
         dryRun: true,
       })

@@ -66,18 +66,18 @@ describe('screens of a batch', () => {
     interface Grid {
       total: number
       columns: { phaseName: string; stepName: string }[]
-      rows: { memberId: number; memberKey: string; outcome: string; cells: string }[]
+      rows: { memberId: number; memberKey: string; state: string; cells: string }[]
     }
     const { body } = await get<Grid>('/grid')
     assert.deepEqual(
       body.columns.map(({ phaseName, stepName }) => `${phaseName}/${stepName}`),
       ['prepare/create', 'cutover/switch'],
     )
-    const shown = ({ rows }: Grid) => rows.map(({ outcome, cells }) => `${outcome} ${cells}`)
+    const shown = ({ rows }: Grid) => rows.map(({ state, cells }) => `${state} ${cells}`)
     const failed = 'failed f.'
     assert.deepEqual(
       [body.total, shown(body)],
-      [5, [failed, failed, failed, 'in_progress s.', 'in_progress s.']],
+      [5, [failed, failed, failed, 'preparing s.', 'preparing s.']],
     )
     const part = await get<Grid>('/grid?from=3&limit=1')
     assert.deepEqual(part.body.rows, [body.rows[3]])
@@ -125,22 +125,22 @@ describe('screens of a batch', () => {
 
   it('tell a person where they stand and what comes next', async () => {
     interface Story {
-      outcome: string
+      state: string
       where: string
       next: { phaseName: string; stepName: string; at: string | null }[]
     }
     const { rows } = (await get<{ rows: { memberId: number }[] }>('/grid')).body
     const through = (await get<Story>(`/members/${rows[4]!.memberId}`)).body
     assert.deepEqual(
-      [through.outcome, through.where],
-      ['in_progress', 'waits for phase cutover at 2026-03-02T09:00:00.000Z'],
+      [through.state, through.where],
+      ['preparing', 'waits for phase cutover at 2026-03-02T09:00:00.000Z'],
     )
     const at = '2026-03-02T09:00:00.000Z'
     assert.deepEqual(through.next, [
       { phaseName: 'cutover', stepName: 'switch', at, isPointOfNoReturn: false },
     ])
     const failed = (await get<Story>(`/members/${rows[0]!.memberId}`)).body
-    assert.deepEqual([failed.outcome, failed.next], ['failed', []])
+    assert.deepEqual([failed.state, failed.next], ['failed', []])
   })
 
   it('group failures over batches, and a group is a selection', async () => {

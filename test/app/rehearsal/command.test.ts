@@ -51,7 +51,7 @@ describe('runbook rehearse', () => {
       windows,
     )
     assert.equal(exit, EXIT.failed)
-    assert.match(out, /^first-migration: not ready\n3 members in 1 batch: 2 migrated, 1 failed\. /)
+    assert.match(out, /^first-migration: not ready\n3 members in 1 batch: 2 of 3 done, 1 failed\. /)
     assert.match(out, /✗ 1 of 3 members would have failed\./)
     assert.match(out, /PHASE +DUE .* RESULT.*\n.* prepare .* in time.*\n.* cutover .* in time/)
     assert.match(out, /cutover .*in time, waited 3h for the change window/)

@@ -15,6 +15,7 @@ import { showRehearsal } from '../../../src/app/rehearsal/report-text.ts'
 import { openShow } from '../../../src/cli/terminal/output.ts'
 import { readNotificationSettings } from '../../../src/domain/notifications/read-settings.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
+import { noStates } from '../../../src/domain/state/person-state.ts'
 import { M365_CATALOGUE } from '../../../src/m365/catalogue.ts'
 import { recordingIo } from '../../cli/recording-io.ts'
 import { openReceiver } from '../../kit/receiver.ts'
@@ -44,14 +45,7 @@ describe('rehearsals of the examples', () => {
     it(`${file} is ready`, async () => {
       const report = await rehearseText(example(file), csv)
       assert.deepEqual([report.verdict, report.reasons, report.warnings], ['ready', [], []])
-      assert.deepEqual(report.members, {
-        total: people,
-        migrated: people,
-        inProgress: 0,
-        stopped: 0,
-        failed: 0,
-        removed: 0,
-      })
+      assert.deepEqual(report.members, { ...noStates(), total: people, done: people })
       assert.match(report.calls.operations.map(({ operation }) => operation).join('\n'), calls)
       assert.ok(report.timeline.every(({ status }) => status === 'completed'))
       assert.deepEqual(report.rollbacks, { ran: 0, failed: 0, notRestored: [] })
@@ -116,13 +110,13 @@ describe('a rehearsal', () => {
     assert.deepEqual(report.neverRan, [])
   })
 
-  it('counts nobody as migrated when the batch fails in init, in all formats', async () => {
+  it('counts nobody as done when the batch fails in init, in all formats', async () => {
     const init =
       'init:\n  - name: open\n    worker_id: contoso-worker\n    function: Enable-EntraUser\n    params: {UserId: 7}\n'
     const yaml = example('first-migration.yaml').replace(/^phases:/m, `${init}phases:`)
     const report = await rehearseText(yaml, firstRows(example('first-migration.csv'), 2))
     assert.equal(report.verdict, 'not ready')
-    const counts = { migrated: 0, inProgress: 0, stopped: 2, failed: 0, removed: 0 }
+    const counts = { ...noStates(), stopped: 2 }
     assert.deepEqual(report.members, { total: 2, ...counts })
     assert.deepEqual(report.reasons, [
       '2 of 2 members would not have got through.',
@@ -132,7 +126,7 @@ describe('a rehearsal', () => {
     const [failure] = report.failures
     assert.deepEqual([failure!.kind, failure!.step], ['init', 'open'])
     const page = rehearsalPage(report, 'UTC')
-    assert.match(page, /<b>0<\/b> migrated.*<b>2<\/b> stopped/)
+    assert.match(page, /<b>0<\/b> done[\s\S]*<b>2<\/b> stopped/)
     const io = recordingIo()
     await showRehearsal(report, openShow('table', io), io)
     assert.match(io.outText(), /: not ready\n2 members in 1 batch: 2 stopped\. /)
@@ -142,7 +136,7 @@ describe('a rehearsal', () => {
       report.timeline.map(() => 'nobody ran it'),
     )
     assert.doesNotMatch(io.outText() + page, /in time/)
-    assert.doesNotMatch(io.outText(), /migrated/)
+    assert.doesNotMatch(io.outText(), /\b(done|cut over)\b/)
   })
 
   it('opens gates, and says where the night would have waited', async () => {
@@ -179,7 +173,7 @@ describe('a rehearsal', () => {
         'Phase aftercare of batch 1: completed',
       ],
     )
-    assert.deepEqual([report.verdict, report.reasons, report.members.migrated], ['ready', [], 2])
+    assert.deepEqual([report.verdict, report.reasons, report.members.done], ['ready', [], 2])
     assert.deepEqual(
       report.events.map(({ what }) => what),
       [

@@ -122,7 +122,7 @@ describe('the screens of batches', () => {
   })
 
   it('keep a filter in the address, so that a link or a reload shows the same', async () => {
-    await page.getByLabel('State').selectOption('Failed')
+    await page.getByLabel('State').selectOption('failed')
     await page.getByText('2 of 12 match').waitFor()
     await page.reload()
     await page.getByText('2 of 12 match').waitFor()
@@ -132,7 +132,7 @@ describe('the screens of batches', () => {
       'user3@contoso.example',
       'user6@contoso.example',
     ])
-    assert.match(page.url(), /\/batches\/1\?outcome=failed$/)
+    assert.match(page.url(), /\/batches\/1\?state=failed$/)
   })
 
   it('open a person from the heat map by the keyboard', async () => {

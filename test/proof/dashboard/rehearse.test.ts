@@ -1,10 +1,12 @@
 // Rehearsals in the dashboard: choose, watch, cancel, read the report. The runner ends when the test says so.
+
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { RehearsalOrder } from '../../../src/api/services/rehearsals.ts'
 import type { RehearsalReport } from '../../../src/app/rehearsal/report.ts'
 import type { WhatIfReport } from '../../../src/app/rehearsal/what-if-report.ts'
 import type { Json } from '../../../src/base/text/json.ts'
+import { noStates } from '../../../src/domain/state/person-state.ts'
 import { plain } from '../../api/contract/fixtures.ts'
 import { assertSound, type DashboardUnderTest, openDashboard } from './under-test.ts'
 
@@ -31,7 +33,7 @@ const PHASE = {
   tenTimesFits: true,
   windowWaitSec: 0,
 }
-const COUNTS = { migrated: 1, inProgress: 0, stopped: 0, failed: 1, removed: 0 }
+const COUNTS = { ...noStates(), done: 1, failed: 1 }
 const REPORT: RehearsalReport = {
   verdict: 'not ready',
   faults: ['throttling'],
@@ -141,7 +143,7 @@ const RUN = {
   reasons: [],
   failures: [],
   endedAt: LATE,
-  members: { total: 3, ...COUNTS, migrated: 3, failed: 0 },
+  members: { total: 3, ...COUNTS, done: 3, failed: 0 },
 }
 const COMPARED: WhatIfReport = {
   verdict: 'ready',

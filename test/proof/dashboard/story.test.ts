@@ -27,7 +27,7 @@ const step = (more: object) => ({
 const person = (more: object): Person =>
   ({
     member: { memberKey: 'ada@contoso.example', data: {}, outputs: {}, failedAt: null },
-    outcome: 'in_progress',
+    state: 'preparing',
     where: 'somewhere',
     doing: null,
     isHeld: false,
@@ -49,7 +49,7 @@ describe('the headline of a person', () => {
       { phaseName: 'prepare', stepName: 'check', at: null },
     ]
     assert.deepEqual(told({ steps: [polling], next, where: `next poll at ${AT}` }), [
-      'in progress',
+      'preparing',
       `phase prepare, step move: next poll at ${AT}`,
       'The last answer was: syncing, 80 %',
       'Step check follows at once.',
@@ -60,7 +60,7 @@ describe('the headline of a person', () => {
     const waiting = step({ status: 'pending', waitsFor: 'retry', errorMessage: 'busy\n  at f' })
     const next = [{ phaseName: 'prepare', stepName: 'move', at: AT }]
     assert.deepEqual(told({ steps: [waiting], next, where: `attempt 2 at ${AT}` }), [
-      'in progress',
+      'preparing',
       `phase prepare, step move: attempt 2 at ${AT}`,
       'The attempt before failed: busy',
       'This is the last step.',
@@ -92,10 +92,10 @@ describe('the headline of a person', () => {
   })
 
   it('promises nothing to people who are out', () => {
-    const endings = ['migrated', 'removed', 'stopped', 'failed'] as const
-    for (const outcome of endings) {
-      const [status, , , next] = told({ outcome })
-      assert.equal(status, outcome)
+    const endings = ['done', 'removed', 'stopped', 'failed', 'rolled_back'] as const
+    for (const state of endings) {
+      const [status, , , next] = told({ state })
+      assert.equal(status, state)
       assert.match(next!, /^Nothing (is left|more happens)/)
     }
   })
@@ -104,7 +104,7 @@ describe('the headline of a person', () => {
     const failed = step({ status: 'failed', errorMessage: 'no licence' })
     const cleaning = step({ id: 2, kind: 'rollback', phaseName: null, status: 'succeeded' })
     const facts = {
-      outcome: 'failed',
+      state: 'failed',
       where: 'failed in prepare / move',
       steps: [failed, cleaning],
     }
@@ -124,7 +124,7 @@ describe('the headline of a person', () => {
     const done = undo({ status: 'succeeded' })
     const of = (...steps: object[]) =>
       told({
-        outcome: 'failed',
+        state: 'failed',
         where: 'failed; undo step move runs',
         doing: 'undo step move runs',
         steps,

@@ -65,10 +65,10 @@ const only = (use: RehearsalFaultName): FaultScript => ({ use: [use], workers: [
 const saidBy = ({ reasons, warnings }: RehearsalReport): string =>
   [...reasons, ...warnings].join('\n')
 
-/** What the verdict says, how many migrate, and what else must be so. */
+/** What the verdict says, how many are done, and what else must be so. */
 interface Shown {
   readonly says: RegExp
-  readonly migrated: number
+  readonly done: number
   readonly isSo?: (report: RehearsalReport) => boolean
 }
 
@@ -78,60 +78,60 @@ const phaseOf = ({ timeline }: RehearsalReport, name: string) =>
 const SHOWN: Readonly<Record<RehearsalFaultName, Shown>> = {
   throttling: {
     says: /^Microsoft Graph throttled \d+ calls?, /,
-    migrated: 6,
+    done: 6,
     isSo: ({ calls }) => calls.services[0]!.throttledSec >= 30,
   },
   'worker-crash': {
     says: /^$/,
-    migrated: 6,
+    done: 6,
     isSo: (report) => phaseOf(report, 'cutover').worstSec! >= 300,
   },
   'worker-down': {
     says: /6 of 6 members would have failed[\s\S]*6 jobs ended without a result/,
-    migrated: 0,
+    done: 0,
     isSo: ({ failures }) => failures[0]!.step === 'open',
   },
-  'slow-replication': { says: /6 of 6 members would have failed/, migrated: 0 },
+  'slow-replication': { says: /6 of 6 members would have failed/, done: 0 },
   'bad-rows': {
     says: /1 row cannot be used \(no_key\)[\s\S]*"soon" is not a valid time/,
-    migrated: 6,
+    done: 6,
   },
   'source-outage': {
     says: /queries of the source failed: the source does not answer/,
-    migrated: 6,
+    done: 6,
   },
   'permission-missing': {
     says: /6 of 6 members would have failed/,
-    migrated: 0,
+    done: 0,
     isSo: ({ failures }) => failures[0]!.remedy !== null && failures[0]!.message.includes('403'),
   },
   'refused-parameters': {
     says: /1 of 6 members would have failed/,
-    migrated: 5,
+    done: 5,
     isSo: ({ failures }) =>
       failures[0]!.message.includes('UnfitParameters') &&
       failures[0]!.remedy ===
         "Parameter UserPrincipalName is refused. Its value comes from column Target of the source: correct the people's rows, or the query. The step was not done. A retry helps after the correction.",
   },
-  leaver: { says: /^1 member was removed\.$/, migrated: 5 },
+  leaver: { says: /^1 member was removed\.$/, done: 5 },
   latecomer: {
     says: /^$/,
-    migrated: 6,
+    done: 6,
     isSo: (report) => phaseOf(report, 'prepare').worstSec! >= 3_600,
   },
   redated: {
     says: /Batch 1 was held: [\s\S]*6 moves wait for a person/,
-    migrated: 0,
-    isSo: ({ members }) => members.inProgress === 6,
+    done: 0,
+    isSo: ({ members }) => members.scheduled + members.preparing === 6,
   },
   'redated-approved': {
     says: /^$/,
-    migrated: 6,
+    done: 6,
     isSo: ({ batches }) => batches[0]!.startTime === '2030-03-02T20:00:00.000Z',
   },
   'long-queue': {
     says: /^$/,
-    migrated: 6,
+    done: 6,
     isSo: (report) => phaseOf(report, 'cutover').worstSec! >= 900,
   },
 }
@@ -140,17 +140,17 @@ describe('faults of a rehearsal', () => {
   it('are absent unless asked for', async () => {
     const report = await rehearseText(YAML, CSV)
     assert.deepEqual([report.verdict, report.events], ['ready', []])
-    assert.equal(report.members.migrated, 6)
+    assert.equal(report.members.done, 6)
   })
 
-  for (const [name, { says, migrated, isSo = () => true }] of Object.entries(SHOWN)) {
+  for (const [name, { says, done, isSo = () => true }] of Object.entries(SHOWN)) {
     it(`${name} shows in the verdict`, async () => {
       const fault = name as RehearsalFaultName
       const report = await rehearseText(YAML, CSV, { faults: only(fault) })
       assert.deepEqual(report.faults, [fault])
       assert.equal(report.events[0]!.what, REHEARSAL_FAULTS[fault].what)
       assert.match(saidBy(report), says)
-      assert.equal(report.members.migrated, migrated)
+      assert.equal(report.members.done, done)
       assert.equal(report.members.total, 6)
       assert.ok(isSo(report), JSON.stringify(report))
     })
@@ -170,7 +170,7 @@ describe('faults of a rehearsal', () => {
       ],
     )
     assert.ok(phaseOf(report, 'prepare').worstSec! >= 1_800)
-    assert.equal(report.members.migrated, 6)
+    assert.equal(report.members.done, 6)
   })
 
   it('name only phases and workers that there are', async () => {

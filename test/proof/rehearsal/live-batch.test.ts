@@ -22,6 +22,7 @@ import {
   whatIfProblem,
 } from '../../../src/domain/plan/what-if.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
+import { noStates } from '../../../src/domain/state/person-state.ts'
 import { M365_CATALOGUE } from '../../../src/m365/catalogue.ts'
 import { example, firstRows, REHEARSAL_HOME, rehearseText } from '../../app/rehearsal/rehearsing.ts'
 import { type Cli, openCli, setEnv } from '../../cli/against-api.ts'
@@ -105,14 +106,7 @@ describe('a rehearsal with a past', () => {
     const csv = rows.map((row) => `${row},2030-03-01T20:00:00Z`).join('\n')
     const yaml = YAML.replace(/^init:[\s\S]*^phases:/m, 'phases:')
     const report = await rehearseText(yaml, `Upn,Target,Nick,Start\n${csv}`, { past })
-    assert.deepEqual(report.members, {
-      total: 4,
-      migrated: 4,
-      inProgress: 0,
-      stopped: 0,
-      failed: 0,
-      removed: 0,
-    })
+    assert.deepEqual(report.members, { ...noStates(), total: 4, done: 4 })
     const created = report.calls.operations.find(
       ({ operation }) => operation === 'POST /v1.0/users',
     )
@@ -209,7 +203,7 @@ phases:
       `With 8 slots of ${WORKER.toUpperCase()}, phase prepare ends ${prepare!.changed.endedAt} instead of ${prepare!.asItIs.endedAt}, before T-0.`,
     )
     assert.deepEqual([asItIs.workerSlots, changed.workerSlots], [{ [WORKER]: 1 }, { [WORKER]: 8 }])
-    assert.deepEqual([asItIs.members.migrated, changed.members.migrated], [30, 30])
+    assert.deepEqual([asItIs.members.done, changed.members.done], [30, 30])
   })
 
   it('says in one sentence what matters most', () => {
@@ -323,7 +317,7 @@ describe('batch rehearse', () => {
     assert.equal(said.exit, EXIT.ok, said.err + said.out)
     const report: RehearsalReport = JSON.parse(said.out)
     assert.deepEqual(report.reasons, [])
-    assert.partialDeepStrictEqual(report.members, { total: 2, migrated: 2, failed: 0 })
+    assert.partialDeepStrictEqual(report.members, { total: 2, done: 2, failed: 0 })
     assert.deepEqual(
       report.batches.map(({ id, status }) => [id, status]),
       [[batchId, 'completed']],
@@ -348,7 +342,7 @@ describe('batch rehearse', () => {
   it('meets faults from now on, and refuses those that would change the past', async () => {
     const calm = await reportOf()
     const down = await reportOf('--faults', 'worker-crash')
-    assert.equal(down.members.migrated, 2)
+    assert.equal(down.members.done, 2)
     assert.ok(down.timeline[0]!.worstSec! >= 300 && calm.timeline[0]!.worstSec! < 300)
     const refused = await rehearse('--faults', 'permission-missing')
     assert.equal(refused.exit, EXIT.usage)
@@ -366,7 +360,7 @@ describe('batch rehearse', () => {
     const page = join(run.folder, 'page.html')
     const report = await reportOf('--report', page)
     assert.deepEqual(report.reasons, [])
-    assert.equal(report.members.migrated, 2)
+    assert.equal(report.members.done, 2)
     assert.deepEqual(
       report.timeline.map(({ phase }) => phase),
       ['cutover'],

@@ -2,6 +2,7 @@
 // than the tables. All of them are one prepared statement, planned once: thirty single statements took 50 times as long.
 import { INVARIANTS } from '../../../src/db/invariants/invariants.ts'
 import { EFFECTIVE } from '../../../src/db/invariants/order.ts'
+import { statesThatDisagree } from '../../kit/person-states.ts'
 import { NIGHT_PROMISES } from './night-checks.ts'
 import type { World } from './world.ts'
 
@@ -148,6 +149,7 @@ export async function lookForBroken(
     found.push(`${id} ${sentence}. ${where}${row.found}`)
   }
   await lookAtFailures(world, batchIds)
+  found.push(...(await statesThatDisagree(db, batchIds)))
 }
 
 /** Cached failure groups (src/api/services/failure-cache.ts) stay correct while the batch's revision is the same. */

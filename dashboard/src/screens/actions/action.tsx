@@ -1,5 +1,7 @@
 // One change of many members: who asked for what and why, and what has become of each person since.
+
 import { Link, useParams } from 'wouter'
+import { PERSON_STATES, stateWord } from '../../../../src/domain/state/person-state.ts'
 import { usePages, useReading } from '../../api/hooks.ts'
 import { useLive } from '../../api/live.ts'
 import type { Answer } from '../../api/routes.ts'
@@ -7,7 +9,7 @@ import { Loaded } from '../../ui/feedback.tsx'
 import { ChoiceFilter, Filters, useFilter } from '../../ui/filters.tsx'
 import { countText, Figure, Page, Section } from '../../ui/page.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
-import { Status } from '../../ui/status.tsx'
+import { lookOf, Status } from '../../ui/status.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { actionWord, selectionText } from './action-words.ts'
@@ -32,11 +34,14 @@ export default function ActionScreen() {
         >
           <Section title="What became of them">
             <div className="figures">
-              <Figure name="Migrated" value={action.now.migrated} look="good" />
-              <Figure name="In progress" value={action.now.inProgress} look="busy" />
-              <Figure name="Failed" value={action.now.failed} look="bad" />
-              <Figure name="Stopped" value={action.now.stopped} look="off" />
-              <Figure name="Removed" value={action.now.removed} look="off" />
+              {PERSON_STATES.filter((state) => action.now[state] > 0).map((state) => (
+                <Figure
+                  key={state}
+                  name={stateWord(state)}
+                  value={action.now[state]}
+                  look={lookOf(state)}
+                />
+              ))}
               <Figure name="Changed" value={`= ${countText(action.doneCount)}`} />
               <Figure name="of these failed again" value={action.failedAgain} />
               <Figure name="of these on hold" value={action.heldNow} />
@@ -91,7 +96,7 @@ function ActionMembers({ action }: { readonly action: Action }) {
                 name: 'Now',
                 cell: ({ member, failedAgain }) => (
                   <>
-                    <Status status={member.outcome.replace('_', ' ')} />{' '}
+                    <Status status={member.state} />{' '}
                     {failedAgain && <Status status="failed" text="failed again" />}
                   </>
                 ),

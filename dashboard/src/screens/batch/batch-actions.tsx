@@ -241,8 +241,8 @@ const Cancel = ({ batch, onClose }: CancelProps) => (
           be taken back.
         </p>
         <p>
-          <strong>{countText(answer.batch.members.stopped)}</strong> people stop before they are
-          through; {countText(answer.batch.members.migrated)} are migrated.
+          <strong>{countText(answer.batch.members.stopped)}</strong> people stop before they are cut
+          over; {countText(answer.batch.members.cut_over + answer.batch.members.done)} are.
         </p>
         {batch.batchStartTime && (
           <p className="quiet">

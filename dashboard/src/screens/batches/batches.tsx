@@ -1,5 +1,7 @@
 // All batches, newest first, by runbook, status and hold.
+
 import { Link, useSearchParams } from 'wouter'
+import { statesText } from '../../../../src/domain/state/person-state.ts'
 import { usePages, useReading } from '../../api/hooks.ts'
 import { useLive } from '../../api/live.ts'
 import type { Answer } from '../../api/routes.ts'
@@ -46,14 +48,7 @@ const COLUMNS: readonly Column<Batch>[] = [
   },
   { name: 'Start', cell: ({ batchStartTime }) => <Time at={batchStartTime} none="By hand" /> },
   { name: 'Phase', cell: ({ currentPhase }) => currentPhase ?? '–' },
-  { name: 'In progress', isNumber: true, cell: ({ members }) => countText(members.inProgress) },
-  { name: 'Migrated', isNumber: true, cell: ({ members }) => countText(members.migrated) },
-  {
-    name: 'Failed',
-    isNumber: true,
-    cell: ({ members: { failed } }) =>
-      failed === 0 ? '0' : <Status status="failed" text={countText(failed)} />,
-  },
+  { name: 'People', cell: ({ members }) => statesText(members) },
   { name: 'Removed', isNumber: true, cell: ({ members }) => countText(members.removed) },
   { name: 'Stopped', isNumber: true, cell: ({ members }) => countText(members.stopped) },
   { name: 'All', isNumber: true, cell: ({ members }) => countText(members.total) },

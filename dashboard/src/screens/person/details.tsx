@@ -82,7 +82,7 @@ export function OtherBatches({ person: { member } }: { readonly person: Person }
           },
           {
             name: 'State',
-            cell: ({ member: other }) => <Status status={other.outcome.replace('_', ' ')} />,
+            cell: ({ member: other }) => <Status status={other.state} />,
           },
           { name: 'Where', cell: ({ member: other }) => <Sentence text={other.where} /> },
         ]}

@@ -1,6 +1,8 @@
 // The search: one person over all batches, by any old or new address.
+
 import { useId, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
+import { isUnderWay } from '../../../../src/domain/state/person-state.ts'
 import { useReading } from '../../api/hooks.ts'
 import type { Answer } from '../../api/routes.ts'
 import { useSession } from '../../sign-in/use-session.ts'
@@ -137,12 +139,11 @@ const FoundPeople = ({ found }: { readonly found: Found }) => (
 )
 
 const PersonState = ({ member }: { readonly member: Found['members'][number]['member'] }) => (
-  <Status status={member.held ? 'held' : member.outcome.replace('_', ' ')} />
+  <Status status={member.held ? 'held' : member.state} />
 )
 
 function NextPhase({ row: { nextPhase, member } }: { readonly row: Found['members'][number] }) {
-  if (nextPhase === null || member.outcome !== 'in_progress')
-    return <span className="quiet">–</span>
+  if (nextPhase === null || !isUnderWay(member.state)) return <span className="quiet">–</span>
   return (
     <>
       {nextPhase.phaseName}, <Time at={nextPhase.dueAt} none="when it is advanced" />

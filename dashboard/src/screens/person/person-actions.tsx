@@ -17,14 +17,14 @@ const CHANGE_OF: Readonly<Record<string, MembersChange>> = {
   remove: 'remove',
 }
 
-export function changesFor({ actions, held, outcome, member }: Person): MembersChange[] {
+export function changesFor({ actions, held, state, member }: Person): MembersChange[] {
   // A failed rollback, removal or undo step has actions of the same names; its own are with the step.
   const names = actions.map(({ action }) => action)
   const ofSteps = names.filter((name) => name === 'retry_step' || name === 'undo').length
   const isForMember = (name: string) =>
     !['skip', 'mark_done'].includes(name) || names.filter((one) => one === name).length > ofSteps
   const offered = names.filter(isForMember).flatMap((name) => CHANGE_OF[name] ?? [])
-  const mayHold = held === null && member.status !== 'removed' && outcome !== 'migrated'
+  const mayHold = held === null && member.status !== 'removed' && state !== 'done'
   return [
     ...(held ? (['resume'] as const) : []),
     ...new Set(offered.filter((change) => change !== 'remove')),

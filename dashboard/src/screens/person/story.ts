@@ -14,9 +14,9 @@ const FAILED: readonly string[] = ['failed', 'poll_timeout']
 export const isFailedStep = ({ status }: PersonStep): boolean => FAILED.includes(status)
 
 /** The step whose failure the person has now. */
-export function failedStepOf({ outcome, steps }: Person): PersonStep | undefined {
+export function failedStepOf({ state, steps }: Person): PersonStep | undefined {
   const failed = steps.filter(isFailedStep)
-  if (outcome === 'failed') return failed.findLast(({ kind }) => kind === 'phase') ?? failed.at(-1)
+  if (state === 'failed') return failed.findLast(({ kind }) => kind === 'phase') ?? failed.at(-1)
   return failed.findLast(({ kind }) => kind !== 'phase')
 }
 
@@ -33,16 +33,20 @@ export interface Headline {
 }
 
 export function headlineOf(person: Person): Headline {
-  const { outcome, where } = person
-  switch (outcome) {
+  const { state, where } = person
+  switch (state) {
     case 'failed':
+    case 'rolled_back':
       return failedHeadline(person)
-    case 'in_progress':
+    case 'scheduled':
+    case 'preparing':
+    case 'cutting_over':
+    case 'cut_over':
       return progressHeadline(person)
-    case 'migrated':
+    case 'done':
       return {
-        status: 'migrated',
-        where: `migrated: all steps are done; ${where}`,
+        status: 'done',
+        where: `all steps are done; ${where}`,
         why: null,
         next: 'Nothing is left to do.',
       }
@@ -56,7 +60,7 @@ export function headlineOf(person: Person): Headline {
     case 'stopped':
       return {
         status: 'stopped',
-        where: `not migrated: ${where}`,
+        where: `not cut over: ${where}`,
         why: null,
         next: 'Nothing more happens in this batch. What was done stays.',
       }
@@ -70,7 +74,7 @@ function failedHeadline(person: Person): Headline {
   const step = failedStepOf(person)
   const at = member.failedAt === null ? '' : ` since ${member.failedAt}`
   return {
-    status: 'failed',
+    status: person.state,
     where: `${where}${doing === null ? at : ''}`,
     why: step?.errorMessage ? `The error: ${firstLine(step.errorMessage)}` : null,
     next: 'Nothing more happens for this person until the migration team acts.',
@@ -134,7 +138,7 @@ function progressHeadline(person: Person): Headline {
       why: held && `On hold since ${held.at}.`,
       next: 'Nothing new starts until the hold ends.',
     }
-  return { status: 'in progress', where: place, why: whyOf(person, step), next: nextText(person) }
+  return { status: person.state, where: place, why: whyOf(person, step), next: nextText(person) }
 }
 
 function whyOf({ steps }: Person, step: PersonStep | undefined): string | null {

@@ -1,10 +1,12 @@
 // The report of a rehearsal: the verdict with its reasons, phases in time, who would fail and why, rollbacks, calls.
+
 import type { ReactNode } from 'react'
 import type { RehearsalReport, TimelinePhase } from '../../../../src/app/rehearsal/report.ts'
 import { textOfHtml } from '../../../../src/domain/member-messages/shown-html.ts'
+import { PERSON_STATES, stateWord } from '../../../../src/domain/state/person-state.ts'
 import { Figure, Section } from '../../ui/page.tsx'
 import { TextWithTimes } from '../../ui/sentence.tsx'
-import { Status } from '../../ui/status.tsx'
+import { lookOf, Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { durationText, Time } from '../../ui/time.tsx'
 
@@ -68,11 +70,14 @@ function Outcome({ report }: ReportProps) {
     <Section title="Outcome">
       <div className="figures">
         <Figure name="members" value={members.total} />
-        <Figure name="migrated" value={members.migrated} look="good" />
-        <Figure name="failed" value={members.failed} look={members.failed > 0 ? 'bad' : 'idle'} />
-        <Figure name="stopped" value={members.stopped} />
-        <Figure name="in progress" value={members.inProgress} />
-        <Figure name="removed" value={members.removed} />
+        {PERSON_STATES.filter((state) => state === 'done' || members[state] > 0).map((state) => (
+          <Figure
+            key={state}
+            name={stateWord(state)}
+            value={members[state]}
+            look={members[state] > 0 ? lookOf(state) : 'idle'}
+          />
+        ))}
         <Figure name="batches" value={batches.length} />
         <Figure name="calls" value={calls.total} />
       </div>

@@ -2,6 +2,7 @@
 
 import { Link } from 'wouter'
 import { sameName } from '../../../../src/base/text/same-name.ts'
+import { statesText } from '../../../../src/domain/state/person-state.ts'
 import { useReading } from '../../api/hooks.ts'
 import { Empty, Loaded } from '../../ui/feedback.tsx'
 import { Figure, Section } from '../../ui/page.tsx'
@@ -47,9 +48,7 @@ export function Overview({ runbook }: TabProps) {
                       cell: (one) => <Time at={one.batchStartTime} none="by hand" />,
                     },
                     { name: 'Phase', cell: ({ currentPhase }) => currentPhase ?? '–' },
-                    { name: 'Members', isNumber: true, cell: ({ members }) => members.total },
-                    { name: 'Migrated', isNumber: true, cell: ({ members }) => members.migrated },
-                    { name: 'Failed', isNumber: true, cell: ({ members }) => members.failed },
+                    { name: 'People', cell: ({ members }) => statesText(members) },
                   ]}
                 />
                 {total > rows.length && (

@@ -1,6 +1,8 @@
 // A batch on the wall: its phases in order of time, its members as counts that add up, its pace and its end.
+
 import { Link } from 'wouter'
 import { phaseOffsetText } from '../../../../src/base/text/duration.ts'
+import { PERSON_STATES, statesText, stateWord } from '../../../../src/domain/state/person-state.ts'
 import { WindowNote } from '../../ui/change-window.tsx'
 import { countText } from '../../ui/page.tsx'
 import { completedPhase } from '../../ui/phase-end.ts'
@@ -146,41 +148,26 @@ function PhaseTime({ phase: { status, dueAt, startedAt, endedAt } }: { readonly 
   return <Time at={endedAt ?? startedAt ?? dueAt} />
 }
 
-const SHARES = [
-  ['migrated', 'good', 'migrated'],
-  ['inProgress', 'busy', 'in progress'],
-  ['failed', 'bad', 'failed'],
-  ['stopped', 'off', 'stopped'],
-  ['removed', 'off', 'removed'],
-] as const
-
 /** The same counts as the text below it. */
 const MemberBar = ({ members }: { readonly members: Members }) => (
   <div className="member-bar" aria-hidden="true">
-    {SHARES.map(
-      ([name, look, word]) =>
-        members[name] > 0 && (
+    {PERSON_STATES.map(
+      (state) =>
+        members[state] > 0 && (
           <span
-            key={name}
-            data-look={look}
-            title={`${countText(members[name])} ${word}`}
-            style={{ flexGrow: members[name] }}
+            key={state}
+            data-look={lookOf(state)}
+            title={`${countText(members[state])} ${stateWord(state)}`}
+            style={{ flexGrow: members[state] }}
           />
         ),
     )}
   </div>
 )
 
-/** All of them: the parts add up to the total. */
+/** The same sentence as on the command line and in the report. */
 export const MemberCounts = ({ members }: { readonly members: Members }) => (
   <span className="member-counts">
-    <strong>{countText(members.total)}</strong> {members.total === 1 ? 'member' : 'members'}
-    {SHARES.filter(
-      ([name]) => members[name] > 0 || ['migrated', 'inProgress', 'failed'].includes(name),
-    ).map(([name, look, word]) => (
-      <span key={name} className="member-count" data-look={look}>
-        <strong>{countText(members[name])}</strong> {word}
-      </span>
-    ))}
+    <strong>{statesText(members)}</strong>
   </span>
 )

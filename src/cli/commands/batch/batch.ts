@@ -1,6 +1,7 @@
 // `matoolkit batch …`: names, arguments and flags of the commands.
 
 import type { Command } from 'commander'
+import { PERSON_STATES } from '../../../domain/state/person-state.ts'
 import { STATUSES } from '../../../domain/state/transitions.ts'
 import { statusesByWord } from '../../../domain/state/words.ts'
 import type { Io } from '../../terminal/io.ts'
@@ -83,7 +84,7 @@ const READ_VERBS: readonly Verb[] = [
   },
   {
     name: 'get',
-    about: 'show the overview: outcomes, phases, end, needs',
+    about: 'show the overview: people, phases, end, needs',
     args: [ID],
     examples: ['batch get 7', 'batch get 7 --output yaml'],
     run: runGetBatch,
@@ -107,7 +108,7 @@ const READ_VERBS: readonly Verb[] = [
     about: 'list members: where they are, what comes next',
     args: [ID],
     options: [
-      ['--outcome <list>', 'in-progress, migrated, failed, removed, stopped'],
+      ['--state <list>', PERSON_STATES.map((state) => state.replace('_', '-')).join(', ')],
       ['--phase <name>', 'only now in this phase'],
       ['--step <name>', 'only now at this step'],
       ['--search <text>', 'only with this text in the key'],
@@ -119,8 +120,8 @@ const READ_VERBS: readonly Verb[] = [
     lists: [['--status <list>', 'only with these statuses', STATUSES.member]],
     choices: [['--sort <order>', 'sort order', MEMBER_ORDERS]],
     examples: [
-      'batch members 7 --outcome in-progress --phase cutover',
-      'batch members 7 --outcome failed',
+      'batch members 7 --state cutting-over --phase cutover',
+      'batch members 7 --state failed,rolled-back',
       'batch members 7 --all --output csv > members.csv',
     ],
     run: runListMembers,

@@ -5,7 +5,7 @@ import { countText } from '../../../base/text/count-text.ts'
 import { printable } from '../../../base/text/printable.ts'
 import type { AttentionKind, DescribedAttention } from '../../../domain/needs/attention.ts'
 import { rampStateText } from '../../../domain/plan/ramp-shares.ts'
-import { outcomeText, outcomeWord } from '../../../domain/state/outcome.ts'
+import { statesText, stateWord } from '../../../domain/state/person-state.ts'
 import { ENDED_BATCH_STATUSES } from '../../../domain/state/transitions.ts'
 import {
   type CommandContext,
@@ -65,7 +65,7 @@ const PHASES: readonly Column<Phase>[] = [
 const MEMBERS: readonly Column<Member>[] = [
   ['ID', 'id'],
   ['MEMBER', 'memberKey', 'whole'],
-  ['OUTCOME', outcomeCell],
+  ['STATE', stateCell],
   ['PHASE', ({ step, failure }) => (step ?? failure)?.phaseName],
   ['STEP', ({ step, failure }) => (step ?? failure)?.stepName],
   ['NOW', 'where'],
@@ -78,12 +78,12 @@ function onceBegun(value: (phase: Phase) => number): Column<Phase>[1] {
   return { value, say: (count, phase) => (isToCome(phase) ? null : count) }
 }
 
-/** What became of the person in a row of the API. */
-export function outcomeCell({
-  outcome,
+/** Where the person in a row of the API stands. */
+export function stateCell({
+  state,
   movedToBatchId,
-}: Pick<Member, 'outcome' | 'movedToBatchId'>): string {
-  return outcomeWord(outcome, movedToBatchId)
+}: Pick<Member, 'state' | 'movedToBatchId'>): string {
+  return stateWord(state, movedToBatchId)
 }
 
 const STEPS: readonly Column<ListedRow<'GET /api/batches/{batchId}/steps'>>[] = [
@@ -232,7 +232,7 @@ function heldText({ batch: { held } }: ShownBatch): string | null {
 }
 
 export function membersText({ members }: Pick<BatchPage['batch'], 'members'>): string {
-  return outcomeText(members)
+  return statesText(members)
 }
 
 const REVIEWED = { removal: 'removal', move: 'move', join: 'latecomer' } as const
@@ -318,7 +318,7 @@ export const runListMembers = (
       params: namedBatch(id),
       query: {
         status: textFlag(flags, 'status'),
-        outcome: textFlag(flags, 'outcome')?.replaceAll(/in[ -]progress/g, 'in_progress'),
+        state: textFlag(flags, 'state')?.replaceAll(/[ -]/g, '_'),
         phase: textFlag(flags, 'phase'),
         step: textFlag(flags, 'step'),
         search: textFlag(flags, 'search'),

@@ -6,7 +6,7 @@ import { printable } from '../../../base/text/printable.ts'
 import { fullTimeText, withZonedTimes } from '../../../base/text/zoned-time.ts'
 import type { ProgressEvent } from '../../../domain/forecast/progress.ts'
 import { type Phase, UNGUARDED } from '../../../domain/state/facts.ts'
-import { outcomeText } from '../../../domain/state/outcome.ts'
+import { statesText } from '../../../domain/state/person-state.ts'
 import { statusWord } from '../../../domain/state/words.ts'
 import type { LiveEvent } from '../../connection/event-stream.ts'
 import {
@@ -126,7 +126,7 @@ function outlookText({ summary, now, zone }: WatchFrame): string {
   const perMin = isRunning ? Math.round(throughput.stepsPerMin) : 0
   const end = endText(summary, now, zone)
   return [
-    outcomeText(batch.members),
+    statesText(batch.members),
     ...(perMin > 0 ? [`${perMin} steps/min`] : []),
     ...(end === null ? [] : [end]),
     ...(waiting > 0 ? [`${countText(waiting, 'review')} open`] : []),

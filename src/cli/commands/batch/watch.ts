@@ -3,6 +3,7 @@
 
 import { EXIT, MatoolkitError, messageOf } from '../../../base/errors/errors.ts'
 import { fullTimeText } from '../../../base/text/zoned-time.ts'
+import { PERSON_STATES, stateWord } from '../../../domain/state/person-state.ts'
 import { followEvents, type LiveEvent } from '../../connection/event-stream.ts'
 import { type CommandContext, durationMs } from '../../program/command-context.ts'
 import { interruptible } from '../../terminal/interrupt.ts'
@@ -106,10 +107,12 @@ const ENTRY: readonly Column<Entry>[] = [
   ['PHASE', 'event.phaseName'],
   ['STEP', 'event.stepName'],
   ['BECAUSE', 'event.because'],
-  ['MIGRATED', ({ summary }) => summary?.batch.members.migrated],
-  ['IN PROGRESS', ({ summary }) => summary?.batch.members.inProgress],
-  ['FAILED', ({ summary }) => summary?.batch.members.failed],
-  ['REMOVED', ({ summary }) => summary?.batch.members.removed],
+  ...PERSON_STATES.map(
+    (state): Column<Entry> => [
+      stateWord(state).toUpperCase(),
+      ({ summary }) => summary?.batch.members[state],
+    ],
+  ),
 ]
 
 class BatchWatcher {

@@ -58,7 +58,7 @@ interface Report {
   readonly members: readonly {
     readonly memberKey: string
     readonly status: string
-    readonly outcome: string
+    readonly state: string
     readonly finishedAt: string | null
   }[]
 }
@@ -102,9 +102,9 @@ describe('matoolkit batch report', () => {
   it('is a table of members that no spreadsheet executes', async () => {
     const rows = parse(await report('wave.csv'), { columns: true }) as Record<string, string>[]
     assert.deepEqual(
-      rows.map(({ member, outcome, failedPhase, failedStep, error }) => [
+      rows.map(({ member, state, failedPhase, failedStep, error }) => [
         member,
-        outcome,
+        state,
         failedPhase,
         failedStep,
         error,
@@ -112,7 +112,7 @@ describe('matoolkit batch report', () => {
       [
         [LEFT, 'removed', '', '', ''],
         [`'${FAILED}`, 'failed', 'cutover', 'switch', `${ERROR} (TestError)`],
-        [PASSED, 'migrated', '', '', ''],
+        [PASSED, 'done', '', '', ''],
       ],
     )
   })
@@ -135,11 +135,11 @@ describe('matoolkit batch report', () => {
     const { members: theirs, ...head } = JSON.parse(customers) as Report
     assert.deepEqual(Object.keys(head), ['madeAt', 'batch', 'phases', 'failures'])
     assert.deepEqual(
-      theirs.map(({ memberKey, outcome, finishedAt }) => [memberKey, outcome, finishedAt !== null]),
+      theirs.map(({ memberKey, state, finishedAt }) => [memberKey, state, finishedAt !== null]),
       [
         [LEFT, 'removed', false],
         [FAILED, 'failed', false],
-        [PASSED, 'migrated', true],
+        [PASSED, 'done', true],
       ],
     )
     for (const word of [/removedBy/, /createdBy/, /workerId/, /"api"/, /stepId/, /Test operator/])
@@ -148,7 +148,7 @@ describe('matoolkit batch report', () => {
 
   it('is a self-contained page that escapes every name', async () => {
     const page = await report('wave.html')
-    assert.match(page, /Completed: migrated \(1\), failed \(1\), left \(1\)\./)
+    assert.match(page, /1 of 2 done, 1 failed, 1 removed\. The batch is completed\./)
     assert.ok(page.includes('&lt;script&gt;alert(1)&lt;/script&gt;@x.example'))
     assert.ok(page.includes('&quot;Boom&quot; &amp; &lt;b&gt;bust&lt;/b&gt;'))
     assert.doesNotMatch(page, /<(?:script|link|img|iframe|object)\b|\bsrc=|url\(|@import|\bon\w+=/i)
@@ -156,9 +156,9 @@ describe('matoolkit batch report', () => {
     assert.equal(statSync(path('wave.html')).mode & 0o777, 0o600)
   })
 
-  it('shows outcomes and local times, and nothing internal unless asked', async () => {
+  it('shows states and local times, and nothing internal unless asked', async () => {
     const page = await report('customer.html', '--zone', 'Europe/Berlin')
-    assert.match(page, /<h2 id="migrated">Migrated \(1\)<\/h2>[\s\S]*Finished/)
+    assert.match(page, /<h2 id="done">Done \(1\)<\/h2>[\s\S]*Finished/)
     assert.match(page, /<h2 id="failed">Failed \(1\)<\/h2>/)
     assert.match(page, /<time datetime="2026-03-02T08:00:00.000Z">[^<]*09:00[^<]*CET<\/time>/)
     assert.match(page, /Times are in the zone Europe\/Berlin\./)
@@ -189,7 +189,7 @@ describe('matoolkit batch report', () => {
 
   it('writes to stdout on request, in the requested format', async () => {
     const { out } = await run.cli('batch', 'report', '1', '--format', 'csv', '--file', '-')
-    assert.match(out, /^member,outcome,failedPhase,/)
+    assert.match(out, /^member,state,failedPhase,/)
     assert.equal(out.trimEnd().split('\n').length, 4)
   })
 
@@ -242,7 +242,7 @@ describe('matoolkit batch report', () => {
     const beside = path('shared/beside.csv')
     symlinkSync(target, `${beside}.part`)
     await run.cli('batch', 'report', '1', '--file', beside)
-    assert.match(readFileSync(beside, 'utf8'), /^member,outcome/)
+    assert.match(readFileSync(beside, 'utf8'), /^member,state/)
     assert.equal(readFileSync(target, 'utf8'), 'untouched')
     assert.ok(!existsSync(path('not-there.txt')))
   })

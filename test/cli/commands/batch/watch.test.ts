@@ -1,4 +1,5 @@
 // `batch watch`: the screen as text, a log, and a real terminal.
+
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -15,6 +16,7 @@ import {
 } from '../../../../src/cli/commands/batch/watch-view.ts'
 import type { LiveEvent } from '../../../../src/cli/connection/event-stream.ts'
 import { DISK_WATCH } from '../../../../src/domain/needs/status.ts'
+import { noStates } from '../../../../src/domain/state/person-state.ts'
 import { holdBatch, resumeBatch } from '../../../../src/engine/orders/batch-actions.ts'
 import { holdScope, resumeScope } from '../../../../src/engine/orders/holds.ts'
 import { plain } from '../../../api/contract/fixtures.ts'
@@ -44,7 +46,7 @@ const summaryWith = (more: object = {}): Summary =>
       status: 'active',
       batchStartTime: '2030-03-01T20:00:00.000Z',
       held: null,
-      members: { inProgress: 8, migrated: 0, stopped: 0, failed: 2, removed: 0, total: 10 },
+      members: { ...noStates(), preparing: 8, failed: 2, total: 10 },
     },
     phases: [
       {
@@ -117,7 +119,7 @@ describe('the screen of batch watch', () => {
     assert.match(text, /\nprepare +█+▓+[▒░]+ {2}~5m left\n/)
     assert.match(text, /\n +4 passed · 2 failed · 4 open · 6 of 10 steps\n/)
     assert.match(text, /\ncutover +░+ {2}in 23h 58m\n/)
-    assert.match(text, /\n8 in progress, 2 failed · 12 steps\/min · ends in 1d · 1 review open/)
+    assert.match(text, /\n8 preparing, 2 failed · 12 steps\/min · ends in 1d · 1 review open/)
     assert.match(text, /\nThu 20:01 ✗ ada@x\.example: create failed: no licence left\\u001b\[2J$/)
   })
 
@@ -203,10 +205,7 @@ describe('matoolkit batch watch', () => {
   it('prints lines without a terminal, until the timeout', async () => {
     const said = await cli.cli('batch', 'watch', '1', '--timeout', '1s')
     assert.equal(said.exit, 8, said.err)
-    assert.match(
-      said.out,
-      /^\w{3} \d\d \w{3} \d{4} \d\d:\d\d \S+ active \| 4 in progress, 1 failed/,
-    )
+    assert.match(said.out, /^\w{3} \d\d \w{3} \d{4} \d\d:\d\d \S+ active \| 4 preparing, 1 failed/)
     assert.ok(!said.out.includes('\u001b'))
   })
 
@@ -292,12 +291,12 @@ describe('matoolkit batch watch', () => {
         : { ok: true }
     const watching = start(['batch', 'watch', '1'], settingsOf(cli))
     const reading = start(['batch', 'watch', '1', '--output', 'json'], settingsOf(cli))
-    await watching.saying(/ active \| 4 in progress/)
+    await watching.saying(/ active \| 4 preparing/)
     await reading.saying(/"status":"active"/)
     await world.pass(3_600)
     const { code, out, err } = await watching.ended
     assert.deepEqual([code, err], [0, ''], out)
-    const [followed, hints] = out.split(/(?<= completed \| 3 migrated, 2 failed\n)/)
+    const [followed, hints] = out.split(/(?<= completed \| 3 of 5 done, 2 failed\n)/)
     assert.match(
       followed!,
       /\d\d:\d\d \S+ ✗ user2@contoso\.example: switch failed: mailbox is locked/,

@@ -1,4 +1,5 @@
 // `matoolkit runbook init`: the starter runbook is valid, breaks no migration rule, and its rehearsal is ready.
+
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,6 +9,7 @@ import { EXIT } from '../../../../src/base/errors/errors.ts'
 import { addRunbookCommands } from '../../../../src/cli/commands/runbook/runbook.ts'
 import { run } from '../../../../src/cli/program/program.ts'
 import { readRunbook } from '../../../../src/domain/runbook/read.ts'
+import { noStates } from '../../../../src/domain/state/person-state.ts'
 import { rehearseText } from '../../../app/rehearsal/rehearsing.ts'
 import { type RecordingOptions, recordingIo } from '../../recording-io.ts'
 
@@ -40,14 +42,7 @@ describe('runbook init', () => {
     const [yaml, csv] = ['wave.runbook.yaml', 'wave.csv'].map((file) => readFileSync(file, 'utf8'))
     const report = await rehearseText(yaml!, csv!)
     assert.deepEqual([report.verdict, report.reasons, report.warnings], ['ready', [], []])
-    assert.deepEqual(report.members, {
-      total: 2,
-      migrated: 2,
-      inProgress: 0,
-      stopped: 0,
-      failed: 0,
-      removed: 0,
-    })
+    assert.deepEqual(report.members, { ...noStates(), total: 2, done: 2 })
     assert.deepEqual(
       report.tenants.map(({ name, domains }) => [name, domains[0]]),
       [['new', 'new.example']],
@@ -89,7 +84,7 @@ describe('runbook init', () => {
     assert.match(yaml!, /From: desk@new\.example\n/)
     const report = await rehearseText(yaml!, csv!)
     assert.deepEqual([report.verdict, report.reasons, report.warnings], ['ready', [], []])
-    assert.equal(report.members.migrated, 2)
+    assert.equal(report.members.done, 2)
   })
 
   it('writes nothing without a yes, after three wrong answers, and without a name in a pipe', async () => {

@@ -4,7 +4,7 @@ import { useSearchParams } from 'wouter'
 import type { Selection as Select } from '../../../members/members-decision.tsx'
 
 const TEXTS = [
-  'outcome',
+  'state',
   'phase',
   'step',
   'failedPhase',
@@ -75,10 +75,10 @@ export function useSelection(): Selection {
 export function selectOf({ isAll, ids }: Selection, filter: MemberFilter): Select | null {
   if (!isAll) return ids.size === 0 ? null : { ids: [...ids] }
   if (!isFiltered(filter)) return { all: true }
-  const { outcome, held, ...texts } = filter
+  const { state, held, ...texts } = filter
   return {
     ...texts,
-    ...(outcome !== undefined && { outcome: [outcome] as NonNullable<Select['outcome']> }),
+    ...(state !== undefined && { state: [state] as NonNullable<Select['state']> }),
     ...(held !== undefined && { held: held === 'true' }),
   }
 }

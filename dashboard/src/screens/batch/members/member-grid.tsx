@@ -3,9 +3,11 @@
 // biome-ignore-all lint/a11y/useSemanticElements: rows are placed by position, which a table cannot do
 // biome-ignore-all lint/a11y/useFocusableInteractive: the grid is the one tab stop
 // biome-ignore-all lint/a11y/useKeyWithClickEvents: the grid has the keyboard
+
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
+import { stateWord } from '../../../../../src/domain/state/person-state.ts'
 import { ErrorNote, Loading } from '../../../ui/feedback.tsx'
 import { cellOf } from './cells.ts'
 import { GridHead } from './grid-head.tsx'
@@ -167,7 +169,7 @@ const PlaceNote = ({ row, column, at }: PlaceNoteProps) => (
   <p className="place" aria-live="polite">
     {row && column ? (
       <>
-        <strong>{row.memberKey}</strong> {row.outcome.replace('_', ' ')}
+        <strong>{row.memberKey}</strong> {stateWord(row.state)}
         {row.isHeld && ', on hold'} · {column.phaseName} / {column.stepName}:{' '}
         {cellOf(row.cells[at]).name}
       </>

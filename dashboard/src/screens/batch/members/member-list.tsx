@@ -1,6 +1,8 @@
 // The people of the batch: filters, the heat map, and actions on those selected.
+
 import { useCallback, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
+import { PERSON_STATES, stateWord } from '../../../../../src/domain/state/person-state.ts'
 import { useReading } from '../../../api/hooks.ts'
 import { useSession } from '../../../sign-in/use-session.ts'
 import { Button } from '../../../ui/button.tsx'
@@ -23,13 +25,7 @@ export const showPeople = (): void => document.getElementById('people')?.scrollI
 const FEW = 200
 const COLUMNS_EVERY_MS = 60_000
 
-const OUTCOMES = [
-  ['in_progress', 'In progress'],
-  ['migrated', 'Migrated'],
-  ['failed', 'Failed'],
-  ['stopped', 'Stopped'],
-  ['removed', 'Removed'],
-] as const
+const STATES = PERSON_STATES.map((state) => [state, stateWord(state)] as const)
 const HOLDS = [
   ['true', 'On hold'],
   ['false', 'Not on hold'],
@@ -134,7 +130,7 @@ function MemberFilters({ batchId, phases }: MemberFiltersProps) {
   return (
     <Filters>
       <TextFilter name="search" label="Search" hint="Part of the key" />
-      <ChoiceFilter name="outcome" label="State" options={OUTCOMES} />
+      <ChoiceFilter name="state" label="State" options={STATES} />
       <ChoiceFilter name="phase" label="Now in phase" options={names} />
       <ChoiceFilter name="step" label="Now at step" options={steps} />
       <ChoiceFilter name="failedPhase" label="Failed in phase" options={names} />

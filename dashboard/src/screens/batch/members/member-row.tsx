@@ -30,7 +30,7 @@ export const MemberRow = memo(function MemberRow(props: MemberRowProps) {
       className="grid-row"
       aria-rowindex={index + 2}
       aria-selected={toggle ? isSelected : undefined}
-      data-outcome={row?.outcome}
+      data-state={row?.state}
       style={{ transform: `translateY(${top}px)` }}
     >
       <div role="rowheader" className="grid-who" aria-colindex={1}>

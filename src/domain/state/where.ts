@@ -1,61 +1,6 @@
-// What became of people, in words for people. A status is what the engine needs; an outcome says whether somebody got through.
+// Where a person stands and what comes next, as a sentence.
+import { isUnderWay, type PersonState } from './person-state.ts'
 import type { BatchStatus } from './transitions.ts'
-
-/** `stopped`: the batch was cancelled, or failed in init, before this person got through. */
-export const OUTCOMES = ['in_progress', 'migrated', 'failed', 'removed', 'stopped'] as const
-export type Outcome = (typeof OUTCOMES)[number]
-
-export interface OutcomeFacts {
-  readonly status: BatchStatus
-  readonly membersActive: number
-  readonly membersFailed: number
-  readonly membersRemoved: number
-  /** A phase has not started, or was cancelled before it did. */
-  readonly hasPhaseToCome: boolean
-  /** A started phase does not have the steps of all its members yet. */
-  readonly isExpanding: boolean
-  /** Members with open steps, in the phase with most of them. */
-  readonly membersOpen: number
-  /** Of a cancelled batch: members who passed every phase. */
-  readonly membersThrough: number
-}
-
-/** Active members have one outcome all together, or each its own: by whether a step waits, or by whether one was cancelled. */
-export type ActiveOutcome = 'in_progress' | 'migrated' | 'stopped' | 'by_wait' | 'by_cancelled'
-
-export function activeOutcome(batch: OutcomeFacts): ActiveOutcome {
-  const { status, hasPhaseToCome, isExpanding } = batch
-  if (status === 'completed') return 'migrated'
-  if (status === 'cancelled' || status === 'failed')
-    return hasPhaseToCome ? 'stopped' : 'by_cancelled'
-  return status !== 'active' || hasPhaseToCome || isExpanding ? 'in_progress' : 'by_wait'
-}
-
-export type OutcomeCounts = Readonly<
-  Record<'inProgress' | 'migrated' | 'failed' | 'removed' | 'stopped', number>
->
-
-/** From counters alone. The counts add up to all members. */
-export function outcomeCounts(batch: OutcomeFacts): OutcomeCounts {
-  const { membersActive: active, membersFailed: failed, membersRemoved: removed } = batch
-  const none = { inProgress: 0, migrated: 0, stopped: 0, failed, removed }
-  switch (activeOutcome(batch)) {
-    case 'in_progress':
-      return { ...none, inProgress: active }
-    case 'migrated':
-      return { ...none, migrated: active }
-    case 'stopped':
-      return { ...none, stopped: active }
-    case 'by_wait': {
-      const inProgress = Math.min(active, batch.membersOpen)
-      return { ...none, inProgress, migrated: active - inProgress }
-    }
-    case 'by_cancelled': {
-      const migrated = Math.min(active, batch.membersThrough)
-      return { ...none, migrated, stopped: active - migrated }
-    }
-  }
-}
 
 /** What a member's step waits for; see the table `waits`. */
 export interface CurrentStep {
@@ -71,7 +16,7 @@ export interface CurrentStep {
 }
 
 export interface WhereFacts {
-  readonly outcome: Outcome
+  readonly state: PersonState
   readonly step: CurrentStep | null
   readonly batch: {
     readonly status: BatchStatus
@@ -106,29 +51,39 @@ export function whereOf(facts: WhereFacts): Where {
 }
 
 function doingText(facts: WhereFacts): string | null {
-  const { outcome, step } = facts
+  const { state, step, batch } = facts
   // After the end of all steps only a repair is told, of what failed or left.
-  if (outcome === 'migrated' || outcome === 'stopped') return null
+  if (state === 'done' || state === 'stopped') return null
   if (step !== null) return stepText(step, facts)
-  return outcome === 'in_progress' ? waitText(facts) : null
+  return isUnderWay(state) && batch.endedAt === null ? waitText(facts) : null
 }
 
-/** How it ended for a person; null for one in progress. */
+/** How it ended for a person; null for one for whom something is to come. */
 function endText(facts: WhereFacts): string | null {
-  const { outcome, batch, failure } = facts
-  switch (outcome) {
-    case 'in_progress':
+  const { state, batch, failure } = facts
+  const place = failure ? `failed in ${failure.phaseName} / ${failure.stepName}` : 'failed'
+  switch (state) {
+    case 'scheduled':
+    case 'preparing':
+    case 'cutting_over':
       return null
-    case 'migrated':
+    case 'cut_over':
+      return batch.endedAt ? stopText(batch.status) : null
+    case 'done':
       return batch.endedAt ? `finished ${iso(batch.endedAt)}` : 'finished'
     case 'stopped':
-      return `the batch was ${batch.status === 'cancelled' ? 'cancelled' : 'stopped in init'}`
+      return stopText(batch.status)
     case 'failed':
-      return failure ? `failed in ${failure.phaseName} / ${failure.stepName}` : 'failed'
+      return place
+    case 'rolled_back':
+      return `${place}, rolled back`
     case 'removed':
       return removalText(facts)
   }
 }
+
+const stopText = (status: BatchStatus): string =>
+  `the batch was ${status === 'cancelled' ? 'cancelled' : 'stopped in init'}`
 
 const iso = (at: Date): string => at.toISOString()
 
@@ -160,24 +115,4 @@ function waitText({ batch, hold, nextPhase }: WhereFacts): string {
   const { name, dueAt } = nextPhase
   if (batch.isManual || dueAt === null) return `waits until phase ${name} is advanced`
   return `waits for phase ${name} at ${iso(dueAt)}`
-}
-
-/** What became of one person, in words: `in progress`, `moved to batch 9`. */
-export const outcomeWord = (outcome: Outcome, movedToBatchId: number | null = null): string =>
-  outcome === 'removed' && movedToBatchId !== null
-    ? `moved to batch ${movedToBatchId}`
-    : outcome.replace('_', ' ')
-
-/** `29 migrated`; `20 migrated, 9 in progress, 1 failed`. Parts without anybody are left out. */
-export function outcomeText(counts: OutcomeCounts): string {
-  const { inProgress, migrated, failed, removed, stopped } = counts
-  const parts = [
-    [migrated, 'migrated'],
-    [inProgress, 'in progress'],
-    [failed, 'failed'],
-    [stopped, 'stopped'],
-    [removed, 'removed'],
-  ] as const
-  const shown = parts.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`)
-  return shown.length === 0 ? 'no members' : shown.join(', ')
 }
