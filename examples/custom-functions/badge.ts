@@ -14,7 +14,10 @@ const make: MakeFunctions<M365Kit> = ({ defineFunction, pathOf, z }) => {
     result: z.boolean(),
     permissions: { graph: ['User.ReadWrite.All'] },
     isIdempotent: true,
+    effect: 'changes',
+    subject: 'badges',
     undo: 'Set-BadgeNumber with the previous number.',
+    undoneBy: ['Set-BadgeNumber'],
     run: async ({ params, tenant, signal }) => {
       await tenant.graph.call({
         method: 'PATCH',
@@ -33,6 +36,8 @@ const make: MakeFunctions<M365Kit> = ({ defineFunction, pathOf, z }) => {
     result: z.object({ complete: z.boolean(), data: z.object({ PrintedAt: z.string() }) }),
     permissions: { graph: ['User.Read.All'] },
     isIdempotent: true,
+    effect: 'reads',
+    subject: 'badges',
     undo: null,
     run: async ({ params, tenant, signal }) => {
       const { body } = await tenant.graph.call({

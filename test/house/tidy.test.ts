@@ -109,6 +109,11 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     /imports from m365; api/,
   ],
   [
+    'the worker knows a service of a vendor',
+    { 'src/worker/powershell/a.ts': "const service = z.enum(['graph'])" },
+    /names graph: it belongs to a package/,
+  ],
+  [
     'the engine decides by the name of a function',
     { 'src/engine/a.ts': "if (step.function === 'Get-EntraLicenseCount') gate()" },
     /a\.ts names EntraLicenseCount/,

@@ -9,7 +9,11 @@ import { setImmediate } from 'node:timers/promises'
 import { realClock } from '../../src/base/run/clock.ts'
 import type { Json } from '../../src/base/text/json.ts'
 import { STANDARD_FUNCTIONS } from '../../src/m365/functions/standard.ts'
-import { parametersSchema, type WorkerFunction } from '../../src/worker/functions/catalogue.ts'
+import {
+  factsIn,
+  parametersSchema,
+  type WorkerFunction,
+} from '../../src/worker/functions/catalogue.ts'
 import { type Discovered, discoverFunctions } from '../../src/worker/functions/custom-functions.ts'
 import { NO_TENANT, type Tenant } from '../../src/worker/functions/tenant.ts'
 import { fitParameters } from '../../src/worker/jobs/fit-parameters.ts'
@@ -64,12 +68,28 @@ describe('PowerShell modules', { timeout: 60_000 }, () => {
       ],
     )
     const [set] = functions
+    assert.deepEqual(
+      functions.map((found) => [factsIn(found).effect, factsIn(found).undoneBy]),
+      [
+        ['changes', ['Set-BadgeOffice']],
+        ['reads', []],
+        ['reads', []],
+      ],
+    )
     assert.deepEqual(set!.permissions, { graph: ['User.ReadWrite.All'], exchange: [] })
     assert.deepEqual(parametersSchema(set!).required, ['UserId', 'Office'])
     assert.deepEqual(fitParameters(set!, { userid: 'kim', office: 'Bonn', colour: 'green' }), {
       params: { UserId: 'kim', Office: 'Bonn', Colour: 'Green' },
     })
     assert.match(JSON.stringify(fitParameters(set!, { UserId: 'kim' })), /Office/)
+  })
+
+  it('are refused with a fact that nobody knows, as with a misspelt one', async () => {
+    await writeFile(join(folder, 'Guessing.psm1'), '')
+    const { functions, problems } = await discover()
+    assert.deepEqual(functions, [])
+    assert.equal(problems.length, 1)
+    assert.match(problems[0]!, /^Guessing\.psm1: Get-Guess: facts: Unrecognized key: "efect"/)
   })
 
   it('return true, an object, or an answer to a poll', async () => {

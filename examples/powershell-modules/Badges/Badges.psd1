@@ -16,9 +16,12 @@
                     Idempotent = $true
                     Undo       = 'Set-BadgeOffice with the office from before.'
                     Graph      = @('User.ReadWrite.All')
+                    Effect     = 'changes'
+                    UndoneBy   = @('Set-BadgeOffice')
+                    Subject    = 'badges'
                 }
-                'Get-Badge'         = @{ Graph = @('User.Read.All') }
-                'Test-BadgePrinted' = @{ Graph = @('User.Read.All') }
+                'Get-Badge'         = @{ Graph = @('User.Read.All'); Effect = 'reads'; Subject = 'badges' }
+                'Test-BadgePrinted' = @{ Graph = @('User.Read.All'); Effect = 'reads'; Subject = 'badges' }
             }
         }
     }

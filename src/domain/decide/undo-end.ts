@@ -1,5 +1,7 @@
 // The end of an undo step, and of the undo.
+
 import { countText } from '../../base/text/count-text.ts'
+import { sameName } from '../../base/text/same-name.ts'
 import type { Step } from '../state/facts.ts'
 import { isOpen, isPassed } from '../state/transitions.ts'
 import { cancelStep } from './cancel.ts'
@@ -31,7 +33,7 @@ function originsOf(draft: Draft, row: Step): Step[] {
 const isUndoOf = (draft: Draft, row: Step, step: Step): boolean =>
   row.originStepId === step.id ||
   (!draft.steps.has(row.originStepId!) &&
-    row.definition.stepName.toLowerCase() === step.definition.stepName.toLowerCase())
+    sameName(row.definition.stepName, step.definition.stepName))
 
 function stopUndo(draft: Draft, step: Step, rows: readonly Step[]): void {
   const failed = `the undo of step ${step.definition.stepName} failed`

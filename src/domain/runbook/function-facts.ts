@@ -5,7 +5,6 @@ import type { FunctionCatalogue } from './catalogues.ts'
 
 /** `reads` only looks, `tells` reaches a person and changes no tenant, `changes` may change it. */
 const FUNCTION_EFFECTS = ['reads', 'tells', 'changes'] as const
-export type FunctionEffect = (typeof FUNCTION_EFFECTS)[number]
 
 const isTrue = z.literal(true).optional()
 
@@ -17,7 +16,6 @@ const predecessors = z.strictObject({
     .optional()
     .meta({ description: 'A call whose parameter begins like this may come earlier.' }),
 })
-export type Predecessors = z.infer<typeof predecessors>
 
 /** Where the counts are in a result: a list with an entry for each thing counted, and the names of its fields. */
 const supplyCount = z.strictObject({
@@ -69,6 +67,12 @@ export const functionFacts = z
   })
   .meta({ id: 'FunctionFacts' })
 export type FunctionFacts = z.infer<typeof functionFacts>
+
+/** What the owner of a function may say; the rest follows from how it is made. */
+export const declaredFacts = functionFacts
+  .omit({ isIdempotent: true, returns: true, isCustom: true, overrides: true })
+  .partial()
+export type DeclaredFacts = z.infer<typeof declaredFacts>
 
 /** Null for a function that nobody declared, and for a template. */
 export type FactsOf = (workerId: string, functionName: string) => FunctionFacts | null

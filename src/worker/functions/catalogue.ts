@@ -4,12 +4,7 @@
 import { z } from 'zod'
 import type { Clock } from '../../base/run/clock.ts'
 import type { Json } from '../../base/text/json.ts'
-import type {
-  FunctionEffect,
-  FunctionFacts,
-  Predecessors,
-  SupplyCount,
-} from '../../domain/runbook/function-facts.ts'
+import type { DeclaredFacts, FunctionFacts } from '../../domain/runbook/function-facts.ts'
 import type { LedgerEffect } from '../../domain/state/effects.ts'
 import { returnedFields } from './returned-fields.ts'
 import type { Tenant } from './tenant.ts'
@@ -29,7 +24,9 @@ export interface FunctionCall<Params, In extends Tenant = Tenant> {
 /** What the worker must be granted, by the service that grants it. */
 export type Permissions = Readonly<Record<string, readonly string[]>>
 
-export interface FunctionDefinition<Params, Result extends Json, In extends Tenant = Tenant> {
+/** Its facts say what the engine may rely on; without `effect` a call counts as a change. */
+export interface FunctionDefinition<Params, Result extends Json, In extends Tenant = Tenant>
+  extends DeclaredFacts {
   readonly name: string
   readonly description: string
   readonly parameters: z.ZodType<Params>
@@ -42,12 +39,6 @@ export interface FunctionDefinition<Params, Result extends Json, In extends Tena
   readonly isIdempotent: boolean
   /** Changes things only through `tenant`, so the worker sees whether a failed job may have changed anything. */
   readonly actsOnlyOnTenant?: true
-  /** What a call does. Unknown, as for most custom functions, counts as `changes`. */
-  readonly effect?: FunctionEffect
-  /** Checks see the changes of functions with the same subject, such as the service that both are about. */
-  readonly subject?: string
-  /** Its result counts something that may run out, such as licences: gates add it up. */
-  readonly countsSupply?: SupplyCount
   /** How to reverse it, naming the function to use; null when there is nothing to reverse. */
   readonly undo: string | null
   /**
@@ -55,22 +46,8 @@ export interface FunctionDefinition<Params, Result extends Json, In extends Tena
    * null: then there is nothing to take back.
    */
   readonly effectOf?: (params: Params, result: Result) => LedgerEffect
-  /** Functions that take it back. */
-  readonly undoneBy?: readonly string[]
-  /** The object is gone afterwards, until one of `undoneBy` restores it. */
-  readonly removes?: true
-  /** It makes an object: running it again finds what a failed run made. */
-  readonly creates?: true
-  /** It leaves nothing that a later step could check or take back. */
-  readonly isMomentary?: true
-  /** It begins to copy what a person has, which takes days, or throws that copy away. */
-  readonly copy?: 'begins' | 'discards'
-  /** Functions that must come first on the same worker, if the runbook has them. */
-  readonly comesAfter?: Predecessors
   /** Uses a call that Microsoft offers as beta: it may change, and production use is not supported. */
   readonly isBeta?: true
-  /** What it does is lost for good: `runbook validate` wants a hold point before it. */
-  readonly isIrreversible?: true
   /** A custom function only: it is meant to run instead of the built-in function of its name. Without it the worker refuses the name. */
   readonly overrides?: true
   /** Set by discovery: it comes from the folder of custom functions. */

@@ -7,10 +7,17 @@ import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import { messageOf } from '../../base/errors/errors.ts'
 import type { Clock } from '../../base/run/clock.ts'
+import { functionFacts } from '../../domain/runbook/function-facts.ts'
 import { ApiError, pathOf } from '../http/api.ts'
 import { openPowerShell, type PowerShellParts } from '../powershell/functions.ts'
 import { findPowerShellModules } from '../powershell/modules.ts'
-import { defineFunction, parametersSchema, resultSchema, type WorkerFunction } from './catalogue.ts'
+import {
+  defineFunction,
+  factsIn,
+  parametersSchema,
+  resultSchema,
+  type WorkerFunction,
+} from './catalogue.ts'
 import { nameFault } from './function-names.ts'
 
 export interface Discovered {
@@ -177,10 +184,20 @@ function whyUnfit(value: unknown): string | null {
     if (problem !== null) return problem
     parametersSchema(definition as WorkerFunction)
     resultSchema(definition as WorkerFunction)
-    return null
+    return whyUnfitFacts(definition as WorkerFunction)
   } catch (error) {
     return `its parameters or result are not a schema (${firstLineOf(error)})`
   }
+}
+
+/** A fact that nobody can read would count as none: a step that only reads would wait for the change window. */
+function whyUnfitFacts(definition: WorkerFunction): string | null {
+  const { data: facts, error } = functionFacts.safeParse(factsIn(definition))
+  if (error) return `${error.issues[0]!.path.join('.')}: ${error.issues[0]!.message}`
+  const isChange = facts.removes || facts.isIrreversible || facts.creates
+  if (facts.effect !== 'changes' && (isChange || facts.undoneBy.length > 0 || definition.effectOf))
+    return `its effect is "${facts.effect}", and it says what becomes of a change`
+  return null
 }
 
 const TOGETHER_LIMIT_MAX = 10_000

@@ -5,7 +5,8 @@ import { messageOf } from '../../base/errors/errors.ts'
 import { HiddenSecrets } from '../../base/log/hidden-secrets.ts'
 import type { Clock } from '../../base/run/clock.ts'
 import type { CloudName } from '../../base/settings/worker.ts'
-import type { Json, JsonObject } from '../../base/text/json.ts'
+import { isObject, type Json, type JsonObject } from '../../base/text/json.ts'
+import { declaredFacts } from '../../domain/runbook/function-facts.ts'
 import { defineFunction, type FunctionCall, type WorkerFunction } from '../functions/catalogue.ts'
 import type { Tenant } from '../functions/tenant.ts'
 import { PowerShellSession } from './session.ts'
@@ -43,19 +44,34 @@ const functionShape = z.object({
   parameters: z.array(parameterShape),
   idempotent: z.boolean().nullable(),
   undo: z.string().nullable(),
-  graph: z.array(z.string()),
-  exchange: z.array(z.string()),
+  permissions: z.record(z.string(), z.array(z.string())),
   overrides: z.boolean().default(false),
+  facts: z.preprocess((value) => asDeclared(value as Json), declaredFacts),
 })
 type FunctionShape = z.infer<typeof functionShape>
 
-const service = z.enum(['graph', 'exchange'])
-type Service = z.infer<typeof service>
+/** Names in a manifest begin with a capital: `UndoneBy`. */
+function asDeclared(value: Json): Json {
+  if (Array.isArray(value)) return value.map(asDeclared)
+  if (!isObject(value)) return value
+  const entries = Object.entries(value)
+  return Object.fromEntries(
+    entries.map(([key, inner]) => [
+      key.replace(/^./, (first) => first.toLowerCase()),
+      asDeclared(inner),
+    ]),
+  )
+}
 
 const moduleShape = z.union([
   z.object({ path: z.string(), problem: z.string() }),
-  z.object({ path: z.string(), connects: z.array(service), functions: z.array(functionShape) }),
+  z.object({ path: z.string(), connects: z.array(z.string()), functions: z.array(z.json()) }),
 ])
+
+function misfit(described: Json, { issues: [first] }: z.ZodError): string {
+  const name = isObject(described) ? String(described.name) : 'a function'
+  return `${name}: ${first!.path.join('.')}: ${first!.message}.`
+}
 
 /** Imports the modules and keeps the session for the first call. */
 export async function openPowerShell(
@@ -68,11 +84,17 @@ export async function openPowerShell(
   try {
     for (const found of await sessions.describe()) {
       if ('problem' in found) problems.set(found.path, `it cannot be imported: ${found.problem}`)
-      else
-        functions.set(
-          found.path,
-          found.functions.map((shape) => asFunction(shape, found.connects, sessions, parts)),
-        )
+      else {
+        const shapes = found.functions.map((described) => functionShape.safeParse(described))
+        const unfit = shapes.findIndex(({ success }) => !success)
+        if (unfit >= 0)
+          problems.set(found.path, misfit(found.functions[unfit]!, shapes[unfit]!.error!))
+        else
+          functions.set(
+            found.path,
+            shapes.map(({ data }) => asFunction(data!, found.connects, sessions, parts)),
+          )
+      }
     }
   } catch (error) {
     for (const path of modules) problems.set(path, messageOf(error))
@@ -136,7 +158,7 @@ class Sessions {
 
 function asFunction(
   shape: FunctionShape,
-  connects: readonly Service[],
+  connects: readonly string[],
   sessions: Sessions,
   parts: PowerShellParts,
 ): WorkerFunction {
@@ -147,11 +169,12 @@ function asFunction(
       Object.fromEntries(shape.parameters.map((parameter) => [parameter.name, kindOf(parameter)])),
     ),
     result: z.json() as z.ZodType<Json>,
-    permissions: { graph: shape.graph, exchange: shape.exchange },
+    permissions: shape.permissions,
     // Unless its owner says otherwise: only reading is safe to repeat.
     isIdempotent: shape.idempotent ?? /^(?:get|test)-/i.test(shape.name),
     undo: shape.undo,
     ...(shape.overrides && { overrides: true }),
+    ...shape.facts,
     run: async (call) => {
       const tokens = await tokensFor(connects, call.tenant)
       const request = requestOf(shape.name, call, parts.cloud, tokens)
@@ -164,10 +187,10 @@ function asFunction(
   })
 }
 
-type ServiceTokens = { readonly [name in Service]?: string }
+type ServiceTokens = Readonly<Record<string, string>>
 
-async function tokensFor(services: readonly Service[], tenant: Tenant): Promise<ServiceTokens> {
-  const tokens: { [name in Service]?: string } = {}
+async function tokensFor(services: readonly string[], tenant: Tenant): Promise<ServiceTokens> {
+  const tokens: Record<string, string> = {}
   for (const name of services) tokens[name] = await tenant.token(name)
   return tokens
 }

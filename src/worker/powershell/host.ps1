@@ -93,10 +93,19 @@ function Get-FunctionDescription([System.Management.Automation.FunctionInfo] $Co
         parameters = @($parameters | ForEach-Object { Get-ParameterDescription $Command $_ })
         idempotent = if ($Notes.ContainsKey('Idempotent')) { [bool] $Notes.Idempotent } else { $null }
         undo       = if ($Notes.ContainsKey('Undo')) { [string] $Notes.Undo } else { $null }
-        graph      = @($Notes.Graph | Where-Object { $_ })
-        exchange   = @($Notes.Exchange | Where-Object { $_ })
+        permissions = @{ graph = @($Notes.Graph | Where-Object { $_ }); exchange = @($Notes.Exchange | Where-Object { $_ }) }
         overrides  = $Notes.Overrides -eq $true
+        facts      = Get-FactsIn $Notes
     }
+}
+
+# Everything else that the manifest says. The worker refuses what it does not know.
+function Get-FactsIn([hashtable] $Notes) {
+    $facts = @{}
+    foreach ($key in $Notes.Keys) {
+        if ($key -notin 'Idempotent', 'Undo', 'Graph', 'Exchange', 'Overrides') { $facts[$key] = $Notes[$key] }
+    }
+    $facts
 }
 
 function Import-ForWorker([string] $Path) {

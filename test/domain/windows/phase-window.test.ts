@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { WEEKDAYS } from '../../../src/domain/notifications/quiet-hours.ts'
 import { planNotes } from '../../../src/domain/plan/plan-notes.ts'
-import { type FunctionEffect, factsFrom } from '../../../src/domain/runbook/function-facts.ts'
+import { type FunctionFacts, factsFrom } from '../../../src/domain/runbook/function-facts.ts'
 import type { RunbookStep } from '../../../src/domain/runbook/model.ts'
 import type { ChangeWindows } from '../../../src/domain/windows/change-windows.ts'
 import { phaseWindow } from '../../../src/domain/windows/phase-window.ts'
@@ -17,7 +17,7 @@ const NIGHT: ChangeWindows = {
 const phaseOf = (...functions: string[]) => ({
   steps: functions.map((name) => ({ workerId: 'w', function: name }) as RunbookStep),
 })
-const declared = (name: string, effect: FunctionEffect) => ({
+const declared = (name: string, effect: FunctionFacts['effect']) => ({
   name,
   parameters: {},
   facts: { effect, isIdempotent: true, undoneBy: [] },

@@ -105,16 +105,20 @@ const CORE = [
 ]
 /** The vendor's services, and the verbs and nouns of its functions. */
 const VENDOR =
-  /\w*(?:Graph|Exchange|Entra|OneDrive)\w*|\b[A-Z][a-z]+-(?:Migration|CrossTenant|Message|Notification)\w*\b/
+  /\w*(?:Graph|Exchange|Entra|OneDrive)\w*|\b(?:graph|exchange|entra|onedrive)(?![a-z])\w*|\b[A-Z][a-z]+-(?:Migration|CrossTenant|Message|Notification)\w*\b/
 /** Azure is where matoolkit runs and signs in, not a tenant that it changes; a package has a function for messages of that name. */
 const HOSTS: Readonly<Record<string, RegExp>> = {
-  'src/base/sign-in/': /^(?:Entra|AzureADTokenExchange\w*)$/,
-  'src/base/settings/': /^(?:Entra|Graph|Exchange)$/,
-  'src/base/errors/': /^Entra$/,
+  'src/base/sign-in/': /^(?:Entra|entra\w*|AzureADTokenExchange\w*)$/,
+  'src/base/settings/': /^(?:Entra|Graph|Exchange|graph\w+|exchange\w+)$/,
+  'src/base/errors/': /^Entra$/i,
   'src/db/schema/entra-roles.ts': /Entra/,
-  'src/cli/sign-in/': /^isEntra$/,
+  'src/cli/sign-in/': /^(?:isEntra|entraIssuer|exchange)$/,
   'src/cli/commands/auth/': /^Entra$/,
-  'src/api/sign-in/': /^checkEntra$/,
+  'src/api/sign-in/': /^(?:checkEntra|entra|entraOf)$/,
+  'src/api/api.ts': /^entraOf$/,
+  'src/scheduler/sources/': /^entra$/,
+  // It sends mail: its settings name the service.
+  'src/engine/notify/': /^(?:graph|entra)$/,
   'src/domain/member-messages/message-text.ts': /^Send-Message$/,
 }
 

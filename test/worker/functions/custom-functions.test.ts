@@ -90,6 +90,16 @@ describe('custom functions', () => {
       /together needs key and run/,
     ],
     [
+      'declares an effect that does not exist',
+      good('Do-X').replace('undo:', 'effect: "read", undo:'),
+      /effect: Invalid option: expected one of "reads"\|"tells"\|"changes"/,
+    ],
+    [
+      'only reads and says what takes it back',
+      good('Do-X').replace('undo:', 'effect: "reads", undoneBy: ["Undo-X"], undo:'),
+      /its effect is "reads", and it says what becomes of a change/,
+    ],
+    [
       'acts on too many',
       good('Do-X').replace(
         'undo:',
