@@ -1,10 +1,10 @@
 // Tools for an assistant, over the Model Context Protocol (stdin and stdout). Every tool is a GET request with your sign-in, so no text in
 // the data can make an assistant change a tenant. Use a token with the role Reader, and add the endpoints that you need:
 //
-//   npm install matoolkit
+//   npm install matoolkit-client
 //   claude mcp add matoolkit --env MATOOLKIT_API_URL=… --env MATOOLKIT_TOKEN=… -- node assistant-tools.mjs
 import { createInterface } from 'node:readline'
-import { matoolkit } from 'matoolkit/client'
+import { matoolkit } from 'matoolkit-client'
 
 const api = matoolkit({
   url: process.env.MATOOLKIT_API_URL ?? 'http://127.0.0.1:7420',

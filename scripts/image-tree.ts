@@ -9,4 +9,4 @@ if (folder === undefined) {
   process.exit(2)
 }
 assemblePackage(resolve(folder))
-copyRuntimePackages(resolve(folder))
+copyRuntimePackages(resolve(folder), 'all')

@@ -13,8 +13,11 @@ import {
 import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join } from 'node:path'
 import {
+  clientManifestOf,
+  isRead,
   type LockFile,
   manifestOf,
+  type Needed,
   type PackageManifest,
   runtimePackages,
   withoutTypes,
@@ -33,6 +36,9 @@ const COPIED = [
 ]
 /** Folders with types, and where they are installed. bin/matoolkit looks for the program in lib/. */
 const PROGRAM = { src: 'lib', sandbox: 'sandbox' }
+
+/** Leads nowhere outside the repository. */
+const RELATIVE_LINK = /\[([^\]]+)\]\((?!https?:)[^)]*\)/g
 
 const root = join(import.meta.dirname, '..')
 const readJson = <T>(name: string): T => JSON.parse(readFileSync(join(root, name), 'utf8')) as T
@@ -62,11 +68,25 @@ function copyWithoutTypes(sources: string, to: string): void {
   }
 }
 
-/** The installed packages that the program needs, in the locked versions: nothing for development, no Node of their own. */
-export function copyRuntimePackages(to: string): void {
-  for (const path of runtimePackages(readJson<LockFile>('package-lock.json'))) {
+/** The installed packages that the program needs, in the locked versions: nothing for development. */
+export function copyRuntimePackages(to: string, needed: Needed): void {
+  for (const path of runtimePackages(readJson<LockFile>('package-lock.json'), needed)) {
     // An optional package for another platform is not there.
     if (existsSync(join(root, path)))
-      cpSync(join(root, path), join(to, path), { recursive: true, dereference: true })
+      cpSync(join(root, path), join(to, path), {
+        recursive: true,
+        dereference: true,
+        filter: isRead,
+      })
   }
+}
+
+/** The client as a package of its own; its types come from client-declarations.ts. */
+export function assembleClient(to: string): void {
+  copyWithoutTypes(join(root, 'src', 'api', 'client'), to)
+  cpSync(join(root, 'LICENSE'), join(to, 'LICENSE'))
+  const guide = readFileSync(join(root, 'docs', 'client.md'), 'utf8')
+  writeFileSync(join(to, 'README.md'), guide.replaceAll(RELATIVE_LINK, '$1'))
+  const manifest = clientManifestOf(readJson<PackageManifest>('package.json'))
+  writeFileSync(join(to, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
 }

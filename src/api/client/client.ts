@@ -1,4 +1,4 @@
-// The client of the admin API that the package exports (`matoolkit/client`): typed by the table of routes, on `fetch` alone, for Node 20 and
+// The client of the admin API, which is also a package of its own (`matoolkit-client`): typed by the table of routes, on `fetch` alone, for Node 20 and
 // browsers. The command line and the dashboard are built on it too.
 import { AdminApiError } from './api-error.ts'
 import { WITHOUT_LIMIT } from './endpoint-kinds.ts'

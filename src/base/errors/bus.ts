@@ -12,7 +12,7 @@ export const BUS_ERRORS = errorRows({
     http: 500,
     exit: EXIT.failed,
     sentence:
-      'The package @azure/service-bus cannot be loaded: {reason}. Run npm install without --omit=optional.',
+      'MATOOLKIT_TRANSPORT is "servicebus", and its package cannot be loaded: {reason}. Run "{command}" and start again.',
   },
   BUS_UNREACHABLE: {
     http: 503,

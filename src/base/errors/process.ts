@@ -84,6 +84,6 @@ export const PROCESS_ERRORS = errorRows({
     http: 500,
     exit: EXIT.failed,
     sentence:
-      'The packages for telemetry cannot be loaded: {reason}. Run npm install without --omit=optional, or unset OTEL_EXPORTER_OTLP_ENDPOINT and APPLICATIONINSIGHTS_CONNECTION_STRING.',
+      'The packages for telemetry cannot be loaded: {reason}. Run "{command}" and start again, or unset OTEL_EXPORTER_OTLP_ENDPOINT and APPLICATIONINSIGHTS_CONNECTION_STRING.',
   },
 })

@@ -8,6 +8,12 @@ export const SOURCE_ERRORS = errorRows({
     sentence:
       'The {source} is not configured: {reason}. Set {wanted}. See docs/sources.md for its value.',
   },
+  SOURCE_PACKAGE_MISSING: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The driver of sources of type sqlserver and dataverse cannot be loaded: {reason}. Run "{command}" where the scheduler runs, and start it again.',
+  },
   SOURCE_UNREACHABLE: {
     http: 503,
     exit: EXIT.unavailable,

@@ -1,5 +1,5 @@
 // The exporters of OpenTelemetry and of Azure Monitor. Their packages are optional, and loaded only here, once a setting asks for them.
-import { MatoolkitError, messageOf } from '../errors/errors.ts'
+import { loadOptional } from '../run/optional-packages.ts'
 import type {
   LogRecord,
   ReadableSpan,
@@ -22,6 +22,8 @@ export interface Collector {
   close(): Promise<void>
 }
 
+/** Says who sends, to either. */
+const RESOURCES = '@opentelemetry/resources'
 /** The exporter tries again within this time. */
 const EXPORT_TIMEOUT_MS = 10_000
 
@@ -32,12 +34,21 @@ export interface OtlpAccess {
 }
 
 export async function openOtlp({ endpoint, headers }: OtlpAccess): Promise<Collector> {
-  const [{ OTLPTraceExporter }, { OTLPMetricExporter }, { OTLPLogExporter }] = await loaded(() =>
-    Promise.all([
-      import('@opentelemetry/exporter-trace-otlp-http'),
-      import('@opentelemetry/exporter-metrics-otlp-http'),
-      import('@opentelemetry/exporter-logs-otlp-http'),
-    ]),
+  const [{ OTLPTraceExporter }, { OTLPMetricExporter }, { OTLPLogExporter }] = await loadOptional(
+    'TELEMETRY_PACKAGE_MISSING',
+    [
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/exporter-metrics-otlp-http',
+      '@opentelemetry/exporter-logs-otlp-http',
+      RESOURCES,
+    ],
+    () =>
+      Promise.all([
+        import('@opentelemetry/exporter-trace-otlp-http'),
+        import('@opentelemetry/exporter-metrics-otlp-http'),
+        import('@opentelemetry/exporter-logs-otlp-http'),
+        import('@opentelemetry/resources'),
+      ]),
   )
   const at = (signal: string) => ({
     url: `${endpoint.replace(/\/$/, '')}/v1/${signal}`,
@@ -64,8 +75,16 @@ export interface MonitorCredential {
 
 export async function openAzureMonitor(access: AzureMonitorAccess): Promise<Collector> {
   const { connectionString, credential } = access
-  const { AzureMonitorTraceExporter, AzureMonitorMetricExporter, AzureMonitorLogExporter } =
-    await loaded(() => import('@azure/monitor-opentelemetry-exporter'))
+  const [{ AzureMonitorTraceExporter, AzureMonitorMetricExporter, AzureMonitorLogExporter }] =
+    await loadOptional(
+      'TELEMETRY_PACKAGE_MISSING',
+      ['@azure/monitor-opentelemetry-exporter', RESOURCES],
+      () =>
+        Promise.all([
+          import('@azure/monitor-opentelemetry-exporter'),
+          import('@opentelemetry/resources'),
+        ]),
+    )
   const options = {
     connectionString,
     // What cannot be sent is lost and counted; nothing is left on the disk.
@@ -130,12 +149,3 @@ const sent = <T>(exporter: Exporter<T>, items: T): Promise<void> =>
       else reject(error ?? new Error('the collector did not take it'))
     })
   })
-
-async function loaded<T>(load: () => Promise<T>): Promise<T> {
-  try {
-    return await load()
-  } catch (error) {
-    const reason = messageOf(error)
-    throw new MatoolkitError('TELEMETRY_PACKAGE_MISSING', { reason }, { cause: error })
-  }
-}

@@ -7,8 +7,9 @@ import type {
   ServiceBusReceiver,
   ServiceBusSender,
 } from '@azure/service-bus'
-import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
 import { type Clock, realClock } from '../../base/run/clock.ts'
+import { loadOptional } from '../../base/run/optional-packages.ts'
 import type { Subscription, Topic } from '../bus.ts'
 
 /** Where the namespace is, and who we are there. A connection string is for the emulator and tests. */
@@ -42,14 +43,8 @@ export interface ConnectionOptions {
 
 type Sdk = typeof import('@azure/service-bus')
 
-export async function loadSdk(): Promise<Sdk> {
-  try {
-    return await import('@azure/service-bus')
-  } catch (error) {
-    const reason = messageOf(error)
-    throw new MatoolkitError('BUS_PACKAGE_MISSING', { reason }, { cause: error })
-  }
-}
+export const loadSdk = (): Promise<Sdk> =>
+  loadOptional('BUS_PACKAGE_MISSING', ['@azure/service-bus'], () => import('@azure/service-bus'))
 
 export class ServiceBusConnection {
   readonly #sdk: Sdk

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import type { Connection, ConnectionConfiguration, Request } from 'tedious'
 import { messageOf } from '../../base/errors/errors.ts'
 import { CHUNK_BYTES_MAX } from '../../base/run/chunks.ts'
+import { loadOptional } from '../../base/run/optional-packages.ts'
 import type { TokenRequest } from '../../base/sign-in/token.ts'
 import type { SourceColumn, SourceRow } from '../../domain/sources/source-values.ts'
 import { type Connection as ConnectionTarget, type Identity, readConnection } from './connection.ts'
@@ -27,7 +28,11 @@ export async function openTds(request: SourceRequest): Promise<OpenedSource> {
   const address = addressOf(target, variable)
   const scope = type === 'dataverse' ? `https://${address.server}/.default` : SQL_SCOPE
   const authentication = await authenticationFor(request, target.identity, scope)
-  const { Connection, Request } = await import('tedious')
+  const { Connection, Request } = await loadOptional(
+    'SOURCE_PACKAGE_MISSING',
+    ['tedious'],
+    () => import('tedious'),
+  )
   signal.throwIfAborted()
   const connection = new Connection({
     server: address.server,

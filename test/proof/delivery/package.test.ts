@@ -13,12 +13,18 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import manifest from '../../../package.json' with { type: 'json' }
 import { EXIT } from '../../../src/base/errors/errors.ts'
 import { ROOT } from '../../kit/processes.ts'
 
+const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+  packages: Record<
+    string,
+    { version: string; dev?: boolean; optional?: boolean; devOptional?: boolean }
+  >
+}
 const folder = mkdtempSync(join(tmpdir(), 'matoolkit-package-'))
 after(() => rmSync(folder, { recursive: true }))
 const home = join(folder, 'home')
@@ -39,8 +45,31 @@ const run = (nodeOptions: readonly string[], ...args: readonly string[]) =>
     { cwd: home, env, encoding: 'utf8' },
   )
 
+const MISSING = [
+  {
+    what: 'Service Bus',
+    settings: {
+      MATOOLKIT_TRANSPORT: 'servicebus',
+      MATOOLKIT_SERVICEBUS_NAMESPACE: 'contoso.servicebus.windows.net',
+    },
+    code: 'BUS_PACKAGE_MISSING',
+    packages: ['@azure/service-bus'],
+  },
+  {
+    what: 'telemetry for a collector',
+    settings: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' },
+    code: 'TELEMETRY_PACKAGE_MISSING',
+    packages: [
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/exporter-metrics-otlp-http',
+      '@opentelemetry/exporter-logs-otlp-http',
+      '@opentelemetry/resources',
+    ],
+  },
+]
+
 /** Each line from the third on must not compile. */
-const WRONG_USES = `import { matoolkit } from 'matoolkit/client'
+const WRONG_USES = `import { matoolkit } from 'matoolkit-client'
 const api = matoolkit({ url: '', token: '' })
 void api.call('GET /api/nothing')
 void api.call('GET /api/batches/{batchId}')
@@ -53,14 +82,17 @@ describe('the published package', { skip: process.platform === 'win32' }, () => 
     const to = join(folder, 'dist')
     execFileSync(process.execPath, ['scripts/package.ts', '--to', to], { cwd: ROOT, stdio: 'pipe' })
     mkdirSync(home)
-    // Everything that it needs is in npm's cache, as it is installed here.
-    const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
-    const tarball = join(to, `matoolkit-${manifest.version}.tgz`)
-    execFileSync('npm', ['install', ...flags, tarball], { cwd: home, stdio: 'pipe' })
+    writeFileSync(join(home, 'package.json'), '{}')
+    // Everything is in the two tarballs: a registry is not asked.
+    const flags = ['--offline', '--no-audit', '--no-fund', '--loglevel=error']
+    const tarballs = ['matoolkit', 'matoolkit-client'].map((name) =>
+      join(to, `${name}-${manifest.version}.tgz`),
+    )
+    execFileSync('npm', ['install', ...flags, ...tarballs], { cwd: home, stdio: 'pipe' })
   })
 
-  it('has no TypeScript, no tests, no install step and no second Node', () => {
-    const { scripts, devDependencies, optionalDependencies, engines } = JSON.parse(
+  it('has no TypeScript, no tests and no install step', () => {
+    const { scripts, devDependencies, engines } = JSON.parse(
       readFileSync(join(published, 'package.json'), 'utf8'),
     )
     assert.deepEqual(
@@ -68,15 +100,64 @@ describe('the published package', { skip: process.platform === 'win32' }, () => 
       [undefined, undefined, { node: '^24.14.0 || >=25.4.0' }],
     )
     assert.deepEqual(
-      Object.keys(optionalDependencies ?? {}).filter((name) => name.startsWith('node-')),
+      globSync('{lib/**/*.ts,sandbox/**/*.ts,test,scripts,src}', { cwd: published }),
       [],
     )
-    const typed = globSync('{lib/**/*.ts,sandbox/**/*.ts,test,scripts,src}', { cwd: published })
+  })
+
+  it('brings the packages that were tested, each in its locked version, and npm adds none', () => {
+    const folders = globSync('node_modules/{*,@*/*}', { cwd: home }).toSorted()
+    assert.deepEqual(folders, ['node_modules/matoolkit', 'node_modules/matoolkit-client'])
+    const installed = globSync('**/node_modules/{[!@]*,@*/*}/package.json', { cwd: published })
+    const versions = installed.map((path) => {
+      const { version } = JSON.parse(readFileSync(join(published, path), 'utf8'))
+      return `${dirname(path)} ${version}`
+    })
+    const locked = Object.entries(lock.packages)
+      .filter(([path, { dev, optional, devOptional }]) => path && !dev && !optional && !devOptional)
+      .map(([path, { version }]) => `${path} ${version}`)
+    assert.deepEqual(versions.toSorted(), locked.toSorted())
+  })
+
+  it('is small: at most 90 packages and 70 MB, and nothing that never runs', () => {
+    const files = globSync('**/*', { cwd: published, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+    const bytes = files.reduce((sum, path) => sum + statSync(path).size, 0)
+    assert.ok(bytes < 70e6, `${bytes} bytes`)
+    assert.ok(
+      globSync('**/node_modules/{[!@]*,@*/*}/package.json', { cwd: published }).length <= 90,
+    )
     assert.deepEqual(
-      typed.filter((path) => !/^lib\/api\/client\/[\w-]+\.d\.ts$/.test(path.replaceAll('\\', '/'))),
+      files.filter((path) => /node_modules.*node_modules.*\.(?:map|ts)$/.test(path)),
       [],
     )
-    assert.deepEqual(globSync('node-*/bin', { cwd: join(home, 'node_modules') }), [])
+  })
+
+  for (const { what, settings, code, packages } of MISSING)
+    it(`prints the command that installs ${what}, which it does not bring`, () => {
+      const { status, stderr } = spawnSync(
+        process.execPath,
+        [join(published, 'bin', 'matoolkit'), 'serve', '--roles', 'orchestrator'],
+        { cwd: home, env: { ...env, ...settings }, encoding: 'utf8' },
+      )
+      assert.notEqual(status, EXIT.ok)
+      const versions = manifest.optionalDependencies as Record<string, string>
+      const command = packages.map((name) => `${name}@${versions[name]}`).join(' ')
+      assert.ok(stderr.includes(code), stderr)
+      assert.ok(stderr.includes(`Run "npm install --prefix ${home} ${command}"`), stderr)
+    })
+
+  it('has a client that needs nothing and runs on Node 20', () => {
+    const client = JSON.parse(
+      readFileSync(join(home, 'node_modules/matoolkit-client/package.json'), 'utf8'),
+    )
+    assert.deepEqual([client.dependencies, client.peerDependencies], [undefined, undefined])
+    assert.deepEqual(client.engines, { node: '>=20' })
+    assert.deepEqual(
+      globSync('**/node_modules', { cwd: join(home, 'node_modules/matoolkit-client') }),
+      [],
+    )
   })
 
   it('has every file of the program, each line where it is in the sources', () => {

@@ -1,8 +1,11 @@
 // examples/assistant-tools.mjs, as an assistant starts it: it speaks the protocol and nothing else, reads, and changes nothing.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { it } from 'node:test'
+import { after, it } from 'node:test'
+import { assembleClient } from '../../../scripts/package-tree.ts'
 import { plain } from '../../api/contract/fixtures.ts'
 import { openApiUnderTest } from '../../api/under-test.ts'
 import { ROOT } from '../../kit/processes.ts'
@@ -18,9 +21,15 @@ interface Answer {
   readonly error?: { readonly code: number }
 }
 
+const folder = mkdtempSync(join(tmpdir(), 'matoolkit-assistant-'))
+after(() => rmSync(folder, { recursive: true }))
+const example = join(folder, 'assistant-tools.mjs')
+cpSync(join(ROOT, 'examples/assistant-tools.mjs'), example)
+assembleClient(join(folder, 'node_modules/matoolkit-client'))
+
 /** Sends the requests, closes stdin, and returns what came by its id. */
 async function converse(env: Record<string, string>, requests: readonly object[]) {
-  const child = spawn(process.execPath, [join(ROOT, 'examples/assistant-tools.mjs')], {
+  const child = spawn(process.execPath, [example], {
     env: { ...env, PATH: process.env.PATH },
   })
   let [out, err] = ['', '']
