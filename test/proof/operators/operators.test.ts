@@ -69,7 +69,7 @@ async function live(api: ApiUnderTest, chance: Chance): Promise<void> {
 async function startBatches({ world }: ApiUnderTest): Promise<void> {
   const all = Array.from({ length: PEOPLE }, (_, n) => {
     const key = keyOf(n + 1)
-    return { key, data: { Upn: key } }
+    return { key, data: { UserPrincipalName: key } }
   })
   await world.batch('ops', all.slice(0, PEOPLE / 2), { startsInMin: 1_560 })
   await world.batch('ops', all.slice(PEOPLE / 2), { manual: true })
