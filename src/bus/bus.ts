@@ -50,8 +50,6 @@ export const RECEIVE_MAX = 1_000
 
 /** Reasons the bus itself gives; consumers add their own. The words are those of Service Bus. */
 export const EXPIRED = 'TTLExpiredException'
-/** A worker's reason: the job reached it past the limit of its queue, so it was never started. */
-export const NOT_STARTED = 'NotStartedInTime'
 export const DELIVERED_TOO_OFTEN = 'MaxDeliveryCountExceeded'
 
 type SendOf<T extends MessageType> = {
@@ -184,6 +182,8 @@ export interface StoredJobs {
    * `lapsed` removes instead those whose worker let its lease lapse.
    */
   withdrawIn(tx: Tx, jobIds: readonly string[], which?: 'unleased' | 'lapsed'): Promise<string[]>
+  /** How many of the jobs a worker has taken and neither answered nor given up. `resultIds` are the ids of their results. */
+  countRunningIn(tx: Tx, jobIds: readonly string[], resultIds: readonly string[]): Promise<number>
   /**
    * After a restore from a backup the jobs belong to a time that is gone: where all are stored, removes every one, leased or not, and
    * forgets all ids, as part of `tx`. Jobs at a broker run, and their results change nothing.
@@ -285,7 +285,8 @@ export interface DeadLetters {
   listUnnoticedJobs(limit: number): Promise<DeadJob[]>
   /**
    * Marks dead jobs whose steps are settled, as part of `tx` where the transport can. Where it marks at once and `tx` rolls back,
-   * the job's deadline settles the step.
+   * the job's deadline settles the step. With `decidedBy` nobody has to decide on them any more: a replay would run a job that no step
+   * waits for.
    */
-  markNoticed(ids: readonly string[], tx?: Tx): Promise<void>
+  markNoticed(ids: readonly string[], decidedBy: string | null, tx?: Tx): Promise<void>
 }

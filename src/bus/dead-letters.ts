@@ -52,7 +52,7 @@ export function storedDeadLetters(db: Db, clock: TimeSource): DeadLetters {
       db.transaction((tx) => replayExhausted(tx, by, limit, clock.now())),
     listWorkers: () => listWorkers(db),
     listUnnoticedJobs: (limit) => listUnnoticedJobs(db, limit),
-    markNoticed: (ids, tx) => markNoticed(tx ?? db, ids, clock.now()),
+    markNoticed: (ids, decidedBy, tx) => markNoticed(tx ?? db, ids, decidedBy, clock.now()),
   }
 }
 
@@ -196,11 +196,19 @@ async function listUnnoticedJobs(db: Queryable, limit: number): Promise<DeadJob[
   return rows.map((row) => ({ ...row, id: String(row.id) }))
 }
 
-async function markNoticed(db: Queryable, ids: readonly string[], now: Date): Promise<void> {
+async function markNoticed(
+  db: Queryable,
+  ids: readonly string[],
+  decidedBy: string | null,
+  now: Date,
+): Promise<void> {
   if (ids.length === 0) return
   await db.query(
-    'update dead_letters set noticed_at = $2 where id = any($1::bigint[]) and noticed_at is null',
-    [idsParam(ids.map(Number)), now],
+    `update dead_letters set noticed_at = $2,
+            discarded_at = case when $3::text is null or replayed_at is not null then discarded_at else coalesce(discarded_at, $2) end,
+            discarded_by = case when $3::text is null or replayed_at is not null then discarded_by else coalesce(discarded_by, $3) end
+      where id = any($1::bigint[]) and noticed_at is null`,
+    [idsParam(ids.map(Number)), now, decidedBy],
   )
 }
 
@@ -225,9 +233,10 @@ function wholeOf(row: WholeRow): DeadLetter {
   return { ...summaryOf(row), properties: propertiesOf(row), body: row.body }
 }
 
-/** Dead letters that nobody has decided, by topic. */
+/** Dead letters that nobody has decided, by topic. A job's counts once the engine has seen it: it decides on most of them itself. */
 export const countDeadLetters = (db: Queryable): Promise<TopicCount[]> =>
   db.query<TopicCount>(
     `select topic, count(*)::int as count from dead_letters
-      where replayed_at is null and discarded_at is null group by topic order by topic`,
+      where replayed_at is null and discarded_at is null and (topic <> 'worker-jobs' or noticed_at is not null)
+      group by topic order by topic`,
   )

@@ -4,7 +4,7 @@
 
 import { SIGNATURE_FAULTS } from '../base/keys/job-keys.ts'
 import { chunksOf } from '../base/run/chunks.ts'
-import { type DeadJob, NOT_STARTED } from '../bus/bus.ts'
+import type { DeadJob } from '../bus/bus.ts'
 import { listBatchesWithStaleDecisions } from '../db/orders/gates.ts'
 import { findUnsettledEpoch, listEarlierJobs, markEpochsSettled } from '../db/state/epochs.ts'
 import { loadOwners, type StepOwner } from '../db/state/facts.ts'
@@ -198,7 +198,7 @@ async function settleEarlierJobs(engine: Engine): Promise<number> {
   })
 }
 
-/** Jobs in the dead letters: their steps retry, fail or wait again, with the letter's reason. */
+/** Jobs in the dead letters: their steps retry, fail or wait again, with the letter's reason, and the letter is closed. */
 export async function settleDeadJobs(engine: Engine): Promise<number> {
   const { deadLetters } = engine.bus
   const letters = await deadLetters.listUnnoticedJobs(DEAD_JOBS_PER_LOOK)
@@ -208,18 +208,23 @@ export async function settleDeadJobs(engine: Engine): Promise<number> {
   const ours = letters.flatMap((letter) => withOwner(letter, owners))
   const known = new Set(ours.map(({ id }) => id))
   const foreign = letters.filter(({ id }) => !known.has(id))
-  await deadLetters.markNoticed(foreign.map(({ id }) => id))
+  await deadLetters.markNoticed(
+    foreign.map(({ id }) => id),
+    null,
+  )
   const settled = await inChunks(engine, ours, async ({ tx, draft }, chunk) => {
-    for (const { stepId, jobId, workerId, why, deliveryCount, reason } of chunk) {
+    const [settledIds, leftIds]: [string[], string[]] = [[], []]
+    for (const { id, stepId, jobId, workerId, why, deliveryCount, reason } of chunk) {
       const step = draft.steps.get(stepId)!
-      const hasRun = whetherItRan(reason, deliveryCount)
       // A worker may give up its own jobs only.
-      if (workerId === step.definition.workerId) onDeadLetter(draft, step, jobId, why, hasRun)
+      const isOwn = workerId === step.definition.workerId
+      if (isOwn) onDeadLetter(draft, step, jobId, why, whetherItRan(reason, deliveryCount))
+      // Somebody must find out who wrote a job that a worker refused.
+      const isDecided = isOwn && !REFUSED.includes(reason)
+      ;(isDecided ? settledIds : leftIds).push(id)
     }
-    await deadLetters.markNoticed(
-      chunk.map(({ id }) => id),
-      tx,
-    )
+    await deadLetters.markNoticed(settledIds, 'orchestrator', tx)
+    await deadLetters.markNoticed(leftIds, null, tx)
   })
   return foreign.length + settled
 }
@@ -227,7 +232,7 @@ export async function settleDeadJobs(engine: Engine): Promise<number> {
 const REFUSED: readonly string[] = SIGNATURE_FAULTS
 
 function whetherItRan(reason: string, deliveryCount: number): HasRun {
-  if (deliveryCount === 0 || reason === NOT_STARTED) return 'never'
+  if (deliveryCount === 0) return 'never'
   return deliveryCount === 1 && REFUSED.includes(reason) ? 'refused' : 'possibly'
 }
 

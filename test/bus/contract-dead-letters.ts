@@ -144,12 +144,12 @@ export function deadJobs(suite: Suite): void {
         [second.messageId, 'Unreadable'],
       ],
     )
-    await bus.deadLetters.markNoticed([listed[0]!.id])
+    await bus.deadLetters.markNoticed([listed[0]!.id], null)
     const left = await bus.deadLetters.listUnnoticedJobs(1_000)
     assert.deepEqual(left.at(-1), listed[1])
     assert.ok(!left.some(({ jobId }) => jobId === first.messageId))
-    await bus.deadLetters.markNoticed([])
-    await bus.deadLetters.markNoticed([listed[1]!.id])
+    await bus.deadLetters.markNoticed([], null)
+    await bus.deadLetters.markNoticed([listed[1]!.id], 'orchestrator')
   })
 
   it('lists only jobs, each under its job id also after a replay', async () => {
@@ -164,7 +164,10 @@ export function deadJobs(suite: Suite): void {
       listed.map(({ jobId }) => jobId),
       [sent.messageId, sent.messageId],
     )
-    await bus.deadLetters.markNoticed(listed.map((letter) => letter.id))
+    await bus.deadLetters.markNoticed(
+      listed.map((letter) => letter.id),
+      null,
+    )
   })
 
   it('marks as noticed with the transaction, where the transport can', async () => {
@@ -174,12 +177,12 @@ export function deadJobs(suite: Suite): void {
     await makeLetter(bus, sent, workerJobs('w1'))
     const [letter] = (await unnoticed(bus)).slice(-1)
     const crash = inTransaction(async (tx) => {
-      await bus.deadLetters.markNoticed([letter!.id], tx)
+      await bus.deadLetters.markNoticed([letter!.id], null, tx)
       throw new Error('crash before commit')
     })
     await assert.rejects(crash, /crash before commit/)
     assert.deepEqual((await unnoticed(bus)).at(-1), letter)
-    await inTransaction((tx) => bus.deadLetters.markNoticed([letter!.id], tx))
+    await inTransaction((tx) => bus.deadLetters.markNoticed([letter!.id], null, tx))
     assert.notDeepEqual((await unnoticed(bus)).at(-1), letter)
   })
 

@@ -1,15 +1,20 @@
 // Change windows: nothing that changes a tenant is sent outside them, reads are sent, and people hear once of each closing and opening.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { z } from 'zod'
 import { loadPhases } from '../../src/db/state/facts.ts'
 import { recordWorker } from '../../src/db/state/workers.ts'
 import { listMembers } from '../../src/db/views/members.ts'
 import { waveOf } from '../../src/domain/state/person-state.ts'
 import type { ChangeWindows } from '../../src/domain/windows/change-windows.ts'
+import { noteDeadLetters } from '../../src/engine/needs/attention.ts'
 import { cancelBatch } from '../../src/engine/orders/batch-actions.ts'
 import { overrideWindow } from '../../src/engine/orders/change-windows.ts'
 import { removeMembers } from '../../src/engine/orders/member-actions.ts'
 import { undoMembers } from '../../src/engine/orders/undo.ts'
+import { runTimers } from '../../src/orchestrator/timers.ts'
+import { defineFunction, TOUCHES_NOTHING } from '../../src/worker/functions/catalogue.ts'
+import { Worker } from '../../src/worker/jobs/worker.ts'
 import { attemptsOf, batchOf, because, calls, memberId, runbook, step, waitsOf } from './looking.ts'
 import { beginWave, people, START, story, type World } from './world.ts'
 
@@ -122,6 +127,74 @@ it('takes untaken jobs back when the window closes, without a retry, and lets no
         'select max(retry_count) as used, bool_or(error_message is not null) as failed from step_executions',
       ),
       [{ used: 0, failed: false }],
+    )
+  }))
+
+/** A real worker that is asked for its jobs by hand. Its function ends when the story says so. */
+function workerByHand({ bus, clock }: World, maxParallelism: number) {
+  const begun: string[] = []
+  const ended = Promise.withResolvers<void>()
+  const create = defineFunction({
+    ...TOUCHES_NOTHING,
+    name: 'create',
+    description: 'Waits until the story lets it end.',
+    parameters: z.looseObject({ Upn: z.string() }),
+    result: z.boolean(),
+    undo: null,
+    run: async ({ params: { Upn } }) => {
+      begun.push(Upn)
+      await ended.promise
+      return true
+    },
+  })
+  const worker = new Worker({
+    workerId: 'w1',
+    version: '1',
+    bus,
+    clock,
+    maxParallelism,
+    functions: [create],
+    onError: (error) => assert.fail(String(error)),
+  })
+  return { worker, begun, end: ended.resolve }
+}
+
+it('calls nobody when a worker is handed jobs just after the close: they come back without a dead letter', () =>
+  story({ slots: 8 }, async (world) => {
+    const closing = 'windows: { time_zone: UTC, hours: [{ from: "08:00", to: "08:30" }] }'
+    await beginWave(world, runbook('wave', { 'prepare T-1h': [step('create')] }, closing), 8)
+    await world.orchestrate()
+    const [early, late] = [workerByHand(world, 2), workerByHand(world, 3)]
+    await world.clock.advance(29.5 * 60_000)
+    await early.worker.takeJobs()
+    assert.equal(early.begun.length, 2)
+    // The window closes, and the worker looks before the orchestrator does.
+    await world.clock.advance(30_000)
+    assert.equal(await late.worker.takeJobs(), 3)
+    await late.worker.idle()
+    await late.worker.sendResults()
+    assert.deepEqual(late.begun, [])
+    await runTimers(world.engine)
+    const [told] = await because(world, 'window_closed')
+    assert.match(told!, /^6 steps wait for the change window.*; 2 jobs have begun and end$/)
+    await world.orchestrate()
+    assert.deepEqual(await world.db.query('select reason from dead_letters'), [])
+    assert.deepEqual(await noteDeadLetters(world.engine), [])
+    early.end()
+    await early.worker.idle()
+    await early.worker.sendResults()
+    await world.orchestrate()
+    assert.deepEqual((await attemptsOf(world)).map((line) => line.split(' ')[1]).sort(), [
+      'succeeded',
+      'succeeded',
+      ...Array.from({ length: 6 }, () => 'withdrawn'),
+    ])
+    await world.pass(23.75 * HOUR)
+    assert.deepEqual(
+      await world.db.query(
+        `select count(*)::int as passed, max(retry_count) as used from step_executions where status = 'succeeded'`,
+      ),
+      [{ passed: 8, used: 0 }],
     )
   }))
 

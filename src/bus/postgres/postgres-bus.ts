@@ -19,7 +19,7 @@ import { abandon, ack, type Claim, claim, deadLetter, release, renewLeases } fro
 import { locate } from './locate.ts'
 import { type LowWaterMark, makeLowWaterMark } from './low-water-mark.ts'
 import { sweepBus } from './sweep.ts'
-import { discardJobs, withdraw } from './withdraw.ts'
+import { countRunning, discardJobs, withdraw } from './withdraw.ts'
 
 /** Everything lies in the database, so it needs neither relay nor control. Does not own the database: closing the bus only stops listening. */
 export interface PostgresBus extends Bus {
@@ -80,6 +80,7 @@ export function openPostgresBus(options: TransportOptions): PostgresBus {
     listen: hints.listen,
     storedJobs: {
       withdrawIn: (tx, jobIds, which) => withdraw(tx, jobIds, which === 'lapsed' ? now() : null),
+      countRunningIn: countRunning,
       discardIn: discardJobs,
     },
     capabilities: { ...NO_CAPABILITIES, takesBackDeliveries: true },

@@ -15,6 +15,25 @@ export async function discardJobs(tx: Tx): Promise<void> {
   await tx.query('delete from message_ids')
 }
 
+/** Workers ack a job after its result; peers that are not ours ack it when they take it. */
+export async function countRunning(
+  tx: Tx,
+  jobIds: readonly string[],
+  resultIds: readonly string[],
+): Promise<number> {
+  const [found] = await tx.query<{ count: number }>(
+    `with queued as (
+       select unnest(string_to_array(message_ids, E'\\n')) as id from bundles
+        where (topic = 'worker-jobs' and ${NEVER_LEASED}) or topic = 'worker-results'
+       union all
+       select original_message_id from dead_letters where topic = 'worker-jobs' and noticed_at is null)
+     select count(*)::int as count from unnest($1::text[], $2::text[]) as j (job, result)
+      where j.job not in (select id from queued) and j.result not in (select id from queued)`,
+    [jobIds, resultIds],
+  )
+  return found!.count
+}
+
 /** Removes the jobs that no worker has leased, or whose lease has lapsed, and returns their ids. Scans the waiting rows, which the workers' windows keep few. */
 export async function withdraw(
   tx: Tx,

@@ -246,7 +246,7 @@ class ServiceBusTransport {
         await this.#readAll()
         return stored().listUnnoticedJobs(limit)
       },
-      markNoticed: (ids, tx) => stored().markNoticed(ids, tx),
+      markNoticed: (ids, decidedBy, tx) => stored().markNoticed(ids, decidedBy, tx),
     }
   }
 }

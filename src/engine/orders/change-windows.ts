@@ -11,7 +11,10 @@ import {
   writeWindowClosed,
   writeWindowOverride,
 } from '../../db/orders/change-windows.ts'
+import { listOutstandingJobs } from '../../db/state/waits.ts'
+import { messageIdOf } from '../../domain/messages/messages.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
+import { isUnsettled } from '../../domain/state/facts.ts'
 import { openingText } from '../../domain/windows/window-text.ts'
 import type { BatchTransaction, Engine } from '../transactions/engine.ts'
 import { orHoldBatch } from '../transactions/hold-on-failure.ts'
@@ -71,18 +74,38 @@ async function tellWindow(batchTx: BatchTransaction, hasOpenedSince: boolean): P
   if (known !== null) return
   await withdrawJobs(batchTx, 'the change window has closed', { mayChange: true })
   const counts = (await countChangesWaiting(tx, [batch.id])).get(batch.id)
-  const back = draft.attempts.length
-  const steps = countText((counts?.steps ?? 0) + back, 'step waits', 'steps wait')
-  const running = (counts?.jobs ?? 0) - back
+  const begun = await whatHasBegun(batchTx)
+  const waiting = (counts?.steps ?? 0) + (counts?.jobs ?? 0) - begun.count
+  const steps = countText(waiting, 'step waits', 'steps wait')
   const rest =
-    running > 0
-      ? `; ${countText(running, 'job has begun and ends', 'jobs have begun and end')}`
+    begun.count > 0
+      ? `; ${begun.isExact ? '' : 'at most '}${countText(begun.count, 'job has begun and ends', 'jobs have begun and end')}`
       : ''
   const freeze = window.freezeReason === null ? '' : `, freeze: ${window.freezeReason}`
   draft.note(
     'window_closed',
     `${steps} for the change window, which ${openingText(window)}${freeze}${rest}`,
   )
+}
+
+/**
+ * Jobs that a worker took before the close. One that it took and did not begin comes back within moments, and one that it answered is
+ * not with it any more: counting all jobs without a result once told of 33 where 6 had begun.
+ */
+async function whatHasBegun({
+  tx,
+  draft,
+  engine: { bus },
+}: BatchTransaction): Promise<{ readonly count: number; readonly isExact: boolean }> {
+  const jobs = await listOutstandingJobs(tx, draft.batch.id, { mayChange: true })
+  const out = jobs.flatMap(({ stepId, jobId }) => {
+    const step = draft.steps.get(stepId)
+    return step === undefined || isUnsettled(step) ? [jobId] : []
+  })
+  // A broker does not tell which of them a worker has.
+  if (!bus.storedJobs) return { count: out.length, isExact: false }
+  const results = out.map(messageIdOf.workerResult)
+  return { count: await bus.storedJobs.countRunningIn(tx, out, results), isExact: true }
 }
 
 export interface OverrideOrder {

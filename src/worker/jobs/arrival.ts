@@ -1,9 +1,9 @@
-// What a received message is to this worker, decided stage by stage: can it be read, is the job here already, is it done already, is it in
-// time, and is it done together with others. It changes nothing; `JobExecutor` acts on the answer.
+// What a received message is to this worker, decided stage by stage: can it be read, is the job here already, is it done already, and is it
+// done together with others. It changes nothing; `JobExecutor` acts on the answer.
 import type { JobKeys } from '../../base/keys/job-keys.ts'
 import type { ReceivedMessage } from '../../bus/bus.ts'
 import type { Catalogue } from '../functions/catalogue.ts'
-import { type Job, type RefusedJob, readJob, refuseExpired } from './job.ts'
+import { type Job, type RefusedJob, readJob, whyTooLate } from './job.ts'
 import { type Companions, companionsOf } from './joint/companions.ts'
 import type { LeasedJob, LeasedJobs } from './leased-jobs.ts'
 import { digestOfJob, type JobDigest, type JobResult, type ResultCache } from './result-cache.ts'
@@ -42,8 +42,7 @@ export function arrivalOf(received: ReceivedMessage, known: Knowledge, now: Date
   if (leased) return { is: 'redelivered', leased }
   const result = known.results.get(digest)
   if (result) return { is: 'answered', digest, result }
-  const late = refuseExpired(job, now)
-  if (late) return { is: 'refused', refused: late }
-  const companions = companionsOf(job, known.catalogue)
+  // A job that came too late is given back alone, at once.
+  const companions = whyTooLate(job, now) === null ? companionsOf(job, known.catalogue) : null
   return companions ? { is: 'companion', digest, job, companions } : { is: 'single', digest, job }
 }

@@ -10,7 +10,7 @@ import { messageIdOf, readMessage } from '../../domain/messages/messages.ts'
 import type { Catalogue } from '../functions/catalogue.ts'
 import { NO_TENANT, type Tenant } from '../functions/tenant.ts'
 import { type Arrival, arrivalOf } from './arrival.ts'
-import { type Job, type RefusedJob, refuseExpired } from './job.ts'
+import type { Job, RefusedJob } from './job.ts'
 import type { JobSupply } from './job-supply.ts'
 import { Collections } from './joint/collections.ts'
 import { type JointSeat, seatsFor } from './joint/joint-call.ts'
@@ -160,20 +160,12 @@ export class JobExecutor {
     return true
   }
 
-  /** Starts collections that are due while slots are free. A job that waited past its limit is not started. */
-  async startDue(): Promise<void> {
+  /** Starts collections that are due while slots are free. */
+  startDue(): void {
     while (this.leased.freeSlots() > 0) {
       const collected = this.#collections.take()
       if (collected === null) return
-      const now = this.#options.clock.now()
-      const inTime = collected.filter(({ job }) => refuseExpired(job, now) === null)
-      this.#runTogether(inTime)
-      for (const { job, digest, leased } of collected) {
-        const late = refuseExpired(job, now)
-        if (!late) continue
-        this.leased.remove(digest)
-        await this.#refuse(leased.received, late).catch(this.#options.onError)
-      }
+      this.#runTogether(collected)
     }
   }
 

@@ -1,9 +1,9 @@
-// A job as it comes: read from its message, or refused. A job that waited in the queue past its limit is dead-lettered.
+// A job as it comes: read from its message, or refused. A job that waited in the queue past its limit is not started.
 
 import type { JobKeys, SignatureFault } from '../../base/keys/job-keys.ts'
 import type { Json } from '../../base/text/json.ts'
 import { sameName } from '../../base/text/same-name.ts'
-import { EXPIRED, NOT_STARTED, type ReceivedMessage } from '../../bus/bus.ts'
+import type { ReceivedMessage } from '../../bus/bus.ts'
 import { type Message, readMessage } from '../../domain/messages/messages.ts'
 
 export interface Job extends Pick<Message<'worker-job'>, 'jobId' | 'batchId' | 'functionName'> {
@@ -73,16 +73,11 @@ export function readJob(
   return { jobId, batchId, functionName, parameters, ...times, ...trace, correlation }
 }
 
-/**
- * A job that waited past its limit is not started; it is dead-lettered like one that expired on the bus. A Failure would cost its
- * step a retry although it never ran.
- */
-export function refuseExpired({ notAfter, isRepeated }: Job, now: Date): RefusedJob | null {
-  if (notAfter === null || notAfter > now) return null
-  const description = `The job waited until ${notAfter.toISOString()}, its limit, and was not started.`
-  // An earlier delivery may have run: then it counts as expired, not as never started.
-  return { reason: isRepeated ? EXPIRED : NOT_STARTED, description }
-}
+/** Why it is not started any more; null while it is in time. The limit is the end of its queue, or of its change window. */
+export const whyTooLate = ({ notAfter }: Job, now: Date): string | null =>
+  notAfter === null || notAfter > now
+    ? null
+    : `it waited until ${notAfter.toISOString()}, its limit, and was not started`
 
 /** `readMessage` drops fields it does not know; a sender gets all of its own back. */
 function correlationIn(body: string): Job['correlation'] {

@@ -21,7 +21,7 @@ import { abortingClock } from './aborting-clock.ts'
 import { effectIn, withoutSecrets } from './effect-report.ts'
 import { fitParameters } from './fit-parameters.ts'
 import { fitResult } from './fit-result.ts'
-import type { Job } from './job.ts'
+import { type Job, whyTooLate } from './job.ts'
 import { JobAbort, LeftBehind, StillRuns, WorkerStops } from './job-abort.ts'
 import { type Failed, fail, failureBy, refuse, withoutEffect } from './job-failure.ts'
 import { JobTrace } from './job-trace.ts'
@@ -82,10 +82,10 @@ function findFunction(job: Job, { catalogue, workerId }: JobContext): WorkerFunc
 function whyNotStarted(
   { isIdempotent }: WorkerFunction,
   job: Job,
-  { whyStopped }: JobContext,
+  { whyStopped, clock }: JobContext,
 ): Failed | null {
   if (job.isRepeated && !isIdempotent) return fail('OutcomeUnknown', OUTCOME_UNKNOWN)
-  const stopped = whyStopped?.(job.jobId) ?? null
+  const stopped = whyStopped?.(job.jobId) ?? whyTooLate(job, clock.now())
   return stopped === null ? null : withoutEffect(job, fail(GIVEN_BACK, stopped))
 }
 

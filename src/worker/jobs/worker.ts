@@ -141,7 +141,7 @@ export class Worker implements Service {
 
   /** Receives and starts as many jobs as there are free slots; collected ones need none. Returns how many came. */
   async takeJobs(stopping?: AbortSignal): Promise<number> {
-    await this.#executor.startDue()
+    this.#executor.startDue()
     const free = this.#executor.freeSlots()
     if (this.#mustAnswerFirst()) return 0
     if (!this.#supply.mayBring(free)) {

@@ -443,8 +443,8 @@ describe('a job that leaves the others', () => {
     worker.start()
     await clock.advance(62_000)
     assert.deepEqual(calls, [['p1']])
-    assert.deepEqual(events, ['NotStartedInTime late'])
-    assert.equal(results.has('late'), false)
+    assert.deepEqual(events, [])
+    assert.equal(results.get('late')!.error!.type, 'GivenBack')
     await worker.stop()
   })
 

@@ -10,7 +10,6 @@ import type { Json } from '../../../src/base/text/json.ts'
 import {
   type Bus,
   LEASE_MS,
-  NOT_STARTED,
   type OutgoingMessage,
   type ReceivedMessage,
   WORKER_RESULTS,
@@ -260,18 +259,24 @@ for (const database of variants(DATABASES)) {
       assert.equal(await isWaiting(), 0, 'settled under the newest lease')
     })
 
-    it('dead-letters a job that waited past its limit, and never starts it', async () => {
+    it('gives back a job that waited past its limit, without a dead letter, and never starts it', async () => {
       const { one, ran } = gated()
       const worker = workerWith({ functions: [one] })
       const jobId = fresh()
       await bus.publish([jobOf(jobId, { notAfter: clock.now() })])
       assert.equal(await worker.takeJobs(), 1)
       assert.deepEqual(ran, [])
-      assert.deepEqual(await answers(), [])
+      await worker.idle()
+      await worker.sendResults()
+      const [answer] = await answers()
+      const { error, ...result } = JSON.parse(answer!.body)
+      assert.deepEqual([result.jobId, error.type, error.effect], [jobId, 'GivenBack', 'none'])
+      assert.match(error.message, /waited until .*, its limit, and was not started/)
       const { items } = await bus.deadLetters.list(workerJobs('w1'), 100)
-      const letter = items.find(({ messageId }) => messageId === jobId)
-      assert.equal(letter?.reason, NOT_STARTED)
-      assert.match(letter!.description, /waited until .*, its limit, and was not started/)
+      assert.deepEqual(
+        items.filter(({ messageId }) => messageId === jobId),
+        [],
+      )
     })
 
     it('aborts a job when its timeout is over, counted from its start, and reports it', async () => {

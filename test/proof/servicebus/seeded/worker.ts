@@ -3,7 +3,6 @@
 import {
   type Bus,
   LEASE_MS,
-  NOT_STARTED,
   type OutgoingMessage,
   type ReceivedMessage,
   workerJobs,
@@ -110,15 +109,15 @@ async function nextStage(world: SeededWorld, worker: WorkerProcess, item: InHand
 }
 
 async function begin(world: SeededWorld, worker: WorkerProcess, item: InHand): Promise<void> {
-  const { job, message } = item
+  const { job } = item
   const why = worker.stopped.why(job.jobId)
   if (why !== null) {
     item.answer = { givenBack: why }
     return
   }
   if (Date.parse(job.notAfter!) <= +world.clock.now()) {
-    await worker.bus.deadLetter([message], NOT_STARTED, 'too late')
-    return drop(worker, item)
+    item.answer = { givenBack: 'too late' }
+    return
   }
   world.effects.push(job.jobId)
   const answer = world.behaviour(job)
