@@ -168,7 +168,7 @@ describe('a manual batch', () => {
       ...noStates(),
       active: 1,
       done: 1,
-      failed: 1,
+      rolled_back: 1,
       total: 2,
     })
     assert.equal(ended.body.nextPhase, null)

@@ -255,7 +255,7 @@ describe('every printed hint works:', () => {
       await cli.cli(...words(hints[0]!), '--reason', 'fixed', '--yes')
       await cli.api.world.settle()
       const after = await cli.script('batch', 'watch', '1')
-      assert.match(after.out, /9 of \d+ done/)
+      assert.match(after.out, /\| 9 done/)
       assert.deepEqual(commandsIn(after.out), [])
     } finally {
       await cli.close()
