@@ -174,7 +174,7 @@ export type Published = { /** Null in a dry run. */ readonly runbookId: number |
 
 export type RanAfterBackup = { readonly id: number; /** When a worker told it after the restore. */ readonly heardAt: string; readonly jobId: string; readonly functionName: string | null; readonly status: 'Success' | 'Failure'; readonly endedAt: string | null; readonly workerId: string | null; /** Null, like the following: the backup does not know the step. */ readonly batchId: number | null; readonly memberKey: string | null; readonly stepName: string | null; readonly stepStatus: 'pending' | 'dispatched' | 'polling' | 'succeeded' | 'failed' | 'poll_timeout' | 'rolled_back' | 'cancelled' | 'skipped' | null; }
 
-export type Readiness = { readonly isReady: boolean; readonly checks: readonly ({ readonly name: string; readonly isOk: boolean; readonly about: string; })[]; }
+export type Readiness = { readonly isReady: boolean; /** It works, holds included, though a check fails that somebody must look at. */ readonly isDegraded: boolean; readonly checks: readonly ({ readonly name: string; readonly isOk: boolean; readonly about: string; })[]; }
 
 export type Rehearsal = { readonly id: number; readonly runbookName: string; /** The batch of a what-if; null for a rehearsal of a runbook. */ readonly batchId: number | null; readonly members: number; readonly requestedBy: string; readonly requestedAt: string; readonly status: 'running' | 'completed' | 'failed' | 'cancelled'; /** The time inside a running rehearsal; null if another API runs it. */ readonly at: string | null; readonly endedAt: string | null; /** Why it failed or was cancelled. */ readonly because: string | null; /** ready, ready with warnings, or not ready. */ readonly verdict: string | null; }
 

@@ -32,6 +32,7 @@ import { tick } from '../../scheduler/tick.ts'
 import { type OpenedWorker, openWorker } from '../../worker/open-worker.ts'
 import { childRehearsals } from '../rehearsal/child-process.ts'
 import { awaitDatabase } from '../upkeep/await-database.ts'
+import { clockTeller } from '../upkeep/clock-watch.ts'
 import { makeDiskWatch } from '../upkeep/disk-watch.ts'
 import {
   restoreAtStart,
@@ -87,6 +88,7 @@ interface RoleContext extends Omit<Runtime, 'clockReport'> {
   readonly telemetry: Exporting | null
   /** The latest clock measurement. */
   clockReport: ClockReport
+  readonly tellClock: (report: ClockReport) => void
   /** Set when a newer program has upgraded the schema beyond this one; then nothing but API and health endpoints runs. */
   schemaNewer: SchemaVersions | null
   /** Looks whether the schema is newer, after an error that could come from that. */
@@ -168,6 +170,8 @@ async function openRoleContext({
   const runtime = await awaitDatabase({ config, roles, clock, log, stopping }, () =>
     openRuntime(options),
   )
+  const tellClock = clockTeller(log)
+  tellClock(runtime.clockReport)
   const { applied } = runtime
   if (applied.length > 0) log.info({ applied }, `Applied ${applied.length} database migrations`)
   if (!runtime.engine.jobKeys) log.warn(UNSIGNED)
@@ -193,6 +197,7 @@ async function openRoleContext({
     log,
     measures,
     telemetry,
+    tellClock,
     schemaNewer: null,
     suspectSchema: () => {},
     whyWaiting: () => null,
@@ -319,17 +324,13 @@ async function embeddedServices(shared: RoleContext): Promise<Service[]> {
 }
 
 function clockOf(shared: RoleContext): Service {
-  const { db, clock, log } = shared
+  const { db, clock, log, tellClock } = shared
   return databaseClockLoop({
     db,
     clock,
     onReport: (report) => {
-      const wasWithinLimit = shared.clockReport.withinLimit
       shared.clockReport = report
-      const { machineSkewMs, withinLimit } = report
-      if (wasWithinLimit !== withinLimit) {
-        log.warn({ machineSkewMs, withinLimit }, 'Clock skew changed')
-      }
+      tellClock(report)
     },
     onError: (err, inARow) => log.warn({ err, inARow }, 'Clock measurement failed'),
   })

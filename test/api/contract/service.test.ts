@@ -63,7 +63,7 @@ describe('the service', () => {
   })
 })
 
-it('is not ready while the machine’s clock is wrong', async () => {
+it('is degraded but ready while the machine’s clock is wrong, and people can hold', async () => {
   const report = {
     measuredAt: new Date(0),
     machineSkewMs: 45_000,
@@ -74,7 +74,11 @@ it('is not ready while the machine’s clock is wrong', async () => {
   const api = await openApiUnderTest({ options: { clockReport: () => report } })
   try {
     const { status, text } = await api.call('GET', '/api/ready')
-    assert.equal(status, 503)
+    assert.equal(status, 200)
+    assert.match(text, /"isReady":true,"isDegraded":true/)
+    assert.match(text, /"clock","isOk":false/)
+    const held = await api.call('POST', '/api/hold', { body: { reason: 'a wrong clock' } })
+    assert.equal(held.status, 200)
     assert.match(text, /machine clock is 45 s off the database clock/)
   } finally {
     await api.close()
