@@ -1,7 +1,8 @@
 // A start while the database server is away: the process waits, says so at once and every minute, answers that it is not ready, and
 // starts once the server is there. A wrong password or an unknown database is no outage and ends the start at once.
 import { createServer, type Server } from 'node:http'
-import { MatoolkitError } from '../../base/errors/errors.ts'
+import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
+import { isIncomplete } from '../../base/errors/transient.ts'
 import type { Log } from '../../base/log/log.ts'
 import type { Clock } from '../../base/run/clock.ts'
 import type { Config } from '../../base/settings/config.ts'
@@ -40,6 +41,9 @@ export async function awaitDatabase<T>(options: AwaitOptions, open: () => Promis
         return opened
       } catch (error) {
         const cause = causeOf(error)
+        // The schema was found fit before: what it lacks now, nobody adds.
+        if (isIncomplete(cause))
+          throw new MatoolkitError('SCHEMA_INCOMPLETE', { reason: messageOf(cause) }, { cause })
         if (stopping.aborted || !outage.note(cause)) throw error
         const nowMs = clock.now().getTime()
         if (nowMs - saidAt >= SAID_EVERY_MS) {
@@ -85,7 +89,7 @@ async function answerForApi(
     const about = `waits: ${why() ?? 'starting'}`
     const body = isAlive
       ? { status: 'healthy' }
-      : { isReady: false, checks: [{ name: 'database', isOk: false, about }] }
+      : { isReady: false, isDegraded: false, checks: [{ name: 'database', isOk: false, about }] }
     const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
     response.writeHead(isAlive ? 200 : 503, headers)
     response.end(JSON.stringify(body))

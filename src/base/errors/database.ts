@@ -125,13 +125,19 @@ export const DATABASE_ERRORS = errorRows({
     http: 503,
     exit: EXIT.unavailable,
     sentence:
-      'The migration {file} differs from the one applied to this database. Restore the original file and put the change into a new migration.',
+      'Another build of matoolkit made this database: its {file} differs from the one of this program, so it is not upgraded. Run the build that made it, or start with an empty database. If you changed the file, put the change into a new migration.',
   },
   SCHEMA_UNRELEASED: {
     http: 503,
     exit: EXIT.unavailable,
     sentence:
-      'An unreleased matoolkit created this database: it has "{found}" where this version has "{file}". It cannot be upgraded; start with an empty database.',
+      'An unreleased matoolkit created this database: it has "{found}" where this version has "{wanted}". It cannot be upgraded; start with an empty database.',
+  },
+  SCHEMA_INCOMPLETE: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The database says that it has the schema of this program, but something is missing: {reason}. Somebody removed it, or a restore was cut off: restore a backup, then start again.',
   },
   NOT_OWNER: {
     http: 503,

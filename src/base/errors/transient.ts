@@ -113,6 +113,10 @@ export const isLockTimeout = (error: unknown): boolean =>
 export const isCollision = (error: unknown): boolean =>
   COLLISIONS.has((error as { code?: string }).code ?? '')
 
+/** Something of the schema is not there; a right may still be granted. */
+export const isIncomplete = (error: unknown): boolean =>
+  UNFIT[(error as { code?: string } | null)?.code ?? ''] === UNFIT_SCHEMA
+
 /** The schema or the rights of the role are not those of this version. */
 export const isUnfit = (error: unknown): boolean =>
   Object.hasOwn(UNFIT, (error as { code?: string } | null)?.code ?? '')

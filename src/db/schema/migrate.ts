@@ -171,10 +171,31 @@ interface AppliedMigration {
   readonly lowest: number
 }
 
-const listApplied = (db: Queryable): Promise<AppliedMigration[]> =>
-  db.query(
-    'select version, file, hash, lowest_program as lowest from schema_migrations order by version',
+type AppliedRow = Omit<AppliedMigration, 'lowest'> & { readonly lowest_program: number }
+
+/** Reads whatever columns there are: a table without one of ours was made before 0.1.0, and no wait adds it. */
+async function listApplied(db: Queryable): Promise<AppliedMigration[]> {
+  const rows = await db.query<{ row: AppliedRow }>(
+    'select to_jsonb(m) as row from schema_migrations m',
   )
+  const [first] = rows
+  const missing = COLUMNS.find((column) => first && !(column in first.row))
+  if (missing !== undefined)
+    throw new MatoolkitError('SCHEMA_UNRELEASED', {
+      found: `a table schema_migrations without ${missing}`,
+      wanted: 'one with it',
+    })
+  return rows
+    .map(({ row: { version, file, hash, lowest_program: lowest } }) => ({
+      version,
+      file,
+      hash,
+      lowest,
+    }))
+    .sort((a, b) => a.version - b.version)
+}
+
+const COLUMNS = ['version', 'file', 'hash', 'lowest_program'] as const
 
 const hashOf = ({ sql }: Migration): string => createHash('sha256').update(sql).digest('hex')
 const lowestOf = (applied: readonly AppliedMigration[]): number => applied.at(-1)?.lowest ?? 0
@@ -189,7 +210,7 @@ function requireFit(known: readonly Migration[], applied: readonly AppliedMigrat
   for (const migration of known) {
     const found = rowOf(migration)?.file ?? migration.file
     if (found !== migration.file)
-      throw new MatoolkitError('SCHEMA_UNRELEASED', { found, file: migration.file })
+      throw new MatoolkitError('SCHEMA_UNRELEASED', { found, wanted: migration.file })
   }
   const versions = versionsOf(known, applied)
   if (isClosed(versions)) throw new MatoolkitError('SCHEMA_NEWER', { ...versions })

@@ -72,6 +72,24 @@ for (const database of variants(DATABASES)) {
       await unreleased.close()
     })
 
+    it('refuses a database of a version that kept its migrations differently', async () => {
+      const early = await database.openEmpty()
+      await early.db.script(`create table schema_migrations (version integer primary key, file text, hash text, applied_at timestamptz);
+        insert into schema_migrations values (1, '001_state.sql', 'abc', '2026-01-01Z')`)
+      const refused = {
+        code: 'SCHEMA_UNRELEASED',
+        message:
+          /schema_migrations without lowest_program.*cannot be upgraded; start with an empty database/,
+      }
+      await assert.rejects(migrate(early.db, NOW), refused)
+      await assert.rejects(
+        findSchemaGap(early.db),
+        refused,
+        'a worker, which never upgrades, waits for nothing',
+      )
+      await early.close()
+    })
+
     it('leaves nothing of a file that fails half-way', async () => {
       const bad = [
         ...migrationsOnDisk(),

@@ -90,6 +90,32 @@ describe('a start without the database server', () => {
     })
   }
 
+  for (const code of ['42P01', '42703', '42883']) {
+    it(`ends at once when the schema lacks something (${code}): nobody adds it`, async () => {
+      const { lines, options } = waiting()
+      const lacks = Object.assign(new Error('column "lowest_program" does not exist'), { code })
+      await assert.rejects(
+        awaitDatabase(options, () => Promise.reject(lacks)),
+        {
+          code: 'SCHEMA_INCOMPLETE',
+          exitCode: EXIT.unavailable,
+          message: /column "lowest_program" does not exist/,
+        },
+      )
+      assert.deepEqual(lines, [])
+    })
+  }
+
+  it('waits for a right that an administrator may still grant', async () => {
+    const { clock, lines, stopping, options } = waiting()
+    const denied = Object.assign(new Error('permission denied'), { code: '42501' })
+    const opened = awaitDatabase(options, () => Promise.reject(denied))
+    await clock.advance(1_000)
+    assert.match(lines[0]!, /Waiting to start: the database role lacks a right/)
+    stopping.abort()
+    await assert.rejects(opened, { code: '42501' })
+  })
+
   it('ends with its last error when it is asked to stop', async () => {
     const { clock, stopping, options } = waiting()
     const opened = awaitDatabase(options, async () => {
@@ -133,6 +159,7 @@ describe('matoolkit serve without its database server', () => {
       assert.equal(ready.status, 503)
       assert.deepEqual(await ready.json(), {
         isReady: false,
+        isDegraded: false,
         checks: [{ name: 'database', isOk: false, about: 'waits: the database does not answer' }],
       })
       assert.equal((await at('/api/health')).status, 200)
