@@ -796,7 +796,7 @@ function Get-MatBatchEvidence {
     .SYNOPSIS
     Get everything about a batch as one signed archive.
     .DESCRIPTION
-    GET /api/batches/{batchId}/evidence. A tar archive, compressed with gzip, that `matoolkit evidence verify` checks offline; docs/evidence.md explains it. It is written while it is sent; one that ends early cuts the connection.
+    GET /api/batches/{batchId}/evidence. A tar archive, compressed with gzip, that `matoolkit evidence verify` checks offline; docs/security.md explains it. It is written while it is sent; one that ends early cuts the connection.
     .PARAMETER BatchId
     The batch id.
     .EXAMPLE

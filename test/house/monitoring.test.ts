@@ -1,7 +1,7 @@
 // Alert rules and the Grafana dashboard use only metrics and labels that the program really exports, and every exported metric of ours
 // is watched by one of them.
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { before, describe, it } from 'node:test'
 import { parse } from 'yaml'
 import { figureLines, processLines } from '../../src/api/services/figures.ts'
@@ -145,25 +145,22 @@ describe('monitoring', () => {
     assert.deepEqual(unwatched, [])
   })
 
-  it('has a page for each alert, and none for others: what it means, what to look at, what to do', () => {
-    const operating = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
-    const pages = readdirSync(new URL('../../docs/alerts', import.meta.url))
-    const named = rules.map(({ annotations }) =>
-      annotations.runbook_url.replace('docs/alerts/', ''),
-    )
-    assert.deepEqual(named.toSorted(), pages.toSorted())
+  it('describes each alert on the page of the night, and no others: what it means, what to look at, what to do', () => {
+    const read = (file: string) =>
+      readFileSync(new URL(`../../docs/${file}`, import.meta.url), 'utf8')
+    const operating = read('operating.md')
+    const [, section] = /^## Alerts\n([\s\S]*?)^## /m.exec(read('cut-over-night.md'))!
+    const parts = section!.split(/^### /m).slice(1)
+    assert.equal(parts.length, rules.length)
     for (const { alert, labels, annotations } of rules) {
-      const { severity } = labels
-      const path = annotations.runbook_url
-      const page = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
-      const name = path.replace(/^.*\/(.*)\.md$/, '$1')
-      assert.equal(alert.toLowerCase(), `matoolkit${name.replaceAll('-', '')}`)
-      assert.ok(page.startsWith(`# Alert: ${name.replaceAll('-', ' ')}\n`), path)
-      const headings = [...page.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)
-      assert.deepEqual(headings, ['What it means', 'Look at', 'Do'], path)
-      const says = { page: 'It wakes somebody.', ticket: 'It waits for the morning.' }[severity]
-      assert.ok(says && page.includes(says), `${path} is for a ${severity}`)
-      assert.ok(operating.includes(`(alerts/${name}.md) | ${severity} |`), path)
+      const [page, name] = annotations.runbook_url.split('#')
+      assert.equal(page, 'docs/cut-over-night.md')
+      assert.equal(alert.toLowerCase(), `matoolkit${name!.replaceAll('-', '')}`)
+      const part = parts.find((one) => one.toLowerCase().startsWith(name!.replaceAll('-', ' ')))
+      assert.ok(part, alert)
+      const says = { page: 'Page.', ticket: 'Ticket.' }[labels.severity]!
+      for (const word of [says, 'Look:', 'Do:']) assert.ok(part.includes(word), `${alert}: ${word}`)
+      assert.ok(operating.includes(`(cut-over-night.md#${name}) | ${labels.severity} |`), alert)
     }
   })
 })

@@ -1,55 +1,59 @@
-// The tables of proofs in the documents name tests and chaos modes that exist.
+// What the documents promise is proven by tests and chaos modes that exist.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { chaosMode } from '../proof/chaos/modes.ts'
+import { ATTACKS, type Proof, SABOTAGES } from './proof-table.ts'
 
 const root = join(import.meta.dirname, '../..')
-const TABLES: readonly [file: string, heading: string][] = [
-  ['docs/security.md', '## Which test proves it'],
-  ['docs/reliability.md', '## What holds'],
-]
 
-/** The rows of the first table after a heading, without its head. */
-function rowsAfter(text: string, heading: string): string[] {
-  const [, after = ''] = text.split(`${heading}\n`)
-  const [section = ''] = after.split(/^## /m)
-  return section
-    .split('\n')
-    .filter((line) => line.startsWith('| '))
-    .slice(2)
-}
-
-/** What a row names and what is not there. */
-function missingIn(row: string): string[] {
-  const tests = [...row.matchAll(/`(test\/[^`]+)`: "([^"]+)"/g)].map(([, file, title]) => {
-    const path = join(root, file!)
-    const isThere = existsSync(path) && readFileSync(path, 'utf8').includes(title!)
-    return isThere ? null : `${file} has no test "${title}"`
+/** What a proof names and what is not there. */
+function missingIn({ what, tests, modes = [] }: Proof): string[] {
+  const missingTests = tests.flatMap(([file, title]) => {
+    const path = join(root, file)
+    const isThere = existsSync(path) && readFileSync(path, 'utf8').includes(title)
+    return isThere ? [] : [`${file} has no test "${title}"`]
   })
-  const modes = [...row.matchAll(/`--mode ([\w-]+)`/g)].map(([, name]) =>
-    chaosMode(name!) ? null : `there is no chaos mode ${name}`,
+  const missingModes = modes.flatMap((name) =>
+    chaosMode(name) ? [] : [`there is no chaos mode ${name}`],
   )
-  const found = [...tests, ...modes]
-  if (found.length === 0) return [`no proof: ${row}`]
-  return found.filter((one) => one !== null)
+  const isEmpty = tests.length + modes.length === 0
+  return [...missingTests, ...missingModes, ...(isEmpty ? [`no proof: ${what}`] : [])]
 }
 
-describe('a table of proofs', () => {
-  for (const [file, heading] of TABLES) {
-    it(`in ${file} names only what exists`, () => {
-      const rows = rowsAfter(readFileSync(join(root, file), 'utf8'), heading)
-      assert.ok(rows.length > 10, `${rows.length} rows`)
-      assert.deepEqual(rows.flatMap(missingIn), [])
-    })
-  }
+/** The proofs in a table of a document: `file`: "title". */
+function proofsIn(file: string, heading: string): Proof[] {
+  const [, after = ''] = readFileSync(join(root, file), 'utf8').split(`${heading}\n`)
+  const [section = ''] = after.split(/^## /m)
+  const rows = section.split('\n').filter((line) => line.startsWith('| '))
+  return rows.slice(2).map((row) => ({
+    what: row,
+    tests: [...row.matchAll(/`(test\/[^`]+)`: "([^"]+)"/g)].map(
+      ([, path, title]) => [path!, title!] as const,
+    ),
+  }))
+}
 
-  it('is read row by row: a title or a mode that is not there is noticed', () => {
-    assert.deepEqual(missingIn('| a | `test/kit/databases.ts`: "nobody wrote it" |'), [
-      'test/kit/databases.ts has no test "nobody wrote it"',
+describe('proofs name only what exists', () => {
+  it('of what resists an attack', () => assert.deepEqual(ATTACKS.flatMap(missingIn), []))
+
+  it('of what survives a sabotage', () => assert.deepEqual(SABOTAGES.flatMap(missingIn), []))
+
+  it('in docs/reliability.md', () => {
+    const proofs = proofsIn('docs/reliability.md', '## What holds')
+    assert.ok(proofs.length > 10, `${proofs.length} rows`)
+    assert.deepEqual(proofs.flatMap(missingIn), [])
+  })
+
+  it('and a title or a mode that is not there is noticed', () => {
+    const what = 'a'
+    assert.deepEqual(missingIn({ what, tests: [['test/kit/databases.ts', 'never written']] }), [
+      'test/kit/databases.ts has no test "never written"',
     ])
-    assert.deepEqual(missingIn('| a | `--mode no-such` |'), ['there is no chaos mode no-such'])
-    assert.deepEqual(missingIn('| a | b |'), ['no proof: | a | b |'])
+    assert.deepEqual(missingIn({ what, tests: [], modes: ['no-such'] }), [
+      'there is no chaos mode no-such',
+    ])
+    assert.deepEqual(missingIn({ what, tests: [] }), ['no proof: a'])
   })
 })

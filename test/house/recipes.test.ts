@@ -42,7 +42,7 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
       'test/m365/functions/request-sources.ts': 'names the path of the call',
       'test/m365/functions/standard.test.ts': 'an example uses it',
       'test/m365/functions/tenants.ts': 'its people were there',
-      'docs/undo.md': 'speaks of functions in general',
+      'docs/cut-over-night.md': 'speaks of functions in general',
     },
     elsewhere: {
       'test/app/rehearsal/rollback-check.test.ts': 'tries a change of each property',

@@ -87,7 +87,7 @@ describe('at night', () => {
   })
 
   it('the guide answers each question with a command and what it shows', async () => {
-    const blocks = blocksOf('operating.md', 'At night')
+    const blocks = blocksOf('cut-over-night.md', 'At night')
     assert.equal(blocks.length, 6, 'stop everything, and five questions')
     for (const block of blocks) await follow(block, (args) => here(...args))
   })

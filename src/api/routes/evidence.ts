@@ -15,7 +15,7 @@ const packRoute = read({
   tag: 'batches',
   summary: 'Get everything about a batch as one signed archive',
   about:
-    'A tar archive, compressed with gzip, that `matoolkit evidence verify` checks offline; docs/evidence.md explains it. It is written while it is sent; one that ends early cuts the connection.',
+    'A tar archive, compressed with gzip, that `matoolkit evidence verify` checks offline; docs/security.md explains it. It is written while it is sent; one that ends early cuts the connection.',
   rule: 'admin',
   isPersonal: true,
   gives: PACK_TYPE,

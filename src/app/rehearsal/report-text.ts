@@ -152,7 +152,7 @@ function sayRollbacks({ rollbacks }: RehearsalReport, io: Io): void {
   if (more > 0) io.out(`  ${countText(more, 'person', 'people')} more: --output json has all.`)
 }
 
-/** What an undo of the batch would leave: docs/undo.md. */
+/** What an undo of the batch would leave: docs/cut-over-night.md. */
 function sayUndo({ staysAfterUndo }: RehearsalReport, io: Io): void {
   if (staysAfterUndo.length === 0) return
   io.out(`\n${io.paint('bold', 'What an undo would leave')}`)

@@ -17,7 +17,7 @@ export const WORKER_ERRORS = errorRows({
     http: 500,
     exit: EXIT.usage,
     sentence:
-      'The worker cannot start: {problems} Correct the settings and start again; docs/worker.md describes them.',
+      'The worker cannot start: {problems} Correct the settings and start again; docs/operating.md describes them.',
   },
   FUNCTIONS_UNUSABLE: {
     http: 500,

@@ -6,7 +6,7 @@ export const EVIDENCE_SETTINGS = {
     default: null,
     defaultShown: 'none: the key of the file',
     description:
-      'The key that signs evidence packs: Ed25519 as PEM (PKCS #8), the same for every API. See docs/evidence.md.',
+      'The key that signs evidence packs: Ed25519 as PEM (PKCS #8), the same for every API. See docs/security.md.',
     secret: true,
   }),
   evidenceKeyFile: setting<string | null>('MATOOLKIT_EVIDENCE_KEY_FILE', aPath, {

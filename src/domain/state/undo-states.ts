@@ -1,4 +1,4 @@
-// The states of a change in the undo ledger, as programs and people say them. docs/undo.md has the table.
+// The states of a change in the undo ledger, as programs and people say them. docs/cut-over-night.md has the table.
 export const UNDO_STATES = [
   'to_undo',
   'undoing',

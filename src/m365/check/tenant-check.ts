@@ -85,7 +85,7 @@ async function signInChecks({ tenant, plan }: Ask): Promise<TenantCheck[]> {
     return [signedIn, ...rightChecks(plan.functions, rights), ...over]
   } catch (error) {
     const advice =
-      'Check MATOOLKIT_TENANT_ID, MATOOLKIT_APP_ID and the credential; see docs/worker.md.'
+      'Check MATOOLKIT_TENANT_ID, MATOOLKIT_APP_ID and the credential; see docs/operating.md.'
     return [{ name, ...failed(messageOf(error), advice) }]
   }
 }

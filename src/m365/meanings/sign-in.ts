@@ -35,7 +35,7 @@ export const MICROSOFT_SIGN_IN_ERRORS: readonly ErrorEntry[] = [
     example: `${NO_TOKEN} AADSTS7000218: The request body must contain the following parameter: 'client_assertion' or 'client_secret'.`,
     means: 'The worker has no credential for the app.',
     actor: 'operator',
-    todo: 'Set a certificate, a secret or a machine identity: docs/worker.md.',
+    todo: 'Set a certificate, a secret or a machine identity: docs/operating.md.',
     retry: 'after_fix',
     source: PAGE,
   },

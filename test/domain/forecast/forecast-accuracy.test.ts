@@ -1,5 +1,5 @@
 // How well the forecast holds: phases are simulated from seeds, with slots, steps that take random times, waits and throttling, and the
-// forecasts at a quarter, a half and three quarters are compared with the true end. docs/forecast.md has the figures.
+// forecasts at a quarter, a half and three quarters are compared with the true end. docs/cut-over-night.md has the figures.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { forecastBatch } from '../../../src/domain/forecast/forecast.ts'
