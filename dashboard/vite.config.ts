@@ -12,6 +12,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // The notices that the licences ask for, and the list of what the bundle contains (scripts/sbom.ts).
+    license: { fileName: 'licenses.json' },
     rolldownOptions: {
       // Directives for servers that render React; this page has none.
       onwarn: (warning, warn) => warning.code !== 'MODULE_LEVEL_DIRECTIVE' && warn(warning),

@@ -40,6 +40,7 @@ export const clientManifestOf = ({ version, license }: PackageManifest) => ({
 })
 
 interface LockedPackage {
+  readonly version?: string
   readonly dev?: boolean
   readonly optional?: boolean
   /** Needed for development and by something optional. */

@@ -134,7 +134,8 @@ describe('pipelines', () => {
       scripts: Record<string, string>
     }
     const all = pipelines.map(({ text }) => text).join('\n')
-    for (const [, name] of all.matchAll(/npm run ([\w-]+)/g)) assert.ok(scripts[name!], name)
+    for (const [, name] of all.matchAll(/npm run (?:-s )?([\w-]+)/g))
+      assert.ok(scripts[name!], name)
     const paths = [...all.matchAll(/(?<![\w./-])((?:infra|bin|scripts|\.github)\/[\w./-]*\w)/g)]
     for (const [, path] of paths) assert.ok(existsSync(join(ROOT, path!)), path)
     for (const { path, run } of shells) {

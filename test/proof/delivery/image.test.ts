@@ -82,6 +82,11 @@ describe('the Dockerfile', () => {
   })
 })
 
+const nameOf = (path: string): string => {
+  const { name, version } = JSON.parse(readFileSync(path, 'utf8'))
+  return `${name}@${version}`
+}
+
 /** As USER says; only root can become somebody else. */
 const isRoot = process.getuid?.() === 0
 const AS_USER: SpawnOptions = isRoot ? { uid: 1000, gid: 1000 } : {}
@@ -143,6 +148,38 @@ describe('the tree of the image', { skip: process.platform === 'win32' }, () => 
     )
     assert.deepEqual(unwanted, [])
     assert.deepEqual(globSync('{src,test,scripts,lib/**/*.ts,sandbox/**/*.ts}', { cwd: app }), [])
+  })
+
+  it('has exactly the packages of the lock and of the SBOM, with those of the dashboard', () => {
+    const { components } = JSON.parse(
+      execFileSync(process.execPath, ['scripts/sbom.ts'], { cwd: ROOT, encoding: 'utf8' }),
+    ) as {
+      components: { 'bom-ref': string; hashes: { content: string }[]; licenses: object[] }[]
+    }
+    const listed = components.map((one) => one['bom-ref'])
+    const installed = globSync('**/node_modules/{[!@]*,@*/*}/package.json', { cwd: app }).map(
+      (path) => nameOf(join(app, path)),
+    )
+    const inBrowser = JSON.parse(
+      readFileSync(join(app, 'dashboard/dist/licenses.json'), 'utf8'),
+    ) as { name: string; version: string }[]
+    const bundled = inBrowser.map(({ name, version }) => `${name}@${version}`)
+    const sorted = (names: readonly string[]) => [...new Set(names)].toSorted()
+    assert.deepEqual(sorted(listed), sorted([...installed, ...bundled]))
+    for (const name of ['pg', 'zod', 'jose', 'yaml', 'react-dom', '@codemirror/view'])
+      assert.ok(
+        listed.some((one) => one.startsWith(`${name}@`)),
+        name,
+      )
+    for (const { hashes, licenses, 'bom-ref': name } of components)
+      assert.ok(/^[0-9a-f]{128}$/.test(hashes[0]!.content) && licenses.length > 0, name)
+    const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { version: string; dev?: boolean }>
+    }
+    const locked = Object.entries(packages)
+      .filter(([path, { dev }]) => path !== '' && !dev)
+      .map(([path, { version }]) => `${path.split('node_modules/').at(-1)}@${version}`)
+    assert.deepEqual(sorted(installed), sorted(locked))
   })
 
   it('starts everything, is healthy, stops on SIGTERM, and writes to its data only', async () => {
