@@ -33,7 +33,8 @@ export const STATE_MEANS: Readonly<Record<PersonState, string>> = {
   done: 'Passed every phase.',
   failed: 'A step failed, and it was not rolled back.',
   rolled_back: 'A step failed or was undone, and everything that failed was taken back.',
-  stopped: 'The batch was cancelled or failed before the person was cut over.',
+  stopped:
+    'The batch was cancelled or failed before the person was cut over, or ended with every phase overdue.',
   removed: 'Left the batch: removed, gone from the source, or moved to another batch.',
 }
 
@@ -46,7 +47,7 @@ export const FACTS = [
   'isThrough',
   /** Passed every step of the cut-over phase. */
   'isCutOver',
-  /** The wave was cancelled or has failed. */
+  /** The wave was cancelled, has failed, or ended without one phase that began. */
   'isStopped',
   /** Has steps in a phase at the time of the cut-over. */
   'hasBegunCutOver',
@@ -114,7 +115,10 @@ export function waveOf(status: BatchStatus, all: readonly WavePhase[]): Wave {
   const last = atCutOver.at(-1)
   return {
     state: waveState(status, phases, atCutOver),
-    isStopped: status === 'cancelled' || status === 'failed',
+    isStopped:
+      status === 'cancelled' ||
+      status === 'failed' ||
+      (status === 'completed' && begun.length === 0),
     hasBegun: begun.some((phase) => !atCutOver.includes(phase)),
     hasPhaseToCome: phases.some(isToCome),
     begun: begun.map(shownBegun),
@@ -164,7 +168,7 @@ function waveState(
 ): PersonState {
   switch (status) {
     case 'completed':
-      return 'done'
+      return phases.some(wasStarted) ? 'done' : 'stopped'
     case 'failed':
       return 'failed'
     case 'cancelled':
@@ -208,13 +212,17 @@ export function personFacts({ id, status, steps }: PersonRows, wave: Wave): Pers
     isRemoved: status === 'removed',
     hasFailed: status === 'failed',
     isRolledBack: !steps.some((step) => ['failed', 'poll_timeout'].includes(step.status)),
-    isThrough: !wave.hasPhaseToCome && wave.begun.every(hasPassed),
+    isThrough: hasRun(wave) && wave.begun.every(hasPassed),
     isCutOver: wave.cutOver !== null && hasPassed(wave.cutOver),
     isStopped: wave.isStopped,
     hasBegunCutOver: wave.begunCutOver.some(isIn),
     hasBegun: wave.hasBegun,
   }
 }
+
+/** Where every phase was overdue, nothing is to come and nobody is done. */
+export const hasRun = ({ hasPhaseToCome, begun }: Wave): boolean =>
+  !hasPhaseToCome && begun.length > 0
 
 export type StateCounts = Readonly<Record<PersonState, number>>
 
@@ -242,14 +250,14 @@ export function activeCounts(
     of.total - of.passed - of.failed - of.stopped - of.removed
   const none = { scheduled: 0, preparing: 0, cutting_over: 0, cut_over: 0, done: 0, stopped: 0 }
   if (active === 0) return none
-  if (status === 'completed') return { ...none, done: active }
   if (wave.isStopped && wave.begun.length === 0) return { ...none, stopped: active }
+  if (status === 'completed') return { ...none, done: active }
   if (wave.isStopped || wave.begun.some(({ isWritten }) => !isWritten)) return null
   const open = phases.filter(wasStarted).map(openIn)
   const mostOpen = Math.max(0, ...open)
   const isCountedOnce = open.reduce((sum, count) => sum + count, 0) === mostOpen
-  if (!wave.hasPhaseToCome && !isCountedOnce) return null
-  const done = wave.hasPhaseToCome ? 0 : active - mostOpen
+  if (hasRun(wave) && !isCountedOnce) return null
+  const done = hasRun(wave) ? active - mostOpen : 0
   const passed =
     wave.cutOver === null ? 0 : active - openIn(phases.find(({ id }) => id === wave.cutOver!.id)!)
   const rest = active - passed

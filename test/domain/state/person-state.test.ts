@@ -264,3 +264,21 @@ describe('counts of people', () => {
     assert.deepEqual(activeCounts('active', two, 0)?.done, 0)
   })
 })
+
+describe('a wave whose phases were all overdue', () => {
+  const overdue = [phase(CUTOVER, 0, 'skipped', { skippedBecause: 'overdue' })]
+  const CASES: readonly (readonly [BatchStatus, PersonState])[] = [
+    ['active', 'scheduled'],
+    ['completed', 'stopped'],
+    ['cancelled', 'stopped'],
+  ]
+  for (const [status, state] of CASES) {
+    it(`has nobody done while it is ${status}: they are ${state}`, () => {
+      const wave = waveOf(status, overdue)
+      assert.equal(wave.state, state)
+      assert.equal(personState(personFacts(person([]), wave)), state)
+      const counts = { ...noStates(), ...activeCounts(status, overdue, 4) }
+      assert.deepEqual(counts, { ...noStates(), [state]: 4 })
+    })
+  }
+})
