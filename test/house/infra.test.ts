@@ -193,8 +193,8 @@ describe('the infrastructure', () => {
     )
   })
 
-  it('assigns exactly the roles of the table in its README', () => {
-    const table = [...read('infra/README.md').matchAll(/^\| ([\w, ]+) \| ([\w ]+) \| `(\w+)` \|/gm)]
+  it('assigns exactly the roles of the table in docs/install.md', () => {
+    const table = [...read('docs/install.md').matchAll(/^\| ([\w, ]+) \| ([\w ]+) \| `(\w+)` \|/gm)]
     const documented = table.map(([, , , symbol]) => symbol!).toSorted()
     const assigned = files
       .flatMap(({ text }) => [

@@ -1,4 +1,4 @@
-// Who may do what: the table in infra/README.md. A worker receives only from its own subscription, which it brings along.
+// Who may do what: the table in docs/install.md. A worker receives only from its own subscription, which it brings along.
 param serviceBusName string
 param keyVaultName string
 param insightsName string
