@@ -1,5 +1,5 @@
 // OneDrives on their way to another tenant, told at the source. A move waits, starts, and is then beyond recall. What Microsoft leaves open
-// is guessed and marked in docs/sandbox.md: how a missing target shows, and what a second request for the same person answers.
+// is guessed and marked in docs/rehearsal.md: how a missing target shows, and what a second request for the same person answers.
 import { domainOf } from './addresses.ts'
 import type { OneDriveMove } from './state.ts'
 import type { SandboxTenant } from './tenant.ts'

@@ -38,7 +38,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/reference/settings.md', section: 'settings', render: renderSettings },
   { file: 'docs/notifications.md', section: 'conditions', render: renderConditions },
   { file: 'docs/reference/transitions.md', section: 'transitions', render: renderTransitions },
-  { file: 'docs/versions.md', section: 'phase outcomes', render: renderPhaseOutcomes },
+  { file: 'docs/waves.md', section: 'phase outcomes', render: renderPhaseOutcomes },
   { file: 'docs/reliability.md', section: 'chaos modes', render: renderChaosModes },
   { file: '.env.example', render: renderEnvExample },
   { file: 'docs/openapi.json', render: () => renderOpenApi() },
@@ -237,14 +237,7 @@ export async function renderedDocuments(): Promise<GeneratedDocument[]> {
   const { CLI_DOCUMENTS } = await import('./docs-cli.ts')
   const { FUNCTION_DOCUMENTS } = await import('./docs-functions.ts')
   const { RUNBOOK_DOCUMENTS } = await import('./docs-runbook.ts')
-  const { SANDBOX_DOCUMENTS } = await import('./docs-sandbox.ts')
-  return [
-    ...GENERATED,
-    ...CLI_DOCUMENTS,
-    ...FUNCTION_DOCUMENTS,
-    ...RUNBOOK_DOCUMENTS,
-    ...SANDBOX_DOCUMENTS,
-  ]
+  return [...GENERATED, ...CLI_DOCUMENTS, ...FUNCTION_DOCUMENTS, ...RUNBOOK_DOCUMENTS]
 }
 
 /** What every function asks of Microsoft, recorded while it runs against the sandbox. */

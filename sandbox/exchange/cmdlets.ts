@@ -1,4 +1,4 @@
-// The sandbox's Exchange cmdlets: parameters, required role and rules. docs/sandbox.md is generated from this table. Output is
+// The sandbox's Exchange cmdlets: parameters, required role and rules. docs/rehearsal.md is generated from this table. Output is
 // paged and errors are wrapped as the REST endpoint of Microsoft's PowerShell module does.
 
 import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'

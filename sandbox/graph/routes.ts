@@ -1,4 +1,4 @@
-// The sandbox's Microsoft Graph: paths, permissions, cost and rules. docs/sandbox.md is generated from this table; anything
+// The sandbox's Microsoft Graph: paths, permissions, cost and rules. docs/rehearsal.md is generated from this table; anything
 // else is refused as Graph refuses it.
 import type { SandboxCall, SandboxResponse } from '../call.ts'
 import { badRequest } from '../refusal.ts'

@@ -68,18 +68,18 @@ describe('the guides', () => {
     for (const block of blocks) await follow(block, run)
   }
 
-  it('docs/sources.md: a source is tried, turned on and read', async () => {
-    await sectionOf('sources.md', 'Try a source')
+  it('docs/waves.md: a source is tried, turned on and read', async () => {
+    await sectionOf('waves.md', 'Try a source')
     assert.equal((await cli.json<{ total: number }>('batch', 'members', '1')).total, 2)
   })
 
-  it('docs/versions.md: a change is compared, tried and published, and can be found later', async () => {
+  it('docs/waves.md: a change is compared, tried and published, and can be found later', async () => {
     cli.api.world.answer = () => ({ ok: true })
     await cli.api.world.settle()
     const file = join(cli.folder, 'wave.yaml')
     writeFileSync(file, readFileSync(file, 'utf8') + TIDY)
     const before = cli.api.world.jobs.length
-    await sectionOf('versions.md', 'Commands')
+    await sectionOf('waves.md', 'Change a runbook under way')
     await cli.api.world.settle()
     assert.equal(cli.api.world.jobs.length, before, 'nothing ran again')
   })

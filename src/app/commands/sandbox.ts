@@ -45,7 +45,7 @@ function portOf(text: string): number {
 
 const SANDBOX_HELP = `
 Answers like Microsoft 365: sign-in with secret or certificate, and the calls to Microsoft Graph and Exchange that matoolkit's
-functions make. docs/sandbox.md lists every call, the rules, the format of seeds and the faults.
+functions make. docs/rehearsal.md describes seeds and faults.
 
 Examples:
   $ matoolkit sandbox --fast

@@ -31,7 +31,7 @@ token. Ctrl-C stops everything; running work continues at the next start.
 The path of a csv data source starts at this folder, unless MATOOLKIT_SOURCE_FOLDER names another.
 
 With --sandbox, contoso-worker and fabrikam-worker serve two small tenants that exist while it runs; docs/tutorial.md uses them.
-With --seed, the source tenant has your own people; docs/sandbox.md describes the file. With --replay, the tenants answer like the one that
+With --seed, the source tenant has your own people; docs/rehearsal.md describes the file. With --replay, the tenants answer like the one that
 "matoolkit tenant check --record" has recorded.
 
 Examples:

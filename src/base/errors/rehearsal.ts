@@ -6,13 +6,13 @@ export const REHEARSAL_ERRORS = errorRows({
     http: 400,
     exit: EXIT.usage,
     sentence:
-      'The sandbox seed "{file}" is invalid: {reason}. Correct it; docs/sandbox.md describes its format.',
+      'The sandbox seed "{file}" is invalid: {reason}. Correct it; docs/rehearsal.md describes its format.',
   },
   SANDBOX_FAULTS_INVALID: {
     http: 400,
     exit: EXIT.usage,
     sentence:
-      'The sandbox faults "{faults}" are invalid: {reason}. Correct them; docs/sandbox.md describes their format.',
+      'The sandbox faults "{faults}" are invalid: {reason}. Correct them; docs/rehearsal.md describes their format.',
   },
   SANDBOX_RECORDING_INVALID: {
     http: 400,
@@ -59,7 +59,7 @@ export const REHEARSAL_ERRORS = errorRows({
     http: 400,
     exit: EXIT.usage,
     sentence:
-      '"{file}" cannot be used as tenants: {reason}. See docs/sandbox.md for the file, or give no --tenant: the rehearsal then makes them.',
+      '"{file}" cannot be used as tenants: {reason}. See docs/rehearsal.md for the file, or give no --tenant: the rehearsal then makes them.',
   },
   REHEARSAL_TENANT_MISSING: {
     http: 400,

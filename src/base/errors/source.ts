@@ -6,7 +6,7 @@ export const SOURCE_ERRORS = errorRows({
     http: 503,
     exit: EXIT.unavailable,
     sentence:
-      'The {source} is not configured: {reason}. Set {wanted}. See docs/sources.md for its value.',
+      'The {source} is not configured: {reason}. Set {wanted}. See docs/waves.md for its value.',
   },
   SOURCE_PACKAGE_MISSING: {
     http: 503,
