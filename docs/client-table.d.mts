@@ -90,7 +90,7 @@ export type Forecast = { /** The p50. Null while held, or where it would be a gu
 
 export type ForecastMiss = { readonly deadline: string; /** What begins then: T-0, or a phase. */ readonly deadlineOf: string; /** By the p50; 0 when only the p90 is late. */ readonly bySec: number; /** Since when people are told; null for the first minute. */ readonly since: string | null; /** A sentence; times in UTC. */ readonly text: string; }
 
-export type FoundMembers = { /** `key`: the text is their key. `address`: it is or was one of their addresses. `text`: it is part of their key or data. `near`: only its beginning is. */ readonly how: 'key' | 'address' | 'text' | 'near' | null; /** False when there are more than 20. */ readonly isComplete: boolean; readonly members: readonly ({ readonly batch: { readonly id: number; readonly runbookName: string; readonly status: 'detected' | 'init_dispatched' | 'active' | 'completed' | 'failed' | 'cancelled'; readonly batchStartTime: string | null; }; /** The next phase of the batch that has not started. */ readonly nextPhase: { readonly phaseName: string; readonly dueAt: string | null; } | null; readonly member: Member; })[]; }
+export type FoundMembers = { /** Null without a text. `key`: the text is their key. `address`: it is or was one of their addresses. `text`: it is part of their key or data. `near`: only its beginning is. */ readonly how: 'key' | 'address' | 'text' | 'near' | null; /** False when there are more than 20. */ readonly isComplete: boolean; readonly members: readonly ({ /** In the data source: DisplayName, FullName, Name, or first and last name. */ readonly name: string | null; /** In the data source: Department or Dept. */ readonly department: string | null; readonly batch: { readonly id: number; readonly runbookName: string; readonly status: 'detected' | 'init_dispatched' | 'active' | 'completed' | 'failed' | 'cancelled'; readonly batchStartTime: string | null; }; /** The next phase of the batch that has not started. */ readonly nextPhase: { readonly phaseName: string; readonly dueAt: string | null; } | null; readonly member: Member; })[]; readonly total: number; /** False when `total` is a lower bound. */ readonly isTotalExact: boolean; /** The cursor of the next page; null on the last. */ readonly next: string | null; }
 
 export type FunctionCatalogue = { /** Null: the program brings them along, and every worker has them. */ readonly workerId: string | null; /** Null for a configured worker that never announced itself. */ readonly functions: readonly ({ readonly name: string; readonly description: string | null; /** JSON Schema, as the worker announced it. */ readonly parameters: Json; readonly facts: FunctionFacts | null; })[] | null; }
 
@@ -451,9 +451,9 @@ export interface Endpoints {
     readonly body: Record<string, never>
     readonly answer: MemberDetail
   }
-  /** Find a person over all batches by key, address or another value of their data. */
+  /** Find people over all batches by key, address, another value or state. */
   readonly 'GET /api/members': {
-    readonly query: { /** Key, address or other value. */ readonly text: string; }
+    readonly query: { readonly limit?: number | string | undefined; /** `next` of the previous page. */ readonly cursor?: string | undefined; /** Key, address or other value. */ readonly text?: string | undefined; /** One or more of scheduled, preparing, cutting_over, cut_over, done, failed, rolled_back, stopped, removed, comma-separated. */ readonly state?: readonly ('scheduled' | 'preparing' | 'cutting_over' | 'cut_over' | 'done' | 'failed' | 'rolled_back' | 'stopped' | 'removed')[] | string | undefined; /** Only people who have still to be cut over. */ readonly notCutOver?: boolean | 'true' | 'false' | undefined; readonly runbook?: string | undefined; }
     readonly body: Record<string, never>
     readonly answer: FoundMembers
   }

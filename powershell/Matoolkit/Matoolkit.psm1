@@ -545,22 +545,38 @@ function Disable-MatRunbookVersion {
 function Find-MatMember {
     <#
     .SYNOPSIS
-    Find a person over all batches by key, address or another value of their data.
+    Find people over all batches by key, address, another value or state.
     .DESCRIPTION
-    GET /api/members. Newest batch first. An address is found whole or by its beginning, any other text anywhere in keys and data. If nobody has it, those who have its beginning are near misses. With the role HelpDesk alone only a whole key or address finds anybody.
+    GET /api/members. With a text, newest batch first. An address is found whole or by its beginning, any other text anywhere in keys and data. If nobody has it, those who have its beginning are near misses. With the role HelpDesk alone only a whole key or address finds anybody. Without a text everybody, batch by batch and page by page. With `notCutOver` who has still to be cut over, each once: who failed in one batch and is in a later one of the runbook is listed there.
+    .PARAMETER Limit
+    The limit.
     .PARAMETER Text
     Key, address or other value.
+    .PARAMETER State
+    One or more of scheduled, preparing, cutting_over, cut_over, done, failed, rolled_back, stopped, removed, comma-separated.
+    .PARAMETER NotCutOver
+    Only people who have still to be cut over.
+    .PARAMETER Runbook
+    The runbook.
     .EXAMPLE
-    Find-MatMember -Text <string>
+    Find-MatMember
     #>
     [CmdletBinding(DefaultParameterSetName = 'findMembers')]
     param(
-        [Parameter(ParameterSetName = 'findMembers', Mandatory = $true)]
-        [string] $Text
+        [Parameter(ParameterSetName = 'findMembers')]
+        [long] $Limit,
+        [Parameter(ParameterSetName = 'findMembers')]
+        [string] $Text,
+        [Parameter(ParameterSetName = 'findMembers')]
+        [ValidateSet('scheduled', 'preparing', 'cutting_over', 'cut_over', 'done', 'failed', 'rolled_back', 'stopped', 'removed')] [string[]] $State,
+        [Parameter(ParameterSetName = 'findMembers')]
+        [bool] $NotCutOver,
+        [Parameter(ParameterSetName = 'findMembers')]
+        [string] $Runbook
     )
     process {
         switch ($PSCmdlet.ParameterSetName) {
-            'findMembers' { Invoke-MatRequest -Method 'GET' -Path '/api/members' -Bound $PSBoundParameters -InPath @() -InQuery @('Text') -InBody @() -Paged }
+            'findMembers' { Invoke-MatRequest -Method 'GET' -Path '/api/members' -Bound $PSBoundParameters -InPath @() -InQuery @('Limit', 'Text', 'State', 'NotCutOver', 'Runbook') -InBody @() -Paged }
         }
     }
 }

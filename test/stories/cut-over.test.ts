@@ -147,6 +147,27 @@ describe('a wave of twelve', () => {
       assert.doesNotMatch(out, /user8@|user4@/)
     })
 
+    it('lists who has still to be cut over in all waves, and makes a file of them', async () => {
+      const left = await cli.cli('member', 'find', '--not-moved')
+      assert.match(left.out, /user4@\S+ +User 4 +1 .* failed /)
+      assert.match(left.out, /user20@\S+ +User 20 +2 .* scheduled /)
+      assert.equal(left.out.match(/@contoso/g)!.length, 4 + 8)
+      assert.doesNotMatch(left.out, /user(1|2|3|6|9|10|11|12)@/)
+      const csv = await cli.cli(
+        'member',
+        'find',
+        '--not-moved',
+        '--runbook',
+        'wave',
+        '--output',
+        'csv',
+      )
+      assert.match(csv.out, /^MEMBER,NAME,DEPARTMENT,BATCH,RUNBOOK,CUT-OVER,STATE,/)
+      assert.equal(csv.out.trimEnd().split('\n').length, 1 + 12)
+      const done = await cli.cli('member', 'find', '--state', 'done,stopped')
+      assert.equal(done.out, 'Nobody matches.\n')
+    })
+
     it('a late joiner is not cut over with the others', async () => {
       world.answer = () => 'silent'
       await addMembers(world.engine, 1, people(21).slice(20), 'operator')

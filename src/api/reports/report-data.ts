@@ -5,7 +5,9 @@ import type { Queryable } from '../../db/connection/db.ts'
 import { loadHolds } from '../../db/state/holds.ts'
 import { listEvents } from '../../db/views/events.ts'
 import { listMembers, type MemberAfter } from '../../db/views/members.ts'
+import { loadPeopleData } from '../../db/views/people.ts'
 import { holdsOnBatch } from '../../domain/state/holds.ts'
+import { type PersonColumns, personColumns } from '../../domain/state/person-columns.ts'
 import type { PersonState } from '../../domain/state/person-state.ts'
 import type { MemberStatus } from '../../domain/state/transitions.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
@@ -44,7 +46,7 @@ export type ReportBatch = ReportHead['batch']
 export type ReportPhase = ReportHead['phases'][number]
 export type ReportFailureGroup = z.output<typeof failureGroup>
 export type CourseEvent = ReportHead['course'][number]
-export type ReportMember = z.output<typeof memberLine>
+export type ReportMember = z.output<typeof memberLine> & PersonColumns
 
 /** The members page by page, optionally of one state. */
 export type MemberPages = (of?: PersonState) => AsyncIterable<readonly ReportMember[]>
@@ -116,7 +118,14 @@ async function* memberPages(
   for (let after: MemberAfter | null = null; ; ) {
     const page = { sort: 'key', after, limit: ROWS_PER_PAGE, wave } as const
     const rows = await listMembers(db, id, filter, page)
-    yield rows.map((row) => memberLine.parse(shownMember(row, state, holds)))
+    const data = await loadPeopleData(
+      db,
+      rows.map((row) => row.id),
+    )
+    yield rows.map((row) => ({
+      ...memberLine.parse(shownMember(row, state, holds)),
+      ...personColumns(data.get(row.id) ?? {}),
+    }))
     if (rows.length < ROWS_PER_PAGE) return
     const last = rows.at(-1)!
     after = { value: last.keyFolded, id: last.id }

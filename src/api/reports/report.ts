@@ -7,6 +7,7 @@ import { stateWord } from '../../domain/state/person-state.ts'
 import type {
   LoadedReport,
   MemberPages,
+  ReportBatch,
   ReportHead,
   ReportMember,
   ReportReader,
@@ -37,10 +38,14 @@ export const writeReport = (
 type CsvValue = string | number | null | undefined
 type CsvColumn = readonly [name: string, value: (member: ReportMember) => CsvValue]
 
-function csvColumns({ zone, isInternal }: ReportReader): CsvColumn[] {
+function csvColumns(batch: ReportBatch, { zone, isInternal }: ReportReader): CsvColumn[] {
   const time = (at: Date | null) => at && fullTimeText(at, zone)
   return [
     ['member', ({ memberKey }) => memberKey],
+    ['name', ({ name }) => name],
+    ['department', ({ department }) => department],
+    ['batch', () => batch.id],
+    ['batchStartTime', () => time(batch.batchStartTime)],
     ['state', ({ state, movedToBatchId }) => stateWord(state, movedToBatchId)],
     ['failedPhase', ({ failure }) => failure?.phaseName],
     ['failedStep', ({ failure }) => failure?.stepName],
@@ -56,11 +61,11 @@ function csvColumns({ zone, isInternal }: ReportReader): CsvColumn[] {
 }
 
 async function* csvReport(
-  _: ReportHead,
+  { batch }: ReportHead,
   members: MemberPages,
   reader: ReportReader,
 ): AsyncGenerator<string> {
-  const columns = csvColumns(reader)
+  const columns = csvColumns(batch, reader)
   yield csvLine(columns.map(([name]) => name))
   for await (const page of members()) {
     yield page
@@ -104,10 +109,23 @@ function customersHead({ madeAt, batch, phases, failures }: ReportHead) {
 }
 
 function customersMember(member: ReportMember) {
-  const { memberKey, status, state, joinedAt, cutOverAt, finishedAt, failedAt, leftAt } = member
+  const {
+    memberKey,
+    name,
+    department,
+    status,
+    state,
+    joinedAt,
+    cutOverAt,
+    finishedAt,
+    failedAt,
+    leftAt,
+  } = member
   const { movedToBatchId, failure } = member
   return {
     memberKey,
+    name,
+    department,
     status,
     state,
     joinedAt,

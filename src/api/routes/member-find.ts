@@ -1,5 +1,6 @@
-// One person over all batches, by key, by an old or new address, or by any other value of their data.
+// People over all batches: one of them by key, by an old or new address, or by any other value of their data; or all by state.
 import { z } from 'zod'
+import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Db, Queryable } from '../../db/connection/db.ts'
 import {
   type FoundMember,
@@ -7,12 +8,26 @@ import {
   findPeopleByBeginning,
   findPeopleByKey,
 } from '../../db/views/find-members.ts'
+import { loadPeopleData, type PeopleFilter } from '../../db/views/people.ts'
 import { soleAddress } from '../../domain/state/member-addresses.ts'
+import { personColumns } from '../../domain/state/person-columns.ts'
+import { PERSON_STATES } from '../../domain/state/person-state.ts'
 import { BATCH_STATUSES } from '../../domain/state/transitions.ts'
+import { pageFrom, readCursor } from '../http/cursor.ts'
 import { read, type Services } from '../route.ts'
+import { peopleOfWaves } from '../services/people-of-waves.ts'
 import type { TextSearch } from '../services/text-search.ts'
 import { loadBatchState } from '../shapes/batch-state.ts'
-import { nullableDateTime, searchText } from '../shapes/shapes.ts'
+import {
+  booleanText,
+  commaSeparated,
+  nameText,
+  nullableDateTime,
+  nullableText,
+  pagingQuery,
+  searchText,
+  wholeCount,
+} from '../shapes/shapes.ts'
 import { isHelpDeskOnly } from '../sign-in/sign-in.ts'
 import { loadShownMembers, memberLine } from './members.ts'
 
@@ -22,15 +37,21 @@ const NEAR_CHARS_MIN = 3
 
 const HOW = ['key', 'address', 'text', 'near'] as const
 
+const LIST_NEEDS = 'the role Reader or Admin to list people; name one by key or address'
+
 const foundMembers = z
   .strictObject({
     how: z.enum(HOW).nullable().meta({
       description:
-        '`key`: the text is their key. `address`: it is or was one of their addresses. `text`: it is part of their key or data. `near`: only its beginning is.',
+        'Null without a text. `key`: the text is their key. `address`: it is or was one of their addresses. `text`: it is part of their key or data. `near`: only its beginning is.',
     }),
     isComplete: z.boolean().meta({ description: `False when there are more than ${FOUND_MAX}.` }),
     members: z.array(
       z.strictObject({
+        name: nullableText.meta({
+          description: 'In the data source: DisplayName, FullName, Name, or first and last name.',
+        }),
+        department: nullableText.meta({ description: 'In the data source: Department or Dept.' }),
         batch: z.strictObject({
           id: z.int(),
           runbookName: z.string(),
@@ -44,6 +65,9 @@ const foundMembers = z
         member: memberLine,
       }),
     ),
+    total: wholeCount,
+    isTotalExact: z.boolean().meta({ description: 'False when `total` is a lower bound.' }),
+    next: nullableText.meta({ description: 'The cursor of the next page; null on the last.' }),
   })
   .meta({ id: 'FoundMembers' })
 
@@ -53,19 +77,73 @@ const findRoute = read({
   operation: 'findMembers',
   limits: 'searches',
   tag: 'members',
-  summary: 'Find a person over all batches by key, address or another value of their data',
+  summary: 'Find people over all batches by key, address, another value or state',
   about:
-    'Newest batch first. An address is found whole or by its beginning, any other text anywhere in keys and data. If nobody has it, those who have its beginning are near misses. With the role HelpDesk alone only a whole key or address finds anybody.',
+    'With a text, newest batch first. An address is found whole or by its beginning, any other text anywhere in keys and data. If nobody has it, those who have its beginning are near misses. With the role HelpDesk alone only a whole key or address finds anybody. Without a text everybody, batch by batch and page by page. With `notCutOver` who has still to be cut over, each once: who failed in one batch and is in a later one of the runbook is listed there.',
   rule: 'help-desk',
   isPersonal: true,
-  query: z.strictObject({ text: searchText.meta({ description: 'Key, address or other value.' }) }),
+  errors: ['CURSOR_INVALID'],
+  query: z.strictObject({
+    ...pagingQuery,
+    text: searchText.optional().meta({ description: 'Key, address or other value.' }),
+    state: commaSeparated(PERSON_STATES).optional(),
+    notCutOver: booleanText
+      .optional()
+      .meta({ description: 'Only people who have still to be cut over.' }),
+    runbook: nameText.optional(),
+  }),
   answers: { 200: foundMembers },
-  handle: async ({ engine: { db }, query: { text }, services: { textSearch }, by }) => {
+  handle: async ({ engine: { db }, query, services: { textSearch }, by }) => {
+    const { text, limit, cursor, runbook, state, notCutOver } = query
+    const filter = { state, isNotCutOver: notCutOver }
+    if (text === undefined) {
+      if (isHelpDeskOnly(by)) throw new MatoolkitError('NOT_ALLOWED', { what: LIST_NEEDS })
+      const { rows, ...page } = await pageOfPeople(db, runbook, filter, limit, cursor)
+      const members = await shownIn(db, rows)
+      return { status: 200, body: { how: null, isComplete: page.next === null, members, ...page } }
+    }
     const { how, found } = await find({ db, textSearch }, text.trim(), isHelpDeskOnly(by))
-    const members = await shownIn(db, found.slice(0, FOUND_MAX))
-    return { status: 200, body: { how, isComplete: found.length <= FOUND_MAX, members } }
+    const isComplete = found.length <= FOUND_MAX
+    const first = found.slice(0, FOUND_MAX)
+    const hasFilter = [state, notCutOver, runbook].some((one) => one !== undefined)
+    const fit = hasFilter ? await onlyFit(db, first, runbook, filter) : first
+    const members = await shownIn(db, fit)
+    const page = { total: members.length, isTotalExact: isComplete, next: null }
+    return { status: 200, body: { how, isComplete, members, ...page } }
   },
 })
+
+/** In the order they were found. */
+async function onlyFit(
+  db: Queryable,
+  found: readonly FoundMember[],
+  runbook: string | undefined,
+  filter: PeopleFilter,
+): Promise<FoundMember[]> {
+  const ids = found.map(({ id }) => id)
+  const fit = await peopleOfWaves(db, runbook, { ...filter, ids }, null, FOUND_MAX)
+  const isFit = new Set(fit.map(({ id }) => id))
+  return found.filter(({ id }) => isFit.has(id))
+}
+
+const SORT = 'wave'
+const COUNT_MAX = 1_000
+
+async function pageOfPeople(
+  db: Queryable,
+  runbook: string | undefined,
+  filter: PeopleFilter,
+  limit: number,
+  cursor: string | undefined,
+) {
+  const from = readCursor(SORT, cursor, (value) => /^\d{1,15}$/.test(value))
+  const after = from && { batchId: Number(from.value), id: from.id }
+  const found = await peopleOfWaves(db, runbook, filter, after, limit + 1)
+  const at = ({ batchId, id }: FoundMember) => ({ value: String(batchId), id })
+  const page = pageFrom(found, limit, SORT, at)
+  const { length: total } = await peopleOfWaves(db, runbook, filter, null, COUNT_MAX)
+  return { ...page, total, isTotalExact: total < COUNT_MAX }
+}
 
 interface Searching extends Pick<Services, 'textSearch'> {
   readonly db: Db
@@ -123,6 +201,10 @@ async function shownIn(
   db: Queryable,
   found: readonly FoundMember[],
 ): Promise<z.input<typeof foundMembers>['members']> {
+  const data = await loadPeopleData(
+    db,
+    found.map(({ id }) => id),
+  )
   const shown = new Map<number, z.input<typeof foundMembers>['members'][number]>()
   for (const batchId of new Set(found.map((one) => one.batchId))) {
     const state = await loadBatchState(db, batchId)
@@ -132,7 +214,7 @@ async function shownIn(
     const ids = found.filter((one) => one.batchId === batchId).map((one) => one.id)
     for (const member of await loadShownMembers(db, state, ids)) {
       const batch = { id, runbookName, status, batchStartTime }
-      shown.set(member.id, { batch, nextPhase, member })
+      shown.set(member.id, { ...personColumns(data.get(member.id)!), batch, nextPhase, member })
     }
   }
   return found.flatMap(({ id }) => shown.get(id) ?? [])

@@ -4,12 +4,12 @@ import type { Command } from 'commander'
 import type { Answer } from '../../api/client/endpoints.ts'
 import { EXIT } from '../../base/errors/errors.ts'
 import { printable } from '../../base/text/printable.ts'
-import { isUnderWay } from '../../domain/state/person-state.ts'
+import { isUnderWay, stateWord } from '../../domain/state/person-state.ts'
 import { FAILED_STEP_STATUSES } from '../../domain/state/transitions.ts'
-import type { CommandContext } from '../program/command-context.ts'
+import { type CommandContext, type Flags, showPages, textFlag } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, showSection } from '../terminal/show.ts'
-import { stateCell } from './batch/lists.ts'
+import { STATE_NAMES, stateCell, stateFlag } from './batch/lists.ts'
 import { runHoldMembers, runResumeMembers, runUndo } from './batch/member-actions.ts'
 import { MESSAGES_OF_MEMBER } from './batch/messages.ts'
 import { namedMember } from './batch/named.ts'
@@ -18,7 +18,7 @@ import { runShowEffects } from './batch/undo.ts'
 import { EVENT_COLUMNS } from './events.ts'
 import { sayMeaning } from './next-commands.ts'
 import { ATTEMPT_COLUMN, NOW_COLUMN, polledText } from './step-texts.ts'
-import { addVerb, BATCH_ARG, CHANGE, DRY_RUN, MEMBER_ARG } from './verb.ts'
+import { addVerb, BATCH_ARG, CHANGE, DRY_RUN, MEMBER_ARG, PAGED } from './verb.ts'
 import { statusIn } from './words.ts'
 
 type MemberPage = Answer<'GET /api/batches/{batchId}/members/{memberId}'>
@@ -28,7 +28,7 @@ const MEMBER: readonly Column<MemberPage>[] = [
   ['member', 'member.memberKey'],
   ['id', 'member.id'],
   ['batch', 'member.batchId'],
-  ['status', 'member.status'],
+  ['state', ({ state, member }) => stateWord(state, member.movedToBatchId)],
   ['where', 'where'],
   ['joined', 'member.joinedAt'],
   ['failed', 'member.failedAt'],
@@ -70,10 +70,20 @@ export function addMemberCommands(program: Command, io: Io): void {
   const noun = program.command('member').description('find, inspect and hold members')
   addVerb(noun, io, {
     name: 'find',
-    about: 'find a person in all batches',
-    args: [['<text>', 'key, old or new address, or another value of their data']],
-    more: 'Shows where they are, what comes next and when. If nobody has the text, similar people are listed.',
-    examples: ['member find ada@contoso.com', 'member find 4711'],
+    about: 'find people in all batches',
+    args: [['[text]', 'key, old or new address, or another value of their data']],
+    options: [
+      ['--not-moved', 'only people who have still to be cut over, each once'],
+      ['--state <list>', STATE_NAMES],
+      ['--runbook <name>', 'only in batches of this runbook'],
+      ...PAGED,
+    ],
+    more: 'Shows where they are, what comes next and when. If nobody has the text, similar people are listed. Without a text, everybody whom the options select.',
+    examples: [
+      'member find ada@contoso.com',
+      'member find --not-moved',
+      'member find --not-moved --output csv > left.csv',
+    ],
     run: runFindMember,
   })
   addVerb(noun, io, {
@@ -154,11 +164,36 @@ function nextText({ nextPhase, member }: Found): string | null {
   return `${phaseName} ${dueAt === null ? 'when it is advanced' : `at ${dueAt}`}`
 }
 
+const PEOPLE: readonly Column<Found>[] = [
+  ['MEMBER', 'member.memberKey', 'whole'],
+  ['NAME', 'name'],
+  ['DEPARTMENT', 'department'],
+  ['BATCH', 'batch.id'],
+  ['RUNBOOK', 'batch.runbookName', 'spare'],
+  ['CUT-OVER', 'batch.batchStartTime'],
+  ['STATE', ({ member }) => stateCell(member)],
+  ['CUT OVER AT', 'member.cutOverAt', 'spare'],
+  ['NOW', 'member.where'],
+]
+
+const filterOf = (flags: Flags) => ({
+  notCutOver: flags.notMoved === true ? ('true' as const) : undefined,
+  state: stateFlag(flags),
+  runbook: textFlag(flags, 'runbook'),
+})
+
 async function runFindMember(
-  { client, io, show }: CommandContext,
+  context: CommandContext,
   [text]: readonly string[],
+  flags: Flags,
 ): Promise<void> {
-  const whole = await client.call('GET /api/members', { query: { text: text! } })
+  const { client, io, show } = context
+  const query = filterOf(flags)
+  if (text === undefined) {
+    const empty = flags.notMoved === true ? 'Everybody is cut over.' : 'Nobody matches.'
+    return showPages(context, 'GET /api/members', { given: { query }, columns: PEOPLE, empty })
+  }
+  const whole = await client.call('GET /api/members', { query: { ...query, text } })
   const { members: rows } = whole
   if (whole.how === 'near') io.err(`Nobody has "${text}". Similar people:`)
   const empty = `Nobody in any batch has "${text}" as a key or in their data.`

@@ -45,12 +45,15 @@ const hasPassed = (phases: readonly BegunPhase[]): string => {
 const IS_ROLLED_BACK = `not ${stepOf(`s.status in ('failed', 'poll_timeout')`)}`
 
 /** Each fact about member `m`. */
-const FACT_SQL: Readonly<Record<Fact, (wave: Wave) => string>> = {
+export const FACT_SQL: Readonly<Record<Fact, (wave: Wave) => string>> = {
   isRemoved: () => `m.status = 'removed'`,
   hasFailed: () => `m.status = 'failed'`,
   isRolledBack: () => IS_ROLLED_BACK,
   isThrough: (wave) => (hasRun(wave) ? hasPassed(wave.begun) : 'false'),
-  isCutOver: ({ cutOver }) => (cutOver === null ? 'false' : hasPassed([cutOver])),
+  isCutOver: ({ cutOver }) =>
+    cutOver === null
+      ? 'false'
+      : all([stepOf(`s.phase_execution_id = ${cutOver.id}`), hasPassed([cutOver])]),
   isStopped: ({ isStopped }) => String(isStopped),
   hasBegunCutOver: ({ begunCutOver }) => `(${['false', ...begunCutOver.map(isIn)].join(' or ')})`,
   hasBegun: ({ hasBegun }) => String(hasBegun),

@@ -213,7 +213,8 @@ export function personFacts({ id, status, steps }: PersonRows, wave: Wave): Pers
     hasFailed: status === 'failed',
     isRolledBack: !steps.some((step) => ['failed', 'poll_timeout'].includes(step.status)),
     isThrough: hasRun(wave) && wave.begun.every(hasPassed),
-    isCutOver: wave.cutOver !== null && hasPassed(wave.cutOver),
+    // Who failed before it has no step there.
+    isCutOver: wave.cutOver !== null && inPhase(wave.cutOver).length > 0 && hasPassed(wave.cutOver),
     isStopped: wave.isStopped,
     hasBegunCutOver: wave.begunCutOver.some(isIn),
     hasBegun: wave.hasBegun,

@@ -478,7 +478,6 @@ describe('dead letters', () => {
 
 covers(
   'discardDeadLetter',
-  'findMembers',
   'getBatchSummary',
   'getDeadLetter',
   'getMember',

@@ -121,6 +121,12 @@ describe('where a person stands', () => {
     assert.equal(stateWord('removed'), 'removed')
   })
 
+  it('who failed before the cut-over has not passed it for want of steps there', () => {
+    const phases = three(['completed', 'completed', 'pending'])
+    const rows = person(stepsOf([PREPARE, 'failed']), 'failed')
+    assert.equal(personFacts(rows, waveOf('active', phases)).isCutOver, false)
+  })
+
   it('a late joiner is not cut over because the others are', () => {
     const phases = three(['dispatched', 'dispatched', 'pending'])
     const late = person(stepsOf([PREPARE, 'pending'], [CUTOVER, 'pending']))

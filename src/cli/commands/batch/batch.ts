@@ -1,7 +1,6 @@
 // `matoolkit batch …`: names, arguments and flags of the commands.
 
 import type { Command } from 'commander'
-import { PERSON_STATES } from '../../../domain/state/person-state.ts'
 import { STATUSES } from '../../../domain/state/transitions.ts'
 import { statusesByWord } from '../../../domain/state/words.ts'
 import type { Io } from '../../terminal/io.ts'
@@ -38,6 +37,7 @@ import {
   runListMembers,
   runListPhases,
   runListSteps,
+  STATE_NAMES,
 } from './lists.ts'
 import {
   runMarkMembersDone,
@@ -108,7 +108,7 @@ const READ_VERBS: readonly Verb[] = [
     about: 'list members: where they are, what comes next',
     args: [ID],
     options: [
-      ['--state <list>', PERSON_STATES.map((state) => state.replace('_', '-')).join(', ')],
+      ['--state <list>', STATE_NAMES],
       ['--phase <name>', 'only now in this phase'],
       ['--step <name>', 'only now at this step'],
       ['--search <text>', 'only with this text in the key'],

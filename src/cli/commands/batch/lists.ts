@@ -5,7 +5,7 @@ import { countText } from '../../../base/text/count-text.ts'
 import { printable } from '../../../base/text/printable.ts'
 import type { AttentionKind, DescribedAttention } from '../../../domain/needs/attention.ts'
 import { rampStateText } from '../../../domain/plan/ramp-shares.ts'
-import { statesText, stateWord } from '../../../domain/state/person-state.ts'
+import { PERSON_STATES, statesText, stateWord } from '../../../domain/state/person-state.ts'
 import { ENDED_BATCH_STATUSES } from '../../../domain/state/transitions.ts'
 import {
   type CommandContext,
@@ -77,6 +77,11 @@ function onceBegun(value: (phase: Phase) => number): Column<Phase>[1] {
   const isToCome = ({ status, members }: Phase) => status === 'pending' && members.total === 0
   return { value, say: (count, phase) => (isToCome(phase) ? null : count) }
 }
+
+/** The states as people write them. */
+export const STATE_NAMES = PERSON_STATES.map((state) => state.replace('_', '-')).join(', ')
+export const stateFlag = (flags: Flags): string | undefined =>
+  textFlag(flags, 'state')?.replaceAll(/[ -]/g, '_')
 
 /** Where the person in a row of the API stands. */
 export function stateCell({
@@ -318,7 +323,7 @@ export const runListMembers = (
       params: namedBatch(id),
       query: {
         status: textFlag(flags, 'status'),
-        state: textFlag(flags, 'state')?.replaceAll(/[ -]/g, '_'),
+        state: stateFlag(flags),
         phase: textFlag(flags, 'phase'),
         step: textFlag(flags, 'step'),
         search: textFlag(flags, 'search'),

@@ -189,7 +189,7 @@ describe('matoolkit batch report', () => {
 
   it('writes to stdout on request, in the requested format', async () => {
     const { out } = await run.cli('batch', 'report', '1', '--format', 'csv', '--file', '-')
-    assert.match(out, /^member,state,failedPhase,/)
+    assert.match(out, /^member,name,department,batch,batchStartTime,state,failedPhase,/)
     assert.equal(out.trimEnd().split('\n').length, 4)
   })
 
@@ -242,7 +242,7 @@ describe('matoolkit batch report', () => {
     const beside = path('shared/beside.csv')
     symlinkSync(target, `${beside}.part`)
     await run.cli('batch', 'report', '1', '--file', beside)
-    assert.match(readFileSync(beside, 'utf8'), /^member,state/)
+    assert.match(readFileSync(beside, 'utf8'), /^member,name,/)
     assert.equal(readFileSync(target, 'utf8'), 'untouched')
     assert.ok(!existsSync(path('not-there.txt')))
   })
