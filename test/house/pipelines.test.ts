@@ -2,9 +2,10 @@
 // a way in: every action is pinned, every job has the least rights, no secret is used and no text of others reaches a shell.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
+import { parse } from 'yaml'
 import { ROOT } from '../kit/processes.ts'
 import { faultsOf, readPipelines } from './read-workflows.ts'
 
@@ -43,12 +44,12 @@ const shells = pipelines.flatMap(({ path, steps }) =>
 )
 
 describe('pipelines', () => {
-  it('are the six that there should be', () => {
+  it('are the seven that there should be', () => {
     assert.deepEqual(
       pipelines.map(({ path }) => path.replace('.github/', '')),
       [
         'actions/lint-runbooks/action.yml',
-        ...['deploy-apps', 'deploy-infra', 'proof', 'pull-request', 'release'].map(
+        ...['deploy-apps', 'deploy-infra', 'proof', 'pull-request', 'release', 'weekly'].map(
           (name) => `workflows/${name}.yml`,
         ),
       ],
@@ -153,5 +154,64 @@ describe('pipelines', () => {
           existsSync(join(ROOT, `infra/${stage}/${environment}.bicepparam`)),
           `${stage} ${environment}`,
         )
+  })
+
+  it('look weekly at what ages without a change: vulnerabilities, with those of development packages', () => {
+    const { on, steps } = workflows.find(({ path }) => path.endsWith('weekly.yml'))!
+    assert.match(JSON.stringify(on.schedule), /"cron":"\d+ \d+ \* \* [0-6]"/)
+    const commands = steps.map(({ run = '' }) => run).join('\n')
+    assert.match(commands, /npm audit --audit-level=\w+$/m)
+    assert.doesNotMatch(commands, /--omit/)
+  })
+})
+
+type Manifest = Readonly<
+  Partial<Record<'dependencies' | 'optionalDependencies', Record<string, string>>>
+>
+
+interface Update {
+  readonly 'package-ecosystem': string
+  readonly directories: readonly string[]
+  readonly schedule: { readonly interval: string }
+  readonly cooldown: { readonly 'default-days': number }
+  readonly ignore?: readonly { readonly 'dependency-name': string }[]
+}
+
+describe('the update bot', () => {
+  const { version, updates } = parse(
+    readFileSync(join(ROOT, '.github/dependabot.yml'), 'utf8'),
+  ) as { version: number; updates: Update[] }
+
+  it('looks weekly at every lock, every action and the image, and takes nothing younger than a week', () => {
+    assert.equal(version, 2)
+    const seen = updates.map(({ directories, ...rest }) => [rest['package-ecosystem'], directories])
+    const locks = globSync('**/package-lock.json', {
+      cwd: ROOT,
+      exclude: (name) => name === 'node_modules',
+    }).map((path) => join('/', dirname(path)))
+    const actions = globSync('.github/actions/*', { cwd: ROOT }).map((path) => `/${path}`)
+    assert.deepEqual(seen, [
+      ['npm', locks.toSorted()],
+      ['github-actions', ['/', ...actions]],
+      ['docker', ['/']],
+    ])
+    for (const { schedule, cooldown } of updates)
+      assert.deepEqual([schedule.interval, cooldown['default-days'] >= 7], ['weekly', true])
+  })
+
+  it('leaves to people what rests on private functions or moves only together', () => {
+    const ignored = updates[0]!.ignore!.map((one) => one['dependency-name'])
+    const all = ['package.json', 'scripts/node/package.json'].flatMap((path) => {
+      const manifest = JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as Manifest
+      return Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })
+    })
+    assert.ok(ignored.includes('@electric-sql/pglite') && ignored.includes('@opentelemetry/*'))
+    for (const name of ignored)
+      assert.ok(
+        all.some(
+          (one) => one === name || (name.endsWith('*') && one.startsWith(name.slice(0, -1))),
+        ),
+        name,
+      )
   })
 })
