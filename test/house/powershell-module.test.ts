@@ -6,6 +6,7 @@ import { before, describe, it } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { Language, Parser, type Tree } from 'web-tree-sitter'
 import { cmdletRoutes, cmdlets } from '../../scripts/powershell/module.ts'
+import { PROTECT, UNPROTECT } from '../../src/cli/sign-in/keyring.ts'
 import { ROOT } from '../kit/processes.ts'
 
 /** Of Microsoft's list for PowerShell; those that this module may use. */
@@ -123,6 +124,14 @@ describe('the PowerShell module', () => {
     tree.delete()
     return isFaulty && faults.length === 0 ? ['something is missing'] : faults
   }
+
+  it('is written in a grammar that reads what Windows runs to protect sign-ins', () => {
+    for (const script of [PROTECT, UNPROTECT]) {
+      assert.deepEqual(faultsIn(script), [])
+      // Node quotes an argument for Windows, and PowerShell reads quotes again.
+      assert.doesNotMatch(script, /["\n]/)
+    }
+  })
 
   it('is PowerShell, its manifest too', () => {
     assert.deepEqual(faultsIn(text), [])

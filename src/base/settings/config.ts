@@ -154,6 +154,9 @@ export function readConnectionVariable(name: string): string | undefined {
 export const readNotifyVariable = (name: string): string | undefined =>
   name.startsWith(NOTIFY_PREFIX) ? process.env[name] : undefined
 
+/** Windows sets it in every process. */
+export const windowsFolder = (): string => process.env.SystemRoot ?? String.raw`C:\Windows`
+
 /** Node's own options, those of its command line last: they win. */
 export const nodeOptions = (): string =>
   [process.env.NODE_OPTIONS ?? '', ...process.execArgv].join(' ')

@@ -1,6 +1,10 @@
-// The system keyring: Secret Service on Linux (secret-tool), Keychain on macOS (security). It stores one short secret, passed on stdin:
-// other users' processes can read arguments. Any failure counts as no keyring: a locked keyring on a server must not block the user.
+// The system keyring: Secret Service on Linux (secret-tool), Keychain on macOS (security), DPAPI on Windows (PowerShell). It stores one short
+// secret, passed on stdin: other users' processes can read arguments. Any failure counts as no keyring: a locked keyring on a server must
+// not block the user.
 import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { windowsFolder } from '../../base/settings/config.ts'
+import { inHome, readJsonFile, removeFile, writeJsonFile } from '../connection/home.ts'
 
 export interface Keyring {
   /** Its name for people. */
@@ -25,6 +29,7 @@ export function openKeyring(
 ): Keyring | null {
   if (!WORD.test(account)) throw new RangeError(`"${account}" is not a valid keyring account`)
   if (platform === 'linux') return secretService(account)
+  if (platform === 'win32') return dataProtection()
   return platform === 'darwin' ? keychain(account) : null
 }
 
@@ -60,6 +65,47 @@ function keychain(account: string): Keyring {
       void (await runProgram('security', ['delete-generic-password', ...attributes])),
   }
 }
+
+/** For Windows PowerShell, which every Windows has; the text comes on stdin and is plain ASCII. */
+const ON_WINDOWS = (result: string): string =>
+  [
+    "$ErrorActionPreference = 'Stop'",
+    'Add-Type -AssemblyName System.Security',
+    '$text = [Console]::In.ReadToEnd().Trim()',
+    `[Console]::Out.Write(${result})`,
+  ].join('; ')
+export const PROTECT = ON_WINDOWS(
+  "[Convert]::ToBase64String([Security.Cryptography.ProtectedData]::Protect([Text.Encoding]::ASCII.GetBytes($text), $null, 'CurrentUser'))",
+)
+export const UNPROTECT = ON_WINDOWS(
+  "[Text.Encoding]::ASCII.GetString([Security.Cryptography.ProtectedData]::Unprotect([Convert]::FromBase64String($text), $null, 'CurrentUser'))",
+)
+
+/** Windows encrypts for the user who is signed in and keeps nothing, so the encrypted secret is a file next to the sign-ins. */
+function dataProtection(): Keyring {
+  const file = inHome('sign-ins.key')
+  const run = (script: string, input: string) =>
+    runProgram(powershell(), ['-NoProfile', '-NonInteractive', '-Command', script], input)
+  const read = async () => {
+    const stored = (readJsonFile(file) as { protected?: unknown } | undefined)?.protected
+    return typeof stored === 'string' ? run(UNPROTECT, stored) : null
+  }
+  return {
+    name: 'the data protection of Windows',
+    read,
+    write: async (secret) => {
+      const encrypted = await run(PROTECT, secret)
+      if (encrypted === null) return false
+      writeJsonFile(file, { protected: encrypted })
+      return (await read()) === secret
+    },
+    remove: async () => removeFile(file),
+  }
+}
+
+/** By its path: a name alone is looked for in the current folder first. */
+const powershell = (): string =>
+  join(windowsFolder(), 'System32', 'WindowsPowerShell', 'v1.0', 'powershell.exe')
 
 /** The program's stdout; null if it is missing, fails or prints nothing. */
 function runProgram(program: string, args: readonly string[], input = ''): Promise<string | null> {

@@ -1,6 +1,15 @@
 // The keyring, simulated by programs of the same name that store secrets in a file. No secret appears in the arguments.
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { after, beforeEach, describe, it } from 'node:test'
@@ -32,12 +41,24 @@ case "$1" in
   delete-generic-password) rm -f kept ;;
 esac
 `
+/** Protects as Windows does for the caller: another text, which only the same program turns back. */
+const POWERSHELL = `#!/bin/sh
+cd "$(dirname "$0")" && echo "$@" >> args
+case "$4" in
+  *::Protect*) printf 'for-this-user:' ; base64 ;;
+  *::Unprotect*) sed 's/^for-this-user://' | base64 -d ;;
+esac
+`
 const path = process.env.PATH!
 let bin: string
 beforeEach(() => {
   bin = mkdtempSync(join(folder, 'bin-'))
   process.env.PATH = `${bin}${delimiter}${path}`
   process.env.MATOOLKIT_HOME = mkdtempSync(join(folder, 'home-'))
+  process.env.SystemRoot = bin
+})
+after(() => {
+  delete process.env.SystemRoot
 })
 const install = (name: string, script: string): void => {
   writeFileSync(join(bin, name), script)
@@ -71,6 +92,28 @@ describe('a keyring', () => {
     })
   }
 
+  it('of Windows encrypts with DPAPI, stores the result in a private file and removes it', async () => {
+    const keyring = openKeyring('home', 'win32')!
+    assert.deepEqual([await keyring.write('s3cret'), await keyring.read()], [false, null])
+    const file = join(process.env.MATOOLKIT_HOME!, 'sign-ins.key')
+    assert.ok(!existsSync(file), 'nothing is stored that is not protected')
+    const system = join('System32', 'WindowsPowerShell', 'v1.0')
+    mkdirSync(join(bin, system), { recursive: true })
+    install(join(system, 'powershell.exe'), POWERSHELL)
+    assert.equal(await keyring.write('s3cret'), true)
+    assert.equal(await keyring.read(), 's3cret')
+    assert.match(readFileSync(file, 'utf8'), /"protected": ?"for-this-user:/)
+    assert.ok(!readFileSync(file, 'utf8').includes('s3cret'))
+    if (process.getuid) assert.equal(statSync(file).mode & 0o077, 0)
+    const args = readFileSync(join(bin, system, 'args'), 'utf8')
+    assert.ok(!args.includes('s3cret') && !args.includes('for-this-user'), args)
+    writeFileSync(file, '{"protected":"of somebody else"}')
+    install(join(system, 'powershell.exe'), '#!/bin/sh\nexit 1\n')
+    assert.equal(await keyring.read(), null)
+    await keyring.remove()
+    assert.ok(!existsSync(file))
+  })
+
   it('does not block when it is missing', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout')
     const before = timers().length
@@ -81,7 +124,7 @@ describe('a keyring', () => {
   it('counts as missing when it fails', async () => {
     install('secret-tool', '#!/bin/sh\necho "Cannot autolaunch D-Bus" >&2\nexit 1\n')
     assert.equal(await openKeyring('home', 'linux')!.write('s3cret'), false)
-    assert.equal(openKeyring('home', 'win32'), null)
+    assert.equal(openKeyring('home', 'freebsd'), null)
     assert.throws(() => openKeyring('a; rm -rf b'), RangeError)
   })
 })

@@ -44,8 +44,8 @@ export function addAuthCommands(program: Command, io: Io): void {
 }
 
 const LOGIN_MORE = `The issuer comes from the profile (matoolkit config set tenant-id, client-id, api-scope; issuer instead of tenant-id for issuers other
-than Entra ID). The API supplies what the profile does not set. The sign-in is stored in the system keyring, or in a file that only
-you can read, and renewed automatically.
+than Entra ID). The API supplies what the profile does not set. The sign-in is stored in a file that only you can read,
+encrypted with a key of the system keyring (of DPAPI on Windows) where there is one, and renewed automatically.
 
 In a pipeline, set MATOOLKIT_TENANT_ID (or MATOOLKIT_ISSUER), MATOOLKIT_CLIENT_ID, MATOOLKIT_API_SCOPE and MATOOLKIT_CLIENT_SECRET;
 nothing is stored. The API that "matoolkit up" starts on this machine needs no sign-in.`
