@@ -1,6 +1,7 @@
 // Rollback: the compensation of a failed step, step by step, in the rows, and again when the step fails again.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { listCandidates } from '../../src/engine/orders/actions.ts'
 import { retryMembers } from '../../src/engine/orders/member-actions.ts'
 import {
   attemptsOf,
@@ -107,17 +108,7 @@ it('runs again, in new rows, when the step fails again after a retry', () =>
     world.answer = ({ functionName }) => (functionName === 'switch' ? { fail: 'no' } : { ok: true })
     const { batchId, member } = await begin(world)
     const again = { ...order(batchId), memberIds: [member] }
-    assert.deepEqual(await retryMembers(world.engine, again), {
-      done: [],
-      refused: [
-        {
-          memberId: member,
-          reason: 'step switch of member 1 was rolled back: retry it with --from-step switch',
-        },
-      ],
-    })
-    const from = { ...again, fromStepName: 'switch' }
-    assert.deepEqual((await retryMembers(world.engine, from)).done, [member])
+    assert.deepEqual((await retryMembers(world.engine, again)).done, [member])
     assert.equal((await batchOf(world, batchId)).status, 'active')
     await world.settle()
     assert.deepEqual(calls(world, 5), [
@@ -197,3 +188,47 @@ it('an unresolved step fails with the name, and the next one runs', () =>
     ])
     assert.equal((await stepLook(world, 3)).error, 'unresolved: {{ThingId}}')
   }))
+
+it('is retried from the step whose effect it took away, though that step names no rollback', () => {
+  const named = (name: string, undoneBy: readonly string[]) => ({
+    name,
+    parameters: {},
+    facts: { effect: 'changes' as const, isIdempotent: true, undoneBy },
+  })
+  const packaged = [named('create', ['delete']), named('group', ['ungroup']), named('delete', [])]
+  return story({ packaged }, async (world) => {
+    const yaml = runbook(
+      'wave',
+      {
+        'prepare T-1h': [
+          step('look'),
+          step('create'),
+          step('group'),
+          step('close', 'on_failure: undo'),
+        ],
+      },
+      `rollbacks: { undo: [${step('delete')}] }`,
+    )
+    world.answer = ({ functionName }) => (functionName === 'close' ? { fail: 'no' } : { ok: true })
+    await world.publish(yaml)
+    const batchId = await world.batch('wave', 2, { startsInMin: 60 })
+    await world.settle()
+    const ids = [await memberId(world, batchId, 1), await memberId(world, batchId, 2)]
+    const before = world.jobs.length
+    for (const id of ids) {
+      const [retry] = (await listCandidates(world.engine, batchId, [id])).get(id)!
+      assert.equal(retry!.about, 'retry from step create: the rollback took back what it did')
+      assert.match(retry!.command, / --from-step create$/)
+    }
+    world.answer = () => ({ ok: true })
+    // The same start for several people at once, and where nobody names it.
+    const { done, refused } = await retryMembers(world.engine, {
+      ...order(batchId),
+      memberIds: ids,
+    })
+    assert.deepEqual([done, refused], [ids, []])
+    await world.settle()
+    const again = calls(world, before).filter((call) => call.endsWith('user1'))
+    assert.deepEqual(again, ['create user1', 'group user1', 'close user1'])
+  })
+})

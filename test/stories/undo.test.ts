@@ -3,12 +3,15 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { JsonObject } from '../../src/base/text/json.ts'
+import { findBroken } from '../../src/db/invariants/invariants.ts'
 import { listCandidates } from '../../src/engine/orders/actions.ts'
 import { holdBatch, resumeBatch } from '../../src/engine/orders/batch-actions.ts'
 import {
   readmitMembers,
+  redoMembers,
   removeMembers,
   retryMembers,
+  rollBackMembers,
   skip,
 } from '../../src/engine/orders/member-actions.ts'
 import { moveMember } from '../../src/engine/orders/moves.ts'
@@ -466,3 +469,44 @@ it('does not begin in a wave that somebody left for another one without moving',
     await world.settle()
     assert.equal(calls(world, before).at(-1), 'un-create user1')
   }))
+
+for (const way of ['undo', 'rollback'] as const)
+  it(`leaves order after a redo that never began: ${way}`, () =>
+    story({}, async (world) => {
+      world.answer = (job) => (job.functionName === 'poll' ? { ok: true } : answering()(job))
+      const back = 'on_failure: back'
+      await world.publish(
+        runbook(
+          'wave',
+          {
+            'go T-0': [step('create', back), step('group'), step('switch', 'on_failure: back-too')],
+            'later T+1h': [step('notify')],
+          },
+          `rollbacks: { back: [${step('uncreate')}], back-too: [${step('unswitch')}] }`,
+        ),
+      )
+      const batchId = await world.batch('wave', 1, { startsInMin: 0 })
+      await world.settle()
+      const who = { ...order(batchId), memberIds: [await memberId(world, batchId, 1)] }
+      await holdBatch(world.engine, order(batchId))
+      await redoMembers(world.engine, { ...who, fromStepName: 'create' })
+      const { refused } =
+        way === 'undo'
+          ? await undoMembers(world.engine, who)
+          : await rollBackMembers(world.engine, who)
+      assert.deepEqual(refused, [])
+      assert.deepEqual((await stepsOf(world, who.memberIds[0]!)).slice(0, 3), [
+        'create failed',
+        'group cancelled',
+        'switch failed',
+      ])
+      assert.deepEqual(await findBroken(world.db, world.clock.now(), null, 0), [])
+      await resumeBatch(world.engine, order(batchId))
+      await world.settle()
+      assert.deepEqual(
+        calls(world, 3),
+        way === 'undo'
+          ? ['un-switch user1', 'un-create user1']
+          : ['unswitch user1', 'uncreate user1'],
+      )
+    }))

@@ -29,12 +29,12 @@ const wasTakenBack = (ended: string, events: string): string => `
 
 /**
  * A later step that was sent and is neither pending nor cancelled. A step that a newer version inserts before it does not count, nor one
- * that had passed and was rolled back or undone by hand.
+ * that had passed and was rolled back or undone by hand, or was to be done again.
  */
 const SENT_BEFORE = `
   later.job_id is not null and later.status not in ('pending', 'cancelled')
     and former.status not in ${PASSED_STEPS} and later.runbook_version >= former.runbook_version
-    and not ${wasTakenBack(`in ${PASSED_STEPS}`, "'begin_rollback', 'undo'")}`
+    and not ${wasTakenBack(`in ${PASSED_STEPS}`, "'begin_rollback', 'undo', 'redo'")}`
 
 /** Each member's standing in each phase, from its steps. */
 export const STANDING = `

@@ -9,13 +9,7 @@ import { holdsOnAll } from './held.ts'
 import { refuseRestart } from './lifecycle.ts'
 import { type Refusal, refuseMoveOut, refuseReadmission } from './membership.ts'
 import { effectiveSteps, firstNotPassed } from './next.ts'
-import {
-  firstRolledBack,
-  refuseLateResult,
-  refusePass,
-  refuseRetry,
-  rolledBackNames,
-} from './repair.ts'
+import { refuseLateResult, refusePass, refuseRetry, retryStart, rolledBackNames } from './repair.ts'
 import { refuseCompensation } from './repair-compensation.ts'
 import { planRollback, refuseRollback } from './rollback-by-hand.ts'
 
@@ -187,13 +181,13 @@ function retryCandidates(draft: Draft, member: Member): Candidate[] {
   if (member.status !== 'failed') return []
   const step = firstNotPassed(draft, member.id)
   const isRolledBack = rolledBackNames(draft, member).size > 0
-  const from = isRolledBack ? firstRolledBack(draft, member) : null
+  const from = isRolledBack ? retryStart(draft, member) : null
   const start = from === null ? '' : ` --from-step ${placeOf(draft, member, from)}`
   const forPeople = (flags: string) => `batch retry ${draft.batch.id} ${flags}${start}`
   const retry: Candidate = {
     action: 'retry',
     about: from
-      ? `retry from step ${from.definition.stepName}: the rollback has undone it`
+      ? `retry from step ${from.definition.stepName}: the rollback took back what it did`
       : `retry${step ? ` from step ${step.definition.stepName}` : ''}`,
     command: forPeople(`--member ${referenceOf(member)}`),
     refusal: refuseRetry(draft, member, from?.id),

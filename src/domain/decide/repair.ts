@@ -3,8 +3,11 @@
 // Every refusal is a function of its own: the actions shown to people (actions.ts) are those that it lets through.
 
 import type { Json } from '../../base/text/json.ts'
+import { sameName } from '../../base/text/same-name.ts'
+import type { RunbookStep } from '../runbook/model.ts'
 import { isCompensation, isUnsettled, type Member, mayHaveRun, type Step } from '../state/facts.ts'
 import { isFailed, isPassed } from '../state/transitions.ts'
+import { runbookStepOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
 import { isCompensationOpen, type Refusal } from './membership.ts'
 import {
@@ -41,7 +44,7 @@ export function stepsInOrder(draft: Draft, member: Member): Step[] {
   )
 }
 
-/** Retries a failed member from the step that failed, or from an earlier one (`fromStepId`), with all later steps. */
+/** Retries a failed member where a retry must start, or from an earlier step (`fromStepId`), with all later steps. */
 export function retryMember(
   draft: Draft,
   member: Member,
@@ -50,9 +53,9 @@ export function retryMember(
 ): Refusal {
   const no = refuseRetry(draft, member, fromStepId)
   if (no) return no
-  const from = fromStepId === undefined ? firstNotPassed(draft, member.id) : fromStepId
+  const from = fromStepId === undefined ? retryStart(draft, member) : draft.steps.get(fromStepId)!
   if (from === null) reactivate(draft, member, why)
-  else startFrom(draft, member, typeof from === 'number' ? draft.steps.get(from)! : from, why)
+  else startFrom(draft, member, from, why)
   return null
 }
 
@@ -63,11 +66,8 @@ export function refuseRetry(draft: Draft, member: Member, fromStepId?: number): 
   const failed = firstNotPassed(draft, member.id)
   if (!failed && fromStepId === undefined && hasPhaseToCome(draft)) return null
   if (!failed) return `member ${member.id} has no step left to retry`
-  if (fromStepId === undefined && rolledBackNames(draft, member).size > 0) {
-    const { stepName } = firstRolledBack(draft, member)!.definition
-    return `step ${failed.definition.stepName} of member ${member.id} was rolled back: retry it with --from-step ${stepName}`
-  }
-  return refuseStart(draft, member, fromStepId === undefined ? failed : draft.steps.get(fromStepId))
+  const start = fromStepId === undefined ? retryStart(draft, member)! : draft.steps.get(fromStepId)
+  return refuseStart(draft, member, start)
 }
 
 /** A phase is still pending. When a version reruns what failed, a member retried in time runs it with the others. */
@@ -92,13 +92,49 @@ export function rolledBackNames(draft: Draft, member: Member): ReadonlySet<strin
   return new Set(names)
 }
 
-/** Where a retry after a rollback must start: several steps may share a rollback, and it undid the first of them too. */
-export function firstRolledBack(draft: Draft, member: Member): Step | null {
+/**
+ * Where a retry starts: at the step that did not pass, or earlier, at the first whose effect a rollback took away. Several steps may share
+ * a rollback, and it may delete what a step without one created: a retry at the failed step once met "the tenant has no user".
+ */
+export function retryStart(draft: Draft, member: Member): Step | null {
   const names = rolledBackNames(draft, member)
   const failed = firstNotPassed(draft, member.id)
-  const isUndone = ({ definition: { onFailure } }: Step) =>
-    onFailure !== null && names.has(onFailure.toLowerCase())
+  if (names.size === 0) return failed
+  const calls = rollbackCalls(draft, member)
+  const isUndone = (step: Step) => {
+    const { onFailure } = step.definition
+    return (
+      (onFailure !== null && names.has(onFailure.toLowerCase())) || takesBack(draft, calls, step)
+    )
+  }
   return stepsInOrder(draft, member).find((step) => step === failed || isUndone(step)) ?? null
+}
+
+/** What the rollbacks of the present steps have called. */
+function rollbackCalls(draft: Draft, member: Member): RunbookStep[] {
+  const isPresent = ({ originStepId, originAttempt }: Step) =>
+    draft.steps.get(originStepId!)?.attempt === originAttempt
+  return draft
+    .siblings(member.id, 'rollback')
+    .filter((row) => mayHaveRun(row) && isPresent(row))
+    .flatMap((row) => runbookStepOf(draft, row) ?? [])
+}
+
+/** One of the calls is the inverse of the step's function, on the same worker, and no parameter names something else. */
+function takesBack(draft: Draft, calls: readonly RunbookStep[], step: Step): boolean {
+  const done = step.status === 'succeeded' ? runbookStepOf(draft, step) : null
+  if (done === null) return false
+  const undoneBy = draft.factsOf(done.workerId, done.function)?.undoneBy ?? []
+  return calls.some(
+    (call) =>
+      sameName(call.workerId, done.workerId) &&
+      undoneBy.some((name) => sameName(name, call.function)) &&
+      Object.entries(call.params).every(
+        ([name, value]) =>
+          !Object.hasOwn(done.params, name) ||
+          JSON.stringify(done.params[name]) === JSON.stringify(value),
+      ),
+  )
 }
 
 /** Runs a step and all later ones again for a member that has passed them or is under way. */

@@ -71,10 +71,17 @@ table('retrying a failed member', [
     },
   },
   {
-    name: 'is refused from a rolled-back step that is not named',
+    name: 'starts at a rolled-back step that nobody names',
     facts: withSteps({ 11: '1 prepare/create rolled_back', 12: '1 prepare/check cancelled' }),
     decide: retry(),
-    refuses: 'step create of member 1 was rolled back: retry it with --from-step create',
+    records: {
+      events: [
+        'member 1 retry failed→active: fixed',
+        'step 11 reactivate rolled_back→pending: fixed',
+        'step 12 reactivate cancelled→pending: fixed',
+      ],
+      waits: ['11 slot'],
+    },
   },
   {
     name: 'restarts a rolled-back step that is named',
