@@ -10,8 +10,8 @@ import { describedRoutes } from '../src/api/routes.ts'
 import { REHEARSAL_FAULTS } from '../src/app/rehearsal/faults.ts'
 import { ERRORS } from '../src/base/errors/errors.ts'
 import { SETTINGS } from '../src/base/settings/config.ts'
-import { CONDITION_KINDS, CONDITIONS } from '../src/domain/needs/conditions.ts'
 import type { ErrorActor } from '../src/domain/needs/error-meaning.ts'
+import { CONDITION_KINDS, conditionText } from '../src/domain/notifications/conditions.ts'
 import { type Entity, TRANSITIONS, type Transition } from '../src/domain/state/transitions.ts'
 import { ERROR_TABLE } from '../src/m365/meanings/meaning-of.ts'
 import { CHAOS_MODES } from '../test/proof/chaos/modes.ts'
@@ -50,7 +50,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
 ]
 
 function renderConditions(): string {
-  const rows = CONDITION_KINDS.map((kind) => `| \`${kind}\` | ${CONDITIONS[kind]} |`)
+  const rows = CONDITION_KINDS.map((kind) => `| \`${kind}\` | ${conditionText(kind)} |`)
   return ['| condition | meaning |', '| --- | --- |', ...rows].join('\n')
 }
 

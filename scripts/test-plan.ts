@@ -51,7 +51,7 @@ const QUICK = new RegExp(
     'stories/(?:hold|retry|rollback|polling|joiner|seeds)',
     'api/(?:http|services/failure-cache|events/gapless-reader)',
     'cli/(?:commands/(?:audit|config|words)|connection/client|program/[^/]+)',
-    'scheduler/(?:attention|text-store|tick)',
+    'scheduler/(?:text-store|tick)',
   ].join('|')})\\.test\\.ts$`,
 )
 

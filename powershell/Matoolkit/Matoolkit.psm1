@@ -653,33 +653,6 @@ function Get-MatActionMember {
     }
 }
 
-function Get-MatAttention {
-    <#
-    .SYNOPSIS
-    List what waits for a person: reviews, failing sources, rows left out, dead letters, failing channels.
-    .DESCRIPTION
-    GET /api/attention. Dead letters and channels belong to no runbook and show only without a filter.
-    .PARAMETER Runbook
-    The runbook.
-    .PARAMETER BatchId
-    The batch id.
-    .EXAMPLE
-    Get-MatAttention
-    #>
-    [CmdletBinding(DefaultParameterSetName = 'listAttention')]
-    param(
-        [Parameter(ParameterSetName = 'listAttention')]
-        [string] $Runbook,
-        [Parameter(ParameterSetName = 'listAttention')]
-        [long] $BatchId
-    )
-    process {
-        switch ($PSCmdlet.ParameterSetName) {
-            'listAttention' { Invoke-MatRequest -Method 'GET' -Path '/api/attention' -Bound $PSBoundParameters -InPath @() -InQuery @('Runbook', 'BatchId') -InBody @() -Paged }
-        }
-    }
-}
-
 function Get-MatAudit {
     <#
     .SYNOPSIS
@@ -1400,6 +1373,33 @@ function Get-MatMemberMessage {
     process {
         switch ($PSCmdlet.ParameterSetName) {
             'listMemberMessages' { Invoke-MatRequest -Method 'GET' -Path '/api/batches/{batchId}/messages' -Bound $PSBoundParameters -InPath @('BatchId') -InQuery @('Limit', 'State', 'Message', 'Language', 'MemberId', 'Search', 'Sort') -InBody @() -Paged }
+        }
+    }
+}
+
+function Get-MatNeed {
+    <#
+    .SYNOPSIS
+    List what needs a person, the greatest harm first, in all or for one batch or runbook.
+    .DESCRIPTION
+    GET /api/needs. Status, wall, batch summary and notifications say the same. With a batch or a runbook, only what concerns it: a hold of everything does, a dead letter does not.
+    .PARAMETER Runbook
+    The runbook.
+    .PARAMETER BatchId
+    The batch id.
+    .EXAMPLE
+    Get-MatNeed
+    #>
+    [CmdletBinding(DefaultParameterSetName = 'listNeeds')]
+    param(
+        [Parameter(ParameterSetName = 'listNeeds')]
+        [string] $Runbook,
+        [Parameter(ParameterSetName = 'listNeeds')]
+        [long] $BatchId
+    )
+    process {
+        switch ($PSCmdlet.ParameterSetName) {
+            'listNeeds' { Invoke-MatRequest -Method 'GET' -Path '/api/needs' -Bound $PSBoundParameters -InPath @() -InQuery @('Runbook', 'BatchId') -InBody @() -Paged }
         }
     }
 }
@@ -3900,4 +3900,4 @@ function Update-MatBatch {
     }
 }
 
-Export-ModuleMember -Function @('Connect-Matoolkit', 'Disconnect-Matoolkit', 'Add-MatMember', 'Approve-MatGate', 'Approve-MatLateResult', 'Approve-MatReview', 'Clear-MatDeadLetter', 'Complete-MatMemberStep', 'Complete-MatStep', 'Copy-MatBatch', 'Deny-MatReview', 'Disable-MatRunbookVersion', 'Find-MatMember', 'Get-MatAction', 'Get-MatActionMember', 'Get-MatAttention', 'Get-MatAudit', 'Get-MatAutomation', 'Get-MatBatch', 'Get-MatBatchEvidence', 'Get-MatBatchReport', 'Get-MatBatchSummary', 'Get-MatCatalogue', 'Get-MatChannel', 'Get-MatCondition', 'Get-MatDatabaseRole', 'Get-MatDeadLetter', 'Get-MatEffect', 'Get-MatEvent', 'Get-MatEvidenceKey', 'Get-MatFailure', 'Get-MatFailureGroup', 'Get-MatForecast', 'Get-MatGate', 'Get-MatHold', 'Get-MatIdentity', 'Get-MatJobAfterBackup', 'Get-MatMember', 'Get-MatMemberMessage', 'Get-MatNotification', 'Get-MatNotificationRule', 'Get-MatNow', 'Get-MatPhase', 'Get-MatRehearsal', 'Get-MatReview', 'Get-MatRunSheet', 'Get-MatRunbook', 'Get-MatRunbookPlan', 'Get-MatRunbookVersion', 'Get-MatSource', 'Get-MatSourceIssue', 'Get-MatStatus', 'Get-MatStep', 'Get-MatStuckWork', 'Get-MatTemplate', 'Get-MatTick', 'Get-MatUndo', 'Get-MatWorker', 'Invoke-MatCountMemberMessages', 'Invoke-MatOverrideWindow', 'Invoke-MatSourceTick', 'Invoke-MatWaiveReadiness', 'Move-MatMember', 'New-MatBatch', 'Publish-MatRunbook', 'Redo-MatMemberStep', 'Register-MatRestore', 'Remove-MatMember', 'Remove-MatRehearsal', 'Restart-MatBatch', 'Restart-MatMember', 'Restart-MatStep', 'Restore-MatMember', 'Resume-MatBatch', 'Resume-MatMember', 'Resume-MatRunbook', 'Resume-MatSystem', 'Resume-MatWorker', 'Revoke-MatGateDecision', 'Send-MatDeadLetter', 'Set-MatAutomation', 'Set-MatBatchHoldReason', 'Set-MatMemberHoldReason', 'Set-MatMemberVariable', 'Set-MatRunbookHoldReason', 'Set-MatSystemHoldReason', 'Set-MatWorkerHoldReason', 'Skip-MatMemberStep', 'Skip-MatStep', 'Start-MatRehearsal', 'Start-MatWhatIf', 'Step-MatBatch', 'Stop-MatBatch', 'Suspend-MatBatch', 'Suspend-MatMember', 'Suspend-MatRunbook', 'Suspend-MatSystem', 'Suspend-MatWorker', 'Test-MatAudit', 'Test-MatChannel', 'Test-MatMessage', 'Test-MatRunbookMessage', 'Test-MatRunbookQuery', 'Undo-MatInit', 'Undo-MatMember', 'Undo-MatMemberStep', 'Update-MatBatch')
+Export-ModuleMember -Function @('Connect-Matoolkit', 'Disconnect-Matoolkit', 'Add-MatMember', 'Approve-MatGate', 'Approve-MatLateResult', 'Approve-MatReview', 'Clear-MatDeadLetter', 'Complete-MatMemberStep', 'Complete-MatStep', 'Copy-MatBatch', 'Deny-MatReview', 'Disable-MatRunbookVersion', 'Find-MatMember', 'Get-MatAction', 'Get-MatActionMember', 'Get-MatAudit', 'Get-MatAutomation', 'Get-MatBatch', 'Get-MatBatchEvidence', 'Get-MatBatchReport', 'Get-MatBatchSummary', 'Get-MatCatalogue', 'Get-MatChannel', 'Get-MatCondition', 'Get-MatDatabaseRole', 'Get-MatDeadLetter', 'Get-MatEffect', 'Get-MatEvent', 'Get-MatEvidenceKey', 'Get-MatFailure', 'Get-MatFailureGroup', 'Get-MatForecast', 'Get-MatGate', 'Get-MatHold', 'Get-MatIdentity', 'Get-MatJobAfterBackup', 'Get-MatMember', 'Get-MatMemberMessage', 'Get-MatNeed', 'Get-MatNotification', 'Get-MatNotificationRule', 'Get-MatNow', 'Get-MatPhase', 'Get-MatRehearsal', 'Get-MatReview', 'Get-MatRunSheet', 'Get-MatRunbook', 'Get-MatRunbookPlan', 'Get-MatRunbookVersion', 'Get-MatSource', 'Get-MatSourceIssue', 'Get-MatStatus', 'Get-MatStep', 'Get-MatStuckWork', 'Get-MatTemplate', 'Get-MatTick', 'Get-MatUndo', 'Get-MatWorker', 'Invoke-MatCountMemberMessages', 'Invoke-MatOverrideWindow', 'Invoke-MatSourceTick', 'Invoke-MatWaiveReadiness', 'Move-MatMember', 'New-MatBatch', 'Publish-MatRunbook', 'Redo-MatMemberStep', 'Register-MatRestore', 'Remove-MatMember', 'Remove-MatRehearsal', 'Restart-MatBatch', 'Restart-MatMember', 'Restart-MatStep', 'Restore-MatMember', 'Resume-MatBatch', 'Resume-MatMember', 'Resume-MatRunbook', 'Resume-MatSystem', 'Resume-MatWorker', 'Revoke-MatGateDecision', 'Send-MatDeadLetter', 'Set-MatAutomation', 'Set-MatBatchHoldReason', 'Set-MatMemberHoldReason', 'Set-MatMemberVariable', 'Set-MatRunbookHoldReason', 'Set-MatSystemHoldReason', 'Set-MatWorkerHoldReason', 'Skip-MatMemberStep', 'Skip-MatStep', 'Start-MatRehearsal', 'Start-MatWhatIf', 'Step-MatBatch', 'Stop-MatBatch', 'Suspend-MatBatch', 'Suspend-MatMember', 'Suspend-MatRunbook', 'Suspend-MatSystem', 'Suspend-MatWorker', 'Test-MatAudit', 'Test-MatChannel', 'Test-MatMessage', 'Test-MatRunbookMessage', 'Test-MatRunbookQuery', 'Undo-MatInit', 'Undo-MatMember', 'Undo-MatMemberStep', 'Update-MatBatch')

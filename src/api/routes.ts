@@ -1,7 +1,6 @@
 // All endpoints. To add one, write it with `read` or `change` in its noun's file under routes/ and list that file here.
 import { Measures } from '../base/telemetry/measures.ts'
 import type { Route } from './route.ts'
-import { ATTENTION_ROUTES } from './routes/attention.ts'
 import { AUDIT_ROUTES } from './routes/audit.ts'
 import { AUTOMATION_ROUTES } from './routes/automation.ts'
 import { BATCH_ACTION_ROUTES } from './routes/batch-actions.ts'
@@ -24,6 +23,7 @@ import { MEMBER_HOLD_ROUTES } from './routes/member-holds.ts'
 import { memberMessageRoutes } from './routes/member-messages.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
 import { MESSAGE_PREVIEW_ROUTES } from './routes/message-previews.ts'
+import { NEED_ROUTES } from './routes/needs.ts'
 import { NOTIFICATION_ROUTES } from './routes/notifications.ts'
 import { PLAN_ROUTES } from './routes/plan.ts'
 import { REHEARSAL_ROUTES } from './routes/rehearsals.ts'
@@ -68,7 +68,7 @@ const ROUTES = [
   ...STEP_ACTION_ROUTES,
   ...DEAD_LETTER_ROUTES,
   ...REVIEW_ROUTES,
-  ...ATTENTION_ROUTES,
+  ...NEED_ROUTES,
   ...NOTIFICATION_ROUTES,
   ...STATUS_ROUTES,
   ...BATCH_SUMMARY_ROUTES,

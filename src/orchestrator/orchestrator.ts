@@ -10,8 +10,8 @@ import { type Handler, type MessageOutcome, makeConsumer } from '../bus/consumer
 import { makeOutage, type OutageChange, reportingTo } from '../bus/outage.ts'
 import { vacuumEmbedded } from '../db/schema/vacuum.ts'
 import { type Message, readMessage } from '../domain/messages/messages.ts'
-import type { DescribedAttention } from '../domain/needs/attention.ts'
-import { noteDeadLetters, replayExhausted } from '../engine/needs/attention.ts'
+import type { Need } from '../domain/needs/needs.ts'
+import { noteDeadLetters, replayExhausted } from '../engine/needs/dead-letters.ts'
 import type { Engine } from '../engine/transactions/engine.ts'
 import { tellMisses } from './forecast-misses.ts'
 import { handleMessages } from './messages.ts'
@@ -32,7 +32,7 @@ export interface OrchestratorOptions {
   readonly clock: Clock
   readonly chunk: number
   /** Called once per change of the number of dead letters, while there are any. */
-  readonly onDeadLetters?: (item: DescribedAttention) => void
+  readonly onDeadLetters?: (need: Need) => void
   /** Called when the orchestrator begins to wait for the database, when the cause changes, and when it continues; else `onError` is. */
   readonly onOutage?: (change: OutageChange) => void
   readonly onError: (error: unknown) => void

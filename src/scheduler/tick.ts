@@ -19,13 +19,9 @@ import {
 } from '../db/sources/ticks.ts'
 import { insertEvents } from '../db/state/changes.ts'
 import { findActiveRunbook } from '../db/state/runbooks.ts'
-import { listAttention } from '../db/views/attention.ts'
-import {
-  type Attention,
-  attentionEvent,
-  describeAttention,
-  newAttention,
-} from '../domain/needs/attention.ts'
+import { listWaiting } from '../db/views/waiting.ts'
+import { needEvent, sourceNeed } from '../domain/needs/from-sources.ts'
+import { batchIdOf, type Need, newNeeds } from '../domain/needs/needs.ts'
 import type { IssueList } from '../domain/sources/row-collector.ts'
 import type { TickReport } from '../domain/sources/tick-report.ts'
 import { eventRecord } from '../domain/state/event-record.ts'
@@ -58,7 +54,7 @@ interface StartedTick {
   readonly startedAt: Date
   readonly lease: TickLease
   /** What waited for a person before the tick. */
-  readonly attention: readonly Attention[]
+  readonly needs: readonly Need[]
 }
 
 /** Null when another scheduler has the lease, or when it is no longer due. */
@@ -73,8 +69,8 @@ export async function tick(
     if (hasCode(error, 'TICK_TAKEN_OVER')) throw error
     return failedEnd(error, stopping)
   })
-  const attention = await finish(options, started, end, stopping)
-  return reportOf(started, end, attention)
+  const needs = await finish(options, started, end, stopping)
+  return reportOf(started, end, needs)
 }
 
 const hasCode = (error: unknown, code: ErrorCode): boolean =>
@@ -92,16 +88,16 @@ function failedEnd(error: unknown, stopping: AbortSignal): TickEnd {
 }
 
 const reportOf = (
-  { name, attention: before }: StartedTick,
+  { name, needs: before }: StartedTick,
   { outcome, counts, error }: TickEnd,
-  after: readonly Attention[],
+  after: readonly Need[],
 ): TickReport => ({
   runbookName: name,
   outcome,
   counts: counts as TickReport['counts'],
   error,
-  attention: after.map(describeAttention),
-  news: newAttention(before, after),
+  needs: after,
+  news: newNeeds(before, after),
 })
 
 const leaseEnd = ({ engine, sources }: TickOptions): Date =>
@@ -119,8 +115,8 @@ async function begin(options: TickOptions, runbookName: string): Promise<Started
       throw new MatoolkitError('AUTOMATION_OFF', { name })
     if (!(await takeLease(tx, lease, startedAt, { evenIfNotDue }))) return null
     const tickId = await insertTick(tx, { runbookName: name, version, startedBy }, startedAt)
-    const attention = await listAttention(tx, { runbookName: name })
-    return { tickId, name, version, startedAt, lease, attention }
+    const needs = await needsOf(tx, name, startedAt)
+    return { tickId, name, version, startedAt, lease, needs }
   })
 }
 
@@ -185,7 +181,7 @@ async function finish(
   started: StartedTick,
   end: TickEnd,
   stopping: AbortSignal,
-): Promise<readonly Attention[]> {
+): Promise<readonly Need[]> {
   const { engine, intervalMs } = options
   const now = engine.clock.now()
   const { lease, tickId, name, startedAt } = started
@@ -195,23 +191,26 @@ async function finish(
     await forgetOldTicks(tx, name, now)
     const dueAt = stopping.aborted ? now : new Date(+startedAt + intervalMs)
     await releaseLease(tx, lease, dueAt)
-    const attention = await listAttention(tx, { runbookName: name })
-    await recordNews(tx, started, attention, now)
-    return attention
+    const needs = await needsOf(tx, name, now)
+    await recordNews(tx, started, needs, now)
+    return needs
   })
 }
+
+/** Reviews, a failing source, rows left out. */
+const needsOf = async (tx: Tx, runbookName: string, now: Date): Promise<Need[]> =>
+  (await listWaiting(tx, { runbookName })).map((item) => sourceNeed(item, now))
 
 /** One event per change, on the batch it concerns, so that nothing waits unseen. */
 async function recordNews(
   tx: Tx,
-  { name, attention: before }: StartedTick,
-  after: readonly Attention[],
+  { name, needs: before }: StartedTick,
+  after: readonly Need[],
   now: Date,
 ): Promise<void> {
-  for (const item of newAttention(before, after))
-    await insertEvents(tx, item.batchId, now, ACTOR, [attentionEvent(item)])
-  const isFailing = (items: readonly Attention[]) =>
-    items.some(({ kind }) => kind === 'source_failing')
+  for (const need of newNeeds(before, after))
+    await insertEvents(tx, batchIdOf(need), now, ACTOR, [needEvent(need)])
+  const isFailing = (items: readonly Need[]) => items.some(({ kind }) => kind === 'source_failing')
   if (!isFailing(before) || isFailing(after)) return
   const because = `The source of ${name} answers again`
   await insertEvents(tx, null, now, ACTOR, [eventRecord('runbook', 'source_recovered', because)])

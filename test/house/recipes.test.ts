@@ -73,8 +73,10 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
   },
   'Add a need': {
     example: /rows_left_out/,
-    unused: { 'src/engine/needs/attention.ts': 'it is of a runbook' },
-    elsewhere: { 'src/cli/commands/batch/lists.ts': 'shows the count next to a batch' },
+    unused: {
+      'src/domain/needs/from-work.ts': 'it arrives from outside',
+      'test/stories/needs.test.ts': 'a tick finds it',
+    },
   },
 }
 

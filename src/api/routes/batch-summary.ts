@@ -16,6 +16,7 @@ import { findStuck } from '../../domain/needs/stuck.ts'
 import { holdsOnBatch } from '../../domain/state/holds.ts'
 import { windowAt } from '../../domain/windows/phase-window.ts'
 import { forecastBatches } from '../../engine/needs/batch-forecasts.ts'
+import { loadVerdict } from '../../engine/needs/find-needs.ts'
 import { listGroupActions } from '../../engine/orders/actions.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { windowsFor } from '../../engine/transactions/window-state.ts'
@@ -37,6 +38,7 @@ import { forecast } from '../shapes/forecast-shape.ts'
 import { showPhases } from '../shapes/phase-waits.ts'
 import { windowNowShape } from '../shapes/phase-window-shape.ts'
 import { dateTime, id, nullableDateTime, nullableText, wholeCount } from '../shapes/shapes.ts'
+import { shownVerdict, verdictFields } from '../shapes/verdict-shape.ts'
 import { openReviews } from './reviews.ts'
 
 const params = z.strictObject({ batchId: id })
@@ -49,6 +51,7 @@ const summary = z
     steps: stepTotals,
     throughput,
     estimate: forecast,
+    verdict: z.strictObject(verdictFields).meta({ description: 'As /api/needs of the batch.' }),
     openReviews: openReviews.meta({ description: 'Open reviews by kind; see /api/reviews.' }),
   })
   .meta({ id: 'BatchSummary' })
@@ -73,6 +76,7 @@ const summaryRoute = read({
       steps: totalsOf(state.phases),
       throughput: found.throughput,
       estimate: found.forecast,
+      verdict: shownVerdict(await loadVerdict(engine, now, { batchId })),
       openReviews: await countReviews(engine.db, { batchId }),
     }
     return { status: 200, body, etag: state.etag }
@@ -233,6 +237,7 @@ const stuck = z
         actions: z.array(action).meta({ description: 'What an operator may do about it now.' }),
       }),
     ),
+    verdict: z.strictObject(verdictFields).meta({ description: 'As /api/needs of the batch.' }),
     waiting: z
       .array(
         z.strictObject({
@@ -274,7 +279,8 @@ const stuckRoute = read({
     })
     const items = found.map(({ actions, ...item }) => ({ ...item, actions: [...actions] }))
     const waiting = waits.map(({ stepId, overdue, ...shown }) => shown)
-    return { status: 200, body: { batchId, items, waiting } }
+    const verdict = shownVerdict(await loadVerdict(engine, now, { batchId }))
+    return { status: 200, body: { batchId, items, verdict, waiting } }
   },
 })
 

@@ -8,11 +8,11 @@ import {
   type GroupOfBatches,
   groupOverBatches,
 } from '../../domain/needs/failures.ts'
+import { NEWS_MS } from '../../engine/needs/find-needs.ts'
 import { read } from '../route.ts'
 import { GROUPS_LISTED_MAX } from '../services/failure-cache.ts'
 import { errorMeaning, STEP_KINDS } from '../shapes/batch-shapes.ts'
 import { dateTime, instant, nameText, nullableText, wholeCount } from '../shapes/shapes.ts'
-import { NEWS_MS } from './status.ts'
 
 const BATCHES_MAX = 50
 
@@ -71,7 +71,9 @@ const failuresRoute = read({
   },
   handle: async ({ engine: { db }, services: { failureCache, meaningOf }, query, now }) => {
     const { runbook, endedSince = new Date(+now - NEWS_MS) } = query
-    const found = await listFailedBatches(db, endedSince, BATCHES_MAX + 1, runbook)
+    const found = await listFailedBatches(db, endedSince, BATCHES_MAX + 1, {
+      runbookName: runbook,
+    })
     const batches = found.slice(0, BATCHES_MAX)
     const failures: FailuresOfBatch[] = []
     let isComplete = found.length <= BATCHES_MAX

@@ -16,7 +16,7 @@ import {
   type NotificationLine,
   type OpenCondition,
 } from '../../db/orders/notifications.ts'
-import { CONDITION_KINDS } from '../../domain/needs/conditions.ts'
+import { CONDITION_KINDS } from '../../domain/notifications/conditions.ts'
 import { ITEM_STATES, testItem } from '../../domain/notifications/message.ts'
 import { type QuietHours, WEEKDAYS } from '../../domain/notifications/quiet-hours.ts'
 import { CHANNEL_TYPES, type NotificationRule } from '../../domain/notifications/rules.ts'

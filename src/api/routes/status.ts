@@ -2,7 +2,6 @@
 // bounded, and nothing here counts members or steps.
 
 import { z } from 'zod'
-import { commandLine } from '../../base/text/command-line.ts'
 import { countText } from '../../base/text/count-text.ts'
 import { listHolds } from '../../db/state/holds.ts'
 import {
@@ -13,17 +12,18 @@ import {
   type PhaseOutlook,
 } from '../../db/views/status.ts'
 import { listWorkers, type WorkerLine } from '../../db/views/workers.ts'
-import { headlineOf, isAutomaticHold, NEED_KINDS, type Need } from '../../domain/needs/status.ts'
+import { batchIdOf, type Need } from '../../domain/needs/needs.ts'
 import { isSilent, WORKER_STATES, workerState } from '../../domain/needs/stuck.ts'
 import { PHASE_STATUSES } from '../../domain/state/transitions.ts'
 import { forecastBatches } from '../../engine/needs/batch-forecasts.ts'
+import { loadVerdict, NEWS_MS } from '../../engine/needs/find-needs.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { read } from '../route.ts'
 import type { FailureCache } from '../services/failure-cache.ts'
 import { loadBatchStates } from '../shapes/batch-state.ts'
 import { holdInForce, shownHold } from '../shapes/hold-shapes.ts'
-import { decisionNeeds, holdNeed, missNeeds, stuckNeeds } from '../shapes/needs.ts'
 import { dateTime, nullableDateTime, nullableText, wholeCount } from '../shapes/shapes.ts'
+import { needFields, shownVerdict, verdictFields } from '../shapes/verdict-shape.ts'
 
 const PHASES_MAX = 100
 const SOURCES_MAX = 100
@@ -32,19 +32,20 @@ const FAILED_BATCHES_MAX = 20
 /** Running batches whose end is estimated. */
 const ESTIMATED_MAX = 20
 const CAUSES_MAX = 3
-/** Batches that ended longer ago are no news tonight. */
-export const NEWS_MS = 24 * 3_600_000
-
-const need = z
+const causedNeed = z
   .strictObject({
-    kind: z.enum(NEED_KINDS),
-    batchId: z.int().nullable(),
-    text: z.string().meta({ description: 'A sentence; times in UTC.' }),
-    people: z.array(z.string()).meta({ description: 'The first people concerned.' }),
-    count: wholeCount.meta({ description: 'All of them.' }),
-    command: z.string().meta({ description: 'Handles it, or shows it in full.' }),
+    ...needFields,
+    causes: z
+      .array(
+        z.strictObject({
+          text: z.string().meta({ description: 'Where they failed, and the first line of why.' }),
+          people: z.array(z.string()).meta({ description: 'The first people concerned.' }),
+          count: wholeCount.meta({ description: 'All of them.' }),
+        }),
+      )
+      .meta({ description: `Of failures: the largest ${CAUSES_MAX} groups.` }),
   })
-  .meta({ id: 'Need' })
+  .meta({ id: 'CausedNeed' })
 
 export const sourceOutlook = z
   .strictObject({
@@ -82,9 +83,8 @@ export const shownWorker = (line: WorkerLine, now: Date): z.input<typeof workerO
 const status = z
   .strictObject({
     at: dateTime,
-    isSomebodyNeeded: z.boolean(),
-    headline: z.string(),
-    needs: z.array(need),
+    ...verdictFields,
+    needs: z.array(causedNeed).meta({ description: 'The greatest harm first.' }),
     phases: z
       .array(
         z.strictObject({
@@ -128,18 +128,13 @@ const statusRoute = read({
     const phases = await listPhaseOutlook(db, PHASES_MAX)
     const { holds } = await listHolds(db, {}, null, HOLDS_MAX)
     const lines = await listWorkers(db)
-    const needs = [
-      ...(await decisionNeeds(engine)),
-      ...holds.filter(({ heldBy }) => isAutomaticHold(heldBy)).map(holdNeed),
-      ...(await stuckNeeds(engine, lines, now)),
-      ...(await missNeeds(engine)),
-      ...(await failureNeeds(engine, failureCache, now)),
-    ]
+    const verdict = await loadVerdict(engine, now)
+    const causes = await causesOf(engine, failureCache, now, verdict.needs)
+    const { needs, ...shown } = shownVerdict(verdict)
     const body = {
       at: now,
-      isSomebodyNeeded: needs.length > 0,
-      headline: headlineOf(needs, phases.filter(isRunning).length, nextOf(phases)),
-      needs,
+      ...shown,
+      needs: needs.map((need) => ({ ...need, causes: causes.get(need.key) ?? [] })),
       phases: await withEnds(engine, phases, now),
       sources: await listSourceOutlook(db, SOURCES_MAX),
       workers: lines.map((line) => shownWorker(line, now)),
@@ -167,15 +162,19 @@ async function withEnds(engine: Engine, phases: readonly PhaseOutlook[], now: Da
 
 const isRunning = (phase: PhaseOutlook): boolean => phase.status === 'dispatched'
 
-function nextOf(phases: readonly PhaseOutlook[]): string | null {
-  const next = phases.find((phase) => !isRunning(phase) && phase.dueAt !== null)
-  if (!next) return null
-  return `${next.phaseName} of batch ${next.batchId} at ${next.dueAt!.toISOString()}`
-}
-
-async function failureNeeds({ db }: Engine, cache: FailureCache, now: Date): Promise<Need[]> {
+/** By the need's key: who failed where. Personal, so it is here and not in the need's sentence. */
+async function causesOf(
+  { db }: Engine,
+  cache: FailureCache,
+  now: Date,
+  needs: readonly Need[],
+): Promise<ReadonlyMap<string, z.input<typeof causedNeed>['causes']>> {
+  const failed = new Map(
+    needs.flatMap((need) => (need.kind === 'people_failed' ? [[batchIdOf(need)!, need.key]] : [])),
+  )
+  const found = new Map<string, z.input<typeof causedNeed>['causes']>()
+  if (failed.size === 0) return found
   const since = new Date(+now - NEWS_MS)
-  const needs: Need[] = []
   for (const batch of await listFailedBatches(db, since, FAILED_BATCHES_MAX)) {
     const { groups } = await cache.groups(db, batch)
     const shown = groups.slice(0, CAUSES_MAX)
@@ -183,20 +182,18 @@ async function failureNeeds({ db }: Engine, cache: FailureCache, now: Date): Pro
       db,
       shown.flatMap(({ memberIds }) => memberIds),
     )
-    for (const { phaseName, stepName, count, memberIds, sample } of shown) {
-      const people = memberIds.map((memberId) => keys.get(memberId)!)
+    const causes = shown.map(({ phaseName, stepName, count, memberIds, sample }) => {
       const who = phaseName === null ? 'init' : countText(count, 'person', 'people')
-      needs.push({
-        kind: 'failure',
-        batchId: batch.id,
-        text: `${who} of batch ${batch.id} failed at ${stepName}: ${firstLine(sample.message)}`,
-        people,
+      return {
+        text: `${who} failed at ${stepName}: ${firstLine(sample.message)}`,
+        people: memberIds.map((memberId) => keys.get(memberId)!),
         count,
-        command: commandLine`failures ${batch.id}`,
-      })
-    }
+      }
+    })
+    const key = failed.get(batch.id)
+    if (key !== undefined) found.set(String(key), causes)
   }
-  return needs
+  return found
 }
 
 const TEXT_MAX = 200

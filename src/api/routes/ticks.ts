@@ -14,7 +14,7 @@ import {
   reason,
   wholeCount,
 } from '../shapes/shapes.ts'
-import { attentionItem, shownAttention } from './attention.ts'
+import { need, shownNeed } from '../shapes/verdict-shape.ts'
 import { requireRunbook } from './sources.ts'
 
 const params = z.strictObject({ name: nameText })
@@ -105,7 +105,7 @@ const tickReport = z
     outcome: z.enum(['good', 'failed', 'abandoned']),
     counts: z.record(z.string(), wholeCount).meta({ description: 'Changes made, by kind.' }),
     error: nullableText,
-    attention: z.array(attentionItem).meta({
+    needs: z.array(need).meta({
       description: 'What waits for a person: reviews, a failing source, rows left out.',
     }),
   })
@@ -138,10 +138,9 @@ const tickRoute = change({
     const report = await tickNow(name, by.name, signal)
     if (!report) throw new MatoolkitError('TICK_RUNNING', { name })
     const { runbookName, outcome, counts, error } = report
-    const attention = report.attention.map(shownAttention)
     return {
       status: 200,
-      body: { runbookName, outcome, counts, error, attention },
+      body: { runbookName, outcome, counts, error, needs: report.needs.map(shownNeed) },
       auditNote: {
         subject: `runbook ${runbookName}`,
         reason: body.reason ?? null,

@@ -2,31 +2,28 @@
 // statements whatever runs, and all walls of a process share an answer for a second.
 
 import { z } from 'zod'
-import { commandLine } from '../../base/text/command-line.ts'
-import { countText } from '../../base/text/count-text.ts'
 import { countReviews } from '../../db/sources/reviews.ts'
 import { listHolds } from '../../db/state/holds.ts'
 import { listCurrentBatches } from '../../db/views/batches.ts'
 import { listSourceOutlook } from '../../db/views/status.ts'
 import { listWorkers } from '../../db/views/workers.ts'
-import { headlineOf, isAutomaticHold, NEED_KINDS, type Need } from '../../domain/needs/status.ts'
 import { PHASE_STATUSES } from '../../domain/state/transitions.ts'
 import { type BatchForecast, forecastBatches } from '../../engine/needs/batch-forecasts.ts'
+import { loadVerdict, NEWS_MS } from '../../engine/needs/find-needs.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { read } from '../route.ts'
 import { RecentAnswer } from '../services/recent-answer.ts'
 import { batch, shownBatch, stepTotals, throughput, totalsOf } from '../shapes/batch-shapes.ts'
 import { type BatchState, withPhases } from '../shapes/batch-state.ts'
 import { forecastMiss } from '../shapes/forecast-shape.ts'
-import { decisionNeeds, holdNeed, missNeeds, stuckNeeds } from '../shapes/needs.ts'
 import { dateTime, nullableDateTime, wholeCount } from '../shapes/shapes.ts'
+import { shownVerdict, verdictFields } from '../shapes/verdict-shape.ts'
 import { openReviews } from './reviews.ts'
-import { NEWS_MS, shownWorker, sourceOutlook, workerOutlook } from './status.ts'
+import { shownWorker, sourceOutlook, workerOutlook } from './status.ts'
 
 const FRESH_MS = 1_000
 const BATCHES_MAX = 200
 const SOURCES_MAX = 100
-const HOLDS_MAX = 500
 
 const wallPhase = z
   .strictObject({
@@ -58,21 +55,10 @@ const wallBatch = z
   })
   .meta({ id: 'WallBatch' })
 
-const wallNeed = z
-  .strictObject({
-    kind: z.enum(NEED_KINDS),
-    batchId: z.int().nullable(),
-    text: z.string().meta({ description: 'A sentence without names of people; times in UTC.' }),
-    count: wholeCount,
-    command: z.string().meta({ description: 'Handles it, or shows it in full.' }),
-  })
-  .meta({ id: 'WallNeed' })
-
 const wall = z
   .strictObject({
     at: dateTime,
-    headline: z.string(),
-    needs: z.array(wallNeed),
+    ...verdictFields,
     batches: z.array(wallBatch).meta({
       description:
         'Batches at work, batches to come by start, batches that ended in the last 24 hours.',
@@ -114,19 +100,10 @@ async function loadWall(engine: Engine, now: Date): Promise<Wall> {
   const states = await withPhases(db, lines.slice(0, BATCHES_MAX))
   const forecasts = await forecastBatches(engine, states, now)
   const workers = await listWorkers(db)
-  const { holds, total } = await listHolds(db, {}, null, HOLDS_MAX)
-  const set = holds.filter(({ scope, heldBy }) => scope !== 'member' && isAutomaticHold(heldBy))
-  const needs: Need[] = [
-    ...(await decisionNeeds(engine)),
-    ...set.map(holdNeed),
-    ...(await stuckNeeds(engine, workers, now)),
-    ...(await missNeeds(engine)),
-    ...states.flatMap(failureNeed),
-  ]
+  const { total } = await listHolds(db, {}, null, 1)
   return {
     at: now,
-    headline: headlineOf(needs, runningIn(states), nextIn(states)),
-    needs: needs.map(({ people, ...need }) => need),
+    ...shownVerdict(await loadVerdict(engine, now)),
     batches: states.map((state) => shownOnWall(state, forecasts.get(state.line.id)!)),
     isComplete: lines.length <= BATCHES_MAX,
     openReviews: await countReviews(db, {}),
@@ -134,30 +111,6 @@ async function loadWall(engine: Engine, now: Date): Promise<Wall> {
     sources: await listSourceOutlook(db, SOURCES_MAX),
     workers: workers.map((line) => shownWorker(line, now)),
   }
-}
-
-/** Counted, not told: an error message may name people. */
-function failureNeed({ line }: BatchState): Need[] {
-  const { id, membersFailed, failedInInit } = line
-  if (membersFailed === 0 && !failedInInit) return []
-  const text = failedInInit
-    ? `The init steps of batch ${id} failed`
-    : `${countText(membersFailed, 'person', 'people')} of batch ${id} failed`
-  const command = commandLine`failures ${id}`
-  return [{ kind: 'failure', batchId: id, text, people: [], count: membersFailed || 1, command }]
-}
-
-const runningIn = (states: readonly BatchState[]): number =>
-  states.flatMap(({ phases }) => phases).filter(({ status }) => status === 'dispatched').length
-
-function nextIn(states: readonly BatchState[]): string | null {
-  const pending = states.flatMap(({ line, phases }) =>
-    phases.flatMap(({ name, status, dueAt }) =>
-      status === 'pending' && dueAt !== null ? [{ name, dueAt, batchId: line.id }] : [],
-    ),
-  )
-  const [next] = pending.sort((a, b) => +a.dueAt - +b.dueAt)
-  return next ? `${next.name} of batch ${next.batchId} at ${next.dueAt.toISOString()}` : null
 }
 
 function shownOnWall(

@@ -1,15 +1,12 @@
 // Who would have been told: the rehearsal looks for conditions as an orchestrator does, by the runbook's rules and those of the settings, if they
 // are given. Messages are written and never sent: nothing here can send.
 import { randomUUID } from 'node:crypto'
-import { listUnapprovedGates } from '../../db/orders/notifications.ts'
-import { URGENT_KINDS } from '../../domain/needs/conditions.ts'
+import { listUnapprovedGates } from '../../db/orders/gates.ts'
+import { URGENT_KINDS } from '../../domain/notifications/conditions.ts'
 import type { Channel, NotificationSettings } from '../../domain/notifications/rules.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
-import {
-  GATES_AHEAD_MS,
-  LOOK_INTERVAL_MS,
-  lookForConditions,
-} from '../../engine/needs/notifications.ts'
+import { GATES_AHEAD_MS } from '../../engine/needs/find-needs.ts'
+import { LOOK_INTERVAL_MS, lookForConditions } from '../../engine/needs/notifications.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 
 /** Hears everything, so that the report also has what no rule names. No channel of a file has this name. */
@@ -64,7 +61,9 @@ export class RehearsedNotifications {
     if (!this.#hasGates) return Number.POSITIVE_INFINITY
     const { db, clock } = this.#engine
     const from = new Date(+clock.now() + GATES_AHEAD_MS)
-    const [gate] = await listUnapprovedGates(db, from, new Date(+from + FAR_MS), 1)
+    const until = new Date(+from + FAR_MS)
+    const sought = { after: from, until, aheadMs: GATES_AHEAD_MS }
+    const [gate] = await listUnapprovedGates(db, sought, 1)
     return gate ? +gate.dueAt - GATES_AHEAD_MS : Number.POSITIVE_INFINITY
   }
 }

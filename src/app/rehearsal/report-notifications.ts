@@ -2,7 +2,7 @@
 
 import { countText } from '../../base/text/count-text.ts'
 import type { RehearsedCondition, RehearsedNotification } from '../../db/views/rehearsal.ts'
-import { CONDITION_KINDS, type ConditionKind } from '../../domain/needs/conditions.ts'
+import { CONDITION_KINDS, type ConditionKind } from '../../domain/notifications/conditions.ts'
 import type { NotificationSettings } from '../../domain/notifications/rules.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 import { EVERYBODY } from './notifications.ts'

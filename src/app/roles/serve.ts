@@ -21,7 +21,7 @@ import type { Io } from '../../cli/terminal/io.ts'
 import { type ClockReport, databaseClockLoop } from '../../db/connection/time.ts'
 import type { SchemaVersions } from '../../db/schema/migrate.ts'
 import { configureWorkers } from '../../db/state/workers.ts'
-import type { DescribedAttention } from '../../domain/needs/attention.ts'
+import { batchIdOf, type Need } from '../../domain/needs/needs.ts'
 import type { PreviewQuery } from '../../domain/sources/preview.ts'
 import type { TickNow, TickReport } from '../../domain/sources/tick-report.ts'
 import { makeOrchestrator } from '../../orchestrator/orchestrator.ts'
@@ -411,17 +411,18 @@ const schedulerOf = (shared: RoleContext): Service => {
   })
 }
 
-function logTick(log: Log, { attention, news, ...report }: TickReport): void {
+function logTick(log: Log, { needs, news, ...report }: TickReport): void {
   if (report.outcome === 'failed') log.error(report, 'Tick failed')
   else log.info(report, 'Tick finished')
   for (const item of news) warnOf(log, item)
 }
 
 /** Something began to wait for a person, or changed. */
-const warnOf = (
-  log: Log,
-  { kind, runbookName, batchId, count, text, command }: DescribedAttention,
-): void => log.warn({ kind, runbookName, batchId, count, command }, `${text}: ${command}`)
+function warnOf(log: Log, need: Need): void {
+  const { kind, runbookNames, count, text, command } = need
+  const about = { runbookName: runbookNames?.[0] ?? null, batchId: batchIdOf(need) }
+  log.warn({ kind, ...about, count, command }, `${text}: ${command}`)
+}
 
 const apiOf = (shared: RoleContext): Api =>
   openApi({

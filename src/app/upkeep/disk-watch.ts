@@ -11,8 +11,7 @@ import {
   sizeText,
 } from '../../db/connection/free-space.ts'
 import { findHold } from '../../db/state/holds.ts'
-import { DISK_WATCH } from '../../domain/needs/status.ts'
-import { SYSTEM } from '../../domain/state/holds.ts'
+import { DISK_WATCH, SYSTEM } from '../../domain/state/holds.ts'
 import { giveReason, holdScope } from '../../engine/orders/holds.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 

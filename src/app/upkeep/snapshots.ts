@@ -16,7 +16,7 @@ import {
   type Snapshot,
   takeSnapshot,
 } from '../../db/connection/snapshots.ts'
-import { RESTORE } from '../../domain/needs/status.ts'
+import { RESTORE } from '../../domain/state/holds.ts'
 import { beginEpoch } from '../../engine/orders/restores.ts'
 import { openRuntime, type Runtime } from '../roles/runtime.ts'
 

@@ -5,7 +5,6 @@ import type { Command } from 'commander'
 import { messageOf } from '../../base/errors/errors.ts'
 import { countText } from '../../base/text/count-text.ts'
 import { printable } from '../../base/text/printable.ts'
-import type { DescribedAttention } from '../../domain/needs/attention.ts'
 import {
   type AnnouncedFunction,
   type FunctionCatalogue,
@@ -14,8 +13,8 @@ import {
 import type { CommandContext } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Check, showChecks } from '../terminal/show-checks.ts'
-import { itemText, loadItems } from './attention.ts'
 import { loadHoldsInForce } from './holds-in-force.ts'
+import { type ListedNeed, loadNeeds } from './needs.ts'
 import { addVerb } from './verb.ts'
 
 const NODE_MIN = 24
@@ -107,7 +106,7 @@ async function signedInChecks(context: CommandContext): Promise<Check[]> {
       ...(await holdChecks(context)),
       ...(await workerChecks(context)),
       ...(await sourceChecks(context)),
-      ...(await attentionChecks(context)),
+      ...(await needChecks(context)),
     ]
   } catch (error) {
     return [failed('sign-in', messageOf(error), 'Run "matoolkit auth login".')]
@@ -211,18 +210,24 @@ async function sourceChecks({ client }: CommandContext): Promise<Check[]> {
   )
 }
 
-/** What waits for a person. Failing sources have their own check. */
-async function attentionChecks(context: CommandContext): Promise<Check[]> {
-  const items = (await loadItems(context)).filter(({ kind }) => kind !== 'source_failing')
-  if (items.length === 0) return [ok('decisions', 'nothing waits for a person')]
-  return items.map((item) => warning(placeOf(item), itemText(item), adviceOf(item)))
+/** Holds, workers and failing sources have checks of their own. */
+const CHECKED_ABOVE: readonly ListedNeed['kind'][] = [
+  'everything_held',
+  'batch_held',
+  'worker_silent',
+  'source_failing',
+]
+
+async function needChecks(context: CommandContext): Promise<Check[]> {
+  const needs = (await loadNeeds(context)).filter(({ kind }) => !CHECKED_ABOVE.includes(kind))
+  if (needs.length === 0) return [ok('decisions', 'nothing waits for a person')]
+  return needs.map((need) => warning(placeOf(need), printable(need.text), adviceOf(need)))
 }
 
-function placeOf({ kind, batchId, runbookName, topic }: DescribedAttention): string {
-  if (kind === 'dead_letters') return 'dead letters'
-  if (kind === 'channel_failing') return `channel ${topic}`
-  return batchId === null ? `source of ${runbookName}` : `batch ${batchId}`
+function placeOf({ kind, batchId, runbookNames }: ListedNeed): string {
+  if (batchId !== null) return `batch ${batchId}`
+  return runbookNames?.length === 1 ? `source of ${runbookNames[0]}` : kind.replaceAll('_', ' ')
 }
 
-const adviceOf = ({ command, decide }: DescribedAttention): string =>
+const adviceOf = ({ command, decide }: ListedNeed): string =>
   [`See ${command}`, ...decide.map((one) => `or decide: ${one}`)].join('\n  ')

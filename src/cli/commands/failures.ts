@@ -1,6 +1,6 @@
 // `matoolkit failures`: the failed steps of a batch, grouped by error.
 import type { Command } from 'commander'
-import { peopleText } from '../../domain/needs/status.ts'
+import { peopleText } from '../../domain/needs/failures.ts'
 import { sayRest } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'

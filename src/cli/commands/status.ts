@@ -4,13 +4,14 @@ import type { Answer } from '../../api/client/endpoints.ts'
 import { EXIT } from '../../base/errors/errors.ts'
 import { durationText } from '../../base/text/duration.ts'
 import { printable } from '../../base/text/printable.ts'
-import { peopleText } from '../../domain/needs/status.ts'
+import { peopleText } from '../../domain/needs/failures.ts'
 import type { CommandContext } from '../program/command-context.ts'
 import { interruptible } from '../terminal/interrupt.ts'
 import { type Io, inViewersZone } from '../terminal/io.ts'
 import { openScreen, type Screen } from '../terminal/screen.ts'
 import { type Column, makeShow, type Show, showSection } from '../terminal/show.ts'
 import { cutTo } from '../terminal/text-width.ts'
+import { sayHeadline } from './needs.ts'
 import { addVerb } from './verb.ts'
 
 const REFRESH_MS = 5_000
@@ -20,8 +21,8 @@ export function addStatusCommands(program: Command, io: Io): void {
     name: 'status',
     about: 'show whether somebody is needed, and what runs',
     options: [['--watch', 'refresh every 5 seconds until Ctrl-C']],
-    more: `The first line says whether somebody is needed. Holds that a person set and manual batches that wait
-to be advanced are as planned, and need nobody.
+    more: `The first line says whether somebody is needed. Holds that a person set, while no phase is late
+behind them, and manual batches that wait to be advanced are as planned, and need nobody.
 
 Exit code: 0 nobody is needed, 9 somebody is needed; with --watch 130.`,
     examples: ['status', 'status --output json'],
@@ -87,7 +88,7 @@ async function showStatus(show: Show, io: Io, body: Status): Promise<void> {
     return show.list({ whole: body, rows: body.needs, columns: NEEDS, empty: '' })
   }
   const { phases, sources, workers } = body
-  show.say(printable(body.headline), body.isSomebodyNeeded ? 'red' : 'green')
+  sayHeadline({ show }, body)
   sayNeeds(show, body.needs)
   const now = new Date(body.at)
   const hasEnds = phases.some((phase) => endOf(phase) !== null)
@@ -103,16 +104,18 @@ const NEEDS: readonly Column<Need>[] = [
   ['KIND', 'kind'],
   ['BATCH', 'batchId'],
   ['COUNT', 'count'],
-  ['PEOPLE', ({ people }) => people.join(', ')],
+  ['SEVERITY', 'severity'],
+  ['PEOPLE', ({ causes }) => causes.flatMap(({ people }) => people).join(', ')],
   ['TEXT', 'text'],
   ['COMMAND', 'command', 'whole'],
 ]
 
 /** Each with its people and its command. */
 function sayNeeds(show: Show, needs: readonly Need[]): void {
-  for (const { text, people, count, command } of needs) {
-    const who = people.length === 0 ? '' : `\n    ${peopleText(people, count)}`
-    show.say(printable(`\n- ${text}${who}\n    ${command}`))
+  for (const { text, causes, command } of needs) {
+    const why = causes.flatMap((cause) => [cause.text, peopleText(cause.people, cause.count)])
+    const lines = [`\n- ${text}`, ...why.filter((line) => line !== ''), command]
+    show.say(printable(lines.join('\n    ')))
   }
 }
 
@@ -143,7 +146,7 @@ function stateOf(phase: Phase, now: Date): string {
 
 /** Those that nobody is needed for: the others are told above, with the same command. */
 function holdsOf({ needs, holds }: Status): Status['holds'] {
-  const told = new Set(needs.filter(({ kind }) => kind === 'hold').map(({ command }) => command))
+  const told = new Set(needs.map(({ command }) => command))
   return holds.filter(({ endsWith }) => !told.has(endsWith))
 }
 

@@ -5,6 +5,7 @@ import type { Io } from '../terminal/io.ts'
 import { type Column, showSection } from '../terminal/show.ts'
 import { namedBatch } from './batch/named.ts'
 import { ACTION_COLUMNS } from './member.ts'
+import { sayHeadline } from './needs.ts'
 import { sayFailures } from './next-commands.ts'
 import { addVerb, BATCH_ARG } from './verb.ts'
 
@@ -43,7 +44,8 @@ export function addStuckCommands(program: Command, io: Io): void {
       const { client, show } = context
       const params = namedBatch(id)
       const whole = await client.call('GET /api/batches/{batchId}/stuck', { params })
-      const { items: rows, waiting } = whole
+      const { items: rows, waiting, verdict } = whole
+      if (show.format === 'table') sayHeadline(context, verdict)
       await show.list({ whole, rows, columns: STUCK, empty: 'Nothing is stuck.' })
       if (show.format !== 'table') return
       const ways = rows.flatMap(({ actions }) => actions)

@@ -6,7 +6,7 @@ import { ApiRefusal } from '../connection/api-refusal.ts'
 import { type CommandContext, type Flags, textFlag } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
-import { loadItems, sayItems } from './attention.ts'
+import { loadNeeds, sayNeeds } from './needs.ts'
 import { tickText } from './tick-text.ts'
 import { addVerb, REASON, RUNBOOK_ARG, type Verb } from './verb.ts'
 
@@ -80,6 +80,6 @@ async function runTicks(
     const empty = 'No runbook has automation on. Turn it on: matoolkit automation enable <runbook>'
     await show.list({ whole: rows, rows, columns: REPORTS, empty })
   }
-  if (show.format === 'table') sayItems(context, await loadItems(context))
+  if (show.format === 'table') sayNeeds(context, await loadNeeds(context))
   if (refusals[0]) throw refusals[0]
 }

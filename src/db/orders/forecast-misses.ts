@@ -19,10 +19,15 @@ const MISSES =
   'forecast_misses m join batches b on b.id = m.batch_id join phase_executions p on p.id = m.phase_id'
 
 /** Oldest first. */
-export const listMisses = (db: Queryable, limit: number): Promise<StoredMiss[]> =>
-  db.query<StoredMiss>(`select ${MISS} from ${MISSES} order by m.since, m.phase_id limit $1`, [
-    limit,
-  ])
+export const listMisses = (
+  db: Queryable,
+  limit: number,
+  batchId: number | null = null,
+): Promise<StoredMiss[]> =>
+  db.query<StoredMiss>(
+    `select ${MISS} from ${MISSES} where $2::bigint is null or m.batch_id = $2 order by m.since, m.phase_id limit $1`,
+    [limit, batchId],
+  )
 
 /** By phase. */
 export async function loadMisses(

@@ -3,6 +3,7 @@
 
 import type { CountedSupply } from '../../domain/decide/counted-supply.ts'
 import type { GateDecisionKind, GateSubject } from '../../domain/decide/gate.ts'
+import type { UnapprovedGate } from '../../domain/needs/from-work.ts'
 import type { SupplyCount } from '../../domain/runbook/function-facts.ts'
 import { idsParam } from '../connection/arrays.ts'
 import type { Queryable, Tx } from '../connection/db.ts'
@@ -217,4 +218,38 @@ export async function listBatchesWithStaleDecisions(
     [now, limit],
   )
   return rows.map(({ id }) => id)
+}
+
+interface GatesSought {
+  /** Due after this; null: also those whose time has come. */
+  readonly after: Date | null
+  readonly until: Date
+  /** How long before their time people hear of them. */
+  readonly aheadMs: number
+  readonly batchId?: number | undefined
+}
+
+/**
+ * Phases that are due until then and have fewer approvals than their gate asks for, the next first. An approval of another version, time
+ * or number of members does not count (`voidedBecause` in domain/decide/gate.ts).
+ */
+export function listUnapprovedGates(
+  db: Queryable,
+  { after, until, aheadMs, batchId }: GatesSought,
+  limit: number,
+): Promise<UnapprovedGate[]> {
+  return db.query<UnapprovedGate>(
+    `select p.id as "phaseId", p.phase_name as "phaseName", b.id as "batchId", b.runbook_name as "runbookName", p.due_at as "dueAt",
+            p.gate_approvals as needed, given.count as given, greatest(b.detected_at, p.due_at - $3 * interval '1 second') as since
+       from phase_executions p join batches b on b.id = p.batch_id
+      cross join lateral (select count(*)::int as count from gate_decisions d
+                           where d.batch_id = b.id and d.phase_name = lower(p.phase_name) and d.kind = 'approval' and d.ended_at is null
+                             and d.runbook_version = b.runbook_version and d.due_at is not distinct from p.due_at
+                             and d.members_present = b.members_active + b.members_failed
+                             and d.members_removed = b.members_removed) as given
+      where p.status = 'pending' and p.due_at <= $2 and ($1::timestamptz is null or p.due_at > $1) and p.gate_approvals > given.count
+        and b.status in ${UNFINISHED_BATCHES} and ($4::bigint is null or b.id = $4)
+      order by p.due_at, p.id limit $5`,
+    [after, until, aheadMs / 1_000, batchId ?? null, limit],
+  )
 }

@@ -1,15 +1,10 @@
 // Conditions that people hear of, and the messages about them. Opening and clearing happen under one lock, together with the messages;
 // sending is by lease, so that several orchestrators share the work and a dead one's messages go out with the same id.
-import type {
-  Condition,
-  ConditionKind,
-  Ending,
-  UnapprovedGate,
-} from '../../domain/needs/conditions.ts'
+import type { FailingChannel } from '../../domain/needs/from-sources.ts'
+import type { Condition, ConditionKind, Ending } from '../../domain/notifications/conditions.ts'
 import type { MessageItem } from '../../domain/notifications/message.ts'
 import { Conditions } from '../connection/conditions.ts'
 import type { Db, Queryable, Tx } from '../connection/db.ts'
-import { UNFINISHED_BATCHES } from '../connection/status-lists.ts'
 
 /** Far from the locks of batches (small negative keys), holds and migrations. */
 const NOTIFICATIONS_LOCK = 7_015_022
@@ -66,26 +61,6 @@ export function listEndings(db: Queryable, since: Date, limit: number): Promise<
          from batches b where b.ended_at > $1) as e
       order by "endedAt", kind desc, id limit $2`,
     [since, limit],
-  )
-}
-
-/** Phases that are due until then and have fewer approvals than their gate asks for, the next first. */
-export function listUnapprovedGates(
-  db: Queryable,
-  now: Date,
-  until: Date,
-  limit: number,
-): Promise<UnapprovedGate[]> {
-  return db.query<UnapprovedGate>(
-    `select p.id as "phaseId", p.phase_name as "phaseName", b.id as "batchId", b.runbook_name as "runbookName", p.due_at as "dueAt",
-            p.gate_approvals as needed, given.count as given, greatest(b.detected_at, p.due_at - ($2::timestamptz - $1::timestamptz)) as since
-       from phase_executions p join batches b on b.id = p.batch_id
-      cross join lateral (select count(*)::int as count from gate_decisions d
-                           where d.batch_id = b.id and d.phase_name = lower(p.phase_name) and d.kind = 'approval' and d.ended_at is null) as given
-      where p.status = 'pending' and p.due_at > $1 and p.due_at <= $2 and p.gate_approvals > given.count
-        and b.status in ${UNFINISHED_BATCHES}
-      order by p.due_at, p.id limit $3`,
-    [now, until, limit],
   )
 }
 
@@ -350,12 +325,6 @@ export async function findNotification(
     id,
   ])
   return rows[0]
-}
-
-export interface FailingChannel {
-  readonly channel: string
-  readonly since: Date
-  readonly error: string
 }
 
 /** A message that was tried so often, over a minute, is trouble that a person should see. */

@@ -2,7 +2,7 @@
 import type { Queryable } from '../connection/db.ts'
 import { UNFINISHED_BATCHES } from '../connection/status-lists.ts'
 import { BATCH_IS_FREE } from '../state/holds.ts'
-import { countAttention } from './attention.ts'
+import { countWaiting } from './waiting.ts'
 
 export interface Figure {
   readonly help: string
@@ -122,7 +122,7 @@ async function loadTrouble(db: Queryable, now: Date): Promise<WorkFigures> {
     waiting_for_people: {
       help: 'Reviews, failing sources and rows left out that wait for a person, by kind.',
       label: 'kind',
-      values: await countAttention(db),
+      values: await countWaiting(db),
     },
   }
 }

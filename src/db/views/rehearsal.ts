@@ -2,7 +2,7 @@
 // the statements count rows.
 
 import type { Json } from '../../base/text/json.ts'
-import type { ConditionKind } from '../../domain/needs/conditions.ts'
+import type { ConditionKind } from '../../domain/notifications/conditions.ts'
 import type { MessageItem } from '../../domain/notifications/message.ts'
 import type { Queryable } from '../connection/db.ts'
 import { FAILED_STEPS, PASSED_STEPS } from '../connection/status-lists.ts'

@@ -1,8 +1,9 @@
 // The state of everything, for one screen: phases that run or come next, failed people by batch, sources. Each list is bounded.
+import type { FailedBatch } from '../../domain/needs/from-work.ts'
 import type { PhaseStatus } from '../../domain/state/transitions.ts'
 import { idsParam } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/db.ts'
-import { UNFINISHED_BATCHES } from '../connection/status-lists.ts'
+import { FAILED_STEPS, UNFINISHED_BATCHES } from '../connection/status-lists.ts'
 
 export interface PhaseOutlook {
   readonly batchId: number
@@ -19,7 +20,11 @@ export interface PhaseOutlook {
 }
 
 /** Of unfinished batches: every running phase, and the next one of each; running ones first, then by time. */
-export function listPhaseOutlook(db: Queryable, limit: number): Promise<PhaseOutlook[]> {
+export function listPhaseOutlook(
+  db: Queryable,
+  limit: number,
+  batchId: number | null = null,
+): Promise<PhaseOutlook[]> {
   return db.query<PhaseOutlook>(
     `select p.batch_id as "batchId", p.runbook_name as "runbookName", p.phase_name as "phaseName", p.status, p.due_at as "dueAt",
             p.dispatched_at as "startedAt", p.is_manual as "isManual", p.held_at as "heldAt", p.members_total as "membersTotal",
@@ -28,10 +33,10 @@ export function listPhaseOutlook(db: Queryable, limit: number): Promise<PhaseOut
        from (select p.*, b.runbook_name, b.is_manual, b.held_at, b.members_active,
                     row_number() over (partition by p.batch_id, p.status order by p.due_at, p.offset_minutes desc, p.phase_index) as place
                from phase_executions p join batches b on b.id = p.batch_id
-              where b.status in ${UNFINISHED_BATCHES} and p.status in ('dispatched', 'pending')) as p
+              where b.status in ${UNFINISHED_BATCHES} and p.status in ('dispatched', 'pending') and ($2::bigint is null or b.id = $2)) as p
       where p.status = 'dispatched' or p.place = 1
       order by p.status, p.due_at nulls last, p.batch_id limit $1`,
-    [limit],
+    [limit, batchId],
   )
 }
 
@@ -61,11 +66,8 @@ export async function listLateBatches(
   return rows.map(({ id }) => id)
 }
 
-interface FailedBatch {
-  readonly id: number
+export interface FailedBatchLine extends FailedBatch {
   readonly failureRevision: number
-  readonly runbookName: string
-  readonly membersFailed: number
 }
 
 /** Batches with failed people or a failed init that run, or ended since then; newest first. */
@@ -73,13 +75,17 @@ export function listFailedBatches(
   db: Queryable,
   since: Date,
   limit: number,
-  runbookName?: string,
-): Promise<FailedBatch[]> {
-  return db.query<FailedBatch>(
-    `select id, failure_revision as "failureRevision", runbook_name as "runbookName", members_failed as "membersFailed"
-       from batches where (members_failed > 0 or failed_in_init) and (ended_at is null or ended_at >= $1)
-        and ($3::text is null or runbook_name = lower($3)) order by id desc limit $2`,
-    [since, limit, runbookName ?? null],
+  { runbookName, batchId }: { runbookName?: string | undefined; batchId?: number | undefined } = {},
+): Promise<FailedBatchLine[]> {
+  return db.query<FailedBatchLine>(
+    `select id, failure_revision as "failureRevision", runbook_name as "runbookName", members_failed as "membersFailed",
+            failed_in_init as "failedInInit", coalesce((
+              select s.completed_at from step_executions s
+               where s.batch_id = b.id and s.error_message is not null and s.status in ${FAILED_STEPS} order by s.id limit 1),
+              b.detected_at) as since
+       from batches b where (members_failed > 0 or failed_in_init) and (ended_at is null or ended_at >= $1)
+        and ($3::text is null or runbook_name = lower($3)) and ($4::bigint is null or id = $4) order by id desc limit $2`,
+    [since, limit, runbookName ?? null, batchId ?? null],
   )
 }
 

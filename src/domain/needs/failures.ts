@@ -222,3 +222,10 @@ export const listCommand = (
   flags === null
     ? `batch steps ${batchId} --kind ${kind} --step ${stepName} --status ${FAILED_STEP_STATUSES.join(',')} --all`
     : `batch members ${batchId} ${flags} --all`
+
+/** `ada, ben and 27 more`. */
+export function peopleText(people: readonly string[], count: number): string {
+  const more = count - people.length
+  if (more <= 0) return people.join(', ')
+  return `${people.join(', ')}${people.length === 0 ? '' : ' and '}${more}${people.length === 0 ? ' people' : ' more'}`
+}

@@ -198,15 +198,18 @@ function ofHeldMembers({ members }: HoldsOnBatch): Stuck[] {
 }
 
 function ofPhases({ batch, holds, phases, now }: StuckFacts): Stuck[] {
-  if (batch.endedAt !== null || holdsOnAll(batch, holds).length > 0) return []
+  if (batch.endedAt !== null) return []
+  const hold = holdOnAll(batch, holds)
   return phases.flatMap(({ status, dueAt, name, gateLookAt }) => {
     if (status !== 'pending' || dueAt === null || +now - +dueAt <= LATE_AFTER_MS) return []
     const isAtGate = gateLookAt !== null && batch.status === 'active'
-    const why = isAtGate
-      ? 'its gate has not passed'
-      : batch.status === 'active'
-        ? 'no orchestrator has started it'
-        : `the batch is ${batch.status}`
+    const why = hold
+      ? tellHold(hold)
+      : isAtGate
+        ? 'its gate has not passed'
+        : batch.status === 'active'
+          ? 'no orchestrator has started it'
+          : `the batch is ${batch.status}`
     const because = `phase ${name} was due at ${dueAt.toISOString()}, but ${why}`
     const counted = { count: batch.membersActive, isCountExact: true }
     const seeGates = inspect('see what the gate needs', `batch gates ${batch.id}`)
@@ -214,7 +217,7 @@ function ofPhases({ batch, holds, phases, now }: StuckFacts): Stuck[] {
       workerId: null,
       aboutWorker: null,
       stepId: null,
-      actions: [isAtGate ? seeGates : SEE_ROLES],
+      actions: [hold ? resumeAction(hold) : isAtGate ? seeGates : SEE_ROLES],
     }
     return [{ kind: 'phase_overdue', because, ...counted, since: dueAt, ...where }]
   })

@@ -3,7 +3,7 @@
 import { commandLine } from '../../base/text/command-line.ts'
 import type { Json } from '../../base/text/json.ts'
 import { withZonedTimes, zonedTimeText } from '../../base/text/zoned-time.ts'
-import type { Condition } from '../needs/conditions.ts'
+import type { Condition } from './conditions.ts'
 
 export const ITEM_STATES = ['open', 'cleared', 'ended', 'test'] as const
 

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { parseDurationSec } from '../../base/text/duration.ts'
 import { NOTIFY_PREFIX } from '../../base/text/reserved-names.ts'
 import { knownZone } from '../../base/text/zoned-time.ts'
-import { CONDITION_KINDS, URGENT_KINDS } from '../needs/conditions.ts'
+import { CONDITION_KINDS, URGENT_KINDS } from './conditions.ts'
 import { type QuietHours, WEEKDAYS } from './quiet-hours.ts'
 import type { Channel, MailApp, NotificationSettings, SecretPlace } from './rules.ts'
 

@@ -1,5 +1,5 @@
 // Channels and rules: which condition goes where, and when. Pure: the time is given.
-import type { Condition, ConditionKind } from '../needs/conditions.ts'
+import type { Condition, ConditionKind } from './conditions.ts'
 import { type QuietHours, quietUntil } from './quiet-hours.ts'
 
 export const CHANNEL_TYPES = ['teams', 'mail', 'webhook'] as const

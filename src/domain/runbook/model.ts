@@ -1,7 +1,7 @@
 // A valid runbook as the program uses it: seconds and minutes instead of "15m" and "T-5d", defaults filled in, each step's
 // retry resolved. Only build.ts creates these, from documents without errors.
 import type { Json } from '../../base/text/json.ts'
-import type { ConditionKind } from '../needs/conditions.ts'
+import type { ConditionKind } from '../notifications/conditions.ts'
 import type { ChangeWindows } from '../windows/change-windows.ts'
 import type { BACKOFFS, MULTI_VALUED_FORMATS, REMOVALS_AFTER_START, SOURCE_TYPES } from './shape.ts'
 

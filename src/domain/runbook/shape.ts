@@ -1,7 +1,7 @@
 // The keys of a runbook with type, default and description. The structural check (structure.ts), the JSON Schema (schema.ts)
 // and docs/runbook.md come from this table. It checks single values; rules between values are in rules.ts and variables.ts.
 import { CONNECTION_PREFIXES } from '../../base/text/reserved-names.ts'
-import { CONDITION_KINDS } from '../needs/conditions.ts'
+import { CONDITION_KINDS } from '../notifications/conditions.ts'
 import { WEEKDAYS } from '../notifications/quiet-hours.ts'
 import {
   CLOCK_TIME,

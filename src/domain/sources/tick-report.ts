@@ -1,5 +1,5 @@
 // What a tick did. The scheduler produces it, the API returns it; the type lives here because roles do not import each other.
-import type { DescribedAttention } from '../needs/attention.ts'
+import type { Need } from '../needs/needs.ts'
 
 export interface TickReport {
   readonly runbookName: string
@@ -8,9 +8,9 @@ export interface TickReport {
   readonly counts: Readonly<Record<string, number>>
   readonly error: string | null
   /** What waits for a person after the tick: reviews, a failing source, rows left out. */
-  readonly attention: readonly DescribedAttention[]
+  readonly needs: readonly Need[]
   /** The part of it that this tick found or changed. */
-  readonly news: readonly DescribedAttention[]
+  readonly news: readonly Need[]
 }
 
 /** Runs a tick that need not be due. Null when another scheduler has the lease. */

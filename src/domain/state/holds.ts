@@ -25,6 +25,24 @@ export const HELD_BY_GATE = 'gate'
 /** Holds a batch when more of a ramp's share failed than allowed. */
 export const HELD_BY_RAMP = 'ramp'
 
+/** Holds the whole system when the disk of the embedded database is nearly full. */
+export const DISK_WATCH = 'disk watch'
+/** Holds the whole system after the database has become what it was earlier. */
+export const RESTORE = 'restore'
+
+/** Set by the program itself, because something is wrong. */
+const PROGRAMS: readonly string[] = [
+  'fuse',
+  HELD_BY_GATE,
+  HELD_BY_RAMP,
+  'source',
+  'orchestrator',
+  'scheduler',
+  DISK_WATCH,
+  RESTORE,
+]
+export const isAutomaticHold = (heldBy: string): boolean => PROGRAMS.includes(heldBy)
+
 export const SYSTEM: HoldTarget = { scope: 'system', target: '' }
 
 /** The reason of a hold until somebody gives one: a hold never waits for it. */

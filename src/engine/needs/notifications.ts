@@ -3,9 +3,7 @@
 // read under one lock: an orchestrator that stalls cannot open again what another has cleared.
 
 import { countText } from '../../base/text/count-text.ts'
-import { countDeadLetters } from '../../bus/dead-letters.ts'
 import type { Queryable, Tx } from '../../db/connection/db.ts'
-import { listMisses } from '../../db/orders/forecast-misses.ts'
 import {
   addToGathering,
   clearConditions,
@@ -13,7 +11,6 @@ import {
   insertNotification,
   listEndings,
   listOpenConditions,
-  listUnapprovedGates,
   type NewCondition,
   type OpenCondition,
   readWatchState,
@@ -22,21 +19,14 @@ import {
   writeWatchState,
 } from '../../db/orders/notifications.ts'
 import { insertEvents } from '../../db/state/changes.ts'
-import { listHolds } from '../../db/state/holds.ts'
 import { listActiveVersions } from '../../db/state/runbooks.ts'
-import { ATTENTION_LISTED_MAX, listAttention } from '../../db/views/attention.ts'
-import { findBatchLines } from '../../db/views/batches.ts'
-import { listWorkers } from '../../db/views/workers.ts'
+import { hasGrown } from '../../domain/needs/from-work.ts'
 import {
-  attentionCondition,
   type Condition,
   type ConditionKind,
   endingCondition,
-  gateCondition,
-  holdCondition,
-  missCondition,
-  stuckConditions,
-} from '../../domain/needs/conditions.ts'
+  needCondition,
+} from '../../domain/notifications/conditions.ts'
 import { ITEMS_MAX, itemOf, type MessageItem } from '../../domain/notifications/message.ts'
 import {
   type Channel,
@@ -47,17 +37,10 @@ import {
 } from '../../domain/notifications/rules.ts'
 import { type EventRecord, eventRecord } from '../../domain/state/event-record.ts'
 import type { Engine } from '../transactions/engine.ts'
-import { deadLetterItem } from './attention.ts'
-import { findLateBatches, loadStuck } from './stuck-batches.ts'
+import { findNeeds } from './find-needs.ts'
 
 const ACTOR = 'orchestrator'
-const HOLDS_MAX = 500
-const LATE_BATCHES_MAX = 100
 const ENDINGS_MAX = 500
-const GATES_MAX = 500
-const MISSES_MAX = 500
-/** People hear of missing approvals so long before the phase. */
-export const GATES_AHEAD_MS = 24 * 3_600_000
 const OPEN_MAX = 5_000
 /** Transactions that began before the last look and committed after it. */
 const ENDINGS_OVERLAP_MS = 5 * 60_000
@@ -76,7 +59,7 @@ export interface NotificationContext {
 interface Found {
   readonly conditions: readonly Condition[]
   /** Not everything of these kinds was looked at: none of them is cleared. */
-  readonly incomplete: ReadonlySet<ConditionKind>
+  readonly incomplete: ReadonlySet<string>
 }
 
 /** Returns how many conditions were opened and cleared; null when another orchestrator looks, or has just looked. */
@@ -90,14 +73,8 @@ export async function lookForConditions(
     const last = await readWatchState(tx)
     const state = last && +now - +last.lookedAt < FORGOTTEN_AFTER_MS ? last : null
     if (hasJustLooked(state, now)) return null
-    // From the database, whatever the transport: a broker that is down must not keep anybody from hearing of it.
-    const dead = (await countDeadLetters(tx)).map(deadLetterItem)
     const found = await findConditions(tx, engine, now, state)
-    const conditions = [
-      ...found.conditions,
-      ...dead.flatMap((item) => attentionCondition(item, now) ?? []),
-    ]
-    const result = await writeDifference(tx, context, { ...found, conditions }, now)
+    const result = await writeDifference(tx, context, found, now)
     const beganAt = state?.beganAt ?? now
     await writeWatchState(tx, { lookedAt: now, beganAt, endedUntil: found.endedUntil })
     return result
@@ -113,57 +90,18 @@ async function findConditions(
   now: Date,
   state: WatchState | null,
 ): Promise<Found & { readonly endedUntil: Date }> {
-  const incomplete = new Set<ConditionKind>()
-  const { holds, total } = await listHolds(
-    tx,
-    { scope: ['system', 'runbook', 'worker', 'batch'] },
-    null,
-    HOLDS_MAX,
-  )
-  if (total > HOLDS_MAX) for (const kind of OF_HOLDS) incomplete.add(kind)
-  const batchIds = holds.filter(({ scope }) => scope === 'batch').map(({ target }) => +target)
-  const lines = await findBatchLines(tx, batchIds)
-  const attention = await listAttention(tx)
-  if (attention.length > ATTENTION_LISTED_MAX) for (const kind of OF_ATTENTION) incomplete.add(kind)
-  const stuck = await findStuckBatches(tx, engine, now)
-  if (!stuck.isComplete) for (const kind of OF_STUCK) incomplete.add(kind)
+  const { needs, incomplete } = await findNeeds(tx, engine, now)
   // The first look tells what is open, not what ended before anybody asked for it.
   const since = state
     ? new Date(Math.max(+state.endedUntil - ENDINGS_OVERLAP_MS, +state.beganAt))
     : now
   const endings = await listEndings(tx, since, ENDINGS_MAX)
-  const gates = await listUnapprovedGates(tx, now, new Date(+now + GATES_AHEAD_MS), GATES_MAX + 1)
-  if (gates.length > GATES_MAX) incomplete.add('gate_waiting')
-  const misses = await listMisses(tx, MISSES_MAX + 1)
-  if (misses.length > MISSES_MAX) incomplete.add('forecast_miss')
   const conditions = [
-    ...holds.flatMap(
-      (hold) => holdCondition(hold, lines.get(+hold.target)?.runbookName ?? null) ?? [],
-    ),
-    ...attention
-      .slice(0, ATTENTION_LISTED_MAX)
-      .flatMap((item) => attentionCondition(item, now) ?? []),
-    ...gates.slice(0, GATES_MAX).map(gateCondition),
-    ...misses.slice(0, MISSES_MAX).map(missCondition),
-    ...stuckConditions(stuck.batches, now),
+    ...needs.flatMap((need) => needCondition(need) ?? []),
     ...endings.map(endingCondition),
   ]
   const endedUntil = endings.length < ENDINGS_MAX ? now : endings.at(-1)!.endedAt
   return { conditions, incomplete, endedUntil }
-}
-
-const OF_HOLDS: readonly ConditionKind[] = ['batch_held', 'failure_limit']
-const OF_ATTENTION: readonly ConditionKind[] = ['review_waiting', 'source_failing']
-const OF_STUCK: readonly ConditionKind[] = ['stuck', 'worker_silent', 'phase_late']
-
-async function findStuckBatches(tx: Tx, { pace }: Engine, now: Date) {
-  const ids = await findLateBatches(tx, await listWorkers(tx), now, LATE_BATCHES_MAX + 1)
-  const batches = []
-  for (const id of ids.slice(0, LATE_BATCHES_MAX)) {
-    const batch = await loadStuck(tx, pace, id, now)
-    if (batch) batches.push(batch)
-  }
-  return { batches, isComplete: ids.length <= LATE_BATCHES_MAX }
 }
 
 async function writeDifference(
@@ -192,9 +130,11 @@ async function writeDifference(
     gone.map(({ id }) => id),
     now,
   )
-  await writeMessages(tx, context, opened, gone, now)
-  await insertEvents(tx, null, now, ACTOR, [...opened.map(openedEvent), ...gone.map(clearedEvent)])
-  return { opened: opened.length, cleared: gone.length }
+  // What has become urgent is told again as such, and is not over.
+  const over = gone.filter(({ key }) => !hasGrown(key, current))
+  await writeMessages(tx, context, opened, over, now)
+  await insertEvents(tx, null, now, ACTOR, [...opened.map(openedEvent), ...over.map(clearedEvent)])
+  return { opened: opened.length, cleared: over.length }
 }
 
 /** Of the runbooks concerned, each for its own conditions only. */
@@ -234,14 +174,17 @@ async function writeMessages(
     const items = [
       ...opened
         .filter(({ channels }) => channels.includes(channel.name))
-        .map(({ condition }) => ({ kind: condition.kind, item: itemOf(condition, now) })),
+        .map(({ condition }) => ({
+          isUrgent: isUrgent(condition.kind) && !condition.isEarly,
+          item: itemOf(condition, now),
+        })),
       ...gone
         .filter(({ channels }) => channels.includes(channel.name))
-        .map((one) => ({ kind: one.kind, item: clearedItem(one, now) })),
+        .map((one) => ({ isUrgent: isUrgent(one.kind), item: clearedItem(one, now) })),
     ]
-    for (const { item } of items.filter(({ kind }) => isUrgent(kind)))
+    for (const { item } of items.filter((one) => one.isUrgent))
       await send(tx, channel, [item], now, { isUrgent: true, newId, now })
-    const rest = items.filter(({ kind }) => !isUrgent(kind)).map(({ item }) => item)
+    const rest = items.filter((one) => !one.isUrgent).map(({ item }) => item)
     const due = sendAt(channel, false, now)
     if (+due > +now) await send(tx, channel, rest, due, { isUrgent: false, newId, now })
     else

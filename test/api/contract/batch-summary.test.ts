@@ -71,18 +71,25 @@ describe('reads of a batch', () => {
     interface Status {
       isSomebodyNeeded: boolean
       headline: string
-      needs: { kind: string; people: string[]; count: number; command: string }[]
+      needs: {
+        kind: string
+        causes: { text: string; people: string[]; count: number }[]
+        count: number
+        command: string
+      }[]
       phases: { phaseName: string; status: string }[]
       holds: object[]
     }
     const { status, body } = await api.call<Status>('GET', '/api/status')
     assert.equal(status, 200)
     assert.deepEqual([body.isSomebodyNeeded, body.holds], [true, []])
-    assert.match(body.headline, /^Somebody is needed: 3 people of batch 1 failed at create: user/)
-    const { kind, people: named, count, command } = body.needs[0]!
-    assert.deepEqual([kind, count, command], ['failure', 3, 'matoolkit failures 1'])
+    assert.equal(body.headline, 'Somebody is needed: 3 people of batch 1 failed.')
+    const { kind, causes, count, command } = body.needs[0]!
+    assert.deepEqual([kind, count, command], ['people_failed', 3, 'matoolkit failures 1'])
+    const [cause] = causes
+    assert.match(cause!.text, /^3 people failed at create: user\d@contoso.example has 12\d items/)
     assert.deepEqual(
-      named.toSorted(),
+      cause!.people.toSorted(),
       members(3).map(({ key }) => key),
     )
     assert.deepEqual(
@@ -307,20 +314,22 @@ describe('the status of many batches', () => {
   }
   const needs = async () => (await api.call<Status>('GET', '/api/status')).body.needs
 
-  it('names twenty that are stuck and says how many more may be', async () => {
+  it('names each whose phase is late, the oldest first', async () => {
     const found = await needs()
-    assert.equal(found.length, 21)
-    assert.match(found[0]!.text, /^batch 1 is stuck: phase cutover was due at /)
-    assert.equal(found[20]!.text, '2 more batches are late and may be stuck')
+    assert.deepEqual(
+      found.map(({ batchId }) => batchId),
+      Array.from({ length: BATCHES }, (_, index) => index + 1),
+    )
+    assert.match(found[0]!.text, /^Batch 1 is late: phase cutover was due at .*no orchestrator/)
   })
 
-  it('finds the one behind many that wait as planned', async () => {
+  it('says who holds a late phase, also behind a hold that a person set', async () => {
     for (let batchId = 1; batchId < BATCHES; batchId++)
       await holdBatch(api.world.engine, { batchId, actor: 'op', reason })
-    assert.deepEqual(
-      (await needs()).map(({ kind, batchId }) => [kind, batchId]),
-      [['stuck', BATCHES]],
-    )
+    const found = await needs()
+    assert.equal(found.length, BATCHES)
+    assert.match(found[0]!.text, /^Batch 1 is late: .*, but batch 1 is held by op: /)
+    assert.match(found.at(-1)!.text, /no orchestrator/)
   })
 })
 

@@ -83,17 +83,15 @@ describe('the forecast of a batch', () => {
       batches?: { misses: { text: string }[] }[]
     }
     const need = {
-      kind: 'miss',
+      kind: 'forecast_miss',
       batchId: 1,
-      text: `batch 1: ${late}`,
+      text: `Batch 1: ${late}`,
       count: 1,
       command: 'matoolkit batch forecast 1',
     }
     const wall = (await api.call<Wall>('GET', '/api/now')).body
-    assert.deepEqual(
-      wall.needs.filter(({ kind }) => kind === 'miss'),
-      [need],
-    )
+    const told = wall.needs.find(({ kind }) => kind === 'forecast_miss')
+    assert.partialDeepStrictEqual(told, need)
     assert.deepEqual(
       wall.batches![0]!.misses.map(({ text }) => text),
       [late],
@@ -101,8 +99,8 @@ describe('the forecast of a batch', () => {
     assert.doesNotMatch(JSON.stringify(wall), /user\d|contoso/)
     const status = (await api.call<Wall>('GET', '/api/status')).body
     assert.deepEqual(
-      status.needs.filter(({ kind }) => kind === 'miss'),
-      [{ ...need, people: [] }],
+      status.needs.filter(({ kind }) => kind === 'forecast_miss'),
+      [{ ...told, causes: [] }],
     )
   })
 })

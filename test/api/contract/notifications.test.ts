@@ -59,12 +59,13 @@ describe('notifications', () => {
       (await channels()).map(({ error }) => error),
       ['it answered 404', null],
     )
-    const attention = await api.call<{ items: { kind: string; command: string }[] }>(
+    const { body: found } = await api.call<{ needs: { kind: string; command: string }[] }>(
       'GET',
-      '/api/attention',
+      '/api/needs',
     )
+    await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/needs?batchId=99')
     assert.deepEqual(
-      attention.body.items.map(({ kind, command }) => [kind, command]),
+      found.needs.map(({ kind, command }) => [kind, command]),
       [['channel_failing', 'matoolkit notification test night']],
     )
     await api.call('POST', path)
@@ -173,7 +174,7 @@ describe('notifications', () => {
 
 covers(
   'getNotification',
-  'listAttention',
+  'listNeeds',
   'listChannels',
   'listConditions',
   'listNotificationRules',

@@ -33,7 +33,6 @@ interface Page {
 }
 
 const reason = 'because'
-const iso = (hours: number): string => at(hours).replace('.000Z', 'Z')
 
 describe('reviews', () => {
   let api: ApiUnderTest
@@ -74,15 +73,17 @@ describe('reviews', () => {
     const to = await list(`?kind=move&toTime=${at(64)}`)
     assert.equal(to.body.reviews.length, moves.length)
     assert.equal((await list(`?toTime=${at(65)}`)).body.reviews.length, 0)
-    const { body } = await api.call<{ items: { text: string; decide: string[] }[] }>(
+    const { body } = await api.call<{ needs: { kind: string; text: string; decide: string[] }[] }>(
       'GET',
-      '/api/attention?batchId=1',
+      '/api/needs?batchId=1',
     )
     assert.deepEqual(
-      body.items.map(({ text, decide: commands }) => [text, commands]),
+      body.needs
+        .filter(({ kind }) => kind === 'review_waiting')
+        .map(({ text, decide: commands }) => [text, commands]),
       [
         [
-          `All 8 people of batch 1 now have cut-over ${iso(64)} in the source, not ${iso(40)}`,
+          `All 8 people of batch 1 now have cut-over ${at(64)} in the source, not ${at(40)}`,
           [
             'matoolkit review approve --all --kind move --batch 1 --choice reschedule',
             'matoolkit review approve --all --kind move --batch 1 --choice move',

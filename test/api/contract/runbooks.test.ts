@@ -245,7 +245,7 @@ describe('a tick now', () => {
     outcome: 'failed' as const,
     counts: { joined: 2 },
     error: '1 change failed',
-    attention: [],
+    needs: [],
   }
 
   it('answers with what the tick did, and is audited', async () => {

@@ -42,7 +42,7 @@ describe('screens of a batch', () => {
     assert.equal(body.headline, 'Somebody is needed: 3 people of batch 1 failed.')
     assert.deepEqual(
       body.needs.map(({ kind, batchId, command }) => [kind, batchId, command]),
-      [['failure', 1, 'matoolkit failures 1']],
+      [['people_failed', 1, 'matoolkit failures 1']],
     )
     const [only] = body.batches
     assert.deepEqual([body.batches.length, only!.batch.id], [1, 1])

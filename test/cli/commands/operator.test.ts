@@ -238,15 +238,16 @@ describe('what waits for a person', () => {
       out,
       /\n1 message on worker-results could not be handled: matoolkit deadletters list\n/,
     )
-    const { items } = (
-      await cli.api.call<{ items: { command: string; decide: string[] }[] }>(
+    const { needs } = (
+      await cli.api.call<{ needs: { kind: string; command: string; decide: string[] }[] }>(
         'GET',
-        '/api/attention',
+        '/api/needs',
       )
     ).body
-    assert.equal(items.length, 5)
+    const waiting = needs.filter(({ kind }) => kind !== 'batch_held')
+    assert.equal(waiting.length, 5)
     const { out: checks } = await cli.cli('doctor')
-    for (const { command, decide } of items) {
+    for (const { command, decide } of waiting) {
       for (const shown of [command, ...decide]) assert.ok(checks.includes(shown), shown)
       const listed = await cli.cli(...command.split(' ').slice(1))
       assert.equal(listed.exit, EXIT.ok, listed.err)

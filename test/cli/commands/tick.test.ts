@@ -88,7 +88,7 @@ describe('a tick by hand', () => {
         outcome: 'good',
         counts: { batches: 1, joined: 2 },
         error: null,
-        attention: [],
+        needs: [],
       },
     ])
     assert.match((await cli.cli('scheduler', 'tick')).out, /plain +good +nothing changed/)

@@ -118,6 +118,7 @@ describe('what is stuck', () => {
       'held',
       'held',
       'held',
+      'phase_overdue',
     ],
     [
       'a held worker, whose retries wait too',

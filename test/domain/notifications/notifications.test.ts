@@ -1,7 +1,8 @@
 // Channels, rules, quiet hours and texts, without a database.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { holdCondition, stuckConditions } from '../../../src/domain/needs/conditions.ts'
+import { holdNeed, stuckNeeds } from '../../../src/domain/needs/from-work.ts'
+import { needCondition } from '../../../src/domain/notifications/conditions.ts'
 import { itemOf, plainText, teamsEnvelope } from '../../../src/domain/notifications/message.ts'
 import {
   type QuietHours,
@@ -177,6 +178,9 @@ const HOLD = {
   reason: 'see [here](https://evil.example)',
 } as const
 
+const heldIn = (runbookName: string) =>
+  needCondition(holdNeed(HOLD, { batchIds: [7], runbookNames: [runbookName] })!)!
+
 it('tells the channels of matching rules once, and holds back what is not urgent', () => {
   const read = readNotificationSettings(`
 channels:
@@ -188,7 +192,7 @@ rules:
 `)
   assert.ok('settings' in read)
   const { channels, rules } = read.settings
-  const held = holdCondition(HOLD, 'other')!
+  const held = heldIn('other')
   const named = (of: Parameters<typeof channelsFor>[0]) =>
     channelsFor(of, rules, channels).map(({ name }) => name)
   assert.deepEqual(named(held), ['a', 'b'])
@@ -199,9 +203,7 @@ rules:
   assert.equal(+sendAt(channels[1]!, false, AT), +AT)
 })
 
-it('tells of no held member, and of one silent worker however many batches wait', () => {
-  const member = { ...HOLD, scope: 'member', memberKey: 'ada@x.example' } as const
-  assert.equal(holdCondition(member, null), null)
+it('tells of one silent worker however many batches wait', () => {
   const stuck = {
     kind: 'worker_silent',
     because: 'worker w1 was last seen at 2026-11-16T23:00:00.000Z; 3 steps wait for it',
@@ -214,20 +216,20 @@ it('tells of no held member, and of one silent worker however many batches wait'
     actions: [],
   } as const
   const batches = [1, 2].map((batchId) => ({ batchId, runbookName: 'wave', stuck: [stuck] }))
-  const found = stuckConditions(batches, AT)
+  const found = stuckNeeds(batches, AT)
   assert.deepEqual(
     found.map(({ key, text }) => [key, text]),
     [
       [
         'worker_silent:w1',
-        'worker w1 was last seen at 2026-11-16T23:00:00.000Z; 6 steps wait in 2 batches',
+        'Worker w1 was last seen at 2026-11-16T23:00:00.000Z; 6 steps wait for it in 2 batches',
       ],
     ],
   )
 })
 
 it('writes times in the zone, makes no links of a reason, and keeps below the limit of Teams', () => {
-  const item = itemOf(holdCondition(HOLD, 'wave')!, AT)
+  const item = itemOf(heldIn('wave'), AT)
   const message = { id: 'm', number: 3, items: [item], left: 0 }
   assert.match(plainText(message, 'Europe/Berlin'), /Since: 00:10 CET\nNext: matoolkit resume/)
   assert.match(JSON.stringify(teamsEnvelope(message, 'UTC')), /\\\\\[here\\\\\]\(https/)

@@ -148,7 +148,10 @@ it('tells of a blown failure limit with one card, and of its end with one', () =
     assert.equal(card.attachments[0].contentType, 'application/vnd.microsoft.card.adaptive')
     const [title, text, { facts }] = card.attachments[0].content.body
     assert.equal(title.text, `Batch ${batchId} is held: too many failures`)
-    assert.equal(text.text, '11 of 12 members failed in phase prepare: more than 30 %.')
+    assert.equal(
+      text.text,
+      'Batch 1 is held by the fuse since 09:00 CET: 11 of 12 members failed in phase prepare: more than 30 %.',
+    )
     assert.deepEqual(facts, [
       { title: 'Runbook', value: 'wave' },
       { title: 'Batch', value: String(batchId) },
@@ -190,10 +193,16 @@ it('tells a day before that a gate lacks approvals, and at its time that it hold
     await world.pass(10)
     assert.deepEqual(await one.run(), [{ opened: 0, cleared: 1 }, 1])
     await withdrawDecision(world.engine, { ...approval, kind: 'approval' })
-    await world.pass(24 * 3_600)
+    await world.pass(10)
     await one.run()
+    await world.pass(22 * 3_600 + 1_800)
+    assert.deepEqual(await one.run(), [{ opened: 1, cleared: 0 }, 1], 'half an hour before')
+    await world.pass(3_600)
+    assert.deepEqual(await one.run(), [{ opened: 0, cleared: 0 }, 0], 'held, which is no news')
+    const states = bodies().map(({ data }) => data.items[0].state)
+    assert.deepEqual(states, ['open', 'cleared', 'open', 'open'])
     const last = receiver.arrived.at(-1)!.body
-    assert.match(last, /Held by gate: phase cutover waits at its gate: 0 of 1 approvals/)
+    assert.match(last, /has 0 of 1 approvals for the start at .*; without them the batch is held/)
     assert.match(last, new RegExp(`matoolkit batch gates ${batchId}`))
     assert.deepEqual(world.jobs, [])
   }))

@@ -131,15 +131,11 @@ const Examples = ({ names, what }: { readonly names: readonly string[]; readonly
     </p>
   )
 
-function ReportText({
-  report: { outcome, counts, error, attention },
-}: {
-  readonly report: Report
-}) {
+function ReportText({ report: { outcome, counts, error, needs } }: { readonly report: Report }) {
   return (
     <div role="status" className="quiet tick-report">
       <Status status={outcome} /> {error ?? countsText(counts)}
-      {attention.map(({ text }) => (
+      {needs.map(({ text }) => (
         <div key={text}>{text}.</div>
       ))}
     </div>

@@ -30,7 +30,7 @@ export default function Wall() {
           {systemHold && <HeldNote hold={systemHold} />}
           <div className="wall">
             <div className="wall-main">
-              <Needs needs={wall.needs} />
+              <Needs needs={wall.needs} planned={wall.planned} />
               <Batches wall={wall} />
             </div>
             <div className="wall-side">

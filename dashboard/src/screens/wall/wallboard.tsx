@@ -7,7 +7,7 @@ import { Loaded } from '../../ui/feedback.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
 import { BatchCard } from './batch-card.tsx'
 import { HeldNote } from './hold-all.tsx'
-import { Needs } from './needs.tsx'
+import { lookOf, Needs } from './needs.tsx'
 import { ClockFace, PhaseClock } from './phase-clock.tsx'
 import { useWall } from './use-wall.ts'
 import { Sources, Workers } from './workers-and-sources.tsx'
@@ -22,11 +22,11 @@ export default function Wallboard() {
   return (
     <div className="wallboard">
       <Loaded reading={now} what="the wallboard">
-        {({ headline, needs, batches, workers, sources, openReviews }) => (
+        {({ batches, workers, sources, openReviews, ...verdict }) => (
           <>
             <div className="board-head">
-              <h1 data-look={needs.length === 0 ? 'good' : 'bad'}>
-                <Sentence text={headline} />
+              <h1 data-look={lookOf(verdict)}>
+                <Sentence text={verdict.headline} />
               </h1>
               <ClockFace />
             </div>
@@ -38,7 +38,7 @@ export default function Wallboard() {
                   .map((one) => (
                     <BatchCard key={one.batch.id} of={one} />
                   ))}
-                <Needs needs={needs} />
+                <Needs needs={verdict.needs} planned={verdict.planned} />
               </div>
               <div className="wall-side">
                 <PhaseClock batches={batches} />

@@ -3,7 +3,6 @@
 import type { Answer, ListedRow } from '../../../api/client/endpoints.ts'
 import { countText } from '../../../base/text/count-text.ts'
 import { printable } from '../../../base/text/printable.ts'
-import type { AttentionKind, DescribedAttention } from '../../../domain/needs/attention.ts'
 import { rampStateText } from '../../../domain/plan/ramp-shares.ts'
 import { PERSON_STATES, statesText, stateWord } from '../../../domain/state/person-state.ts'
 import { ENDED_BATCH_STATUSES } from '../../../domain/state/transitions.ts'
@@ -16,8 +15,8 @@ import {
 } from '../../program/command-context.ts'
 import { inViewersZone } from '../../terminal/io.ts'
 import type { Column, Show } from '../../terminal/show.ts'
-import { loadItems, sayItems } from '../attention.ts'
 import { type HoldInForce, loadHoldsInForce, sayHeldSystem, sayHolds } from '../holds-in-force.ts'
+import { countedNeeds, loadNeeds, sayNeeds } from '../needs.ts'
 import { ATTEMPT_COLUMN, NOW_COLUMN } from '../step-texts.ts'
 import { statusIn } from '../words.ts'
 import { findMemberId, namedBatch } from './named.ts'
@@ -112,7 +111,7 @@ export async function runListBatches(
 ): Promise<void> {
   const runbook = textFlag(flags, 'runbook')
   const holds = await sayHeldSystem(context)
-  const items = await loadItems(context, { runbook })
+  const needs = await loadNeeds(context, { runbook })
   await showPages(context, 'GET /api/batches', {
     given: {
       query: {
@@ -123,10 +122,10 @@ export async function runListBatches(
         sort: choiceFlag(flags, 'sort', BATCH_ORDERS),
       },
     },
-    columns: [...listColumns(holds), needsColumn(items)],
+    columns: [...listColumns(holds), ['NEEDS', ({ id }) => countedNeeds(needs, id)]],
     empty: 'No batches.',
   })
-  sayItems(context, items)
+  sayNeeds(context, needs)
 }
 
 /** A batch is held by its own hold, its runbook's, or the system's. */
@@ -140,30 +139,6 @@ function listColumns(holds: readonly HoldInForce[]): Column<Batch>[] {
       ? ['STATUS', statusIn('batch', (row) => (isHeld(row) ? 'held' : row.status))]
       : column,
   )
-}
-
-/** One of each kind. */
-const NEEDED: Readonly<Record<AttentionKind, string>> = {
-  removals: 'removal',
-  moves: 'move',
-  latecomers: 'latecomer',
-  source_failing: 'failing source',
-  rows_left_out: 'left-out row',
-  dead_letters: 'dead letter',
-  channel_failing: 'failing channel',
-}
-
-/** `15 removals, 1 move`: the reviews of each batch. */
-function needsColumn(items: readonly DescribedAttention[]): Column<Batch> {
-  const byBatch = Map.groupBy(items, ({ batchId }) => batchId)
-  const needs = (id: number) =>
-    [...Map.groupBy(byBatch.get(id) ?? [], ({ kind }) => kind)].map(([kind, same]) =>
-      countText(
-        same.reduce((sum, { count }) => sum + count, 0),
-        NEEDED[kind],
-      ),
-    )
-  return ['NEEDS', ({ id }) => needs(id).join(', ') || null]
 }
 
 type Summary = Answer<'GET /api/batches/{batchId}/summary'>

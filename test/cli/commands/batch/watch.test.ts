@@ -15,7 +15,7 @@ import {
   watchLines,
 } from '../../../../src/cli/commands/batch/watch-view.ts'
 import type { LiveEvent } from '../../../../src/cli/connection/event-stream.ts'
-import { DISK_WATCH } from '../../../../src/domain/needs/status.ts'
+import { DISK_WATCH } from '../../../../src/domain/state/holds.ts'
 import { noStates } from '../../../../src/domain/state/person-state.ts'
 import { holdBatch, resumeBatch } from '../../../../src/engine/orders/batch-actions.ts'
 import { holdScope, resumeScope } from '../../../../src/engine/orders/holds.ts'
@@ -258,7 +258,7 @@ describe('matoolkit batch watch', () => {
   it('status --watch writes the page again when it says something new, until Ctrl-C', async () => {
     const { world } = cli.api
     await using watching = start(['status', '--watch', '--output', 'table'], settingsOf(cli))
-    await watching.saying(/^Somebody is needed: 1 person of batch 1 failed at create/m)
+    await watching.saying(/^Somebody is needed: 1 person of batch 1 failed\.$/m)
     await holdBatch(world.engine, { batchId: 1, actor: 'op', reason: 'mail loops' })
     await watching.saying(/\nHolds\n.*\nbatch 1 .*mail loops/)
     await resumeBatch(world.engine, { batchId: 1, actor: 'op', reason: 'fixed' })
@@ -276,7 +276,7 @@ describe('matoolkit batch watch', () => {
     await holdScope(engine, { scope: 'system', target: '', ...low })
     const { out, exit } = await cli.cli('status')
     assert.equal(exit, EXIT.needed)
-    assert.match(out, /- the whole system is held by the disk watch .*: only 90 MB are free\n/)
+    assert.match(out, /- The whole system is held by the disk watch .*: only 90 MB are free\n/)
     assert.equal(out.match(/matoolkit resume --all/g)?.length, 1, out)
     assert.doesNotMatch(out, /^Holds$/m)
     const reason = 'there is space'

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
-import { loadAttention, noteDeadLetters } from '../../src/engine/needs/attention.ts'
+import { noteDeadLetters } from '../../src/engine/needs/dead-letters.ts'
+import { loadVerdict } from '../../src/engine/needs/find-needs.ts'
 import { dismissReviews } from '../../src/engine/orders/reviews.ts'
 import { programme, range, reviewIds, row, wave } from '../stories/programme.ts'
 import { story, type World } from '../stories/world.ts'
@@ -21,7 +22,7 @@ it('removals are told when they come and when their number changes, not at every
   programme(async (world) => {
     await world.tick(wave(40, ...range(1, 10)))
     await world.tick(wave(40, ...range(6, 10)))
-    assert.deepEqual(world.reports.at(-1)!.attention, [])
+    assert.deepEqual(world.reports.at(-1)!.needs, [])
     const report = await world.tick()
     const text = '5 removals of batch 1 need your decision'
     const command = 'matoolkit review list --kind removal --batch 1'
@@ -31,7 +32,7 @@ it('removals are told when they come and when their number changes, not at every
     )
     assert.deepEqual(await told(world), [`1 review_opened: ${text}: ${command}`])
     const again = await world.tick()
-    assert.deepEqual([again!.news.length, again!.attention.length], [0, 1])
+    assert.deepEqual([again!.news.length, again!.needs.length], [0, 1])
     await world.tick(wave(40, ...range(5, 10)))
     assert.deepEqual((await told(world)).slice(1), [
       `1 review_opened: 4 removals of batch 1 need your decision: ${command}`,
@@ -39,7 +40,7 @@ it('removals are told when they come and when their number changes, not at every
     const reviews = await reviewIds(world, 'removal')
     await dismissReviews(world.engine, { reviewIds: reviews, actor: 'ada', reason: 'HR was down' })
     const last = await world.tick()
-    assert.deepEqual([last!.attention, last!.news], [[], []])
+    assert.deepEqual([last!.needs, last!.news], [[], []])
     assert.equal((await told(world)).length, 2)
   }))
 
@@ -69,7 +70,7 @@ it('a failing source is told once, and so is its recovery; rows left out are tol
   programme(async (world) => {
     await world.tick(new Error('the server is away'))
     const failing = await world.tick()
-    assert.deepEqual([failing!.news.length, failing!.attention.length], [0, 1])
+    assert.deepEqual([failing!.news.length, failing!.needs.length], [0, 1])
     await world.tick([...wave(40, 1), row(2, 'no time')])
     await world.tick()
     assert.deepEqual(await told(world), [
@@ -96,7 +97,7 @@ it('dead letters are told once per change', () =>
     const { items } = await world.bus.deadLetters.list(WORKER_RESULTS, 10)
     for (const { id } of items) await world.bus.deadLetters.discard(id, 'ada')
     assert.deepEqual(await noteDeadLetters(world.engine), [])
-    assert.deepEqual((await loadAttention(world.engine)).items, [])
+    assert.deepEqual((await loadVerdict(world.engine, world.clock.now())).needs, [])
     assert.deepEqual((await told(world)).slice(2), [
       'dead_letters_decided: No dead letters are left on worker-results',
     ])

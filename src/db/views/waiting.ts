@@ -1,32 +1,28 @@
-// What waits for a person, counted set-based: open reviews by batch and time, failing sources, rows that the last tick left out.
-import type { Attention } from '../../domain/needs/attention.ts'
+// What waits for a person at data sources, counted set-based: open reviews by batch and time, failing sources, rows that the last tick left out.
+import type { WaitingAtSource } from '../../domain/needs/from-sources.ts'
 import type { Queryable } from '../connection/db.ts'
 
-export const ATTENTION_LISTED_MAX = 500
+export const WAITING_LISTED_MAX = 500
 
-export interface AttentionScope {
+export interface WaitingScope {
   readonly runbookName?: string | undefined
   readonly batchId?: number | undefined
 }
 
-type Found = Omit<Attention, 'topic'>
-
-/** Reviews first, by batch; then sources, by runbook. One more than `ATTENTION_LISTED_MAX` means that there are more. */
-export async function listAttention(
+/** Reviews first, by batch; then sources, by runbook. One more than `WAITING_LISTED_MAX` means that there are more. */
+export const listWaiting = (
   db: Queryable,
-  { runbookName, batchId }: AttentionScope = {},
-): Promise<Attention[]> {
-  const rows = await db.query<Found>(
+  { runbookName, batchId }: WaitingScope = {},
+): Promise<WaitingAtSource[]> =>
+  db.query<WaitingAtSource>(
     `select kind, "runbookName", "batchId", count, "membersActive", since, "fromTime", "toTime", "isWholeWave", "hasOtherTimes", error
        from (${REVIEWS} ${batchId === undefined ? `union all ${SOURCES}` : ''}) as a
       order by place, "batchId" nulls last, "runbookName", "toTime" limit $3`,
-    [runbookName ?? null, batchId ?? null, ATTENTION_LISTED_MAX + 1],
+    [runbookName ?? null, batchId ?? null, WAITING_LISTED_MAX + 1],
   )
-  return rows.map((row) => ({ ...row, topic: null }))
-}
 
 /** How much waits, by kind. */
-export const countAttention = (db: Queryable): Promise<{ of: string; count: number }[]> =>
+export const countWaiting = (db: Queryable): Promise<{ of: string; count: number }[]> =>
   db.query(
     `select kind as of, sum(count)::int as count from (${REVIEWS} union all ${SOURCES}) as a group by kind order by kind`,
     [null, null],
