@@ -34,7 +34,7 @@ export type CausedNeed = { readonly kind: 'everything_held' | 'worker_silent' | 
 
 export type Channel = { readonly name: string; readonly type: 'teams' | 'mail' | 'webhook'; readonly timeZone: string; readonly quietHours: { readonly days: readonly ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]; readonly from: string; readonly to: string; } | null; /** How long what is not urgent is collected. */ readonly digestSec: number | null; /** Of the last 30 days. */ readonly lastSentAt: string | null; /** Messages that are not sent yet. */ readonly waiting: number; /** Its newest message failed, or one is tried again and again. */ readonly failingSince: string | null; readonly error: string | null; }
 
-export type Channels = { readonly channels: readonly (Channel)[]; }
+export type Channels = { readonly channels: readonly (Channel)[]; readonly rules: readonly (NotificationRule)[]; /** Conditions that pass digests and quiet hours. */ readonly urgent: readonly ('everything_held' | 'worker_silent' | 'gate_waiting' | 'failure_limit' | 'batch_held' | 'people_failed' | 'phase_late' | 'stuck' | 'forecast_miss' | 'review_waiting' | 'source_failing' | 'dead_letters' | 'phase_ended' | 'batch_ended')[]; }
 
 export type ClonedBatch = { readonly batchId: number | null; readonly isDryRun: boolean; readonly clonedFrom: number; readonly memberCount: number; readonly batch: Batch | null; }
 
@@ -147,8 +147,6 @@ export type Notification = { readonly id: number; /** The same at every attempt.
 export type NotificationItem = { readonly state: 'open' | 'cleared' | 'ended' | 'test'; /** The same when a condition opens and is cleared. */ readonly key: string; readonly kind: string; readonly title: string; /** A sentence; times in UTC. */ readonly text: string; /** Handles it, or shows it in full. */ readonly command: string; readonly runbookName: string | null; readonly batchId: number | null; readonly since: string; readonly at: string; }
 
 export type NotificationRule = { /** Where it is written. */ readonly from: 'settings' | 'runbook'; /** Empty: all. */ readonly conditions: readonly ('everything_held' | 'worker_silent' | 'gate_waiting' | 'failure_limit' | 'batch_held' | 'people_failed' | 'phase_late' | 'stuck' | 'forecast_miss' | 'review_waiting' | 'source_failing' | 'dead_letters' | 'phase_ended' | 'batch_ended')[]; readonly channels: readonly (string)[]; /** Null: all. */ readonly runbooks: readonly (string)[] | null; }
-
-export type NotificationRules = { readonly rules: readonly (NotificationRule)[]; /** Conditions that pass digests and quiet hours. */ readonly urgent: readonly ('everything_held' | 'worker_silent' | 'gate_waiting' | 'failure_limit' | 'batch_held' | 'people_failed' | 'phase_late' | 'stuck' | 'forecast_miss' | 'review_waiting' | 'source_failing' | 'dead_letters' | 'phase_ended' | 'batch_ended')[]; }
 
 export type Notifications = { readonly notifications: readonly (Notification)[]; /** Cursor of the next page. */ readonly next: string | null; }
 
@@ -833,17 +831,11 @@ export interface Endpoints {
     readonly body: Record<string, never>
     readonly answer: Conditions
   }
-  /** List the channels of notifications, and which fail. */
+  /** List the channels of notifications, which fail, and what each hears of. */
   readonly 'GET /api/channels': {
     readonly query: { }
     readonly body: Record<string, never>
     readonly answer: Channels
-  }
-  /** List which channel hears of what. */
-  readonly 'GET /api/notification-rules': {
-    readonly query: { }
-    readonly body: Record<string, never>
-    readonly answer: NotificationRules
   }
   /** Send a test message to a channel. */
   readonly 'POST /api/channels/{channel}/test': {

@@ -16,7 +16,7 @@ export const TRANSITION_REASONS: {
     fail: 'the attempt failed and no retry is left',
     time_out: 'the poll timeout is over',
     begin_rollback: '`batch rollback`',
-    undo: '`batch undo`, `member undo`',
+    undo: '`batch undo`',
     roll_back: 'every step of its rollback passed',
     cancel: 'the batch was cancelled, or the member failed, was removed or moved away',
     reactivate: '`batch retry`, `batch restart`, or the member came back',

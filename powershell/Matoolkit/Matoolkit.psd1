@@ -48,7 +48,6 @@
         'Get-MatMemberMessage'
         'Get-MatNeed'
         'Get-MatNotification'
-        'Get-MatNotificationRule'
         'Get-MatNow'
         'Get-MatPhase'
         'Get-MatRehearsal'

@@ -6,7 +6,6 @@ import { describe, it } from 'node:test'
 import { describedRoutes } from '../../src/api/routes.ts'
 import { SETTINGS } from '../../src/base/settings/config.ts'
 import { migrationsOnDisk } from '../../src/db/schema/migration-files.ts'
-import { COMMANDS } from '../cli/every-command.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -17,13 +16,18 @@ function linesIn(folder: string): number {
   return texts.reduce((sum, text) => sum + text.split('\n').length - 1, 0)
 }
 
+// Loaded when it is asked for: it awaits while it is loaded, and files share a process.
+const commands = async () => (await import('../cli/every-command.ts')).COMMANDS.length
+
 const tables = () =>
   migrationsOnDisk().flatMap(({ sql }) => [...sql.matchAll(/^create (?:unlogged )?table /gm)])
 
 /** The count today, and its cap. */
-const BUDGET: Readonly<Record<string, readonly [count: () => number, cap: number]>> = {
-  commands: [() => COMMANDS.length, 133],
-  endpoints: [() => describedRoutes().length, 128],
+const BUDGET: Readonly<
+  Record<string, readonly [count: () => number | Promise<number>, cap: number]>
+> = {
+  commands: [commands, 112],
+  endpoints: [() => describedRoutes().length, 127],
   settings: [() => Object.keys(SETTINGS).length, 92],
   tables: [() => tables().length, 35],
   'lines of src': [() => linesIn('src'), 105_500],
@@ -32,8 +36,8 @@ const BUDGET: Readonly<Record<string, readonly [count: () => number, cap: number
 
 describe('the budget', () => {
   for (const [what, [count, cap]] of Object.entries(BUDGET))
-    it(`${what} are at most ${cap}`, () => {
-      const found = count()
+    it(`${what} are at most ${cap}`, async () => {
+      const found = await count()
       assert.ok(found <= cap, `${found} ${what}, and the cap is ${cap}: let something else go`)
     })
 })

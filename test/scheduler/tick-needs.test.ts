@@ -75,7 +75,7 @@ it('a failing source is told once, and so is its recovery; rows left out are tol
     await world.tick()
     assert.deepEqual(await told(world), [
       'source_failing: The source of wave fails: the server is away: matoolkit query preview wave',
-      'rows_left_out: The last tick of wave left out 1 row: matoolkit source-issues wave',
+      'rows_left_out: The last tick of wave left out 1 row: matoolkit source list wave --issues',
       'source_recovered: The source of wave answers again',
     ])
   }))

@@ -105,7 +105,7 @@ describe('a wave of twelve', () => {
       await says('12 cut over', 'cut_over')
       const { out } = await cli.cli('batch', 'members', TONIGHT)
       assert.match(out, /user1@\S+ +cut over +.*waits for phase aftercare/)
-      const report = await cli.cli('batch', 'report', TONIGHT, '--format', 'html', '--file', '-')
+      const report = await cli.cli('batch', 'export', TONIGHT, '--format', 'html', '--file', '-')
       assert.match(report.out, /12 cut over\. The batch is active\./)
     })
 

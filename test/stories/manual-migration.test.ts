@@ -59,7 +59,7 @@ describe('a manual migration from the command line', () => {
     const differs = await cli.cli('runbook', 'plan', 'plain', '--file', other)
     assert.match(differs.err, /\(RUNBOOK_NAME_DIFFERS\)/)
     assert.match(
-      (await cli.cli('runbook', 'ticks', 'plain')).out,
+      (await cli.cli('source', 'list', 'plain', '--ticks')).out,
       /^The data source has not been queried/,
     )
   })
@@ -119,7 +119,7 @@ describe('a manual migration from the command line', () => {
         : { fail: 'no licence left' }
     await cli.api.world.settle()
     assert.match((await cli.cli('batch', 'list')).out, /\n +1 +plain +1 +completed /)
-    assert.match((await cli.cli('batch', 'summary', '1')).out, /members +1 of 3 done, 2 failed/)
+    assert.match((await cli.cli('batch', 'get', '1')).out, /members +1 of 3 done, 2 failed/)
     assert.match((await cli.cli('batch', 'phases', '1')).out, /cutover .*completed +3 +1 +2/)
     const members = await cli.json<{ members: object[]; total: number }>(
       'batch',

@@ -105,7 +105,7 @@ describe('at night', () => {
     await tellMisses(world.engine)
     const late =
       /[Pp]hase prepare will miss T-0 \(10:20 CET\) by 30m: 30 steps left at 1 step a minute, the pace of the last 10m, and 10m for the last members/
-    const said = await here('batch', 'forecast', id)
+    const said = await here('batch', 'get', id, '--forecast')
     assert.equal(said.exit, EXIT.ok, said.err)
     assert.match(said.out, /\nprepare +10:50 CET +12:20 CET +its pace +30 steps left at 1 step/)
     assert.match(
@@ -121,9 +121,9 @@ describe('at night', () => {
     const status = await here('status')
     assert.equal(status.exit, EXIT.needed)
     assert.match(status.out, late)
-    assert.match(status.out, new RegExp(`matoolkit batch forecast ${id}\n`))
-    const { phases } = await cli.json<{ phases: object[] }>('batch', 'forecast', id)
+    assert.match(status.out, new RegExp(`matoolkit batch get ${id} --forecast\n`))
+    const { phases } = await cli.json<{ phases: object[] }>('batch', 'get', id, '--forecast')
     assert.equal(phases.length, 2)
-    assert.equal((await here('batch', 'forecast', '1')).out.includes('will miss'), false)
+    assert.equal((await here('batch', 'get', '1', '--forecast')).out.includes('will miss'), false)
   })
 })

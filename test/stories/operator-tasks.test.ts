@@ -282,7 +282,7 @@ describe('an operator’s night', () => {
   })
 
   it('export for the customer: one line per person, with state, and nobody of another wave', async () => {
-    const csv = await run('batch', 'report', TONIGHT, '--format', 'csv', '--file', '-')
+    const csv = await run('batch', 'export', TONIGHT, '--format', 'csv', '--file', '-')
     const lines = csv.trim().split('\n').slice(1)
     assert.equal(lines.length, 12)
     assert.equal(lines.filter((line) => /,done,/.test(line)).length, 9)

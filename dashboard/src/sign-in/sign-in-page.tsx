@@ -30,7 +30,7 @@ function SignInWay({ session }: { readonly session: SignedOut }) {
         machine.
       </p>
       <p>
-        To print the link again, run <code>matoolkit dashboard</code> in the folder where{' '}
+        To print the link again, run <code>matoolkit status --link</code> in the folder where{' '}
         <code>matoolkit up</code> runs.
       </p>
     </>

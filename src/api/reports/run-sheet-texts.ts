@@ -23,7 +23,7 @@ export const nightCommands = (
         ['approve a gate', commandLine`batch approve ${batchId} ${gated} --reason "…"`],
         [
           'start with fewer people ready',
-          commandLine`batch waive ${batchId} ${gated} --until +2h --reason "…"`,
+          commandLine`batch approve ${batchId} ${gated} --waive --until +2h --reason "…"`,
         ],
       ] as const)),
   ...(hasWindows
@@ -35,7 +35,7 @@ export const nightCommands = (
       ] as const)
     : []),
   ['move T-0, before it has come', commandLine`batch reschedule ${batchId} +2h --reason "…"`],
-  ['take one person back', commandLine`member undo ${batchId} PERSON --reason "…"`],
+  ['take one person back', commandLine`batch undo ${batchId} PERSON --reason "…"`],
   ['take the wave back: hold it first', commandLine`batch undo ${batchId} --all --reason "…"`],
   ['end the batch for good', commandLine`batch cancel ${batchId} --reason "…"`],
   [

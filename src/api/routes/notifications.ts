@@ -189,40 +189,6 @@ const channel = z
   })
   .meta({ id: 'Channel' })
 
-const channelsRoute = read({
-  method: 'GET',
-  path: '/api/channels',
-  operation: 'listChannels',
-  tag: 'service',
-  summary: 'List the channels of notifications, and which fail',
-  about: 'Those of the file that this API has (MATOOLKIT_NOTIFICATIONS_FILE).',
-  rule: 'reader',
-  answers: {
-    200: z.strictObject({ channels: z.array(channel) }).meta({ id: 'Channels' }),
-  },
-  handle: async ({ engine: { db }, services: { notifications } }) => {
-    const { channels } = notifications
-    const failing = new Map((await listFailingChannels(db)).map((one) => [one.channel, one]))
-    const names = channels.map(({ name }) => name)
-    const figures = new Map((await listChannelFigures(db, names)).map((one) => [one.channel, one]))
-    const body = channels.map(({ name, type, timeZone, quietHours, digestSec }) => {
-      const [failure, figure] = [failing.get(name), figures.get(name)]
-      return {
-        name,
-        type,
-        timeZone,
-        quietHours: quietHours && shownHours(quietHours),
-        digestSec,
-        lastSentAt: figure?.lastSentAt ?? null,
-        waiting: figure?.waiting ?? 0,
-        failingSince: failure?.since ?? null,
-        error: failure?.error ?? null,
-      }
-    })
-    return { status: 200, body: { channels: body } }
-  },
-})
-
 const clockText = (minutes: number): string => {
   const [hour, minute] = [Math.floor(minutes / 60), minutes % 60]
   return `${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}`
@@ -254,31 +220,51 @@ const shownRule =
     runbooks: runbooks && [...runbooks],
   })
 
-const rulesRoute = read({
+const channelsRoute = read({
   method: 'GET',
-  path: '/api/notification-rules',
-  operation: 'listNotificationRules',
+  path: '/api/channels',
+  operation: 'listChannels',
   tag: 'service',
-  summary: 'List which channel hears of what',
-  about: `The rules of this API’s file, then those of the active runbooks, of the first ${RUNBOOKS_READ_MAX} by name.`,
+  summary: 'List the channels of notifications, which fail, and what each hears of',
+  about: `Those of the file that this API has (MATOOLKIT_NOTIFICATIONS_FILE). Rules are of that file, then of the active runbooks, of the first ${RUNBOOKS_READ_MAX} by name.`,
   rule: 'reader',
   answers: {
     200: z
       .strictObject({
+        channels: z.array(channel),
         rules: z.array(rule),
         urgent: z
           .array(z.enum(CONDITION_KINDS))
           .meta({ description: 'Conditions that pass digests and quiet hours.' }),
       })
-      .meta({ id: 'NotificationRules' }),
+      .meta({ id: 'Channels' }),
   },
   handle: async ({ engine, services: { notifications } }) => {
-    const ofRunbooks = await loadRunbookRules(engine.db, engine, null, RUNBOOKS_READ_MAX)
+    const { db } = engine
+    const { channels, urgent } = notifications
+    const failing = new Map((await listFailingChannels(db)).map((one) => [one.channel, one]))
+    const names = channels.map(({ name }) => name)
+    const figures = new Map((await listChannelFigures(db, names)).map((one) => [one.channel, one]))
+    const body = channels.map(({ name, type, timeZone, quietHours, digestSec }) => {
+      const [failure, figure] = [failing.get(name), figures.get(name)]
+      return {
+        name,
+        type,
+        timeZone,
+        quietHours: quietHours && shownHours(quietHours),
+        digestSec,
+        lastSentAt: figure?.lastSentAt ?? null,
+        waiting: figure?.waiting ?? 0,
+        failingSince: failure?.since ?? null,
+        error: failure?.error ?? null,
+      }
+    })
+    const ofRunbooks = await loadRunbookRules(db, engine, null, RUNBOOKS_READ_MAX)
     const rules = [
       ...notifications.rules.map(shownRule('settings')),
       ...ofRunbooks.map(shownRule('runbook')),
     ]
-    return { status: 200, body: { rules, urgent: [...notifications.urgent] } }
+    return { status: 200, body: { channels: body, rules, urgent: [...urgent] } }
   },
 })
 
@@ -315,11 +301,4 @@ const testRoute = change({
   },
 })
 
-export const NOTIFICATION_ROUTES = [
-  listRoute,
-  showRoute,
-  conditionsRoute,
-  channelsRoute,
-  rulesRoute,
-  testRoute,
-]
+export const NOTIFICATION_ROUTES = [listRoute, showRoute, conditionsRoute, channelsRoute, testRoute]

@@ -26,25 +26,16 @@ export function addDbCommands(program: Command, io: Io): void {
     .option('--worker <id=role>', 'role that takes the jobs of a worker; repeatable', addTo)
     .option('--entra <role=id>', 'identity to make this role for; repeatable', addTo)
     .addOption(new Option('--migrate', 'create or upgrade the tables first').conflicts('dryRun'))
+    .option('--revoke <role>', 'take all rights from this role instead')
     .option('--dry-run', 'print the SQL, change nothing')
     .addOption(outputOption(true))
     .addHelpText('after', GRANT_HELP)
-    .action(async (flags: GrantFlags) => {
-      const { grantRights, migrateDatabase } = await import('../upkeep/database.ts')
+    .action(async (flags: GrantFlags & RevokeFlags & { readonly revoke?: string }) => {
+      const { grantRights, migrateDatabase, revokeRights } = await import('../upkeep/database.ts')
+      if (flags.revoke !== undefined) return revokeRights(flags.revoke, flags, io)
       // Its answer is a note here: the answer of this command is about roles.
       if (flags.migrate) await migrateDatabase({}, { ...io, out: io.err })
       await grantRights(flags, io)
-    })
-
-  noun
-    .command('revoke')
-    .description('take all rights from a database role')
-    .argument('<role>', 'role that was set up')
-    .addOption(outputOption(true))
-    .addHelpText('after', REVOKE_HELP)
-    .action(async (role: string, flags: RevokeFlags) => {
-      const { revokeRights } = await import('../upkeep/database.ts')
-      await revokeRights(role, flags, io)
     })
 }
 
@@ -72,7 +63,8 @@ On Azure Database for PostgreSQL, --entra makes a role that does not exist yet f
 one run at every upgrade does everything that the owner must do.
 
 An application reads and writes all rows, but cannot change tables, triggers, events or sealed audit rows. A worker sees only jobs for its
-own id and sends only results in its own name. docs/security.md lists the rights.
+own id and sends only results in its own name. docs/security.md lists the rights. A role whose rights are taken with --revoke stays;
+processes that use it stop working.
 
 Exit code: 0, 1 when a role has more than it needs, 7 when the role of DATABASE_URL does not own the tables.
 
@@ -80,10 +72,5 @@ Examples:
   $ matoolkit db grant --application matoolkit_app --worker contoso-worker=matoolkit_contoso
   $ matoolkit db grant --worker fabrikam-worker=matoolkit_fabrikam --dry-run
   $ matoolkit db grant --migrate --application matoolkit-api --entra matoolkit-api=6f1c2a34-5b7e-4d0a-9c11-2f8e7a905d10
-  $ matoolkit db grant`
-
-const REVOKE_HELP = `
-The role itself stays; processes that use it stop working.
-
-Example:
-  $ matoolkit db revoke matoolkit_contoso`
+  $ matoolkit db grant
+  $ matoolkit db grant --revoke matoolkit_contoso`

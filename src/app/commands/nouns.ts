@@ -74,11 +74,6 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'daily',
     load: async () => (await import('../../cli/commands/status.ts')).addStatusCommands,
   },
-  dashboard: {
-    about: 'print the link to the dashboard',
-    group: 'daily',
-    load: async () => (await import('../../cli/commands/dashboard.ts')).addDashboardCommands,
-  },
   batch: {
     about: 'manage batches and their members',
     group: 'daily',
@@ -155,15 +150,10 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'runbooks',
     load: async () => (await import('../../cli/commands/source.ts')).addSourceCommands,
   },
-  action: {
-    about: 'inspect changes of many members',
+  actions: {
+    about: 'list changes of many members, or one',
     group: 'daily',
     load: async () => (await import('../../cli/commands/action.ts')).addActionCommands,
-  },
-  'source-issues': {
-    about: 'list unusable data source rows',
-    group: 'runbooks',
-    load: async () => (await import('../../cli/commands/source-issues.ts')).addSourceIssueCommands,
   },
   notification: {
     about: 'see who was told, and test channels',
@@ -232,11 +222,6 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     about: 'inspect worker functions',
     group: 'runbooks',
     load: async () => (await import('./function.ts')).addFunctionCommands,
-  },
-  scheduler: {
-    about: 'run the scheduler by hand',
-    group: 'runbooks',
-    load: async () => (await import('../../cli/commands/tick.ts')).addSchedulerCommands,
   },
   sandbox: {
     about: 'run a simulated Microsoft 365 for rehearsals',

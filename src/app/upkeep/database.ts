@@ -234,7 +234,7 @@ function namedRoles(
 
 const twoKinds = (name: string): MatoolkitError =>
   new MatoolkitError('USAGE', {
-    reason: `A role is of the application or of workers, and "${name}" would be both. Use two roles, or "matoolkit db revoke ${name}" first.`,
+    reason: `A role is of the application or of workers, and "${name}" would be both. Use two roles, or "matoolkit db grant --revoke ${name}" first.`,
   })
 
 function workerAndRole(text: string): { workerId: string; role: string } {

@@ -23,7 +23,7 @@ export const BATCH_ERRORS = errorRows({
     http: 404,
     exit: EXIT.notFound,
     sentence:
-      'Batch {batchId} has no phase "{phaseName}" with a gate. List its gates with "matoolkit batch gates {batchId}".',
+      'Batch {batchId} has no phase "{phaseName}" with a gate. List its gates with "matoolkit batch get {batchId} --gates".',
   },
   MEMBER_FILE_INVALID: {
     http: 400,
@@ -72,7 +72,7 @@ export const BATCH_ERRORS = errorRows({
   ACTION_NOT_FOUND: {
     http: 404,
     exit: EXIT.notFound,
-    sentence: 'There is no action {actionId}. List the actions with "matoolkit action list".',
+    sentence: 'There is no action {actionId}. List the actions with "matoolkit actions".',
   },
   WOULD_BE_OVERDUE: {
     http: 409,

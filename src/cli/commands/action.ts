@@ -1,4 +1,4 @@
-// `matoolkit action …`: changes of many members, and what has become of them.
+// `matoolkit actions`: changes of many members, and what has become of them.
 
 import type { Command } from 'commander'
 import type { Answer, ListedRow } from '../../api/client/endpoints.ts'
@@ -54,25 +54,19 @@ async function runShowAction(context: CommandContext, [id]: readonly string[]): 
 }
 
 export function addActionCommands(program: Command, io: Io): void {
-  const noun = program.command('action').description('inspect changes of many members')
-  addVerb(noun, io, {
-    name: 'list',
-    about: 'list changes of many members, newest first',
+  addVerb(program, io, {
+    name: 'actions',
+    about: 'list changes of many members, or one',
+    args: [['[action]', 'id of an action']],
     options: [['--batch <id>', 'only of this batch'], ...PAGED],
-    examples: ['action list', 'action list --batch 7 --all -o csv'],
-    run: (context, _, { batch }) =>
-      showPages(context, 'GET /api/actions', {
+    examples: ['actions', 'actions --batch 7 --all -o csv', 'actions 12'],
+    run: async (context, args, { batch }) => {
+      if (args.length > 0) return runShowAction(context, args)
+      await showPages(context, 'GET /api/actions', {
         given: { query: batch === undefined ? {} : { batchId: idOf('batch', String(batch)) } },
         columns: ACTIONS,
         empty: 'Nobody has changed many members at once yet.',
-      }),
-  })
-  addVerb(noun, io, {
-    name: 'show',
-    about: 'show what became of changed members',
-    args: [['<action>', 'id of the action, from action list']],
-    options: PAGED,
-    examples: ['action show 12', 'action show 12 --output json'],
-    run: runShowAction,
+      })
+    },
   })
 }

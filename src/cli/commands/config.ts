@@ -10,6 +10,7 @@ interface ConfigFlags {
   readonly profile?: string
   readonly apiUrl?: string
   readonly instance?: string
+  readonly unset?: true
   readonly output?: OutputFormat
 }
 
@@ -31,9 +32,10 @@ export function addConfigCommands(program: Command, io: Io): void {
     .action(async (flags: ConfigFlags) => show(flags, io))
   noun
     .command('set')
-    .description('set a value in a profile')
+    .description('set or remove a value in a profile')
     .argument(...KEY)
-    .argument('<value>', 'new value')
+    .argument('[value]', 'new value')
+    .option('--unset', 'remove the value')
     .addOption(profile())
     .addOption(outputOption(true))
     .addHelpText(
@@ -41,17 +43,14 @@ export function addConfigCommands(program: Command, io: Io): void {
       helpOf(
         'config set api-url https://matoolkit.contoso.com --profile contoso',
         'config set output yaml',
+        'config set client-id --unset',
       ),
     )
-    .action(async (key: string, value: string, flags: ConfigFlags) => change(key, value, flags, io))
-  noun
-    .command('unset')
-    .description('remove a value from a profile')
-    .argument(...KEY)
-    .addOption(profile())
-    .addOption(outputOption(true))
-    .addHelpText('after', helpOf('config unset client-id'))
-    .action(async (key: string, flags: ConfigFlags) => change(key, null, flags, io))
+    .action(async (key: string, value: string | undefined, flags: ConfigFlags) => {
+      if ((value === undefined) !== (flags.unset === true))
+        throw new MatoolkitError('USAGE', { reason: `Give "${key}" a value, or use --unset.` })
+      await change(key, value ?? null, flags, io)
+    })
   noun
     .command('use')
     .description('select the profile to use')
@@ -59,15 +58,6 @@ export function addConfigCommands(program: Command, io: Io): void {
     .addOption(outputOption(true))
     .addHelpText('after', helpOf('config use contoso'))
     .action(async (name: string, flags: ConfigFlags) => use(name, flags, io))
-  noun
-    .command('path')
-    .description('print the path of the configuration file')
-    .addOption(outputOption(true))
-    .addHelpText('after', helpOf('config path'))
-    .action(async (flags: ConfigFlags) => {
-      const file = (await import('../connection/profile.ts')).configPath()
-      await showChange(file, { file }, flags, io)
-    })
 }
 
 const helpOf = (...examples: readonly string[]): string =>

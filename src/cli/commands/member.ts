@@ -10,7 +10,7 @@ import { type CommandContext, type Flags, showPages, textFlag } from '../program
 import type { Io } from '../terminal/io.ts'
 import { type Column, showSection } from '../terminal/show.ts'
 import { STATE_NAMES, stateCell, stateFlag } from './batch/lists.ts'
-import { runHoldMembers, runResumeMembers, runUndo } from './batch/member-actions.ts'
+import { runHoldMembers, runResumeMembers } from './batch/member-actions.ts'
 import { MESSAGES_OF_MEMBER } from './batch/messages.ts'
 import { namedMember } from './batch/named.ts'
 import { MEMBERS_ARG, NAMED_SELECTION } from './batch/select-people.ts'
@@ -90,30 +90,13 @@ export function addMemberCommands(program: Command, io: Io): void {
     name: 'show',
     about: "show a member's data, steps and events",
     args: [BATCH_ARG, MEMBER_ARG],
-    examples: ['member show 7 ada@contoso.com', 'member show 7 4711 --output json'],
-    run: runShowMember,
-  })
-  addVerb(noun, io, {
-    name: 'effects',
-    about: 'list what was changed for a member',
-    args: [BATCH_ARG, MEMBER_ARG],
-    more: 'The last change first, with the inverse of each and whether it was undone.',
-    examples: ['member effects 7 ada@contoso.com'],
-    run: runShowEffects,
-  })
-  addVerb(noun, io, {
-    name: 'undo',
-    about: 'undo what was changed for members',
-    args: [BATCH_ARG, MEMBERS_ARG],
-    options: [
-      ['--past-no-return', 'also what came before the point of no return'],
-      ...NAMED_SELECTION,
-      ...CHANGE,
-      DRY_RUN,
+    options: [['--effects', 'only what was changed, with the inverse of each change']],
+    examples: [
+      'member show 7 ada@contoso.com',
+      'member show 7 4711 --output json',
+      'member show 7 ada@contoso.com --effects',
     ],
-    more: 'As "batch undo": the inverse of each change runs, the last change first.',
-    examples: ['member undo 7 ada@contoso.com --reason "wrong person" --dry-run'],
-    run: runUndo,
+    run: (context, args, { effects }) => (effects ? runShowEffects : runShowMember)(context, args),
   })
   addVerb(noun, io, {
     name: 'hold',

@@ -11,7 +11,7 @@ import {
   textFlag,
 } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
-import type { Column } from '../terminal/show.ts'
+import { type Column, showSection } from '../terminal/show.ts'
 import { addVerb, PAGED } from './verb.ts'
 
 const STATUSES = ['waiting', 'sent', 'failed'] as const
@@ -56,7 +56,7 @@ const CHANNELS: readonly Column<Answer<'GET /api/channels'>['channels'][number]>
   ['ERROR', 'error'],
 ]
 
-const RULES: readonly Column<Answer<'GET /api/notification-rules'>['rules'][number]>[] = [
+const RULES: readonly Column<Answer<'GET /api/channels'>['rules'][number]>[] = [
   ['CONDITIONS', ({ conditions }) => conditions.join(', ') || 'all'],
   ['CHANNELS', ({ channels }) => channels.join(', ')],
   ['RUNBOOKS', ({ runbooks }) => runbooks?.join(', ') || 'all'],
@@ -70,51 +70,31 @@ export function addNotificationCommands(program: Command, io: Io): void {
   const noun = program.command('notification').description('see who was told, and test channels')
   addVerb(noun, io, {
     name: 'list',
-    about: 'list messages to people, newest first',
-    options: [['--channel <name>', 'only of this channel'], ...PAGED],
+    about: 'list messages to people, or show one',
+    args: [['[id]', 'id of a message']],
+    options: [
+      ['--channel <name>', 'only of this channel'],
+      ['--open', 'the conditions that are open now, and who heard of them'],
+      ...PAGED,
+    ],
     choices: [['--status <status>', 'only of this status', STATUSES]],
-    examples: ['notification list', 'notification list --status failed'],
+    examples: [
+      'notification list',
+      'notification list 12',
+      'notification list --status failed',
+      'notification list --open',
+    ],
     run: listMessages,
   })
   addVerb(noun, io, {
-    name: 'show',
-    about: 'show a message and what became of it',
-    args: [['<id>', 'id of the message']],
-    examples: ['notification show 12'],
-    run: async (context, [id]) => {
-      await showMessage(context, await loadMessage(context, idOf('message', id)))
-    },
-  })
-  addVerb(noun, io, {
-    name: 'conditions',
-    about: 'list conditions that are open now',
-    options: PAGED,
-    examples: ['notification conditions'],
-    run: (context) =>
-      showPages(context, 'GET /api/conditions', {
-        given: {},
-        columns: CONDITIONS,
-        empty: 'No condition is open.',
-      }),
-  })
-  addVerb(noun, io, {
     name: 'channels',
-    about: 'list channels and which fail',
+    about: 'list channels, and what each hears of',
     examples: ['notification channels'],
     run: async ({ client, show }) => {
       const whole = await client.call('GET /api/channels')
       const empty = 'No channels: set MATOOLKIT_NOTIFICATIONS_FILE.'
       await show.list({ whole, rows: whole.channels, columns: CHANNELS, empty })
-    },
-  })
-  addVerb(noun, io, {
-    name: 'rules',
-    about: 'list which channel hears of what',
-    examples: ['notification rules'],
-    run: async ({ client, show }) => {
-      const whole = await client.call('GET /api/notification-rules')
-      const empty = 'No rules: nobody is told. See docs/notifications.md.'
-      await show.list({ whole, rows: whole.rules, columns: RULES, empty })
+      if (show.format === 'table') await showSection(show, 'What they hear of', whole.rules, RULES)
     },
   })
   addVerb(noun, io, {
@@ -127,11 +107,18 @@ export function addNotificationCommands(program: Command, io: Io): void {
   })
 }
 
-const listMessages = (
+const listMessages = async (
   context: CommandContext,
-  _: readonly string[],
+  [id]: readonly string[],
   flags: Flags,
 ): Promise<void> => {
+  if (id !== undefined) return showMessage(context, await loadMessage(context, idOf('message', id)))
+  if (flags.open)
+    return showPages(context, 'GET /api/conditions', {
+      given: {},
+      columns: CONDITIONS,
+      empty: 'No condition is open.',
+    })
   return showPages(context, 'GET /api/notifications', {
     given: {
       query: { channel: textFlag(flags, 'channel'), status: choiceFlag(flags, 'status', STATUSES) },
@@ -177,5 +164,5 @@ async function testChannel(
   await showMessage(context, message)
   if (message.status === 'failed') io.exitCode = EXIT.failed
   if (message.status === 'waiting')
-    io.err(`An orchestrator sends it: matoolkit notification show ${message.id}`)
+    io.err(`An orchestrator sends it: matoolkit notification list ${message.id}`)
 }

@@ -1,4 +1,4 @@
-// `matoolkit runbook preview-message` and `batch preview-message`: a message as a person would get it, before anything is sent.
+// `matoolkit runbook preview-message`: a message as a person would get it, before anything is sent.
 
 import type { Answer } from '../../api/client/endpoints.ts'
 import { EXIT, MatoolkitError } from '../../base/errors/errors.ts'
@@ -41,12 +41,12 @@ export async function runPreviewOfRunbook(
   [name]: readonly string[],
   flags: Flags,
 ): Promise<void> {
-  if (isRunbookFile(name!)) return previewOfFile(context, name!, flags)
+  if (flags.batch !== undefined) return previewOfBatch(context, textFlag(flags, 'batch'), flags)
+  if (name === undefined) throw usageError('Name a runbook or a file, or a batch with --batch.')
+  if (isRunbookFile(name)) return previewOfFile(context, name, flags)
   for (const flag of ['members', 'member'])
     if (flags[flag] !== undefined)
-      throw usageError(
-        `--${flag} is for a runbook file. For a member of a batch: batch preview-message.`,
-      )
+      throw usageError(`--${flag} is for a runbook file, and --member also for a --batch.`)
   const message = textFlag(flags, 'message')
   const language = textFlag(flags, 'language')
   const startTime = timeFlag(context, flags, 'start')
@@ -56,8 +56,8 @@ export async function runPreviewOfRunbook(
     ...(startTime !== undefined && { startTime }),
   }
   const endpoint = 'POST /api/runbooks/{name}/preview-message'
-  const preview = await context.client.call(endpoint, { params: { name: name! }, body })
-  await showPreview(context, preview, name!)
+  const preview = await context.client.call(endpoint, { params: { name }, body })
+  await showPreview(context, preview, name)
 }
 
 /** Needs no server. */
@@ -119,9 +119,10 @@ async function memberOf(
   throw new MatoolkitError('MEMBER_NOT_IN_FILE', { file: members.file, member })
 }
 
-export async function runPreviewOfBatch(
+/** By the version that the batch runs, the data and outputs of the member, and the start of the batch. */
+async function previewOfBatch(
   context: CommandContext,
-  [id]: readonly string[],
+  id: string | undefined,
   flags: Flags,
 ): Promise<void> {
   const member = textFlag(flags, 'member')

@@ -2,9 +2,11 @@
 import type { Command } from 'commander'
 import type { Answer } from '../../api/client/endpoints.ts'
 import { EXIT } from '../../base/errors/errors.ts'
+import { dashboardLink } from '../../base/keys/local-token.ts'
 import { durationText } from '../../base/text/duration.ts'
 import { printable } from '../../base/text/printable.ts'
 import { peopleText } from '../../domain/needs/failures.ts'
+import { localTokenFor } from '../connection/instances.ts'
 import type { CommandContext } from '../program/command-context.ts'
 import { interruptible } from '../terminal/interrupt.ts'
 import { type Io, inViewersZone } from '../terminal/io.ts'
@@ -20,14 +22,34 @@ export function addStatusCommands(program: Command, io: Io): void {
   addVerb(program, io, {
     name: 'status',
     about: 'show whether somebody is needed, and what runs',
-    options: [['--watch', 'refresh every 5 seconds until Ctrl-C']],
+    options: [
+      ['--watch', 'refresh every 5 seconds until Ctrl-C'],
+      ['--link', 'print the link to the dashboard instead'],
+    ],
     more: `The first line says whether somebody is needed. Holds that a person set, while no phase is late
 behind them, and manual batches that wait to be advanced are as planned, and need nobody.
 
+On one machine the link of --link holds a token: everybody with the link may do everything while the program runs. Elsewhere people
+sign in on the page.
+
 Exit code: 0 nobody is needed, 9 somebody is needed; with --watch 130.`,
-    examples: ['status', 'status --output json'],
-    run: async (context, _, flags) => (flags.watch ? watchStatus(context) : showOnce(context)),
+    examples: ['status', 'status --output json', 'status --link'],
+    run: (context, _, flags) => {
+      if (flags.link) return showLink(context)
+      return flags.watch ? watchStatus(context) : showOnce(context)
+    },
   })
+}
+
+async function showLink({ client, profile, show, io, flags }: CommandContext): Promise<void> {
+  const apiUrl = profile['api-url'].value!.replace(/\/$/, '')
+  // Proves that the API is there, and that it is the one whose token this is.
+  await client.call('GET /api/me')
+  const token = localTokenFor(apiUrl)
+  const url = token === null ? `${apiUrl}/` : dashboardLink(apiUrl, token)
+  // A link is text by nature, in a pipe too.
+  if (flags.output === undefined) io.out(url)
+  else await show.one({ url }, [['url', 'url']])
 }
 
 type Status = Answer<'GET /api/status'>

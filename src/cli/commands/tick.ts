@@ -1,14 +1,17 @@
-// `matoolkit scheduler tick` and `matoolkit automation tick`: a tick now, over the API, with what it did.
-import type { Command } from 'commander'
+// `matoolkit automation tick`: a tick now, over the API, with what it did.
 import type { Answer } from '../../api/client/endpoints.ts'
 import { EXIT } from '../../base/errors/errors.ts'
 import { ApiRefusal } from '../connection/api-refusal.ts'
-import { type CommandContext, type Flags, textFlag } from '../program/command-context.ts'
-import type { Io } from '../terminal/io.ts'
+import {
+  type CommandContext,
+  type Flags,
+  textFlag,
+  usageError,
+} from '../program/command-context.ts'
 import type { Column } from '../terminal/show.ts'
 import { loadNeeds, sayNeeds } from './needs.ts'
 import { tickText } from './tick-text.ts'
-import { addVerb, REASON, RUNBOOK_ARG, type Verb } from './verb.ts'
+import { REASON, type Verb } from './verb.ts'
 
 type Tick = Answer<'POST /api/runbooks/{name}/ticks'>
 
@@ -22,31 +25,18 @@ const MORE = `A tick queries the data source and applies what changed, as the sc
 
 Exit code: 0 every tick succeeded, 1 a tick failed, 6 automation is off or another tick is running.`
 
-const ABOUT = 'query data sources now'
-
-export function addSchedulerCommands(program: Command, io: Io): void {
-  const noun = program.command('scheduler').description('run the scheduler by hand')
-  addVerb(noun, io, {
-    name: 'tick',
-    about: ABOUT,
-    options: [['--runbook <name>', 'only of this runbook'], REASON],
-    more: `Without --runbook, every runbook whose automation is on gets one. ${MORE}`,
-    examples: ['scheduler tick', 'scheduler tick --runbook user-migration'],
-    run: async (context, _, flags) => {
-      const only = textFlag(flags, 'runbook')
-      await runTicks(context, only === undefined ? await automated(context) : [only], flags)
-    },
-  })
-}
-
 export const AUTOMATION_TICK: Verb = {
   name: 'tick',
   about: 'query the data source of a runbook now',
-  args: [RUNBOOK_ARG],
-  options: [REASON],
+  args: [['[runbook]', 'name of the runbook']],
+  options: [['--all', 'of every runbook whose automation is on'], REASON],
   more: MORE,
-  examples: ['automation tick user-migration'],
-  run: (context, [name], flags) => runTicks(context, [name!], flags),
+  examples: ['automation tick user-migration', 'automation tick --all'],
+  run: async (context, [name], flags) => {
+    if ((name === undefined) !== (flags.all === true))
+      throw usageError('Name a runbook, or use --all.')
+    await runTicks(context, name === undefined ? await automated(context) : [name], flags)
+  },
 }
 
 async function automated({ client }: CommandContext): Promise<string[]> {

@@ -50,7 +50,7 @@ export function sourceNeed(item: WaitingAtSource, now: Date): Need {
           ...given,
           title: `rows of ${runbookName} were left out`,
           text: `the last tick of ${runbookName} left out ${countText(count, 'row')}`,
-          command: commandLine`source-issues ${runbookName}`,
+          command: commandLine`source list ${runbookName} --issues`,
         },
         identity,
       )

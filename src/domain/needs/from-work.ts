@@ -38,7 +38,7 @@ export function holdNeed(hold: Hold, held: HeldWork): Need | null {
       since: heldAt,
       command:
         kind === 'gate_waiting'
-          ? commandLine`batch gates ${target}`
+          ? commandLine`batch get ${target} --gates`
           : isFuse
             ? commandLine`failures ${target}`
             : resumeCommand(hold),
@@ -86,7 +86,7 @@ export function gateNeed(gate: UnapprovedGate, now: Date): Need {
           ? `${phase} has ${given} of ${needed} approvals for the start at ${dueAt.toISOString()}; without them the batch is held then`
           : `${phase} was due at ${dueAt.toISOString()} and has ${given} of ${needed} approvals`,
       since,
-      command: commandLine`batch gates ${batchId}`,
+      command: commandLine`batch get ${batchId} --gates`,
     },
     phaseId,
     +dueAt,
@@ -152,7 +152,7 @@ export const missNeed = (miss: ForecastMiss): Need =>
       title: `phase ${miss.phaseName} of batch ${miss.batchId} will miss ${miss.deadlineOf} by ${durationText(miss.bySec * 1_000)}`,
       text: `batch ${miss.batchId}: ${miss.because}`,
       since: miss.since,
-      command: commandLine`batch forecast ${miss.batchId}`,
+      command: commandLine`batch get ${miss.batchId} --forecast`,
     },
     miss.phaseId,
     +miss.deadline,

@@ -212,7 +212,7 @@ function ofPhases({ batch, holds, phases, now }: StuckFacts): Stuck[] {
           : `the batch is ${batch.status}`
     const because = `phase ${name} was due at ${dueAt.toISOString()}, but ${why}`
     const counted = { count: batch.membersActive, isCountExact: true }
-    const seeGates = inspect('see what the gate needs', `batch gates ${batch.id}`)
+    const seeGates = inspect('see what the gate needs', `batch get ${batch.id} --gates`)
     const where = {
       workerId: null,
       aboutWorker: null,

@@ -26,7 +26,7 @@ export interface MessageItem {
 export interface PeopleMessage {
   /** The same at every attempt: who has seen it drops it. */
   readonly id: string
-  /** For people: commandLine`notification show 12`. */
+  /** For people: commandLine`notification list 12`. */
   readonly number: number
   readonly items: readonly MessageItem[]
   /** Left out of `items`. */
@@ -108,7 +108,7 @@ function lineOf(item: MessageItem, zone: string): Line {
 }
 
 const leftText = (left: number, number: number): string =>
-  `And ${left} more: ${commandLine`notification show ${number}`}`
+  `And ${left} more: ${commandLine`notification list ${number}`}`
 
 /** A program recognises the id; people are told. */
 const lastLine = ({ number, id, mayHaveArrived }: PeopleMessage): string => {

@@ -87,7 +87,7 @@ describe('the forecast of a batch', () => {
       batchId: 1,
       text: `Batch 1: ${late}`,
       count: 1,
-      command: 'matoolkit batch forecast 1',
+      command: 'matoolkit batch get 1 --forecast',
     }
     const wall = (await api.call<Wall>('GET', '/api/now')).body
     const told = wall.needs.find(({ kind }) => kind === 'forecast_miss')

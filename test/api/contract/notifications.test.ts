@@ -111,10 +111,7 @@ describe('notifications', () => {
     await world.publish(
       `${plain('told')}\nnotifications: [{ conditions: [review_waiting], channels: [pager] }]`,
     )
-    const { body } = await api.call<{ rules: object[]; urgent: string[] }>(
-      'GET',
-      '/api/notification-rules',
-    )
+    const { body } = await api.call<{ rules: object[]; urgent: string[] }>('GET', '/api/channels')
     assert.deepEqual(body.rules, [
       { from: 'settings', conditions: ['batch_held'], channels: ['night'], runbooks: null },
       {
@@ -177,7 +174,6 @@ covers(
   'listNeeds',
   'listChannels',
   'listConditions',
-  'listNotificationRules',
   'listNotifications',
   'testChannel',
 )

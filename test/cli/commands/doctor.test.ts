@@ -61,7 +61,7 @@ describe('a worker’s own Remove-EntraUser', () => {
     await cli.json('batch', 'advance', '1', '--yes')
     await cli.api.world.settle()
     const pack = join(cli.folder, 'wave.tar.gz')
-    await cli.json('batch', 'evidence', '1', '--out', pack)
+    await cli.json('batch', 'export', '1', '--as', 'evidence', '--file', pack)
     const [entry] = (await entriesOf(readFileSync(pack))).filter(({ name }) =>
       name.endsWith('/overrides.json'),
     )

@@ -42,7 +42,15 @@ describe('matoolkit batch evidence', () => {
     await run.json('batch', 'advance', '1', '--yes')
     await world.settle()
     pack = join(run.folder, 'wave.tar.gz')
-    const written = await run.json<Verdict>('batch', 'evidence', '1', '--out', pack)
+    const written = await run.json<Verdict>(
+      'batch',
+      'export',
+      '1',
+      '--as',
+      'evidence',
+      '--file',
+      pack,
+    )
     assert.deepEqual([written.isIntact, written.isKeyNamed], [true, true])
     ;({ fingerprint } = await run.json<{ fingerprint: string }>('evidence', 'key'))
   })
@@ -138,9 +146,17 @@ describe('matoolkit batch evidence', () => {
       [run.folder],
     ])
       assert.equal((await run.cli('evidence', 'verify', ...args)).exit, EXIT.usage, args.join(' '))
-    const again = await run.cli('batch', 'evidence', '1', '--out', pack)
+    const again = await run.cli('batch', 'export', '1', '--as', 'evidence', '--file', pack)
     assert.deepEqual([again.exit, /FILE_EXISTS/.test(again.err)], [EXIT.conflict, true])
-    const none = await run.cli('batch', 'evidence', '9', '--out', join(run.folder, 'none.tar.gz'))
+    const none = await run.cli(
+      'batch',
+      'export',
+      '9',
+      '--as',
+      'evidence',
+      '--file',
+      join(run.folder, 'none.tar.gz'),
+    )
     assert.equal(none.exit, EXIT.notFound)
     assert.ok(!existsSync(join(run.folder, 'none.tar.gz')))
   })

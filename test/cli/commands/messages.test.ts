@@ -56,7 +56,7 @@ describe('messages to people', () => {
 
   it('are shown as a member of a batch would get them, and nothing is sent', async () => {
     const sent = cli.api.world.jobs.length
-    const ask = ['batch', 'preview-message', '1', '--message', 'notice']
+    const ask = ['runbook', 'preview-message', '--batch', '1', '--message', 'notice']
     const { out, err } = await cli.cli(...ask, '--member', 'kim@contoso.example')
     assert.equal(err, '')
     assert.match(out, /^message +notice\n/)

@@ -116,14 +116,14 @@ describe('review', () => {
 
   it('lists ticks and issues of a source', async () => {
     await world.tick([...wave(64, ...range(1, 13)), row(90, 'no time')])
-    assert.match((await cli.cli('source-issues', 'wave')).out, /user90@.*no time/)
+    assert.match((await cli.cli('source', 'list', 'wave', '--issues')).out, /user90@.*no time/)
     assert.match(
-      (await cli.cli('runbook', 'ticks', 'wave', '--limit', '1')).out,
+      (await cli.cli('source', 'list', 'wave', '--ticks', '--limit', '1')).out,
       /\n *\d+ .* good +\d+/,
     )
-    assert.equal((await cli.cli('source-issues', 'nowhere')).exit, EXIT.notFound)
+    assert.equal((await cli.cli('source', 'list', 'nowhere', '--issues')).exit, EXIT.notFound)
     await world.tick(new Error('The source is away.'))
-    const stale = await cli.cli('source-issues', 'wave')
+    const stale = await cli.cli('source', 'list', 'wave', '--issues')
     assert.match(stale.out, /user90@.*no time/)
     assert.match(stale.err, /^warning: the last tick failed: .*away/)
   })
@@ -233,7 +233,10 @@ describe('what waits for a person', () => {
       out,
       /\n5 of 10 people of batch 2 now have cut-over .* in the source, not .*: matoolkit review list --kind move --batch 2 --to \S+\n/,
     )
-    assert.match(out, /\nThe last tick of wave left out 1 row: matoolkit source-issues wave\n/)
+    assert.match(
+      out,
+      /\nThe last tick of wave left out 1 row: matoolkit source list wave --issues\n/,
+    )
     assert.match(
       out,
       /\n1 message on worker-results could not be handled: matoolkit deadletters list\n/,

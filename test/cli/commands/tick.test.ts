@@ -43,7 +43,7 @@ describe('a tick by hand', () => {
   }
 
   it('is refused while automation is off, and says how to turn it on', async () => {
-    const none = await cli.cli('scheduler', 'tick')
+    const none = await cli.cli('automation', 'tick', '--all')
     assert.deepEqual(
       [none.exit, none.out],
       [
@@ -54,7 +54,7 @@ describe('a tick by hand', () => {
     const off = await cli.cli('automation', 'tick', 'plain')
     assert.deepEqual([off.exit, off.out], [EXIT.conflict, ''])
     assert.match(off.err, /"matoolkit automation enable"\. \(AUTOMATION_OFF\)/)
-    const unknown = await cli.cli('scheduler', 'tick', '--runbook', 'plian')
+    const unknown = await cli.cli('automation', 'tick', 'plian')
     assert.equal(unknown.exit, EXIT.notFound)
     assert.match(unknown.err, /\(RUNBOOK_NOT_FOUND\)\n {2}Did you mean "plain"\?\n$/)
     const status = await cli.cli('batch', 'list', '--status', 'active,complted')
@@ -68,7 +68,7 @@ describe('a tick by hand', () => {
 
   it('fails with advice for a file, not for a connection', async () => {
     await cli.cli('automation', 'enable', 'plain')
-    const failed = await cli.cli('scheduler', 'tick')
+    const failed = await cli.cli('automation', 'tick', '--all')
     assert.equal(failed.exit, EXIT.failed, failed.err)
     assert.match(
       failed.out,
@@ -91,18 +91,22 @@ describe('a tick by hand', () => {
         needs: [],
       },
     ])
-    assert.match((await cli.cli('scheduler', 'tick')).out, /plain +good +nothing changed/)
-    const csv = await cli.cli('scheduler', 'tick', '-o', 'csv')
+    assert.match((await cli.cli('automation', 'tick', '--all')).out, /plain +good +nothing changed/)
+    const csv = await cli.cli('automation', 'tick', '--all', '-o', 'csv')
     assert.match(csv.out, /^RUNBOOK,TICK,WHAT IT DID\r?\nplain,good,nothing changed\r?\n$/)
-    assert.match((await cli.cli('scheduler', 'tick', '-o', 'yaml')).out, /^- runbookName: plain\n/)
-    const piped = await cli.script('scheduler', 'tick', '--runbook', 'plain')
+    assert.match(
+      (await cli.cli('automation', 'tick', '--all', '-o', 'yaml')).out,
+      /^- runbookName: plain\n/,
+    )
+    const piped = await cli.script('automation', 'tick', 'plain')
     assert.equal((JSON.parse(piped.out) as object[]).length, 1)
     const audited = await cli.cli('audit', 'list', '--action', 'source.tick')
     assert.match(audited.out, /source\.tick +runbook plain +\w+ +new people/)
     const { ticks } = await cli.json<{ ticks: { startedBy: string }[] }>(
-      'runbook',
-      'ticks',
+      'source',
+      'list',
       'plain',
+      '--ticks',
     )
     assert.ok(ticks.every(({ startedBy }) => startedBy !== 'scheduler'))
   })

@@ -24,14 +24,15 @@ describe('the command line', () => {
   })
 
   it('has examples in the help of every command', async () => {
-    for (const verb of ['validate', 'schema']) {
+    for (const verb of ['validate', 'init']) {
       assert.match((await runWith('runbook', verb, '--help')).out, /Examples?:\n {2}\$ matoolkit/)
     }
   })
 
   const WRONG: [args: string[], says: RegExp][] = [
     [['runbok'], /Unknown command 'runbok'\. Did you mean runbook\?/],
-    [['runbook', 'validate'], /Missing required argument 'file'\./],
+    [['runbook', 'validate'], /Name a runbook file/],
+    [['runbook', 'versions'], /Missing required argument 'name'\./],
     [['runbook', 'validate', 'x', '--outptu', 'json'], /Did you mean --output\?/],
     [['runbook', 'validate', 'x', '--output', 'xml'], /'xml' is invalid.*table, json/],
     [['runbook'], /Name a command\./],

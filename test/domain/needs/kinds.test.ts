@@ -123,7 +123,7 @@ const EXAMPLES: Readonly<Record<NeedKind, Example>> = {
     need: gateIn(60),
     text: 'Phase cutover of batch 7 has 1 of 2 approvals for the start at 2026-03-02T09:00:00.000Z; without them the batch is held then',
     severity: 'urgent',
-    command: 'matoolkit batch gates 7',
+    command: 'matoolkit batch get 7 --gates',
     page: '/batches/7',
   },
   failure_limit: {
@@ -181,7 +181,7 @@ const EXAMPLES: Readonly<Record<NeedKind, Example>> = {
     }),
     text: 'Batch 7: phase prepare will miss T-0 by 30m',
     severity: 'urgent',
-    command: 'matoolkit batch forecast 7',
+    command: 'matoolkit batch get 7 --forecast',
     page: '/batches/7',
   },
   review_waiting: {
@@ -217,7 +217,7 @@ const EXAMPLES: Readonly<Record<NeedKind, Example>> = {
     need: fromSource({ kind: 'rows_left_out', batchId: null, count: 4 }),
     text: 'The last tick of wave left out 4 rows',
     severity: 'later',
-    command: 'matoolkit source-issues wave',
+    command: 'matoolkit source list wave --issues',
     page: '/sources',
     isUntold: true,
   },

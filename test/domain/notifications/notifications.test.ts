@@ -241,5 +241,5 @@ it('writes times in the zone, makes no links of a reason, and keeps below the li
   const many = { ...message, items: Array(50).fill({ ...item, text: 'ä'.repeat(600) }) }
   const text = JSON.stringify(teamsEnvelope(many, 'UTC'))
   assert.ok(Buffer.byteLength(text) < 28_000)
-  assert.match(text, /And \d+ more: matoolkit notification show 3/)
+  assert.match(text, /And \d+ more: matoolkit notification list 3/)
 })

@@ -203,7 +203,7 @@ it('tells a day before that a gate lacks approvals, and at its time that it hold
     assert.deepEqual(states, ['open', 'cleared', 'open', 'open'])
     const last = receiver.arrived.at(-1)!.body
     assert.match(last, /has 0 of 1 approvals for the start at .*; without them the batch is held/)
-    assert.match(last, new RegExp(`matoolkit batch gates ${batchId}`))
+    assert.match(last, new RegExp(`matoolkit batch get ${batchId} --gates`))
     assert.deepEqual(world.jobs, [])
   }))
 

@@ -26,7 +26,7 @@ describe('signing in to the dashboard on one machine', () => {
     const asked: string[] = []
     opened.page.on('request', (request) => void asked.push(new URL(request.url()).pathname))
     await opened.page.goto(`${dashboard.url}/`)
-    await opened.page.getByText('matoolkit dashboard').waitFor()
+    await opened.page.getByText('matoolkit status --link').waitFor()
     await assertSound(opened)
     assert.deepEqual(
       asked.filter((path) => path.startsWith('/api')),

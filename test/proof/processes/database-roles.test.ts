@@ -458,7 +458,7 @@ describe('matoolkit db grant', () => {
       { name: app.name, workerIds: [], sql: [], granted: [], excess: [] },
       { name: w1.name, workerIds: ['w1'], sql: [], granted: [], excess: [] },
     ])
-    const revoked = await db('revoke', w1.name)
+    const revoked = await db('grant', '--revoke', w1.name)
     assert.equal(revoked.out, `${w1.name} has no more rights.\n`)
     await assert.rejects(w1.db.query('select from bundles'), REFUSED)
   })
@@ -474,7 +474,7 @@ describe('matoolkit db grant', () => {
       [['grant', '--application', 'postgres'], 'DATABASE_ROLE_TOO_POWERFUL'],
       [['grant', '--worker', app.name], 'USAGE'],
       [['grant', '--application', app.name, '--worker', `w1=${app.name}`], 'USAGE'],
-      [['revoke', 'nobody'], 'DATABASE_ROLE_UNKNOWN'],
+      [['grant', '--revoke', 'nobody'], 'DATABASE_ROLE_UNKNOWN'],
     ] as const) {
       const { err, out } = await db(...words)
       assert.match(err, new RegExp(`\\(${code}\\)`), words.join(' '))

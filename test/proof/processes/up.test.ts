@@ -44,7 +44,7 @@ describe('matoolkit up with files of its folder', () => {
       }
       // The link that up prints, and again when it is lost.
       const [link] = await up.saying(/http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{43}/)
-      assert.equal((await said('dashboard')).trim(), link)
+      assert.equal((await said('status', '--link')).trim(), link)
       await said('runbook', 'publish', 'plain.yaml')
       const missing = await run('query', 'preview', 'plain')
       assert.equal(missing.code, EXIT.failed)

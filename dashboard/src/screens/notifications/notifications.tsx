@@ -13,7 +13,7 @@ import { Messages } from './messages.tsx'
 import './notifications.css'
 
 type Condition = Answer<'GET /api/conditions'>['conditions'][number]
-type Rule = Answer<'GET /api/notification-rules'>['rules'][number]
+type Rule = Answer<'GET /api/channels'>['rules'][number]
 
 export const kindText = (kind: string): string => kind.replaceAll('_', ' ')
 
@@ -94,7 +94,7 @@ function Told({ condition: { channels, messages } }: { readonly condition: Condi
 }
 
 function Rules() {
-  const reading = useReading('GET /api/notification-rules', {})
+  const reading = useReading('GET /api/channels', {})
   return (
     <Section title="Rules">
       <Loaded reading={reading} what="the rules">

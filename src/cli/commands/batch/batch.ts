@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import { STATUSES } from '../../../domain/state/transitions.ts'
 import { statusesByWord } from '../../../domain/state/words.ts'
+import { usageError } from '../../program/command-context.ts'
 import type { Io } from '../../terminal/io.ts'
 import {
   addVerb,
@@ -26,9 +27,9 @@ import {
   runOverrideWindow,
   runRestart,
 } from './actions.ts'
-import { DOCUMENT_VERBS } from './documents.ts'
-import { FORECAST_VERB } from './forecast.ts'
-import { GATE_VERBS } from './gates.ts'
+import { EXPORT_VERB } from './export.ts'
+import { runForecast } from './forecast.ts'
+import { APPROVE_VERB, runGates } from './gates.ts'
 import {
   BATCH_ORDERS,
   MEMBER_ORDERS,
@@ -51,7 +52,7 @@ import {
   runSkipMembers,
   runUndo,
 } from './member-actions.ts'
-import { MESSAGE_VERBS } from './messages.ts'
+import { MESSAGES_VERB } from './messages.ts'
 import { MEMBERS_ARG, NAMED_SELECTION, SELECTION } from './select-people.ts'
 import { runReschedule, runResume } from './starting.ts'
 import { stepAction, stepOrMembers } from './step-actions.ts'
@@ -86,15 +87,19 @@ const READ_VERBS: readonly Verb[] = [
     name: 'get',
     about: 'show the overview: people, phases, end, needs',
     args: [ID],
-    examples: ['batch get 7', 'batch get 7 --output yaml'],
-    run: runGetBatch,
-  },
-  {
-    name: 'summary',
-    about: 'show the overview, as batch get',
-    args: [ID],
-    examples: ['batch summary 7'],
-    run: runGetBatch,
+    options: [
+      ['--forecast', 'when each phase ends, and what that rests on'],
+      ['--gates', 'what phases still need to start, and who decided what'],
+    ],
+    more: `Half of such nights end by the p50, nine of ten by the p90. Each figure says what it rests on: the pace of the last 15
+minutes, the last rehearsal, or the pace of other phases. Where it would be a guess there is none. A phase before the cut-over must end
+before T-0, a later one before the next is due. At a gate a member is ready when it has passed every step of every earlier phase.`,
+    examples: ['batch get 7', 'batch get 7 --forecast', 'batch get 7 --gates --output json'],
+    run: (context, args, flags) => {
+      if (flags.forecast && flags.gates) throw usageError('Use either --forecast or --gates.')
+      if (flags.forecast) return runForecast(context, args)
+      return flags.gates ? runGates(context, args) : runGetBatch(context, args)
+    },
   },
   {
     name: 'phases',
@@ -160,7 +165,7 @@ Exit code: 0 the batch completed, 1 it failed or was cancelled, 8 the timeout wa
     ],
     run: async (context, args) => (await import('./watch.ts')).runWatch(context, args),
   },
-  ...DOCUMENT_VERBS,
+  EXPORT_VERB,
 ]
 
 const BATCH_VERBS: readonly Verb[] = [
@@ -352,6 +357,7 @@ Steps that did nothing are left out. The members end as failed and can be retrie
     args: [BATCH_ARG, MEMBERS_ARG],
     options: [
       ['--past-no-return', 'also what came before the point of no return'],
+      ['--init', 'what init of the batch changed; undo its members first'],
       ...NAMED_SELECTION,
       ...CHANGE,
       DRY_RUN,
@@ -363,21 +369,9 @@ For all members of a batch that runs, hold it first; the undo begins when you re
     examples: [
       'batch undo 7 --all --reason "the wave is off" --dry-run',
       'batch undo 7 ada@contoso.com --reason "wrong person"',
+      'batch undo 7 --init --reason "the wave is off" --dry-run',
     ],
-    run: runUndo,
-  },
-  {
-    name: 'undo-init',
-    about: 'undo what init of a batch changed',
-    args: [BATCH_ARG],
-    options: [
-      ['--past-no-return', 'also what came before the point of no return'],
-      ...CHANGE,
-      DRY_RUN,
-    ],
-    more: 'Undo its members first.',
-    examples: ['batch undo-init 7 --reason "the wave is off" --dry-run'],
-    run: runUndoInit,
+    run: (context, args, flags) => (flags.init ? runUndoInit : runUndo)(context, args, flags),
   },
   {
     name: 'readd-member',
@@ -461,9 +455,9 @@ const STEP_VERBS: readonly Verb[] = [
 
 /** The headings of `matoolkit batch --help`, in order. */
 const GROUPS: Readonly<Record<string, readonly Verb[]>> = {
-  'Look:': [...READ_VERBS, FORECAST_VERB, ...MESSAGE_VERBS],
+  'Look:': [...READ_VERBS, MESSAGES_VERB],
   'Act on a batch:': BATCH_VERBS,
-  'Decide at a gate:': GATE_VERBS,
+  'Decide at a gate:': [APPROVE_VERB],
   'Repair members:': MEMBER_VERBS,
   'Repair steps:': STEP_VERBS,
 }

@@ -1,4 +1,4 @@
-// `matoolkit batch evidence`: everything about a batch as one signed archive, checked as soon as it is written: a broken download must not be
+// `matoolkit batch export --as evidence`: everything about a batch as one signed archive, checked as soon as it is written: a broken download must not be
 // found out years later.
 import { createReadStream } from 'node:fs'
 import { verifyPack } from '../../../api/evidence/verify-pack.ts'
@@ -14,7 +14,7 @@ export async function runEvidence(
 ): Promise<void> {
   const { client, io, show } = context
   const params = namedBatch(id)
-  const file = textFlag(flags, 'out') ?? `batch-${params.batchId}-evidence.tar.gz`
+  const file = textFlag(flags, 'file') ?? `batch-${params.batchId}-evidence.tar.gz`
   const mayReplace = flags.force === true
   // Before anything is loaded.
   requireReplaceable(file, mayReplace)

@@ -1,10 +1,9 @@
-// `matoolkit batch forecast`: when each phase ends, with what certainty, what that rests on, and what will be late.
+// `matoolkit batch get --forecast`: when each phase ends, with what certainty, what that rests on, and what will be late.
 import type { Answer } from '../../../api/client/endpoints.ts'
 import { printable } from '../../../base/text/printable.ts'
 import type { CommandContext } from '../../program/command-context.ts'
 import { inViewersZone } from '../../terminal/io.ts'
 import type { Column } from '../../terminal/show.ts'
-import type { Verb } from '../verb.ts'
 import { namedBatch } from './named.ts'
 
 type PhaseForecast = Answer<'GET /api/batches/{batchId}/forecast'>['phases'][number]
@@ -25,7 +24,7 @@ const SOURCES: Readonly<Record<NonNullable<PhaseForecast['source']>, string>> = 
   no_steps: 'no steps',
 }
 
-async function runForecast(
+export async function runForecast(
   { client, show, io }: CommandContext,
   [id]: readonly string[],
 ): Promise<void> {
@@ -46,15 +45,3 @@ async function runForecast(
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
-
-export const FORECAST_VERB: Verb = {
-  name: 'forecast',
-  about: 'forecast the end of each phase',
-  args: [['<id>', 'id of the batch']],
-  more: `Half of such nights end by the p50, nine of ten by the p90. Each figure says what it rests on: the pace
-of the last 15 minutes, the last rehearsal, or the pace of other phases. Where it would be a guess there is none.
-
-A phase before the cut-over must end before T-0, a later one before the next is due.`,
-  examples: ['batch forecast 7', 'batch forecast 7 -o json'],
-  run: runForecast,
-}

@@ -1,4 +1,4 @@
-// `matoolkit batch gates`, `approve`, `waive` and `withdraw`: what is known before a phase starts, and what people decide about it.
+// `matoolkit batch get --gates` and `batch approve`: what is known before a phase starts, and what people decide about it.
 import type { Answer, RequestOf } from '../../../api/client/endpoints.ts'
 import { countText } from '../../../base/text/count-text.ts'
 import { printable } from '../../../base/text/printable.ts'
@@ -45,7 +45,10 @@ const GATE: readonly Column<Gate & { readonly isDryRun: boolean }>[] = [
   DRY_RUN_FIELD,
 ]
 
-async function runGates({ client, show }: CommandContext, [id]: readonly string[]): Promise<void> {
+export async function runGates(
+  { client, show }: CommandContext,
+  [id]: readonly string[],
+): Promise<void> {
   const params = namedBatch(id)
   const whole = await client.call('GET /api/batches/{batchId}/gates', { params })
   const { gates, openReviews, failedMembers, holds } = whole
@@ -111,41 +114,37 @@ function until(context: CommandContext, flags: Flags): { readonly until: string 
 const ID = ['<id>', 'id of the batch'] as const
 const PHASE = ['<phase>', 'name of the phase'] as const
 
-export const GATE_VERBS: readonly Verb[] = [
-  {
-    name: 'gates',
-    about: 'show what phases still need to start',
-    args: [ID],
-    more: 'A member is ready when it has passed every step of every earlier phase.',
-    examples: ['batch gates 7', 'batch gates 7 --output json'],
-    run: runGates,
+export const APPROVE_VERB: Verb = {
+  name: 'approve',
+  about: 'decide at the gate of a phase',
+  args: [ID, PHASE],
+  options: [
+    ['--waive', 'accept fewer ready members instead'],
+    ['--until <time>', 'when the waiver ends: +2h, 22:30'],
+    ['--withdraw', 'withdraw your approval; with --waive the waiver'],
+    REASON,
+    DRY_RUN,
+  ],
+  more: `An approval counts once for each person, and not for the publisher of the version.
+It is void when the version, the members or the time change. batch get --gates shows what is missing.`,
+  examples: [
+    'batch approve 7 cutover --reason "checked with the help desk"',
+    'batch approve 7 cutover --waive --until +2h --reason "the missing five come next week"',
+    'batch approve 7 cutover --withdraw --reason "mail flow is down"',
+  ],
+  run: (context, args, flags) => {
+    if (flags.withdraw) return withdraw(context, args, flags)
+    if (flags.waive) return waive(context, args, flags)
+    if (flags.until !== undefined) throw usageError('--until is the end of a waiver: add --waive.')
+    return approve(context, args, flags)
   },
-  {
-    name: 'approve',
-    about: 'approve the start of a phase',
-    args: [ID, PHASE],
-    options: [REASON, DRY_RUN],
-    more: `Counts once for each person, and not for the publisher of the version.
-Void when the version, the members or the time change.`,
-    examples: ['batch approve 7 cutover --reason "checked with the help desk"'],
-    run: decide('POST /api/batches/{batchId}/gates/{phaseName}/approve', () => ({})),
-  },
-  {
-    name: 'waive',
-    about: 'accept fewer ready members at a gate',
-    args: [ID, PHASE],
-    options: [['--until <time>', 'when the waiver ends: +2h, 22:30'], REASON, DRY_RUN],
-    examples: ['batch waive 7 cutover --until +2h --reason "the missing five come next week"'],
-    run: decide('POST /api/batches/{batchId}/gates/{phaseName}/waive', until),
-  },
-  {
-    name: 'withdraw',
-    about: 'withdraw your approval of a phase',
-    args: [ID, PHASE],
-    options: [['--waiver', 'withdraw the waiver instead'], REASON, DRY_RUN],
-    examples: ['batch withdraw 7 cutover --reason "mail flow is down"'],
-    run: decide('POST /api/batches/{batchId}/gates/{phaseName}/withdraw', (_, flags) => ({
-      kind: flags.waiver === true ? ('waiver' as const) : ('approval' as const),
-    })),
-  },
-]
+}
+
+const approve = decide('POST /api/batches/{batchId}/gates/{phaseName}/approve', () => ({}))
+const waive = decide('POST /api/batches/{batchId}/gates/{phaseName}/waive', until)
+const withdraw = decide(
+  'POST /api/batches/{batchId}/gates/{phaseName}/withdraw',
+  (_, { waive: isWaiver }) => ({
+    kind: isWaiver === true ? ('waiver' as const) : ('approval' as const),
+  }),
+)

@@ -1,4 +1,4 @@
-// `matoolkit batch messages` and `preview-message`: the messages to members, sent, failed and to come; and what somebody would be sent.
+// `matoolkit batch messages`: the messages to members, sent, failed and to come.
 import type { ListedRow } from '../../../api/client/endpoints.ts'
 import { countText } from '../../../base/text/count-text.ts'
 import { printable } from '../../../base/text/printable.ts'
@@ -11,7 +11,6 @@ import {
   textFlag,
 } from '../../program/command-context.ts'
 import type { Column } from '../../terminal/show.ts'
-import { runPreviewOfBatch } from '../preview-message.ts'
 import { PAGED, type Verb } from '../verb.ts'
 import { findMemberId, namedBatch } from './named.ts'
 
@@ -75,41 +74,26 @@ async function sayCounts({ client, show }: CommandContext, id: string | undefine
   if (owed > 0) show.say(`${countText(owed, 'correction')} owed.`, 'yellow')
 }
 
-export const MESSAGE_VERBS: readonly Verb[] = [
-  {
-    name: 'messages',
-    about: 'list messages to the members',
-    args: [['<id>', 'id of the batch']],
-    options: [
-      ['--message <name>', 'only this message'],
-      ['--language <language>', 'only in this language'],
-      ['--member <member>', 'only to this member, by id or key'],
-      ['--search <text>', 'only with this text in the key'],
-      ...PAGED,
-    ],
-    choices: [
-      ['--state <state>', 'where the message stands', MESSAGE_STATES.map(dashed)],
-      ['--sort <order>', 'sort order', SORTS],
-    ],
-    more: 'Without --state: every message that was sent, corrections included.',
-    examples: [
-      'batch messages 7',
-      'batch messages 7 --state correction-owed',
-      'batch messages 7 --all --output csv > messages.csv',
-    ],
-    run: runMessages,
-  },
-  {
-    name: 'preview-message',
-    about: 'preview a message to a member',
-    args: [['<id>', 'id of the batch']],
-    options: [
-      ['--message <name>', 'name of the message (default: the first)'],
-      ['--member <member>', 'member who would get it, by id or key'],
-      ['--language <language>', "language instead of the member's"],
-    ],
-    more: 'Sends nothing. Uses the version that the batch runs, the data and outputs of the member, and the start of the batch.',
-    examples: ['batch preview-message 7 --message cut-over-notice --member ada@contoso.com'],
-    run: runPreviewOfBatch,
-  },
-]
+export const MESSAGES_VERB: Verb = {
+  name: 'messages',
+  about: 'list messages to the members',
+  args: [['<id>', 'id of the batch']],
+  options: [
+    ['--message <name>', 'only this message'],
+    ['--language <language>', 'only in this language'],
+    ['--member <member>', 'only to this member, by id or key'],
+    ['--search <text>', 'only with this text in the key'],
+    ...PAGED,
+  ],
+  choices: [
+    ['--state <state>', 'where the message stands', MESSAGE_STATES.map(dashed)],
+    ['--sort <order>', 'sort order', SORTS],
+  ],
+  more: 'Without --state: every message that was sent, corrections included.',
+  examples: [
+    'batch messages 7',
+    'batch messages 7 --state correction-owed',
+    'batch messages 7 --all --output csv > messages.csv',
+  ],
+  run: runMessages,
+}

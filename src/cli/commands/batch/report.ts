@@ -1,4 +1,4 @@
-// `matoolkit batch report`: the outcome of a batch in a file, written as the API sends it. A report that fails halfway leaves no file
+// `matoolkit batch export`: the outcome of a batch in a file, written as the API sends it. A report that fails halfway leaves no file
 // behind.
 
 import { extname } from 'node:path'

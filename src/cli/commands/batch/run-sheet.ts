@@ -1,4 +1,4 @@
-// `matoolkit batch run-sheet`: a page to print before the night, for the hours in which matoolkit or the network is away.
+// `matoolkit batch export --as run-sheet`: a page to print before the night, for the hours in which matoolkit or the network is away.
 
 import { requireReplaceable, writeNewFile } from '../../input/files.ts'
 import { type CommandContext, type Flags, textFlag } from '../../program/command-context.ts'
@@ -11,7 +11,7 @@ export async function runRunSheet(
 ): Promise<void> {
   const params = namedBatch(id)
   const { batchId } = params
-  const file = textFlag(flags, 'out') ?? `batch-${batchId}-run-sheet.html`
+  const file = textFlag(flags, 'file') ?? `batch-${batchId}-run-sheet.html`
   const mayReplace = flags.force === true
   // Before anything is loaded.
   requireReplaceable(file, mayReplace)

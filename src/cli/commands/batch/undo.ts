@@ -1,11 +1,12 @@
-// `batch undo-init`: takes back what init changed. `member effects`: what was changed for a member, with the inverse of each change.
+// `batch undo --init`: takes back what init changed. `member show --effects`: what was changed for a member, with the inverse of each change.
 import type { Answer } from '../../../api/client/endpoints.ts'
 import { countText } from '../../../base/text/count-text.ts'
 import type { CommandContext, Flags } from '../../program/command-context.ts'
-import { textFlag } from '../../program/command-context.ts'
+import { textFlag, usageError } from '../../program/command-context.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import type { Column } from '../../terminal/show.ts'
 import { namedBatch, namedMember } from './named.ts'
+import { isSelecting } from './select-people.ts'
 
 type Effect = Answer<'POST /api/batches/{batchId}/undo-init'>['items'][number]
 
@@ -32,9 +33,11 @@ export async function runShowEffects(
 
 export async function runUndoInit(
   context: CommandContext,
-  [id]: readonly string[],
+  [id, ...people]: readonly string[],
   flags: Flags,
 ): Promise<void> {
+  if (people.length > 0 || isSelecting(flags))
+    throw usageError('--init is about the batch: name no members.')
   const { client, show } = context
   const params = namedBatch(id)
   const endpoint = 'POST /api/batches/{batchId}/undo-init'

@@ -1,4 +1,4 @@
-// `matoolkit runbook …`: the commands that read: runbooks, one runbook's text, its versions and its ticks.
+// `matoolkit runbook …`: the commands that read: runbooks, one runbook's text and its versions.
 import type { Answer, ListedRow } from '../../../api/client/endpoints.ts'
 import type { CommandClient } from '../../connection/client.ts'
 import {
@@ -12,7 +12,6 @@ import {
 import { safeFor, withoutLineEnd } from '../../terminal/io.ts'
 import type { Column } from '../../terminal/show.ts'
 import { heldColumn, sayHeldSystem } from '../holds-in-force.ts'
-import { tickText } from '../tick-text.ts'
 
 type Listed = ListedRow<'GET /api/runbooks'>
 export type Version = Answer<'GET /api/runbooks/{name}'>
@@ -33,17 +32,6 @@ const VERSIONS: readonly Column<ListedRow<'GET /api/runbooks/{name}/versions'>>[
   ['RERUN INIT', 'rerunInit', 'spare'],
   ['PUBLISHED', 'publishedAt'],
   ['BY', 'publishedBy'],
-]
-
-const TICKS: readonly Column<ListedRow<'GET /api/runbooks/{name}/ticks'>>[] = [
-  ['ID', 'id', 'spare'],
-  ['STARTED', 'startedAt'],
-  ['BY', 'startedBy', 'spare'],
-  ['OUTCOME', 'outcome'],
-  ['ROWS', 'rowCount'],
-  ['GROUPS', 'groupCount', 'spare'],
-  ['WHAT IT DID', ({ counts }) => tickText(counts)],
-  ['ERROR', 'error'],
 ]
 
 /** A version, or the one in use. */
@@ -99,11 +87,4 @@ export const runListVersions = (
     given: { params: { name: name! } },
     columns: VERSIONS,
     empty: 'No versions.',
-  })
-
-export const runListTicks = (context: CommandContext, [name]: readonly string[]): Promise<void> =>
-  showPages(context, 'GET /api/runbooks/{name}/ticks', {
-    given: { params: { name: name! } },
-    columns: TICKS,
-    empty: 'The data source has not been queried yet.',
   })

@@ -26,14 +26,15 @@ function addFileVerbs(runbook: Command, io: Io): void {
   const validate = runbook
     .command('validate')
     .description('report every problem in runbook files')
-    .argument('<file...>', 'runbook files (YAML)')
+    .argument('[file...]', 'runbook files (YAML)')
     .option('--members <csv>', 'check variables against the columns of this member file')
     .option('--offline', 'ask no API for functions of workers')
+    .option('--schema', 'print the JSON Schema of runbooks instead')
     .addOption(outputOption(true, ['sarif']))
     .addHelpText('after', VALIDATE_HELP)
     .action(async (files: string[], options: Omit<ValidateOptions, 'files'>) => {
-      const { validateRunbooks } = await import('./validate.ts')
-      await validateRunbooks({ files, ...options }, io)
+      const { printSchema, validateRunbooks } = await import('./validate.ts')
+      await (options.schema ? printSchema(io) : validateRunbooks({ files, ...options }, io))
     })
   for (const [spelling, about] of API_FLAGS) validate.option(spelling, about)
 
@@ -51,16 +52,6 @@ function addFileVerbs(runbook: Command, io: Io): void {
     .action(async (name: string | undefined, flags: InitFlags) => {
       const { initRunbook } = await import('./init.ts')
       await initRunbook(name, flags, io)
-    })
-
-  runbook
-    .command('schema')
-    .description('print the JSON Schema of runbooks')
-    .addHelpText('after', SCHEMA_HELP)
-    .action(async () => {
-      const { runbookSchema } = await import('../../../domain/runbook/schema.ts')
-      const { functions } = await io.packagedFunctions()
-      io.out(JSON.stringify(runbookSchema(functions ?? []), null, 2))
     })
 }
 
@@ -171,11 +162,12 @@ that its people would form, the dates of their phases, and rows that cannot be u
   addVerb(runbook, io, {
     name: 'preview-message',
     about: 'preview a message to a person',
-    args: [['<runbook>', 'name of a published runbook, or a file']],
+    args: [['[runbook]', 'name of a published runbook, or a file']],
     options: [
       ['--message <name>', 'name of the message (default: the first)'],
       ['--members <csv>', 'people for a runbook file (default: its own)'],
-      ['--member <key>', 'person of the file (default: the first)'],
+      ['--member <key>', 'person of the file (default: the first), or of --batch'],
+      ['--batch <id>', 'preview for a member of this batch'],
       ['--language <language>', "language instead of the person's"],
       ['--start <time>', 'start of the batch, such as +2h or 22:30'],
     ],
@@ -186,17 +178,9 @@ start a week earlier.`,
       'runbook preview-message user-migration --message cut-over-notice --language de',
       'runbook preview-message wave.yaml --message cut-over-notice --members wave.csv',
       'runbook preview-message wave.yaml --members wave.csv --member ada@contoso.com',
+      'runbook preview-message --batch 7 --message cut-over-notice --member ada@contoso.com',
     ],
     run: async (...given) => (await import('../preview-message.ts')).runPreviewOfRunbook(...given),
-  })
-  addVerb(runbook, io, {
-    name: 'ticks',
-    about: 'list data source queries of a runbook',
-    args: [NAME],
-    options: PAGED,
-    more: 'A tick queries the data source and applies what changed. Newest first.',
-    examples: ['runbook ticks user-migration --limit 10'],
-    run: async (context, args) => (await import('./lists.ts')).runListTicks(context, args),
   })
 }
 
@@ -204,6 +188,7 @@ const VALIDATE_HELP = `
 Exit code: 0 all files are valid (warnings are allowed), 1 a file has errors, 2 wrong usage.
 A running API adds the functions of its workers to the standard ones: the API that a flag names, else that of the settings or an instance
 that runs here, if it answers.
+Editors use the schema through a first line such as "# yaml-language-server: $schema=runbook.schema.json".
 docs/runbook.md explains every key and every problem code, docs/lint.md the migration rules and how to ignore one.
 
 Examples:
@@ -211,7 +196,8 @@ Examples:
   $ matoolkit runbook validate wave.yaml --members wave-members.csv
   $ matoolkit runbook validate wave.yaml --api-url https://matoolkit.contoso.com
   $ matoolkit runbook validate runbooks/*.yaml --offline --output json
-  $ matoolkit runbook validate runbooks/*.yaml --output sarif > runbooks.sarif`
+  $ matoolkit runbook validate runbooks/*.yaml --output sarif > runbooks.sarif
+  $ matoolkit runbook validate --schema > runbook.schema.json`
 
 const INIT_HELP = `
 Writes <name>.runbook.yaml and <name>.csv into this folder. Both are valid, and "runbook rehearse" takes them as they are. Editors know
@@ -221,10 +207,3 @@ Examples:
   $ matoolkit runbook init wave --from fabrikam.com --to contoso.com
   $ matoolkit runbook init
   $ matoolkit runbook init pilot --start "2030-03-01 22:00" --notice-from migration@contoso.com --force`
-
-const SCHEMA_HELP = `
-Editors use it through a first line such as
-  # yaml-language-server: $schema=runbook.schema.json
-
-Example:
-  $ matoolkit runbook schema > runbook.schema.json`

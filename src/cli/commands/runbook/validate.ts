@@ -15,6 +15,7 @@ import {
   type WorkerFunctions,
   type WorkerFunctionsFlags,
 } from '../../input/worker-functions.ts'
+import { usageError } from '../../program/command-context.ts'
 import type { Io } from '../../terminal/io.ts'
 import { makeShow, type OutputFormat } from '../../terminal/show.ts'
 import { tableText } from '../../terminal/table.ts'
@@ -23,6 +24,7 @@ export interface ValidateOptions extends WorkerFunctionsFlags {
   readonly files: readonly string[]
   readonly members?: string
   readonly output?: OutputFormat | 'sarif'
+  readonly schema?: true
 }
 
 interface Report {
@@ -38,7 +40,15 @@ interface Report {
 const HEADER_BYTES_MAX = 262_144
 const LF = 10
 
+/** For editors. */
+export async function printSchema(io: Io): Promise<void> {
+  const { runbookSchema } = await import('../../../domain/runbook/schema.ts')
+  const { functions } = await io.packagedFunctions()
+  io.out(JSON.stringify(runbookSchema(functions ?? []), null, 2))
+}
+
 export async function validateRunbooks(options: ValidateOptions, io: Io): Promise<void> {
+  if (options.files.length === 0) throw usageError('Name a runbook file, such as wave.yaml.')
   const columns = options.members === undefined ? undefined : await readHeader(options.members)
   const { files, members, output = 'table', ...flags } = options
   const known = await loadWorkerFunctions(flags, io)

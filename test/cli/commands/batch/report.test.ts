@@ -94,7 +94,7 @@ describe('matoolkit batch report', () => {
   after(() => run.close())
   const path = (name: string) => join(run.folder, name)
   const report = async (name: string, ...more: string[]) => {
-    const said = await run.cli('batch', 'report', '1', '--file', path(name), ...more)
+    const said = await run.cli('batch', 'export', '1', '--file', path(name), ...more)
     assert.equal(said.exit, EXIT.ok, said.err)
     return readFileSync(path(name), 'utf8')
   }
@@ -188,34 +188,34 @@ describe('matoolkit batch report', () => {
   })
 
   it('writes to stdout on request, in the requested format', async () => {
-    const { out } = await run.cli('batch', 'report', '1', '--format', 'csv', '--file', '-')
+    const { out } = await run.cli('batch', 'export', '1', '--format', 'csv', '--file', '-')
     assert.match(out, /^member,name,department,batch,batchStartTime,state,failedPhase,/)
     assert.equal(out.trimEnd().split('\n').length, 4)
   })
 
   it('says what it wrote, in every format', async () => {
     const file = path('said.html')
-    const { out } = await run.cli('batch', 'report', '1', '--file', file)
+    const { out } = await run.cli('batch', 'export', '1', '--file', file)
     assert.match(out, /^file +\S+said\.html$/m)
-    const told = await run.json('batch', 'report', '1', '--file', file, '--force')
+    const told = await run.json('batch', 'export', '1', '--file', file, '--force')
     assert.deepEqual([told.file, told.format, told.status], [file, 'html', 'completed'])
   })
 
   it('never replaces a file without --force, and leaves no partial file', async () => {
     writeFileSync(path('mine.csv'), 'mine')
-    const there = await run.cli('batch', 'report', '1', '--file', path('mine.csv'))
+    const there = await run.cli('batch', 'export', '1', '--file', path('mine.csv'))
     assert.deepEqual([there.exit, /FILE_EXISTS/.test(there.err)], [EXIT.conflict, true])
     assert.equal(readFileSync(path('mine.csv'), 'utf8'), 'mine')
-    const nowhere = await run.cli('batch', 'report', '1', '--file', path('no/such/a.csv'))
+    const nowhere = await run.cli('batch', 'export', '1', '--file', path('no/such/a.csv'))
     assert.match(nowhere.err, /\(FILE_UNWRITABLE\)/)
-    const none = await run.cli('batch', 'report', '9', '--file', path('none.csv'))
+    const none = await run.cli('batch', 'export', '9', '--file', path('none.csv'))
     assert.equal(none.exit, EXIT.notFound)
     assert.ok(!existsSync(path('none.csv')))
     assert.deepEqual(
       readdirSync(path('.')).filter((name) => name.startsWith('.')),
       [],
     )
-    assert.equal((await run.cli('batch', 'report', 'x')).exit, EXIT.usage)
+    assert.equal((await run.cli('batch', 'export', 'x')).exit, EXIT.usage)
   })
 
   it('never writes through a planted link, and has no predictable draft', async () => {
@@ -231,7 +231,7 @@ describe('matoolkit batch report', () => {
       [planted[2]!],
       [planted[2]!, '--force'],
     ]) {
-      const { exit, err } = await run.cli('batch', 'report', '1', '--file', link!, ...flags)
+      const { exit, err } = await run.cli('batch', 'export', '1', '--file', link!, ...flags)
       const [code, why] =
         flags.length === 0
           ? [EXIT.conflict, /FILE_EXISTS/]
@@ -241,7 +241,7 @@ describe('matoolkit batch report', () => {
     }
     const beside = path('shared/beside.csv')
     symlinkSync(target, `${beside}.part`)
-    await run.cli('batch', 'report', '1', '--file', beside)
+    await run.cli('batch', 'export', '1', '--file', beside)
     assert.match(readFileSync(beside, 'utf8'), /^member,name,/)
     assert.equal(readFileSync(target, 'utf8'), 'untouched')
     assert.ok(!existsSync(path('not-there.txt')))
@@ -257,7 +257,15 @@ describe('matoolkit batch report', () => {
     ]
     const data = { UserPrincipalName: old, DisplayName: name, Target: target }
     const id = String(await world.batch('night', [{ key: old, data }], { startsInMin: 60 }))
-    const said = await run.cli('batch', 'run-sheet', id, '--out', path('sheet.html'))
+    const said = await run.cli(
+      'batch',
+      'export',
+      id,
+      '--as',
+      'run-sheet',
+      '--file',
+      path('sheet.html'),
+    )
     assert.equal(said.exit, EXIT.ok, said.err)
     assert.equal(statSync(path('sheet.html')).mode & 0o777, 0o600)
     const page = readFileSync(path('sheet.html'), 'utf8')
@@ -284,17 +292,25 @@ describe('matoolkit batch report', () => {
         COMMANDS.some(([known]) => `${words.join(' ')} `.startsWith(`${known} `)),
         words.join(' '),
       )
-    for (const verb of ['hold', 'resume', 'cancel', 'override-window', 'undo', 'approve', 'waive'])
+    for (const verb of ['hold', 'resume', 'cancel', 'override-window', 'undo', 'approve'])
       assert.ok(
         commands.some((line) => line.startsWith(`batch ${verb} ${id}`)),
         verb,
       )
-    const again = await run.cli('batch', 'run-sheet', id, '--out', path('sheet.html'))
+    const again = await run.cli(
+      'batch',
+      'export',
+      id,
+      '--as',
+      'run-sheet',
+      '--file',
+      path('sheet.html'),
+    )
     assert.equal(again.exit, EXIT.conflict)
   })
 
   it('marks in the run sheet who passed and who failed, and leaves out who left', async () => {
-    await run.cli('batch', 'run-sheet', '1', '--out', path('first.html'))
+    await run.cli('batch', 'export', '1', '--as', 'run-sheet', '--file', path('first.html'))
     const page = readFileSync(path('first.html'), 'utf8')
     const rowOf = (key: string) =>
       page.split('<tr>').find((row) => row.includes(`class="key">${key}`)) ?? ''
@@ -317,16 +333,16 @@ describe('matoolkit batch report', () => {
     const { batchId } = await run.json('batch', 'create', 'plain', file)
     await world.settle()
     const id = String(batchId)
-    await run.cli('batch', 'report', id, '--file', path('many.html'))
+    await run.cli('batch', 'export', id, '--file', path('many.html'))
     const page = readFileSync(path('many.html'), 'utf8')
     assert.match(page, /All 5,203, in the order of their keys\./)
     assert.equal(page.match(/<th scope="row" class="key">/g)?.length, keys.length)
     assert.match(page, /The batch was still running when this report was made/)
-    await run.cli('batch', 'report', id, '--file', path('many.csv.csv'))
+    await run.cli('batch', 'export', id, '--file', path('many.csv.csv'))
     const rows = readFileSync(path('many.csv.csv'), 'utf8').trimEnd().split('\r\n')
     assert.equal(rows.length, keys.length + 1)
     assert.equal(new Set(rows).size, rows.length)
-    await run.cli('batch', 'run-sheet', id, '--out', path('many-sheet.html'))
+    await run.cli('batch', 'export', id, '--as', 'run-sheet', '--file', path('many-sheet.html'))
     const sheet = readFileSync(path('many-sheet.html'), 'utf8')
     assert.equal(sheet.match(/<th scope="row" class="key">/g)?.length, keys.length)
     assert.match(sheet, /People \(5,203\)/)

@@ -224,7 +224,7 @@ describe('runbook validate', () => {
 describe('runbook schema', () => {
   it('prints the committed schema', async () => {
     const io = recordingIo()
-    assert.equal(await run(['runbook', 'schema'], io, [addRunbookCommands]), EXIT.ok)
+    assert.equal(await run(['runbook', 'validate', '--schema'], io, [addRunbookCommands]), EXIT.ok)
     assert.equal(io.outText(), readFileSync(join(root, 'docs/runbook.schema.json'), 'utf8'))
   })
 })
@@ -250,7 +250,7 @@ describe('bin/matoolkit, from another folder', () => {
   })
 
   it('writes a long answer to a pipe completely', () => {
-    const { status, stdout } = matoolkit('runbook', 'schema')
+    const { status, stdout } = matoolkit('runbook', 'validate', '--schema')
     assert.equal(status, 0)
     assert.equal(JSON.parse(stdout).title, 'matoolkit runbook')
   })
