@@ -61,3 +61,16 @@ it('docs/operating.md says of every table what makes it grow and what limits it'
   assert.deepEqual(named.toSorted(), ['schema_migrations', ...made].toSorted())
   for (const row of rows) assert.match(row, /^\| `[^|]+ \| [^|]{5,} \| [^|]{5,} \|$/)
 })
+
+it('ARCHITECTURE.md says of every table what a row of it is', () => {
+  const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
+  const [, section] = text.match(/\n## What is stored\n([\s\S]*?)\n## /)!
+  const rows = section!.split('\n').filter((line) => line.startsWith('| `'))
+  const named = rows.flatMap((row) =>
+    [...row.split('|')[1]!.matchAll(/`(\w+)`/g)].map(([, name]) => name!),
+  )
+  const made = migrationsOnDisk().flatMap(({ sql }) =>
+    [...sql.matchAll(/^create (?:unlogged )?table (\w+)/gm)].map(([, name]) => name!),
+  )
+  assert.deepEqual(named.toSorted(), made.toSorted())
+})

@@ -342,6 +342,20 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     /b\.md#two/,
   ],
   ['a file that is not there', { 'README.md': 'see `src/gone.ts`' }, /names src\/gone\.ts/],
+  ['the end of a path that is not there', { 'docs/a.md': 'in `b/gone.ts`' }, /names b\/gone\.ts/],
+  [
+    'a function that has moved',
+    {
+      'docs/a.md': 'starts with `two` or `one` (`src/db/a.ts`)',
+      'src/db/a.ts': 'export function two() {}\none()',
+    },
+    /docs\/a\.md says that one is in src\/db\/a\.ts/,
+  ],
+  [
+    'a walk past what is gone',
+    { 'ARCHITECTURE.md': '## Walk 1: a\n\n1. Then `oldName` runs.\n' },
+    /walks by oldName/,
+  ],
   [
     'a document nobody finds',
     { 'docs/a.md': '', 'README.md': '' },

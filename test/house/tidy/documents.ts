@@ -56,20 +56,73 @@ function foldersOf(path: string): string[] {
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
 }
 
-const NAMED_PATH = /`((?:src|test|sql|docs|scripts|bench|bin|examples)\/[\w./-]*\w\/?)`/g
+const NAMED_PATH =
+  /`((?:src|test|sandbox|dashboard(?!\/dist)|sql|docs|scripts|bench|bin|examples)\/[\w./-]*\w\/?)`/g
+/** `lease.ts`, `domain/state/holds.ts`: the end of a path. */
+const PATH_END = /`((?:[\w-]+\/)*[\w-]+\.tsx?)`/g
 
 const namedFiles: Rule = {
   name: 'files that documents name exist',
   check: (files) => {
     const paths = new Set(files.flatMap(({ path }) => foldersOf(path)))
+    const isThere = (end: string) => files.some(({ path }) => `/${path}`.endsWith(`/${end}`))
     return markdown(files)
       .filter(({ path }) => path !== 'CHANGELOG.md')
-      .flatMap((file) =>
-        [...file.text.matchAll(NAMED_PATH)]
-          .map(([, name]) => name!.replace(/\/$/, ''))
-          .filter((name) => !paths.has(name))
-          .map((name) => `${file.path} names ${name}, which is not there`),
+      .flatMap((file) => {
+        const named = [...file.text.matchAll(NAMED_PATH)].map(([, name]) =>
+          name!.replace(/\/$/, ''),
+        )
+        const ends = [...file.text.matchAll(PATH_END)].map(([, end]) => end!)
+        const gone = new Set([
+          ...named.filter((name) => !paths.has(name)),
+          ...ends.filter((end) => !isThere(end)),
+        ])
+        return [...gone].map((name) => `${file.path} names ${name}, which is not there`)
+      })
+  },
+}
+
+/** `one` (`path`), `one` and `two` (`path`), `one` in `path`: what they say is in that file or folder. */
+const NAMED_IN =
+  /((?:`\w+`(?:,|,? and|,? or)\s+)*`\w+`),?\s+(?:\(|in\s+|of\s+)`((?:src|test|sandbox|dashboard|scripts)\/[\w./-]+)`/g
+const WORDS = /`(\w+)`/g
+
+const isDeclaredIn = (name: string, { text }: SourceFile): boolean =>
+  new RegExp(
+    `\\b(?:function\\*?|const|class|interface|type) ${name}\\b|^ +(?:async )?#?${name}[(:]`,
+    'm',
+  ).test(text)
+
+const namedFunctions: Rule = {
+  name: 'what documents name next to a file is declared in it',
+  check: (files) =>
+    markdown(files).flatMap((file) =>
+      [...file.text.matchAll(NAMED_IN)].flatMap(([, names, place]) => {
+        const within = files.filter(
+          ({ path }) => path === place || path.startsWith(`${place!.replace(/\/$/, '')}/`),
+        )
+        return [...names!.matchAll(WORDS)]
+          .map(([, name]) => name!)
+          .filter((name) => !within.some((one) => isDeclaredIn(name, one)))
+          .map((name) => `${file.path} says that ${name} is in ${place}, which does not declare it`)
+      }),
+    ),
+}
+
+/** Sections that lead through the code, step by step. */
+const WALK = /^## Walk \d.*\n([\s\S]*?)(?=^## |(?![\s\S]))/gm
+
+const walks: Rule = {
+  name: 'the walks of ARCHITECTURE.md name functions and words of the program',
+  check: (files) => {
+    const code = files.filter(({ path }) => path.startsWith('src/') && isCode(path))
+    const steps = [...textOf(files, 'ARCHITECTURE.md').matchAll(WALK)].map(([, text]) => text!)
+    return steps
+      .flatMap((text) => [...text.matchAll(WORDS)].map(([, word]) => word!))
+      .filter(
+        (word) => !code.some((one) => isDeclaredIn(word, one) || one.text.includes(`'${word}'`)),
       )
+      .map((word) => `ARCHITECTURE.md walks by ${word}, which is not in src`)
   },
 }
 
@@ -155,6 +208,8 @@ const lockFile: Rule = {
 export const DOCUMENTS: readonly Rule[] = [
   links,
   namedFiles,
+  namedFunctions,
+  walks,
   linkedDocuments,
   readme,
   dependencies,
