@@ -166,7 +166,7 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     load: async () => (await import('../../cli/commands/dead-letters.ts')).addDeadLetterCommands,
   },
   worker: {
-    about: 'inspect and drain workers',
+    about: 'inspect workers',
     group: 'system',
     load: async () => (await import('../../cli/commands/worker.ts')).addWorkerCommands,
   },

@@ -58,6 +58,15 @@ export function addConfigCommands(program: Command, io: Io): void {
     .addOption(outputOption(true))
     .addHelpText('after', helpOf('config use contoso'))
     .action(async (name: string, flags: ConfigFlags) => use(name, flags, io))
+  noun
+    .command('path')
+    .description('print the path of the configuration file')
+    .addOption(outputOption(true))
+    .addHelpText('after', helpOf('config path'))
+    .action(async (flags: ConfigFlags) => {
+      const file = (await import('../connection/profile.ts')).configPath()
+      await showChange(file, { file }, flags, io)
+    })
 }
 
 const helpOf = (...examples: readonly string[]): string =>

@@ -35,23 +35,18 @@ export function addDeadLetterCommands(program: Command, io: Io): void {
     .description('manage messages that could not be handled')
   addVerb(noun, io, {
     name: 'list',
-    about: 'list dead letters, oldest first',
+    about: 'list dead letters, or show one',
+    args: [['[id]', 'id of the dead letter, with its body']],
     options: [['--worker <id>', 'only jobs of this worker'], ...PAGED],
     choices: [['--topic <name>', 'only of this topic', TOPICS]],
-    examples: ['deadletters list', 'deadletters list --worker contoso-worker'],
-    run: listLetters,
-  })
-  addVerb(noun, io, {
-    name: 'show',
-    about: 'show a dead letter with its body',
-    args: [ID],
-    examples: ['deadletters show 17'],
-    run: async ({ client, show }, [id]) => {
-      const params = { deadLetterId: id! }
-      const letter = await client.call('GET /api/dead-letters/{deadLetterId}', { params })
-      const fields = fieldsFrom(LETTERS)
-      await show.one(letter, [...fields, ['message', 'messageId'], ['body', 'body']])
-    },
+    more: 'The oldest come first.',
+    examples: [
+      'deadletters list',
+      'deadletters list 17',
+      'deadletters list --worker contoso-worker',
+    ],
+    run: (context, [id], flags) =>
+      id === undefined ? listLetters(context, flags) : showLetter(context, id),
   })
   for (const [verb, about, words] of [
     ['replay', 'send a dead letter again', 'is sent again'],
@@ -76,12 +71,15 @@ export function addDeadLetterCommands(program: Command, io: Io): void {
   }
 }
 
+async function showLetter({ client, show }: CommandContext, deadLetterId: string): Promise<void> {
+  const params = { deadLetterId }
+  const letter = await client.call('GET /api/dead-letters/{deadLetterId}', { params })
+  const fields = fieldsFrom(LETTERS)
+  await show.one(letter, [...fields, ['message', 'messageId'], ['body', 'body']])
+}
+
 /** One subscription, or all: the orchestrator's two and one per worker. */
-async function listLetters(
-  context: CommandContext,
-  _: readonly string[],
-  flags: Flags,
-): Promise<void> {
+async function listLetters(context: CommandContext, flags: Flags): Promise<void> {
   const rows: Letter[] = []
   let next: string | null = null
   for (const query of await subscriptions(context, flags)) {

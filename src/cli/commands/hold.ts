@@ -136,7 +136,7 @@ async function runResume(
 }
 
 /** Says what starts, then ends the hold. */
-export async function resumeHeld(
+async function resumeHeld(
   context: CommandContext,
   held: HeldScope,
   flags: Flags,

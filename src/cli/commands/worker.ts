@@ -1,16 +1,12 @@
-// `matoolkit worker …`: the workers, their load and their credentials.
+// `matoolkit worker list`: the workers and their load, or one with its throttled services.
 import type { Command } from 'commander'
 import type { Answer } from '../../api/client/endpoints.ts'
 import { durationText } from '../../base/text/duration.ts'
 import type { CommandContext } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, fieldsFrom } from '../terminal/show.ts'
-import { resumeHeld } from './hold.ts'
-import { heldWorker, holdThenAsk } from './hold-first.ts'
 import { heldColumn, sayHeldSystem } from './holds-in-force.ts'
-import { addVerb, DRY_RUN, REASON } from './verb.ts'
-
-const WORKER_ARG = ['<worker>', 'id of the worker, as in the list'] as const
+import { addVerb } from './verb.ts'
 
 type Worker = Answer<'GET /api/workers/{workerId}'>
 type Throttle = Worker['throttles'][number]
@@ -47,16 +43,20 @@ const THROTTLES: readonly Column<Throttle>[] = [
   ['FOR', ({ throttledSec }) => durationText(throttledSec * 1_000)],
 ]
 
-async function runDrain(context: CommandContext, [worker]: readonly string[]): Promise<void> {
-  await holdThenAsk(context, heldWorker(worker!))
-  await showWorker(context, [worker!])
+async function listWorkers(context: CommandContext): Promise<void> {
+  const { client, show } = context
+  const whole = await client.call('GET /api/workers')
+  const held = heldColumn<Worker>(
+    await sayHeldSystem(context),
+    'worker',
+    ({ workerId }) => workerId,
+  )
+  const empty = 'No worker has reported yet.'
+  await show.list({ whole, rows: whole.workers, columns: [...WORKERS, held], empty })
 }
 
-async function showWorker(
-  { client, io, show }: CommandContext,
-  [workerId]: readonly string[],
-): Promise<void> {
-  const params = { workerId: workerId! }
+async function showWorker({ client, io, show }: CommandContext, workerId: string): Promise<void> {
+  const params = { workerId }
   const worker = await client.call('GET /api/workers/{workerId}', { params })
   await show.one(worker, fieldsFrom(WORKERS))
   const { throttles: rows } = worker
@@ -66,46 +66,14 @@ async function showWorker(
 }
 
 export function addWorkerCommands(program: Command, io: Io): void {
-  const noun = program.command('worker').description('inspect and drain workers')
+  const noun = program.command('worker').description('inspect workers')
   addVerb(noun, io, {
     name: 'list',
-    about: 'list workers with their load',
-    examples: ['worker list', 'worker list --output json'],
-    run: async (context) => {
-      const { client, show } = context
-      const whole = await client.call('GET /api/workers')
-      const held = heldColumn<Worker>(
-        await sayHeldSystem(context),
-        'worker',
-        ({ workerId }) => workerId,
-      )
-      const empty = 'No worker has reported yet.'
-      await show.list({ whole, rows: whole.workers, columns: [...WORKERS, held], empty })
-    },
-  })
-  addVerb(noun, io, {
-    name: 'show',
-    about: 'show a worker with its throttled services',
-    args: [WORKER_ARG],
-    examples: ['worker show contoso-worker', 'worker show contoso-worker --output json'],
-    run: showWorker,
-  })
-  addVerb(noun, io, {
-    name: 'drain',
-    about: 'send a worker nothing new',
-    args: [WORKER_ARG],
-    options: [REASON],
-    more: 'The same as "hold --worker". It finishes the jobs it has; jobs it has not started wait until "worker resume". "worker list" shows it as draining, then drained.',
-    examples: ['worker drain contoso-worker --reason "patch the machine"'],
-    run: runDrain,
-  })
-  addVerb(noun, io, {
-    name: 'resume',
-    about: 'send a drained worker jobs again',
-    args: [WORKER_ARG],
-    options: [REASON, DRY_RUN],
-    more: 'Time on hold does not count for retries and polls.',
-    examples: ['worker resume contoso-worker --reason "patched"'],
-    run: (context, [worker], flags) => resumeHeld(context, heldWorker(worker!), flags),
+    about: 'list workers with their load, or show one',
+    args: [['[worker]', 'id of the worker, with its throttled services']],
+    more: '"hold --worker" sends a worker nothing new: it finishes its jobs, and is shown as draining, then as drained.',
+    examples: ['worker list', 'worker list contoso-worker', 'worker list --output json'],
+    run: (context, [worker]) =>
+      worker === undefined ? listWorkers(context) : showWorker(context, worker),
   })
 }

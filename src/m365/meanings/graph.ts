@@ -21,7 +21,7 @@ const ACCESS: readonly ErrorEntry[] = [
     means:
       'The app lacks a Graph permission for this call, or the person has an admin role, and the app no higher one.',
     actor: 'tenant_administrator',
-    todo: 'Grant the permission that `matoolkit function show` lists and give admin consent. If only people with admin roles fail, change them by hand, or assign the role Privileged Authentication Administrator to the app (User Administrator for lesser roles).',
+    todo: 'Grant the permission that `matoolkit function list` lists and give admin consent. If only people with admin roles fail, change them by hand, or assign the role Privileged Authentication Administrator to the app (User Administrator for lesser roles).',
     retry: 'after_fix',
     source: `${AUTH}, learn.microsoft.com/graph/api/resources/users#who-can-perform-sensitive-actions`,
   },
@@ -372,7 +372,7 @@ const SERVICE: readonly ErrorEntry[] = [
     example: 'Microsoft Graph returned 403 Forbidden: Access is denied to the requested resource.',
     means: 'The app may not do this.',
     actor: 'tenant_administrator',
-    todo: 'Compare its permissions with `matoolkit function show`.',
+    todo: 'Compare its permissions with `matoolkit function list`.',
     retry: 'after_fix',
     source: ERRORS,
     isGeneral: true,

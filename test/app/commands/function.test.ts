@@ -31,7 +31,7 @@ describe('matoolkit function', () => {
   })
 
   it('shows a function by name in any case', async () => {
-    const { out } = await say('show', 'SET-badgenumber', '--folder', folder)
+    const { out } = await say('list', 'SET-badgenumber', '--folder', folder)
     assert.equal(
       out,
       `Set-BadgeNumber  Writes a badge number to extensionAttribute7 of a user.
@@ -51,7 +51,7 @@ UNDO        Set-BadgeNumber with the previous number.
   })
 
   it('gives JSON with the schemas', async () => {
-    const { out } = await say('show', 'Test-BadgePrinted', '--folder', folder, '--output', 'json')
+    const { out } = await say('list', 'Test-BadgePrinted', '--folder', folder, '--output', 'json')
     const shown = JSON.parse(out) as Record<string, unknown>
     assert.deepEqual(Object.keys(shown), [
       'name',
@@ -71,7 +71,7 @@ UNDO        Set-BadgeNumber with the previous number.
   })
 
   it('suggests a name for an unknown one', async () => {
-    const { code, err } = await say('show', 'New-EntrUser')
+    const { code, err } = await say('list', 'New-EntrUser')
     assert.equal(code, 5)
     assert.match(err, /There is no function "New-EntrUser"\. Did you mean "New-EntraUser"\?/)
   })

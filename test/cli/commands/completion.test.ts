@@ -111,7 +111,7 @@ const ASKED: readonly [typed: string, offered: readonly string[], not: readonly 
   ['matoolkit batch get ', ['17', '18'], ['some-runbook', 'list']],
   ['matoolkit runbook get so', ['some-runbook'], ['17']],
   ['matoolkit automation tick ', ['some-runbook'], ['enable']],
-  ['matoolkit function show ', ['some-function'], ['some-runbook']],
+  ['matoolkit function list ', ['some-function'], ['some-runbook']],
   ['matoolkit batch remove-member ', ['17'], ['ada@contoso.example']],
   ['matoolkit batch remove-member 7 ', ['ada@contoso.example', 'bob@contoso.example'], ['17']],
   ['matoolkit batch remove-member 7 ada@con', ['ada@contoso.example'], ['bob@contoso.example']],

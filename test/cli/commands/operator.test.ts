@@ -483,7 +483,7 @@ describe('dead letters and doctor', () => {
       'worker-results',
     )
     const [first, second] = deadLetters.map(({ id }) => id)
-    assert.match((await cli.cli('deadletters', 'show', first!)).out, /body +\{.*job-first/)
+    assert.match((await cli.cli('deadletters', 'list', first!)).out, /body +\{.*job-first/)
     assert.match(
       (await cli.cli('deadletters', 'replay', first!, ...WHY, '--yes')).out,
       /sent as +\S/,

@@ -1,4 +1,4 @@
-// `matoolkit function list` and `show`: the standard functions and, with --folder, custom ones.
+// `matoolkit function list`: the standard functions and, with --folder, custom ones.
 
 import { EXIT, MatoolkitError } from '../../base/errors/errors.ts'
 import { realClock } from '../../base/run/clock.ts'
