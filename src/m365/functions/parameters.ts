@@ -31,6 +31,20 @@ const MISFIT_ADDRESS = 'is not a mail address such as kim@contoso.com'
 /** The form shared by UPNs and mail addresses. Whether the tenant owns the domain, the tenant decides. */
 export const address = z.string().trim().max(NAME_CHARS_MAX).regex(ADDRESS, MISFIT_ADDRESS)
 
+/**
+ * Somebody who gets a right. A name or an alias belongs to one tenant, and in the other one to a stranger; addresses and ids are the same
+ * person everywhere.
+ */
+export const personId = z
+  .string()
+  .trim()
+  .max(NAME_CHARS_MAX)
+  .refine(
+    (text) => isGuid(text) || ADDRESS.test(text),
+    'is neither an address such as kim@contoso.com nor an object id. An alias of one tenant may be a stranger in the other',
+  )
+  .describe('Address, user principal name or object id of a person in this tenant.')
+
 const DOMAIN = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/i
 export const domainName = z
   .string()

@@ -8,7 +8,7 @@ import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { FunctionRefused } from '../failure.ts'
 import { by, never, whenChanged } from '../inverse.ts'
-import { anyList, isSameText, recipientId } from '../parameters.ts'
+import { anyList, isSameText, personId, recipientId } from '../parameters.ts'
 import { ifStill, requireStill } from '../undo-guard.ts'
 import { readMailbox } from './exchange-mailbox.ts'
 import { accessRightsOf, readTrustees, type Trustee } from './exchange-trustee.ts'
@@ -29,8 +29,8 @@ const ROLES = [
 
 const taking = z.strictObject({
   Identity: recipientId.describe('Address, id or alias of the mailbox.'),
-  User: anyList(recipientId).describe(
-    'Whose right it is: one or several; an empty list does nothing.',
+  User: anyList(personId).describe(
+    'Address or object id of each person whose right it is; an empty list does nothing.',
   ),
   IfStill: ifStill,
 })

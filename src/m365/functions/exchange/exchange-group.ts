@@ -7,7 +7,7 @@ import { isNotFound } from '../../client/not-found.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { NotFound, noRecipient } from '../failure.ts'
 import { listChange } from '../inverse.ts'
-import { anyList, nameParameter, recipientId } from '../parameters.ts'
+import { anyList, nameParameter, personId } from '../parameters.ts'
 import { changeOnce, retryWhileTooEarly } from '../replication.ts'
 import { runOrNone } from './exchange-recipient.ts'
 
@@ -15,7 +15,7 @@ const parameters = z.strictObject({
   GroupIdentity: anyList(nameParameter).describe(
     'Address, id or name of each group; an empty list does nothing.',
   ),
-  MemberIdentity: recipientId,
+  MemberIdentity: personId,
 })
 type Membership = z.infer<typeof parameters>
 

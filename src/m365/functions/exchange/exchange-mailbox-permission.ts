@@ -6,12 +6,12 @@ import type { JsonObject } from '../../../base/text/json.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { by, type EffectOf, whenChanged } from '../inverse.ts'
-import { anyList, isSameText, recipientId } from '../parameters.ts'
+import { anyList, isSameText, personId, recipientId } from '../parameters.ts'
 import { readMailbox } from './exchange-mailbox.ts'
 import { textsOf } from './exchange-recipient.ts'
 import { accessRightsOf, isTrustee, readTrustees, type Trustee } from './exchange-trustee.ts'
 
-const trustees = (about: string) => anyList(recipientId).optional().describe(about)
+const trustees = (about: string) => anyList(personId).optional().describe(about)
 
 const lists = {
   FullAccess: trustees('Who may open the mailbox.'),
@@ -147,7 +147,7 @@ const mailboxRights = (run: string): EffectOf =>
 
 export const addExchangeMailboxPermission = defineM365Function({
   name: 'Add-ExchangeMailboxPermission',
-  description: `Lets others open a mailbox, send as it or send on its behalf. Takes the lists that Get-ExchangeMoveSource returns. ${UNCONFIRMED}`,
+  description: `Lets others open a mailbox, send as it or send on its behalf. FullAccess moves with a mailbox; the others name people of this tenant. ${UNCONFIRMED}`,
   parameters: granting,
   result: changed,
   permissions,

@@ -7,7 +7,7 @@ import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { isNoGuid, isSameText, recipientId, withoutSmtp } from '../parameters.ts'
 import { readMailbox } from './exchange-mailbox.ts'
 import { textsOf } from './exchange-recipient.ts'
-import { accessRightsOf } from './exchange-trustee.ts'
+import { accessRightsOf, addressesOfTrustees } from './exchange-trustee.ts'
 
 const source = z.object({
   UserId: z.string().describe('Object id of the account in the source tenant.'),
@@ -25,9 +25,14 @@ const source = z.object({
   SizeBytes: z.number().nullable().describe('Null when Exchange does not tell.'),
   ItemCount: z.number().nullable(),
   Holds: z.array(z.string()).describe('Each of them blocks the mailbox move.'),
-  FullAccess: z.array(z.string()).describe('Who may open the mailbox.'),
-  SendAs: z.array(z.string()),
-  SendOnBehalf: z.array(z.string()).describe('Does not move: grant it again after the move.'),
+  FullAccess: z
+    .array(z.string())
+    .describe('Addresses of people who may open the mailbox. Moves with it, when both move.'),
+  SendAs: z.array(z.string()).describe('Does not move: grant it again, to their new accounts.'),
+  SendOnBehalf: z.array(z.string()).describe('Like SendAs.'),
+  LeftOut: z
+    .array(z.string())
+    .describe('Entries of rights that are nobody any more: deleted accounts and system groups.'),
 })
 
 /** Identify a hold on an Exchange Online mailbox (Microsoft Learn) names these. */
@@ -70,6 +75,9 @@ export const getExchangeMoveSource = defineM365Function({
     const [size] = await ask('Get-MailboxStatistics', ['TotalItemSize', 'ItemCount'])
     const access = await ask('Get-MailboxPermission', ['User', ...RIGHTS])
     const sending = await ask('Get-RecipientPermission', ['Trustee', ...RIGHTS])
+    const full = await addressesOfTrustees(call, allowedTo('FullAccess', access, 'User'))
+    const as = await addressesOfTrustees(call, allowedTo('SendAs', sending, 'Trustee'))
+    const behalf = await addressesOfTrustees(call, textsOf(mailbox.GrantSendOnBehalfTo))
     return {
       UserId: textOf(mailbox.ExternalDirectoryObjectId),
       UserPrincipalName: textOf(mailbox.UserPrincipalName),
@@ -84,9 +92,10 @@ export const getExchangeMoveSource = defineM365Function({
       SizeBytes: bytesOf(size?.TotalItemSize),
       ItemCount: typeof size?.ItemCount === 'number' ? size.ItemCount : null,
       Holds: holdsOf(mailbox),
-      FullAccess: allowedTo('FullAccess', access, 'User'),
-      SendAs: allowedTo('SendAs', sending, 'Trustee'),
-      SendOnBehalf: textsOf(mailbox.GrantSendOnBehalfTo),
+      FullAccess: full.addresses,
+      SendAs: as.addresses,
+      SendOnBehalf: behalf.addresses,
+      LeftOut: [...new Set([...full.leftOut, ...as.leftOut, ...behalf.leftOut])],
     }
   },
 })
@@ -120,7 +129,6 @@ function allowedTo(right: string, entries: readonly JsonObject[], who: string): 
     entry.IsInherited !== true &&
     entry.Deny !== true &&
     !isSameText(textOf(entry.AccessControlType), 'Deny') &&
-    accessRightsOf(entry).some((one) => isSameText(one, right)) &&
-    !/^NT AUTHORITY\\/i.test(textOf(entry[who]))
+    accessRightsOf(entry).some((one) => isSameText(one, right))
   return entries.filter(isGrant).flatMap((entry) => textOrNull(entry[who]) ?? [])
 }

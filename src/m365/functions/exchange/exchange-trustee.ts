@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../../base/text/json.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { FunctionRefused, noRecipient } from '../failure.ts'
-import { isSameText, withoutSmtp } from '../parameters.ts'
+import { isSameText, personId, withoutSmtp } from '../parameters.ts'
 import { type ReplicationContext, retryUntilFound } from '../replication.ts'
 import { runOrNone } from './exchange-recipient.ts'
 
@@ -25,6 +25,16 @@ const NAMES = [
   'ExternalDirectoryObjectId',
 ]
 
+/** What is the same person in every tenant. Exchange also finds recipients by names, which are not. */
+const CERTAIN = [
+  'Guid',
+  'PrimarySmtpAddress',
+  'WindowsLiveID',
+  'ExternalDirectoryObjectId',
+  'EmailAddresses',
+]
+const SELECT = [...NAMES, 'EmailAddresses']
+
 /** All of them, before anything is changed for one. */
 export async function readTrustees(
   caller: ReplicationContext,
@@ -39,17 +49,58 @@ async function readTrustee(caller: ReplicationContext, name: string): Promise<Tr
   const { tenant, signal } = caller
   const found = await retryUntilFound(caller, async () => {
     const all = await runOrNone(() =>
-      tenant.exchange.run('Get-Recipient', { Identity: name }, { signal, select: NAMES }),
+      tenant.exchange.run('Get-Recipient', { Identity: name }, { signal, select: SELECT }),
     )
     if (all.length > 1)
       throw new FunctionRefused(
         `"${name}" matches ${all.length} recipients. Use an address or an id.`,
       )
-    return all[0] ?? null
+    return all[0] && isCertainly(all[0], name) ? all[0] : null
   })
   if (found === null) throw noRecipient(name)
   const names = NAMES.flatMap((one) => textOrNull(withoutSmtp(textOf(found[one]))) ?? [])
   return { name, guid: textOf(found.Guid), names: [name, ...names] }
+}
+
+/** Whether the name is an address, a sign-in name or an id of the recipient that Exchange found for it. */
+const isCertainly = (found: JsonObject, name: string): boolean =>
+  CERTAIN.flatMap((one) => [found[one] ?? null].flat()).some((shown) =>
+    isSameText(withoutSmtp(textOf(shown)), name),
+  )
+
+/** Entries of system principals, and of accounts that are gone, whose name nobody can look up any more. */
+const NOBODY = /^S-1-\d|\\/i
+
+export interface TrusteesAtSource {
+  /** Addresses, which name the same people in the other tenant or nobody. */
+  readonly addresses: string[]
+  /** Entries that are nobody to give a right to, or cannot be told apart. */
+  readonly leftOut: string[]
+}
+
+/** The address of each entry, asked where it was written: the entry itself may be a name, which is a stranger elsewhere. */
+export async function addressesOfTrustees(
+  { tenant, signal }: Pick<ReplicationContext, 'tenant' | 'signal'>,
+  entries: readonly string[],
+): Promise<TrusteesAtSource> {
+  const addresses: string[] = []
+  const leftOut: string[] = []
+  for (const entry of new Set(entries)) {
+    if (/^NT AUTHORITY\\/i.test(entry)) continue
+    if (NOBODY.test(entry)) {
+      leftOut.push(entry)
+      continue
+    }
+    const found = await runOrNone(() =>
+      tenant.exchange.run('Get-Recipient', { Identity: entry }, { signal, select: SELECT }),
+    )
+    const known = found.length === 1 ? textOrNull(found[0]!.PrimarySmtpAddress) : null
+    // An account without a mailbox is no recipient; its sign-in name is as certain as an address.
+    if (known !== null) addresses.push(withoutSmtp(known))
+    else if (found.length === 0 && personId.safeParse(entry).success) addresses.push(entry)
+    else leftOut.push(entry)
+  }
+  return { addresses, leftOut }
 }
 
 export const isTrustee = ({ names }: Trustee, shown: string): boolean =>
