@@ -122,7 +122,7 @@ const CHECKS: Readonly<Record<string, Check | Elsewhere>> = {
   },
   'anybody may read': [
     'test/api/sign-in/sign-in.test.ts',
-    'holds for anonymous, signed-in, HelpDesk, Reader, Admin',
+    'holds for anonymous, signed-in, HelpDesk, Reader and Admin callers',
   ],
   'uploads: 10 MB and 50,000 rows, no line breaks in quotes': async (api) => {
     const form = formOf('UserPrincipalName,Note\r\ncid@x.example,"two\r\nlines"\r\n', {

@@ -232,7 +232,7 @@ describe('runbooks', () => {
     assert.equal(headers.get('content-type'), 'text/csv; charset=utf-8')
     assert.equal(headers.get('content-disposition'), 'attachment; filename="wave_template.csv"')
     const [header, sample] = text.split('\r\n')
-    assert.equal(header, 'UserPrincipalName,When,Action,Aliases,Site,Office')
+    assert.equal(header, 'UserPrincipalName,When,Aliases,Action,Site,Office')
     assert.match(sample!, /^replace-this-row@example\.com,/)
     await api.refused(404, 'RUNBOOK_NOT_FOUND', 'GET', '/api/runbooks/nobody/template')
   })

@@ -76,7 +76,7 @@ describe('a rehearsal with a past', () => {
       batchId: 41,
       at: new Date('2030-03-01T12:00:00Z'),
       isPassed: ({ phaseName }: StepPlace) => phaseName !== 'cutover' && phaseName !== 'aftercare',
-      endedPhases: new Set(['pre-stage', 'verify']),
+      endedPhases: new Set(['pre-stage', 'first-look', 'second-look', 'verify']),
       isHeld: true,
     }
     const csv = firstRows(example('full-migration.csv'), 1)
