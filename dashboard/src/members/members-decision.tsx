@@ -10,6 +10,7 @@ import type { Answer, RequestOf } from '../api/routes.ts'
 import { Decision } from '../ui/decision.tsx'
 import { Loading } from '../ui/feedback.tsx'
 import { countText } from '../ui/page.tsx'
+import { ApprovalsLost } from '../ui/starts-at-once.tsx'
 import { UndoPlan } from '../undo/undo-plan.tsx'
 import { CHANGES, type MembersChange } from './changes.ts'
 import './members.css'
@@ -140,6 +141,7 @@ function Preview({ outcomes }: { readonly outcomes: readonly Outcome[] }) {
           ))}
         </ul>
       )}
+      <ApprovalsLost lost={outcomes.flatMap((one) => one.approvalsLost)} />
       <Undone outcomes={outcomes} />
       <UndonePlan outcomes={outcomes} />
       <Refused outcomes={outcomes} />

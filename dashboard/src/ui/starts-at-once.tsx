@@ -1,4 +1,5 @@
 // What a change starts immediately, as a list for the dialog before it.
+import { type LostApproval, lostApprovalTexts } from '../../../src/domain/plan/lost-approvals.ts'
 import type { Answer } from '../api/routes.ts'
 import { countText } from './page.tsx'
 import { Time } from './time.tsx'
@@ -7,6 +8,14 @@ type Starts = Answer<'POST /api/batches/{batchId}/resume'>['startsAtOnce']
 
 export const peopleText = (count: number): string =>
   `${countText(count)} ${count === 1 ? 'person' : 'people'}`
+
+/** Approvals that the change makes void. */
+export const ApprovalsLost = ({ lost }: { readonly lost: readonly LostApproval[] }) =>
+  lostApprovalTexts(lost).map((text) => (
+    <p key={text} className="approval-lost">
+      <strong>{text}</strong>
+    </p>
+  ))
 
 export function StartsAtOnce({ starts: { phases, steps } }: { readonly starts: Starts }) {
   if (phases.length + steps.length === 0) return <p className="quiet">Nothing starts at once.</p>

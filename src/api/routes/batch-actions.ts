@@ -6,6 +6,7 @@ import type { Json } from '../../base/text/json.ts'
 import { countChangesWaiting } from '../../db/orders/change-windows.ts'
 import { listMemberData } from '../../db/views/members.ts'
 import { MEMBER_STATUSES } from '../../domain/state/transitions.ts'
+import { withLostApprovals } from '../../engine/needs/lost-approvals.ts'
 import { withStarts } from '../../engine/needs/starts-at-once.ts'
 import {
   advanceBatch,
@@ -25,6 +26,7 @@ import { type AuditNote, change, type RouteRequest } from '../route.ts'
 import { batch, phase, shownBatch } from '../shapes/batch-shapes.ts'
 import { type BatchState, loadBatchState, lockBatchState } from '../shapes/batch-state.ts'
 import { stoppedJobs } from '../shapes/hold-shapes.ts'
+import { approvalsLost } from '../shapes/lost-approvals-shape.ts'
 import { showPhases } from '../shapes/phase-waits.ts'
 import { id, instant, reason, wholeCount } from '../shapes/shapes.ts'
 import { overduePhases, shownStarts, startsAtOnce } from '../shapes/starts-shape.ts'
@@ -246,7 +248,12 @@ const rescheduleRoute = change({
   }),
   answers: {
     200: z
-      .strictObject({ ...decidedBatch.shape, overdue: overduePhases, startsAtOnce })
+      .strictObject({
+        ...decidedBatch.shape,
+        overdue: overduePhases,
+        startsAtOnce,
+        approvalsLost,
+      })
       .meta({ id: 'RescheduledBatch' }),
   },
   handle: (request) => {
@@ -257,7 +264,10 @@ const rescheduleRoute = change({
       request,
       sayingStarts(async (engine, base) => {
         const order = { ...base, reason: why, startTime, allowOverdue }
-        return { overdue: await rescheduleBatch(engine, order) }
+        const { result, approvalsLost } = await withLostApprovals(engine, [base.batchId], () =>
+          rescheduleBatch(engine, order),
+        )
+        return { overdue: result, approvalsLost }
       }),
       ({ line }) => ({ startTime: line.batchStartTime?.toISOString() ?? null }),
     )

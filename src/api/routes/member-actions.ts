@@ -91,6 +91,7 @@ const readdRoute = change({
   handle: (request) =>
     forMembers(request, {
       covers: { status: ['removed'] },
+      changesMembersOf: [request.params.batchId],
       run: (engine, order) => readmitMembers(engine, { ...order, event: 'readd' }),
     }),
 })
@@ -108,6 +109,7 @@ const moveRoute = change({
   handle: (request) =>
     forMembers(request, {
       covers: { status: ['active'] },
+      changesMembersOf: [request.params.batchId, request.body.toBatchId],
       run: (engine, order) =>
         moveMembers(engine, { ...order, to: { batchId: request.body.toBatchId } }),
     }),
@@ -121,7 +123,11 @@ const removeRoute = change({
   action: 'members.remove',
   body: z.strictObject(bulkBody),
   handle: (request) =>
-    forMembers(request, { covers: { status: ['active', 'failed'] }, run: removeMembers }),
+    forMembers(request, {
+      covers: { status: ['active', 'failed'] },
+      changesMembersOf: [request.params.batchId],
+      run: removeMembers,
+    }),
 })
 
 const stepOfMember = {

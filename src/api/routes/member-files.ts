@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import { MatoolkitError } from '../../base/errors/errors.ts'
+import { listApprovals } from '../../db/orders/gates.ts'
 import { type NewData, refreshMembers } from '../../db/sources/membership.ts'
 import { findMembersByKey } from '../../db/state/members.ts'
 import { findActiveRunbook } from '../../db/state/runbooks.ts'
@@ -24,6 +25,7 @@ import { change } from '../route.ts'
 import { type MemberFile, readMemberFile } from '../services/member-file.ts'
 import { batch, shownBatch } from '../shapes/batch-shapes.ts'
 import { type BatchState, loadBatchState, lockBatchState } from '../shapes/batch-state.ts'
+import { approvalsLost } from '../shapes/lost-approvals-shape.ts'
 import { booleanText, id, nameText, reason, wholeCount } from '../shapes/shapes.ts'
 import { requireRunbook } from './sources.ts'
 
@@ -147,6 +149,7 @@ const added = z
       .array(z.strictObject({ memberId: z.int(), reason: z.string() }))
       .meta({ description: `The first ${SKIPPED_LISTED_MAX}.` }),
     warnings: z.array(z.string()),
+    approvalsLost,
   })
   .meta({ id: 'AddedMembers' })
 
@@ -176,14 +179,18 @@ const addRoute = change({
     { engine: outer, params: { batchId }, query: { dryRun }, body, by, ifMatch, signal },
     { checked, preview },
   ) => {
-    const { counts, skipped, warnings } = await runOrDryRun(outer, dryRun, async (engine) => {
+    const { counts, skipped, warnings, lost } = await runOrDryRun(outer, dryRun, async (engine) => {
       const { line } = await lockBatchState(engine, batchId, ifMatch)
       requireManual(line)
       const runbook = await runbookOf(engine, line)
       const { file } = await recheckedFile(checked, runbook, body.file, signal)
       const why = body.reason ?? 'added again from a member file'
+      // A preview adds nobody, so nothing would be seen to become void.
+      const approvals = await listApprovals(engine.db, [batchId])
       const added = await addFile(engine, { batchId, actor: by.name, reason: why }, file, preview)
-      return { ...added, warnings: [...file.warnings] }
+      const isChanged = added.counts.addedCount + added.counts.takenBackCount > 0
+      const lost = isChanged ? approvals.map(({ id: _, ...approval }) => approval) : []
+      return { ...added, warnings: [...file.warnings], lost }
     })
     const after = { ...counts, file: body.file.sha256 }
     return {
@@ -194,6 +201,7 @@ const addRoute = change({
         ...counts,
         skipped: skipped.slice(0, SKIPPED_LISTED_MAX),
         warnings,
+        approvalsLost: lost,
       },
       auditNote: dryRun
         ? null

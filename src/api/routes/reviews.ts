@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { countReviews, listReviews, type ReviewRow } from '../../db/sources/reviews.ts'
 import type { OverduePhase } from '../../domain/decide/lifecycle.ts'
+import { withLostApprovals } from '../../engine/needs/lost-approvals.ts'
 import { withStarts } from '../../engine/needs/starts-at-once.ts'
 import {
   batchesOfReviews,
@@ -20,6 +21,7 @@ import type { Engine } from '../../engine/transactions/engine.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { change, type RouteRequest, read } from '../route.ts'
+import { approvalsLost } from '../shapes/lost-approvals-shape.ts'
 import {
   booleanText,
   dateTime,
@@ -146,6 +148,7 @@ const decidedReviews = z
       .meta({ description: 'The reviews by kind, batch and new time.' }),
     overdue: overduePhases,
     startsAtOnce,
+    approvalsLost,
   })
   .meta({ id: 'DecidedReviews' })
 
@@ -170,11 +173,10 @@ async function decideReviews<Body>(
     const overdue = await overdueOf(engine, groups)
     const decision = { reviewIds, actor: by.name, reason: why }
     const concerned = () => batchesOfReviews(engine.db, groups)
-    return {
-      ...(await withStarts(engine, concerned, () => run(engine, decision))),
-      groups,
-      overdue,
-    }
+    const { result, approvalsLost } = await withLostApprovals(engine, await concerned(), () =>
+      withStarts(engine, concerned, () => run(engine, decision)),
+    )
+    return { ...result, approvalsLost, groups, overdue }
   })
   const { doneCount, refused } = done.result
   const counts = { doneCount, refusedCount: refused.length }
@@ -192,6 +194,7 @@ async function decideReviews<Body>(
       groups: done.groups.map((group) => ({ ...group, memberKeys: [...group.memberKeys] })),
       overdue: done.overdue,
       startsAtOnce: shownStarts(done.startsAtOnce),
+      approvalsLost: done.approvalsLost,
     },
     auditNote: dryRun ? null : auditNote,
   }

@@ -15,6 +15,7 @@ import { etagOf, requireEtag } from '../http/etag.ts'
 import { faultSchema } from '../http/problem.ts'
 import { change, read } from '../route.ts'
 import { faultOf, parseRunbook, YAML_CHARS_MAX } from '../services/runbook-text.ts'
+import { approvalsLost } from '../shapes/lost-approvals-shape.ts'
 import { phaseWindowShape } from '../shapes/phase-window-shape.ts'
 import {
   booleanText,
@@ -199,6 +200,7 @@ const impact = z
       phaseCount: wholeCount.meta({ description: 'All of them; `phases` has the first.' }),
     }),
     warnings: z.array(z.string()),
+    approvalsLost,
   })
   .meta({ id: 'PublishImpact' })
 

@@ -12,15 +12,18 @@ import {
   type NewBulkAction,
 } from '../../db/orders/bulk-actions.ts'
 import { type MemberFilter, selectMembers } from '../../db/views/members.ts'
+import type { LostApproval } from '../../domain/plan/lost-approvals.ts'
 import { NO_REASON_YET } from '../../domain/state/holds.ts'
 import { foldKey } from '../../domain/state/member-key.ts'
 import { PERSON_STATES } from '../../domain/state/person-state.ts'
+import { withLostApprovals } from '../../engine/needs/lost-approvals.ts'
 import type { MembersOrder, MembersOutcome } from '../../engine/orders/member-actions.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { requireEtag } from '../http/etag.ts'
 import type { RouteRequest } from '../route.ts'
 import { type CountedLine, loadBatchState } from '../shapes/batch-state.ts'
+import { approvalsLost } from '../shapes/lost-approvals-shape.ts'
 import { id, nameText, reason, searchText, wholeCount } from '../shapes/shapes.ts'
 import { membersOfGroup } from './failure-cache.ts'
 
@@ -136,6 +139,7 @@ export const bulkAnswer = z
     refused: z
       .array(z.strictObject({ memberId: z.int(), memberKey: z.string(), reason: z.string() }))
       .meta({ description: `The first ${LISTED_MAX}.` }),
+    approvalsLost,
   })
   .meta({ id: 'MembersOutcome' })
 
@@ -154,6 +158,8 @@ interface BulkChange {
   /** The members that a selection without names covers. */
   readonly covers: Pick<MemberFilter, 'status' | 'isHeld'>
   run(engine: Engine, order: MembersOrder): Promise<MembersOutcome>
+  /** The batches whose members it changes: approvals were given for these people. */
+  readonly changesMembersOf?: readonly number[]
   /** `Infinity` where all change together. */
   readonly membersPerChunk?: number
   /** Once all chunks are committed: what may not be part of them. */
@@ -196,6 +202,7 @@ export async function forMembers<Body>(request: MembersRequest<Body>, bulk: Bulk
       refused: total.refused
         .slice(0, LISTED_MAX)
         .map(({ memberId, reason: refusal }) => ({ ...named(memberId), reason: refusal })),
+      approvalsLost: isAllRefused ? [] : total.approvalsLost,
     },
     auditNote: changesNothing
       ? null
@@ -221,13 +228,17 @@ async function listSelected(
   return selectMembers(db, line.id, covered, SELECTED_MAX, line.wave)
 }
 
+interface Tried extends MembersOutcome {
+  readonly approvalsLost: LostApproval[]
+}
+
 /** A dry run tries the first chunk; a trial before the change tries all. */
 async function runChunks<Body>(
   request: MembersRequest<Body>,
   selected: readonly { readonly id: number }[],
   isTrial: boolean,
-  { run, membersPerChunk = MEMBERS_PER_CHUNK }: BulkChange,
-): Promise<MembersOutcome & { tried: number; actionId: number | null }> {
+  { run, changesMembersOf = [], membersPerChunk = MEMBERS_PER_CHUNK }: BulkChange,
+): Promise<Tried & { tried: number; actionId: number | null }> {
   const {
     engine,
     params: { batchId },
@@ -240,6 +251,7 @@ async function runChunks<Body>(
   const total = {
     done: [] as number[],
     refused: [] as MembersOutcome['refused'],
+    approvalsLost: [] as LostApproval[],
     tried: 0,
     actionId: null as number | null,
   }
@@ -249,13 +261,18 @@ async function runChunks<Body>(
     const memberIds = toTry
       .slice(total.tried, total.tried + membersPerChunk)
       .map((member) => member.id)
-    const work = (inner: Engine) => run(inner, { ...order, memberIds })
+    const work = async (inner: Engine): Promise<Tried> => {
+      const change = () => run(inner, { ...order, memberIds })
+      const { result, approvalsLost } = await withLostApprovals(inner, changesMembersOf, change)
+      return { ...result, approvalsLost }
+    }
     const chunk = isTrial
       ? { ...(await runOrDryRun(engine, true, work)), actionId: null }
       : await runRecorded(engine, about, total.actionId, work)
     total.actionId = chunk.actionId
     total.done.push(...chunk.done)
     total.refused.push(...chunk.refused)
+    total.approvalsLost.push(...chunk.approvalsLost)
     total.tried += memberIds.length
   }
   return total
@@ -284,8 +301,8 @@ function runRecorded(
   engine: Engine,
   about: NewBulkAction,
   begun: number | null,
-  work: (engine: Engine) => Promise<MembersOutcome>,
-): Promise<MembersOutcome & { actionId: number }> {
+  work: (engine: Engine) => Promise<Tried>,
+): Promise<Tried & { actionId: number }> {
   const { db, clock } = engine
   return db.transaction(async (tx) => {
     const outcome = await work({ ...engine, db: nestedDb(tx, db.kind) })

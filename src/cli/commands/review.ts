@@ -18,7 +18,7 @@ import { askReason, confirm } from '../terminal/prompt.ts'
 import type { Column } from '../terminal/show.ts'
 import { sayRefused } from './batch/member-actions.ts'
 import { type DecidedReviews, questionOf, resultOf } from './review-texts.ts'
-import { warnStarts } from './starts.ts'
+import { warnLost, warnStarts } from './starts.ts'
 import { addVerb, CHANGE, DRY_RUN, PAGED, type RunCommand, type Verb } from './verb.ts'
 
 /** What a person types, and what the API calls it. */
@@ -108,6 +108,7 @@ export async function decideReviews(
   const trial = textFlag(flags, 'reason') ?? 'dry run'
   const tried = await decide({ reason: trial, dryRun: true })
   warnStarts(context, tried.startsAtOnce)
+  warnLost(context, tried.approvalsLost)
   if (flags.dryRun) return showDecided(context, tried, verdict)
   // Without consent the API refuses overdue phases; there is nothing to ask.
   if (tried.overdue.length === 0 || flags.allowOverdue === true) {

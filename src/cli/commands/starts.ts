@@ -2,6 +2,7 @@
 
 import type { Answer } from '../../api/client/endpoints.ts'
 import { printable } from '../../base/text/printable.ts'
+import { type LostApproval, lostApprovalTexts } from '../../domain/plan/lost-approvals.ts'
 import { type StartsAtOnce, startTexts } from '../../domain/plan/starts-at-once.ts'
 import type { CommandContext } from '../program/command-context.ts'
 import { inViewersZone } from '../terminal/io.ts'
@@ -17,6 +18,15 @@ export const startLines = ({ phases, steps }: StartsAnswer): string[] =>
     } as StartsAtOnce,
     (at) => at.toISOString(),
   )
+
+/** Approvals that the change makes void, for the same place. */
+export function warnLost(
+  { io }: CommandContext,
+  lost: readonly LostApproval[],
+  isDone = false,
+): void {
+  for (const line of lostApprovalTexts(lost, isDone)) io.err(printable(`warning: ${line}`))
+}
 
 /** On stderr, so that stdout stays parseable. */
 export function warnStarts({ io }: CommandContext, starts: StartsAnswer): void {

@@ -4,6 +4,7 @@
 import type { CountedSupply } from '../../domain/decide/counted-supply.ts'
 import type { GateDecisionKind, GateSubject } from '../../domain/decide/gate.ts'
 import type { UnapprovedGate } from '../../domain/needs/from-work.ts'
+import type { LostApproval } from '../../domain/plan/lost-approvals.ts'
 import type { SupplyCount } from '../../domain/runbook/function-facts.ts'
 import { idsParam } from '../connection/arrays.ts'
 import type { Queryable, Tx } from '../connection/db.ts'
@@ -220,6 +221,24 @@ export async function listBatchesWithStaleDecisions(
   return rows.map(({ id }) => id)
 }
 
+/** Whether decision `d` is about phase `p` of batch `b` as they are now (`voidedBecause` in domain/decide/gate.ts). */
+const STILL_FITS = `d.ended_at is null and d.runbook_version = b.runbook_version and d.due_at is not distinct from p.due_at
+  and d.members_present = b.members_active + b.members_failed and d.members_removed = b.members_removed`
+
+/** Approvals that count for phases that have not started, of these batches. */
+export const listApprovals = (
+  db: Queryable,
+  batchIds: readonly number[],
+): Promise<(LostApproval & { readonly id: number })[]> =>
+  db.query<LostApproval & { readonly id: number }>(
+    `select d.id, d.batch_id as "batchId", p.phase_name as "phaseName", d.decided_by as "approvedBy"
+       from gate_decisions d join batches b on b.id = d.batch_id
+       join phase_executions p on p.batch_id = b.id and lower(p.phase_name) = d.phase_name and p.status = 'pending'
+      where d.batch_id = any($1::bigint[]) and d.kind = 'approval' and b.status in ${UNFINISHED_BATCHES} and ${STILL_FITS}
+      order by d.batch_id, p.due_at, d.id`,
+    [idsParam(batchIds)],
+  )
+
 interface GatesSought {
   /** Due after this; null: also those whose time has come. */
   readonly after: Date | null
@@ -243,10 +262,8 @@ export function listUnapprovedGates(
             p.gate_approvals as needed, given.count as given, greatest(b.detected_at, p.due_at - $3 * interval '1 second') as since
        from phase_executions p join batches b on b.id = p.batch_id
       cross join lateral (select count(*)::int as count from gate_decisions d
-                           where d.batch_id = b.id and d.phase_name = lower(p.phase_name) and d.kind = 'approval' and d.ended_at is null
-                             and d.runbook_version = b.runbook_version and d.due_at is not distinct from p.due_at
-                             and d.members_present = b.members_active + b.members_failed
-                             and d.members_removed = b.members_removed) as given
+                           where d.batch_id = b.id and d.phase_name = lower(p.phase_name) and d.kind = 'approval'
+                             and ${STILL_FITS}) as given
       where p.status = 'pending' and p.due_at <= $2 and ($1::timestamptz is null or p.due_at > $1) and p.gate_approvals > given.count
         and b.status in ${UNFINISHED_BATCHES} and ($4::bigint is null or b.id = $4)
       order by p.due_at, p.id limit $5`,

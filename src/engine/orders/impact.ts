@@ -2,6 +2,7 @@
 // Dry run, publishing and what happens later agree.
 
 import type { Queryable } from '../../db/connection/db.ts'
+import { listApprovals } from '../../db/orders/gates.ts'
 import {
   countLacking,
   listPhasesOf,
@@ -18,6 +19,7 @@ import {
   planUpgrade,
   type VersionUpgrade,
 } from '../../domain/decide/version-upgrade.ts'
+import type { LostApproval } from '../../domain/plan/lost-approvals.ts'
 import {
   initStart,
   type PhaseStart,
@@ -77,6 +79,8 @@ export interface Impact {
   /** Phases and inits that start immediately, in all unfinished batches. */
   readonly startsAtOnce: StartsAtOnce & { readonly phaseCount: number }
   readonly warnings: readonly string[]
+  /** They were given for the version before. */
+  readonly approvalsLost: readonly LostApproval[]
 }
 
 type Counted = { -readonly [K in keyof Impact]: Impact[K] } & {
@@ -85,6 +89,7 @@ type Counted = { -readonly [K in keyof Impact]: Impact[K] } & {
   listed: BatchImpact[]
   skipped: { total: number; listed: { batchId: number; phase: string; dueAt: Date | null }[] }
   startsAtOnce: { phases: PhaseStart[]; steps: []; phaseCount: number }
+  approvalsLost: LostApproval[]
 }
 
 const emptyImpact = (): Counted => ({
@@ -96,6 +101,7 @@ const emptyImpact = (): Counted => ({
   skipped: { total: 0, listed: [] },
   startsAtOnce: { phases: [], steps: [], phaseCount: 0 },
   warnings: [],
+  approvalsLost: [],
 })
 
 /** Of a version that is already active. */
@@ -119,6 +125,11 @@ export async function impactOf(
     if (batches.length === 0) break
     after = batches.at(-1)!.id
     const upgrades = await upgradesOf(db, batches, runbook, publication)
+    for (const { id: _, ...lost } of await listApprovals(
+      db,
+      [...upgrades.keys()].map(({ id }) => id),
+    ))
+      impact.approvalsLost.push(lost)
     const lacking = await lackingIn(db, upgrades, runbook, oldNames)
     for (const [batch, upgrade] of upgrades) {
       const windowOf = windowsOf(runbook, { windows, factsOf }, batch, publication.publishedAt)

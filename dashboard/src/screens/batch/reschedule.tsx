@@ -1,6 +1,6 @@
 // Another start for the batch, in the viewer's time. Phases that would be late start at once, and only if one says so.
 import { useState } from 'react'
-import { StartsAtOnce } from '../../ui/starts-at-once.tsx'
+import { ApprovalsLost, StartsAtOnce } from '../../ui/starts-at-once.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { Summary } from './batch.tsx'
 import { BatchDecision } from './batch-actions.tsx'
@@ -42,7 +42,7 @@ export function Reschedule({ batch, onClose }: RescheduleProps) {
         </label>
       }
     >
-      {({ phases, overdue, startsAtOnce }) => (
+      {({ phases, overdue, startsAtOnce, approvalsLost }) => (
         <>
           <ul>
             {phases
@@ -55,6 +55,7 @@ export function Reschedule({ batch, onClose }: RescheduleProps) {
               ))}
           </ul>
           <StartsAtOnce starts={startsAtOnce} />
+          <ApprovalsLost lost={approvalsLost} />
           {overdue.length > 0 && (
             <label className="check">
               <input

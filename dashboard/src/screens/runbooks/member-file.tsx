@@ -9,6 +9,7 @@ import { Button } from '../../ui/button.tsx'
 import { Decision } from '../../ui/decision.tsx'
 import { ErrorNote, Loading } from '../../ui/feedback.tsx'
 import { countText, Section } from '../../ui/page.tsx'
+import { ApprovalsLost } from '../../ui/starts-at-once.tsx'
 import { Table } from '../../ui/table.tsx'
 import type { TabProps } from './runbook.tsx'
 
@@ -186,6 +187,7 @@ function Ready({ checked, onGo }: ReadyProps) {
           ? `A manual batch with ${countText(checked.memberCount)} members; it waits to be advanced through ${checked.availablePhases.join(', ')}.`
           : `${countText(checked.addedCount)} members join, ${countText(checked.takenBackCount)} come back, ${countText(checked.skippedCount)} are skipped.`}
       </p>
+      {'approvalsLost' in checked && <ApprovalsLost lost={checked.approvalsLost} />}
       {checked.warnings.map((warning) => (
         <p key={warning} className="warn-text">
           {warning}

@@ -7,6 +7,7 @@ import type { Answer } from '../../api/routes.ts'
 import { Decision } from '../../ui/decision.tsx'
 import { Loading } from '../../ui/feedback.tsx'
 import { countText } from '../../ui/page.tsx'
+import { ApprovalsLost } from '../../ui/starts-at-once.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { Checked } from './editor/editor.tsx'
 
@@ -110,6 +111,7 @@ function ImpactOf({
         </p>
       )}
       <Starts impact={impact} />
+      <ApprovalsLost lost={impact.approvalsLost} />
       {impact.listed.map((batch) => (
         <details key={batch.batchId} open={impact.listed.length === 1}>
           <summary>

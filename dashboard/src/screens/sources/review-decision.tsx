@@ -4,7 +4,7 @@ import { useChange, usePreview } from '../../api/hooks.ts'
 import type { Answer } from '../../api/routes.ts'
 import { Decision } from '../../ui/decision.tsx'
 import { Loaded } from '../../ui/feedback.tsx'
-import { peopleText, StartsAtOnce } from '../../ui/starts-at-once.tsx'
+import { ApprovalsLost, peopleText, StartsAtOnce } from '../../ui/starts-at-once.tsx'
 import { Time } from '../../ui/time.tsx'
 import { KIND_TEXT, type Kind, type Review } from './review-group.ts'
 
@@ -171,5 +171,6 @@ const Outcome = ({ outcome }: { readonly outcome: DecisionOutcome }) => (
       </p>
     )}
     <StartsAtOnce starts={outcome.startsAtOnce} />
+    <ApprovalsLost lost={outcome.approvalsLost} />
   </>
 )

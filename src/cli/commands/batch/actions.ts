@@ -18,6 +18,7 @@ import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD } from '../../terminal/show.ts'
 import { heldBatch, holdThenAsk } from '../hold-first.ts'
 import { capital } from '../holds-in-force.ts'
+import { warnLost } from '../starts.ts'
 import { namedBatch } from './named.ts'
 import { showResult, waitAndShow } from './results.ts'
 
@@ -69,10 +70,20 @@ export async function runAddMembers(
   [id, file]: readonly string[],
   flags: Flags,
 ): Promise<void> {
-  const body = await formOf(file!, { reason: textFlag(flags, 'reason') })
-  const query = { dryRun: flags.dryRun === true }
-  const given = { params: namedBatch(id), query, body }
-  const added = await context.client.call('POST /api/batches/{batchId}/members', given)
+  const add = async (dryRun: boolean) =>
+    context.client.call('POST /api/batches/{batchId}/members', {
+      params: namedBatch(id),
+      query: { dryRun },
+      body: await formOf(file!, { reason: textFlag(flags, 'reason') }),
+    })
+  const tried = await add(true)
+  warnLost(context, tried.approvalsLost)
+  if (!flags.dryRun && tried.approvalsLost.length > 0) {
+    const people = tried.addedCount + tried.takenBackCount
+    const what = `${countText(people, 'person joins', 'people join')} batch ${id}.`
+    await confirm(context, { what, members: people })
+  }
+  const added = flags.dryRun ? tried : await add(false)
   const { skipped, skippedCount, warnings } = added
   sayWarnings(context, warnings)
   await context.show.one(added, ADDED)

@@ -5,6 +5,7 @@ import type { Answer, RequestOf } from '../../../api/client/endpoints.ts'
 import { EXIT, MatoolkitError } from '../../../base/errors/errors.ts'
 import { countText } from '../../../base/text/count-text.ts'
 import { printable } from '../../../base/text/printable.ts'
+import { lostApprovalTexts } from '../../../domain/plan/lost-approvals.ts'
 import { UNDO_WORDS } from '../../../domain/state/undo-states.ts'
 import { statusWord } from '../../../domain/state/words.ts'
 import { givenTo } from '../../connection/client.ts'
@@ -18,6 +19,7 @@ import {
 } from '../../program/command-context.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD } from '../../terminal/show.ts'
+import { warnLost } from '../starts.ts'
 import { namedBatch } from './named.ts'
 import { outputsFrom } from './outputs.ts'
 import { selectPeople } from './select-people.ts'
@@ -139,7 +141,7 @@ function questionOf<V extends MemberVerb>(
   const willBe = selected.filter(({ memberKey }) => !out.has(memberKey))
   const lines = [`${peopleText(selectedCount - refusedCount, willBe, `will ${words.will}`)}.`]
   if (more) lines.push(more)
-  lines.push(...(plan?.(tried) ?? []))
+  lines.push(...(plan?.(tried) ?? []), ...lostApprovalTexts(tried.approvalsLost))
   return [...lines, ...refused.slice(0, NAMED_MAX).map(refusalLine)].join('\n')
 }
 
@@ -180,6 +182,7 @@ async function showResult<V extends MemberVerb>(
   const text = peopleText(doneCount, result.done, isDryRun ? `would ${words.will}` : past)
   show.say(printable(`${text}.`))
   for (const line of plan?.(result) ?? []) show.say(printable(line))
+  warnLost(context, result.approvalsLost, !isDryRun)
   sayRefused(context, result)
   const { triedCount, selectedCount } = result
   if (triedCount < selectedCount) show.say(`Tried ${triedCount} of ${selectedCount}.`)

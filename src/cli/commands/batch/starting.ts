@@ -6,7 +6,7 @@ import { givenTo } from '../../connection/client.ts'
 import { readTime } from '../../input/typed-time.ts'
 import { type CommandContext, type Flags, textFlag } from '../../program/command-context.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
-import { warnStarts } from '../starts.ts'
+import { warnLost, warnStarts } from '../starts.ts'
 import { namedBatch } from './named.ts'
 import { showResult, waitAndShow } from './results.ts'
 
@@ -40,11 +40,14 @@ const startingChange =
     const { startsAtOnce } = tried
     const overdue = 'overdue' in tried ? tried.overdue : []
     warnStarts(context, startsAtOnce)
+    const lost = 'approvalsLost' in tried ? tried.approvalsLost : []
+    warnLost(context, lost)
     if (flags.dryRun) return showResult(context, tried)
     // Without consent the API refuses overdue phases; there is nothing to ask.
     const isRefused = overdue.length > 0 && flags.allowOverdue !== true
     const starts = startsAtOnce.phases.length + startsAtOnce.steps.length
-    if (io.canAsk && !isRefused && (isAlwaysAsked || starts > 0))
+    const isAsked = lost.length > 0 || (io.canAsk && (isAlwaysAsked || starts > 0))
+    if (isAsked && !isRefused)
       await confirm(context, { what: what(batch, given), members: batch.members.active })
     const done = await send({ reason: await askReason(context) }, flags.yes ? null : seen.etag)
     if (!flags.wait) return showResult(context, done)

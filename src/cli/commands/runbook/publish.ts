@@ -15,7 +15,7 @@ import {
 } from '../../program/command-context.ts'
 import { confirm } from '../../terminal/prompt.ts'
 import type { Column } from '../../terminal/show.ts'
-import { startLines } from '../starts.ts'
+import { startLines, warnLost } from '../starts.ts'
 
 type Published = Answer<'POST /api/runbooks'>
 type Impact = Published['impact']['listed'][number]
@@ -76,6 +76,7 @@ async function showImpact(context: CommandContext, { warnings, impact }: Publish
   const starts = startLines(impact.startsAtOnce)
   show.say(starts.length === 0 ? '\nNothing starts at once.' : '\nStarts at once:')
   for (const line of starts) show.say(printable(`  ${line}`), 'yellow')
+  warnLost(context, impact.approvalsLost)
   sayRest(context, impact.listed.length, impact.batches, '--output json counts all batches')
 }
 
