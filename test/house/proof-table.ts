@@ -75,6 +75,33 @@ export const ATTACKS: readonly Proof[] = [
     ],
   },
   {
+    what: 'a small evidence pack unpacks to more than the memory',
+    tests: [
+      [
+        'test/api/evidence/verify-pack.test.ts',
+        'needs little memory, however much a small file of it unpacks to',
+      ],
+    ],
+  },
+  {
+    what: 'a link with a foreign token signs an operator out',
+    tests: [
+      [
+        'test/proof/dashboard/sign-in.test.ts',
+        'stays signed in when somebody follows a link with the token of nobody',
+      ],
+    ],
+  },
+  {
+    what: 'a text on which a regular expression runs for minutes',
+    tests: [
+      [
+        'test/domain/member-messages/shown-html.test.ts',
+        'ends soon for a text of nothing but beginnings of tags',
+      ],
+    ],
+  },
+  {
     what: 'somebody prunes what no setting allows',
     tests: [
       [

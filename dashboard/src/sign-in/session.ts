@@ -59,7 +59,7 @@ export function forgetSession(): void {
 
 /** Throws when the API does not answer. */
 export async function openSession(): Promise<Session> {
-  takeTokenFromAddress()
+  const offered = takeTokenFromAddress()
   const offer = await client.call('GET /api/sign-in')
   if (offer.mode === 'oidc') {
     const { issuer: address, clientId, scope } = offer
@@ -73,7 +73,10 @@ export async function openSession(): Promise<Session> {
     const grant = await finishSignIn(at)
     if (grant) storeGrant(grant)
     if (storedGrant() === null) return { kind: 'needs-sign-in', issuer: at }
-  } else if (localStorage.getItem(LOCAL_TOKEN) === null) return { kind: 'needs-link' }
+  } else {
+    if (offered !== null && (await isAccepted(offered))) localStorage.setItem(LOCAL_TOKEN, offered)
+    if (localStorage.getItem(LOCAL_TOKEN) === null) return { kind: 'needs-link' }
+  }
   return whoAmI()
 }
 
@@ -94,11 +97,21 @@ async function whoAmI(): Promise<Session> {
   }
 }
 
-function takeTokenFromAddress(): void {
+function takeTokenFromAddress(): string | null {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')
-  if (token === null) return
-  localStorage.setItem(LOCAL_TOKEN, token)
-  history.replaceState(history.state, '', location.pathname + location.search)
+  if (token !== null) history.replaceState(history.state, '', location.pathname + location.search)
+  return token
+}
+
+/** Anybody can write a link: a token that this API does not know ends nobody's session. */
+async function isAccepted(token: string): Promise<boolean> {
+  try {
+    await matoolkit({ url: apiUrl, token: async () => token }).call('GET /api/me')
+    return true
+  } catch (error) {
+    if (error instanceof AdminApiError && error.status === 401) return false
+    throw error
+  }
 }
 
 const storedGrant = (): Grant | null =>

@@ -17,6 +17,13 @@ const hash = z.string().regex(/^[0-9a-f]{64}$/)
 const count = z.int().min(0)
 const chainEnd = z.strictObject({ sealed: count, hash })
 
+export const packedFile = z.strictObject({
+  name: z.string(),
+  sha256: hash,
+  bytes: count,
+  rows: count.nullable(),
+})
+
 export const manifestSchema = z.strictObject({
   format: z.literal(FORMAT),
   version: z.literal(FORMAT_VERSION),
@@ -38,9 +45,7 @@ export const manifestSchema = z.strictObject({
   audit: z.strictObject({ after: chainEnd, head: chainEnd }),
   /** Rows of each table, over its files. */
   tables: z.record(z.string(), count),
-  files: z.array(
-    z.strictObject({ name: z.string(), sha256: hash, bytes: count, rows: count.nullable() }),
-  ),
+  files: z.array(packedFile),
   key: z.strictObject({ algorithm: z.literal('Ed25519'), fingerprint: hash }),
 })
 

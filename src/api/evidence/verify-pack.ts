@@ -15,6 +15,7 @@ import {
   type Manifest,
   manifestSchema,
   PUBLIC_KEY,
+  packedFile,
   SIGNATURE,
   SUMS,
 } from './manifest.ts'
@@ -24,7 +25,10 @@ import { fingerprintOf } from './signing-key.ts'
 const FINDINGS_MAX = 100
 /** A file of ours has four megabytes and a row, or is one document. */
 const FILE_BYTES_MAX = 64_000_000
-const FILES_MAX = 1_000_000
+/** Names and hashes of files are kept until the end. */
+const FILES_MAX = 50_000
+/** Of a file that is kept as a whole: the manifest and the list of sums name every file. */
+const KEPT_BYTES_MAX = 10_000_000
 const PACK_BYTES_MAX = 100_000_000_000
 const NAME = /^[A-Za-z0-9][\w.-]{0,99}(?:\/[A-Za-z0-9][\w.-]{0,99})?$/
 const LINE_END = 0x0a
@@ -145,7 +149,7 @@ async function readEntry(
   { files, kept, chain }: ReadArchive,
 ): Promise<void> {
   const isOfChain = name.startsWith(`${AUDIT}/`)
-  const isKept = isOfChain || name === SUMS || UNLISTED.includes(name)
+  const isKept = name === SUMS || UNLISTED.includes(name)
   const hash = createHash('sha256')
   const content: Uint8Array[] = []
   let [bytes, rows] = [0, 0]
@@ -153,10 +157,13 @@ async function readEntry(
     hash.update(part)
     bytes += part.length
     for (const byte of part) if (byte === LINE_END) rows += 1
-    if (isKept) content.push(part)
+    if (isOfChain) chain.read(name, part)
+    else if (isKept && bytes > KEPT_BYTES_MAX)
+      throw new Error(`${name} has more than ${KEPT_BYTES_MAX} bytes`)
+    else if (isKept) content.push(part)
   }
   files.set(name, { sha256: hash.digest('hex'), bytes, rows })
-  if (isOfChain) chain.read(name, Buffer.concat(content).toString())
+  if (isOfChain) chain.endFile(name)
   else if (isKept) kept.set(name, Buffer.concat(content))
 }
 
@@ -181,11 +188,13 @@ function manifestIn(bytes: Buffer | undefined, findings: Findings): Manifest | n
   if (!bytes) findings.add(`${MANIFEST} is missing`)
   if (!bytes) return null
   try {
-    const value = JSON.parse(bytes.toString()) as { version?: unknown }
+    const value = JSON.parse(bytes.toString()) as { version?: unknown; files?: unknown }
     if (Number(value.version) > FORMAT_VERSION) {
       findings.add(`it has format ${String(value.version)}; this program reads ${FORMAT_VERSION}`)
       return null
     }
+    // One after the other: a list of a million things that are no files would be a million findings.
+    if (Array.isArray(value.files)) for (const file of value.files) packedFile.parse(file)
     return manifestSchema.parse(value)
   } catch (error) {
     findings.add(`${MANIFEST} is no manifest: ${messageOf(error).slice(0, 500)}`)

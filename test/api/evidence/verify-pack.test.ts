@@ -1,8 +1,10 @@
 // A pack that was changed in any way is found out, and so is one that somebody else has signed.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { before, describe, it } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import { gzipSync } from 'node:zlib'
-import { MANIFEST, PUBLIC_KEY, SIGNATURE } from '../../../src/api/evidence/manifest.ts'
+import { MANIFEST, PUBLIC_KEY, SIGNATURE, SUMS } from '../../../src/api/evidence/manifest.ts'
 import type { SigningKey } from '../../../src/api/evidence/signing-key.ts'
 import { verifyPack } from '../../../src/api/evidence/verify-pack.ts'
 import type { Json } from '../../../src/base/text/json.ts'
@@ -152,6 +154,35 @@ describe('an evidence pack', () => {
     )
   })
 
+  it('needs little memory, however much a small file of it unpacks to', async () => {
+    const manifest = entries.find(({ name }) => name.endsWith(MANIFEST))!.content
+    const files = Array.from({ length: 2_000_000 }, () => ({}))
+    const hostile: [Entry, RegExp][] = [
+      [
+        { name: 'evidence/audit/00002.jsonl', content: Buffer.alloc(30_000_000, '\n') },
+        /no row of/,
+      ],
+      [
+        { name: 'evidence/audit/00002.jsonl', content: Buffer.alloc(9_000_000, '[') },
+        /has a row of/,
+      ],
+      [{ name: 'evidence/audit/00002.jsonl', content: Buffer.alloc(7_000_000, '[') }, /no row of/],
+      [{ name: `evidence/${SUMS}`, content: Buffer.alloc(11_000_000) }, /has more than 10000000/],
+      [
+        {
+          name: `evidence/${MANIFEST}`,
+          content: Buffer.from(JSON.stringify({ ...JSON.parse(manifest.toString()), files })),
+        },
+        /is no manifest/,
+      ],
+    ]
+    for (const [entry, why] of hostile) {
+      const changed = await archiveOf([...without(entry.name), entry])
+      assert.ok(changed.length < 200_000, `${changed.length} bytes`)
+      assert.match((await checkInLittleMemory(changed)).join('\n'), why)
+    }
+  })
+
   it('ends when nobody reads any more', async () => {
     const stop = new AbortController()
     let pages = 0
@@ -179,6 +210,26 @@ describe('an evidence pack', () => {
     assert.equal(pages, seen, 'it stops reading')
   })
 })
+
+/** The findings of a thread whose heap has 200 MB. */
+async function checkInLittleMemory(archive: Buffer): Promise<string[]> {
+  const thread = new Worker(
+    `const { parentPort, workerData: { module, archive } } = require('node:worker_threads')
+     import(module).then(({ verifyPack }) => verifyPack((async function* () { yield archive })(), null))
+       .then(({ findings }) => parentPort.postMessage(findings))`,
+    {
+      eval: true,
+      workerData: {
+        module: new URL('../../../src/api/evidence/verify-pack.ts', import.meta.url).href,
+        archive,
+      },
+      resourceLimits: { maxOldGenerationSizeMb: 200 },
+    },
+  )
+  const [findings] = (await once(thread, 'message')) as [string[]]
+  await thread.terminate()
+  return findings
+}
 
 /** The header of a file of eight gigabytes, in the ustar format; none of its content. */
 function hugeHeader(): Buffer {

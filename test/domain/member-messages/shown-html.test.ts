@@ -32,3 +32,8 @@ it('leaves out what runs, however it is written', () => {
   assert.doesNotMatch(shownHtml('<scr<script>x</script>ipt>alert(1)</scr'), /<s/i)
   assert.doesNotMatch(shownHtml('<p/onclick=alert(1)>x'), /onclick/)
 })
+
+it('ends soon for a text of nothing but beginnings of tags', () => {
+  for (const part of ['<a', '<a ', '<!-', '</', '<a/', '&lt', '\n '])
+    assert.ok(shownHtml(part.repeat(100_000)).length >= part.length, part)
+})

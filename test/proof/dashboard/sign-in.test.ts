@@ -21,6 +21,18 @@ describe('signing in to the dashboard on one machine', () => {
     await assertSound(opened)
   })
 
+  it('stays signed in when somebody follows a link with the token of nobody', async () => {
+    const opened = await dashboard.open('/')
+    const { page } = opened
+    await page.getByRole('heading', { name: 'Now' }).waitFor()
+    await page.goto('about:blank')
+    await page.goto(`${dashboard.url}/#token=evil`)
+    await page.getByRole('heading', { name: 'Now' }).waitFor()
+    assert.equal(page.url(), `${dashboard.url}/`)
+    await page.reload()
+    await page.getByRole('heading', { name: 'Now' }).waitFor()
+  })
+
   it('says where the link is when there is no token, and asks the API for nothing', async () => {
     const opened = await openPage(dashboard.browser)
     const asked: string[] = []
