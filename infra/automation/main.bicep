@@ -168,6 +168,7 @@ module role 'modules/role-app.bicep' = [
       notifications: notifications
       windows: windows
       oidc: oidc
+      workerIds: map(workers, worker => worker.id)
       tags: tags
     }
     dependsOn: [access, postgresEndpoint]

@@ -73,7 +73,7 @@ async function sharesOf(
   blocks: Blocks,
 ): Promise<readonly Share[]> {
   const worker = await findJobLimitFacts(engine.db, workerId)
-  // Never seen and not configured: nobody would take its jobs. The steps stay pending, and `stuck` reports them.
+  // Never seen and not declared: nobody would take its jobs. The steps stay pending, and `stuck` reports them.
   if (!worker) return []
   const outstanding = await countOutstanding(engine.db, workerId)
   const jobLimit = engine.pace.jobLimitOf(worker)

@@ -135,6 +135,9 @@ describe('the infrastructure', () => {
     const role = settingsOf('infra/automation/modules/role-app.bicep')
     for (const name of ['NOTIFICATIONS_FILE', 'WINDOWS_FILE'])
       assert.ok(role.includes(`MATOOLKIT_${name}`), name)
+    // A worker at zero replicas announces nothing: the orchestrator must know it to wake it.
+    assert.ok(role.includes('MATOOLKIT_DECLARED_WORKERS'))
+    assert.match(file('infra/automation/main.bicep').text, /workerIds: map\(workers, /)
     // A worker reaches no database.
     assert.ok(!worker.includes('DATABASE_URL'))
   })

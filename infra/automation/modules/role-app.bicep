@@ -17,6 +17,8 @@ param settings { name: string, value: string?, secretName: string?, roles: strin
 @description('Texts of files; empty: none.')
 param notifications string
 param windows string
+@description('Workers that sleep until the orchestrator sends their first job.')
+param workerIds string[]
 param oidc { issuer: string, audience: string, clientId: string }
 param tags object
 
@@ -91,6 +93,7 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
                   { name: 'MATOOLKIT_OIDC_CLIENT_ID', value: oidc.clientId }
                 ]
               : [],
+            role == 'orchestrator' ? [{ name: 'MATOOLKIT_DECLARED_WORKERS', value: join(workerIds, ',') }] : [],
             map(files, file => { name: file.setting, value: '${filesFolder}/${file.path}' }),
             map(settings, setting =>
               contains(setting, 'secretName')

@@ -33,7 +33,7 @@ const CHECK_HELP = `
 Compares the namespace of MATOOLKIT_SERVICEBUS_NAMESPACE with what the transport servicebus needs (docs/bus.md): topics,
 subscriptions of the orchestrator and of each worker, their settings and rules; then sends one message that does nothing and waits
 for it. It signs in with the managed identity, which needs "Azure Service Bus Data Owner" for this. Nothing that exists is changed.
-Worker ids come from --workers, or from MATOOLKIT_WORKER_ID and MATOOLKIT_FOREIGN_WORKERS.
+Worker ids come from --workers, or from MATOOLKIT_WORKER_ID and MATOOLKIT_DECLARED_WORKERS.
 
 Exit code: 0 no check failed, 1 a check failed.
 

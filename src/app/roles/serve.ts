@@ -372,7 +372,7 @@ function relayOf({ bus, clock, log, measures }: RoleContext, { roles }: ServeOpt
 
 async function orchestratorOf(shared: RoleContext): Promise<Service> {
   const { db, engine, bus, clock, config, log } = shared
-  await configureWorkers(db, config.foreignWorkers)
+  await configureWorkers(db, config.declaredWorkers)
   const orchestrator = makeOrchestrator({
     engine,
     bus,

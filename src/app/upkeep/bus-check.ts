@@ -34,5 +34,5 @@ export async function runBusCheck(
 function workerIdsOf({ workers }: BusCheckFlags, config: Config): readonly string[] {
   if (workers) return workers
   const own = config.workerId === null ? [] : [config.workerId]
-  return [...new Set([...own, ...config.foreignWorkers])]
+  return [...new Set([...own, ...config.declaredWorkers])]
 }

@@ -12,14 +12,14 @@ export const ORCHESTRATOR_SETTINGS = {
     description:
       "How long a job may wait for a worker, besides its step's timeout. A job that none has started by then is sent again.",
   }),
-  foreignWorkers: setting(
-    'MATOOLKIT_FOREIGN_WORKERS',
+  declaredWorkers: setting(
+    'MATOOLKIT_DECLARED_WORKERS',
     listSetting(workerId, 'a list of worker ids (letters, digits, "_", ".", "-"; at most 63)'),
     {
       default: [] as readonly string[],
       defaultShown: 'none',
       description:
-        'Ids of workers that never announce themselves, read when the orchestrator starts. Jobs for other unannounced workers wait.',
+        'Ids of workers that get jobs before they announce themselves, because they sleep until there is work or never do. Read when the orchestrator starts. Jobs for other unannounced workers wait.',
     },
   ),
   windowsFile: setting<string | null>('MATOOLKIT_WINDOWS_FILE', aPath, {

@@ -28,6 +28,8 @@ export interface WorkerFacts {
   readonly isKnown: boolean
   readonly isConfigured: boolean
   readonly lastSeenAt: Date | null
+  /** Mean run time of its jobs; null before its first answer. */
+  readonly jobMs: number | null
   /** The jobs it may have outstanding. */
   readonly jobLimit: number
   readonly outstanding: number
@@ -87,20 +89,26 @@ export interface StuckFacts {
 
 /** Workers announce themselves each minute. */
 const SILENT_AFTER_MS = 3 * 60_000
+/** What a platform needs to notice a job, fetch the image and start a worker that announces itself. */
+const WOKEN_AFTER_MS = 5 * 60_000
 /** Timers act to the second; anything later than this is blocked. */
 export const LATE_AFTER_MS = 60_000
 /** A job that is out for so long holds others up. */
 const SLOW_AFTER_MS = 15 * 60_000
 
-export const isSilent = (
-  { isConfigured, lastSeenAt }: Pick<WorkerFacts, 'isConfigured' | 'lastSeenAt'>,
-  now: Date,
-): boolean => (lastSeenAt === null ? !isConfigured : +now - +lastSeenAt > SILENT_AFTER_MS)
+type SignsOfLife = Pick<WorkerFacts, 'isConfigured' | 'lastSeenAt' | 'oldestSentAt' | 'jobMs'>
+
+/** A declared worker may sleep while it has no job. One that never announces itself lives as long as it has ever answered. */
+export function isSilent(worker: SignsOfLife, now: Date): boolean {
+  const { isConfigured, lastSeenAt, oldestSentAt, jobMs } = worker
+  if (!isConfigured) return lastSeenAt === null || +now - +lastSeenAt > SILENT_AFTER_MS
+  if (oldestSentAt === null || (lastSeenAt === null && jobMs !== null)) return false
+  return +now - Math.max(+oldestSentAt, +(lastSeenAt ?? 0)) > WOKEN_AFTER_MS
+}
 
 export const WORKER_STATES = ['ok', 'silent', 'unknown', 'draining', 'drained'] as const
 
-interface StateFacts
-  extends Pick<WorkerFacts, 'isConfigured' | 'isKnown' | 'lastSeenAt' | 'outstanding'> {
+interface StateFacts extends SignsOfLife, Pick<WorkerFacts, 'isKnown' | 'outstanding'> {
   /** By a hold of its own. */
   readonly isHeld: boolean
 }

@@ -45,7 +45,7 @@ const DEFAULTS: Config = {
   serviceBusConnection: null,
   maxOutstanding: 1_000,
   queueLimitSec: 21_600,
-  foreignWorkers: [],
+  declaredWorkers: [],
   jobKeyFile: null,
   auditHeadsFile: null,
   evidenceKey: null,
@@ -151,9 +151,9 @@ describe('reading the configuration', () => {
   })
 
   it('is deeply frozen', () => {
-    const config = configOf({ MATOOLKIT_FOREIGN_WORKERS: 'legacy-1' })
+    const config = configOf({ MATOOLKIT_DECLARED_WORKERS: 'legacy-1' })
     assert.ok(Object.isFrozen(config) && Object.isFrozen(config.roles))
-    assert.throws(() => (config.foreignWorkers as string[]).push('x'), TypeError)
+    assert.throws(() => (config.declaredWorkers as string[]).push('x'), TypeError)
   })
 
   it('ignores variables for data sources', () => {
@@ -199,8 +199,8 @@ const WRONG: [env: Record<string, string>, sentence: string][] = [
     'MATOOLKIT_TRANSPORT is "kafka", but must be one of postgres, servicebus.',
   ],
   [
-    { MATOOLKIT_FOREIGN_WORKERS: 'good,bad id' },
-    'MATOOLKIT_FOREIGN_WORKERS is "good,bad id", but must be a list of worker ids (letters, digits, "_", ".", "-"; at most 63).',
+    { MATOOLKIT_DECLARED_WORKERS: 'good,bad id' },
+    'MATOOLKIT_DECLARED_WORKERS is "good,bad id", but must be a list of worker ids (letters, digits, "_", ".", "-"; at most 63).',
   ],
   [
     { MATOOLKIT_POOLSIZE: '5' },

@@ -63,10 +63,12 @@ const worker: StuckFacts['workers'][number] = {
   isKnown: true,
   isConfigured: false,
   lastSeenAt: ago(1),
+  jobMs: null,
   jobLimit: 1_000,
   outstanding: 3,
   oldestSentAt: ago(16),
 }
+const asleep = { ...worker, isConfigured: true, lastSeenAt: null }
 
 const hold = (scope: Hold['scope'], target: string): Hold => ({
   scope,
@@ -152,8 +154,29 @@ describe('what is stuck', () => {
       'worker_silent',
     ],
     [
-      'a configured worker that never speaks',
-      { waits: [wait('slot')], workers: [{ ...worker, isConfigured: true, lastSeenAt: null }] },
+      'a declared worker that has had its first job for four minutes',
+      { waits: [wait('slot')], workers: [{ ...asleep, oldestSentAt: ago(4) }] },
+    ],
+    [
+      'a declared worker that has had its first job for six minutes',
+      { waits: [wait('slot')], workers: [{ ...asleep, oldestSentAt: ago(6) }] },
+      'worker_silent',
+    ],
+    [
+      'a declared worker that never speaks, and answers',
+      { waits: [wait('slot')], workers: [{ ...asleep, jobMs: 40 }] },
+    ],
+    [
+      'a declared worker that slept for hours and got a job just now',
+      {
+        waits: [wait('job')],
+        workers: [{ ...asleep, lastSeenAt: ago(500), oldestSentAt: ago(2) }],
+      },
+    ],
+    [
+      'a declared worker that went silent with a job',
+      { waits: [wait('job')], workers: [{ ...asleep, lastSeenAt: ago(9) }] },
+      'worker_silent',
     ],
     [
       'a busy worker of which no job ends',

@@ -42,7 +42,7 @@ describe('matoolkit serve', () => {
       MATOOLKIT_API_TOKEN_FILE: join(folder, 'api-token'),
       MATOOLKIT_SOURCE_FOLDER: folder,
       MATOOLKIT_TRANSPORT: 'postgres',
-      MATOOLKIT_FOREIGN_WORKERS: 'legacy-a, legacy-b',
+      MATOOLKIT_DECLARED_WORKERS: 'legacy-a, legacy-b',
     })
     const [, url] = await served.saying(/"url":"(http:[^"]+)"/)
     const ready = (await (await fetch(`${url}/api/ready`)).json()) as Ready

@@ -1,4 +1,4 @@
-// Workers of the earlier system, named by MATOOLKIT_FOREIGN_WORKERS, at work for our orchestrator over Service Bus, and our worker for an
+// Workers of the earlier system, named by MATOOLKIT_DECLARED_WORKERS, at work for our orchestrator over Service Bus, and our worker for an
 // orchestrator that writes as they do.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -74,13 +74,13 @@ const YAML = runbook('wave', {
 async function withForeignWorker(
   tell: (world: World, peer: ForeignPeer) => Promise<void>,
 ): Promise<void> {
-  const read = readConfig({ MATOOLKIT_FOREIGN_WORKERS: LEGACY })
+  const read = readConfig({ MATOOLKIT_DECLARED_WORKERS: LEGACY })
   assert.ok('config' in read)
   await story({ wire: overServiceBus([LEGACY, 'w1']) }, async (world) => {
     const peer = await openForeignPeer(world.wire.connectionString!)
     world.workers = []
     try {
-      await configureWorkers(world.db, read.config.foreignWorkers)
+      await configureWorkers(world.db, read.config.declaredWorkers)
       await world.publish(YAML)
       await tell(world, peer)
     } finally {
