@@ -60,7 +60,7 @@ describe('the screens of batches', () => {
     assert.equal(await section('Phases').locator('.mark-now').count(), 2)
     const { 'All members': all, ...parts } = await figures()
     const sum = Object.values(parts).reduce((total, count) => total + Number(count), 0)
-    assert.deepEqual([`= ${sum}`, parts['In progress'], parts.Failed], [all, '10', '2'])
+    assert.deepEqual([`= ${sum}`, parts.Preparing, parts.Failed], [all, '10', '2'])
     await section('Failures').getByText('prepare / licence').waitFor()
     await rows().nth(11).waitFor()
     await assertSound(opened)
@@ -71,7 +71,7 @@ describe('the screens of batches', () => {
     await dashboard.world.pass(300)
     await passMoments()
     await lanes().filter({ hasText: 'cutover' }).getByText('done').waitFor()
-    await section('Members').getByRole('link', { name: '10 Migrated' }).waitFor()
+    await section('Members').getByRole('link', { name: '10 Done' }).waitFor()
     await page.getByRole('gridcell', { name: 'switch succeeded' }).nth(9).waitFor()
     assert.equal(await page.evaluate('window.isSamePage'), true)
   })
@@ -82,7 +82,7 @@ describe('the screens of batches', () => {
       context.waitForEvent('page'),
       section('Documents').getByRole('button', { name: 'Open report' }).click(),
     ])
-    await tab.getByRole('heading', { name: 'Migrated (10)' }).waitFor()
+    await tab.getByRole('heading', { name: 'Done (10)' }).waitFor()
     const collapse = "getComputedStyle(document.querySelector('table')).borderCollapse"
     assert.equal(await tab.evaluate(collapse), 'collapse', 'its style is allowed')
     assert.deepEqual(await accessibilityProblems(tab), [])
@@ -180,14 +180,14 @@ describe('the screens of batches', () => {
     })
     assert.deepEqual([expectedCount, reason], [2, 'licences bought'])
     await passMoments()
-    await section('Members').getByRole('link', { name: '12 Migrated' }).waitFor()
+    await section('Members').getByRole('link', { name: '12 Done' }).waitFor()
     assert.equal(sent.length, 2)
     await page.getByRole('link', { name: 'See what became of them' }).click()
     await page.getByText('licences bought').waitFor()
     await page.getByRole('link', { name: 'user6@contoso.example' }).waitFor()
     const became = await section('What became of them').locator('.figure').allInnerTexts()
     assert.deepEqual(
-      ['2\nMigrated', '= 2\nChanged', '0\nof these failed again'].filter(
+      ['2\ndone', '= 2\nChanged', '0\nof these failed again'].filter(
         (text) => !became.includes(text),
       ),
       [],
