@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { clientTable } from './client-table.ts'
 
 const FLAGS = [
   '--ignoreConfig',
@@ -27,7 +28,7 @@ export function writeClientDeclarations(root: string, to: string): void {
   try {
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
     cpSync(join(root, 'src', 'api', 'client'), folder, { recursive: true })
-    cpSync(join(root, 'docs', 'client-table.d.mts'), join(folder, 'table.ts'))
+    writeFileSync(join(folder, 'table.ts'), clientTable())
     const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
     execFileSync(process.execPath, [tsc, ...FLAGS, 'client.ts'], { cwd: folder, stdio: 'pipe' })
     for (const file of globSync('*.d.ts', { cwd: folder })) {

@@ -1,5 +1,5 @@
 // The table of endpoints written out as TypeScript, for the published client: a consumer has neither our sources nor their packages. It
-// comes from the OpenAPI document; test/api/client/same-table.ts compares it with the types of the routes themselves.
+// comes from the OpenAPI document; test/proof/delivery/client-table.test.ts compares it with the types of the routes themselves.
 import { openApiDocument } from '../src/api/openapi.ts'
 import { describedRoutes } from '../src/api/routes.ts'
 import { ERRORS } from '../src/base/errors/errors.ts'

@@ -3,7 +3,7 @@
 
 import { LINT_RULES } from '../src/domain/runbook/lint/lint-rules.ts'
 import { PROBLEMS } from '../src/domain/runbook/problems.ts'
-import { runbookSchema, SCHEMA_CATALOGUE_ENTRY } from '../src/domain/runbook/schema.ts'
+import { runbookSchema } from '../src/domain/runbook/schema.ts'
 import { RUNBOOK_SHAPE, type RunbookField, type Shape } from '../src/domain/runbook/shape.ts'
 import { M365_CATALOGUE } from '../src/m365/catalogue.ts'
 import { type GeneratedDocument, markdownTable } from './docs.ts'
@@ -12,16 +12,11 @@ export const RUNBOOK_DOCUMENTS: readonly GeneratedDocument[] = [
   { file: 'docs/runbook.md', section: 'keys', render: renderKeys },
   { file: 'docs/runbook.md', section: 'problems', render: renderProblems },
   { file: 'docs/runbook.schema.json', render: renderSchema },
-  { file: 'docs/schemastore-entry.json', render: renderSchemaEntry },
   { file: 'docs/lint.md', section: 'rules', render: renderLintRules },
 ]
 
 function renderSchema(): string {
   return `${JSON.stringify(runbookSchema(M365_CATALOGUE.functions), null, 2)}\n`
-}
-
-function renderSchemaEntry(): string {
-  return `${JSON.stringify(SCHEMA_CATALOGUE_ENTRY, null, 2)}\n`
 }
 
 function renderProblems(): string {

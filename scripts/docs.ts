@@ -15,9 +15,7 @@ import { CONDITION_KINDS, conditionText } from '../src/domain/notifications/cond
 import { type Entity, TRANSITIONS, type Transition } from '../src/domain/state/transitions.ts'
 import { ERROR_TABLE } from '../src/m365/meanings/meaning-of.ts'
 import { CHAOS_MODES } from '../test/proof/chaos/modes.ts'
-import { clientTable } from './client-table.ts'
 import { renderPhaseOutcomes } from './docs-versions.ts'
-import { powerShellManifest, powerShellModule } from './powershell/module.ts'
 import { TRANSITION_REASONS } from './transition-reasons.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -44,9 +42,6 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/openapi.json', render: () => renderOpenApi() },
   { file: 'docs/api.md', section: 'endpoints', render: renderEndpoints },
   { file: 'src/api/client/endpoint-kinds.ts', render: renderEndpointKinds },
-  { file: 'docs/client-table.d.mts', render: clientTable },
-  { file: 'powershell/Matoolkit/Matoolkit.psm1', render: powerShellModule },
-  { file: 'powershell/Matoolkit/Matoolkit.psd1', render: powerShellManifest },
 ]
 
 function renderConditions(): string {

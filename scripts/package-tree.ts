@@ -22,18 +22,10 @@ import {
   runtimePackages,
   withoutTypes,
 } from './package-contents.ts'
+import { POWERSHELL_MODULE } from './powershell/module.ts'
 
 /** Copied as they are, besides the program. */
-const COPIED = [
-  'bin',
-  'sql',
-  'examples',
-  'dashboard/dist',
-  'powershell',
-  'README.md',
-  'CHANGELOG.md',
-  'LICENSE',
-]
+const COPIED = ['bin', 'sql', 'examples', 'dashboard/dist', 'README.md', 'CHANGELOG.md', 'LICENSE']
 /** Folders with types, and where they are installed. bin/matoolkit looks for the program in lib/. */
 const PROGRAM = { src: 'lib', sandbox: 'sandbox' }
 
@@ -49,6 +41,10 @@ export function assemblePackage(to: string): void {
     copyWithoutTypes(join(root, sources), join(to, installed))
   for (const name of COPIED) cpSync(join(root, name), join(to, name), { recursive: true })
   chmodSync(join(to, 'bin', 'matoolkit'), 0o755)
+  const cmdlets = join(to, 'powershell', 'Matoolkit')
+  mkdirSync(cmdlets, { recursive: true })
+  for (const [name, render] of Object.entries(POWERSHELL_MODULE))
+    writeFileSync(join(cmdlets, name), render())
   const manifest = manifestOf(readJson<PackageManifest>('package.json'))
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
 }

@@ -1,4 +1,4 @@
-// The PowerShell module over the API, generated from the table of routes: a cmdlet for every endpoint that people use. What all cmdlets share
+// The PowerShell module over the API, generated from the table of routes when the package is made: a cmdlet for every endpoint that people use. What all cmdlets share
 // is in session.ps1. Endpoints with the same verb and noun are one cmdlet with a parameter set each.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -213,11 +213,10 @@ function branchText(route: Route, parameters: readonly CmdletParameter[]): strin
 
 const OWN = ['Connect-Matoolkit', 'Disconnect-Matoolkit']
 
-/** Matoolkit.psm1. */
-export function powerShellModule(): string {
+function powerShellModule(): string {
   const all = [...cmdlets()].sort(([a], [b]) => (a < b ? -1 : 1))
   return [
-    '# Cmdlets over the admin API of matoolkit. Generated from the table of routes by `npm run docs`.\n',
+    '# Cmdlets over the admin API of matoolkit. Generated from the table of routes.\n',
     readFileSync(join(import.meta.dirname, 'session.ps1'), 'utf8'),
     `$script:MatNames = @{ ${Object.entries(RENAMED)
       .map(([name, renamed]) => `${renamed} = ${quoted(name)}`)
@@ -227,10 +226,9 @@ export function powerShellModule(): string {
   ].join('\n')
 }
 
-/** Matoolkit.psd1. */
-export function powerShellManifest(): string {
+function powerShellManifest(): string {
   const names = [...OWN, ...[...cmdlets().keys()].sort()].map((name) => `        ${quoted(name)}`)
-  return `# The manifest of the module. Generated from the table of routes by \`npm run docs\`.
+  return `# The manifest of the module. Generated from the table of routes.
 @{
     RootModule = 'Matoolkit.psm1'
     ModuleVersion = ${quoted(manifest.version)}
@@ -247,4 +245,10 @@ ${names.join('\n')}
     AliasesToExport = @()
 }
 `
+}
+
+/** The files of the module, as they are in the package under powershell/Matoolkit. */
+export const POWERSHELL_MODULE = {
+  'Matoolkit.psm1': powerShellModule,
+  'Matoolkit.psd1': powerShellManifest,
 }

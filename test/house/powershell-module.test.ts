@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { Language, Parser, type Tree } from 'web-tree-sitter'
-import { cmdletRoutes, cmdlets } from '../../scripts/powershell/module.ts'
+import { cmdletRoutes, cmdlets, POWERSHELL_MODULE } from '../../scripts/powershell/module.ts'
 import { PROTECT, UNPROTECT } from '../../src/cli/sign-in/keyring.ts'
 import { ROOT } from '../kit/processes.ts'
 
@@ -97,10 +97,9 @@ const RESERVED = [
   'confirm',
 ]
 
-const read = (name: string) => readFileSync(join(ROOT, 'powershell/Matoolkit', name), 'utf8')
-
 describe('the PowerShell module', () => {
-  const text = read('Matoolkit.psm1')
+  const text = POWERSHELL_MODULE['Matoolkit.psm1']()
+  const manifest = POWERSHELL_MODULE['Matoolkit.psd1']()
   const blocks = new Map(
     [...text.matchAll(/^function (\S+) \{\n([\s\S]*?)^\}/gm)].map(([, name, body]) => [
       name!,
@@ -135,7 +134,7 @@ describe('the PowerShell module', () => {
 
   it('is PowerShell, its manifest too', () => {
     assert.deepEqual(faultsIn(text), [])
-    assert.deepEqual(faultsIn(read('Matoolkit.psd1')), [])
+    assert.deepEqual(faultsIn(manifest), [])
     assert.notDeepEqual(faultsIn(text.replace('process {', 'process {{{ (')), [])
   })
 
@@ -149,7 +148,7 @@ describe('the PowerShell module', () => {
         .map(({ method, path }) => `${method} ${path}`)
         .sort(),
     )
-    const exported = [...read('Matoolkit.psd1').matchAll(/'(\w+-Mat\w+)'/g)].map(([, name]) => name)
+    const exported = [...manifest.matchAll(/'(\w+-Mat\w+)'/g)].map(([, name]) => name)
     assert.deepEqual(
       exported.sort(),
       ['Connect-Matoolkit', 'Disconnect-Matoolkit', ...cmdlets().keys()].sort(),

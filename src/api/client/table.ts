@@ -1,5 +1,5 @@
 // Every endpoint as a type, from the API's own table of routes. Only types: nothing of the server gets to a client. The published package
-// has the same table written out (docs/client-table.d.mts), because a consumer has neither our sources nor their packages.
+// has the same table written out (scripts/client-table.ts), because a consumer has neither our sources nor their packages.
 
 import type { ErrorCode } from '../../base/errors/errors.ts'
 import type { ApiRoute } from '../routes.ts'

@@ -7,21 +7,12 @@ import type { TextFormat } from './text-formats.ts'
 
 type Schema = { [key: string]: Json }
 
-/** Where editors find the schema, and by which names of files they know a runbook: the entry for the catalogue of schemastore.org. */
-export const SCHEMA_CATALOGUE_ENTRY = {
-  name: 'matoolkit runbook',
-  description:
-    'Runbook of matoolkit: who is migrated between Microsoft 365 tenants, when, and with which steps',
-  fileMatch: ['*.runbook.yaml', '*.runbook.yml'],
-  url: 'https://www.schemastore.org/matoolkit-runbook.json',
-} as const
-
 type Packaged = readonly AnnouncedFunction[]
 
 export function runbookSchema(packaged: Packaged): Schema {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
-    $id: SCHEMA_CATALOGUE_ENTRY.url,
+    $id: 'https://www.schemastore.org/matoolkit-runbook.json',
     title: 'matoolkit runbook',
     description: 'Who is migrated, when, and with which steps.',
     ...schemaOf(RUNBOOK_SHAPE, packaged),

@@ -233,7 +233,7 @@ const foreignAnswers: Rule = {
 
 /** Started by name, not imported. */
 const ENTRIES =
-  /^src\/main\.ts$|^dashboard\/(?:vite\.config\.ts|src\/main\.tsx)$|^src\/db\/connection\/snapshot-check\.ts$|^src\/api\/services\/runbook-thread\.ts$|^bench\/(?:main|broker-process|raw-loop)\.ts$|^(?:infra\/)?scripts\/|^bin\/|^examples\/|\.test\.ts$|^test\/kit\/(?:global-setup|run-files)\.ts$|^test\/api\/client\/same-table\.ts$|\/fixtures\//
+  /^src\/main\.ts$|^dashboard\/(?:vite\.config\.ts|src\/main\.tsx)$|^src\/db\/connection\/snapshot-check\.ts$|^src\/api\/services\/runbook-thread\.ts$|^bench\/(?:main|broker-process|raw-loop)\.ts$|^(?:infra\/)?scripts\/|^bin\/|^examples\/|\.test\.ts$|^test\/kit\/(?:global-setup|run-files)\.ts$|^test\/proof\/delivery\/same-table\.ts$|\/fixtures\//
 
 const deadFiles: Rule = {
   name: 'no dead files',

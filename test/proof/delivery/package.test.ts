@@ -176,6 +176,14 @@ describe('the published package', { skip: process.platform === 'win32' }, () => 
     }
   })
 
+  it('has the PowerShell module, which no clone has', () => {
+    assert.ok(!existsSync(join(ROOT, 'powershell')))
+    const module = readFileSync(join(published, 'powershell/Matoolkit/Matoolkit.psm1'), 'utf8')
+    assert.match(module, /^function Get-MatStatus \{$/m)
+    const declared = readFileSync(join(published, 'powershell/Matoolkit/Matoolkit.psd1'), 'utf8')
+    assert.match(declared, /RootModule = 'Matoolkit\.psm1'/)
+  })
+
   it('says its version and validates a runbook', () => {
     const version = run([], '--version')
     assert.deepEqual([version.status, version.stdout.trim()], [EXIT.ok, manifest.version])
