@@ -127,24 +127,6 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'daily',
     load: async () => (await import('../../cli/commands/review.ts')).addReviewCommands,
   },
-  removals: {
-    about: 'decide on removals; now "review"',
-    group: 'daily',
-    isHidden: true,
-    load: async () => (await import('../../cli/commands/review-aliases.ts')).addRemovalCommands,
-  },
-  latecomers: {
-    about: 'decide on latecomers; now "review"',
-    group: 'daily',
-    isHidden: true,
-    load: async () => (await import('../../cli/commands/review-aliases.ts')).addLatecomerCommands,
-  },
-  moves: {
-    about: 'decide on moves; now "review"',
-    group: 'daily',
-    isHidden: true,
-    load: async () => (await import('../../cli/commands/review-aliases.ts')).addMoveCommands,
-  },
   source: {
     about: 'list data sources with their ticks',
     group: 'runbooks',

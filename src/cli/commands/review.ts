@@ -23,10 +23,10 @@ import { addVerb, CHANGE, DRY_RUN, PAGED, type RunCommand, type Verb } from './v
 
 /** What a person types, and what the API calls it. */
 const API_KINDS = { removal: 'removal', latecomer: 'join', move: 'move' } as const
-export type ReviewKindFlag = keyof typeof API_KINDS
+type ReviewKindFlag = keyof typeof API_KINDS
 const KINDS = Object.keys(API_KINDS) as ReviewKindFlag[]
 const MOVE_CHOICES = ['reschedule', 'move'] as const
-export type MoveChoiceFlag = (typeof MOVE_CHOICES)[number]
+type MoveChoiceFlag = (typeof MOVE_CHOICES)[number]
 
 const REVIEWS: readonly Column<ListedRow<'GET /api/reviews'>>[] = [
   ['ID', 'id'],
@@ -47,10 +47,10 @@ const SCOPE = [
 ] as const
 const KIND = ['--kind <kind>', 'only of this kind', KINDS] as const
 
-export const ALLOW_OVERDUE = ['--allow-overdue', 'allow phases to start at once'] as const
+const ALLOW_OVERDUE = ['--allow-overdue', 'allow phases to start at once'] as const
 
 /** Arguments and flags of a decision, for `review` and its aliases. */
-export const DECISION = {
+const DECISION = {
   args: [['[id...]', 'ids from "review list"; none without --all']],
   options: [['--all', 'all of --runbook or --batch'], ...SCOPE, ...CHANGE, DRY_RUN],
 } satisfies Partial<Verb>
@@ -65,28 +65,13 @@ const queryOf = (context: CommandContext, kind: ReviewKindFlag | undefined, flag
 const kindIn = (flags: Flags): ReviewKindFlag | undefined =>
   textFlag(flags, 'kind') as ReviewKindFlag | undefined
 
-/** A list of one kind or of all. */
-export const listVerb = (kind?: ReviewKindFlag) =>
-  ({
-    name: 'list',
-    options: [...SCOPE, ...PAGED],
-    run: (context, _, flags) => {
-      const only = kind ?? kindIn(flags)
-      return showPages(context, 'GET /api/reviews', {
-        given: { query: queryOf(context, only, flags) },
-        columns: REVIEWS,
-        empty: only ? `No ${only}s need a decision.` : 'Nothing needs a decision.',
-      })
-    },
-  }) satisfies Partial<Verb>
-
 export interface ReviewVerdict {
   readonly verdict: 'approve' | 'dismiss'
   readonly kind: ReviewKindFlag | undefined
   readonly choice?: MoveChoiceFlag | undefined
 }
 
-export async function decideReviews(
+async function decideReviews(
   context: CommandContext,
   given: readonly string[],
   flags: Flags,
@@ -170,9 +155,18 @@ const run =
 export function addReviewCommands(program: Command, io: Io): void {
   const noun = program.command('review').description('decide on changes from data sources')
   addVerb(noun, io, {
-    ...listVerb(),
+    name: 'list',
     about: 'list changes that wait for a person',
     choices: [KIND],
+    options: [...SCOPE, ...PAGED],
+    run: (context, _, flags) => {
+      const kind = kindIn(flags)
+      return showPages(context, 'GET /api/reviews', {
+        given: { query: queryOf(context, kind, flags) },
+        columns: REVIEWS,
+        empty: kind ? `No ${kind}s need a decision.` : 'Nothing needs a decision.',
+      })
+    },
     examples: ['review list', 'review list --kind removal --runbook user-migration --output csv'],
   })
   addVerb(noun, io, {

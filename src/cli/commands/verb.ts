@@ -38,8 +38,6 @@ export interface Verb {
   readonly more?: string
   /** Former names of options: they work, but help does not list them. */
   readonly hiddenOptions?: readonly string[]
-  /** The command that replaces this one: it still works, hidden from help, and says so on stderr. */
-  readonly replacedBy?: string
   /** Without the program's name. */
   readonly examples: readonly string[]
   readonly run: RunCommand
@@ -76,10 +74,7 @@ export const outputOption = (isText = false, more: readonly string[] = []): Opti
 }
 
 export function addVerb(noun: Command, io: Io, verb: Verb): void {
-  const { replacedBy } = verb
-  const command = noun
-    .command(verb.name, { hidden: replacedBy !== undefined })
-    .description(verb.about)
+  const command = noun.command(verb.name).description(verb.about)
   for (const [spelling, about] of verb.args ?? []) command.argument(spelling, about)
   for (const [spelling, about] of verb.options ?? []) command.option(spelling, about)
   for (const [spelling, about, choices] of verb.choices ?? []) {
@@ -98,8 +93,6 @@ export function addVerb(noun: Command, io: Io, verb: Verb): void {
     // Commander passes the arguments, then the flags, then the command.
     const flags = passed.at(-2) as Flags
     const args = passed.slice(0, -2).flat() as (string | undefined)[]
-    if (replacedBy !== undefined)
-      io.err(`warning: "${noun.name()} ${verb.name}" is now "matoolkit ${replacedBy}".`)
     const { openContext } = await import('../program/command-context.ts')
     const kind = { isText: verb.isText ?? false, isChange: isChange(verb) }
     const context = await openContext(flags, io, kind)

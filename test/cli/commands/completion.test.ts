@@ -97,7 +97,7 @@ const LISTED_NOUNS = Object.keys(NOUNS).filter((name) => !NOUNS[name]!.isHidden)
 
 /** The typed words, and what must and must not be offered. */
 const ASKED: readonly [typed: string, offered: readonly string[], not: readonly string[]][] = [
-  ['matoolkit ', LISTED_NOUNS, ['list', 'removals', 'latecomers', 'moves', 'complete']],
+  ['matoolkit ', LISTED_NOUNS, ['list', 'complete']],
   ['matoolkit ba', ['batch'], ['auth']],
   ['matoolkit batch ', ['list', 'watch', 'export', 'advance'], ['batch', 'login']],
   ['matoolkit batch re', ['resume', 'retry'], ['list']],
