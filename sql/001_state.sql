@@ -152,7 +152,8 @@ create table member_addresses (
 
 -- due_at is null for manual batches. offset_minutes is positive before the start (T-5d = 7200) and negative after it.
 -- expanded_at means that every member's steps are written; members_* count the members who have steps here.
--- gate_approvals and gate_ready_percent are what must be true before it starts; gate_look_at is set while it is due and that is not true.
+-- gate_approvals and gate_ready_percent are what must be true before it starts; an approval stands while at most gate_survives people have
+-- joined or left since; gate_look_at is set while it is due and that is not true.
 -- ramp_percents are the shares of its members that start one after the other. ramp_share counts from 0; steps are written for members up
 -- to ramp_through, in the last share for all (null). soak_ends_at is set between the end of a share and the start of the next.
 create table phase_executions (
@@ -182,6 +183,7 @@ create table phase_executions (
   fuse_acknowledged  integer not null default 0 check (fuse_acknowledged >= 0),
   gate_approvals     integer check (gate_approvals >= 0),
   gate_ready_percent integer check (gate_ready_percent between 1 and 100),
+  gate_survives      integer check (gate_survives >= 0),
   gate_passed_at     timestamptz,
   gate_look_at       timestamptz,
   ramp_percents      integer[],
@@ -201,7 +203,7 @@ create table phase_executions (
   check (members_passed + members_failed + members_stopped + members_removed <= members_total),
   -- Nothing of a gated phase is sent before its gate has passed.
   check (gate_approvals is null or gate_passed_at is not null or status not in ('dispatched', 'completed', 'failed')),
-  check (gate_approvals is not null or (gate_ready_percent is null and gate_passed_at is null and gate_look_at is null)),
+  check (gate_approvals is not null or (gate_survives is null and gate_ready_percent is null and gate_passed_at is null and gate_look_at is null)),
   check (ramp_percents is null or ramp_share is not null or status not in ('dispatched', 'completed', 'failed')),
   check (ramp_percents is not null or ramp_share is null),
   check (ramp_through is null or (ramp_share is not null and expanded_at is null)),
@@ -227,7 +229,8 @@ create table forecast_misses (
 
 -- What people decided about the gate of a phase: an approval of its start, or a waiver of its readiness until ends_at. It was made about
 -- this version, these members (a hash of their ids) and this time; when one of them changes, it is void. members_present and
--- members_removed let a timer notice most changes without reading the members.
+-- members_removed let a timer notice most changes without reading the members. members keeps the ids where the gate lets an approval
+-- survive some changes, so that they can be counted.
 create table gate_decisions (
   id              bigint generated always as identity primary key,
   batch_id        bigint not null references batches,
@@ -241,6 +244,7 @@ create table gate_decisions (
   members_hash    text not null,
   members_present integer not null,
   members_removed integer not null,
+  members         bigint[],
   due_at          timestamptz,
   ended_at        timestamptz,
   ended_because   text,

@@ -143,6 +143,33 @@ it('is void after a new version and after another date, and the event says why',
     assert.equal(switched(world), 0)
   }))
 
+it('survives as many joiners and leavers as the gate says, and not one more', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world, '{ approvals: 2, approval_survives: 2 }')
+    await approve(world, batchId, 'ben', 'cleo')
+    const memberIds = [await memberId(world, batchId, 1)]
+    await removeMembers(world.engine, { ...order(batchId), memberIds })
+    await addMembers(world.engine, batchId, people(5).slice(4), 'operator')
+    await world.settle()
+    assert.deepEqual(await missing(world, batchId), [[]], 'one left and one joined')
+    await addMembers(world.engine, batchId, people(6).slice(5), 'operator')
+    await world.settle()
+    assert.deepEqual(await missing(world, batchId), [['0 of 2 approvals']])
+    const why = 'is void: 3 people joined or left, and it survives 2'
+    assert.deepEqual(await because(world, 'approval_void'), [
+      `the approval of ben ${why}`,
+      `the approval of cleo ${why}`,
+    ])
+    await approve(world, batchId, 'ben', 'cleo')
+    await removeMembers(world.engine, {
+      ...order(batchId),
+      memberIds: [await memberId(world, batchId, 2)],
+    })
+    await world.pass(7_200)
+    assert.equal(switched(world), 4, 'five people approved, four are left, and the night begins')
+    assert.deepEqual(await because(world, 'gate_passed'), ['approved by ben, cleo'])
+  }))
+
 it('asks for readiness, which a waiver with an end may replace', () =>
   story({}, async (world) => {
     world.answer = ({ parameters }) =>

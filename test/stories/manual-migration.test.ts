@@ -146,7 +146,10 @@ describe('a manual migration from the command line', () => {
       (await cli.cli('member', 'show', '1', 'ADA@x.example')).out,
       /\nSteps\n[\s\S]*switch +failed[\s\S]*\nEvents, newest first/,
     )
-    assert.match((await cli.cli('stuck', '1')).out, /^Somebody is needed: 2 people of batch 1 failed\.\nNothing is stuck\./)
+    assert.match(
+      (await cli.cli('stuck', '1')).out,
+      /^Somebody is needed: 2 people of batch 1 failed\.\nNothing is stuck\./,
+    )
     const course = await cli.cli('events', '1', '--entity', 'batch,phase', '--limit', '2')
     assert.match(course.err, /Showing 2 of \d+/)
     // The former name of the flag.

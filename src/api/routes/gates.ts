@@ -78,7 +78,13 @@ const gate = z
     }),
     passedAt: nullableDateTime,
     missing: z.array(z.string()).meta({ description: 'What it still needs.' }),
-    approvals: z.strictObject({ needed: wholeCount, given: wholeCount }),
+    approvals: z.strictObject({
+      needed: wholeCount,
+      given: wholeCount,
+      survives: wholeCount.meta({
+        description: 'So many people may join or leave before an approval is void.',
+      }),
+    }),
     readiness: z.strictObject({
       neededPercent: wholeCount.nullable(),
       percent: wholeCount,
@@ -139,7 +145,11 @@ function shownGate(look: GateState): z.input<typeof gate> {
     state: stateOf(look),
     passedAt: phase.gatePassedAt,
     missing: [...missing],
-    approvals: { needed: phase.gate!.approvals, given: facts.approvedBy.length },
+    approvals: {
+      needed: phase.gate!.approvals,
+      given: facts.approvedBy.length,
+      survives: phase.gate!.survives,
+    },
     readiness: {
       neededPercent: phase.gate!.readyPercent,
       percent: readyPercentOf(facts),

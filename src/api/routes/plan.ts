@@ -65,7 +65,11 @@ const plan = z
         dueAt: nullableDateTime,
         isOverdue: z.boolean().meta({ description: 'The phase would start at once.' }),
         gate: z
-          .strictObject({ approvals: wholeCount, readyPercent: wholeCount.nullable() })
+          .strictObject({
+            approvals: wholeCount,
+            survives: wholeCount,
+            readyPercent: wholeCount.nullable(),
+          })
           .nullable(),
         ramp: z
           .strictObject({

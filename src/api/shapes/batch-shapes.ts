@@ -144,6 +144,9 @@ export const phase = z
     gate: z
       .strictObject({
         approvals: wholeCount,
+        survives: wholeCount.meta({
+          description: 'So many people may join or leave before an approval is void.',
+        }),
         readyPercent: wholeCount.nullable(),
         passedAt: nullableDateTime,
       })

@@ -136,11 +136,7 @@ async function runResume(
 }
 
 /** Says what starts, then ends the hold. */
-async function resumeHeld(
-  context: CommandContext,
-  held: HeldScope,
-  flags: Flags,
-): Promise<void> {
+async function resumeHeld(context: CommandContext, held: HeldScope, flags: Flags): Promise<void> {
   const { client, show } = context
   if (flags.all && !flags.dryRun) {
     const tried = await held.resume(client, { reason: 'dry run', dryRun: true })

@@ -124,17 +124,32 @@ export interface GateDecision extends GateSubject {
   /** When it was withdrawn or became void. */
   readonly endedAt: Date | null
   readonly endedBecause: string | null
+  /** People who joined or left since, where the gate lets an approval survive some. */
+  readonly changed: number | null
 }
+
+/** Ids on one side only: those that approval `d` was about, and those of its members now. */
+const CHANGED = `(select count(*)::int from unnest(d.members) as was (id)
+    full join (select id from batch_members where batch_id = d.batch_id and status <> 'removed') as there on there.id = was.id
+   where was.id is null or there.id is null)`
 
 const DECISION = `id, phase_name as "phaseName", kind, decided_by as "decidedBy", decided_at as "decidedAt", reason, ends_at as "endsAt",
   runbook_version as "runbookVersion", members_hash as "membersHash", members_present as "membersPresent",
   members_removed as "membersRemoved", due_at as "dueAt", ended_at as "endedAt",
-  ended_because as "endedBecause"`
+  ended_because as "endedBecause", case when d.members is not null and d.ended_at is null then ${CHANGED} end as changed`
+
+/**
+ * Whether decision `d` is about phase `p` of batch `b` as they are now (`voidedBecause` in domain/decide/gate.ts). Who changed is counted
+ * only where so many people are no longer there, and only for gates that let an approval survive some.
+ */
+const STILL_FITS = `d.ended_at is null and d.runbook_version = b.runbook_version and d.due_at is not distinct from p.due_at
+  and ((d.members_present = b.members_active + b.members_failed and d.members_removed = b.members_removed)
+       or (d.members is not null and ${CHANGED} <= p.gate_survives))`
 
 /** Decisions about the batch's gates that were neither withdrawn nor void, oldest first. */
 export const listOpenDecisions = (db: Queryable, batchId: number): Promise<GateDecision[]> =>
   db.query<GateDecision>(
-    `select ${DECISION} from gate_decisions where batch_id = $1 and ended_at is null order by id`,
+    `select ${DECISION} from gate_decisions d where batch_id = $1 and ended_at is null order by id`,
     [batchId],
   )
 
@@ -145,7 +160,7 @@ export const listDecisions = (
   limit: number,
 ): Promise<GateDecision[]> =>
   db.query<GateDecision>(
-    `select ${DECISION} from gate_decisions where batch_id = $1 order by id desc limit $2`,
+    `select ${DECISION} from gate_decisions d where batch_id = $1 order by id desc limit $2`,
     [batchId, limit],
   )
 
@@ -156,6 +171,8 @@ export interface NewGateDecision extends GateSubject {
   readonly decidedBy: string
   readonly reason: string
   readonly endsAt: Date | null
+  /** Keeps who the members are, so that those who join and leave later can be counted. */
+  readonly keepsMembers: boolean
 }
 
 /** False when this person has approved already, or a waiver is in force. */
@@ -166,8 +183,10 @@ export async function insertDecision(
 ): Promise<boolean> {
   const rows = await tx.query(
     `insert into gate_decisions (batch_id, phase_name, kind, decided_by, decided_at, reason, ends_at, runbook_version, members_hash,
-                                 members_present, members_removed, due_at)
-     values ($1, lower($2), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict do nothing returning id`,
+                                 members_present, members_removed, due_at, members)
+     values ($1, lower($2), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+             case when $13 then array(select id from batch_members where batch_id = $1 and status <> 'removed' order by id) end)
+         on conflict do nothing returning id`,
     [
       decision.batchId,
       decision.phaseName,
@@ -181,6 +200,7 @@ export async function insertDecision(
       decision.membersPresent,
       decision.membersRemoved,
       decision.dueAt,
+      decision.keepsMembers,
     ],
   )
   return rows.length > 0
@@ -213,17 +233,12 @@ export async function listBatchesWithStaleDecisions(
        from gate_decisions d join batches b on b.id = d.batch_id
        join phase_executions p on p.batch_id = b.id and lower(p.phase_name) = d.phase_name and p.status = 'pending'
       where d.ended_at is null and b.status in ${UNFINISHED_BATCHES}
-        and (d.runbook_version <> b.runbook_version or d.due_at is distinct from p.due_at or d.ends_at <= $1
-             or d.members_present <> b.members_active + b.members_failed or d.members_removed <> b.members_removed)
+        and (d.ends_at <= $1 or not (${STILL_FITS}))
       order by b.id limit $2`,
     [now, limit],
   )
   return rows.map(({ id }) => id)
 }
-
-/** Whether decision `d` is about phase `p` of batch `b` as they are now (`voidedBecause` in domain/decide/gate.ts). */
-const STILL_FITS = `d.ended_at is null and d.runbook_version = b.runbook_version and d.due_at is not distinct from p.due_at
-  and d.members_present = b.members_active + b.members_failed and d.members_removed = b.members_removed`
 
 /** Approvals that count for phases that have not started, of these batches. */
 export const listApprovals = (

@@ -18,8 +18,12 @@ const FIXED = {
   runbookVersion: ['runbook_version', 'int'],
 } as const satisfies Partial<Record<keyof Phase, Column>>
 
-/** Two columns are one property. */
-const GATE = { gateApprovals: 'gate_approvals', gateReadyPercent: 'gate_ready_percent' } as const
+/** Three columns are one property. */
+const GATE = {
+  gateApprovals: 'gate_approvals',
+  gateSurvives: 'gate_survives',
+  gateReadyPercent: 'gate_ready_percent',
+} as const
 
 /** What changes of a phase, besides its counters. */
 const CHANGED = {
@@ -47,6 +51,7 @@ type Simple = keyof typeof FIXED | keyof typeof CHANGED
 export type PhaseLine = Pick<Phase, Simple | 'rampPercents'> & {
   readonly batchId: number
   readonly gateApprovals: number | null
+  readonly gateSurvives: number | null
   readonly gateReadyPercent: number | null
 }
 
@@ -62,8 +67,11 @@ export const PHASE_SELECT: string = [
 
 /** The counters are read separately: see counters.ts. */
 export function phaseOf(line: PhaseLine): Omit<Phase, 'steps' | 'members'> {
-  const { gateApprovals: approvals, gateReadyPercent: readyPercent, rampPercents } = line
-  const gate = approvals === null ? null : { approvals, readyPercent }
+  const { gateApprovals, gateSurvives, gateReadyPercent: readyPercent, rampPercents } = line
+  const gate =
+    gateApprovals === null
+      ? null
+      : { approvals: gateApprovals, survives: gateSurvives ?? 0, readyPercent }
   const own = Object.fromEntries(simple.map(([property]) => [property, line[property]]))
   return { ...(own as Pick<Phase, Simple>), gate, rampPercents }
 }

@@ -62,12 +62,12 @@ export async function insertPhases(
   // Identity values rise in the order of the rows.
   const rows = await tx.query<{ id: number }>(
     `insert into phase_executions (batch_id, phase_name, phase_index, offset_minutes, due_at, runbook_version, status,
-                                   skipped_because, completed_at, gate_approvals, gate_ready_percent, ramp_percents)
+                                   skipped_because, completed_at, gate_approvals, gate_survives, gate_ready_percent, ramp_percents)
      select $1, name, index, offset_minutes, due_at, $2, case when is_overdue then 'skipped' else 'pending' end,
-            case when is_overdue then 'overdue' end, case when is_overdue then $3::timestamptz end, approvals, ready,
+            case when is_overdue then 'overdue' end, case when is_overdue then $3::timestamptz end, approvals, survives, ready,
             ramp::integer[]
-       from unnest($4::text[], $5::int[], $6::int[], $7::timestamptz[], $8::bool[], $9::int[], $10::int[], $11::text[])
-            with ordinality as p (name, index, offset_minutes, due_at, is_overdue, approvals, ready, ramp, n)
+       from unnest($4::text[], $5::int[], $6::int[], $7::timestamptz[], $8::bool[], $9::int[], $10::int[], $11::int[], $12::text[])
+            with ordinality as p (name, index, offset_minutes, due_at, is_overdue, approvals, survives, ready, ramp, n)
       order by n
      returning id`,
     [
@@ -82,6 +82,7 @@ export async function insertPhases(
         (p) => timeParam(p.dueAt),
         (p) => p.isOverdue,
         (p) => p.gate?.approvals ?? null,
+        (p) => p.gate?.survives ?? null,
         (p) => p.gate?.readyPercent ?? null,
         (p) => p.rampPercents && `{${p.rampPercents.join(',')}}`,
       ),

@@ -66,7 +66,7 @@ export async function listPhasesOf(
             runbook_version as "runbookVersion", due_at as "dueAt", status, skipped_because as "skippedBecause",
             dispatched_at as "dispatchedAt", to_json(ramp_percents) as "rampPercents",
             case when gate_approvals is not null
-                 then json_build_object('approvals', gate_approvals, 'readyPercent', gate_ready_percent) end as gate
+                 then json_build_object('approvals', gate_approvals, 'survives', coalesce(gate_survives, 0), 'readyPercent', gate_ready_percent) end as gate
        from phase_executions where batch_id = any($1::bigint[]) order by id`,
     [idsParam(batchIds)],
   )

@@ -1,6 +1,7 @@
 // The gate of a phase: approvals and readiness that must be there before it starts. Checked in the transaction that starts the phase,
 // from decisions that were made about this version, these members and this time.
 
+import { countText } from '../../base/text/count-text.ts'
 import type { Gate } from '../runbook/model.ts'
 import { isShort, type NeededSupply } from './counted-supply.ts'
 
@@ -113,8 +114,18 @@ export function gatePassedText(gate: Gate, facts: GateFacts): string {
 
 const timeText = (at: Date | null): string => at?.toISOString() ?? 'no time'
 
+/** How many people joined or left since an approval of a gate that lets it survive some; null elsewhere. */
+export interface Changed {
+  readonly changed: number | null
+  readonly survives: number
+}
+
 /** Why a decision no longer counts; null while it does. */
-export function voidedBecause(decided: GateSubject, now: GateSubject): string | null {
+export function voidedBecause(
+  decided: GateSubject,
+  now: GateSubject,
+  { changed, survives }: Changed = { changed: null, survives: 0 },
+): string | null {
   if (decided.runbookVersion !== now.runbookVersion)
     return `version ${now.runbookVersion} replaced version ${decided.runbookVersion}`
   if (+(decided.dueAt ?? 0) !== +(now.dueAt ?? 0))
@@ -123,5 +134,8 @@ export function voidedBecause(decided: GateSubject, now: GateSubject): string | 
     decided.membersHash === now.membersHash &&
     decided.membersPresent === now.membersPresent &&
     decided.membersRemoved === now.membersRemoved
-  return isSame ? null : 'the members changed'
+  if (isSame || (changed !== null && changed <= survives)) return null
+  return changed === null
+    ? 'the members changed'
+    : `${countText(changed, 'person', 'people')} joined or left, and it survives ${survives}`
 }

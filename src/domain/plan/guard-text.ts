@@ -12,9 +12,11 @@ export const guardTexts = ({
   readonly ramp: Ramp | null
 }): string[] => [...(gate ? [gateText(gate)] : []), ...(ramp ? [rampText(ramp)] : [])]
 
-function gateText({ approvals, readyPercent }: Gate): string {
+function gateText({ approvals, survives, readyPercent }: Gate): string {
   const ready = readyPercent === null ? '' : `, ${readyPercent} % ready`
-  return `gate: ${countText(approvals, 'approval')}${ready}`
+  const change = countText(survives, 'person who joins or leaves', 'people who join or leave')
+  const till = survives === 0 ? '' : ` good for up to ${change}`
+  return `gate: ${countText(approvals, 'approval')}${till}${ready}`
 }
 
 function rampText({ percents, soakSec, maxFailedPercent }: Ramp): string {

@@ -148,6 +148,9 @@ const phaseOf = (map: MapNode, steps: (node: Node) => RunbookStep[]): RunbookPha
 
 const gateOf = (map: MapNode): Gate => ({
   approvals: (optionally(map, 'approvals', scalarValue) as number | null) ?? DEFAULTS.approvals,
+  survives:
+    (optionally(map, 'approval_survives', scalarValue) as number | null) ??
+    DEFAULTS.approvalSurvives,
   readyPercent: optionally(map, 'ready', (node) => parseInt(textValue(node), 10)),
 })
 

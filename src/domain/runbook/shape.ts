@@ -72,6 +72,7 @@ export const DEFAULTS = {
   maxRemovalPercent: 20,
   maxFailedPercent: 30,
   approvals: 1,
+  approvalSurvives: 0,
   format: 'semicolon_delimited',
   removalsAfterStart: 'hold',
   backoff: 'fixed',
@@ -182,12 +183,18 @@ const STEP = map('a step', STEP_KEYS)
 const COMPENSATION_STEP = map('a rollback or removal step', COMPENSATION_STEP_KEYS)
 
 const MAX_APPROVALS = 10
+const MAX_SURVIVED = 1_000
 
 const GATE = map('a gate', {
   approvals: optional(
     integer(0, MAX_APPROVALS),
     'People who must approve the start of the phase; the publisher of the version does not count.',
     DEFAULTS.approvals,
+  ),
+  approval_survives: optional(
+    integer(0, MAX_SURVIVED),
+    'So many people may join or leave after an approval before it is void.',
+    DEFAULTS.approvalSurvives,
   ),
   ready: optional(
     text(PERCENT),

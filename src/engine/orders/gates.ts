@@ -73,7 +73,9 @@ function decideAtGate(
     await endStaleDecisions(batchTx)
     const { kind, endsAt } = await check(batchTx, phase)
     const subject = await decisionSubject(batchTx, phase)
-    const decision = { batchId, phaseName, kind, decidedBy: actor, reason, endsAt, ...subject }
+    const keepsMembers = kind === 'approval' && phase.gate!.survives > 0
+    const about = { ...subject, keepsMembers }
+    const decision = { batchId, phaseName, kind, decidedBy: actor, reason, endsAt, ...about }
     if (!(await insertDecision(tx, decision, draft.now)))
       requireAccepted(
         kind === 'approval'
@@ -173,7 +175,8 @@ export function readGates(
       const hasPassed = phase.gatePassedAt !== null
       const decisions = ours.map((one) => ({
         ...one,
-        isCounted: one.endedAt === null && (hasPassed || stillCounts(one, subject, draft.now)),
+        isCounted:
+          one.endedAt === null && (hasPassed || stillCounts(one, subject, phase, draft.now)),
       }))
       const facts = await loadGateFacts(
         batchTx,

@@ -150,7 +150,8 @@ export async function endStaleDecisions(batchTx: BatchTransaction): Promise<Gate
     const phase = pendingPhase(draft, decision.phaseName)
     // Its phase has started: the decision has done its work and stays as it was.
     if (!phase) continue
-    const because = endedBecause(decision, subjectWith(draft, phase, membersHash), draft.now)
+    const subject = subjectWith(draft, phase, membersHash)
+    const because = endedBecause(decision, subject, phase, draft.now)
     if (because === null) counting.push(decision)
     else {
       ended.push({ id: decision.id, because })
@@ -167,13 +168,25 @@ export async function endStaleDecisions(batchTx: BatchTransaction): Promise<Gate
   return counting
 }
 
-const endedBecause = (decision: GateDecision, subject: GateSubject, now: Date): string | null =>
+const endedBecause = (
+  decision: GateDecision,
+  subject: GateSubject,
+  { gate }: Phase,
+  now: Date,
+): string | null =>
   decision.endsAt !== null && decision.endsAt <= now
     ? `it ended at ${decision.endsAt.toISOString()}`
-    : voidedBecause(decision, subject)
+    : voidedBecause(decision, subject, {
+        changed: decision.changed,
+        survives: gate?.survives ?? 0,
+      })
 
-export const stillCounts = (decision: GateDecision, subject: GateSubject, now: Date): boolean =>
-  endedBecause(decision, subject, now) === null
+export const stillCounts = (
+  decision: GateDecision,
+  subject: GateSubject,
+  phase: Phase,
+  now: Date,
+): boolean => endedBecause(decision, subject, phase, now) === null
 
 /** The phase of this name that has not started; null when there is none. */
 export const pendingPhase = (draft: Draft, name: string): Phase | null =>

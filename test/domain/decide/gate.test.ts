@@ -14,7 +14,7 @@ import { guardTexts } from '../../../src/domain/plan/guard-text.ts'
 
 const NOW = new Date('2026-03-02T08:00:00Z')
 const later = (minutes: number) => new Date(+NOW + minutes * 60_000)
-const GATE = { approvals: 2, readyPercent: 95 }
+const GATE = { approvals: 2, survives: 0, readyPercent: 95 }
 const facts = (change: Partial<GateFacts> = {}): GateFacts => ({
   approvedBy: ['ben', 'cleo'],
   waiver: null,
@@ -89,6 +89,21 @@ it('a decision is void after another version, time or set of members, and only t
     assert.equal(because(change), 'the members changed')
 })
 
+it('an approval survives as many people as its gate says, and no other time', () => {
+  const decided = {
+    runbookVersion: 1,
+    membersHash: 'a',
+    membersPresent: 3,
+    membersRemoved: 0,
+    dueAt: NOW,
+  }
+  const after = (changed: number, change: object = { membersHash: 'b' }) =>
+    voidedBecause(decided, { ...decided, ...change }, { changed, survives: 5 })
+  assert.equal(after(5), null)
+  assert.equal(after(6), '6 people joined or left, and it survives 5')
+  assert.match(after(0, { dueAt: later(1) })!, /^the phase moved/)
+})
+
 it('shares are rounded up, add somebody, and end with everybody', () => {
   const shares = (percents: number[], members: number) => {
     const found = []
@@ -112,6 +127,9 @@ it('a plan says both in words', () => {
   assert.deepEqual(guardTexts({ gate: GATE, ramp }), [
     'gate: 2 approvals, 95 % ready',
     'ramp: 5 %, 100 %; soak 30m; at most 2 % failed',
+  ])
+  assert.deepEqual(guardTexts({ gate: { ...GATE, survives: 5 }, ramp: null }), [
+    'gate: 2 approvals good for up to 5 people who join or leave, 95 % ready',
   ])
   assert.deepEqual(guardTexts({ gate: null, ramp: null }), [])
 })

@@ -128,7 +128,7 @@ describe('the forecast of phases', () => {
     ],
     [
       'whose gate will be asked at their time',
-      { phases: [coming('b', 5, { gate: { approvals: 1, readyPercent: null } })] },
+      { phases: [coming('b', 5, { gate: { approvals: 1, survives: 0, readyPercent: null } })] },
       ['b other_phases 7 9'],
     ],
     [

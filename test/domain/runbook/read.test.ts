@@ -39,7 +39,7 @@ phases:
       - {name: check, worker_id: w, function: Check, retry: {max_retries: 0}}
   - name: Before
     offset: T-90s
-    gate: {approvals: 2, ready: 95%}
+    gate: {approvals: 2, approval_survives: 5, ready: 95%}
     ramp: [5%, 25%, 100%]
     soak: 30m
     max_failed_percent: 3
@@ -159,7 +159,7 @@ describe('a runbook', () => {
         {
           name: 'Before',
           offsetMinutes: 2,
-          gate: { approvals: 2, readyPercent: 95 },
+          gate: { approvals: 2, survives: 5, readyPercent: 95 },
           ramp: { percents: [5, 25, 100], soakSec: 1_800, maxFailedPercent: 3 },
           steps: [
             {

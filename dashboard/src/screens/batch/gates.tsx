@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx'
 import { Decision } from '../../ui/decision.tsx'
 import { Loaded } from '../../ui/feedback.tsx'
 import { countText, Section } from '../../ui/page.tsx'
+import { peopleText } from '../../ui/starts-at-once.tsx'
 import { Distance, Time, useNow } from '../../ui/time.tsx'
 import type { Summary } from './batch.tsx'
 
@@ -200,11 +201,12 @@ function GateDecision({ verb, gate, batchId, onClose }: GateDecisionProps) {
 }
 
 const WORDS: Readonly<Record<Verb, (gate: Gate) => ReactNode>> = {
-  approve: ({ missing }) => (
+  approve: ({ missing, approvals }) => (
     <p>
       {missing.length > 0 && <>Still missing: {missing.join('; ')}. </>}
       Your approval is about this version, these members and this time; if one of them changes, it
-      is void.
+      is void
+      {approvals.survives > 0 && `, but up to ${peopleText(approvals.survives)} may join or leave`}.
     </p>
   ),
   waive: ({ readiness }) => (
