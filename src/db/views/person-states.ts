@@ -101,7 +101,10 @@ export async function withStates<B extends CountedBatch>(
   )
   const known = batches.map((batch) => {
     const phases = phasesOf.get(batch.id) ?? []
-    const active = activeCounts(batch.status, phases, batch.membersActive)
+    const active = activeCounts(batch.status, phases, {
+      active: batch.membersActive,
+      removed: batch.membersRemoved,
+    })
     return { batch, phases, active, wave: waveOf(batch.status, phases) }
   })
   const read = await readActive(

@@ -238,12 +238,12 @@ export type ActiveCounts = Pick<
 
 /**
  * From the counters of the phases, without a look at people. Null when they cannot tell: steps are being written, the wave ended early,
- * or people of several phases at once would be counted twice.
+ * people of several phases at once would be counted twice, or somebody joined after the cut-over began and has no steps there yet.
  */
 export function activeCounts(
   status: BatchStatus,
   all: readonly WavePhase[],
-  active: number,
+  { active, removed }: { readonly active: number; readonly removed: number },
 ): ActiveCounts | null {
   const wave = waveOf(status, all)
   const phases = phasesThatCount(all)
@@ -259,13 +259,32 @@ export function activeCounts(
   const isCountedOnce = open.reduce((sum, count) => sum + count, 0) === mostOpen
   if (hasRun(wave) && !isCountedOnce) return null
   const done = hasRun(wave) ? active - mostOpen : 0
-  const passed =
-    wave.cutOver === null ? 0 : active - openIn(phases.find(({ id }) => id === wave.cutOver!.id)!)
+  const at = phases.findIndex(({ id }) => id === wave.cutOver?.id)
+  if (
+    at >= 0 &&
+    !hasRun(wave) &&
+    !tellsOfAll(phases.slice(at), active - openIn(phases[at]!), removed)
+  )
+    return null
+  const passed = at < 0 ? 0 : active - openIn(phases[at]!)
   const rest = active - passed
   const where =
     wave.begunCutOver.length > 0 ? 'cutting_over' : wave.hasBegun ? 'preparing' : 'scheduled'
   return { ...none, done, cut_over: passed - done, [where]: rest }
 }
+
+/**
+ * Everybody who is not open in the cut-over phase passed it: nobody who passed it failed later or may have left, and nobody joined since.
+ * Seeds 16 and 75 showed late joiners as cut over.
+ */
+const tellsOfAll = (
+  [cutOver, ...later]: readonly WavePhase[],
+  notOpen: number,
+  removed: number,
+): boolean =>
+  notOpen === cutOver!.members.passed &&
+  removed === 0 &&
+  later.every(({ members }) => members.failed === 0)
 
 const WORDS: Readonly<Record<PersonState, string>> = {
   scheduled: 'scheduled',

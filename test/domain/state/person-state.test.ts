@@ -251,7 +251,7 @@ describe('counts of people', () => {
       phase(CUTOVER, 0, 'dispatched', counted(20, 7)),
       phase(AFTERCARE, -1_440, 'pending'),
     ]
-    assert.partialDeepStrictEqual(activeCounts('active', phases, 27), {
+    assert.partialDeepStrictEqual(activeCounts('active', phases, { active: 27, removed: 0 }), {
       cut_over: 20,
       cutting_over: 7,
       preparing: 0,
@@ -261,13 +261,26 @@ describe('counts of people', () => {
   it('are read from people where counters would guess', () => {
     const half = { expandedAt: null, rampThrough: 5 }
     const ramp = [phase(CUTOVER, 0, 'dispatched', { ...counted(3, 2), ...half })]
-    assert.equal(activeCounts('active', ramp, 27), null)
+    assert.equal(activeCounts('active', ramp, { active: 27, removed: 0 }), null)
     const two = [
       phase(PREPARE, 60, 'dispatched', counted(20, 7)),
       phase(CUTOVER, 0, 'dispatched', counted(15, 12)),
     ]
-    assert.equal(activeCounts('active', two, 27), null)
-    assert.deepEqual(activeCounts('active', two, 0)?.done, 0)
+    assert.equal(activeCounts('active', two, { active: 27, removed: 0 }), null)
+    assert.deepEqual(activeCounts('active', two, { active: 0, removed: 0 })?.done, 0)
+  })
+  it('do not take somebody who joined during the cut-over, or took the place of another, for cut over', () => {
+    const phases = [
+      phase(CUTOVER, 0, 'dispatched', counted(20, 5)),
+      phase(AFTERCARE, -1_440, 'pending'),
+    ]
+    assert.equal(activeCounts('active', phases, { active: 25, removed: 0 })?.cut_over, 20)
+    assert.equal(activeCounts('active', phases, { active: 26, removed: 0 }), null, 'one joined')
+    assert.equal(
+      activeCounts('active', phases, { active: 25, removed: 1 }),
+      null,
+      'one for another',
+    )
   })
 })
 
@@ -283,7 +296,7 @@ describe('a wave whose phases were all overdue', () => {
       const wave = waveOf(status, overdue)
       assert.equal(wave.state, state)
       assert.equal(personState(personFacts(person([]), wave)), state)
-      const counts = { ...noStates(), ...activeCounts(status, overdue, 4) }
+      const counts = { ...noStates(), ...activeCounts(status, overdue, { active: 4, removed: 0 }) }
       assert.deepEqual(counts, { ...noStates(), [state]: 4 })
     })
   }
