@@ -23,7 +23,6 @@ export function addRehearseCommand(program: Command, io: Io): void {
     .option('--seed <number>', 'chooses durations and faults', numberUpTo(SEED_MAX), 1)
     .option('--slots <number>', 'jobs that a worker runs at once', numberUpTo(SLOTS_MAX), SLOTS)
     .option('--notifications <yaml>', 'channels and rules; nothing is sent')
-    .option('--report <html>', 'also write the report as a page to mail')
     .addOption(outputOption())
     .addHelpText('after', REHEARSE_HELP)
     .action(async (file: string, flags: RehearseFlags) => {
@@ -46,10 +45,9 @@ export function addRehearseBatchCommand(program: Command, io: Io): void {
       ['--seed <number>', 'chooses durations and faults (default: 1)'],
       ['--slots <number>', 'jobs that a worker runs at once (default: 32)'],
       ['--notifications <yaml>', 'channels and rules; nothing is sent'],
-      ['--report <html>', 'also write the report as a page to mail'],
     ],
     more: REHEARSE_BATCH_HELP,
-    examples: ['batch rehearse 7', 'batch rehearse 7 --faults throttling --report rehearsal.html'],
+    examples: ['batch rehearse 7', 'batch rehearse 7 --faults throttling'],
     run: async (context, [id], flags) => {
       const { runRehearseBatch } = await import('../rehearsal/command.ts')
       await runRehearseBatch(context, id, {
@@ -122,5 +120,4 @@ Exit code: 0 ready (warnings are allowed), 1 not ready, 2 wrong usage.
 Examples:
   $ matoolkit runbook rehearse examples/first-migration.yaml
   $ matoolkit runbook rehearse wave.yaml --members wave.csv --output json
-  $ matoolkit runbook rehearse wave.yaml --faults throttling,worker-crash
-  $ matoolkit runbook rehearse wave.yaml --report rehearsal.html`
+  $ matoolkit runbook rehearse wave.yaml --faults throttling,worker-crash`

@@ -4,9 +4,8 @@ import { jsonSeed, problemsOf, SeedFault, stateOf } from '../../../sandbox/seed.
 import type { Seed } from '../../../sandbox/state.ts'
 import { EXIT, MatoolkitError, messageOf } from '../../base/errors/errors.ts'
 import { loadConfig } from '../../base/settings/config.ts'
-import { printable } from '../../base/text/printable.ts'
 import { inHome } from '../../cli/connection/home.ts'
-import { readBytes, requireReplaceable, writeNewFile } from '../../cli/input/files.ts'
+import { readBytes } from '../../cli/input/files.ts'
 import { readMemberRows } from '../../cli/input/member-rows.ts'
 import { readRunbookFile } from '../../cli/input/runbook-file.ts'
 import { readTime } from '../../cli/input/typed-time.ts'
@@ -21,7 +20,6 @@ import { pastOf, rowsOfLive } from './batch-so-far.ts'
 import { FAULT_NAMES, type FaultScript, faultScriptSchema, namedFaults } from './faults.ts'
 import { readLiveBatch } from './live-batch.ts'
 import { type RehearsalInput, rehearse } from './rehearse.ts'
-import { rehearsalPage } from './report-html.ts'
 import { showRehearsal } from './report-text.ts'
 
 export interface RehearseFlags {
@@ -33,14 +31,11 @@ export interface RehearseFlags {
   readonly seed: number
   readonly slots: number
   readonly notifications?: string
-  readonly report?: string
   readonly output?: OutputFormat
 }
 
 export async function runRehearse(file: string, flags: RehearseFlags, io: Io): Promise<void> {
   const show = openShow(flags.output, io)
-  // Said before the work, not after it.
-  if (flags.report !== undefined) requireReplaceable(flags.report, true)
   const { yaml, runbook, warnings: lint } = await readRunbookFile(file, io)
   const members = await readMemberRows(runbook, file, flags.members)
   const startAt = flags.start === undefined ? null : new Date(readTime({ io }, flags.start))
@@ -54,7 +49,6 @@ export async function runRehearseBatch(
   flags: ChosenFlags,
 ): Promise<void> {
   const { io, show } = context
-  if (flags.report !== undefined) requireReplaceable(flags.report, true)
   const { people, past, ...live } = await readLiveBatch(context, id, io.now())
   const members = rowsOfLive(past, people)
   await rehearseAndShow({ ...live, members, past: pastOf(past), startAt: null }, flags, show, io)
@@ -81,10 +75,6 @@ async function rehearseAndShow(
     openDatabase: () => openDisposable(inHome('templates')),
   })
   await showRehearsal(report, show, io)
-  if (flags.report !== undefined) {
-    await writeNewFile(flags.report, rehearsalPage(report, io.zone), true)
-    io.err(`Wrote the report to ${printable(flags.report)}.`)
-  }
   io.exitCode = report.verdict === 'not ready' ? EXIT.failed : EXIT.ok
 }
 

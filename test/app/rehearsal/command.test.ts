@@ -1,16 +1,14 @@
-// `matoolkit runbook rehearse` as people call it: exit codes, formats, the page, and what it says about wrong files.
+// `matoolkit runbook rehearse` as people call it: exit codes, formats, and what it says about wrong files.
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { commandsFor } from '../../../src/app/commands/nouns.ts'
-import { rehearsalPage } from '../../../src/app/rehearsal/report-html.ts'
 import { EXIT } from '../../../src/base/errors/errors.ts'
 import { run } from '../../../src/cli/program/program.ts'
 import { recordingIo } from '../../cli/recording-io.ts'
-import { accessibilityProblems, openBrowser, openPage } from '../../kit/browser.ts'
-import { example, REHEARSAL_HOME, rehearseText } from './rehearsing.ts'
+import { example, REHEARSAL_HOME } from './rehearsing.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rehearsal-'))
 before(() => {
@@ -37,16 +35,13 @@ const members = file('first.csv', example('first-migration.csv'))
 const windows = file('nights.yaml', 'time_zone: UTC\nhours: [{from: "23:00", to: "20:00"}]\n')
 
 describe('runbook rehearse', () => {
-  it('ends with 1 when somebody would fail, and writes the page', async () => {
-    const page = join(folder, 'page.html')
-    const { exit, out, err } = await command(
+  it('ends with 1 when somebody would fail, and says who and why', async () => {
+    const { exit, out } = await command(
       runbook,
       '--members',
       members,
       '-o',
       'table',
-      '--report',
-      page,
       '--windows-file',
       windows,
     )
@@ -59,10 +54,6 @@ describe('runbook rehearse', () => {
     assert.match(out, /! Phase prepare of batch 1 waited 3h for the change window\./)
     assert.match(out, /1 time in step create-account of phase prepare: .*domain portion/)
     assert.match(out, /Who acts: an administrator of the tenant/)
-    assert.match(err, /Wrote the report to .*page\.html/)
-    const html = readFileSync(page, 'utf8')
-    assert.match(html, /<p class="verdict bad">Not ready<\/p>/)
-    assert.equal(statSync(page).mode & 0o077, 0, 'it names people')
   })
 
   it('ends with 0 when it is ready, and answers a script with JSON', async () => {
@@ -132,11 +123,6 @@ describe('runbook rehearse', () => {
       ],
       /w\.yaml:2:8 /,
     ],
-    [
-      'a page in place of a folder',
-      () => [runbook, '--members', members, '--report', folder],
-      /it is a folder/,
-    ],
   ]
   for (const [what, args, says] of WRONG) {
     it(`refuses ${what} before it begins`, async () => {
@@ -147,42 +133,3 @@ describe('runbook rehearse', () => {
     })
   }
 })
-
-describe('the page of a rehearsal', () => {
-  it('needs nothing from elsewhere, shows names instead of parsing them, and is legible for everybody', async () => {
-    const hostile = 'ben<script>alert(1)</script>@contoso.example'
-    const csv = example('first-migration.csv').replace('ben.brand@contoso.example', hostile)
-    const report = await rehearseText(example('first-migration.yaml'), csv)
-    const page = rehearsalPage(report, 'Europe/Berlin')
-    assert.ok(report.failures.some(({ people }) => people.includes(hostile)))
-    assert.doesNotMatch(page, /<script|<link|<img|https?:\/\/|javascript:/i)
-    assert.match(page, /ben&lt;script&gt;/)
-    assert.match(page, /<html lang="en">/)
-    assert.match(page, /<svg role="img" aria-label="/)
-    for (const { operation } of report.calls.operations)
-      assert.ok(page.includes(`<td>${operation}</td>`), 'the chart has its figures in a table')
-    for (const { phase } of report.timeline) assert.ok(page.includes(`<td>${phase}</td>`))
-    assert.equal(page.match(/<h1>/g)?.length, 1)
-    assert.match(page, /21:00 (CET|GMT\+1)/, 'times are in the zone of the reader')
-    await assertLegible(page, report.timeline.length)
-  })
-})
-
-/** In a real browser, on a screen and on a phone. */
-async function assertLegible(html: string, phases: number): Promise<void> {
-  const browser = await openBrowser()
-  try {
-    for (const width of [1_200, 390]) {
-      const { page, faults } = await openPage(browser, { viewport: { width, height: 800 } })
-      await page.setContent(html)
-      assert.deepEqual(await accessibilityProblems(page), [])
-      assert.deepEqual(faults, [])
-      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width)
-      assert.equal(await page.locator('figure').first().locator('.worst').count(), phases)
-      const bar = await page.locator('figure .worst').first().boundingBox()
-      assert.ok(bar!.width > 1 && bar!.height > 1, 'the chart is drawn')
-    }
-  } finally {
-    await browser.close()
-  }
-}

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { namedFaults } from '../../../src/app/rehearsal/faults.ts'
-import { rehearsalPage } from '../../../src/app/rehearsal/report-html.ts'
 import { showRehearsal } from '../../../src/app/rehearsal/report-text.ts'
 import { makeShow } from '../../../src/cli/terminal/show.ts'
 import { recordingIo } from '../../cli/recording-io.ts'
@@ -49,7 +48,4 @@ it('counts messages by phase and language, and one correction for each person af
     /4 messages of phase announce of batch 1: takes 8s at 30 a minute from migration@contoso\.example\./,
   )
   assert.match(text, /2 members get the default language: chloe\.caron@contoso\.example, dana/)
-  const page = rehearsalPage(report, 'Europe/Berlin')
-  assert.match(page, /Messages to people/)
-  assert.match(page, /takes 8s at 30 a minute/)
 })
