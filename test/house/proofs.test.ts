@@ -1,6 +1,6 @@
 // What the documents promise is proven by tests and chaos modes that exist.
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { chaosMode } from '../proof/chaos/modes.ts'
@@ -44,6 +44,22 @@ describe('proofs name only what exists', () => {
     const proofs = proofsIn('docs/reliability.md', '## What holds')
     assert.ok(proofs.length > 10, `${proofs.length} rows`)
     assert.deepEqual(proofs.flatMap(missingIn), [])
+  })
+
+  it('in docs/proofs.md', () => {
+    const proofs = proofsIn('docs/proofs.md', '# Judged by others')
+    assert.ok(proofs.length > 1, `${proofs.length} rows`)
+    assert.deepEqual(proofs.flatMap(missingIn), [])
+  })
+
+  it('in docs/proofs.md, with the packages that the programs in C# use', () => {
+    const document = readFileSync(join(root, 'docs/proofs.md'), 'utf8')
+    const used = globSync('test/proof/dotnet/*.cs', { cwd: root }).flatMap((path) => [
+      ...readFileSync(join(root, path), 'utf8').matchAll(/^#:package (\S+)@(\S+)$/gm),
+    ])
+    assert.ok(used.length > 1)
+    for (const [, name, version] of used)
+      assert.ok(document.includes(`| ${name} | ${version} |`), `${name} ${version}`)
   })
 
   it('and a title or a mode that is not there is noticed', () => {
