@@ -1,5 +1,6 @@
 // A start while the database server is away: the process waits, says so at once and every minute, answers that it is not ready, and
-// starts once the server is there. A wrong password or an unknown database is no outage and ends the start at once.
+// starts once the server is there. A wrong password or an unknown database is no outage and ends the start at once. An identity that the
+// server refuses waits: in a first deployment its role is made while it starts.
 import { createServer, type Server } from 'node:http'
 import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
 import { isIncomplete } from '../../base/errors/transient.ts'
@@ -40,7 +41,7 @@ export async function awaitDatabase<T>(options: AwaitOptions, open: () => Promis
         outage.end()
         return opened
       } catch (error) {
-        const cause = causeOf(error)
+        const cause = causeOf(error, config)
         // The schema was found fit before: what it lacks now, nobody adds.
         if (isIncomplete(cause))
           throw new MatoolkitError('SCHEMA_INCOMPLETE', { reason: messageOf(cause) }, { cause })
@@ -59,8 +60,17 @@ export async function awaitDatabase<T>(options: AwaitOptions, open: () => Promis
   }
 }
 
-const causeOf = (error: unknown): unknown =>
-  error instanceof MatoolkitError && error.code === 'DATABASE_UNREACHABLE' ? error.cause : error
+function causeOf(error: unknown, { databaseSignIn }: Config): unknown {
+  const isAway = error instanceof MatoolkitError && error.code === 'DATABASE_UNREACHABLE'
+  if (!isAway) return error
+  const { cause } = error
+  const isRefused = REFUSED.test((cause as { code?: string }).code ?? '')
+  if (databaseSignIn !== 'identity' || !isRefused) return cause
+  return Object.assign(new Error(messageOf(cause), { cause }), { code: 'DATABASE_ROLE_MISSING' })
+}
+
+/** SQLSTATE class 28, invalid authorization. */
+const REFUSED = /^28[0-9A-Z]{3}$/
 
 interface Endpoints {
   close(): Promise<void>

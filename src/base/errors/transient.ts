@@ -24,9 +24,11 @@ const TRANSIENT_CODES = new Set([
 const RESTORED = new Set(['DATABASE_RESTORED', 'MT001'])
 const RESTORED_TEXT =
   'the database was restored or has moved, and not everything is on hold yet; if it stays so, run "matoolkit admin restored"'
-/** Thrown for a connection that has no password yet. */
-const NO_TOKEN: Readonly<Record<string, string>> = {
+/** Thrown for a connection that cannot sign in yet. */
+const NO_SIGN_IN: Readonly<Record<string, string>> = {
   DATABASE_TOKEN_MISSING: 'the identity of this process gets no token for the database',
+  DATABASE_ROLE_MISSING:
+    'the database refuses the identity of this process; "matoolkit db grant --migrate" (on Azure the job migrate) makes its role',
 }
 const COLLISIONS = new Set(['40001', '40P01'])
 const NO_ANSWER = 'the database does not answer'
@@ -82,7 +84,7 @@ export function isTransient(error: unknown): boolean {
   return (
     isConnectionLost(error) ||
     Object.hasOwn(STOPPED, code) ||
-    Object.hasOwn(NO_TOKEN, code) ||
+    Object.hasOwn(NO_SIGN_IN, code) ||
     Object.hasOwn(NO_BUS, code) ||
     TRANSIENT_CODES.has(code) ||
     RESTORED.has(code) ||
@@ -99,7 +101,7 @@ export function outageOf(error: unknown): string | null {
   if (isConnectionLost(error)) return NO_ANSWER
   if (RESTORED.has(code)) return RESTORED_TEXT
   if (Object.hasOwn(STOPPED, code)) return STOPPED[code]!
-  if (Object.hasOwn(NO_TOKEN, code)) return NO_TOKEN[code]!
+  if (Object.hasOwn(NO_SIGN_IN, code)) return NO_SIGN_IN[code]!
   if (Object.hasOwn(NO_BUS, code)) return NO_BUS[code]!
   if (!/^[0-9A-Z]{5}$/.test(code)) return null
   return OUTAGES[code] ?? OUTAGES[code.slice(0, 2)] ?? null

@@ -90,6 +90,27 @@ describe('a start without the database server', () => {
     })
   }
 
+  for (const code of ['28P01', '28000']) {
+    it(`waits for the role of its identity (${code}), which the first deployment makes later`, async () => {
+      const { clock, lines, options } = waiting({
+        DATABASE_URL: 'postgres://api@db/x',
+        MATOOLKIT_DATABASE_SIGN_IN: 'identity',
+      })
+      let hasRole = false
+      const opened = awaitDatabase(options, async () => {
+        if (!hasRole) throw failing(code)
+      })
+      await clock.advance(70_000)
+      const line =
+        'Waiting to start: the database refuses the identity of this process; "matoolkit db grant --migrate" (on Azure the job migrate) makes its role. It starts by itself'
+      assert.deepEqual(lines, [line, line])
+      hasRole = true
+      await clock.advance(10_000)
+      await opened
+      assert.deepEqual(lines.slice(2), ['The database is there; starting'])
+    })
+  }
+
   for (const code of ['42P01', '42703', '42883']) {
     it(`ends at once when the schema lacks something (${code}): nobody adds it`, async () => {
       const { lines, options } = waiting()
