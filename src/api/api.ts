@@ -28,6 +28,7 @@ import type { ApiBus, Services } from './route.ts'
 import { allRoutes } from './routes.ts'
 import { makeHeadSender } from './services/audit-heads.ts'
 import { FailureCache } from './services/failure-cache.ts'
+import { Figures } from './services/figures.ts'
 import { MemberSearch } from './services/member-search.ts'
 import { createMeter, type Meter } from './services/metrics.ts'
 import { REHEARSAL_SEC_MAX, Rehearsals, type RunRehearsal } from './services/rehearsals.ts'
@@ -88,6 +89,8 @@ export interface ApiOptions {
   readonly schemaNewer?: () => SchemaVersions | null
   /** The measures of this process; without them only those of requests are shown. */
   readonly measures?: Measures
+  /** Shared with telemetry, so that both ask once. */
+  readonly figures?: Pick<Figures, 'lines' | 'isBusThere'>
   /** Maximum number of live event streams. */
   readonly listenersMax?: number
   /** A minute, unless told: tests let days pass. */
@@ -112,6 +115,7 @@ export function openApi(options: ApiOptions): Api {
   const server = buildServer({
     routes: allRoutes({
       meter,
+      figures: options.figures ?? new Figures({ db: engine.db, bus, clock }),
       stopping: stopping.signal,
       signIn: signInOffer(config, signIn),
       prove: async (nonce) => signIn.prove?.(await listening.promise, nonce) ?? null,

@@ -99,6 +99,7 @@ export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Rou
 export const describedRoutes = (): readonly Route[] =>
   allRoutes({
     meter: createMeter(new Measures()),
+    figures: { lines: async () => [], isBusThere: async () => true },
     stopping: new AbortController().signal,
     signIn: { mode: 'local', issuer: null, clientId: null, scope: null },
     prove: async () => null,

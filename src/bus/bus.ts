@@ -211,6 +211,8 @@ export interface ControlPage {
 export interface Relay {
   /** Forwards what is due, and returns how many messages. Several processes may do so at the same time. */
   forward(): Promise<number>
+  /** What it has not forwarded yet, which the database knows alone. */
+  waiting(): Promise<readonly TopicDepth[]>
   /** Calls `heard` when messages may have come into the outbox. */
   listen(heard: () => void): Promise<() => Promise<void>>
 }

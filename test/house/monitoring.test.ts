@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { before, describe, it } from 'node:test'
 import { parse } from 'yaml'
-import { figureLines, processLines } from '../../src/api/services/figures.ts'
+import { Figures, processLines } from '../../src/api/services/figures.ts'
 import { createMeter } from '../../src/api/services/metrics.ts'
 import { MEASURES, Measures } from '../../src/base/telemetry/measures.ts'
 import { type Bus, ORCHESTRATOR_EVENTS } from '../../src/bus/bus.ts'
@@ -47,11 +47,16 @@ function learn(lines: readonly string[]): void {
 }
 
 /** As with the transport `servicebus`, whose outbox is measured in test/bus/servicebus/relay.test.ts. */
-const withRelay = (bus: Bus, now: Date): Pick<Bus, 'depth'> => ({
-  depth: async () => ({
-    ...(await bus.depth()),
-    outbox: [{ topic: 'worker-jobs', count: 2, oldestAt: now }],
-  }),
+const withRelay = (bus: Bus, now: Date): Bus => ({
+  ...bus,
+  capabilities: {
+    ...bus.capabilities,
+    relay: {
+      forward: async () => 0,
+      waiting: async () => [{ topic: 'worker-jobs', count: 2, oldestAt: now }],
+      listen: async () => async () => {},
+    },
+  },
 })
 
 describe('monitoring', () => {
@@ -66,9 +71,9 @@ describe('monitoring', () => {
       await bus.publish([event(), event()])
       const [odd] = await bus.receive(ORCHESTRATOR_EVENTS, 1)
       await bus.deadLetter([odd!], 'Odd', 'for the test')
-      learn(await figureLines({ db, bus }, clock.now()))
-      learn(await figureLines({ db, bus: withRelay(bus, clock.now()) }, clock.now()))
-      const held = await figureLines({ db, bus }, clock.now())
+      learn(await new Figures({ db, bus, clock }).lines())
+      learn(await new Figures({ db, bus: withRelay(bus, clock.now()), clock }).lines())
+      const held = await new Figures({ db, bus, clock }).lines()
       assert.ok(held.includes('matoolkit_held{scope="system"} 1'), held.join('\n'))
       assert.ok(held.includes('matoolkit_waiting_for_people{kind="source_failing"} 1'))
       assert.ok(held.includes('matoolkit_late_seconds{timer="phase"} 0'))

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import manifest from '../../../package.json' with { type: 'json' }
 import { type Api, openApi } from '../../api/api.ts'
-import { figureLines, loadFigures, processLines } from '../../api/services/figures.ts'
+import { Figures, processLines } from '../../api/services/figures.ts'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { isUnfit } from '../../base/errors/transient.ts'
 import { createLog, type Log } from '../../base/log/log.ts'
@@ -84,6 +84,8 @@ interface RoleContext extends Omit<Runtime, 'clockReport'> {
   readonly clock: RealClock
   readonly log: Log
   readonly measures: Measures
+  /** Null in a process that may not read the work. */
+  readonly figures: Figures | null
   /** Null when it is off. */
   readonly telemetry: Exporting | null
   /** The latest clock measurement. */
@@ -126,7 +128,7 @@ export async function openServe(options: ServeOptions): Promise<ServeHandle> {
       service.start()
       started.push(service)
     }
-    if (!options.roles.includes('api')) started.unshift(await healthOf(shared, options, services))
+    if (!options.roles.includes('api')) started.unshift(await healthOf(shared, services))
     const watch = watchSchema(shared, started)
     watch.start()
     started.push(watch)
@@ -179,13 +181,14 @@ async function openRoleContext({
   const measures = new Measures()
   const seesAll = roles.some((role) => role !== 'worker')
   const { db, bus } = runtime
+  const figures = seesAll ? new Figures({ db, bus, clock }) : null
   const telemetry = await openTelemetry({
     config,
     roles,
     clock,
     log,
     measures,
-    ...(seesAll && { figures: (now) => loadFigures({ db, bus }, now) }),
+    ...(figures && { figures: () => figures.families() }),
   })
   const watch = seesAll ? await watchOf({ measures, clock }, db, telemetry) : null
   const engine = { ...runtime.engine, watch }
@@ -196,6 +199,7 @@ async function openRoleContext({
     clock,
     log,
     measures,
+    figures,
     telemetry,
     tellClock,
     schemaNewer: null,
@@ -245,23 +249,17 @@ async function standDown({ log }: RoleContext, services: readonly Service[]): Pr
 const isWorker = (service: Service): service is OpenedWorker => 'whyNotReady' in service
 
 /** Opened last and closed last: it answers for the roles as long as one of them runs. */
-async function healthOf(
-  shared: RoleContext,
-  { roles }: ServeOptions,
-  services: readonly Service[],
-): Promise<Service> {
-  const { config, clock, measures, db, bus } = shared
+async function healthOf(shared: RoleContext, services: readonly Service[]): Promise<Service> {
+  const { config, clock, measures, figures } = shared
   const workers = services.filter(isWorker)
   const whyNotReady = (): string | null =>
     (shared.schemaNewer && 'a newer program has upgraded the schema') ??
     shared.whyWaiting() ??
     workers.map((worker) => worker.whyNotReady()).find((why) => why !== null) ??
     null
-  // A worker may not read what the others do.
-  const seesAll = roles.some((role) => role !== 'worker')
-  const metrics = async (now: Date) => [
+  const metrics = async () => [
     ...measures.lines(),
-    ...(seesAll ? await figureLines({ db, bus }, now) : []),
+    ...((await figures?.lines()) ?? []),
     ...processLines(process.memoryUsage(), process.uptime()),
   ]
   const port = config.healthPort
@@ -433,6 +431,7 @@ const apiOf = (shared: RoleContext): Api =>
     clock: shared.clock,
     log: shared.log,
     measures: shared.measures,
+    ...(shared.figures && { figures: shared.figures }),
     preview: previewOf(shared),
     tickNow: tickNowOf(shared),
     notifications: readNotificationsFile(shared.config.notificationsFile),

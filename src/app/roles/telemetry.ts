@@ -27,7 +27,7 @@ export interface TelemetryOptions {
   readonly log: Log
   readonly measures: Measures
   /** The work that there is, from a process that may read it. */
-  readonly figures?: (now: Date) => Promise<readonly MetricFamily[]>
+  readonly figures?: () => Promise<readonly MetricFamily[]>
 }
 
 /** Null when no setting names a collector. */
@@ -51,9 +51,9 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Exportin
     ratio: config.traceRatio,
     sender: { resource, scope: { name: 'matoolkit', version } },
     messagingSystem: config.transport === 'postgres' ? 'postgresql' : config.transport,
-    families: async (now) => [
+    families: async () => [
       ...processFamilies(process.memoryUsage(), process.uptime()),
-      ...((await figures?.(now)) ?? []),
+      ...((await figures?.()) ?? []),
     ],
     onError: (err, collector) =>
       log.warn({ err, collector }, 'Telemetry does not arrive; work continues without it'),

@@ -145,5 +145,6 @@ function perBucket(upTo: readonly number[], count: number): number[] {
   return all.map((n, at) => n - (all[at - 1] ?? 0))
 }
 
+/** None for counts: with the unit "1" Prometheus renames a gauge to `…_ratio`. */
 const unitOf = (name: string): string =>
-  name.includes('_seconds') ? 's' : name.includes('_bytes') ? 'By' : '1'
+  name.includes('_seconds') ? 's' : name.includes('_bytes') ? 'By' : ''

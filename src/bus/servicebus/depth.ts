@@ -1,11 +1,14 @@
 // How many messages wait: those in the outbox, and those at the broker, counted by looking at them. Counting needs no more than the right
 // to receive, and ends at a limit.
+import { inLanes } from '../../base/run/soon.ts'
 import type { Db } from '../../db/connection/db.ts'
 import type { BusDepth, Subscription, Topic, TopicDepth } from '../bus.ts'
 import { countDeadLetters } from '../dead-letters.ts'
 import { longOf, type ServiceBusConnection } from './connection.ts'
 
 const PEEKED_AT_ONCE = 250
+/** Subscriptions that are asked at the same time; one after another, 500 workers take half a minute. */
+export const ASKED_AT_ONCE = 50
 /** Of a subscription. More than that is a backlog in any case. */
 const COUNTED_MAX = 2_000
 
@@ -15,17 +18,22 @@ export async function countMessages(
   subscriptions: readonly Subscription[],
   now: Date,
 ): Promise<BusDepth> {
-  const outbox = await db.query<TopicDepth>(
-    `select topic, sum(size)::int as count, min(visible_at) filter (where visible_at <= $1) as "oldestAt"
-       from bundles group by topic order by topic`,
-    [now],
-  )
+  const outbox = await countOutbox(db, now)
   const found = [...outbox]
-  for (const subscription of subscriptions) found.push(await countIn(connection, subscription))
+  await inLanes(subscriptions, ASKED_AT_ONCE, async (subscription) => {
+    found.push(await countIn(connection, subscription))
+  })
   const deadLetters = await countDeadLetters(db)
   const messages = [...Map.groupBy(found, ({ topic }) => topic)].map(sumUp)
   return { messages: messages.filter(({ count }) => count > 0), deadLetters, outbox }
 }
+
+export const countOutbox = (db: Db, now: Date): Promise<TopicDepth[]> =>
+  db.query<TopicDepth>(
+    `select topic, sum(size)::int as count, min(visible_at) filter (where visible_at <= $1) as "oldestAt"
+       from bundles group by topic order by topic`,
+    [now],
+  )
 
 const sumUp = ([topic, parts]: [Topic, readonly TopicDepth[]]): TopicDepth => ({
   topic,

@@ -3,6 +3,7 @@
 
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Clock } from '../../base/run/clock.ts'
+import { inLanes } from '../../base/run/soon.ts'
 import type { Db } from '../../db/connection/db.ts'
 import { listWorkerIds } from '../../db/state/workers.ts'
 import {
@@ -26,7 +27,7 @@ import { rowOf } from '../outbox.ts'
 import { type ConnectionOptions, loadSdk, ServiceBusConnection } from './connection.ts'
 import { readControl } from './control.ts'
 import { readDeadLetters } from './dead-letter-reader.ts'
-import { countMessages } from './depth.ts'
+import { ASKED_AT_ONCE, countMessages, countOutbox } from './depth.ts'
 import { Intake } from './intake.ts'
 import { abandonLeased, complete, deadLetterLeased, makeRoom, renew } from './leases.ts'
 import { forward } from './relay.ts'
@@ -109,7 +110,11 @@ class ServiceBusTransport {
           makeRoom,
         },
         control: { read: (workerId, after) => readControl(connection, workerId, after) },
-        relay: hints && { forward: () => this.#forward(), listen: hints.listenToAll },
+        relay: hints && {
+          forward: () => this.#forward(),
+          waiting: () => countOutbox(this.#database(), this.#options.clock.now()),
+          listen: hints.listenToAll,
+        },
       },
       close: async () => {
         this.#closing.abort()
@@ -215,7 +220,7 @@ class ServiceBusTransport {
     if (nowMs < this.#readAtMs + READ_INTERVAL_MS) return
     this.#readAtMs = nowMs
     try {
-      for (const subscription of await this.#subscriptions()) await this.#read(subscription)
+      await inLanes(await this.#subscriptions(), ASKED_AT_ONCE, (one) => this.#read(one))
     } catch (error) {
       this.#readAtMs = Number.NEGATIVE_INFINITY
       throw error

@@ -109,16 +109,6 @@ async function loadTrouble(db: Queryable, now: Date): Promise<WorkFigures> {
       label: 'runbook',
       values: await counted(db, TICK_DURATIONS),
     },
-    worker_silent_seconds: {
-      help: 'How long ago each worker announced itself.',
-      label: 'worker',
-      values: await counted(
-        db,
-        `select worker_id as of, ${sinceSql('last_seen_at')} as count from workers
-          where last_seen_at is not null order by worker_id`,
-        [now],
-      ),
-    },
     waiting_for_people: {
       help: 'Reviews, failing sources and rows left out that wait for a person, by kind.',
       label: 'kind',

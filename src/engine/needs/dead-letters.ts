@@ -2,6 +2,7 @@
 
 import { countText } from '../../base/text/count-text.ts'
 import type { Topic } from '../../bus/bus.ts'
+import { countDeadLetters } from '../../bus/dead-letters.ts'
 import { insertEvents } from '../../db/state/changes.ts'
 import { findNotedDeadLetters } from '../../db/views/waiting.ts'
 import { deadLetterNeed, needEvent } from '../../domain/needs/from-sources.ts'
@@ -29,8 +30,8 @@ export async function replayExhausted({ db, bus, clock }: Engine): Promise<numbe
 }
 
 /** Writes an event when the number of dead letters has changed, whichever orchestrator sees it first. Returns what is new. */
-export async function noteDeadLetters({ db, bus, clock }: Engine): Promise<Need[]> {
-  const { deadLetters } = await bus.depth()
+export async function noteDeadLetters({ db, clock }: Engine): Promise<Need[]> {
+  const deadLetters = await countDeadLetters(db)
   const now = clock.now()
   const noted = await findNotedDeadLetters(db)
   const there = deadLetters.filter(({ count }) => count > 0)

@@ -85,6 +85,22 @@ it('is degraded but ready while the machine’s clock is wrong, and people can h
   }
 })
 
+it('is degraded but ready while the bus is away and the orchestrator waits for it, and people can hold', async () => {
+  const figures = { lines: async () => [], isBusThere: async () => false }
+  const whyWaiting = () => 'Service Bus does not answer'
+  const api = await openApiUnderTest({ options: { figures, whyWaiting } })
+  try {
+    const { status, text } = await api.call('GET', '/api/ready')
+    assert.equal(status, 200)
+    assert.match(text, /"isReady":true,"isDegraded":true/)
+    assert.match(text, /"bus","isOk":false/)
+    const held = await api.call('POST', '/api/hold', { body: { reason: 'the bus is away' } })
+    assert.equal(held.status, 200)
+  } finally {
+    await api.close()
+  }
+})
+
 it('is not ready while the orchestrator waits for the database, and says why', async () => {
   const api = await openApiUnderTest({ options: { whyWaiting: () => 'the disk is full' } })
   try {
