@@ -77,6 +77,26 @@ describe('the disk of the embedded database runs full', () => {
       assert.equal((await batchOf(world, batchId)).status, 'completed')
     }))
 
+  it('ends on hold, though the disk was full to its last byte and took no hold', () =>
+    story({}, async (world) => {
+      const { disk, said, look } = watching(world)
+      disk.freeMb = 0
+      const { db } = world.engine
+      await db.script('alter table holds add constraint disk_full check (false) not valid')
+      await assert.rejects(look(), /disk_full/)
+      assert.equal(await heldBecause(world), null)
+      await db.script('alter table holds drop constraint disk_full')
+      disk.freeMb = 510
+      await look()
+      const full =
+        'the disk of the embedded database was full, so that not even a hold could be written; 510 MB are free again'
+      assert.equal(await heldBecause(world), full)
+      assert.deepEqual(said, [`Everything is held: ${full}`])
+      disk.freeMb = 2_000
+      await look()
+      assert.match((await heldBecause(world))!, /so you can resume$/)
+    }))
+
   it('leaves a hold of an operator alone, and holds again when it is ended too early', () =>
     story({}, async (world) => {
       const { disk, said, look } = watching(world)

@@ -41,12 +41,17 @@ export function makeDiskWatch(options: DiskWatchOptions): DiskWatch {
   const least = megabytes(minFreeMb)
   /** Also at the start: the last process may have ended on a full disk. */
   let wasLow = true
+  /** A disk that is full to its last byte takes no hold: it is written as soon as one fits. */
+  let isUnheld = false
   const look = async () => {
     const free = readFreeBytes(folder)
-    if (free < least) {
+    const isLow = free < least
+    if (isLow || isUnheld) {
       wasLow = true
-      const reason = lowText(folder, free, minFreeMb)
+      isUnheld = true
+      const reason = isLow ? lowText(folder, free, minFreeMb) : fullText(free)
       if (await holdAll(engine, reason)) onChange(`Everything is held: ${reason}`)
+      isUnheld = false
     } else if (wasLow && free >= least * BACK_FACTOR) {
       const reason = backText(free)
       if (await offerResume(engine, reason)) onChange(`${reason}: matoolkit resume --all`)
@@ -65,6 +70,9 @@ export function makeDiskWatch(options: DiskWatchOptions): DiskWatch {
 
 const lowText = (folder: string, free: number, minFreeMb: number): string =>
   `only ${sizeText(free)} are free on the disk of the embedded database, and ${sizeText(megabytes(minFreeMb))} must stay free (MATOOLKIT_MIN_FREE_MB); free some space for "${folder}", then resume`
+
+const fullText = (free: number): string =>
+  `the disk of the embedded database was full, so that not even a hold could be written; ${sizeText(free)} are free again`
 
 const backText = (free: number): string =>
   `The disk of the embedded database was nearly full; ${sizeText(free)} are free again, so you can resume`

@@ -12,13 +12,13 @@ export const DATABASE_ERRORS = errorRows({
     http: 503,
     exit: EXIT.unavailable,
     sentence:
-      'The embedded database in "{folder}" does not open: {reason}. Restore its newest good snapshot, of {takenAt}, with "matoolkit snapshot restore {name}"; the present files are kept.',
+      'The embedded database in "{folder}" is broken: {reason}. Restore its newest good snapshot, of {takenAt}, with "matoolkit snapshot restore {name}"; the present files are kept.',
   },
   DATABASE_FOLDER_LOST: {
     http: 503,
     exit: EXIT.unavailable,
     sentence:
-      'The embedded database in "{folder}" does not open: {reason}. It has no snapshot. Restore your own backup of the folder, or move it away to start with an empty database.',
+      'The embedded database in "{folder}" is broken: {reason}. It has no snapshot. Restore your own backup of the folder, or move it away to start with an empty database.',
   },
   DATABASE_DISK_FULL: {
     http: 503,

@@ -78,14 +78,26 @@ async function openFolder(
     onStopped?.(stopped)
     return stopped
   })
-  const run = preparing(lite)
+  const naming = <T>(work: Promise<T>) =>
+    work.catch((error) => Promise.reject(named(error, folder)))
+  const prepared = preparing(lite)
+  const run: RunStatement = (sql, values) => naming(prepared(sql, values))
   const db = wrapPglite(lite, run)
   return {
     ...db,
+    script: (sql) => naming(db.script(sql)),
     copyTo: (target) => copyAtRest(lite, run, dataDir, target),
     // A stopped database is not called again, not even to close.
     close: async () => (stopped ? undefined : db.close()),
   }
+}
+
+/** A page with a wrong checksum, a broken index, a file that is gone: what is left cannot be trusted, and a snapshot can. */
+const DAMAGE: ReadonlySet<unknown> = new Set(['XX001', 'XX002', '58P01'])
+
+function named(error: unknown, folder: string): unknown {
+  const { code } = error as { code?: unknown }
+  return DAMAGE.has(code) ? brokenFolder(folder, messageOf(error)) : error
 }
 
 /** Names the newest snapshot and the command that restores it. */

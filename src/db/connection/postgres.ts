@@ -110,22 +110,47 @@ export async function openPostgres(options: PostgresOptions): Promise<Db> {
   const onLost = options.onConnectionLost ?? (() => {})
   pool.on('error', onLost)
   try {
-    const { rows } = await pool.query(
-      "select current_setting('server_version_num')::int as version",
-    )
-    if (rows[0].version < 150_000) {
-      throw new MatoolkitError('DATABASE_TOO_OLD', {
-        version: Math.floor(rows[0].version / 10_000),
-      })
-    }
+    await requireServer(pool)
   } catch (error) {
     await pool.end()
     if (error instanceof MatoolkitError) throw error
+    // PgBouncer refuses a session's settings.
+    if (messageOf(error).includes('unsupported startup parameter')) throw pooled(error)
     throw new MatoolkitError('DATABASE_UNREACHABLE', { reason: messageOf(error) }, { cause: error })
   }
   const listening = { config, Client, checkMs: options.listenCheckMs ?? LISTEN_CHECK_MS, onLost }
   return wrap(pool, listening)
 }
+
+/**
+ * Throws for a server that is too old, and for a pooler in front of it. A pooler that lends a connection for a transaction loses advisory
+ * locks, notices and prepared statements of a session; one that lends it for a session starves most processes. It is recognised
+ * by the process id that it makes up.
+ */
+async function requireServer(pool: pg.Pool): Promise<void> {
+  const client = await pool.connect()
+  try {
+    const { rows } = await client.query(
+      "select current_setting('server_version_num')::int as version, pg_backend_pid() as pid",
+    )
+    const [{ version, pid }] = rows
+    if ((client as unknown as { processID: number }).processID !== pid) throw pooled()
+    if (version < 150_000)
+      throw new MatoolkitError('DATABASE_TOO_OLD', { version: Math.floor(version / 10_000) })
+  } finally {
+    client.release()
+  }
+}
+
+const pooled = (cause?: unknown) =>
+  new MatoolkitError(
+    'DATABASE_URL_UNFIT',
+    {
+      reason:
+        'leads to a connection pooler such as PgBouncer, which loses the locks and notices of a session; give the address of the PostgreSQL server itself (on Azure port 5432, not 6432)',
+    },
+    { cause },
+  )
 
 /** The parsed URL overrides the password of the options, with nothing if it has none: so it is set afterwards. */
 const clientWith = (password: () => Promise<string>): typeof pg.Client =>

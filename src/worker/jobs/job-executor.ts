@@ -253,6 +253,13 @@ export class JobExecutor {
     this.#abandoning.abort()
   }
 
+  /** Of functions that did not stop: returned after the delay, and not leased here any more. */
+  async abandonRunning(delayMs: number): Promise<void> {
+    const running = this.leased.messages()
+    this.leased.clear()
+    if (running.length > 0) await this.#options.bus.abandon(running, delayMs)
+  }
+
   /** After a stop: jobs run again. */
   resume(): void {
     this.#abandoning = new AbortController()

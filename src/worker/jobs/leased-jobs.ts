@@ -51,6 +51,10 @@ export class LeasedJobs {
     return leased
   }
 
+  clear(): void {
+    this.#jobs.clear()
+  }
+
   messages(): ReceivedMessage[] {
     return [...this.#jobs.values()].map(({ received }) => received)
   }

@@ -3,7 +3,7 @@
 // job-executor.ts has these stages.
 // It renews leases while jobs are open. A job delivered again while it runs is run once, under its newest lease; a finished one
 // is answered from the result cache. While the bus is down, results wait in memory. On stop no job begins, running jobs drain,
-// and the rest are aborted and abandoned.
+// and the rest are aborted and abandoned, also those whose function ignores that.
 import { once } from 'node:events'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { JobKeys } from '../../base/keys/job-keys.ts'
@@ -66,6 +66,9 @@ const STOPS_INTERVAL_MS = 500
 const HELLO_INTERVAL_MS = 60_000
 /** Longer than the longest pause between two receives, error backoff included. */
 const UNREADY_AFTER_MS = 90_000
+const GIVE_BACK_MS = 1_000
+/** More than the rest of a process that gives up. */
+const PROCESS_ENDS_MS = 3_000
 /** Below the 30 s that a platform allows before it kills the process. */
 const DRAIN_MS = 25_000
 
@@ -226,7 +229,7 @@ export class Worker implements Service {
     this.#executor.abandonAll()
     await Promise.race([idle, ...(giveUp ? [aborted(giveUp)] : [])])
     if (!ended.signal.aborted) {
-      // Its leases run out: abandoning a job that still runs would let two workers run it at once.
+      await this.#giveBackRunning()
       throw new MatoolkitError('SERVICE_STILL_RUNNING', { name: this.name })
     }
     await this.#sendLoop.stop(giveUp)
@@ -235,6 +238,22 @@ export class Worker implements Service {
     const stopListening = await this.#unlisten
     this.#unlisten = undefined
     await stopListening?.()
+  }
+
+  /**
+   * Functions that ignore their abort end with the process, a moment later. Their jobs come back after that, so that no two workers
+   * run one at once, and sooner than their leases would end.
+   */
+  async #giveBackRunning(): Promise<void> {
+    const { clock, onError } = this.#options
+    const given = new AbortController()
+    const giving = this.sendResults()
+      .catch(onError)
+      .then(() => this.#executor.abandonRunning(PROCESS_ENDS_MS))
+      .catch(onError)
+      .finally(() => given.abort())
+    // A bus that does not answer must not use up the time in which the process closes.
+    await Promise.race([giving, clock.wait(GIVE_BACK_MS, given.signal)])
   }
 }
 

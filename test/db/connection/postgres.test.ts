@@ -1,6 +1,8 @@
 // What only a server can show: connections that are cut, reset or go silent. Each loss is one error to its caller and never the
 // end of the process, and the next statement works again.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import { isTransient } from '../../../src/base/errors/transient.ts'
 import type { Db } from '../../../src/db/connection/db.ts'
@@ -146,3 +148,68 @@ describe('a PostgreSQL server over a bad network', () => {
     await stop()
   })
 })
+
+describe('a connection pooler in front of the server', () => {
+  let test: TestDatabase
+  before(async () => {
+    test = await openTestPostgres()
+  })
+  after(() => test.close())
+
+  const refusal = {
+    code: 'DATABASE_URL_UNFIT',
+    message: /connection pooler such as PgBouncer.*address of the PostgreSQL server itself/,
+  }
+
+  it('is refused by the process id that it makes up, whatever it lends a connection for', async () => {
+    // BackendKeyData: the letter, its length, the process id.
+    const key = Buffer.from([0x4b, 0, 0, 0, 12])
+    const pooler = await startPooler(test.url!, (client, upstream) => {
+      client.pipe(upstream)
+      upstream.on('data', (part) => {
+        const at = part.indexOf(key)
+        if (at >= 0) part.writeInt32BE(part.readInt32BE(at + key.length) ^ 0x5bd1, at + key.length)
+        client.write(part)
+      })
+    })
+    await assert.rejects(openPostgres({ url: pooler.url }), refusal)
+    await pooler.close()
+  })
+
+  it('is refused when it does not take the settings of a session', async () => {
+    const text = 'SFATAL\0C08P01\0Munsupported startup parameter: options\0\0'
+    const head = Buffer.alloc(5, 'E')
+    head.writeInt32BE(text.length + 4, 1)
+    const pooler = await startPooler(test.url!, (client) =>
+      client.once('data', () => client.end(Buffer.concat([head, Buffer.from(text)]))),
+    )
+    await assert.rejects(openPostgres({ url: pooler.url }), refusal)
+    await pooler.close()
+  })
+})
+
+async function startPooler(url: string, relay: (client: Socket, upstream: Socket) => void) {
+  const open = new Set<Socket>()
+  const server = createServer((client) => {
+    const { hostname, port } = new URL(url)
+    const upstream = connect(Number(port), hostname)
+    for (const socket of [client, upstream]) {
+      open.add(socket)
+      socket.on('error', () => {})
+    }
+    relay(client, upstream)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const own = new URL(url)
+  own.port = String((server.address() as AddressInfo).port)
+  own.hostname = '127.0.0.1'
+  return {
+    url: own.href,
+    close: async () => {
+      for (const socket of open) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

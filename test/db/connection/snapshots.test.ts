@@ -159,10 +159,33 @@ describe('snapshots of the embedded database', () => {
     renameSync(join(folder, 'pgdata'), away)
     await assert.rejects(openPglite(folder), {
       code: 'DATABASE_FOLDER_BROKEN',
-      message: /does not open: its files are missing\. Restore its newest good snapshot/,
+      message: /is broken: its files are missing\. Restore its newest good snapshot/,
     })
     assert.equal(existsSync(join(folder, 'pgdata')), false)
     renameSync(away, join(folder, 'pgdata'))
+  })
+
+  it('the newest is named by the error of a statement that meets a damaged page', async () => {
+    const damaged = mkdtempSync(join(tmpdir(), 'matoolkit-damaged-'))
+    await makeDataFolder(damaged)
+    const db = await openPglite(damaged)
+    await db.script('create table pages as select g as id from generate_series(1, 1000) g')
+    const [place] = await db.query<{ path: string }>("select pg_relation_filepath('pages') as path")
+    await takeSnapshot(db, options({ dataDir: damaged }))
+    const [{ name }] = listSnapshots(damaged) as [Snapshot]
+    await db.close()
+    writeFileSync(join(damaged, 'pgdata', place!.path), Buffer.alloc(8_192, 0xee))
+    const again = await openPglite(damaged)
+    const named = { code: 'DATABASE_FOLDER_BROKEN', message: new RegExp(`invalid page.*${name}`) }
+    await assert.rejects(again.query('select count(*) from pages'), named)
+    await assert.rejects(again.script('select count(*) from pages'), named)
+    const work = again.transaction((tx) =>
+      tx.query('select count(*) from pages where id > $1', [5]),
+    )
+    await assert.rejects(work, named)
+    assert.deepEqual(await again.query('select 1 as one'), [{ one: 1 }])
+    await again.close()
+    rmSync(damaged, { recursive: true, force: true })
   })
 })
 

@@ -94,7 +94,7 @@ describe('the embedded database and its disk', () => {
     await assert.rejects(openPglite(folder), {
       code: 'DATABASE_FOLDER_LOST',
       message:
-        /does not open: database files are incompatible with server\. It has no snapshot\. Restore your own/,
+        /is broken: database files are incompatible with server\. It has no snapshot\. Restore your own/,
     })
   })
 

@@ -427,7 +427,7 @@ for (const database of variants(DATABASES)) {
       assert.deepEqual([again?.messageId, again?.deliveryCount], [jobId, 2])
     })
 
-    it('keeps the lease of a function that does not stop and reports that it still runs', async () => {
+    it('gives back the job of a function that does not stop, once the process has ended, and reports that it still runs', async () => {
       const deaf = defineFunction({
         ...TOUCHES_NOTHING,
         name: 'Wait-Gate',
@@ -436,13 +436,34 @@ for (const database of variants(DATABASES)) {
         run: () => new Promise<Json>(() => {}),
       })
       const worker = workerWith({ functions: [deaf] })
-      await bus.publish([jobOf(fresh())])
+      const jobId = fresh()
+      await bus.publish([jobOf(jobId)])
       await worker.takeJobs()
       const giveUp = new AbortController()
       const stopped = worker.stop(giveUp.signal)
       giveUp.abort()
       await assert.rejects(stopped, { code: 'SERVICE_STILL_RUNNING' })
-      assert.equal(await isWaiting(), 0)
+      assert.equal(await isWaiting(), 0, 'the function may still run')
+      await clock.advance(3_000)
+      const [again] = await bus.receive(workerJobs('w1'), 10)
+      assert.deepEqual([again?.messageId, again?.deliveryCount], [jobId, 2])
+      await worker.renewLeases()
+      assert.deepEqual(errors, [])
+    })
+
+    it('ends although the bus does not answer while it gives back what still runs', async () => {
+      const { one } = gated()
+      const deaf = { ...one, run: () => new Promise<Json>(() => {}) }
+      const worker = workerWith({
+        functions: [deaf],
+        bus: { ...bus, abandon: () => new Promise<void>(() => {}) },
+      })
+      await bus.publish([jobOf(fresh())])
+      await worker.takeJobs()
+      const stopped = worker.stop(AbortSignal.abort())
+      const refused = assert.rejects(stopped, { code: 'SERVICE_STILL_RUNNING' })
+      await clock.advance(1_000)
+      await refused
     })
 
     it('dead-letters messages that are not its jobs, with the reason', async () => {
