@@ -81,6 +81,13 @@ describe('every request', () => {
     assert.deepEqual([bad.status, bad.headers.get('access-control-allow-origin')], [405, null])
   })
 
+  it('to the start is answered with the page whatever it accepts', async () => {
+    for (const accept of ['*/*', 'application/json', 'text/html']) {
+      const { status, headers } = await api.call('GET', '/', { headers: { accept } })
+      assert.deepEqual([status, headers.get('content-type')], [200, 'text/html; charset=utf-8'])
+    }
+  })
+
   it('to an unknown path or with a wrong method is refused with the right status', async () => {
     await api.refused(404, 'NO_SUCH_ENDPOINT', 'GET', '/api/nothing')
     await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/batches/')

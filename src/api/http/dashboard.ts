@@ -67,8 +67,8 @@ export function dashboardFiles(options: DashboardOptions): AnswerWithPage {
     const path = request.url.split('?')[0]!
     if (request.method !== 'GET' || isOfApi(path)) return false
     const file = files.get(path.slice(1))
-    // A program that asks for something else gets an error, not a page.
-    if (!file && !/\btext\/html\b/.test(request.headers.accept ?? '')) return false
+    // The start answers everybody: probes and people with curl ask it. Elsewhere a program gets an error, not a page.
+    if (!file && path !== '/' && !/\btext\/html\b/.test(request.headers.accept ?? '')) return false
     sendFile(file ?? page, policy, request, reply)
     return true
   }

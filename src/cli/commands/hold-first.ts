@@ -3,7 +3,7 @@ import type { Answer, RequestOf } from '../../api/client/endpoints.ts'
 import { countText } from '../../base/text/count-text.ts'
 import { printable } from '../../base/text/printable.ts'
 import { type CommandClient, givenTo } from '../connection/client.ts'
-import { type CommandContext, textFlag } from '../program/command-context.ts'
+import { type CommandContext, type Flags, textFlag } from '../program/command-context.ts'
 import { namedBatch, namedMember } from './batch/named.ts'
 import { capital } from './holds-in-force.ts'
 
@@ -79,6 +79,20 @@ export function heldBatch(id: string | undefined): Held<'/api/batches/{batchId}'
   const params = namedBatch(id)
   const said = { name: `batch ${params.batchId}`, flags: `--batch ${params.batchId}` }
   return heldAt('/api/batches/{batchId}', params, said)
+}
+
+/**
+ * `--reason mail bounces`: a reason without quotes is several words for the shell. A hold is never refused for that: the words are its
+ * reason.
+ */
+export function withWholeReason(words: readonly string[], flags: Flags) {
+  const [first, ...more] = words
+  const isAction = first === 'list' || first === 'reason'
+  const rest = isAction ? more : words
+  const reason = textFlag(flags, 'reason')
+  if (reason === undefined || rest.length === 0) return { action: first, flags }
+  const whole = [reason, ...rest].join(' ')
+  return { action: isAction ? first : undefined, flags: { ...flags, reason: whole } }
 }
 
 /** Holds at once, says what stopped, then asks for the reason. Returns the last answer. */

@@ -25,6 +25,7 @@ import {
   heldSystem,
   heldWorker,
   holdThenAsk,
+  withWholeReason,
 } from './hold-first.ts'
 import { warnStarts } from './starts.ts'
 import { addVerb, CHANGE, DRY_RUN, REASON, type Verb } from './verb.ts'
@@ -105,11 +106,23 @@ async function giveReason({ client, show }: CommandContext, held: Held, reason: 
   else await show.one(answer, [['batch', 'batch.id']])
 }
 
+const LOOK_EVERY_MS = 1_000
+
+/** Returns when the last job that was running has ended: from then on nothing changes in a tenant. */
+async function waitForRunning({ client, clock, show }: CommandContext, scope: Scope) {
+  if (scope !== 'all') throw usageError('--wait goes with --all.')
+  const running = async () =>
+    (await client.call('GET /api/status')).workers.reduce((sum, { busy }) => sum + busy, 0)
+  while ((await running()) > 0) await clock.wait(LOOK_EVERY_MS)
+  show.say('The last running job has ended: nothing runs now.')
+}
+
 async function runHold(
   context: CommandContext,
-  [action]: readonly string[],
-  flags: Flags,
+  words: readonly string[],
+  given: Flags,
 ): Promise<void> {
+  const { action, flags } = withWholeReason(words, given)
   const scope = scopeIn(flags)
   if (action !== undefined && action !== 'list' && action !== 'reason')
     throw usageError(`"${action}" is no action: use list, reason, or a flag such as --all.`)
@@ -119,7 +132,8 @@ async function runHold(
   const held: Held =
     scope === 'batch' ? heldBatch(textFlag(flags, 'batch')) : await heldBy(context, flags, scope)
   if (action === 'reason') return giveReason(context, held, await askReason(context))
-  const answer = await holdThenAsk(context, held)
+  const answer = await holdThenAsk({ ...context, flags }, held)
+  if (flags.wait) await waitForRunning(context, scope)
   if ('hold' in answer) await context.show.one<Explained>(answer, HELD)
   else await showBatch(context, answer)
 }
@@ -180,8 +194,13 @@ export function addHoldCommands(program: Command, io: Io): void {
   addVerb(program, io, {
     name: 'hold',
     about: 'stop sending: everything, or a part',
-    args: [['[action]', '"list" (default): holds in force; "reason": say why']],
-    options: [...SCOPES, ['--limit <number>', 'maximum number of rows of the list'], REASON],
+    args: [['[action...]', '"list" (default): holds in force; "reason": say why']],
+    options: [
+      ...SCOPES,
+      ['--limit <number>', 'maximum number of rows of the list'],
+      REASON,
+      ['--wait', 'with --all: return when the last running job has ended'],
+    ],
     more: 'A hold takes effect at once and asks for its reason afterwards. Jobs that no worker has started are withdrawn; running ones finish.',
     examples: [
       'hold --all',

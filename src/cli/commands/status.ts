@@ -193,6 +193,6 @@ const WORKERS: readonly Column<Status['workers'][number]>[] = [
   ['STATE', ({ isKnown, isSilent }) => (isKnown ? (isSilent ? 'silent' : 'ok') : 'never seen')],
   ['LAST SEEN', 'lastSeenAt'],
   ['SLOTS', 'slots'],
-  ['BUSY', 'busy'],
+  ['IN HAND', 'busy'],
   ['WAITING', 'waiting'],
 ]

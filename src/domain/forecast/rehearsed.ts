@@ -26,11 +26,14 @@ export interface Rehearsed extends RehearsedTimes {
 /** The report gives the slowest member's time, and the same for so many times the members. */
 const MORE_MEMBERS = 10
 
-/** The times in a report; null when it has none, or tells of faults, which take longer. Of several waves the largest counts. */
+/**
+ * The times in a report; null when it has none, was not ready (who failed did not take the time that success takes), or tells of faults,
+ * which take longer. Of several waves the largest counts.
+ */
 export function rehearsedTimes(report: Json): RehearsedTimes | null {
-  const { slots, faults, timeline } = objectOf(report)
+  const { slots, faults, timeline, verdict } = objectOf(report)
   if (!Array.isArray(timeline) || !(Number(slots) > 0)) return null
-  if (Array.isArray(faults) && faults.length > 0) return null
+  if (verdict === 'not ready' || (Array.isArray(faults) && faults.length > 0)) return null
   const largest = new Map<string, PhaseWork>()
   for (const line of timeline.map(objectOf)) {
     const phase = phaseIn(line)

@@ -158,6 +158,37 @@ describe('a hold of each scope', () => {
     await cli.api.world.orchestrate()
   })
 
+  it('a reason without quotes holds, and all its words are the reason', async () => {
+    for (const [held, resumed] of [
+      [
+        ['hold', '--all'],
+        ['resume', '--all', '--yes'],
+      ],
+      [
+        ['hold', '--batch', '1'],
+        ['resume', '--batch', '1'],
+      ],
+      [
+        ['batch', 'hold', '1'],
+        ['resume', '--batch', '1'],
+      ],
+    ] as const) {
+      const said = await cli.script(...held, '--reason', 'mail', 'bounces', 'everywhere')
+      assert.equal(said.exit, 0, said.err)
+      assert.match((await cli.cli('hold', 'list')).out, /mail bounces everywhere/)
+      assert.equal((await cli.script(...resumed, ...WHY)).exit, 0)
+    }
+    const said = await cli.script('hold', '--all', 'mail')
+    assert.deepEqual([said.exit, /"mail" is no action/.test(said.err)], [EXIT.usage, true])
+  })
+
+  it('hold --all --wait returns when the last running job has ended', async () => {
+    const held = await cli.cli('hold', '--all', '--wait', ...WHY)
+    assert.equal(held.exit, 0, held.err)
+    assert.match(held.out, /The last running job has ended: nothing runs now\./)
+    await cli.cli('resume', '--all', ...WHY, '--yes')
+  })
+
   it('overviews show a held runbook, worker and member', async () => {
     for (const scope of [SCOPES[1]!, SCOPES[2]!, SCOPES[4]!])
       await cli.cli('hold', ...scope, ...WHY)

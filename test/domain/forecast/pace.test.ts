@@ -30,7 +30,7 @@ describe('the times of a rehearsal', () => {
       { name: 'prepare', members: 100, worstSec: 1_800, slotSec: 1_200 },
     ])
   })
-  it('are not those of faults, of another shape or of nobody', () => {
+  it('are not those of faults, of a rehearsal that was not ready, of another shape or of nobody', () => {
     for (const report of [
       null,
       'x',
@@ -40,6 +40,7 @@ describe('the times of a rehearsal', () => {
       { slots: 9, timeline: [] },
       { slots: 9, timeline: [null, 7, { ...line, members: 0 }] },
       { slots: 9, faults: ['throttling'], timeline: [line] },
+      { slots: 9, faults: [], verdict: 'not ready', timeline: [line] },
     ])
       assert.equal(rehearsedTimes(report), null, JSON.stringify(report))
   })

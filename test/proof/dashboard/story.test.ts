@@ -118,6 +118,19 @@ describe('the headline of a person', () => {
     )
   })
 
+  it('tells a failure that was rolled back by the error of the step, not by those that were taken back with it', () => {
+    const taken = step({ id: 1, status: 'rolled_back' })
+    const failed = step({ id: 2, status: 'rolled_back', errorMessage: 'is on litigation hold' })
+    const cleaning = step({ id: 3, kind: 'rollback', phaseName: null, status: 'succeeded' })
+    const facts = { state: 'rolled_back', where: 'rolled back', steps: [taken, failed, cleaning] }
+    assert.deepEqual(told(facts), [
+      'rolled_back',
+      'rolled back',
+      'The error: is on litigation hold',
+      'Nothing more happens for this person until the migration team acts.',
+    ])
+  })
+
   it('tells an undo that is under way, has stopped or has ended, until something fails after it', () => {
     const undo = (more: object) => step({ kind: 'undo', phaseName: null, completedAt: AT, ...more })
     const failed = step({ status: 'failed', errorMessage: 'undone by hand', completedAt: AT })
@@ -159,6 +172,21 @@ describe('the headline of a person', () => {
       'b was x, y',
     ])
     assert.deepEqual([...words(null, null), ...words({}, { a: 1 })], [])
+  })
+
+  it('calls addresses new that the source names for the target beforehand', () => {
+    const member = {
+      memberKey: 'ada@contoso.example',
+      data: { TargetUpn: 'ada@fabrikam.example', Mail: 'ada.imhof@contoso.example' },
+      outputs: {},
+    }
+    assert.deepEqual(addressesOf(person({ member })), {
+      old: [
+        { address: 'ada@contoso.example', names: ['key'] },
+        { address: 'ada.imhof@contoso.example', names: ['Mail'] },
+      ],
+      new: [{ address: 'ada@fabrikam.example', names: ['TargetUpn'] }],
+    })
   })
 
   it('calls addresses of the source old, and those that steps returned new', () => {

@@ -39,7 +39,7 @@ export function HeadlineCard({ person }: { readonly person: Person }) {
 /** How long until something happens for a person who waits. */
 function NextDistance({ person }: { readonly person: Person }) {
   const at = comingOf(person).find((one) => one.at !== null)?.at
-  return at && person.held === null ? (
+  return at && person.held === null && !person.isHeld ? (
     <span className="quiet">
       (<Distance to={at} />)
     </span>

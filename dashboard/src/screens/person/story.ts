@@ -13,9 +13,14 @@ export type Attempt = Person['attempts'][number]
 const FAILED: readonly string[] = ['failed', 'poll_timeout']
 export const isFailedStep = ({ status }: PersonStep): boolean => FAILED.includes(status)
 
-/** The step whose failure the person has now. */
+/** The step whose failure the person has now; a rollback keeps the error of the step that it took back. */
 export function failedStepOf({ state, steps }: Person): PersonStep | undefined {
   const failed = steps.filter(isFailedStep)
+  if (state === 'rolled_back')
+    return (
+      steps.findLast(({ status, errorMessage }) => status === 'rolled_back' && errorMessage) ??
+      failed.at(-1)
+    )
   if (state === 'failed') return failed.findLast(({ kind }) => kind === 'phase') ?? failed.at(-1)
   return failed.findLast(({ kind }) => kind !== 'phase')
 }
@@ -219,13 +224,18 @@ export interface Address {
   /** The columns or outputs that hold it. */
   readonly names: readonly string[]
 }
-/** Addresses of the data source are the old ones, those that steps returned the new ones. */
+/** The source may name the address in the target beforehand, in a column such as `TargetUpn` or `NewMail`. */
+const NEW_COLUMN = /^(?:target|new)/i
+
+/** Addresses of the data source are the old ones; those of its columns about the target and those that steps returned the new ones. */
 export function addressesOf({ member }: Person): { old: Address[]; new: Address[] } {
   const { memberKey, data, outputs } = member
-  const old = collect([['key', memberKey], ...Object.entries(data)])
+  const columns = Object.entries(data)
+  const old = collect([['key', memberKey], ...columns.filter(([name]) => !NEW_COLUMN.test(name))])
   const known = new Set(old.map(({ address }) => address))
-  const added = collect(Object.entries(outputs)).filter(({ address }) => !known.has(address))
-  return { old, new: added }
+  const ahead = columns.filter(([name]) => NEW_COLUMN.test(name))
+  const added = collect([...ahead, ...Object.entries(outputs)])
+  return { old, new: added.filter(({ address }) => !known.has(address)) }
 }
 
 function collect(entries: readonly (readonly [name: string, value: unknown])[]): Address[] {

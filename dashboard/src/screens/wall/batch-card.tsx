@@ -8,7 +8,7 @@ import { countText } from '../../ui/page.tsx'
 import { completedPhase } from '../../ui/phase-end.ts'
 import { Sentence, TextWithTimes } from '../../ui/sentence.tsx'
 import { lookOf, Status } from '../../ui/status.tsx'
-import { Distance, Time } from '../../ui/time.tsx'
+import { Distance, Time, useNow } from '../../ui/time.tsx'
 import type { WallBatch } from './use-wall.ts'
 
 type Phase = WallBatch['phases'][number]
@@ -50,7 +50,7 @@ export function BatchCard({ of }: CardProps) {
           <Sentence text={text} />.
         </p>
       ))}
-      <PhaseRail phases={phases} />
+      <PhaseRail phases={phases} isHeld={batch.held !== null} />
       <MemberBar members={batch.members} />
       <div className="batch-foot">
         <MemberCounts members={batch.members} />
@@ -86,21 +86,35 @@ interface CardProps {
   readonly of: WallBatch
 }
 
-/** Words for people: `pending` is what comes next, or what is to come after that. */
-function stateOf(phase: Phase, next: Phase | undefined) {
-  const { status } = phase
+/** Timers act to the second; a minute later something is wrong. */
+const LATE_AFTER_MS = 60_000
+
+/** Words for people: `pending` is what comes next, or what is to come after that; an overdue one is neither. */
+function stateOf(phase: Phase, next: Phase | undefined, { isHeld, now }: RailFacts) {
+  const { status, dueAt } = phase
   if (status === 'completed') return completedPhase(phase.membersFailed)
   const look = lookOf(status)
+  const isRunning = status === 'dispatched'
+  if (isHeld && (isRunning || status === 'pending'))
+    return { name: 'held', status: 'held', look: 'warn' }
+  if (status === 'pending' && dueAt !== null && Date.parse(dueAt) < now - LATE_AFTER_MS)
+    return { name: 'late', status: 'silent', look: 'warn' }
   if (status === 'pending') return { name: phase === next ? 'next' : 'to come', status, look }
-  return { name: status === 'dispatched' ? 'running' : status, status, look }
+  return { name: isRunning ? 'running' : status, status, look }
 }
 
-function PhaseRail({ phases }: { readonly phases: readonly Phase[] }) {
+interface RailFacts {
+  readonly isHeld: boolean
+  readonly now: number
+}
+
+function PhaseRail({ phases, isHeld }: Pick<RailFacts, 'isHeld'> & Pick<WallBatch, 'phases'>) {
+  const now = useNow()
   const next = phases.find(({ status }) => status === 'pending')
   return (
     <ol className="rail">
       {phases.map((phase) => {
-        const state = stateOf(phase, next)
+        const state = stateOf(phase, next, { isHeld, now })
         return (
           <li
             key={phase.id}

@@ -18,8 +18,8 @@ export const Workers = ({ workers }: Pick<WallAnswer, 'workers'>) => (
             <span className="glance-name">{workerId}</span>
             <Status status={state} />
             <span className="quiet">
-              {countText(busy)}
-              {slots !== null && ` of ${countText(slots)}`} busy
+              {countText(busy)} {busy === 1 ? 'job' : 'jobs'} in hand
+              {slots !== null && `, ${countText(slots)} ${slots === 1 ? 'slot' : 'slots'}`}
               {waiting > 0 && `, ${countText(waiting)} waiting`}
               {state === 'silent' && lastSeenAt !== null && (
                 <>

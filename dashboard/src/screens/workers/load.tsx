@@ -25,18 +25,19 @@ export const WorkerStatus = ({ worker: { state, held } }: { readonly worker: Wor
   </>
 )
 
-/** Jobs in hand of its slots, as figures and as a bar. */
+/** Jobs in hand, of those that it may have, as a bar; how many of them run at once are its slots, another number. */
 export function Load({ worker: { outstanding, slots, jobLimit } }: { readonly worker: Worker }) {
-  const most = slots ?? jobLimit
   return (
     <span className="load">
       <span className="load-bar" aria-hidden="true">
         <span
-          style={{ inlineSize: `${most === 0 ? 0 : Math.min(100, (outstanding / most) * 100)}%` }}
+          style={{
+            inlineSize: `${jobLimit === 0 ? 0 : Math.min(100, (outstanding / jobLimit) * 100)}%`,
+          }}
         />
       </span>
-      {countText(outstanding)} of {countText(most)}{' '}
-      {slots === null ? '' : most === 1 ? 'slot' : 'slots'}
+      {countText(outstanding)} {outstanding === 1 ? 'job' : 'jobs'} in hand
+      {slots !== null && `, ${countText(slots)} ${slots === 1 ? 'slot' : 'slots'}`}
     </span>
   )
 }

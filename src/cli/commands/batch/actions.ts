@@ -16,7 +16,7 @@ import {
 } from '../../program/command-context.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD } from '../../terminal/show.ts'
-import { heldBatch, holdThenAsk } from '../hold-first.ts'
+import { heldBatch, holdThenAsk, withWholeReason } from '../hold-first.ts'
 import { capital } from '../holds-in-force.ts'
 import { warnLost } from '../starts.ts'
 import { namedBatch } from './named.ts'
@@ -162,14 +162,16 @@ export const runCancel = batchAction({
 /** Holds at once and asks for the reason afterwards: people are being cut over. */
 export async function runHold(
   context: CommandContext,
-  [id]: readonly string[],
-  flags: Flags,
+  [id, ...words]: readonly string[],
+  given: Flags,
 ): Promise<void> {
-  if (!flags.dryRun) return showResult(context, await holdThenAsk(context, heldBatch(id)))
+  const { flags } = withWholeReason(words, given)
+  if (!flags.dryRun)
+    return showResult(context, await holdThenAsk({ ...context, flags }, heldBatch(id)))
   const reason = textFlag(flags, 'reason')
   const body = { dryRun: true, ...(reason !== undefined && { reason }) }
-  const given = { params: namedBatch(id), body }
-  await showResult(context, await context.client.call('POST /api/batches/{batchId}/hold', given))
+  const order = { params: namedBatch(id), body }
+  await showResult(context, await context.client.call('POST /api/batches/{batchId}/hold', order))
 }
 
 /** Sends steps outside the change windows until a time that the person names. */

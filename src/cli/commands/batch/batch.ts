@@ -216,7 +216,7 @@ The batch starts when you advance it.`,
   {
     name: 'hold',
     about: 'hold a batch',
-    args: [ID],
+    args: [ID, ['[words...]', 'rest of a reason without quotes']],
     options: [REASON, DRY_RUN],
     more: 'A held batch sends no jobs. Jobs that no worker has started are withdrawn. The reason is asked for afterwards.',
     examples: ['batch hold 7 --reason "mailboxes are slow"'],
