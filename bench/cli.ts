@@ -15,7 +15,7 @@ const ROUNDS = 5
 const PROGRAM = join(import.meta.dirname, '../src/main.ts')
 
 const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
-  'who is where': ['batch', 'summary', '1'],
+  'who is where': ['batch', 'get', '1'],
   'what failed and why': ['failures', '1'],
   'what happens next and when': ['batch', 'phases', '1'],
   'what is stuck': ['stuck', '1'],

@@ -19,19 +19,19 @@ export const TRANSITION_REASONS: {
     undo: '`batch undo`',
     roll_back: 'every step of its rollback passed',
     cancel: 'the batch was cancelled, or the member failed, was removed or moved away',
-    reactivate: '`batch retry`, `batch restart`, or the member came back',
-    redo: '`batch redo`, or the member came back after its cleanup',
+    reactivate: '`batch retry`, or the member came back',
+    redo: '`batch retry --again`, or the member came back after its cleanup',
     correct:
       'the member was told a start time that is no longer true; the step sends its correction',
     need_no_correction:
       'the start is again the one that the member was told, or the member moves and the other batch corrects it',
     skip: '`batch skip`',
-    mark_done: '`batch mark-done`, or passed in the batch that the member came from',
+    mark_done: '`batch skip --done`, or passed in the batch that the member came from',
   },
   member: {
     join: 'a row of the source, a member file, or `batch add-members`',
     fail: 'a step failed for good',
-    retry: '`batch retry`, `batch skip` or `batch mark-done`',
+    retry: '`batch retry` or `batch skip`',
     remove: '`batch remove-member`, or gone from the source',
     rejoin: 'back in the source',
     readd: '`batch readd-member`',
@@ -49,7 +49,7 @@ export const TRANSITION_REASONS: {
     await: 'it has a gate or a ramp, was empty at its time, and has members again',
     supersede: 'a newer version replaced it before it started',
     cancel: '`batch cancel`, or init failed',
-    restart: '`batch restart`',
+    restart: '`batch retry --init`',
   },
   batch: {
     create: 'a new date in the source, or `batch create`',
@@ -59,6 +59,6 @@ export const TRANSITION_REASONS: {
     fail: 'init failed, or phases failed and none completed',
     cancel: '`batch cancel`',
     reopen: 'a member joined late, was retried or came back',
-    restart: '`batch restart` after a failed init',
+    restart: '`batch retry --init` after a failed init',
   },
 }

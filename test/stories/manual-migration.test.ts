@@ -183,20 +183,21 @@ describe('a manual migration from the command line', () => {
     assert.match(step.out, /\nfunction +Switch-Thing\n[\s\S]*\nAttempts\n/)
     assert.match((await cli.cli('batch', 'skip', first!, ...WHY, '--yes')).out, /status +skipped/)
     assert.match(
-      (await cli.cli('batch', 'mark-done', second!, '--outputs', 'A=1', ...WHY, '--yes')).out,
+      (await cli.cli('batch', 'skip', second!, '--done', '--outputs', 'A=1', ...WHY, '--yes')).out,
       /status +succeeded/,
     )
-    const bad = await cli.cli('batch', 'mark-done', second!, '--outputs', 'A', ...WHY, '--yes')
+    const bad = await cli.cli('batch', 'skip', second!, '--done', '--outputs', 'A', ...WHY, '--yes')
     assert.deepEqual([bad.exit, /--outputs is "A"/.test(bad.err)], [EXIT.usage, true])
     await cli.api.world.settle()
     const redone = await cli.json(
       'batch',
-      'redo',
+      'retry',
       '1',
       '--member',
       KEYS[2]!,
       '--from-step',
       'switch',
+      '--again',
       ...WHY,
       '--yes',
     )
@@ -224,7 +225,7 @@ describe('a manual migration from the command line', () => {
     assert.equal((await cli.cli('batch', 'cancel', '2', ...WHY, '--yes')).exit, EXIT.ok)
     const twice = await cli.cli('batch', 'cancel', '2', ...WHY, '--yes')
     assert.deepEqual([twice.exit, /\(REFUSED\)/.test(twice.err)], [EXIT.conflict, true])
-    const restarted = await cli.cli('batch', 'restart', '2', ...WHY)
+    const restarted = await cli.cli('batch', 'retry', '2', '--init', ...WHY)
     assert.equal(restarted.exit, EXIT.conflict)
     const cloned = await cli.json('batch', 'clone', '2', '--members', 'active', ...WHY)
     assert.deepEqual([cloned.batchId, cloned.memberCount], [3, 3])

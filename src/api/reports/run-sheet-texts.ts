@@ -40,7 +40,7 @@ export const nightCommands = (
   ['end the batch for good', commandLine`batch cancel ${batchId} --reason "…"`],
   [
     'tell it what was done by hand',
-    commandLine`batch mark-done ${batchId} --members PERSON --step STEP --reason "…"`,
+    commandLine`batch skip ${batchId} --members PERSON --step STEP --done --reason "…"`,
   ],
 ]
 

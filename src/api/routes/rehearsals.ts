@@ -238,7 +238,7 @@ const showRoute = read({
         ...line.shape,
         report: json.meta({
           description:
-            'The report, as "matoolkit runbook rehearse --output json" prints it; of a what-if, as "matoolkit batch what-if --output json" does.',
+            'The report, as "matoolkit runbook rehearse --output json" prints it; of a what-if, as "matoolkit batch rehearse --compare --output json" does.',
         }),
       })
       .meta({ id: 'RehearsalWithReport' }),

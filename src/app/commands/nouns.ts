@@ -79,11 +79,10 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'daily',
     load: async () => {
       const { addBatchCommands } = await import('../../cli/commands/batch/batch.ts')
-      const { addRehearseBatchCommand, addWhatIfCommand } = await import('./rehearse.ts')
+      const { addRehearseBatchCommand } = await import('./rehearse.ts')
       return (program, io) => {
         addBatchCommands(program, io)
         addRehearseBatchCommand(program, io)
-        addWhatIfCommand(program, io)
       }
     },
   },

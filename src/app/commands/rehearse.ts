@@ -1,6 +1,13 @@
-// `matoolkit runbook rehearse`: its name and flags, added to the commands of runbooks. The code is loaded when it runs.
+// `matoolkit runbook rehearse` and `batch rehearse`: names and flags, added to the commands of runbooks and batches. The code is loaded
+// when they run.
 import { type Command, InvalidArgumentError } from 'commander'
-import { addVerb, BATCH_ARG, outputOption } from '../../cli/commands/verb.ts'
+import { addVerb, BATCH_ARG, type HelpEntry, outputOption } from '../../cli/commands/verb.ts'
+import {
+  type CommandContext,
+  type Flags,
+  textFlag,
+  usageError,
+} from '../../cli/program/command-context.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import type { RehearseFlags } from '../rehearsal/command.ts'
 
@@ -41,67 +48,75 @@ export function addRehearseBatchCommand(program: Command, io: Io): void {
     options: [
       ['--tenant <json>', 'the tenants before the batch (default: as expected)'],
       ['--faults <names>', 'what goes wrong: names, or a JSON file'],
-      ['--windows-file <yaml>', WINDOWS_FILE],
       ['--seed <number>', 'chooses durations and faults (default: 1)'],
-      ['--slots <number>', 'jobs that a worker runs at once (default: 32)'],
-      ['--notifications <yaml>', 'channels and rules; nothing is sent'],
+      ['--slots <slots>', 'jobs that a worker runs at once (default: 32)'],
+      ...REHEARSAL_FLAGS,
+      ['--compare', 'compare the batch as it is with one change or more'],
+      ...CHANGE_FLAGS,
     ],
     more: REHEARSE_BATCH_HELP,
-    examples: ['batch rehearse 7', 'batch rehearse 7 --faults throttling'],
-    run: async (context, [id], flags) => {
-      const { runRehearseBatch } = await import('../rehearsal/command.ts')
-      await runRehearseBatch(context, id, {
-        ...(flags as Partial<RehearseFlags>),
-        seed: wholeFlag(flags.seed, SEED_MAX, 1),
-        slots: wholeFlag(flags.slots, SLOTS_MAX, SLOTS),
-      })
-    },
-  })
-}
-
-/** Added to the commands of batches. */
-export function addWhatIfCommand(program: Command, io: Io): void {
-  const noun = program.commands.find((one) => one.name() === 'batch')!
-  addVerb(noun, io, {
-    name: 'what-if',
-    about: 'compare a batch with and without a change',
-    args: [BATCH_ARG],
-    options: [
-      ['--slots <slots>', 'slots of every worker, or such as contoso-worker=16'],
-      ['--people <number>', 'only so many, the first of the batch'],
-      ['--without <keys>', 'people who stay out, comma-separated'],
-      ['--without-file <path>', 'people who stay out, one a line'],
-      ['--faults <names>', 'what goes wrong'],
-      ['--seed <number>', 'chooses durations and faults (default: 1)'],
-      ['--tenant <json>', 'the tenants before the batch (default: as expected)'],
-    ],
-    more: WHAT_IF_HELP,
     examples: [
-      'batch what-if 7 --slots 16',
-      'batch what-if 7 --slots contoso-worker=16 --people 300',
-      'batch what-if 7 --without ada@fabrikam.com,ben@fabrikam.com',
-      'batch what-if 7 --faults worker-down',
+      'batch rehearse 7',
+      'batch rehearse 7 --faults throttling',
+      'batch rehearse 7 --compare --slots contoso-worker=16 --people 300',
+      'batch rehearse 7 --compare --without ada@fabrikam.com,ben@fabrikam.com',
     ],
-    run: async (context, [id], flags) => {
-      const { runWhatIf, slotsFlag } = await import('../rehearsal/what-if-command.ts')
-      const { WHAT_IF_SLOTS_MAX } = await import('../../domain/plan/what-if.ts')
-      const slots = slotsFlag(flags.slots as string | undefined, WHAT_IF_SLOTS_MAX)
-      const people = flags.people === undefined ? null : wholeFlag(flags.people, SEED_MAX, 1)
-      await runWhatIf(context, id, { slots, people, seed: wholeFlag(flags.seed, SEED_MAX, 1) })
+    run: (context, [id], flags) => {
+      refuseFlags(flags, flags.compare ? REHEARSAL_FLAGS : CHANGE_FLAGS)
+      return (flags.compare ? runComparison : runRehearsal)(context, id, flags)
     },
   })
 }
 
-const WHAT_IF_HELP = `Rehearses what is left of the batch twice with one seed, as it is and with the change, and compares when its phases end. Slots as they
-are come from the workers. Nothing live is touched: the API is only read. docs/rehearsal.md explains it.
-Exit code: 0 whatever the comparison says, 2 wrong usage.`
+const REHEARSAL_FLAGS: readonly HelpEntry[] = [
+  ['--windows-file <yaml>', WINDOWS_FILE],
+  ['--notifications <yaml>', 'channels and rules; nothing is sent'],
+]
+const CHANGE_FLAGS: readonly HelpEntry[] = [
+  ['--people <number>', 'only so many, the first of the batch'],
+  ['--without <keys>', 'people who stay out, comma-separated'],
+  ['--without-file <path>', 'people who stay out, one a line'],
+]
+
+/** Flags of the other of the two. */
+function refuseFlags(flags: Flags, others: readonly HelpEntry[]): void {
+  for (const [spelling] of others) {
+    const long = spelling.split(' ')[0]!
+    const name = long
+      .slice(2)
+      .replace(/-(.)/g, (_all: string, letter: string) => letter.toUpperCase())
+    if (flags[name] === undefined) continue
+    throw usageError(flags.compare ? `Leave out ${long} or --compare.` : `${long} needs --compare.`)
+  }
+}
+
+async function runRehearsal(context: CommandContext, id: string | undefined, flags: Flags) {
+  const { runRehearseBatch } = await import('../rehearsal/command.ts')
+  await runRehearseBatch(context, id, {
+    ...(flags as Partial<RehearseFlags>),
+    seed: wholeFlag(flags.seed, SEED_MAX, 1),
+    slots: wholeFlag(flags.slots, SLOTS_MAX, SLOTS),
+  })
+}
+
+async function runComparison(context: CommandContext, id: string | undefined, flags: Flags) {
+  const { runWhatIf, slotsFlag } = await import('../rehearsal/what-if-command.ts')
+  const { WHAT_IF_SLOTS_MAX } = await import('../../domain/plan/what-if.ts')
+  const slots = slotsFlag(textFlag(flags, 'slots'), WHAT_IF_SLOTS_MAX)
+  const people = flags.people === undefined ? null : wholeFlag(flags.people, SEED_MAX, 1)
+  await runWhatIf(context, id, { slots, people, seed: wholeFlag(flags.seed, SEED_MAX, 1) })
+}
 
 const wholeFlag = (given: unknown, max: number, usual: number): number =>
   typeof given === 'string' ? numberUpTo(max)(given) : usual
 
 const REHEARSE_BATCH_HELP = `Its people, where they are now, from now on, on a database in memory and simulated tenants. Nothing live is touched: the API is only
 read. What people have passed is repeated first and not counted; failed and removed people stay out. docs/rehearsal.md explains it.
-Exit code: 0 ready (warnings are allowed), 1 not ready, 2 wrong usage.`
+
+With --compare it is rehearsed twice with one seed, as it is and with the change: slots, people or faults. Slots as they are come from
+the workers; --slots takes a number for all, or one by worker.
+
+Exit code: 0 ready (warnings are allowed) or compared, 1 not ready, 2 wrong usage.`
 
 const numberUpTo =
   (max: number) =>

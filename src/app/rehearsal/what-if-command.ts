@@ -1,4 +1,4 @@
-// `matoolkit batch what-if`: reads a running batch through the API, rehearses it as it is and with a change on this machine, and shows the
+// `matoolkit batch rehearse --compare`: reads a running batch through the API, rehearses it as it is and with a change on this machine, and shows the
 // difference.
 
 import { MatoolkitError } from '../../base/errors/errors.ts'

@@ -14,7 +14,7 @@ export type RunCommand = (
 ) => Promise<void>
 
 /** How it is typed, and its line in the help. */
-type HelpEntry = readonly [spelling: string, about: string]
+export type HelpEntry = readonly [spelling: string, about: string]
 
 export interface Verb {
   readonly name: string

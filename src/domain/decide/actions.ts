@@ -120,7 +120,7 @@ export const candidatesForInit = (draft: Draft): Candidate[] => [
   {
     action: 'restart',
     about: 'run init again from the step that failed',
-    command: `batch restart ${draft.batch.id}`,
+    command: `batch retry ${draft.batch.id} --init`,
     refusal: refuseRestart(draft),
     forPeople: null,
   },
@@ -162,7 +162,7 @@ function compensationStep(
       : {
           action: 'retry_step',
           about: `run the failed ${name} again`,
-          command: `batch retry-step ${id}`,
+          command: `batch retry ${batch.id} --step-id ${id}`,
           ...common,
         }
   return [
@@ -171,7 +171,7 @@ function compensationStep(
     {
       action: 'mark_done',
       about: `mark the ${name} as done by hand`,
-      command: `batch mark-done ${id}`,
+      command: `batch skip ${id} --done`,
       ...common,
     },
   ]
@@ -211,9 +211,9 @@ function passCandidates(draft: Draft, step: Step, isRolledBack: boolean): Candid
     {
       action: 'mark_done',
       about: `mark step ${stepName} as done by hand${undone}`,
-      command: `batch mark-done ${step.id}`,
+      command: `batch skip ${step.id} --done`,
       refusal,
-      forPeople: (flags) => `batch mark-done ${draft.batch.id} ${flags}`,
+      forPeople: (flags) => `batch skip ${draft.batch.id} ${flags} --done`,
     },
   ]
 }

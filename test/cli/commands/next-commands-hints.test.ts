@@ -66,7 +66,7 @@ const STATES: readonly State[] = [
     },
     prints: [/^batch retry 1 --failed-phase prepare --failed-step licence$/],
     // Skipping for one cause must not skip for the other.
-    never: /(?:skip|mark-done) 1 --failed-phase prepare --failed-step licence$/,
+    never: /skip 1 --failed-phase prepare --failed-step licence(?: --done)?$/,
   },
   {
     name: 'a failed step whose rollback ran',
@@ -77,7 +77,7 @@ const STATES: readonly State[] = [
     name: 'failed rollback steps of two people',
     fails: (name, number) =>
       (name === 'tag' || name === 'undo') && number <= 2 ? `no ${name}` : undefined,
-    prints: [/^batch retry-step \d+$/, /^batch skip \d+$/],
+    prints: [/^batch retry 1 --step-id \d+$/, /^batch skip \d+$/],
   },
   {
     name: 'a failed step in a held batch',
@@ -89,8 +89,8 @@ const STATES: readonly State[] = [
     name: 'a failed init',
     yaml: WITH_INIT,
     fails: (name) => (name === 'group' ? 'group is missing' : undefined),
-    prints: [/^batch restart 1$/],
-    never: /retry|skip/,
+    prints: [/^batch retry 1 --init$/],
+    never: /retry 1 (?!--init)|skip/,
   },
 ]
 

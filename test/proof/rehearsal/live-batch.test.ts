@@ -368,7 +368,10 @@ describe('batch rehearse', () => {
 
   it('compares the batch as it is with a change, and touches nothing live', async () => {
     const whatIf = (...more: string[]) =>
-      run.person({ now: run.api.world.clock.now() }, 'batch', 'what-if', String(batchId), ...more)
+      run.person(
+        { now: run.api.world.clock.now() },
+        ...['batch', 'rehearse', String(batchId), '--compare', ...more],
+      )
     const { world } = run.api
     const before = await rowsOfLive()
     const jobs = world.jobs.length

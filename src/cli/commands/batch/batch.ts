@@ -25,7 +25,6 @@ import {
   runCreate,
   runHold,
   runOverrideWindow,
-  runRestart,
 } from './actions.ts'
 import { EXPORT_VERB } from './export.ts'
 import { runForecast } from './forecast.ts'
@@ -41,21 +40,17 @@ import {
   STATE_NAMES,
 } from './lists.ts'
 import {
-  runMarkMembersDone,
   runMove,
   runReadd,
-  runRedo,
   runRemove,
-  runRetry,
   runRollback,
   runSetVariable,
-  runSkipMembers,
   runUndo,
 } from './member-actions.ts'
 import { MESSAGES_VERB } from './messages.ts'
 import { MEMBERS_ARG, NAMED_SELECTION, SELECTION } from './select-people.ts'
 import { runReschedule, runResume } from './starting.ts'
-import { stepAction, stepOrMembers } from './step-actions.ts'
+import { runAnyRetry, runSkip, stepAction } from './step-actions.ts'
 import { runUndoInit } from './undo.ts'
 
 const ID = ['<id>', 'id of the batch'] as const
@@ -232,14 +227,6 @@ The batch starts when you advance it.`,
     run: runResume,
   },
   {
-    name: 'restart',
-    about: 'restart a batch that failed in init',
-    args: [ID],
-    options: [REASON, DRY_RUN, ...WAITING],
-    examples: ['batch restart 7 --reason "group was missing"'],
-    run: runRestart,
-  },
-  {
     name: 'reschedule',
     about: 'move the cut-over time of a batch',
     args: [ID, ['<time>', 'new start: +2h, -30m, 22:30, 2030-03-08T20:00:00Z']],
@@ -279,11 +266,14 @@ time. A time without a zone is in yours; --zone takes another, or "runbook". Tim
 const MEMBER_VERBS: readonly Verb[] = [
   {
     name: 'retry',
-    about: 'retry failed members',
+    about: 'retry what failed, or repeat what passed',
     args: [ID],
     options: [
       ...SELECTION,
       ['--from-step <name>', 'first step to run'],
+      ['--again', 'also who has passed --from-step: repeat it and all later steps'],
+      ['--step-id <id>', 'one failed step, such as one of a rollback or removal'],
+      ['--init', 'the init of a batch that failed in it'],
       ...CHANGE,
       DRY_RUN,
       ...WAITING,
@@ -291,22 +281,11 @@ const MEMBER_VERBS: readonly Verb[] = [
     examples: [
       'batch retry 7 --failed-step set-licence --dry-run',
       'batch retry 7 --all --reason "licences bought" --yes --wait',
+      'batch retry 7 --member ada@contoso.com --from-step set-address --again --reason "typo"',
+      'batch retry 7 --step-id 90210 --reason "mailbox is unlocked"',
+      'batch retry 7 --init --reason "group was missing"',
     ],
-    run: runRetry,
-  },
-  {
-    name: 'redo',
-    about: 'repeat a step and later ones for members',
-    args: [ID],
-    options: [
-      ...SELECTION,
-      ['--from-step <name>', 'first step to repeat'],
-      ...CHANGE,
-      DRY_RUN,
-      ...WAITING,
-    ],
-    examples: ['batch redo 7 --member ada@contoso.com --from-step set-address --reason "typo"'],
-    run: runRedo,
+    run: runAnyRetry,
   },
   {
     name: 'remove-member',
@@ -399,49 +378,29 @@ The data source does not remove them again before their keys have reappeared the
 
 const STEP_OR_BATCH = ['<id>', 'id of the step, or of the batch with members'] as const
 const STEP_NAME = ['--step <name>', 'step of the members (default: the one that failed)'] as const
-const STEP_OR_BATCH_HELP = `The id is a step's. With flags that select members it is a batch's, and each member passes its failed
-step, or the one that --step names.`
 
 const STEP_VERBS: readonly Verb[] = [
   {
-    name: 'retry-step',
-    about: 'retry a failed step',
-    args: [STEP],
-    options: [...CHANGE, DRY_RUN],
-    more: 'The way out of a failed rollback or removal step.',
-    examples: ['batch retry-step 90210 --reason "mailbox is unlocked"'],
-    run: stepAction('retry'),
-  },
-  {
     name: 'skip',
-    about: 'skip a step, for one or many members',
-    args: [STEP_OR_BATCH],
-    options: [STEP_NAME, ...SELECTION, ...CHANGE, DRY_RUN],
-    more: STEP_OR_BATCH_HELP,
-    examples: [
-      'batch skip 90210 --reason "has no archive"',
-      'batch skip 7 --members ada@contoso.com,ben@contoso.com --reason "have no archive"',
-      'batch skip 7 --failed-step copy-archive --error "no archive" --reason "have none" --dry-run',
-    ],
-    run: stepOrMembers('skip', runSkipMembers),
-  },
-  {
-    name: 'mark-done',
-    about: 'mark a step as done by hand',
+    about: 'skip a step, or mark it as done',
     args: [STEP_OR_BATCH],
     options: [
-      ['--outputs <list>', 'outputs of the step: Name=value,…'],
+      ['--done', 'it was done by hand'],
+      ['--outputs <list>', 'outputs of a step that was done: Name=value,…'],
       STEP_NAME,
       ...SELECTION,
       ...CHANGE,
       DRY_RUN,
     ],
-    more: STEP_OR_BATCH_HELP,
+    more: `The id is a step's. With flags that select members it is a batch's, and each member passes its failed
+step, or the one that --step names.`,
     examples: [
-      'batch mark-done 90210 --outputs UserId=4711 --reason "made in the portal"',
-      'batch mark-done 7 --failed-step create-user --reason "made in the portal"',
+      'batch skip 90210 --reason "has no archive"',
+      'batch skip 7 --failed-step copy-archive --error "no archive" --reason "have none" --dry-run',
+      'batch skip 90210 --done --outputs UserId=4711 --reason "made in the portal"',
+      'batch skip 7 --failed-step create-user --done --reason "made in the portal"',
     ],
-    run: stepOrMembers('done', runMarkMembersDone),
+    run: runSkip,
   },
   {
     name: 'accept-late',

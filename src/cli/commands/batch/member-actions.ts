@@ -1,4 +1,4 @@
-// `matoolkit batch retry`, `redo`, `readd-member`, `set-variable` …: actions on one or many members. A dry run names the people, a
+// `matoolkit batch retry`, `readd-member`, `set-variable` …: actions on one or many members. A dry run names the people, a
 // person confirms, and the request carries their number: a selection that changed in between is refused.
 
 import type { Answer, RequestOf } from '../../../api/client/endpoints.ts'
