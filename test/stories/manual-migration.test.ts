@@ -152,9 +152,6 @@ describe('a manual migration from the command line', () => {
     )
     const course = await cli.cli('events', '1', '--entity', 'batch,phase', '--limit', '2')
     assert.match(course.err, /Showing 2 of \d+/)
-    // The former name of the flag.
-    const former = await cli.cli('events', '1', '--thing', 'batch,phase', '--limit', '2')
-    assert.equal(former.out, course.out)
     assert.match(
       (await cli.cli('events', '1', '--member', KEYS[0]!, '--oldest')).out,
       /no licence left/,

@@ -16,7 +16,7 @@ export interface NounLoader {
   /** Same as in the noun's own file; a test compares the two. */
   readonly about: string
   readonly group: keyof typeof NOUN_GROUPS
-  /** Replaced by another noun: it works, but help does not list it. */
+  /** It works, but help does not list it. */
   readonly isHidden?: true
   load(): Promise<AddCommands>
 }

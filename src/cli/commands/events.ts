@@ -31,7 +31,6 @@ export function addEventCommands(program: Command, io: Io): void {
       ['--oldest', 'oldest first (default: newest first)'],
       ...PAGED,
     ],
-    hiddenOptions: ['--thing <list>'],
     examples: ['events 7 --entity batch,phase', 'events 7 --member ada@contoso.com --oldest'],
     run: runListEvents,
   })
@@ -48,7 +47,7 @@ async function runListEvents(
       params: namedBatch(id),
       query: {
         memberId: member === undefined ? undefined : await findMemberId(context, id, member),
-        entity: textFlag(flags, 'entity') ?? textFlag(flags, 'thing'),
+        entity: textFlag(flags, 'entity'),
         sort: flags.oldest ? 'oldest' : 'newest',
       },
     },

@@ -36,8 +36,6 @@ export interface Verb {
   readonly isText?: true
   /** Sentences below the list of flags. */
   readonly more?: string
-  /** Former names of options: they work, but help does not list them. */
-  readonly hiddenOptions?: readonly string[]
   /** Without the program's name. */
   readonly examples: readonly string[]
   readonly run: RunCommand
@@ -84,8 +82,6 @@ export function addVerb(noun: Command, io: Io, verb: Verb): void {
     const option = new Option(spelling, about).choices([...values])
     command.addOption(option.argParser((text: string) => listedValues(text, values, words)))
   }
-  for (const spelling of verb.hiddenOptions ?? [])
-    command.addOption(new Option(spelling).hideHelp())
   const [, ...others] = GLOBAL_FLAGS
   command.addOption(outputOption(verb.isText))
   for (const [spelling, about] of others) command.option(spelling, about)
