@@ -1,6 +1,7 @@
 // The API documentation as one HTML page, generated from the OpenAPI document: no script, nothing loaded from elsewhere.
 import { createHash } from 'node:crypto'
 import type { Json } from '../base/text/json.ts'
+import { type Html, html, htmlText } from '../base/text/markup.ts'
 
 type Node = { readonly [key: string]: Json }
 
@@ -24,12 +25,7 @@ export const DOCS_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createH
   .update(STYLE)
   .digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
-const escaped = (value: Json | undefined): string =>
-  String(value ?? '')
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
+const text = (value: Json | undefined): string => String(value ?? '')
 
 export function docsPage(document: Node): string {
   const info = document.info as Node
@@ -43,47 +39,48 @@ export function docsPage(document: Node): string {
   const byTag = Map.groupBy(operations, ({ operation }) => String((operation.tags as Json[])[0]))
   const sections = [...byTag].map(
     ([tag, all]) =>
-      `<h2>${escaped(tag)}</h2>${all.map((one) => section(one.path, one.method, one.operation)).join('')}`,
+      html`<h2>${tag}</h2>${all.map((one) => section(one.path, one.method, one.operation))}
+`,
   )
   const schemas = (document.components as Node).schemas as Node
   const shapes = Object.entries(schemas).map(
     ([name, schema]) =>
-      `<details id="${escaped(name)}"><summary>${escaped(name)}</summary>${listing(schema)}</details>`,
+      html`<details id="${name}"><summary>${name}</summary>${listing(schema)}</details>`,
   )
-  return `<!doctype html>
+  return htmlText(html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${escaped(info.title)}</title><style>${STYLE}</style></head>
-<body><h1>${escaped(info.title)} ${escaped(info.version)}</h1><p>${escaped(info.description)}
+<title>${text(info.title)}</title><style>${{ html: STYLE }}</style></head>
+<body><h1>${text(info.title)} ${text(info.version)}</h1><p>${text(info.description)}
 For programs: <a href="/api/openapi.json">openapi.json</a>.</p>
-${sections.join('\n')}<h2>Shapes</h2>${shapes.join('')}</body></html>
-`
+${sections}<h2>Shapes</h2>${shapes}</body></html>
+`)
 }
 
-function section(path: string, method: string, operation: Node): string {
+function section(path: string, method: string, operation: Node): Html {
   const parameters = (operation.parameters ?? []) as Node[]
   const rows = parameters.map(
     (one) =>
-      `<tr><td><code>${escaped(one.name)}</code></td><td>${escaped(one.in)}${one.required ? ', required' : ''}</td><td>${escaped(one.description)}</td></tr>`,
+      html`<tr><td><code>${text(one.name)}</code></td><td>${text(one.in)}${one.required ? ', required' : ''}</td><td>${text(one.description)}</td></tr>`,
   )
   const content = (operation.requestBody as Node | undefined)?.content as Node | undefined
   const bodies = Object.entries(content ?? {}).map(
-    ([type, media]) => `<h4>Body: ${escaped(type)}</h4>${listing((media as Node).schema!)}`,
+    ([type, media]) => html`<h4>Body: ${type}</h4>${listing((media as Node).schema!)}`,
   )
   const answers = Object.entries(operation.responses as Node).map(([status, answer]) => {
     const [shape] = Object.values(((answer as Node).content ?? {}) as Node) as Node[]
-    const isRefusal = Number(status) >= 400
-    return `<tr><td>${status}</td><td>${escaped((answer as Node).description)}</td><td>${isRefusal || !shape ? '' : listing(shape.schema!)}</td></tr>`
+    const shown = Number(status) >= 400 || !shape ? null : listing(shape.schema!)
+    return html`<tr><td>${status}</td><td>${text((answer as Node).description)}</td><td>${shown}</td></tr>`
   })
-  return `<details><summary><b>${method}</b> <code>${escaped(path)}</code> – ${escaped(operation.summary)}</summary>
-<p>${escaped(operation.description)}</p>${rows.length > 0 ? `<table>${rows.join('')}</table>` : ''}
-${bodies.join('')}<h4>Answers</h4><table>${answers.join('')}</table></details>`
+  return html`<details><summary><b>${method}</b> <code>${path}</code> – ${text(operation.summary)}</summary>
+<p>${text(operation.description)}</p>${rows.length > 0 ? html`<table>${rows}</table>` : null}
+${bodies}<h4>Answers</h4><table>${answers}</table></details>`
 }
 
-function listing(schema: Json): string {
+function listing(schema: Json): Html {
   const reference = (schema as Node).$ref
   if (typeof reference === 'string') {
     const name = reference.split('/').at(-1)
-    return `<a href="#${escaped(name)}">${escaped(name)}</a>`
+    return html`<a href="#${name}">${name}</a>`
   }
-  return `<pre>${escaped(JSON.stringify(schema, null, 2))}</pre>`
+  return html`<pre>${JSON.stringify(schema, null, 2)}</pre>`
 }

@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises'
 import { messageOf } from '../errors/errors.ts'
 import type { Clock } from '../run/clock.ts'
+import { fetchFault } from '../run/fetch-fault.ts'
 import { readJson } from '../run/read-answer.ts'
 import { assertionOf, type SigningCertificate } from './certificate.ts'
 import type { RotatingCertificate } from './rotating-certificate.ts'
@@ -179,7 +180,7 @@ async function sendRequest(
     response = await send(url, { ...init, signal, redirect: 'error' })
     body = await readJson(response, ANSWER_BYTES_MAX).catch(() => null)
   } catch (error) {
-    throw new SignInFault('unreachable', `${issuer} does not respond: ${causeOf(error)}`, error)
+    throw new SignInFault('unreachable', `${issuer} does not respond: ${fetchFault(error)}`, error)
   }
   const fields = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
   if (typeof fields.access_token === 'string' && response.ok)
@@ -314,11 +315,4 @@ function machineCallOf(
     ? { 'x-identity-header': identity.header }
     : { metadata: 'true' }
   return { url: url.href, init: { headers }, issuer: "The machine's managed identity" }
-}
-
-/** The reason of `fetch failed` is in its cause. */
-export function causeOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined
-  if (cause instanceof AggregateError && cause.message === '') return messageOf(cause.errors[0])
-  return messageOf(cause ?? error)
 }

@@ -9,9 +9,9 @@ import {
 } from '../../api/client/client.ts'
 import { isReading, type Send, transport } from '../../api/client/transport.ts'
 import { MatoolkitError } from '../../base/errors/errors.ts'
+import { fetchFault } from '../../base/run/fetch-fault.ts'
 import { ApiRefusal } from './api-refusal.ts'
 import { observedFetch, type TrafficOptions } from './traffic.ts'
-import { reasonOf } from './unreachable.ts'
 
 export interface CommandClientOptions extends TrafficOptions {
   readonly apiUrl: string
@@ -77,11 +77,15 @@ const guarded =
 function presentable(error: unknown, url: string): unknown {
   // A limit of the caller's own.
   if (error instanceof DOMException && error.name === 'TimeoutError')
-    return new MatoolkitError('API_UNREACHABLE', { url, reason: reasonOf(error) }, { cause: error })
+    return new MatoolkitError(
+      'API_UNREACHABLE',
+      { url, reason: fetchFault(error) },
+      { cause: error },
+    )
   if (!(error instanceof AdminApiError)) return error
   const { status, code, cause } = error
   if (status === 0)
-    return new MatoolkitError('API_UNREACHABLE', { url, reason: reasonOf(cause) }, { cause })
+    return new MatoolkitError('API_UNREACHABLE', { url, reason: fetchFault(cause) }, { cause })
   return code === 'UNKNOWN'
     ? new MatoolkitError('API_NOT_UNDERSTOOD', { url, status }, { cause: error })
     : new ApiRefusal(error)
@@ -103,7 +107,11 @@ async function* chunksOf(
     }
   } catch (error) {
     if (error instanceof MatoolkitError) throw error
-    throw new MatoolkitError('API_UNREACHABLE', { url, reason: reasonOf(error) }, { cause: error })
+    throw new MatoolkitError(
+      'API_UNREACHABLE',
+      { url, reason: fetchFault(error) },
+      { cause: error },
+    )
   } finally {
     progress?.('')
   }

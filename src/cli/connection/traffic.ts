@@ -1,7 +1,7 @@
 // `fetch` for the command line: `--debug` shows the traffic without secrets, and an upload its progress.
 import { redact } from '../../base/log/redact.ts'
 import type { Clock } from '../../base/run/clock.ts'
-import { reasonOf } from './unreachable.ts'
+import { fetchFault } from '../../base/run/fetch-fault.ts'
 
 export interface TrafficOptions {
   readonly clock: Clock
@@ -26,7 +26,7 @@ export const observedFetch =
       debug?.(`< ${response.status} in ${ms} ms, request ${response.headers.get('x-request-id')}`)
       return response
     } catch (error) {
-      debug?.(`< ${reasonOf(error)}`)
+      debug?.(`< ${fetchFault(error)}`)
       throw error
     }
   }

@@ -26,8 +26,9 @@ import {
   revocationRequest,
   type TokenEndpointResponse,
 } from 'oauth4webapi'
-import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Clock } from '../../base/run/clock.ts'
+import { fetchFault } from '../../base/run/fetch-fault.ts'
 import { limitedFetch } from '../../base/run/read-answer.ts'
 import { isEntra, type Registration } from './registration.ts'
 
@@ -78,7 +79,7 @@ async function withIssuerErrors<T>(issuer: string, exchange: () => Promise<T>): 
     return await exchange()
   } catch (error) {
     if (error instanceof ResponseBodyError && error.status < 500) throw refusal(issuer, error)
-    const details = { issuer, reason: reasonOf(error) }
+    const details = { issuer, reason: fetchFault(error) }
     throw new MatoolkitError('ISSUER_UNREACHABLE', details, { cause: error })
   }
 }
@@ -88,14 +89,6 @@ function refusal(issuer: string, error: ResponseBodyError): MatoolkitError {
   const [sentence = ''] = (error.error_description ?? error.error).split(/\.\s|[\r\n]/)
   const reason = sentence.replace(/\.$/, '')
   return new MatoolkitError('SIGN_IN_FAILED', { issuer, reason }, { cause: error })
-}
-
-/** fetch hides the reason in the cause. */
-function reasonOf(error: unknown): string {
-  const { name, cause } = error as { name?: string; cause?: { code?: string } }
-  if (name === 'TimeoutError') return 'the request timed out'
-  if (cause?.code === 'ECONNREFUSED') return 'connection refused'
-  return messageOf(error)
 }
 
 function grantedBy(

@@ -1,8 +1,8 @@
 // Before a local token leaves this process: the other end proves that it has the same token. Until then it gets a random number only.
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { isLocalProof, isLoopback, localProof, randomText } from '../../base/keys/local-token.ts'
+import { fetchFault } from '../../base/run/fetch-fault.ts'
 import { readJson } from '../../base/run/read-answer.ts'
-import { reasonOf } from '../connection/unreachable.ts'
 
 const TIMEOUT_MS = 60_000
 const ANSWER_BYTES_MAX = 10_000
@@ -30,7 +30,7 @@ async function proofFrom(apiUrl: string, url: string): Promise<string | null> {
     const signal = AbortSignal.timeout(TIMEOUT_MS)
     response = await fetch(url, { redirect: 'error', signal })
   } catch (error) {
-    const details = { url: apiUrl, reason: reasonOf(error) }
+    const details = { url: apiUrl, reason: fetchFault(error) }
     throw new MatoolkitError('API_UNREACHABLE', details, { cause: error })
   }
   const body = (await readJson(response, ANSWER_BYTES_MAX).catch(() => null)) as {

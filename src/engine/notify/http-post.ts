@@ -1,11 +1,11 @@
 // One POST of a message: no redirects, a time limit, and an answer that says whether trying again helps. Nothing of an address but its host
 // is in a reason: the address of a workflow is a secret.
-import { messageOf } from '../../base/errors/errors.ts'
+import { fetchFault } from '../../base/run/fetch-fault.ts'
 import { dropBody, readBeginning } from '../../base/run/read-answer.ts'
+import { retryAfterMs } from '../../base/run/retry-after.ts'
 
 const TIMEOUT_MS = 20_000
 const ANSWER_BYTES_MAX = 200
-const RETRY_AFTER_MAX_MS = 3_600_000
 /** Too slow, too early, too many: trying later helps. */
 const PASSING = [408, 425, 429]
 
@@ -69,11 +69,11 @@ export async function post({ url, headers, body, now, signal }: Post): Promise<D
       reason: `${host} answered ${status}${answer}`,
       status,
       isFinal: status < 500 && !PASSING.includes(status),
-      retryAfterMs: retryAfterMs(response.headers.get('retry-after'), now),
+      retryAfterMs: retryAfterMs(response.headers, now),
       mayHaveArrived: false,
     }
   } catch (error) {
-    const reason = `${host} could not be reached: ${causeOf(error)}`
+    const reason = `${host} could not be reached: ${fetchFault(error)}`
     return undelivered(reason, false, !NOT_SENT.includes(codeOf(error)))
   }
 }
@@ -84,14 +84,4 @@ const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIM
 const codeOf = (error: unknown): string => {
   const cause = error instanceof Error ? (error.cause as { code?: unknown } | undefined) : undefined
   return String(cause?.code)
-}
-
-const causeOf = (error: unknown): string =>
-  error instanceof Error && error.cause instanceof Error ? messageOf(error.cause) : messageOf(error)
-
-/** Seconds or a date; null when there is none. */
-function retryAfterMs(header: string | null, now: Date): number | null {
-  if (header === null) return null
-  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - +now
-  return Number.isFinite(ms) ? Math.min(Math.max(0, ms), RETRY_AFTER_MAX_MS) : null
 }

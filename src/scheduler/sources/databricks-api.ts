@@ -1,8 +1,9 @@
 // Calls to Databricks. Each is retried a few times when the service is busy or the connection breaks: all of them only read.
 // Tokens go to the workspace alone; storage links carry their own authorisation.
 import type { Clock } from '../../base/run/clock.ts'
+import { fetchFault } from '../../base/run/fetch-fault.ts'
 import { AnswerTooLong, dropBody, readJson } from '../../base/run/read-answer.ts'
-import { causeOf } from '../../base/sign-in/token.ts'
+import { retryAfterMs } from '../../base/run/retry-after.ts'
 import { SourceFault } from './fault.ts'
 
 /** The values of a row. */
@@ -130,7 +131,7 @@ export class DatabricksApi {
       if (response instanceof SourceFault) {
         if (isLast) throw response
       } else if (isLast || !BUSY.includes(response.status)) return response
-      await clock.wait(pauseMsAfter(response, attempt), signal)
+      await clock.wait(pauseMsAfter(response, attempt, clock.now()), signal)
       signal.throwIfAborted()
     }
   }
@@ -141,7 +142,11 @@ export class DatabricksApi {
     } catch (error) {
       this.#options.signal.throwIfAborted()
       if (error instanceof SourceFault) throw error
-      return new SourceFault(this.#hasResponded ? 'dropped' : 'unreachable', causeOf(error), error)
+      return new SourceFault(
+        this.#hasResponded ? 'dropped' : 'unreachable',
+        fetchFault(error),
+        error,
+      )
     }
   }
 
@@ -153,7 +158,7 @@ export class DatabricksApi {
       if (error instanceof AnswerTooLong)
         throw new SourceFault('truncated', `a response has more than ${BODY_BYTES_MAX} bytes`)
       if (error instanceof SyntaxError) throw new SourceFault('dropped', 'a response is not JSON')
-      throw new SourceFault('dropped', causeOf(error), error)
+      throw new SourceFault('dropped', fetchFault(error), error)
     }
   }
 
@@ -170,9 +175,7 @@ export class DatabricksApi {
   }
 }
 
-function pauseMsAfter(response: Response | SourceFault, attempt: number): number {
-  const retryAfterSec =
-    response instanceof SourceFault ? 0 : Number(response.headers.get('retry-after') ?? 0)
-  const pauseMs = retryAfterSec > 0 ? retryAfterSec * 1000 : PAUSE_FIRST_MS * 2 ** (attempt - 1)
-  return Math.min(pauseMs, PAUSE_MOST_MS)
+function pauseMsAfter(response: Response | SourceFault, attempt: number, now: Date): number {
+  const told = response instanceof SourceFault ? null : retryAfterMs(response.headers, now)
+  return Math.min(told || PAUSE_FIRST_MS * 2 ** (attempt - 1), PAUSE_MOST_MS)
 }

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../../base/run/clock.ts'
+import { retryAfterMs } from '../../base/run/retry-after.ts'
 import { SignInFault } from '../../base/sign-in/token.ts'
 import type { Json } from '../../base/text/json.ts'
 import { owningJob } from '../jobs/owning-job.ts'
@@ -288,23 +289,4 @@ async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T
   } finally {
     signal.removeEventListener('abort', stop)
   }
-}
-
-/** A longer pause is a mistake: the job would reach its deadline long before. */
-const RETRY_AFTER_MAX_MS = 3_600_000
-
-/**
- * How long the service asks us to wait: `Retry-After` in seconds, fractions included, or as a date. A date is read against the
- * service's own `Date` header, so that a machine whose clock is wrong does not return early.
- */
-function retryAfterMs(headers: Headers, now: Date): number | null {
-  const text = headers.get('retry-after')?.trim()
-  if (!text) return null
-  const ms = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1_000 : untilMs(text, headers, now)
-  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), RETRY_AFTER_MAX_MS)
-}
-
-function untilMs(text: string, headers: Headers, now: Date): number {
-  const theirNowMs = Date.parse(headers.get('date') ?? '')
-  return Date.parse(text) - (Number.isNaN(theirNowMs) ? +now : theirNowMs)
 }
