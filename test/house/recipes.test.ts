@@ -61,6 +61,26 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
       'test/stories/programme-leavers.test.ts': 'tells what it does',
     },
   },
+  'Add a column to a phase': {
+    example: /\bsoakEndsAt\b|\bsoak_ends_at\b/,
+    unused: {
+      'test/db/state/phase-columns.test.ts': 'compares all columns',
+      'test/domain/decide/': 'a story tells it',
+      'src/cli/commands/batch/lists.ts': 'shown as a text with others',
+      'src/db/invariants/': 'a CHECK holds it',
+      'test/stories/': 'tells of the soak, not of the column',
+    },
+    elsewhere: {
+      'src/engine/transactions/finish.ts': 'wakes the timers for it',
+      'src/db/state/phases.ts': 'finds what is due by it',
+      'src/db/views/rehearsal.ts': 'finds what comes next',
+      'src/domain/plan/ramp-shares.ts': 'the texts of shares',
+      'test/domain/plan/ramp-shares.test.ts': 'the texts of shares',
+      'src/domain/needs/stuck.ts': 'says why a phase waits',
+      'test/proof/simulation/events.ts': 'finds what comes next',
+      'test/proof/simulation/night-mutants.ts': 'a mistake with it',
+    },
+  },
   'Add a step field': {
     example: /\blastPolledAt\b|\blast_polled_at\b/,
     unused: {

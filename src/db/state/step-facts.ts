@@ -28,8 +28,15 @@ const DEFINITION = `
   s.retry_interval_sec as "retryIntervalSec", s.retry_backoff as "retryBackoff",
   s.retry_max_interval_sec as "retryMaxIntervalSec", s.timeout_sec as "timeoutSec"`
 
+/** What only steps of other kinds have in their rows. */
+type Owned = Pick<Step, 'kind' | 'originStepId' | 'originAttempt' | 'removalNumber'>
+
 /** A step's row: phase steps without their definition, other kinds with it. */
-export type StepRow = Omit<Step, 'definition' | 'wait' | 'result' | 'lateResult' | 'dispatchedAt'> &
+export type StepRow = Omit<
+  Step,
+  'definition' | 'wait' | 'result' | 'lateResult' | 'dispatchedAt' | keyof Owned
+> &
+  Partial<Owned> &
   Pick<StepDefinition, 'stepName' | 'runbookVersion'> &
   Partial<StepDefinition> & {
     readonly hasLate: boolean

@@ -22,7 +22,7 @@ export async function listDueWaits(db: Queryable, now: Date, limit: number): Pro
   )
 }
 
-export interface DueJob extends OutstandingJob, AwaitedJob {}
+export interface DueJob extends Omit<OutstandingJob, 'workerId'>, AwaitedJob {}
 
 /** Jobs without a result for so long that the bus must be asked. Those of a held batch too. */
 export async function listDueJobs(db: Queryable, now: Date, limit: number): Promise<DueJob[]> {

@@ -70,8 +70,14 @@ export const openSteps = ({ steps }: Phase): number => sumSteps(steps, OPEN_STEP
 export const noStepCounts = (): StepCounts => zeros(STEP_STATUSES)
 export const noMemberCounts = (): MemberCounts => zeros(MEMBER_COUNTS)
 
-/** A phase that starts at its time, for everybody at once. */
-export const UNGUARDED = {
+/** What a phase is made with: nothing of it has begun, and it starts at its time, for everybody at once. */
+export const UNBEGUN = {
+  skippedBecause: null,
+  dispatchedAt: null,
+  expandedThrough: 0,
+  expandedAt: null,
+  completedAt: null,
+  fuseAcknowledged: 0,
   gate: null,
   gatePassedAt: null,
   gateLookAt: null,

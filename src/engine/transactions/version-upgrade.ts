@@ -22,7 +22,7 @@ import {
   noStepCounts,
   openSteps,
   type Phase,
-  UNGUARDED,
+  UNBEGUN,
 } from '../../domain/state/facts.ts'
 import { isBatchEnded, isOpen } from '../../domain/state/transitions.ts'
 import type { BatchTransaction } from './engine.ts'
@@ -102,17 +102,13 @@ function phaseOf(
   now: Date,
 ): Phase {
   return {
-    ...UNGUARDED,
+    ...UNBEGUN,
     ...schedule,
     id,
     runbookVersion: version,
     status: isOverdue ? 'skipped' : 'pending',
     skippedBecause: isOverdue ? 'overdue' : null,
-    dispatchedAt: null,
-    expandedThrough: 0,
-    expandedAt: null,
     completedAt: isOverdue ? now : null,
-    fuseAcknowledged: 0,
     steps: noStepCounts(),
     members: noMemberCounts(),
   }

@@ -1,7 +1,7 @@
 // Phases and progress as literals, for the tests of the demonstration.
 
 import type { Progress } from '../../../src/domain/forecast/progress.ts'
-import { type Phase, UNGUARDED } from '../../../src/domain/state/facts.ts'
+import { type Phase, UNBEGUN } from '../../../src/domain/state/facts.ts'
 
 export const T0 = new Date('2030-03-01T20:00:00Z')
 export const at = (minutes: number): Date => new Date(+T0 + minutes * 60_000)
@@ -27,6 +27,7 @@ type PhaseWords = Partial<Omit<Phase, 'steps' | 'members'>> & {
 export function phase({ steps, members, ...rest }: PhaseWords = {}): Phase {
   const started = rest.status === undefined || rest.status === 'pending' ? null : T0
   return {
+    ...UNBEGUN,
     id: 1,
     name: 'cutover',
     index: 0,
@@ -34,13 +35,8 @@ export function phase({ steps, members, ...rest }: PhaseWords = {}): Phase {
     runbookVersion: 1,
     dueAt: T0,
     status: 'pending',
-    skippedBecause: null,
     dispatchedAt: started,
-    expandedThrough: 0,
     expandedAt: started,
-    completedAt: null,
-    fuseAcknowledged: 0,
-    ...UNGUARDED,
     ...rest,
     steps: { ...NO_STEPS, ...steps },
     members: { ...NO_MEMBERS, ...members },

@@ -17,7 +17,7 @@ import {
   type Phase,
   type Step,
   type StepCounts,
-  UNGUARDED,
+  UNBEGUN,
   type Wait,
 } from '../../../src/domain/state/facts.ts'
 import type {
@@ -156,6 +156,7 @@ function phaseOf(name: string, given: PhaseStatus | Partial<Phase>): Phase {
   const index = DEMO.phases.findIndex((phase) => phase.name === name)
   const isBegun = status === 'dispatched' || status === 'completed' || status === 'failed'
   return {
+    ...UNBEGUN,
     id: PHASE_IDS[name] ?? 110,
     name,
     index: Math.max(index, 0),
@@ -165,11 +166,8 @@ function phaseOf(name: string, given: PhaseStatus | Partial<Phase>): Phase {
     status,
     skippedBecause: status === 'skipped' ? 'empty' : null,
     dispatchedAt: isBegun ? at(-60) : null,
-    expandedThrough: 0,
     expandedAt: isBegun ? at(-60) : null,
     completedAt: status === 'pending' || status === 'dispatched' ? null : at(-5),
-    fuseAcknowledged: 0,
-    ...UNGUARDED,
     steps: noStepCounts(),
     members: noMemberCounts(),
     ...change,

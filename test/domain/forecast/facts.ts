@@ -1,7 +1,7 @@
 // Facts of a batch for the tests of the forecast: phases that run, come or have ended, relative to now.
 
 import type { ForecastFacts } from '../../../src/domain/forecast/forecast.ts'
-import { type Phase, UNGUARDED } from '../../../src/domain/state/facts.ts'
+import { type Phase, UNBEGUN } from '../../../src/domain/state/facts.ts'
 import { type Hold, NO_HOLDS } from '../../../src/domain/state/holds.ts'
 
 export const NOW = new Date('2026-03-02T20:00:00Z')
@@ -25,6 +25,7 @@ export const phase = (
   status: Phase['status'],
   more: Partial<Phase> = {},
 ): Phase => ({
+  ...UNBEGUN,
   id: ID[name],
   name,
   index: ID[name],
@@ -32,13 +33,6 @@ export const phase = (
   runbookVersion: 1,
   dueAt: null,
   status,
-  skippedBecause: null,
-  dispatchedAt: null,
-  expandedThrough: 0,
-  expandedAt: null,
-  completedAt: null,
-  fuseAcknowledged: 0,
-  ...UNGUARDED,
   steps: STEPS,
   members: { total: 0, passed: 0, failed: 0, stopped: 0, removed: 0 },
   ...more,

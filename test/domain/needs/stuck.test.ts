@@ -8,7 +8,7 @@ import {
   type WaitGroup,
   waitsOfPhases,
 } from '../../../src/domain/needs/stuck.ts'
-import { type Phase, UNGUARDED } from '../../../src/domain/state/facts.ts'
+import { type Phase, UNBEGUN } from '../../../src/domain/state/facts.ts'
 import { type Hold, holdsOnBatch, NO_HOLDS } from '../../../src/domain/state/holds.ts'
 
 const NOW = new Date('2026-03-02T08:00:00Z')
@@ -16,6 +16,7 @@ const ago = (minutes: number) => new Date(+NOW - minutes * 60_000)
 
 const none = { pending: 0, dispatched: 0, polling: 0, succeeded: 0, failed: 0 }
 const phase = (name: string, status: Phase['status'], more: Partial<Phase> = {}): Phase => ({
+  ...UNBEGUN,
   id: 1,
   name,
   index: 0,
@@ -23,13 +24,6 @@ const phase = (name: string, status: Phase['status'], more: Partial<Phase> = {})
   runbookVersion: 1,
   dueAt: null,
   status,
-  skippedBecause: null,
-  dispatchedAt: null,
-  expandedThrough: 0,
-  expandedAt: null,
-  completedAt: null,
-  fuseAcknowledged: 0,
-  ...UNGUARDED,
   steps: { ...none, poll_timeout: 0, rolled_back: 0, cancelled: 0, skipped: 0 },
   members: { total: 0, passed: 0, failed: 0, stopped: 0, removed: 0 },
   ...more,

@@ -5,7 +5,7 @@ import { countText } from '../../../base/text/count-text.ts'
 import { printable } from '../../../base/text/printable.ts'
 import { fullTimeText, withZonedTimes } from '../../../base/text/zoned-time.ts'
 import type { ProgressEvent } from '../../../domain/forecast/progress.ts'
-import { type Phase, UNGUARDED } from '../../../domain/state/facts.ts'
+import { type Phase, UNBEGUN } from '../../../domain/state/facts.ts'
 import { statesText } from '../../../domain/state/person-state.ts'
 import { statusWord } from '../../../domain/state/words.ts'
 import type { LiveEvent } from '../../connection/event-stream.ts'
@@ -49,15 +49,14 @@ const phaseOf = ({ phaseName, ...phase }: ShownPhase, index: number): Phase => {
   const dispatchedAt = dateOf(phase.dispatchedAt)
   return {
     ...phase,
+    ...UNBEGUN,
     name: phaseName,
     index,
     dueAt: dateOf(phase.dueAt),
+    skippedBecause: phase.skippedBecause,
     dispatchedAt,
-    completedAt: dateOf(phase.completedAt),
-    expandedThrough: 0,
     expandedAt: dispatchedAt,
-    fuseAcknowledged: 0,
-    ...UNGUARDED,
+    completedAt: dateOf(phase.completedAt),
   }
 }
 
