@@ -12,7 +12,12 @@ export const NIGHT_MUTANTS: readonly BankedMutant[] = [
   {
     name: 'an approval outlives a change of the members',
     in: 'voidedBecause',
-    edits: [replace(`return $isSame ? null : 'the members changed'`, 'return null')],
+    edits: [
+      replace(
+        'if ($isSame || ($changed !== null && $changed <= $survives)) return null',
+        'if ($isSame || $survives >= 0) return null',
+      ),
+    ],
     foundBy: 25,
   },
   {
