@@ -62,7 +62,11 @@ describe('gates', () => {
   it('are approved, waived and withdrawn with a reason', async () => {
     assert.equal((await decide('approve', { dryRun: true })).body.gate.approvals.given, 1)
     assert.equal((await gates()).gates[0]!.approvals.given, 0, 'a dry run changes nothing')
-    assert.deepEqual((await decide('approve')).body.gate.approvals, { needed: 1, given: 1, survives: 0 })
+    assert.deepEqual((await decide('approve')).body.gate.approvals, {
+      needed: 1,
+      given: 1,
+      survives: 0,
+    })
     const until = new Date(+api.world.clock.now() + 3_600_000).toISOString()
     const waived = (await decide('waive', { until })).body.gate
     assert.deepEqual([waived.state, waived.missing, waived.readiness.isWaived], ['open', [], true])

@@ -206,7 +206,10 @@ describe('the screens of operations', () => {
     const { page, sent } = await look('/workers')
     const line = page.getByRole('row', { name: /^w1/ })
     await line.getByText('working').waitFor()
-    assert.match(await line.innerText(), /8 jobs in hand, 8 slots[\s\S]*ends in 1 min 30 s[\s\S]*2\.1\.0/)
+    assert.match(
+      await line.innerText(),
+      /8 jobs in hand, 8 slots[\s\S]*ends in 1 min 30 s[\s\S]*2\.1\.0/,
+    )
     await line.getByRole('button', { name: 'Drain w1' }).click()
     await page.getByRole('alertdialog').getByText('gets no new jobs').waitFor()
     assert.deepEqual(sent, [])
