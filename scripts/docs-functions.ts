@@ -32,7 +32,7 @@ function renderPermissions(): string {
 }
 
 /** A parameter that this many functions describe alike is described once. */
-const COMMON_TO = 3
+const COMMON_TO = 2
 
 const described = STANDARD_FUNCTIONS.flatMap((one) => functionReferenceOf(one).parameters)
 const textsByName = Map.groupBy(described, ({ name }) => name)
@@ -84,26 +84,39 @@ function renderFunction(definition: WorkerFunction): string {
     result.length > 0 ? result.map((field) => `\`${field.name}\``).join(' ') : resultType
   const marks = [
     ...(rest.isIdempotent ? [] : ['Not repeated if it may have run.']),
-    ...(rest.isSensitive ? ['Admin roles need a higher one.'] : []),
-    ...(rest.isBeta ? ['Microsoft beta.'] : []),
+    ...(rest.isSensitive ? ['Administrators need [more](#people-with-admin-roles).'] : []),
+    ...(rest.isBeta && !description.includes('Beta:') ? ['Microsoft beta.'] : []),
   ]
+  const taken = parameters.map(renderTaken).join(' ')
+  const described = parameters.flatMap(renderParameter)
   return [
     `### ${name}\n`,
     [description, ...marks].join(' '),
     '',
-    ...parameters.map(renderParameter),
-    `\nReturns ${gives}.${rest.undo === null ? '' : ` Undo: ${rest.undo}`}`,
+    `Takes ${taken}${described.length > 0 ? ':\n' : '.'}`,
+    ...described,
+    `${described.length > 0 ? '\n' : ''}Returns ${gives}.${rest.undo === null ? '' : ` Undo: ${rest.undo}`}`,
   ].join('\n')
 }
 
-/** Its type goes without saying for a text. */
-function renderParameter(field: ReferenceField): string {
-  const { name, type, isRequired, default: value, about } = field
-  const kind = type.replace(/ or null$/, '')
-  const facts = [
-    ...(kind === 'text' ? [] : [kind]),
-    ...(isRequired ? ['required'] : []),
-    ...(value === undefined || value === null ? [] : [`default ${value}`]),
-  ]
-  return `- \`${name}\`${facts.length > 0 ? ` (${facts.join(', ')})` : ''}${about === '' || about === commonText(name) ? '' : `: ${about}`}`
+const CHOICE = /^[A-Za-z]+(?: or [A-Za-z]+)+$/
+const withoutList = (type: string): string =>
+  type.replace(/ or null$/, '').replace(/^(.+) or list of \1$/, '$1')
+const isChoice = (type: string): boolean =>
+  CHOICE.test(type) && !/\b(?:text|number|true|null|list)\b/.test(type)
+
+/** As in the usage of a command: brackets around what may be left out, its default, `…` for one value or a list, a bar between choices. */
+function renderTaken({ name, type, isRequired, default: value }: ReferenceField): string {
+  const one = withoutList(type)
+  const isList = one !== type.replace(/ or null$/, '')
+  const choices = isChoice(one) ? one.split(' or ') : []
+  const first = value === null || value === '' ? [] : [value]
+  const values = [...new Set([...first, ...choices])].join('|')
+  const shown = `\`${name}${isList ? '…' : ''}${values === '' ? '' : `=${values}`}\``
+  return isRequired ? shown : `[${shown}]`
+}
+
+/** A line for a parameter that its name does not explain. */
+function renderParameter({ name, about }: ReferenceField): string[] {
+  return about === '' || about === commonText(name) ? [] : [`- \`${name}\`: ${about}`]
 }

@@ -96,16 +96,26 @@ const ACTORS: Readonly<Record<ErrorActor, string>> = {
 function renderMeanings(): string {
   return Object.entries(ERROR_TABLE)
     .map(([title, entries]) => {
-      const rows = entries.map((one) => [
-        one.id,
-        one.example,
-        one.means + (one.isUnconfirmed ? ' (*unconfirmed*)' : ''),
-        `${ACTORS[one.actor]}: ${one.todo}`,
-      ])
-      const header = ['Id', 'Example', 'Means', 'Who acts, and how']
-      return `## ${title}\n\n${markdownTable(header, rows)}`
+      const lines = entries.map((one) => {
+        const mark = one.isUnconfirmed ? ' (*unconfirmed*)' : ''
+        const error = recognisedBy(one.example)
+        return `- \`${one.id}\`: “${error}” ${one.means}${mark} **${ACTORS[one.actor]}**: ${one.todo}`
+      })
+      return `## ${title}\n\n${lines.join('\n')}`
     })
     .join('\n\n')
+}
+
+/** Every error of a service begins with these words. */
+const SAID_BY =
+  /^(?:Microsoft Graph returned|Exchange Online returned|No token for .+?refused the sign-in:|Error:) /
+const RECOGNISED_BY_WORDS = 10
+
+/** The words of an error that tell it from the others. */
+function recognisedBy(example: string): string {
+  const words = example.replace(SAID_BY, '').replaceAll('<', '&lt;').split(' ')
+  const shown = words.slice(0, RECOGNISED_BY_WORDS).join(' ')
+  return words.length > RECOGNISED_BY_WORDS ? `${shown}…` : shown
 }
 
 function renderRehearsalFaults(): string {
@@ -173,20 +183,24 @@ function renderEndpointKinds(): string {
   ].join('')
 }
 
+const WHO: Readonly<Record<Route['rule'], string>> = {
+  anonymous: 'Anyone',
+  'help-desk': 'HelpDesk',
+  reader: 'Reader',
+  admin: 'Admin',
+}
+
+/** One heading per role that an endpoint needs, one line per endpoint. */
 function renderEndpoints(): string {
-  const who = {
-    anonymous: 'anybody',
-    'help-desk': 'HelpDesk',
-    reader: 'Reader',
-    admin: 'Admin',
-  }
-  const rows = describedRoutes().map(({ method, path, rule, summary }) => [
-    method,
-    `\`${path}\``,
-    who[rule],
-    summary,
-  ])
-  return markdownTable(['Method', 'Path', 'Who', 'What'], rows)
+  const routes = describedRoutes()
+  return Object.entries(WHO)
+    .map(([rule, who]) => {
+      const lines = routes
+        .filter((route) => route.rule === rule)
+        .map(({ method, path, summary }) => `- \`${method} ${path}\`: ${summary}`)
+      return `### ${who}\n\n${lines.join('\n')}`
+    })
+    .join('\n\n')
 }
 
 function renderTransitions(): string {
@@ -194,8 +208,8 @@ function renderTransitions(): string {
     .map((entity) => {
       const title = entity[0]!.toUpperCase() + entity.slice(1)
       const transitions = Object.entries<Transition>(TRANSITIONS[entity])
-      const table = transitionTable(transitions, TRANSITION_REASONS[entity])
-      return `## ${title}\n\n${stateDiagram(transitions)}\n\n${table}`
+      const reasons = transitionReasons(transitions, TRANSITION_REASONS[entity])
+      return `## ${title}\n\n${stateDiagram(transitions)}\n\n${reasons}`
     })
     .join('\n\n')
 }
@@ -214,18 +228,11 @@ function stateDiagram(transitions: readonly [string, Transition][]): string {
   return ['```mermaid', 'stateDiagram-v2', ...lines, '```'].join('\n')
 }
 
-function transitionTable(
+/** The diagram says from where to where. */
+const transitionReasons = (
   transitions: readonly [string, Transition][],
   reasons: Readonly<Record<string, string>>,
-): string {
-  const rows = transitions.map(([event, { from, to }]) => [
-    `\`${event}\``,
-    from.map((status) => (status === 'none' ? '–' : status)).join(', '),
-    to,
-    reasons[event]!,
-  ])
-  return markdownTable(['Event', 'From', 'To', 'When'], rows)
-}
+): string => transitions.map(([event]) => `- \`${event}\`: ${reasons[event]!}`).join('\n')
 
 /** Also those of other scripts, which use the functions of this file. */
 export async function renderedDocuments(): Promise<GeneratedDocument[]> {
