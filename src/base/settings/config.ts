@@ -9,6 +9,7 @@ import { API_SETTINGS } from './api.ts'
 import { BUS_SETTINGS } from './bus.ts'
 import { CLIENT_SETTINGS, type ClientEnv } from './client.ts'
 import { DATABASE_SETTINGS } from './database.ts'
+import { earlierSettingsIn, type FoundEarlier } from './earlier.ts'
 import { EVIDENCE_SETTINGS } from './evidence.ts'
 import { IDENTITY_SETTINGS } from './identity.ts'
 import type { Setting } from './kinds.ts'
@@ -59,6 +60,9 @@ export function readConfig(env: Texts, fileText?: string): ConfigOrProblems {
   const problems: string[] = []
   const file = fileText === undefined ? {} : readFile(fileText, problems)
   reportUnknown(env, problems)
+  const isGiven = (name: string) => Boolean(env[name]?.trim() || file[name]?.trim())
+  for (const { name, advice } of earlierSettingsIn(env, isGiven))
+    problems.push(`${name} is a setting of the earlier system: ${advice}.`)
   const values: Record<string, unknown> = {}
   for (const [key, definition] of Object.entries<Setting<unknown>>(SETTINGS)) {
     // Shells and compose files write "not set" as an empty variable.
@@ -173,6 +177,10 @@ export function readClientEnv(): ClientEnv {
   const given = Object.entries(settings).map(([key, { name }]) => [key, process.env[name]?.trim()])
   return Object.fromEntries(given.filter(([, value]) => value))
 }
+
+/** Settings of the earlier system in this environment that nothing replaces. */
+export const earlierSettings = (): readonly FoundEarlier[] =>
+  earlierSettingsIn(process.env, (name) => Boolean(process.env[name]?.trim()))
 
 /** Reads the environment and the config file it names. Throws CONFIG_INVALID with all problems. */
 export function loadConfig(): Config {

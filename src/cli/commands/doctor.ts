@@ -3,6 +3,7 @@
 
 import type { Command } from 'commander'
 import { messageOf } from '../../base/errors/errors.ts'
+import { earlierSettings } from '../../base/settings/config.ts'
 import { countText } from '../../base/text/count-text.ts'
 import { printable } from '../../base/text/printable.ts'
 import {
@@ -13,7 +14,7 @@ import {
 import type { CommandContext } from '../program/command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Check, showChecks } from '../terminal/show-checks.ts'
-import { loadHoldsInForce } from './holds-in-force.ts'
+import { capital, loadHoldsInForce } from './holds-in-force.ts'
 import { type ListedNeed, loadNeeds } from './needs.ts'
 import { addVerb } from './verb.ts'
 
@@ -40,6 +41,9 @@ async function examine(context: CommandContext, nodeVersion: string): Promise<Ch
     ok(
       'configuration',
       `profile ${context.profile.name}, ${context.client.apiUrl} (${context.profile['api-url'].from})`,
+    ),
+    ...earlierSettings().map(({ name, advice }) =>
+      failed(name, 'is a setting of the earlier system', `${capital(advice)}.`),
     ),
     ...api,
     ...(isReachable ? [...(await serverChecks(context)), ...(await signedInChecks(context))] : []),

@@ -5,6 +5,7 @@ import { MatoolkitError } from '../../base/errors/errors.ts'
 import { CLIENT_SETTINGS } from '../../base/settings/client.ts'
 import { readClientEnv, SETTINGS } from '../../base/settings/config.ts'
 import type { Setting } from '../../base/settings/kinds.ts'
+import { isObject } from '../../base/text/json.ts'
 import { type ChosenInstance, chooseRunning } from './choose-instance.ts'
 import { inHome, readJsonFile, writeJsonFile } from './home.ts'
 import type { Instance } from './instances.ts'
@@ -39,6 +40,8 @@ type StoredProfile = Readonly<Partial<Record<string, string>>>
 interface ConfigFile {
   readonly profile: string
   readonly profiles: Readonly<Record<string, StoredProfile>>
+  /** What else stands in the file: kept as it is. */
+  readonly [other: string]: unknown
 }
 
 const DEFAULT_PROFILE = 'default'
@@ -46,10 +49,45 @@ const DEFAULT_URL = `http://127.0.0.1:${SETTINGS.apiPort.default}`
 
 export const configPath = (): string => inHome('config.json')
 
+/** The flat file of the earlier command line is read as the default profile; the next change writes it as one. */
 export function readConfigFile(): ConfigFile {
-  const { profile, profiles } = (readJsonFile(configPath()) ?? {}) as Partial<ConfigFile>
-  const isMap = typeof profiles === 'object' && profiles !== null
-  return { profile: profile ?? DEFAULT_PROFILE, profiles: isMap ? profiles : {} }
+  const stored = readJsonFile(configPath()) ?? {}
+  if (!isObject(stored)) {
+    const reason = 'it must hold one JSON object; correct or remove it'
+    throw new MatoolkitError('FILE_UNREADABLE', { file: configPath(), reason })
+  }
+  const { profile, profiles, ...rest } = stored as Partial<ConfigFile>
+  const { values, others } = flatValuesIn(rest)
+  const named = (isObject(profiles) ? profiles : {}) as ConfigFile['profiles']
+  const first = { ...values, ...named[DEFAULT_PROFILE] }
+  const isEmpty = Object.keys(first).length === 0
+  return {
+    profile: typeof profile === 'string' ? profile : DEFAULT_PROFILE,
+    profiles: isEmpty ? named : { ...named, [DEFAULT_PROFILE]: first },
+    ...others,
+  }
+}
+
+/** Keys of the earlier command line, in lower case with `-` for `_`. */
+const FLAT_KEYS: Readonly<Record<string, ProfileKey>> = {
+  'api-url': 'api-url',
+  url: 'api-url',
+  'tenant-id': 'tenant-id',
+  'client-id': 'client-id',
+  'api-scope': 'api-scope',
+  scope: 'api-scope',
+}
+
+function flatValuesIn(rest: Readonly<Record<string, unknown>>) {
+  const values: Record<string, string> = {}
+  const others: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(rest)) {
+    const spelling = name.toLowerCase().replaceAll('_', '-')
+    const key = Object.hasOwn(FLAT_KEYS, spelling) ? FLAT_KEYS[spelling] : undefined
+    if (key && typeof value === 'string') values[key] = value
+    else others[name] = value
+  }
+  return { values, others }
 }
 
 export const writeConfigFile = (file: ConfigFile): void => writeJsonFile(configPath(), file)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -272,6 +272,45 @@ describe('problems in the configuration', () => {
       assert.ok('problems' in read)
       assert.doesNotMatch(read.problems.join(), /hunter2/)
     }
+  })
+})
+
+describe('settings of the earlier system', () => {
+  const text = readFileSync(join(root, 'test/fixtures/earlier-system/settings.env'), 'utf8')
+  const earlier = Object.fromEntries(
+    [...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]),
+  )
+  const REPLACED = {
+    DATABASE_URL: 'postgres://u@h/d',
+    MATOOLKIT_SERVICEBUS_NAMESPACE: 'matoolkit-sb.servicebus.windows.net',
+    MATOOLKIT_OIDC_ISSUERS: 'https://login.microsoftonline.com/t/v2.0',
+    MATOOLKIT_OIDC_AUDIENCES: 'api://matoolkit',
+    MATOOLKIT_OIDC_CLIENT_ID: 'cli',
+    MATOOLKIT_WORKER_ID: 'worker-01',
+    MATOOLKIT_IDLE_EXIT_SEC: '300',
+    MATOOLKIT_SHUTDOWN_GRACE_SEC: '30',
+  }
+
+  for (const name of Object.keys(earlier)) {
+    it(`stop a process that still has ${name}, and say what replaces it`, () => {
+      const problem = problemsOf(earlier).find((one) => one.startsWith(`${name} is a setting of`))
+      assert.match(problem ?? '', /: (?:set [A-Z_]+ instead \(.+\)|remove it: .+)\.$/)
+      assert.doesNotMatch(problem!, /sql-scheduler-dev/)
+    })
+  }
+
+  it('stop nothing once each replacement is set, nor do those that nothing replaces', () => {
+    assert.equal(configOf({ ...earlier, ...REPLACED }).workerId, 'worker-01')
+    configOf({ AzureWebJobsStorage__accountName: 'st', Scheduler__OrchestratorTopicName: 'x' })
+  })
+
+  it('are read without case, as .NET does, and names that others use count only next to WORKER_ID', () => {
+    assert.match(
+      problemsOf({ SCHEDULER__SQLCONNECTIONSTRING: 'x' })[0]!,
+      /set DATABASE_URL instead/,
+    )
+    configOf({ APP_ID: 'x', MAX_PARALLELISM: '4', SERVICE_BUS_NAMESPACE: 'x' })
+    assert.equal(problemsOf({ APP_ID: 'x', WORKER_ID: 'w' }).length, 2)
   })
 })
 

@@ -103,6 +103,36 @@ describe('matoolkit config', () => {
     assert.equal(localTokenFor('http://127.0.0.1:7001'), null)
   })
 
+  it('reads the flat file of the earlier command line, and keeps every value of it when it writes', async () => {
+    const file = join(home, 'config.json')
+    const tenant = '11111111-1111-1111-1111-111111111111'
+    const flat = {
+      API_URL: 'https://earlier.example',
+      'tenant-id': tenant,
+      scope: 'api://x',
+      THEME: 'dark',
+    }
+    writeFileSync(file, JSON.stringify(flat))
+    const shown = await config('show')
+    assert.match(shown.out, /\napi-url +https:\/\/earlier\.example +profile default\n/)
+    assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), flat)
+    await config('set', 'zone', 'utc')
+    assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), {
+      THEME: 'dark',
+      profile: 'default',
+      profiles: {
+        default: {
+          'api-url': 'https://earlier.example',
+          'tenant-id': tenant,
+          'api-scope': 'api://x',
+          zone: 'utc',
+        },
+      },
+    })
+    writeFileSync(file, '["api-url"]')
+    assert.match((await config('set', 'zone', 'utc')).err, /must hold one JSON object/)
+  })
+
   it('never overwrites a file that it cannot read', async () => {
     writeFileSync(join(home, 'config.json'), '{ "profiles": {')
     const said = await config('set', 'api-url', 'https://x.example')

@@ -8,7 +8,7 @@ import { recordWorker } from '../../../src/db/state/workers.ts'
 import type { FunctionFacts } from '../../../src/domain/runbook/function-facts.ts'
 import { plain, plainCsv } from '../../api/contract/fixtures.ts'
 import { entriesOf } from '../../api/evidence/packs.ts'
-import { type Cli, openCli } from '../against-api.ts'
+import { type Cli, openCli, setEnv } from '../against-api.ts'
 
 const NAME = 'Remove-EntraUser'
 const RUNBOOK = plain().replace('Switch-Thing', NAME)
@@ -68,5 +68,21 @@ describe('a worker’s own Remove-EntraUser', () => {
     const [own, ...others] = JSON.parse(entry!.content.toString()) as Record<string, unknown>[]
     assert.deepEqual([own!.workerId, own!.version, own!.functions], ['w1', '2', [NAME]])
     assert.deepEqual(others, [])
+  })
+
+  it('names what replaces a setting of the earlier system', async () => {
+    setEnv({ Scheduler__SqlConnectionString: 'Server=tcp:x;Password=hidden' })
+    try {
+      const doctor = await cli.cli('doctor')
+      assert.equal(doctor.exit, EXIT.failed)
+      assert.match(
+        doctor.out,
+        /Scheduler__SqlConnectionString +failed +is a setting of the earlier/,
+      )
+      assert.match(doctor.out, /Set DATABASE_URL instead \(a PostgreSQL server/)
+      assert.doesNotMatch(doctor.out, /hidden/)
+    } finally {
+      setEnv({ Scheduler__SqlConnectionString: undefined })
+    }
   })
 })
