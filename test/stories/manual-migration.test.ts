@@ -91,6 +91,12 @@ describe('a manual migration from the command line', () => {
   it('advances after confirmation, and only once', async () => {
     const nobody = await cli.cli('batch', 'advance', '1')
     assert.deepEqual([nobody.exit, /CONFIRMATION_NEEDED/.test(nobody.err)], [EXIT.usage, true])
+    assert.match(nobody.err, /\n {2}In a script: matoolkit batch advance 1 --yes\n$/)
+    const cancel = await cli.cli('batch', 'cancel', '1', '-f')
+    assert.equal(cancel.exit, EXIT.usage)
+    assert.match(cancel.err, /\n {2}In a script: matoolkit batch cancel 1 --yes --reason WHY\n$/)
+    const leave = await cli.cli('batch', 'remove-member', '1', '1')
+    assert.match(leave.err, /In a script: matoolkit batch remove-member 1 1 --reason WHY --yes\n$/)
     const no = await cli.person({ answers: ['n'] }, 'batch', 'advance', '1')
     assert.deepEqual(no.asked, ['Continue? [y/N] '])
     assert.deepEqual([no.exit, /CONFIRMATION_REFUSED/.test(no.err)], [EXIT.failed, true])

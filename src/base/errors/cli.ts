@@ -49,6 +49,12 @@ export const CLI_ERRORS = errorRows({
     sentence:
       '{what} This needs a confirmation, and there is no terminal to ask on. Add --yes to confirm.',
   },
+  REASON_NEEDED: {
+    http: 400,
+    exit: EXIT.usage,
+    sentence:
+      'The audit needs a reason for this, and there is no terminal to ask on. Add --reason.',
+  },
   CONFIRMATION_REFUSED: {
     http: 400,
     exit: EXIT.failed,

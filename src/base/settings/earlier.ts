@@ -1,5 +1,6 @@
 // Settings of the earlier system and what replaces each. A process that still has one, without its replacement, must not start: it would
 // open an empty embedded database, or wait for jobs of nobody. The table of the guide is generated from this one.
+import { sameName } from '../text/same-name.ts'
 
 interface EarlierSetting {
   /** Ends with `*` when it stands for all names that begin so. */
@@ -93,7 +94,7 @@ export interface FoundEarlier {
  */
 export function earlierSettingsIn(env: Texts, has: (name: string) => boolean): FoundEarlier[] {
   const names = Object.keys(env).filter((name) => env[name]?.trim())
-  const known = names.some((name) => sameKey(name, WORKER_MARK))
+  const known = names.some((name) => sameName(name, WORKER_MARK))
     ? [...EARLIER_SETTINGS, ...EARLIER_WORKER_SETTINGS]
     : EARLIER_SETTINGS
   const found = names.sort().flatMap((name) => {
@@ -108,9 +109,7 @@ const adviceOf = ({ now: [first], advice }: EarlierSetting): string =>
   first === undefined ? `remove it: ${advice}` : `set ${first} instead (${advice})`
 
 /** .NET reads its settings without case. */
-const sameKey = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
-
 const isNamed = (name: string, pattern: string): boolean =>
   pattern.endsWith('*')
-    ? name.toLowerCase().startsWith(pattern.slice(0, -1).toLowerCase())
-    : sameKey(name, pattern)
+    ? sameName(name.slice(0, pattern.length - 1), pattern.slice(0, -1))
+    : sameName(name, pattern)

@@ -22,18 +22,18 @@ export async function run(
   io: Io,
   commands: readonly AddCommands[],
 ): Promise<number> {
+  let current = globalFlagsLast(keepNegativeTimes(args))
   try {
-    const current = fromEarlierNames(globalFlagsLast(keepNegativeTimes(args)), (sentence) =>
-      io.err(`warning: ${sentence}`),
-    )
+    current = fromEarlierNames(current, (sentence) => io.err(`warning: ${sentence}`))
     await programOf(io, commands).parseAsync(current, { from: 'user' })
     return io.exitCode
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return EXIT.ok
     const { message, code, exitCode, more = [] } = reportableError(thrown)
+    const { lineOfScript } = await import('../terminal/prompt.ts')
     for (const line of [
       `matoolkit: ${message} (${code})`,
-      ...more.map((detail) => `  ${detail}`),
+      ...[...more, ...lineOfScript(current, code)].map((detail) => `  ${detail}`),
     ]) {
       io.err(inViewersZone(io, printable(line)))
     }

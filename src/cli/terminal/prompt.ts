@@ -1,8 +1,9 @@
 // Questions to the person: confirmation before an irreversible change, and a reason. Above 100 members the person types the number
 // of members, so that nobody confirms the wrong batch by habit. Without a person and without the flag, nothing is done.
 import { MatoolkitError } from '../../base/errors/errors.ts'
+import { commandLine } from '../../base/text/command-line.ts'
 import { printable } from '../../base/text/printable.ts'
-import { type CommandContext, textFlag, usageError } from '../program/command-context.ts'
+import { type CommandContext, textFlag } from '../program/command-context.ts'
 import { inViewersZone } from './io.ts'
 
 const TYPED_ABOVE_MEMBERS = 100
@@ -30,9 +31,21 @@ export async function confirm(
   if (!isConfirmed) throw new MatoolkitError('CONFIRMATION_REFUSED')
 }
 
-/** The reason from `--reason`, else from the person. */
+/** The reason from `--reason`, else from the person. Throws REASON_NEEDED. */
 export async function askReason({ io, flags }: CommandContext): Promise<string> {
   const given = textFlag(flags, 'reason') ?? (io.canAsk ? await io.ask('Reason: ') : '')
   if (given.trim() !== '') return given
-  throw usageError('A reason is required: --reason <text>.')
+  throw new MatoolkitError('REASON_NEEDED')
+}
+
+/** The line that a script writes for the same change, after it was refused for want of a confirmation or a reason. */
+export function lineOfScript(args: readonly string[], code: string): string[] {
+  if (code !== 'CONFIRMATION_NEEDED' && code !== 'REASON_NEEDED') return []
+  const end = args.includes('--') ? args.indexOf('--') : args.length
+  const isConfirmed = args.slice(0, end).some((arg) => arg === '--yes' || arg === '-y')
+  const more = [
+    ...(code === 'REASON_NEEDED' ? ['--reason', 'WHY'] : []),
+    ...(isConfirmed ? [] : ['--yes']),
+  ]
+  return [`In a script: ${commandLine`${[...args.slice(0, end), ...more, ...args.slice(end)]}`}`]
 }

@@ -142,6 +142,8 @@ const batchAction =
     const { client } = context
     const params = namedBatch(id)
     let ifMatch: string | null = null
+    // A script is told at once of both that it lacks.
+    if (!context.io.canAsk) await askReason(context)
     if (warns && !flags.dryRun) {
       const { answer, etag } = await client.tagged('GET /api/batches/{batchId}', { params })
       const { batch } = answer
