@@ -35,6 +35,7 @@ import { REHEARSAL_SEC_MAX, Rehearsals, type RunRehearsal } from './services/reh
 import { RunbookReader } from './services/runbook-reader.ts'
 import { TextSearch } from './services/text-search.ts'
 import { localSignIn } from './sign-in/local.ts'
+import { LookUps } from './sign-in/look-ups.ts'
 import { entraOf, oidcSignIn } from './sign-in/oidc.ts'
 import type { SignInMethod } from './sign-in/sign-in.ts'
 
@@ -130,6 +131,7 @@ export function openApi(options: ApiOptions): Api {
       events: feedOf(options),
       memberSearch: new MemberSearch(),
       textSearch: new TextSearch(),
+      lookUps: new LookUps(engine.db),
       runbookReader,
       rehearsals,
       failureCache: new FailureCache(),

@@ -19,6 +19,7 @@ import type { MemberSearch } from './services/member-search.ts'
 import type { Rehearsals } from './services/rehearsals.ts'
 import type { RunbookReader } from './services/runbook-reader.ts'
 import type { TextSearch } from './services/text-search.ts'
+import type { LookUps } from './sign-in/look-ups.ts'
 import type { Actor } from './sign-in/sign-in.ts'
 
 /**
@@ -51,6 +52,7 @@ export interface Services {
   readonly notifications: NotificationSettings
   readonly memberSearch: MemberSearch
   readonly textSearch: TextSearch
+  readonly lookUps: LookUps
   /** In a thread: for texts of callers. */
   readonly runbookReader: RunbookReader
   readonly failureCache: FailureCache

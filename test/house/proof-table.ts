@@ -417,6 +417,19 @@ export const ATTACKS: readonly Proof[] = [
     ],
   },
   {
+    what: 'a `HelpDesk` lists everybody by counting ids, or by guessing addresses',
+    tests: [
+      [
+        'test/api/sign-in/sign-in.test.ts',
+        'lets the help desk read nobody by number, with the reference of somebody else or of another caller',
+      ],
+      [
+        'test/api/sign-in/sign-in.test.ts',
+        'limits the look-ups of the help desk, and nobody else’s',
+      ],
+    ],
+  },
+  {
     what: 'a runbook that keeps the parser busy or takes all memory',
     tests: [
       [

@@ -41,7 +41,14 @@ export function answerRequest(
     handler: async (request, reply) => {
       const form = route.takes === 'upload' ? await context.uploads.read(request) : undefined
       const read = readRequest(route, request, form)
-      await answerParsed(context, route, read, callers.get(request)!, request, reply)
+      const caller = callers.get(request)!
+      try {
+        await answerParsed(context, route, read, caller, request, reply)
+      } catch (error) {
+        if (error instanceof MatoolkitError && REFUSALS.includes(error.code))
+          await auditRefusal(context, route, caller.actor, request)
+        throw error
+      }
       return reply
     },
   }
@@ -86,18 +93,26 @@ async function requireAllowed(
     if (lacks !== null) throw new MatoolkitError('NOT_ALLOWED', { what: lacks })
     requireRole(route.rule, actor, context.readPolicy)
   } catch (error) {
-    const caller = callerOf(context, actor, request)
-    const action = `denied ${route.operation}`
-    context.rateLimits.writes.spend(actor.id, caller.at)
-    await insertAudit(context.engine.db, {
-      ...caller,
-      action,
-      subject: pathOf(request),
-      reason: null,
-    })
+    await auditRefusal(context, route, actor, request)
     throw error
   }
 }
+
+async function auditRefusal(
+  context: ServerContext,
+  route: Route,
+  actor: Actor,
+  request: FastifyRequest,
+): Promise<void> {
+  const caller = callerOf(context, actor, request)
+  context.rateLimits.writes.spend(actor.id, caller.at)
+  const action = `denied ${route.operation}`
+  const entry = { ...caller, action, subject: pathOf(request), reason: null }
+  await insertAudit(context.engine.db, entry)
+}
+
+/** What a handler refuses because of who asks, or how often. */
+const REFUSALS: readonly unknown[] = ['NOT_ALLOWED', 'RATE_LIMITED']
 
 const pathOf = (request: FastifyRequest): string => request.url.split('?')[0]!.slice(0, 500)
 

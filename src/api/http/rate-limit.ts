@@ -3,23 +3,24 @@
 import { MatoolkitError } from '../../base/errors/errors.ts'
 
 const CALLERS_MAX = 10_000
-const MINUTE_MS = 60_000
+const SPANS_MS = { 'a minute': 60_000, 'an hour': 3_600_000 }
 
 export interface RateLimit {
   /** Takes one token; throws RATE_LIMITED when none is left. */
   spend(caller: string, now: Date): void
 }
 
-/** A burst of `perMinute`, refilled once per minute. */
-export function createRateLimit(perMinute: number): RateLimit {
-  const stepMs = MINUTE_MS / perMinute
+/** A burst of `max`, refilled once per span. */
+export function createRateLimit(max: number, span: keyof typeof SPANS_MS = 'a minute'): RateLimit {
+  const spanMs = SPANS_MS[span]
+  const stepMs = spanMs / max
   const fullAtMs = new Map<string, number>()
   return {
     spend: (caller, now) => {
       const fullAt = Math.max(fullAtMs.get(caller) ?? 0, +now) + stepMs
-      const waitMs = fullAt - MINUTE_MS - +now
+      const waitMs = fullAt - spanMs - +now
       if (waitMs > 0) {
-        throw new MatoolkitError('RATE_LIMITED', { perMinute, seconds: Math.ceil(waitMs / 1_000) })
+        throw new MatoolkitError('RATE_LIMITED', { max, span, seconds: Math.ceil(waitMs / 1_000) })
       }
       // Deleted first: the map stays ordered by last request.
       fullAtMs.delete(caller)

@@ -20,7 +20,7 @@ import {
   messageSteps,
   shownMessage,
 } from '../shapes/message-shapes.ts'
-import { dateTime, id, json, nullableDateTime, nullableText } from '../shapes/shapes.ts'
+import { dateTime, id, json, nullableDateTime, nullableText, reference } from '../shapes/shapes.ts'
 import { doing, isHeld, loadShownMembers } from './members.ts'
 import { attempt } from './step-actions.ts'
 
@@ -93,9 +93,12 @@ const detailRoute = read({
   isPersonal: true,
   errors: ['BATCH_NOT_FOUND', 'MEMBER_NOT_FOUND'],
   params: z.strictObject({ batchId: id, memberId: id }),
+  query: z.strictObject({ reference }),
   answers: { 200: memberDetail },
-  handle: async ({ engine, services: { meaningOf }, params: { batchId, memberId } }) => {
+  handle: async ({ engine, services, params: { batchId, memberId }, query, by, now }) => {
+    await services.lookUps.require(query.reference, memberId, by, now)
     const { db } = engine
+    const { meaningOf } = services
     const state = await loadBatchState(db, batchId)
     const member = await findMemberDetail(db, batchId, memberId)
     if (!member) throw new MatoolkitError('MEMBER_NOT_FOUND', { batchId, memberId })

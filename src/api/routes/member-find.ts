@@ -63,6 +63,10 @@ const foundMembers = z
           .nullable()
           .meta({ description: 'The next phase of the batch that has not started.' }),
         member: memberLine,
+        reference: nullableText.meta({
+          description:
+            'What the person’s page asks of callers with the role HelpDesk alone; null for others.',
+        }),
       }),
     ),
     total: wholeCount,
@@ -79,7 +83,7 @@ const findRoute = read({
   tag: 'members',
   summary: 'Find people over all batches by key, address, another value or state',
   about:
-    'With a text, newest batch first. An address is found whole or by its beginning, any other text anywhere in keys and data. If nobody has it, those who have its beginning are near misses. With the role HelpDesk alone only a whole key or address finds anybody. Without a text everybody, batch by batch and page by page. With `notCutOver` who has still to be cut over, each once: who failed in one batch and is in a later one of the runbook is listed there.',
+    'With a text, newest batch first. An address is found whole or by its beginning, any other text anywhere in keys and data. If nobody has it, those who have its beginning are near misses. With the role HelpDesk alone only a whole key or address finds anybody, 240 times an hour. Without a text everybody, batch by batch and page by page. With `notCutOver` who has still to be cut over, each once: who failed in one batch and is in a later one of the runbook is listed there.',
   rule: 'help-desk',
   isPersonal: true,
   errors: ['CURSOR_INVALID'],
@@ -93,13 +97,14 @@ const findRoute = read({
     runbook: nameText.optional(),
   }),
   answers: { 200: foundMembers },
-  handle: async ({ engine: { db }, query, services: { textSearch }, by }) => {
+  handle: async ({ engine: { db }, query, services: { textSearch, lookUps }, by, now }) => {
+    lookUps.count(by, now)
     const { text, limit, cursor, runbook, state, notCutOver } = query
     const filter = { state, isNotCutOver: notCutOver }
     if (text === undefined) {
       if (isHelpDeskOnly(by)) throw new MatoolkitError('NOT_ALLOWED', { what: LIST_NEEDS })
       const { rows, ...page } = await pageOfPeople(db, runbook, filter, limit, cursor)
-      const members = await shownIn(db, rows)
+      const members = await shownIn(db, rows, null)
       return { status: 200, body: { how: null, isComplete: page.next === null, members, ...page } }
     }
     const { how, found } = await find({ db, textSearch }, text.trim(), isHelpDeskOnly(by))
@@ -107,7 +112,7 @@ const findRoute = read({
     const first = found.slice(0, FOUND_MAX)
     const hasFilter = [state, notCutOver, runbook].some((one) => one !== undefined)
     const fit = hasFilter ? await onlyFit(db, first, runbook, filter) : first
-    const members = await shownIn(db, fit)
+    const members = await shownIn(db, fit, await lookUps.referrer(by, now))
     const page = { total: members.length, isTotalExact: isComplete, next: null }
     return { status: 200, body: { how, isComplete, members, ...page } }
   },
@@ -200,6 +205,7 @@ function beginningOf(text: string): string {
 async function shownIn(
   db: Queryable,
   found: readonly FoundMember[],
+  refer: ((memberId: number) => string) | null,
 ): Promise<z.input<typeof foundMembers>['members']> {
   const data = await loadPeopleData(
     db,
@@ -214,7 +220,9 @@ async function shownIn(
     const ids = found.filter((one) => one.batchId === batchId).map((one) => one.id)
     for (const member of await loadShownMembers(db, state, ids)) {
       const batch = { id, runbookName, status, batchStartTime }
-      shown.set(member.id, { ...personColumns(data.get(member.id)!), batch, nextPhase, member })
+      const reference = refer?.(member.id) ?? null
+      const person = personColumns(data.get(member.id)!)
+      shown.set(member.id, { ...person, batch, nextPhase, member, reference })
     }
   }
   return found.flatMap(({ id }) => shown.get(id) ?? [])

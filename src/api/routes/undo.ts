@@ -17,7 +17,15 @@ import { change, read } from '../route.ts'
 import { bulkAnswer, bulkBody, bulkParams, bulkRoute, forMembers } from '../services/bulk-change.ts'
 import { STEP_KINDS } from '../shapes/batch-shapes.ts'
 import { loadBatchState, lockBatchState } from '../shapes/batch-state.ts'
-import { dateTime, id, json, nullableText, reason, wholeCount } from '../shapes/shapes.ts'
+import {
+  dateTime,
+  id,
+  json,
+  nullableText,
+  reason,
+  reference,
+  wholeCount,
+} from '../shapes/shapes.ts'
 
 const state = z.enum(UNDO_STATES).meta({
   description:
@@ -70,8 +78,10 @@ const effectsRoute = read({
   isPersonal: true,
   errors: ['BATCH_NOT_FOUND', 'MEMBER_NOT_FOUND'],
   params: z.strictObject({ batchId: id, memberId: id }),
+  query: z.strictObject({ reference }),
   answers: { 200: z.strictObject({ items: z.array(effect) }).meta({ id: 'Effects' }) },
-  handle: async ({ engine, params: { batchId, memberId } }) => {
+  handle: async ({ engine, services, params: { batchId, memberId }, query, by, now }) => {
+    await services.lookUps.require(query.reference, memberId, by, now)
     await loadBatchState(engine.db, batchId)
     if (!(await findMemberDetail(engine.db, batchId, memberId)))
       throw new MatoolkitError('MEMBER_NOT_FOUND', { batchId, memberId })

@@ -81,6 +81,11 @@ export const idList = declare(
 )
 
 /** Part of a text to search for. */
+/** In the query of what shows one person. */
+export const reference = z.string().max(100).optional().meta({
+  description: 'From the search that found the person; the role HelpDesk alone needs it.',
+})
+
 export const searchText = z.string().min(1).max(200)
 
 /** A time in a query or body, within the range that PostgreSQL intervals can handle. */

@@ -72,7 +72,7 @@ export const API_ERRORS = errorRows({
     http: 429,
     exit: EXIT.unavailable,
     sentence:
-      'You sent more than {perMinute} requests in a minute. Wait {seconds seconds} and send the request again.',
+      'You sent more than {max} requests in {span}. Wait {seconds seconds} and send the request again.',
   },
   UPLOADS_BUSY: {
     http: 503,

@@ -184,9 +184,10 @@ async function runFindMember(
   if (!whole.isComplete) io.err(`The newest ${rows.length} are shown; use a longer text.`)
   if (rows.length === 0) io.exitCode = EXIT.notFound
   if (rows.length !== 1 || show.format !== 'table') return
-  const { batch, member } = rows[0]!
+  const { batch, member, reference } = rows[0]!
   const params = { batchId: batch.id, memberId: member.id }
-  const detail = await client.call('GET /api/batches/{batchId}/members/{memberId}', { params })
+  const given = { params, query: reference === null ? {} : { reference } }
+  const detail = await client.call('GET /api/batches/{batchId}/members/{memberId}', given)
   const columns = EVENT_COLUMNS.filter(([title]) => title !== 'MEMBER')
   const events = detail.events.slice(0, RECENT_EVENTS)
   await showSection(show, 'What happened last', events, columns)

@@ -15,6 +15,13 @@ describe('a request budget', () => {
     for (let n = 0; n < 6; n++) budget.spend('ada', at(100))
   })
 
+  it('may hold for an hour', () => {
+    const budget = createRateLimit(6, 'an hour')
+    for (let n = 0; n < 6; n++) budget.spend('ada', at(0))
+    assert.throws(() => budget.spend('ada', at(1)), /more than 6 requests in an hour/)
+    budget.spend('ada', at(600))
+  })
+
   it('is separate for each caller', () => {
     const budget = createRateLimit(1)
     budget.spend('ada', at(0))

@@ -3,6 +3,8 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { type CryptoKey, exportSPKI, importJWK, type JWTPayload } from 'jose'
 import { offeredScope } from '../../../src/api/api.ts'
+import type { Route } from '../../../src/api/route.ts'
+import { LOOK_UPS_PER_HOUR } from '../../../src/api/sign-in/look-ups.ts'
 import {
   ADA,
   AUDIENCE,
@@ -373,7 +375,10 @@ describe('the rule of every route', () => {
 
   async function withApi(
     readPolicy: 'reader' | 'authenticated',
-    look: (api: ApiUnderTest, tokenFor: (roles: string[]) => Promise<string>) => Promise<void>,
+    look: (
+      api: ApiUnderTest,
+      tokenFor: (roles: string[], claims?: JWTPayload) => Promise<string>,
+    ) => Promise<void>,
   ): Promise<void> {
     const issuer = await new TestIssuer().open()
     issuers.push(issuer)
@@ -381,8 +386,8 @@ describe('the rule of every route', () => {
     issuer.keys = [key]
     const config = { oidcIssuers: [issuer.v2], oidcAudiences: [AUDIENCE], readPolicy }
     const api = await openApiUnderTest({ config })
-    const tokenFor = (roles: string[]) => {
-      const made: JWTPayload = claimsOf(issuer.v2, api.world.clock.now(), { roles })
+    const tokenFor = (roles: string[], claims: JWTPayload = {}) => {
+      const made: JWTPayload = claimsOf(issuer.v2, api.world.clock.now(), { roles, ...claims })
       return signed(made, key)
     }
     try {
@@ -400,6 +405,8 @@ describe('the rule of every route', () => {
       .replaceAll(/\{\w+\}/g, '999')
       // The help desk finds people by a text and may not list them.
       .replace(/^\/api\/members$/, '$&?text=nobody')
+
+  const isOfOne = ({ rule, path }: Route) => rule === 'help-desk' && path.includes('{memberId}')
 
   /** Without reading the body: the live stream never ends. */
   async function statusOf(api: ApiUnderTest, method: string, path: string, token: string | null) {
@@ -429,7 +436,9 @@ describe('the rule of every route', () => {
         for (const route of ROUTES) {
           for (const [index, token] of callers.entries()) {
             const status = await statusOf(api, route.method, pathOf(route.path), token)
-            const expected = may[route.rule][index] === 1 ? 'in' : token === null ? 401 : 403
+            // The help desk needs a reference besides.
+            const isIn = may[route.rule][index] === 1 && !(index === 2 && isOfOne(route))
+            const expected = isIn ? 'in' : token === null ? 401 : 403
             const got = status === 401 || status === 403 ? status : 'in'
             assert.equal(got, expected, `${route.method} ${route.path}, caller ${index}: ${status}`)
           }
@@ -437,27 +446,77 @@ describe('the rule of every route', () => {
       }))
   }
 
-  it('lets the help desk find one person by a whole address, and no others', () =>
-    withApi('reader', async (api, tokenFor) => {
+  type FoundOne = { member: { id: number; memberKey: string }; reference: string | null }
+
+  const find = async (api: ApiUnderTest, token: string, text: string) => {
+    const path = `/api/members?text=${encodeURIComponent(text)}`
+    const { body } = await api.call<{ members: FoundOne[] }>('GET', path, { token })
+    return body.members
+  }
+
+  const [ada, ben] = ['ada@contoso.example', 'ben@contoso.example'] as const
+  const withPeople: typeof withApi = (readPolicy, look) =>
+    withApi(readPolicy, async (api, tokenFor) => {
       await api.world.publish(plain())
-      const [ada, ben] = ['ada@contoso.example', 'ben@contoso.example'] as const
       const members = [ada, ben].map((key) => ({ key, data: { UserPrincipalName: key } }))
       await api.world.batch('plain', members, { startsInMin: 60 })
+      await look(api, tokenFor)
+    })
+
+  it('lets the help desk find one person by a whole address, and no others', () =>
+    withPeople('reader', async (api, tokenFor) => {
       const token = await tokenFor(['HelpDesk'])
-      const find = async (text: string) => {
-        const path = `/api/members?text=${encodeURIComponent(text)}`
-        type Found = { members: { member: { id: number } }[] }
-        const { body } = await api.call<Found>('GET', path, { token })
-        return body.members.map(({ member }) => member.id)
+      const [found] = await find(api, token, ben.toUpperCase())
+      for (const part of ['contoso', ben.slice(0, -3)])
+        assert.deepEqual(await find(api, token, part), [])
+      const path = `/api/batches/1/members/${found!.member.id}`
+      for (const page of [path, `${path}/effects`]) {
+        const answer = await api.call('GET', `${page}?reference=${found!.reference}`, { token })
+        assert.equal(answer.status, 200)
       }
-      const [id] = await find(ben.toUpperCase())
-      assert.ok(id)
-      assert.deepEqual([...(await find('contoso')), ...(await find(ben.slice(0, -3)))], [])
-      const page = await api.call('GET', `/api/batches/1/members/${id}`, { token })
-      assert.equal(page.status, 200)
       await api.refused(403, 'NOT_ALLOWED', 'GET', '/api/batches/1/members', { token })
       for (const query of ['', '?notCutOver=true'])
         await api.refused(403, 'NOT_ALLOWED', 'GET', `/api/members${query}`, { token })
+    }))
+
+  it('lets the help desk read nobody by number, with the reference of somebody else or of another caller', () =>
+    withPeople('reader', async (api, tokenFor) => {
+      const token = await tokenFor(['HelpDesk'])
+      const colleague = await tokenFor(['HelpDesk'], { oid: 'another' })
+      const [found] = await find(api, token, ada)
+      const [next] = await find(api, colleague, ben)
+      assert.notEqual(found!.member.id, next!.member.id)
+      const refuse = async (id: number, query: string) => {
+        for (const part of ['', '/effects']) {
+          const path = `/api/batches/1/members/${id}${part}${query}`
+          const { text } = await api.refused(403, 'NOT_ALLOWED', 'GET', path, { token })
+          assert.doesNotMatch(text, /contoso/)
+        }
+      }
+      await refuse(next!.member.id, '')
+      await refuse(next!.member.id, `?reference=${found!.reference}`)
+      await refuse(next!.member.id, `?reference=${next!.reference}`)
+      // The same answer where there is nobody.
+      await refuse(999, `?reference=${next!.reference}`)
+      const admin = await tokenFor(['Admin'])
+      const audit = await api.call('GET', '/api/audit?limit=100', { token: admin })
+      assert.equal(audit.text.split('denied getMember').length - 1, 4)
+      assert.equal((await find(api, admin, ada))[0]!.reference, null)
+    }))
+
+  it('limits the look-ups of the help desk, and nobody else’s', () =>
+    withPeople('reader', async (api, tokenFor) => {
+      const token = await tokenFor(['HelpDesk'])
+      const search = (n: number) => `/api/members?text=person${n}%40contoso.example`
+      for (let n = 0; n < LOOK_UPS_PER_HOUR; n++)
+        assert.equal((await api.call('GET', search(n), { token })).status, 200)
+      await api.refused(429, 'RATE_LIMITED', 'GET', search(0), { token })
+      for (const [roles, claims] of [[['HelpDesk'], { oid: 'another' }], [['Reader']]] as const) {
+        const other = await tokenFor([...roles], claims)
+        assert.equal((await find(api, other, ada)).length, 1)
+      }
+      const audit = await api.call('GET', '/api/audit', { token: await tokenFor(['Admin']) })
+      assert.match(audit.text, /denied findMembers/)
     }))
 
   it('limits how often a signed-in caller is refused', async () => {

@@ -10,6 +10,7 @@ import { Sentence } from '../../ui/sentence.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
+import { personPage } from './page-address.ts'
 import type { Person } from './story.ts'
 
 /** A value as the API gives it: texts as they are, the rest as JSON. */
@@ -74,9 +75,9 @@ export function OtherBatches({ person: { member } }: { readonly person: Person }
         columns={[
           {
             name: 'Batch',
-            cell: ({ batch, member: other }) => (
-              <Link href={`/batches/${batch.id}/members/${other.id}`}>
-                {batch.id}, {batch.runbookName}
+            cell: (row) => (
+              <Link href={personPage(row)}>
+                {row.batch.id}, {row.batch.runbookName}
               </Link>
             ),
           },

@@ -13,6 +13,7 @@ import { Sentence } from '../../ui/sentence.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
+import { personPage } from './page-address.ts'
 import './person.css'
 
 type Found = Answer<'GET /api/members'>
@@ -125,9 +126,7 @@ const FoundPeople = ({ found }: { readonly found: Found }) => (
     columns={[
       {
         name: 'Person',
-        cell: ({ batch, member }) => (
-          <Link href={`/batches/${batch.id}/members/${member.id}`}>{member.memberKey}</Link>
-        ),
+        cell: (row) => <Link href={personPage(row)}>{row.member.memberKey}</Link>,
       },
       { name: 'State', cell: ({ member }) => <PersonState member={member} /> },
       { name: 'Where', cell: ({ member }) => <Sentence text={member.where} /> },

@@ -1,6 +1,6 @@
 // One person: what is going on with their mailbox and until when, then the whole story. The first thing on the page is what
 // the help desk says on the phone.
-import { Link, useParams } from 'wouter'
+import { Link, useParams, useSearchParams } from 'wouter'
 import { useReading } from '../../api/hooks.ts'
 import { useLive } from '../../api/live.ts'
 import { useSession } from '../../sign-in/use-session.ts'
@@ -17,13 +17,20 @@ import './person.css'
 /** For the role HelpDesk, which may not listen to the stream. */
 const EVERY_MS = 10_000
 
+const useReference = () => {
+  const [search] = useSearchParams()
+  const reference = search.get('reference')
+  return reference === null ? {} : { reference }
+}
+
 export default function Person() {
   const { batchId = '', memberId = '' } = useParams<{ batchId: string; memberId: string }>()
   const { mayList } = useSession()
+  const query = useReference()
   useLive(mayList ? { batchId: Number(batchId), memberId: Number(memberId) } : null)
   const reading = useReading(
     'GET /api/batches/{batchId}/members/{memberId}',
-    { params: { batchId, memberId } },
+    { params: { batchId, memberId }, query },
     mayList ? {} : { everyMs: EVERY_MS },
   )
   return (
@@ -38,7 +45,7 @@ function PersonPage({ person }: { readonly person: PersonStory }) {
   const { id: memberId, memberKey, batchId } = person.member
   const effects = useReading(
     'GET /api/batches/{batchId}/members/{memberId}/effects',
-    { params: { batchId, memberId } },
+    { params: { batchId, memberId }, query: useReference() },
     mayList ? {} : { everyMs: EVERY_MS },
   )
   return (
