@@ -6,45 +6,54 @@ import { PROBLEMS } from '../src/domain/runbook/problems.ts'
 import { runbookSchema } from '../src/domain/runbook/schema.ts'
 import { RUNBOOK_SHAPE, type RunbookField, type Shape } from '../src/domain/runbook/shape.ts'
 import { M365_CATALOGUE } from '../src/m365/catalogue.ts'
-import { type GeneratedDocument, markdownTable } from './docs.ts'
+import type { GeneratedDocument } from './docs.ts'
 
 export const RUNBOOK_DOCUMENTS: readonly GeneratedDocument[] = [
   { file: 'docs/runbook.md', section: 'keys', render: renderKeys },
   { file: 'docs/runbook.md', section: 'problems', render: renderProblems },
   { file: 'docs/runbook.schema.json', render: renderSchema },
-  { file: 'docs/lint.md', section: 'rules', render: renderLintRules },
+  { file: 'docs/runbook.md', section: 'rules', render: renderLintRules },
 ]
 
 function renderSchema(): string {
   return `${JSON.stringify(runbookSchema(M365_CATALOGUE.functions), null, 2)}\n`
 }
 
+const filled = (sentence: string): string => sentence.replaceAll(/\{([a-z]+)\}/g, '*$1*')
+
 function renderProblems(): string {
-  const rows = Object.entries(PROBLEMS).map(([code, { severity, sentence }]) => [
-    `\`${code}\``,
-    severity,
-    sentence.replaceAll(/\{([a-z]+)\}/g, '*$1*'),
-  ])
-  return markdownTable(['Code', 'Severity', 'Sentence'], rows)
+  const lines = (wanted: string) =>
+    Object.entries(PROBLEMS)
+      .filter(([, { severity }]) => severity === wanted)
+      .map(([code, { sentence }]) => `- \`${code}\`: ${filled(sentence)}`)
+      .join('\n')
+  return `Errors:\n\n${lines('error')}\n\nWarnings:\n\n${lines('warning')}`
 }
+
+/** A problem prints its whole sentence; the page needs to say only what is wrong. */
+const whatIsWrong = (sentence: string): string =>
+  filled(/^.+?[.:](?= |$)/.exec(sentence)![0]).replace(/:$/, '.')
 
 function renderLintRules(): string {
   return Object.entries(LINT_RULES)
-    .map(([id, { sentence, why, better }]) => {
-      const says = sentence.replaceAll(/\{([a-z]+)\}/g, '*$1*')
-      return `### ${id}\n\n> ${says}\n\n${why}\n\n${better}`
-    })
+    .map(
+      ([id, { sentence, why, better }]) =>
+        `### ${id}\n\n> ${whatIsWrong(sentence)}\n\n${why} ${better}`,
+    )
     .join('\n\n')
 }
 
+/** One line per key; the required ones are bold. */
 function renderKeys(): string {
-  const rows = keyRows('', RUNBOOK_SHAPE).map(([path, { shape, required, about, ...field }]) => [
-    `\`${path}\``,
-    typeOf(shape),
-    required ? '**required**' : String(field.default ?? ''),
-    about,
-  ])
-  return markdownTable(['Key', 'Type', 'Default', 'Meaning'], rows)
+  return keyRows('', RUNBOOK_SHAPE)
+    .map(([path, { shape, required, about, ...field }]) => {
+      const type = typeOf(shape)
+      const byDefault = field.default === undefined ? [] : [`default ${field.default}`]
+      const facts = [...(type === null ? [] : [type]), ...byDefault].join('; ')
+      const key = required ? `**\`${path}\`**` : `\`${path}\``
+      return `- ${key}${facts === '' ? '' : ` (${facts})`}: ${about}`
+    })
+    .join('\n')
 }
 
 /** Every key once: steps, retry and poll are the same wherever they stand, so only their first place is spelled out. */
@@ -68,10 +77,11 @@ const SPELLED_AS: Record<string, string> = {
   retry: 'retry',
 }
 
-function typeOf(shape: Shape): string {
+/** Null where it goes without saying. */
+function typeOf(shape: Shape): string | null {
   switch (shape.is) {
     case 'text':
-      return shape.format.expected
+      return shape.format.expected === 'text' ? null : kindOf(shape.format.expected)
     case 'integer':
       return `${shape.min} to ${shape.max}`
     case 'choice':
@@ -80,8 +90,11 @@ function typeOf(shape: Shape): string {
       return 'list'
     case 'named':
     case 'map':
-      return 'map'
     case 'json':
-      return 'any value'
+      return null
   }
 }
+
+/** "duration" of "a duration such as 30s, 15m, 4h or 7d". */
+const kindOf = (expected: string): string =>
+  expected.replace(/ such as .*/, '').replace(/^(?:the name of )?an? /, '')

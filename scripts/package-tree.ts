@@ -77,12 +77,18 @@ export function copyRuntimePackages(to: string, needed: Needed): void {
   }
 }
 
+/** The section about the client, as a page of its own. */
+function clientGuideIn(page: string): string {
+  const [, section] = /\n## From TypeScript\n([\s\S]*?)\n## /.exec(page)!
+  return `# matoolkit-client\n${section!.replaceAll(RELATIVE_LINK, '$1')}`
+}
+
 /** The client as a package of its own; its types come from client-declarations.ts. */
 export function assembleClient(to: string): void {
   copyWithoutTypes(join(root, 'src', 'api', 'client'), to)
   cpSync(join(root, 'LICENSE'), join(to, 'LICENSE'))
-  const guide = readFileSync(join(root, 'docs', 'client.md'), 'utf8')
-  writeFileSync(join(to, 'README.md'), guide.replaceAll(RELATIVE_LINK, '$1'))
+  const page = readFileSync(join(root, 'docs', 'api.md'), 'utf8')
+  writeFileSync(join(to, 'README.md'), clientGuideIn(page))
   const manifest = clientManifestOf(readJson<PackageManifest>('package.json'))
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
 }

@@ -43,7 +43,7 @@ param settings { name: string, value: string?, secretName: string?, roles: strin
 @description('Channels and rules of notifications: the text of the file that docs/notifications.md describes. Empty: nobody is told.')
 param notifications string = ''
 
-@description('Change windows of the system: the text of the file that docs/change-windows.md describes. Empty: only those of runbooks count.')
+@description('Change windows of the system: the text of the file that docs/runbook.md describes. Empty: only those of runbooks count.')
 param windows string = ''
 
 @description('One worker per tenant: id as in the runbooks, the tenant and its app, and the name of the app certificate in the vault.')

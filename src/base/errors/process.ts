@@ -27,7 +27,7 @@ export const PROCESS_ERRORS = errorRows({
     http: 500,
     exit: EXIT.usage,
     sentence:
-      'The file of change windows has problems. {problems} Correct them and start again; docs/change-windows.md explains every key.',
+      'The file of change windows has problems. {problems} Correct them and start again; docs/runbook.md explains every key.',
   },
   JOB_KEY_UNUSABLE: {
     http: 500,

@@ -26,7 +26,7 @@ export const ORCHESTRATOR_SETTINGS = {
     default: null,
     defaultShown: 'none: only the windows of runbooks count',
     description:
-      'YAML file with the change windows of the system, the same for every orchestrator and API. See docs/change-windows.md.',
+      'YAML file with the change windows of the system, the same for every orchestrator and API. See docs/runbook.md.',
   }),
   notificationsFile: setting<string | null>('MATOOLKIT_NOTIFICATIONS_FILE', aPath, {
     default: null,

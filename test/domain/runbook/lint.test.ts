@@ -309,7 +309,7 @@ function assertFound(marked: string, { id, says }: Omit<Mistake, 'edit'>): void 
   const [found] = problems
   assert.match(found!.message, says)
   assert.equal(found!.severity, 'warning')
-  assert.equal(found!.link, `docs/lint.md#${id.toLowerCase()}`)
+  assert.equal(found!.link, `docs/runbook.md#${id.toLowerCase()}`)
 }
 
 describe('migration rules', () => {

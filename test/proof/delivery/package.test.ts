@@ -193,7 +193,7 @@ describe('the published package', { skip: process.platform === 'win32' }, () => 
   })
 
   it('has a client whose types a strict consumer compiles, with or without a browser’s', () => {
-    const [, example] = /```ts\n(.*?)```/s.exec(readFileSync(join(ROOT, 'docs/client.md'), 'utf8'))!
+    const [, example] = /```ts\n(.*?)```/s.exec(readFileSync(join(ROOT, 'docs/api.md'), 'utf8'))!
     writeFileSync(join(home, 'example.mts'), example!)
     writeFileSync(join(home, 'wrong.mts'), WRONG_USES)
     const tsc = (files: readonly string[], ...libraries: readonly string[]) =>

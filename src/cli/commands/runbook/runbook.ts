@@ -189,7 +189,7 @@ Exit code: 0 all files are valid (warnings are allowed), 1 a file has errors, 2 
 A running API adds the functions of its workers to the standard ones: the API that a flag names, else that of the settings or an instance
 that runs here, if it answers.
 Editors use the schema through a first line such as "# yaml-language-server: $schema=runbook.schema.json".
-docs/runbook.md explains every key and every problem code, docs/lint.md the migration rules and how to ignore one.
+docs/runbook.md explains every key, problem code and migration rule, and how to ignore one.
 
 Examples:
   $ matoolkit runbook validate examples/user-migration.yaml

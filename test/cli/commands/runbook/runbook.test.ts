@@ -110,7 +110,7 @@ describe('runbook validate', () => {
     const path = file('lint.yaml', deleting)
     const text = await validate([path])
     assert.equal(text.exit, EXIT.ok)
-    assert.match(text.out, /warning REMOVAL_DELETES .* See docs\/lint\.md#removal_deletes\.\n/)
+    assert.match(text.out, /warning REMOVAL_DELETES .* See docs\/runbook\.md#removal_deletes\.\n/)
     assert.match(text.out, /lint\.yaml: valid, 1 warning\n$/)
 
     const { exit, out } = await validate([path, '--output', 'sarif'])
@@ -121,7 +121,7 @@ describe('runbook validate', () => {
       tool.driver.rules.map(({ id }: { id: string }) => id),
       ['REMOVAL_DELETES'],
     )
-    assert.match(tool.driver.rules[0].help.text, /mistake in the source/)
+    assert.match(tool.driver.rules[0].help.text, /wrong filter or join/)
     assert.equal(results.length, 2)
     const [shown, suppressed] = results
     assert.equal(shown.ruleId, 'REMOVAL_DELETES')
