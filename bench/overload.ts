@@ -79,7 +79,7 @@ async function overload(
     await clock.wait(LOOK_MS)
   }
   const drainSec = Math.round((await timeMs(() => untilCompleted(db, ids))) / 1_000)
-  await ask(api, 'POST', `/api/batches/${held[0]}/resume`)
+  await ask(api, 'POST', '/api/holds/resume', heldBatch(held[0]!))
   await untilCompleted(db, held)
   const { latencies, orchestratorsMb } = await cluster.look()
   const measured = {
@@ -115,9 +115,7 @@ function isGraceful(verdict: Verdict): boolean {
 /** Holds the batch while it runs. Two seconds later none of its jobs may be under way, and none may have been sent since. */
 async function holdInTheMiddle(db: Db, api: RunningApi, batchId: number) {
   while ((await countRuns(db, [batchId])) === 0) await clock.wait(LOOK_MS / 50)
-  const holdMs = Math.round(
-    await timeMs(() => ask(api, 'POST', `/api/batches/${batchId}/hold`, { reason: 'overload' })),
-  )
+  const holdMs = Math.round(await timeMs(() => ask(api, 'POST', '/api/holds', heldBatch(batchId))))
   const heldAt = clock.now()
   await clock.wait(HOLD_MS)
   const jobsOut = await countOf(
@@ -132,6 +130,12 @@ async function holdInTheMiddle(db: Db, api: RunningApi, batchId: number) {
   )
   return { holdMs, jobsOut, sentSince, ranBeforeHold: await countRuns(db, [batchId]) }
 }
+
+const heldBatch = (batchId: number) => ({
+  scope: 'batch',
+  target: `${batchId}`,
+  reason: 'overload',
+})
 
 async function ask(
   { url, token }: RunningApi,

@@ -220,9 +220,12 @@ describe('a manual migration from the command line', () => {
       (await cli.cli('batch', 'add-members', '2', added)).out,
       /skipped +1\n {2}skipped: member \d+ is already active\n/,
     )
-    assert.match((await cli.cli('batch', 'hold', '2', ...WHY)).out, /held +since .*because/)
+    assert.match(
+      (await cli.cli('hold', '--batch', '2', ...WHY)).out,
+      /held +batch 2[\s\S]*reason +because/,
+    )
     assert.match((await cli.cli('batch', 'list', '--held')).out, /\n +2 +plain +1 +held/)
-    assert.equal((await cli.cli('batch', 'resume', '2', ...WHY)).exit, EXIT.ok)
+    assert.equal((await cli.cli('resume', '--batch', '2', ...WHY)).exit, EXIT.ok)
     const moved = await cli.cli('batch', 'reschedule', '2', '2026-04-01T08:00:00Z', ...WHY)
     assert.deepEqual([moved.exit, /is manual/.test(moved.err)], [EXIT.conflict, true])
     assert.equal((await cli.cli('batch', 'cancel', '2', ...WHY, '--yes')).exit, EXIT.ok)

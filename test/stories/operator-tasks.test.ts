@@ -277,7 +277,7 @@ describe('an operator’s night', () => {
       'batch.reschedule',
       'members.rollback',
     ])
-    assert.deepEqual(await doneTo('system'), ['system.hold', 'system.resume'])
+    assert.deepEqual(await doneTo('system'), ['hold.set', 'hold.end'])
     assert.deepEqual(await doneTo('runbook wave'), [])
   })
 

@@ -4,7 +4,7 @@ import type { Answer } from '../api/routes.ts'
 import { countText } from './page.tsx'
 import { Time } from './time.tsx'
 
-type Starts = Answer<'POST /api/batches/{batchId}/resume'>['startsAtOnce']
+type Starts = Answer<'POST /api/holds/resume'>['startsAtOnce']
 
 export const peopleText = (count: number): string =>
   `${countText(count)} ${count === 1 ? 'person' : 'people'}`

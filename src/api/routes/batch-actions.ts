@@ -1,4 +1,4 @@
-// Operator actions on a batch: advance, hold, resume, restart, reschedule, cancel, clone. Each takes a reason, compares `If-Match` and
+// Operator actions on a batch: advance, restart, reschedule, cancel, clone. Each takes a reason, compares `If-Match` and
 // has a dry run that answers as the change would.
 import { z } from 'zod'
 import { MatoolkitError } from '../../base/errors/errors.ts'
@@ -12,11 +12,8 @@ import {
   advanceBatch,
   type BatchOrder,
   cancelBatch,
-  giveBatchReason,
-  holdBatch,
   rescheduleBatch,
   restartBatch,
-  resumeBatch,
 } from '../../engine/orders/batch-actions.ts'
 import { overrideWindow } from '../../engine/orders/change-windows.ts'
 import { createBatch } from '../../engine/orders/create.ts'
@@ -25,7 +22,6 @@ import { runOrDryRun } from '../http/dry-run.ts'
 import { type AuditNote, change, type RouteRequest } from '../route.ts'
 import { batch, phase, shownBatch } from '../shapes/batch-shapes.ts'
 import { type BatchState, loadBatchState, lockBatchState } from '../shapes/batch-state.ts'
-import { stoppedJobs } from '../shapes/hold-shapes.ts'
 import { approvalsLost } from '../shapes/lost-approvals-shape.ts'
 import { showPhases } from '../shapes/phase-waits.ts'
 import { id, instant, reason, wholeCount } from '../shapes/shapes.ts'
@@ -116,10 +112,6 @@ const withReason =
   }
 
 const reasonBody = z.strictObject({ reason, dryRun })
-const holdOf = ({ line }: BatchState): AuditedFields => ({
-  heldReason: line.heldReason,
-  heldBy: line.heldBy,
-})
 const statusOf = ({ line }: BatchState): AuditedFields => ({ status: line.status })
 
 const advanceRoute = change({
@@ -162,61 +154,6 @@ const cancelRoute = change({
   body: reasonBody,
   answers: { 200: decidedBatch },
   handle: (request) => answerBatchAction(request, withReason(request, cancelBatch), statusOf),
-})
-
-const holdRoute = change({
-  ...batchAction,
-  path: '/api/batches/{batchId}/hold',
-  operation: 'holdBatch',
-  summary: 'Put a batch on hold: no new jobs, and queued jobs are withdrawn',
-  about: 'The reason may follow later: a hold never waits for it.',
-  action: 'batch.hold',
-  isHold: true,
-  errors: ['BATCH_NOT_FOUND', 'REFUSED'],
-  body: z.strictObject({ reason: reason.optional(), dryRun }),
-  answers: {
-    200: z.strictObject({ ...decidedBatch.shape, ...stoppedJobs }).meta({ id: 'HeldBatch' }),
-  },
-  handle: (request) => {
-    const why = request.body.reason
-    return answerBatchAction(
-      request,
-      async (engine, base) => {
-        const order = { ...base, ...(why !== undefined && { reason: why }) }
-        const { withdrawn: withdrawnJobs, running: runningJobs } = await holdBatch(engine, order)
-        return { withdrawnJobs, runningJobs }
-      },
-      holdOf,
-    )
-  },
-})
-
-const holdReasonRoute = change({
-  ...batchAction,
-  method: 'PUT',
-  path: '/api/batches/{batchId}/hold',
-  operation: 'giveReasonOfBatchHold',
-  summary: 'Record the reason for a hold: a batch',
-  action: 'batch.hold_reason',
-  errors: ['BATCH_NOT_FOUND', 'REFUSED'],
-  body: reasonBody,
-  answers: { 200: decidedBatch },
-  handle: (request) => answerBatchAction(request, withReason(request, giveBatchReason), holdOf),
-})
-
-const resumeRoute = change({
-  ...batchAction,
-  path: '/api/batches/{batchId}/resume',
-  operation: 'resumeBatch',
-  summary: 'Resume a batch; time on hold does not count for retries and polls',
-  action: 'batch.resume',
-  errors: ['BATCH_NOT_FOUND', 'REFUSED'],
-  body: reasonBody,
-  answers: {
-    200: z.strictObject({ ...decidedBatch.shape, startsAtOnce }).meta({ id: 'ResumedBatch' }),
-  },
-  handle: (request) =>
-    answerBatchAction(request, sayingStarts(withReason(request, resumeBatch)), holdOf),
 })
 
 const restartRoute = change({
@@ -379,9 +316,6 @@ const nobodyToClone = (batchId: number, statuses: readonly string[]): MatoolkitE
 export const BATCH_ACTION_ROUTES = [
   advanceRoute,
   cancelRoute,
-  holdRoute,
-  holdReasonRoute,
-  resumeRoute,
   restartRoute,
   rescheduleRoute,
   overrideWindowRoute,

@@ -1,7 +1,7 @@
-// Holds of the system, a runbook, a worker or a member: hold, give the reason later, resume. And the list of all holds in force.
-// A hold takes effect before its jobs are withdrawn, so it is no single transaction; its audit has a row before and one after.
+// Holds of the system, a runbook, a worker, a batch or a member, named as the list of holds names them: hold, give the reason later,
+// resume. A hold takes effect before its jobs are withdrawn, so it is no single transaction; its audit has a row before and one after.
 import { z } from 'zod'
-import { type ErrorCode, MatoolkitError } from '../../base/errors/errors.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Queryable } from '../../db/connection/db.ts'
 import { countStarts, type HoldPlace, listHolds, placeOfHold } from '../../db/state/holds.ts'
 import { findMissingMember } from '../../db/state/members.ts'
@@ -10,35 +10,25 @@ import { isWorkerKnown } from '../../db/state/workers.ts'
 import { HOLD_SCOPES } from '../../domain/state/holds.ts'
 import { startsOfResume } from '../../engine/needs/starts-at-once.ts'
 import { giveReason, type HoldOrder, holdScope, resumeScope } from '../../engine/orders/holds.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
-import { change, read, type Tag } from '../route.ts'
-import { loadBatchLine } from '../shapes/batch-state.ts'
+import { change, read } from '../route.ts'
+import { rowId } from '../services/bulk-change.ts'
+import { loadBatchLine, loadBatchState, lockBatchState } from '../shapes/batch-state.ts'
 import { holdInForce, resumeStarts, shownHold, stoppedJobs } from '../shapes/hold-shapes.ts'
-import {
-  commaSeparated,
-  id,
-  instant,
-  nameText,
-  pageOf,
-  pagingQuery,
-  reason,
-} from '../shapes/shapes.ts'
+import { commaSeparated, id, instant, pageOf, pagingQuery, reason } from '../shapes/shapes.ts'
 import { shownStarts, startsAtOnce } from '../shapes/starts-shape.ts'
 
-type Target = Pick<HoldOrder, 'scope' | 'target' | 'batchId'>
-
-/** A scope with its paths. `targetOf` refuses what does not exist. */
-interface Scope<P, U extends string> {
-  readonly base: U
-  readonly name: string
-  readonly what: string
-  readonly action: string
-  readonly tag: Tag
-  readonly params: z.ZodType<P>
-  readonly errors: readonly ErrorCode[]
-  targetOf(db: Queryable, params: P): Promise<Target>
+const held = {
+  scope: z.enum(HOLD_SCOPES),
+  target: z.string().max(200).default('').meta({
+    description:
+      'Of a runbook its name, else the id; empty for the system. As the list of holds shows it.',
+  }),
+  batchId: rowId.optional().meta({ description: 'The batch of a member.' }),
 }
+type Target = z.output<z.ZodObject<typeof held>>
 
 const dryRun = z
   .boolean()
@@ -56,114 +46,151 @@ const resumedAnswer = z
   .meta({ id: 'Resumed' })
 const reasonedAnswer = z.strictObject({ hold: holdInForce }).meta({ id: 'HoldReason' })
 
-const subjectOf = ({ scope, target, batchId }: Target): string =>
+const subjectOf = ({ scope, target, batchId }: HoldOrder): string =>
   scope === 'system' ? 'system' : `${scope} ${target}${batchId ? ` of batch ${batchId}` : ''}`
 
-const sharedBy = <P>({ tag, params, errors }: Scope<P, string>) =>
-  ({ tag, params, rule: 'admin', takes: 'json', errors: [...errors, 'REFUSED'] }) as const
+const shared = {
+  tag: 'service',
+  rule: 'admin',
+  takes: 'json',
+  errors: ['BATCH_NOT_FOUND', 'MEMBER_NOT_FOUND', 'REFUSED', 'RUNBOOK_UNKNOWN', 'WORKER_NOT_FOUND'],
+} as const
 
-function holdRoute<P, U extends string>(scope: Scope<P, U>) {
-  const { base, name, what, action, targetOf } = scope
-  return change({
-    ...sharedBy(scope),
-    method: 'POST',
-    path: `${base}/hold` as const,
-    operation: `hold${name}`,
-    summary: `Hold ${what}: no new jobs, and queued jobs are withdrawn`,
-    about: 'The reason may follow later: a hold never waits for it.',
-    action: `${action}.hold`,
-    inChunks: true,
-    isHold: true,
-    body: z.strictObject({ reason: reason.optional() }),
-    answers: { 200: heldAnswer },
-    handle: async ({ engine, params: given, body, by }) => {
-      const held = await targetOf(engine.db, given as P)
-      const stopped = await holdScope(engine, { ...held, actor: by.name, reason: body.reason })
-      const { hold, withdrawn: withdrawnJobs, running: runningJobs } = stopped
-      return {
-        status: 200,
-        body: { hold: shownHold(hold), withdrawnJobs, runningJobs },
-        auditNote: {
-          subject: subjectOf(held),
-          reason: body.reason ?? null,
-          after: { withdrawnJobs, runningJobs },
-        },
-      }
-    },
-  })
+/** Refuses what does not exist. */
+async function orderOf(
+  db: Queryable,
+  { scope, target, batchId }: Target,
+  actor: string,
+): Promise<HoldOrder> {
+  switch (scope) {
+    case 'system':
+      return { scope, target: '', actor }
+    case 'runbook':
+      if ((await findLastVersion(db, target)) === 0)
+        throw new MatoolkitError('RUNBOOK_UNKNOWN', { name: target })
+      return { scope, target: target.toLowerCase(), actor }
+    case 'worker':
+      if (!(await isWorkerKnown(db, target)))
+        throw new MatoolkitError('WORKER_NOT_FOUND', { workerId: target })
+      return { scope, target, actor }
+    case 'batch':
+      return { scope, target: `${await knownBatch(db, target)}`, actor }
+    case 'member': {
+      const of = await knownBatch(db, batchId ?? '')
+      const memberId = rowIdIn(target)
+      if (memberId === null || (await findMissingMember(db, of, [memberId])) !== null)
+        throw new MatoolkitError('MEMBER_NOT_FOUND', { batchId: of, memberId: target })
+      return { scope, target: `${memberId}`, batchId: of, actor }
+    }
+  }
 }
 
-function resumeRoute<P, U extends string>(scope: Scope<P, U>) {
-  const { base, name, what, action, targetOf } = scope
-  return change({
-    ...sharedBy(scope),
-    method: 'POST',
-    path: `${base}/resume` as const,
-    operation: `resume${name}`,
-    summary: `Resume ${what}; time on hold does not count for retries and polls`,
-    about:
-      'What another hold covers stays held. `starts` counts all; `startsAtOnce` lists the first.',
-    action: `${action}.resume`,
-    body: z.strictObject({ reason, dryRun }),
-    answers: { 200: resumedAnswer },
-    handle: async ({ engine: outer, params: given, body, by, now }) => {
-      const held = await targetOf(outer.db, given as P)
-      const order = { ...held, actor: by.name, reason: body.reason }
-      const { hold, starts, first } = await runOrDryRun(outer, body.dryRun, async (engine) => ({
-        hold: await resumeScope(engine, order),
-        starts: await countStarts(engine.db, held, now),
-        first: await startsOfResume(engine, held),
-      }))
-      const before = { heldBy: hold.heldBy, heldReason: hold.reason }
-      return {
-        status: 200,
-        body: {
-          isDryRun: body.dryRun,
-          hold: shownHold(hold),
-          starts,
-          startsAtOnce: shownStarts(first),
-        },
-        auditNote: body.dryRun
-          ? null
-          : { subject: subjectOf(held), reason: body.reason, before, after: { ...starts } },
-      }
-    },
-  })
+const rowIdIn = (text: string | number): number | null => rowId.safeParse(Number(text)).data ?? null
+
+async function knownBatch(db: Queryable, typed: string | number): Promise<number> {
+  const batchId = rowIdIn(typed)
+  if (batchId === null) throw new MatoolkitError('BATCH_NOT_FOUND', { batchId: typed })
+  return (await loadBatchLine(db, batchId)).id
 }
 
-function reasonRoute<P, U extends string>(scope: Scope<P, U>) {
-  const { base, name, what, action, targetOf } = scope
-  return change({
-    ...sharedBy(scope),
-    method: 'PUT',
-    path: `${base}/hold` as const,
-    operation: `giveReasonOf${name}Hold`,
-    summary: `Record the reason for a hold: ${what}`,
-    action: `${action}.hold_reason`,
-    body: z.strictObject({ reason }),
-    answers: { 200: reasonedAnswer },
-    handle: async ({ engine, params: given, body, by }) => {
-      const held = await targetOf(engine.db, given as P)
-      const before = await giveReason(engine, { ...held, actor: by.name, reason: body.reason })
-      return {
-        status: 200,
-        body: { hold: shownHold({ ...before, reason: body.reason }) },
-        auditNote: {
-          subject: subjectOf(held),
-          reason: body.reason,
-          before: { heldReason: before.reason },
-          after: { heldReason: body.reason },
-        },
-      }
-    },
-  })
+/** Of a batch, `If-Match` is compared; the others have no ETag. */
+async function compare(engine: Engine, { scope, target }: HoldOrder, ifMatch: string | null) {
+  if (scope === 'batch') await lockBatchState(engine, Number(target), ifMatch)
 }
+const etagAfter = async ({ db }: Engine, { scope, target }: HoldOrder) =>
+  scope === 'batch' ? { etag: (await loadBatchState(db, Number(target))).etag } : {}
 
-const routesOf = <P, const U extends string>(scope: Scope<P, U>) => [
-  holdRoute(scope),
-  reasonRoute(scope),
-  resumeRoute(scope),
-]
+const holdRoute = change({
+  ...shared,
+  method: 'POST',
+  path: '/api/holds',
+  operation: 'holdWork',
+  summary: 'Hold the system, a runbook, a worker, a batch or a member',
+  about:
+    'Nothing new is sent, and jobs that no worker has taken are withdrawn. The reason may follow later: a hold never waits for it.',
+  action: 'hold.set',
+  inChunks: true,
+  isHold: true,
+  body: z.strictObject({ ...held, reason: reason.optional() }),
+  answers: { 200: heldAnswer },
+  handle: async ({ engine, body, by }) => {
+    const order = await orderOf(engine.db, body, by.name)
+    const stopped = await holdScope(engine, { ...order, reason: body.reason })
+    const { hold, withdrawn: withdrawnJobs, running: runningJobs } = stopped
+    return {
+      status: 200,
+      body: { hold: shownHold(hold), withdrawnJobs, runningJobs },
+      auditNote: {
+        subject: subjectOf(order),
+        reason: body.reason ?? null,
+        after: { withdrawnJobs, runningJobs },
+      },
+    }
+  },
+})
+
+const resumeRoute = change({
+  ...shared,
+  method: 'POST',
+  path: '/api/holds/resume',
+  operation: 'resumeWork',
+  summary: 'End a hold; time on hold does not count for retries and polls',
+  about:
+    'What another hold covers stays held. `starts` counts all; `startsAtOnce` lists the first.',
+  action: 'hold.end',
+  comparesState: true,
+  body: z.strictObject({ ...held, reason, dryRun }),
+  answers: { 200: resumedAnswer },
+  handle: async ({ engine: outer, body, by, now, ifMatch }) => {
+    const order = { ...(await orderOf(outer.db, body, by.name)), reason: body.reason }
+    await compare(outer, order, ifMatch)
+    const { hold, starts, first } = await runOrDryRun(outer, body.dryRun, async (engine) => ({
+      hold: await resumeScope(engine, order),
+      starts: await countStarts(engine.db, order, now),
+      first: await startsOfResume(engine, order),
+    }))
+    const before = { heldBy: hold.heldBy, heldReason: hold.reason }
+    const after = { ...starts }
+    return {
+      status: 200,
+      body: {
+        isDryRun: body.dryRun,
+        hold: shownHold(hold),
+        starts,
+        startsAtOnce: shownStarts(first),
+      },
+      ...(await etagAfter(outer, order)),
+      auditNote: body.dryRun
+        ? null
+        : { subject: subjectOf(order), reason: body.reason, before, after },
+    }
+  },
+})
+
+const reasonRoute = change({
+  ...shared,
+  method: 'PUT',
+  path: '/api/holds',
+  operation: 'giveReasonOfHold',
+  summary: 'Record the reason for a hold',
+  action: 'hold.reason',
+  body: z.strictObject({ ...held, reason }),
+  answers: { 200: reasonedAnswer },
+  handle: async ({ engine, body, by }) => {
+    const order = await orderOf(engine.db, body, by.name)
+    const before = await giveReason(engine, { ...order, reason: body.reason })
+    return {
+      status: 200,
+      body: { hold: shownHold({ ...before, reason: body.reason }) },
+      auditNote: {
+        subject: subjectOf(order),
+        reason: body.reason,
+        before: { heldReason: before.reason },
+        after: { heldReason: body.reason },
+      },
+    }
+  },
+})
 
 const SORT = 'widest'
 
@@ -205,59 +232,4 @@ function placeIn(cursor: string | undefined): HoldPlace | null {
   return { rank: found.id, heldAt: new Date(at), target }
 }
 
-export const HOLD_ROUTES = [
-  listRoute,
-  ...routesOf({
-    base: '/api',
-    name: 'System',
-    what: 'the whole system',
-    action: 'system',
-    tag: 'service',
-    params: z.strictObject({}),
-    errors: [],
-    targetOf: async () => ({ scope: 'system', target: '' }),
-  }),
-  ...routesOf({
-    base: '/api/runbooks/{name}',
-    name: 'Runbook',
-    what: 'all batches of a runbook',
-    action: 'runbook',
-    tag: 'runbooks',
-    params: z.strictObject({ name: nameText }),
-    errors: ['RUNBOOK_UNKNOWN'],
-    targetOf: async (db, { name }) => {
-      if ((await findLastVersion(db, name)) === 0)
-        throw new MatoolkitError('RUNBOOK_UNKNOWN', { name })
-      return { scope: 'runbook', target: name.toLowerCase() }
-    },
-  }),
-  ...routesOf({
-    base: '/api/workers/{workerId}',
-    name: 'Worker',
-    what: 'everything for a worker',
-    action: 'worker',
-    tag: 'service',
-    params: z.strictObject({ workerId: z.string().min(1).max(200) }),
-    errors: ['WORKER_NOT_FOUND'],
-    targetOf: async (db, { workerId }) => {
-      if (!(await isWorkerKnown(db, workerId)))
-        throw new MatoolkitError('WORKER_NOT_FOUND', { workerId })
-      return { scope: 'worker', target: workerId }
-    },
-  }),
-  ...routesOf({
-    base: '/api/batches/{batchId}/members/{memberId}',
-    name: 'Member',
-    what: 'a member',
-    action: 'member',
-    tag: 'members',
-    params: z.strictObject({ batchId: id, memberId: id }),
-    errors: ['BATCH_NOT_FOUND', 'MEMBER_NOT_FOUND'],
-    targetOf: async (db, { batchId, memberId }) => {
-      await loadBatchLine(db, batchId)
-      if ((await findMissingMember(db, batchId, [memberId])) !== null)
-        throw new MatoolkitError('MEMBER_NOT_FOUND', { batchId, memberId })
-      return { scope: 'member', target: `${memberId}`, batchId }
-    },
-  }),
-]
+export const HOLD_ROUTES = [listRoute, holdRoute, reasonRoute, resumeRoute]

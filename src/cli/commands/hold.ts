@@ -1,7 +1,7 @@
 // `matoolkit hold` and `matoolkit resume`: the whole system, a runbook, a worker, a batch or a member. A hold takes effect at once and
-// asks for its reason afterwards; a resume of the whole system first shows what would start.
+// asks for its reason afterwards, because people are being cut over meanwhile; a resume first shows what would start.
 import type { Command } from 'commander'
-import type { Answer, ListedRow } from '../../api/client/endpoints.ts'
+import type { Answer, ListedRow, RequestOf } from '../../api/client/endpoints.ts'
 import { countText } from '../../base/text/count-text.ts'
 import { printable } from '../../base/text/printable.ts'
 import {
@@ -14,21 +14,11 @@ import {
 import type { Io } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD } from '../terminal/show.ts'
-import { showBatch } from './batch/lists.ts'
-import { runResume as resumeBatch } from './batch/starting.ts'
-import {
-  type Held,
-  type HeldScope,
-  heldBatch,
-  heldMember,
-  heldRunbook,
-  heldSystem,
-  heldWorker,
-  holdThenAsk,
-  withWholeReason,
-} from './hold-first.ts'
+import { namedBatch, namedMember } from './batch/named.ts'
+import { waitAndShow } from './batch/results.ts'
+import { capital } from './holds-in-force.ts'
 import { warnStarts } from './starts.ts'
-import { addVerb, CHANGE, DRY_RUN, REASON, type Verb } from './verb.ts'
+import { addVerb, CHANGE, DRY_RUN, REASON, type Verb, WAITING } from './verb.ts'
 
 const SCOPES: NonNullable<Verb['options']> = [
   ['--all', 'the whole system'],
@@ -38,10 +28,17 @@ const SCOPES: NonNullable<Verb['options']> = [
   ['--member <batch-and-member...>', 'one member: id of the batch, key or id'],
 ]
 
-type Resumed = Answer<'POST /api/resume'>
+type Resumed = Answer<'POST /api/holds/resume'>
 /** A hold, with its jobs when it has just begun. */
-type Explained = Answer<'PUT /api/hold'> &
-  Partial<Pick<Answer<'POST /api/hold'>, 'withdrawnJobs' | 'runningJobs'>>
+type Stopped = Answer<'POST /api/holds'>
+type Explained = Answer<'PUT /api/holds'> & Partial<Omit<Stopped, 'hold'>>
+
+/** What a person names: its name, the flags that name it, and how the API names it. */
+interface Held {
+  readonly name: string
+  readonly flags: string
+  readonly target: Pick<RequestOf<'POST /api/holds'>['body'], 'scope' | 'target' | 'batchId'>
+}
 
 const HOLDS: readonly Column<ListedRow<'GET /api/holds'>>[] = [
   ['SCOPE', 'scope'],
@@ -77,20 +74,25 @@ function scopeIn(flags: Flags): Scope | null {
   return given[0] ?? null
 }
 
-async function heldBy(
-  context: CommandContext,
-  flags: Flags,
-  scope: Exclude<Scope, 'batch'>,
-): Promise<HeldScope> {
-  if (scope === 'all') return heldSystem()
-  if (scope === 'runbook') return heldRunbook(textFlag(flags, 'runbook')!)
-  if (scope === 'worker') return heldWorker(textFlag(flags, 'worker')!)
-  const [batchId, member, ...more] = flags.member as readonly string[]
-  if (member === undefined || more.length > 0)
-    throw usageError(
-      '--member takes the id of the batch and the member: --member 7 ann@contoso.com.',
-    )
-  return heldMember(context, batchId, member)
+async function heldBy(context: CommandContext, flags: Flags, scope: Scope): Promise<Held> {
+  if (scope === 'all')
+    return { name: 'the whole system', flags: '--all', target: { scope: 'system' } }
+  if (scope === 'member') {
+    const [batchId, member, ...more] = flags.member as readonly string[]
+    if (member === undefined || more.length > 0)
+      throw usageError(
+        '--member takes the id of the batch and the member: --member 7 ann@contoso.com.',
+      )
+    const named = await namedMember(context, batchId, member)
+    return {
+      name: `member ${member} of batch ${batchId}`,
+      flags: `--member ${batchId} ${member}`,
+      target: { scope, target: `${named.memberId}`, batchId: named.batchId },
+    }
+  }
+  const given = textFlag(flags, scope)!
+  const target = scope === 'batch' ? `${namedBatch(given).batchId}` : given
+  return { name: `${scope} ${target}`, flags: `--${scope} ${target}`, target: { scope, target } }
 }
 
 const listHolds = (context: CommandContext): Promise<void> =>
@@ -99,12 +101,6 @@ const listHolds = (context: CommandContext): Promise<void> =>
     columns: HOLDS,
     empty: 'Nothing is held.',
   })
-
-async function giveReason({ client, show }: CommandContext, held: Held, reason: string) {
-  const answer = await held.explain(client, reason)
-  if ('hold' in answer) await show.one<Explained>(answer, HELD)
-  else await show.one(answer, [['batch', 'batch.id']])
-}
 
 const LOOK_EVERY_MS = 1_000
 
@@ -129,40 +125,95 @@ async function runHold(
   if (action === 'list' || (scope === null && action === undefined && flags.reason === undefined))
     return listHolds(context)
   if (scope === null) throw usageError(`Say what to hold: ${scopeFlags()}.`)
-  const held: Held =
-    scope === 'batch' ? heldBatch(textFlag(flags, 'batch')) : await heldBy(context, flags, scope)
-  if (action === 'reason') return giveReason(context, held, await askReason(context))
-  const answer = await holdThenAsk({ ...context, flags }, held)
+  const held = await heldBy(context, flags, scope)
+  const { client, show } = context
+  if (action === 'reason') {
+    const body = { ...held.target, reason: await askReason(context) }
+    return show.one<Explained>(await client.call('PUT /api/holds', { body }), HELD)
+  }
+  const stopped = await holdThenAsk({ ...context, flags }, held)
   if (flags.wait) await waitForRunning(context, scope)
-  if ('hold' in answer) await context.show.one<Explained>(answer, HELD)
-  else await showBatch(context, answer)
+  await show.one<Explained>(stopped, HELD)
 }
 
+/**
+ * `--reason mail bounces`: a reason without quotes is several words for the shell. A hold is never refused for that: the words are its
+ * reason.
+ */
+function withWholeReason(words: readonly string[], flags: Flags) {
+  const [first, ...more] = words
+  const isAction = first === 'list' || first === 'reason'
+  const rest = isAction ? more : words
+  const reason = textFlag(flags, 'reason')
+  if (reason === undefined || rest.length === 0) return { action: first, flags }
+  const whole = [reason, ...rest].join(' ')
+  return { action: isAction ? first : undefined, flags: { ...flags, reason: whole } }
+}
+
+/** Holds at once, says what stopped, then asks for the reason. Returns the last answer. */
+async function holdThenAsk(
+  { client, io, show, flags }: CommandContext,
+  held: Held,
+): Promise<Stopped> {
+  const reason = textFlag(flags, 'reason')
+  const stopped = await client.call('POST /api/holds', {
+    body: { ...held.target, ...(reason !== undefined && { reason }) },
+  })
+  show.say(printable(`${capital(held.name)} is held. ${stoppedText(stopped)}`))
+  if (reason !== undefined || !io.canAsk) return stopped
+  const given = await io.ask('Reason: ')
+  if (given.trim() === '') {
+    io.err(
+      printable(
+        `${capital(held.name)} stays held without a reason. Give one with: matoolkit hold reason ${held.flags} --reason <text>`,
+      ),
+    )
+    return stopped
+  }
+  const body = { ...held.target, reason: given }
+  return { ...stopped, ...(await client.call('PUT /api/holds', { body })) }
+}
+
+function stoppedText({ withdrawnJobs: withdrawn, runningJobs: running }: Stopped): string {
+  if (withdrawn + running === 0) return 'Nothing new is sent; no job was waiting or running.'
+  const taken =
+    running === 0
+      ? 'no job is running'
+      : `${countText(running, 'job is', 'jobs are')} running and ${running === 1 ? 'finishes' : 'finish'}`
+  const back =
+    withdrawn === 0
+      ? 'no job was waiting'
+      : `${countText(withdrawn, 'job was', 'jobs were')} withdrawn`
+  return `Nothing new is sent: ${back}, ${taken}.`
+}
+
+/** Says what starts, asks where something does, then ends the hold. Of a batch it sends the etag of what the person saw. */
 async function runResume(
   context: CommandContext,
   _: readonly string[],
   flags: Flags,
 ): Promise<void> {
+  const { client, io, show } = context
   const scope = scopeIn(flags)
   if (scope === null) throw usageError(`Say what to resume: ${scopeFlags()}.`)
-  if (scope === 'batch') return resumeBatch(context, [textFlag(flags, 'batch')!], flags)
-  await resumeHeld(context, await heldBy(context, flags, scope), flags)
-}
-
-/** Says what starts, then ends the hold. */
-async function resumeHeld(context: CommandContext, held: HeldScope, flags: Flags): Promise<void> {
-  const { client, show } = context
-  if (flags.all && !flags.dryRun) {
-    const tried = await held.resume(client, { reason: 'dry run', dryRun: true })
-    sayStarts(context, tried)
-    const what = `Resume the whole system? ${startsText(tried.starts)}`
-    await confirm(context, { what, members: 0 })
-  }
-  const dryRun = flags.dryRun === true
-  const reason = dryRun ? 'dry run' : await askReason(context)
-  const done = await held.resume(client, { reason, dryRun })
-  // Said before the question of --all, and the same after it.
-  if (!flags.all || dryRun) sayStarts(context, done)
+  if (flags.wait && scope !== 'batch') throw usageError('--wait goes with --batch.')
+  const { name, target } = await heldBy(context, flags, scope)
+  const endpoint = 'POST /api/holds/resume'
+  const dry = { ...target, reason: textFlag(flags, 'reason') ?? 'dry run', dryRun: true }
+  const { answer: tried, etag } = await client.tagged(endpoint, { body: dry })
+  sayStarts(context, tried)
+  const { phases, steps } = tried.starts
+  const isAsked = scope === 'all' || (io.canAsk && phases + steps > 0)
+  const what = `Resume ${name}? ${startsText(tried.starts)}`
+  if (isAsked && !flags.dryRun) await confirm(context, { what, members: 0 })
+  const done = flags.dryRun
+    ? tried
+    : await client.call(
+        endpoint,
+        { body: { ...target, reason: await askReason(context) } },
+        { ifMatch: flags.yes ? null : etag },
+      )
+  if (flags.wait && !flags.dryRun) return waitAndShow(context, target.target!)
   show.say(printable(startsText(done.starts)))
   await show.one(done, RESUMED)
 }
@@ -206,6 +257,7 @@ export function addHoldCommands(program: Command, io: Io): void {
       'hold --all',
       'hold --runbook user-migration --reason "mailboxes are slow"',
       'hold --worker worker-01 --reason "certificate expired"',
+      'hold --batch 7',
       'hold --member 7 ann@contoso.com --reason "on leave"',
       'hold list',
       'hold reason --all --reason "mail loops"',
@@ -218,10 +270,11 @@ export function addResumeCommands(program: Command, io: Io): void {
   addVerb(program, io, {
     name: 'resume',
     about: 'end a hold',
-    options: [...SCOPES, ...CHANGE, DRY_RUN],
+    options: [...SCOPES, ...CHANGE, DRY_RUN, ...WAITING],
     more: 'What another hold covers stays held. Time on hold does not count for retries and polls.',
     examples: [
       'resume --all --reason "mail flows again"',
+      'resume --batch 7 --reason "fast again" --wait',
       'resume --runbook user-migration --dry-run',
     ],
     run: runResume,

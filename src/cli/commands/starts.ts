@@ -7,7 +7,7 @@ import { type StartsAtOnce, startTexts } from '../../domain/plan/starts-at-once.
 import type { CommandContext } from '../program/command-context.ts'
 import { inViewersZone } from '../terminal/io.ts'
 
-export type StartsAnswer = Answer<'POST /api/batches/{batchId}/resume'>['startsAtOnce']
+export type StartsAnswer = Answer<'POST /api/holds/resume'>['startsAtOnce']
 
 /** Times stay instants; what shows the lines puts them into the viewer's zone. */
 export const startLines = ({ phases, steps }: StartsAnswer): string[] =>

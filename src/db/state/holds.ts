@@ -35,6 +35,9 @@ export const HOLD = `h.scope, h.target, h.batch_id as "batchId", h.member_id as 
   (select member_key from batch_members m where m.id = h.member_id) as "memberKey",
   h.held_at as "heldAt", h.held_by as "heldBy", h.held_reason as reason`
 
+const HOLD_OF_BATCH = `'batch' as scope, b.id::text as target, null::bigint as "batchId", null::bigint as "memberId",
+  null as "memberKey", b.held_at as "heldAt", b.held_by as "heldBy", b.held_reason as reason`
+
 /** Holds that concern the batch, besides its own. */
 export const loadHolds = (db: Queryable, batchId: number): Promise<Hold[]> =>
   loadHoldsOf(db, [batchId])
@@ -68,7 +71,9 @@ export async function lockHolds(tx: Tx): Promise<void> {
 
 export async function findHold(db: Queryable, { scope, target }: HoldTarget): Promise<Hold | null> {
   const rows = await db.query<Hold>(
-    `select ${HOLD} from holds h where h.scope = $1 and h.target = $2`,
+    scope === 'batch'
+      ? `select ${HOLD_OF_BATCH} from batches b where b.held_at is not null and $1 = 'batch' and b.id::text = $2`
+      : `select ${HOLD} from holds h where h.scope = $1 and h.target = $2`,
     [scope, target],
   )
   return rows[0] ?? null
@@ -273,8 +278,7 @@ export async function listHolds(
        select *, array_position(array['${HOLD_SCOPES.join("', '")}'], scope) - 1 as rank from (
          select ${HOLD} from holds h
          union all
-         select 'batch', b.id::text, null, null, null, b.held_at, b.held_by, b.held_reason
-           from batches b where b.held_at is not null) as h
+         select ${HOLD_OF_BATCH} from batches b where b.held_at is not null) as h
         where ${filter.text})
      select page.*, counted.total
        from (select count(*)::int as total from found) as counted

@@ -108,7 +108,6 @@ function resumeCandidate(hold: Hold): Candidate {
 }
 
 function resumeOf({ scope, target, batchId, memberId, memberKey }: Hold): string {
-  if (scope === 'batch') return `batch resume ${target}`
   if (scope === 'member')
     return `resume --member ${batchId} ${referenceOf({ id: memberId!, key: memberKey! })}`
   return scope === 'system' ? 'resume --all' : `resume --${scope} ${target}`

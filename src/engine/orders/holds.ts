@@ -1,5 +1,5 @@
-// Holds of the system, a runbook, a worker or a member; a batch's own is in batch-actions.ts. A hold is set in a short transaction, so
-// that it takes effect at once, whatever the batches are doing. Then the jobs that no worker has taken are withdrawn, batch by batch;
+// Holds of the system, a runbook, a worker, a batch or a member. A batch's own is a change of the batch (batch-actions.ts). The others
+// are set in a short transaction, so that they take effect at once, whatever the batches are doing. Then the jobs that no worker has taken are withdrawn, batch by batch;
 // if the process dies in between, timers finish it.
 
 import { MatoolkitError } from '../../base/errors/errors.ts'
@@ -23,7 +23,6 @@ import {
 import { type EventRecord, eventRecord } from '../../domain/state/event-record.ts'
 import {
   type Hold,
-  type HoldScope,
   type HoldTarget,
   NO_REASON_YET,
   nameOfHeld,
@@ -33,11 +32,10 @@ import type { Engine } from '../transactions/engine.ts'
 import { orHoldBatch } from '../transactions/hold-on-failure.ts'
 import { changeBatchSoon, unlessLocked } from '../transactions/locking.ts'
 import { withdrawJobs } from '../transactions/withdraw.ts'
-import { requireAccepted } from './batch-actions.ts'
+import { giveBatchReason, holdBatch, requireAccepted, resumeBatch } from './batch-actions.ts'
 import { withdrawHeld } from './member-holds.ts'
 
 export interface HoldOrder extends HoldTarget {
-  readonly scope: Exclude<HoldScope, 'batch'>
   /** Of a member. */
   readonly batchId?: number
   readonly actor: string
@@ -55,9 +53,19 @@ export interface Stopped {
 
 /** Sets the hold, then withdraws. From its first commit on nothing that it covers is sent. */
 export async function holdScope(engine: Engine, order: HoldOrder): Promise<Stopped> {
+  if (order.scope === 'batch') {
+    const stopped = await holdBatch(engine, ofBatch(order))
+    return { hold: (await findHold(engine.db, order))!, ...stopped }
+  }
   const hold = await engine.db.transaction((tx) => setHoldIn(engine, tx, order))
   return { hold, ...(await finishHold(engine, hold, order.actor)) }
 }
+
+const ofBatch = ({ target, actor, reason }: HoldOrder) => ({
+  batchId: Number(target),
+  actor,
+  ...(reason !== undefined && { reason }),
+})
 
 async function setHoldIn(
   engine: Engine,
@@ -148,6 +156,11 @@ export async function finishHolds(engine: Engine): Promise<number> {
  * senders do, so that the times and the end of the hold are one change.
  */
 export async function resumeScope(engine: Engine, order: HoldOrder): Promise<Hold> {
+  if (order.scope === 'batch') {
+    const hold = await findHold(engine.db, order)
+    await resumeBatch(engine, { reason: NO_REASON_YET, ...ofBatch(order) })
+    return hold!
+  }
   return engine.db.transaction(async (tx) => {
     const batchIds = await listBatchesIn(tx, order, 'waits')
     await lockBatches(tx, batchIds)
@@ -167,6 +180,11 @@ export async function giveReason(
   engine: Engine,
   order: HoldOrder & { readonly reason: string },
 ): Promise<Hold> {
+  if (order.scope === 'batch') {
+    const hold = await requireHold(engine.db, order)
+    await giveBatchReason(engine, { ...ofBatch(order), reason: order.reason })
+    return hold
+  }
   return engine.db.transaction(async (tx) => {
     const hold = await requireHold(tx, order)
     await writeHoldReason(tx, hold, order.reason)

@@ -108,7 +108,7 @@ export function undoMembers(engine: Engine, order: UndoOrder): Promise<MembersOu
 const refuseInFlight = ({ batch }: Draft): Refusal =>
   isBatchEnded(batch.status) || batch.heldAt !== null
     ? null
-    : `batch ${batch.id} is ${batch.status}: hold it first (batch hold ${batch.id}), so that nothing is sent meanwhile`
+    : `batch ${batch.id} is ${batch.status}: hold it first (hold --batch ${batch.id}), so that nothing is sent meanwhile`
 
 /** The ledger of one member, the last change first; changes nothing. */
 export function readMemberLedger(

@@ -97,13 +97,14 @@ describe('the client of the package', () => {
   it('sends any other change once, and repeats reads with a pause', async () => {
     lost = 1
     sent.length = 0
-    const hold = { params: { batchId }, body: { reason: 'a look' } }
-    await assert.rejects(client.call('POST /api/batches/{batchId}/hold', hold), {
+    const held = { scope: 'batch', target: `${batchId}` } as const
+    const hold = { body: { ...held, reason: 'a look' } }
+    await assert.rejects(client.call('POST /api/holds', hold), {
       name: 'AdminApiError',
       code: 'UNREACHABLE',
       status: 0,
     })
-    assert.deepEqual(sent, [`POST /api/batches/${batchId}/hold`])
+    assert.deepEqual(sent, ['POST /api/holds'])
     lost = 2
     waits.length = 0
     const { batches } = await client.call('GET /api/batches', { query: { held: true } })
@@ -116,10 +117,12 @@ describe('the client of the package', () => {
     assert.ok(error instanceof AdminApiError)
     assert.deepEqual([error.code, error.status], ['BATCH_NOT_FOUND', 404])
     const { etag } = await client.tagged('GET /api/batches/{batchId}', { params: { batchId } })
-    const resume = { params: { batchId }, body: { reason: 'go on' } }
+    const held = { scope: 'batch', target: `${batchId}` } as const
+    const resume = { body: { ...held, reason: 'go on' } }
+    const cancel = { params: { batchId }, body: { reason: 'go on' } }
     const options = { ifMatch: etag! }
-    await client.call('POST /api/batches/{batchId}/resume', resume, options)
-    await assert.rejects(client.call('POST /api/batches/{batchId}/cancel', resume, options), {
+    await client.call('POST /api/holds/resume', resume, options)
+    await assert.rejects(client.call('POST /api/batches/{batchId}/cancel', cancel, options), {
       code: 'STATE_CHANGED',
     })
     const { batch } = await client.call('GET /api/batches/{batchId}', { params: { batchId } })

@@ -65,20 +65,6 @@ function batchActions(): void {
         headers,
       })
 
-    it('hold and resume it once each, after a dry run', async () => {
-      const dry = await act(1, 'hold', { dryRun: true })
-      assert.deepEqual([dry.body.isDryRun, dry.body.batch.held?.reason], [true, reason])
-      assert.equal((await api.call('GET', '/api/batches?held=true')).body.total, 0)
-      const held = await act(1, 'hold', {}, { 'if-match': dry.headers.get('etag')! })
-      assert.deepEqual([held.status, held.body.isDryRun], [200, false])
-      await api.refused(409, 'REFUSED', 'POST', '/api/batches/1/hold', { body: { reason } })
-      assert.equal((await act(1, 'resume')).body.batch.held, null)
-      await api.refused(409, 'REFUSED', 'POST', '/api/batches/1/resume', { body: { reason } })
-      const { body } = await api.call<{ entries: { action: string }[] }>('GET', '/api/audit')
-      const done = body.entries.map(({ action }) => action).filter((a) => a.startsWith('batch.'))
-      assert.deepEqual(done, ['batch.resume', 'batch.hold'])
-    })
-
     it('reschedule it; the answer first names what would start at once', async () => {
       const soon = new Date(+api.world.clock.now() + 3_600_000).toISOString()
       const body = { reason, startTime: soon }
@@ -146,7 +132,7 @@ function batchActions(): void {
 
     it('refuse an outdated etag and an unknown batch', async () => {
       const times = { startTime: '2030-01-01T00:00:00Z' }
-      for (const verb of ['hold', 'resume', 'restart', 'reschedule', 'clone']) {
+      for (const verb of ['restart', 'reschedule', 'clone']) {
         const body = { reason, ...(verb === 'reschedule' && times) }
         const path = `/api/batches/2/${verb}`
         await api.refused(412, 'STATE_CHANGED', 'POST', path, { body, headers: WRONG })
@@ -396,9 +382,13 @@ function memberActions(): void {
       await api.refused(412, 'STATE_CHANGED', 'POST', ofInit, { body: { reason }, headers: WRONG })
       const elsewhere = '/api/batches/99/undo-init'
       await api.refused(404, 'BATCH_NOT_FOUND', 'POST', elsewhere, { body: { reason } })
-      await api.call('POST', `/api/batches/${batchId}/hold`, { body: { reason } })
+      await api.call('POST', '/api/holds', {
+        body: { scope: 'batch', target: `${batchId}`, reason },
+      })
       await api.call('POST', ofInit, { body: { reason } })
-      await api.call('POST', `/api/batches/${batchId}/resume`, { body: { reason } })
+      await api.call('POST', '/api/holds/resume', {
+        body: { scope: 'batch', target: `${batchId}`, reason },
+      })
       await api.world.settle()
       assert.equal(api.world.jobs.at(-1)!.functionName, 'Undo-Begin-Thing')
       api.world.answer = was
@@ -512,7 +502,6 @@ covers(
   'cloneBatch',
   'getStep',
   'getUndo',
-  'holdBatch',
   'listEffects',
   'markMembersDone',
   'markStepDone',
@@ -522,7 +511,6 @@ covers(
   'removeMembers',
   'rescheduleBatch',
   'restartBatch',
-  'resumeBatch',
   'retryMembers',
   'retryStep',
   'rollBackMembers',

@@ -46,26 +46,31 @@ const members = (count: number) =>
 const cursorOf = (value: string | null): string =>
   Buffer.from(JSON.stringify(['widest', value, 0])).toString('base64url')
 
+const MEMBER = { scope: 'member', target: '1', batchId: 1 } as const
+const BATCH = { scope: 'batch', target: '1' } as const
+const WAYS = [
+  ['POST', '/api/holds'],
+  ['PUT', '/api/holds'],
+  ['POST', '/api/holds/resume'],
+] as const
+
 const SCOPES = [
-  { base: '/api', scope: 'system', unknown: null, command: 'resume --all', withdrawn: 2 },
+  { on: { scope: 'system' }, unknown: null, command: 'resume --all', withdrawn: 2 },
   {
-    base: '/api/runbooks/Plain',
-    scope: 'runbook',
-    unknown: ['/api/runbooks/nobody', 'RUNBOOK_UNKNOWN'],
+    on: { scope: 'runbook', target: 'Plain' },
+    unknown: ['nobody', 'RUNBOOK_UNKNOWN'],
     command: 'resume --runbook plain',
     withdrawn: 2,
   },
   {
-    base: '/api/workers/w1',
-    scope: 'worker',
-    unknown: ['/api/workers/nobody', 'WORKER_NOT_FOUND'],
+    on: { scope: 'worker', target: 'w1' },
+    unknown: ['nobody', 'WORKER_NOT_FOUND'],
     command: 'resume --worker w1',
     withdrawn: 2,
   },
   {
-    base: '/api/batches/1/members/1',
-    scope: 'member',
-    unknown: ['/api/batches/1/members/99', 'MEMBER_NOT_FOUND'],
+    on: MEMBER,
+    unknown: ['99', 'MEMBER_NOT_FOUND'],
     command: 'resume --member 1 user1@contoso.example',
     withdrawn: 1,
   },
@@ -214,22 +219,23 @@ function scopeHolds(): void {
       (await api.world.db.query(`select from waits where kind = 'job'`)).length
     const list = async () => (await api.call<Holds>('GET', '/api/holds')).body
 
-    for (const { base, scope, unknown, command, withdrawn } of SCOPES) {
+    for (const { on, unknown, command, withdrawn } of SCOPES) {
+      const { scope } = on
       it(`of the ${scope}: hold without a reason, give it, resume after a dry run`, async () => {
-        const held = await api.call<Held>('POST', `${base}/hold`, { body: {} })
+        const held = await api.call<Held>('POST', '/api/holds', { body: on })
         assert.equal(held.status, 200, held.text)
         assert.deepEqual([held.body.withdrawnJobs, held.body.runningJobs], [withdrawn, 0])
         assert.equal(held.body.hold.reason, 'no reason given yet')
         await api.world.orchestrate()
         assert.equal(await jobsOut(), 2 - withdrawn)
-        await api.refused(409, 'REFUSED', 'POST', `${base}/hold`, { body: { reason } })
-        const given = await api.call<Held>('PUT', `${base}/hold`, { body: { reason } })
+        await api.refused(409, 'REFUSED', 'POST', '/api/holds', { body: { ...on, reason } })
+        const given = await api.call<Held>('PUT', '/api/holds', { body: { ...on, reason } })
         assert.equal(given.body.hold.reason, reason)
         const { holds, total } = await list()
         assert.deepEqual([total, holds[0]!.scope, holds[0]!.reason], [1, scope, reason])
         assert.equal(holds[0]!.endsWith, `matoolkit ${command}`)
-        const order = { body: { reason: 'fixed', dryRun: true } }
-        const dry = await api.call<Resumed>('POST', `${base}/resume`, order)
+        const order = { body: { ...on, reason: 'fixed', dryRun: true } }
+        const dry = await api.call<Resumed>('POST', '/api/holds/resume', order)
         assert.deepEqual(dry.body.starts, { batches: 1, phases: 0, steps: withdrawn })
         const { phases, steps } = dry.body.startsAtOnce
         assert.deepEqual(phases, [])
@@ -238,59 +244,53 @@ function scopeHolds(): void {
           [[1, withdrawn]],
         )
         assert.deepEqual([dry.body.isDryRun, (await list()).total], [true, 1])
-        const done = await api.call<Resumed>('POST', `${base}/resume`, { body: { reason } })
+        const done = await api.call<Resumed>('POST', '/api/holds/resume', {
+          body: { ...on, reason },
+        })
         assert.deepEqual(done.body.starts, dry.body.starts)
         assert.deepEqual(done.body.startsAtOnce, dry.body.startsAtOnce)
         assert.equal((await list()).total, 0)
-        await api.refused(409, 'REFUSED', 'POST', `${base}/resume`, { body: { reason } })
-        await api.refused(409, 'REFUSED', 'PUT', `${base}/hold`, { body: { reason } })
+        await api.refused(409, 'REFUSED', 'POST', '/api/holds/resume', { body: { ...on, reason } })
+        await api.refused(409, 'REFUSED', 'PUT', '/api/holds', { body: { ...on, reason } })
         const { body } = await api.call<{ entries: { action: string }[] }>('GET', '/api/audit')
         assert.deepEqual(
           body.entries.slice(0, 5).map(({ action }) => action),
-          [
-            `${scope}.resume`,
-            `${scope}.hold_reason`,
-            `${scope}.hold begun`,
-            `${scope}.hold`,
-            `${scope}.hold begun`,
-          ],
+          ['hold.end', 'hold.reason', 'hold.set begun', 'hold.set', 'hold.set begun'],
         )
         await api.world.orchestrate()
       })
       if (unknown === null) continue
       it(`refuses an unknown ${scope}`, async () => {
-        const [path, code] = unknown
-        for (const [method, verb] of [
-          ['POST', 'hold'],
-          ['PUT', 'hold'],
-          ['POST', 'resume'],
-        ] as const)
-          await api.refused(404, code, method, `${path}/${verb}`, { body: { reason } })
+        const [target, code] = unknown
+        for (const [method, path] of WAYS)
+          await api.refused(404, code, method, path, { body: { ...on, target, reason } })
       })
     }
 
     it('refuses a member of an unknown batch', async () => {
-      const path = '/api/batches/99/members/1'
-      for (const [method, verb] of [
-        ['POST', 'hold'],
-        ['PUT', 'hold'],
-        ['POST', 'resume'],
-      ] as const)
-        await api.refused(404, 'BATCH_NOT_FOUND', method, `${path}/${verb}`, { body: { reason } })
+      for (const [method, path] of WAYS)
+        for (const wrong of [
+          { batchId: 99 },
+          { batchId: undefined },
+          { scope: 'batch', target: 'x' },
+        ])
+          await api.refused(404, 'BATCH_NOT_FOUND', method, path, {
+            body: { ...MEMBER, ...wrong, reason },
+          })
     })
 
     it('of a batch: says what it stopped, takes the reason later, and is in the list', async () => {
-      const held = await api.call<Held>('POST', '/api/batches/1/hold', { body: {} })
+      const held = await api.call<Held>('POST', '/api/holds', { body: BATCH })
       assert.deepEqual([held.body.withdrawnJobs, held.body.runningJobs], [2, 0])
-      const wrong = { body: { reason }, headers: { 'if-match': '"other"' } }
-      await api.refused(412, 'STATE_CHANGED', 'PUT', '/api/batches/1/hold', wrong)
-      await api.call('PUT', '/api/batches/1/hold', { body: { reason } })
+      const wrong = { body: { ...BATCH, reason }, headers: { 'if-match': '"other"' } }
+      await api.refused(412, 'STATE_CHANGED', 'POST', '/api/holds/resume', wrong)
+      await api.call('PUT', '/api/holds', { body: { scope: 'batch', target: '1', reason } })
       const { holds } = await list()
       assert.deepEqual(
         [holds[0]!.scope, holds[0]!.target, holds[0]!.reason],
         ['batch', '1', reason],
       )
-      await api.call('POST', '/api/hold', { body: { reason } })
+      await api.call('POST', '/api/holds', { body: { scope: 'system', reason } })
       const both = await list()
       assert.deepEqual(
         both.holds.map(({ scope }) => scope),
@@ -310,20 +310,27 @@ function scopeHolds(): void {
         stuck.body.items[1]!.because,
         /batch 1 is held by .*"matoolkit resume --batch 1"/,
       )
-      await api.call('POST', '/api/batches/1/resume', { body: { reason } })
+      await api.call('POST', '/api/holds/resume', { body: { scope: 'batch', target: '1', reason } })
       await api.world.settle()
       assert.equal(api.world.jobs.length, 0)
-      await api.call('POST', '/api/resume', { body: { reason } })
-      await api.refused(409, 'REFUSED', 'PUT', '/api/batches/1/hold', { body: { reason } })
-      await api.refused(404, 'BATCH_NOT_FOUND', 'PUT', '/api/batches/99/hold', { body: { reason } })
+      await api.call('POST', '/api/holds/resume', { body: { scope: 'system', reason } })
+      await api.refused(409, 'REFUSED', 'PUT', '/api/holds', {
+        body: { scope: 'batch', target: '1', reason },
+      })
+      await api.refused(404, 'BATCH_NOT_FOUND', 'PUT', '/api/holds', {
+        body: { scope: 'batch', target: '99', reason },
+      })
       await api.world.settle()
       assert.ok(api.world.jobs.length > 0)
     })
 
     it('are listed in pages, of all or of one batch and its members', async () => {
-      const held = ['/api/workers/w1', '/api/batches/1/members/2', '/api', '/api/batches/1']
-      for (const base of [...held, '/api/batches/1/members/1'])
-        await api.call('POST', `${base}/hold`, { body: { reason } })
+      const other = { ...MEMBER, target: '2' }
+      const every = [{ scope: 'worker', target: 'w1' }, other, { scope: 'system' }, BATCH, MEMBER]
+      const hold = (on: object) => api.call('POST', '/api/holds', { body: { ...on, reason } })
+      const resume = (on: object) =>
+        api.call('POST', '/api/holds/resume', { body: { ...on, reason } })
+      for (const on of every) await hold(on)
       const pages: string[][] = []
       let query = '?limit=2'
       for (let next: string | null = ''; next !== null; query = `?limit=2&cursor=${next}`) {
@@ -334,40 +341,22 @@ function scopeHolds(): void {
       }
       assert.deepEqual(pages, [['system', 'worker w1'], ['batch 1', 'member 1'], ['member 2']])
       const { next } = (await api.call<Holds>('GET', '/api/holds?limit=4')).body
-      await api.call('POST', '/api/batches/1/members/1/resume', { body: { reason } })
-      await api.call('POST', '/api/batches/1/members/2/resume', { body: { reason } })
+      await resume(MEMBER)
+      await resume(other)
       const behind = (await api.call<Holds>('GET', `/api/holds?cursor=${next}`)).body
       assert.deepEqual([behind.holds, behind.total, behind.next], [[], 3, null])
-      await api.call('POST', '/api/batches/1/members/1/hold', { body: { reason } })
-      await api.call('POST', '/api/batches/1/members/2/hold', { body: { reason } })
+      await hold(MEMBER)
+      await hold(other)
       const ofBatch = await api.call<Holds>('GET', '/api/holds?batchId=1&scope=batch,member')
       assert.equal(ofBatch.body.total, 3)
       const ofNone = await api.call<Holds>('GET', '/api/holds?batchId=2')
       assert.deepEqual([ofNone.body.total, ofNone.body.holds], [0, []])
       for (const value of [null, 'x', 'x 1', '2026-13-01T00:00:00Z 1'])
         await api.refused(400, 'CURSOR_INVALID', 'GET', `/api/holds?cursor=${cursorOf(value)}`)
-      for (const base of [...held, '/api/batches/1/members/1'])
-        await api.call('POST', `${base}/resume`, { body: { reason } })
+      for (const on of every) await resume(on)
       assert.equal((await list()).total, 0)
     })
   })
 }
 
-covers(
-  'giveReasonOfBatchHold',
-  'giveReasonOfMemberHold',
-  'giveReasonOfRunbookHold',
-  'giveReasonOfSystemHold',
-  'giveReasonOfWorkerHold',
-  'holdMember',
-  'holdMembers',
-  'holdRunbook',
-  'holdSystem',
-  'holdWorker',
-  'listHolds',
-  'resumeMember',
-  'resumeMembers',
-  'resumeRunbook',
-  'resumeSystem',
-  'resumeWorker',
-)
+covers('giveReasonOfHold', 'holdMembers', 'holdWork', 'listHolds', 'resumeMembers', 'resumeWork')

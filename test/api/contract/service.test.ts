@@ -77,7 +77,9 @@ it('is degraded but ready while the machine’s clock is wrong, and people can h
     assert.equal(status, 200)
     assert.match(text, /"isReady":true,"isDegraded":true/)
     assert.match(text, /"clock","isOk":false/)
-    const held = await api.call('POST', '/api/hold', { body: { reason: 'a wrong clock' } })
+    const held = await api.call('POST', '/api/holds', {
+      body: { scope: 'system', reason: 'a wrong clock' },
+    })
     assert.equal(held.status, 200)
     assert.match(text, /machine clock is 45 s off the database clock/)
   } finally {
@@ -94,7 +96,9 @@ it('is degraded but ready while the bus is away and the orchestrator waits for i
     assert.equal(status, 200)
     assert.match(text, /"isReady":true,"isDegraded":true/)
     assert.match(text, /"bus","isOk":false/)
-    const held = await api.call('POST', '/api/hold', { body: { reason: 'the bus is away' } })
+    const held = await api.call('POST', '/api/holds', {
+      body: { scope: 'system', reason: 'the bus is away' },
+    })
     assert.equal(held.status, 200)
   } finally {
     await api.close()

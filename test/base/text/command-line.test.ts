@@ -10,7 +10,10 @@ describe('a command inside a sentence', () => {
       commandLine`review approve --all ${['--batch', 7]} --choice ${'move'}`,
       'matoolkit review approve --all --batch 7 --choice move',
     )
-    assert.equal(commandLine`batch hold ${7} --reason "…"`, 'matoolkit batch hold 7 --reason "…"')
+    assert.equal(
+      commandLine`hold --batch ${7} --reason "…"`,
+      'matoolkit hold --batch 7 --reason "…"',
+    )
   })
 
   it('keeps a key from a data source one word, whatever it holds', () => {

@@ -168,10 +168,6 @@ describe('a hold of each scope', () => {
         ['hold', '--batch', '1'],
         ['resume', '--batch', '1'],
       ],
-      [
-        ['batch', 'hold', '1'],
-        ['resume', '--batch', '1'],
-      ],
     ] as const) {
       const said = await cli.script(...held, '--reason', 'mail', 'bounces', 'everywhere')
       assert.equal(said.exit, 0, said.err)
@@ -205,7 +201,7 @@ describe('a hold of each scope', () => {
   })
 
   it('batch hold holds first too; no answer leaves the hold in place and says so', async () => {
-    const held = await cli.person({ answers: [''] }, 'batch', 'hold', '1')
+    const held = await cli.person({ answers: [''] }, 'hold', '--batch', '1')
     assert.equal(held.exit, 0, held.err)
     assert.match(
       held.err,

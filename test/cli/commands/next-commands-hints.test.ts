@@ -83,7 +83,7 @@ const STATES: readonly State[] = [
     name: 'a failed step in a held batch',
     fails: (name, number) => (name === 'licence' && number <= 2 ? 'no licence left' : undefined),
     afterwards: ({ engine }) => holdBatch(engine, order(1)),
-    prints: [/^batch resume 1$/, /^batch retry 1 --members /],
+    prints: [/^resume --batch 1$/, /^batch retry 1 --members /],
   },
   {
     name: 'a failed init',
@@ -232,8 +232,8 @@ describe('every printed hint works:', () => {
       for (const hint of ['worker list', 'batch advance 2']) await tryHint(cli, hint)
       await holdBatch(world.engine, order(2))
       const held = await cli.cli('stuck', '2')
-      assert.deepEqual(commandsIn(held.out), ['batch resume 2'], 'a held batch is not advanced')
-      await tryHint(cli, 'batch resume 2')
+      assert.deepEqual(commandsIn(held.out), ['resume --batch 2'], 'a held batch is not advanced')
+      await tryHint(cli, 'resume --batch 2')
     } finally {
       await cli.close()
     }

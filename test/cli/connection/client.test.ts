@@ -82,7 +82,9 @@ describe('the client of the API', () => {
 
   it('sends a change once, unless an idempotency key makes a retry safe', async () => {
     await using once = await serving([cut, fine])
-    const error = await rejection(once.client.call('POST /api/hold', { body: {} }))
+    const error = await rejection(
+      once.client.call('POST /api/holds', { body: { scope: 'system' } }),
+    )
     assert.ok(error instanceof MatoolkitError && error.code === 'API_UNREACHABLE')
     assert.equal(once.requests.length, 1)
     await using keyed = await serving([cut, fine])
@@ -98,7 +100,7 @@ describe('the client of the API', () => {
       return isRefused ? 'new' : 'old'
     }
     await using api = await serving([problem(401, 'TOKEN_REFUSED'), fine], { token })
-    await api.client.call('POST /api/hold', { body: {} })
+    await api.client.call('POST /api/holds', { body: { scope: 'system' } })
     assert.deepEqual(asked, [false, true])
     assert.deepEqual(
       api.requests.map(({ auth }) => auth),
@@ -119,7 +121,9 @@ describe('the client of the API', () => {
     await using api = await serving([
       problem(422, 'MEMBER_ROWS_INVALID', { faults, faultCount: 9 }),
     ])
-    const error = (await rejection(api.client.call('POST /api/hold', { body: {} }))) as ApiRefusal
+    const error = (await rejection(
+      api.client.call('POST /api/holds', { body: { scope: 'system' } }),
+    )) as ApiRefusal
     assert.deepEqual(error.more, [
       'row 3, column Upn: appears twice',
       'line 7, column 2: error KEY_UNKNOWN: no such key',
@@ -164,10 +168,10 @@ describe('the client of the API', () => {
   it('shows the traffic without secrets', async () => {
     const lines: string[] = []
     await using api = await serving([fine], { debug: (line) => lines.push(line) })
-    await api.client.call('POST /api/hold', {
-      body: { reason: 'why', password: 'hunter2' } as object,
+    await api.client.call('POST /api/holds', {
+      body: { scope: 'system', reason: 'why', password: 'hunter2' } as { scope: 'system' },
     })
-    assert.match(lines[0]!, /^> POST http:.*\/api\/hold \{"reason":"why"/)
+    assert.match(lines[0]!, /^> POST http:.*\/api\/holds \{"scope":"system","reason":"why"/)
     assert.ok(!lines.join().includes('hunter2'))
     assert.match(lines[1]!, /^< 200 in \d+ ms/)
   })

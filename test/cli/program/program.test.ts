@@ -80,10 +80,10 @@ describe('the flags of every command', () => {
     ['--output json batch list', 'batch list --output json'],
     ['batch --output=json list --held', 'batch list --held --output=json'],
     ['-o json --debug batch list', 'batch list -o json --debug'],
-    ['--profile a batch hold 7 -- --debug', 'batch hold 7 --profile a -- --debug'],
+    ['--profile a hold --batch 7 -- --debug', 'hold --batch 7 --profile a -- --debug'],
     ['batch list --output json', 'batch list --output json'],
     // Not a flag but the value of one.
-    ['batch hold 7 --reason --debug', 'batch hold 7 --reason --debug'],
+    ['hold --batch 7 --reason --debug', 'hold --batch 7 --reason --debug'],
     ['--version', '--version'],
     ['--unknown --debug batch', '--unknown --debug batch'],
     ['--output', '--output'],

@@ -141,7 +141,6 @@ const ASKED: Readonly<Record<string, Args>> = {
   'batch watch': () => ['2', '--timeout', '5s'],
   'batch create': () => ['plain', file('others.csv'), '--dry-run'],
   'batch cancel': () => ['1', ...TRIED],
-  'batch hold': () => ['1', ...TRIED],
   'batch add-members': () => ['2', file('others.csv'), '--dry-run'],
   'batch override-window': () => ['1', '--until', '2026-04-01T08:00:00Z', ...TRIED],
   'batch reschedule': () => ['1', '2026-04-01T08:00:00Z', ...TRIED],
@@ -216,7 +215,6 @@ const FORMS: Readonly<Record<string, Args>> = {
 /** Commands that run once, in this order, with JSON by default. */
 const DONE_ONCE: Readonly<Record<string, Args>> = {
   'batch advance': () => [advanced, '--yes'],
-  'batch resume': () => ['1', ...WHY],
   'deadletters replay': () => [letters[0]!, ...SURE],
   'deadletters discard': () => [letters[1]!, ...SURE],
   'admin restored': () => [...SURE],
@@ -297,7 +295,6 @@ describe('--output', () => {
 
   for (const [words, args] of Object.entries(DONE_ONCE)) {
     it(`${words}: a script gets what was done as data`, async () => {
-      if (words === 'batch resume') await cli.json('batch', 'hold', '1', ...WHY)
       const piped = await cli.script(...words.split(' '), ...args())
       assert.equal(piped.exit, exitOf(words), piped.err)
       assert.equal(typeof JSON.parse(piped.out), 'object')
@@ -413,8 +410,8 @@ describe('on a terminal', () => {
       for (const bad of ['\u001b', '\u009b', '\u202e']) assert.ok(!said.out.includes(bad), format)
     }
     const why = 'eve\u202e\u009b31m'
-    const debugged = await cli.cli('batch', 'hold', '1', '--reason', why, '--dry-run', '--debug')
-    assert.match(debugged.err, /> POST \S+\/hold \{.*eve\\u202e\\u009b31m/)
+    const debugged = await cli.cli('resume', '--all', '--reason', why, '--dry-run', '--debug')
+    assert.match(debugged.err, /> POST \S+\/holds\/resume \{.*eve\\u202e\\u009b31m/)
     assert.doesNotMatch(debugged.err, /[\u009b\u202e]/)
     const piped = await cli.script('batch', 'members', String(batchId))
     const { members } = JSON.parse(piped.out) as { members: { memberKey: string }[] }

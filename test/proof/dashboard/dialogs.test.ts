@@ -340,10 +340,14 @@ describe('the dialogs of changes', () => {
     assert.deepEqual(calls(world, from), [], 'a hold holds an undo too')
 
     const resume = () =>
-      dashboard.call('POST', '/api/batches/9/resume', { body: { reason: 'the undo may run' } })
+      dashboard.call('POST', '/api/holds/resume', {
+        body: { scope: 'batch', target: '9', reason: 'the undo may run' },
+      })
     await resume()
     await world.settle()
-    await dashboard.call('POST', '/api/batches/9/hold', { body: { reason: 'init is next' } })
+    await dashboard.call('POST', '/api/holds', {
+      body: { scope: 'batch', target: '9', reason: 'init is next' },
+    })
     await page.reload()
     await page.getByText(/^Undo: 4 of 4 changes done\./).waitFor()
     await decide({ button: 'Undo init…', verb: 'Undo init', says: /begin is undone by un-begin/ })

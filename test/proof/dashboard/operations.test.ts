@@ -236,15 +236,9 @@ describe('the screens of operations', () => {
       .waitFor()
     await confirm(page, 'Resume', 'patched')
     await page.getByText('Nothing is held').waitFor()
-    assert.deepEqual(sent, [
-      '/api/workers/w1/hold',
-      '/api/workers/w1/resume dry',
-      '/api/workers/w1/resume',
-    ])
+    assert.deepEqual(sent, ['/api/holds', '/api/holds/resume dry', '/api/holds/resume'])
     assert.deepEqual(
-      [await audited('worker.hold'), await audited('worker.resume')]
-        .flat()
-        .map(({ reason }) => reason),
+      [await audited('hold.set'), await audited('hold.end')].flat().map(({ reason }) => reason),
       ['patch day', 'patched'],
     )
   })
@@ -279,7 +273,8 @@ describe('the screens of operations', () => {
   })
 
   it('show who hears of what, and send a test after the confirmation', async () => {
-    const hold = () => dashboard.call('POST', '/api/hold', { body: { reason: 'change freeze' } })
+    const hold = () =>
+      dashboard.call('POST', '/api/holds', { body: { scope: 'system', reason: 'change freeze' } })
     await hold()
     await lookForConditions({ engine: world.engine, settings, newId: randomUUID })
     const { page, sent } = await look('/notifications')
@@ -321,7 +316,7 @@ describe('the screens of operations', () => {
     await need.getByText('does not take messages: flow.example answered 404').waitFor()
     await need.getByRole('link', { name: 'See the channel' }).click()
     await page.getByRole('heading', { name: 'Notifications' }).waitFor()
-    await dashboard.call('POST', '/api/resume', { body: { reason: 'over' } })
+    await dashboard.call('POST', '/api/holds/resume', { body: { scope: 'system', reason: 'over' } })
   })
 
   /** The receiver refuses what is due. */
@@ -390,7 +385,9 @@ describe('the screens of operations', () => {
     await world.tick(wave(CUT_OVER_HOUR, 6))
     await world.tick()
     await announce()
-    await dashboard.call('POST', '/api/workers/w1/hold', { body: { reason: 'patch day' } })
+    await dashboard.call('POST', '/api/holds', {
+      body: { scope: 'worker', target: 'w1', reason: 'patch day' },
+    })
     const opened = await look('/', WIDE)
     const { page } = opened
     // Each as a wide light page or as a dark phone: axe takes a second for each look.
@@ -418,7 +415,9 @@ describe('the screens of operations', () => {
   })
 
   it('ask how a wave with a new date moves before they show what follows', async () => {
-    await dashboard.call('POST', '/api/workers/w1/resume', { body: { reason: 'patched' } })
+    await dashboard.call('POST', '/api/holds/resume', {
+      body: { scope: 'worker', target: 'w1', reason: 'patched' },
+    })
     await world.tick(wave(64, ...range(6, 12)))
     const { page, sent } = await look('/sources/reviews?kind=move')
     const group = page.getByRole('region', { name: 'Moves: wave, batch 1' })

@@ -107,13 +107,13 @@ describe('the wall', () => {
     await dialog.getByRole('button', { name: 'Hold everything' }).click()
     await page.getByText('Everything is held').waitFor()
     await page.getByText('mail flow is down').first().waitFor()
-    assert.deepEqual([sent, await systemHolds()], [['/api/hold'], 1])
+    assert.deepEqual([sent, await systemHolds()], [['/api/holds'], 1])
   })
 
   it('resumes everything after a preview and with a reason', async () => {
     await page.getByRole('button', { name: 'Resume everything' }).click()
     const dialog = page.getByRole('alertdialog')
-    await dialog.getByText(/At once 0 phases and 0 steps/).waitFor()
+    await dialog.getByText(/0 phases and 0 steps start at once/).waitFor()
     const confirm = dialog.getByRole('button', { name: 'Resume everything' })
     assert.equal(await confirm.isDisabled(), true)
     await dialog.getByLabel('Reason').fill('mail flows again')

@@ -89,9 +89,9 @@ async function holdUnder(attacks: readonly Attack[]): Promise<number[]> {
   const took: number[] = []
   for (let number = 0; number < HOLDS; number += 1) {
     const beganMs = performance.now()
-    assert.equal(await call('POST', '/api/hold', { reason: 'stop' }), 200)
+    assert.equal(await call('POST', '/api/holds', { scope: 'system', reason: 'stop' }), 200)
     took.push(performance.now() - beganMs)
-    assert.equal(await call('POST', '/api/resume', { reason: 'go on' }), 200)
+    assert.equal(await call('POST', '/api/holds/resume', { scope: 'system', reason: 'go on' }), 200)
   }
   over.abort()
   await Promise.all(attackers)

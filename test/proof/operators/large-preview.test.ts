@@ -19,7 +19,7 @@ const KEYS = Array.from({ length: ROWS }, (_, at) => `p${at}@x.example`)
 describe('a hold during a preview of 100,000 rows', () => {
   const folder = mkdtempSync(join(tmpdir(), 'matoolkit-large-'))
   let api: ApiUnderTest
-  let batchPath = ''
+  const held = { scope: 'batch', target: '', reason: 'now' }
   before(async () => {
     const access = {
       sourceTimeoutSec: 60,
@@ -38,7 +38,7 @@ describe('a hold during a preview of 100,000 rows', () => {
     await api.world.publish(plain())
     const form = formOf(plainCsv('ada@x.example'), { runbookName: 'plain' })
     const made = await api.call('POST', '/api/batches', { form })
-    batchPath = `/api/batches/${String(made.body.batchId)}`
+    held.target = String(made.body.batchId)
   })
   after(async () => {
     await api.close()
@@ -53,16 +53,13 @@ describe('a hold during a preview of 100,000 rows', () => {
     })
     const waits: number[] = []
     while (!isAnswered) {
-      const verb = waits.length % 2 === 0 ? 'hold' : 'resume'
+      const path = waits.length % 2 === 0 ? '/api/holds' : '/api/holds/resume'
       const startedMs = performance.now()
-      const { status, text } = await api.call('POST', `${batchPath}/${verb}`, {
-        body: { reason: 'now' },
-      })
+      const { status, text } = await api.call('POST', path, { body: held })
       assert.equal(status, 200, text)
       waits.push(performance.now() - startedMs)
     }
-    if (waits.length % 2 === 1)
-      await api.call('POST', `${batchPath}/resume`, { body: { reason: 'now' } })
+    if (waits.length % 2 === 1) await api.call('POST', '/api/holds/resume', { body: held })
     assert.ok(waits.length > 3, `${waits.length} holds and resumes during the preview`)
     assert.ok(Math.max(...waits) < HOLD_MAX_MS, `the slowest took ${Math.max(...waits)} ms`)
     const { body } = await api.call<{ total: number }>('GET', '/api/batches')

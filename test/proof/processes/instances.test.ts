@@ -94,7 +94,7 @@ describe('two instances on one machine', () => {
   })
 
   it('are not changed from elsewhere by a guess', async () => {
-    const { code, out, err } = await run('elsewhere', 'batch', 'hold', '1', ...WHY)
+    const { code, out, err } = await run('elsewhere', 'hold', '--batch', '1', ...WHY)
     assert.deepEqual([code, out], [EXIT.conflict, ''])
     assert.match(err, /^matoolkit: Nothing was changed, .* 2 instances run[\s\S]*INSTANCE_UNCLEAR/)
     for (const up of [one!, two!]) assert.ok(err.includes(`--instance ${up.port} (`), err)
@@ -103,7 +103,7 @@ describe('two instances on one machine', () => {
   })
 
   it('are chosen by port or folder', async () => {
-    const byPort = await run('elsewhere', '--instance', one!.port, 'batch', 'hold', '1', ...WHY)
+    const byPort = await run('elsewhere', '--instance', one!.port, 'hold', '--batch', '1', ...WHY)
     assert.deepEqual([byPort.code, /Reading|Using/.test(byPort.err)], [EXIT.ok, false], byPort.err)
     assert.deepEqual(await batchesIn('elsewhere', '--instance', '../one/sub'), [{ isHeld: true }])
     assert.deepEqual(await batchesIn('one', '--instance', folderOf('two')), [])
@@ -130,10 +130,10 @@ describe('two instances on one machine', () => {
   it('are forgotten when they die, and their folder does not speak for another one', async () => {
     two!.kill('SIGKILL')
     await two!.ended
-    const resumed = await run('elsewhere', 'batch', 'resume', '1', ...WHY)
+    const resumed = await run('elsewhere', 'resume', '--batch', '1', ...WHY)
     assert.deepEqual([resumed.code, resumed.err], [EXIT.ok, ''])
     assert.equal(readdirSync(join(home, 'instances')).length, 1)
-    const astray = await run('two', 'batch', 'hold', '1', ...WHY)
+    const astray = await run('two', 'hold', '--batch', '1', ...WHY)
     assert.equal(astray.code, EXIT.conflict)
     assert.match(
       astray.err,

@@ -68,11 +68,15 @@ describe('two operators at once', () => {
   }
 
   const CASES: Readonly<Record<string, () => Promise<Pressed>>> = {
-    hold: async () => batchAction(await scheduled(), 'hold'),
+    hold: async () => ({
+      path: '/api/holds',
+      body: { scope: 'batch', target: `${await scheduled()}`, reason },
+    }),
     resume: async () => {
       const batchId = await scheduled()
-      await api.call('POST', `/api/batches/${batchId}/hold`, { body: { reason } })
-      return batchAction(batchId, 'resume')
+      const body = { scope: 'batch', target: `${batchId}`, reason }
+      await api.call('POST', '/api/holds', { body })
+      return { path: '/api/holds/resume', body, seenAt: `/api/batches/${batchId}` }
     },
     cancel: async () => batchAction(await scheduled(), 'cancel'),
     restart: async () => {

@@ -1,5 +1,5 @@
-// Actions on the whole batch: hold, resume, advance, reschedule, what if, override the change window, cancel, undo. Each is tried first, and confirmed for the state that was shown;
-// only a hold never waits for anything.
+// Actions on the whole batch: hold, resume, advance, reschedule, what if, override the change window, cancel, undo. Each is tried first, and
+// confirmed for the state that was shown; only a hold never waits for anything.
 import { type ReactNode, useState } from 'react'
 import { useChange, useReading } from '../../api/hooks.ts'
 import { useTaggedPreview } from '../../api/preview.ts'
@@ -9,8 +9,8 @@ import { Button } from '../../ui/button.tsx'
 import { overrideOf } from '../../ui/change-window.tsx'
 import { Decision } from '../../ui/decision.tsx'
 import { ErrorNote, Loading } from '../../ui/feedback.tsx'
+import { HoldDialog, ResumeDialog } from '../../ui/hold.tsx'
 import { countText } from '../../ui/page.tsx'
-import { StartsAtOnce } from '../../ui/starts-at-once.tsx'
 import { Time, useNow } from '../../ui/time.tsx'
 import type { Summary } from './batch.tsx'
 import { EndOverride, OverrideWindow } from './override-window.tsx'
@@ -34,6 +34,7 @@ export function BatchActions({ summary: { batch, window } }: { readonly summary:
   const isOverridden = overrideOf(batch.changeWindow, useNow()) !== null
   const [asked, setAsked] = useState<Asked | null>(null)
   const close = () => setAsked(null)
+  const held = { target: { scope: 'batch', target: `${batch.id}` }, onClose: close } as const
   if (!mayChange) return null
   const undo = (
     <>
@@ -68,8 +69,17 @@ export function BatchActions({ summary: { batch, window } }: { readonly summary:
       )}
       <Button onClick={() => setAsked('cancel')}>Cancel batch</Button>
       {undo}
-      {asked === 'hold' && <Hold batchId={batch.id} onClose={close} />}
-      {asked === 'resume' && <Resume batchId={batch.id} onClose={close} />}
+      {asked === 'hold' && (
+        <HoldDialog {...held} title={`Hold batch ${batch.id}`} verb="Hold batch">
+          <p>
+            No new job starts, and queued jobs are withdrawn. Jobs that workers run now finish, and
+            their results are recorded. Nothing is undone.
+          </p>
+        </HoldDialog>
+      )}
+      {asked === 'resume' && (
+        <ResumeDialog {...held} title={`Resume batch ${batch.id}`} verb="Resume batch" />
+      )}
       {asked === 'advance' && <Advance batchId={batch.id} onClose={close} />}
       {asked === 'reschedule' && <Reschedule batch={batch} onClose={close} />}
       {asked === 'override' && <OverrideWindow batch={batch} onClose={close} />}
@@ -87,7 +97,7 @@ interface DialogProps {
 
 type BatchChange = Extract<
   Change,
-  `POST /api/batches/{batchId}/${'hold' | 'resume' | 'advance' | 'reschedule' | 'override-window' | 'cancel' | 'undo-init'}`
+  `POST /api/batches/{batchId}/${'advance' | 'reschedule' | 'override-window' | 'cancel' | 'undo-init'}`
 >
 interface BatchDecisionProps<E extends BatchChange> {
   readonly endpoint: E
@@ -98,8 +108,6 @@ interface BatchDecisionProps<E extends BatchChange> {
   readonly verb: string
   readonly isDanger?: boolean
   readonly reason: 'required' | 'optional'
-  /** A hold is never refused because something else has changed. */
-  readonly comparesState?: boolean
   readonly isReady?: (answer: Answer<E>) => boolean
   readonly onClose: () => void
   /** What to ask for before the preview. */
@@ -109,7 +117,7 @@ interface BatchDecisionProps<E extends BatchChange> {
 
 /** The dialog of a change of the batch: tried, shown, confirmed for the state that was shown. */
 export function BatchDecision<E extends BatchChange>(props: BatchDecisionProps<E>) {
-  const { endpoint, batchId, order, comparesState = true, isReady = () => true } = props
+  const { endpoint, batchId, order, isReady = () => true } = props
   const given = (body: object) => ({ params: { batchId }, body }) as unknown as RequestOf<E>
   const preview = useTaggedPreview(
     endpoint,
@@ -118,7 +126,7 @@ export function BatchDecision<E extends BatchChange>(props: BatchDecisionProps<E
   const change = useChange(endpoint)
   const answer = preview.data?.answer
   const confirm = (reason: string) => {
-    const options = comparesState ? { ifMatch: preview.data?.etag } : {}
+    const options = { ifMatch: preview.data?.etag }
     const body = { ...order, ...(reason && { reason }) }
     change.mutate({ ...given(body), options }, { onSuccess: props.onClose })
   }
@@ -142,46 +150,6 @@ export function BatchDecision<E extends BatchChange>(props: BatchDecisionProps<E
     </Decision>
   )
 }
-
-const Hold = ({ batchId, onClose }: DialogProps) => (
-  <BatchDecision
-    endpoint="POST /api/batches/{batchId}/hold"
-    batchId={batchId}
-    order={{}}
-    title={`Hold batch ${batchId}`}
-    verb="Hold batch"
-    reason="optional"
-    comparesState={false}
-    onClose={onClose}
-  >
-    {({ withdrawnJobs, runningJobs }) => (
-      <p>
-        No new job starts. {countText(withdrawnJobs)} queued jobs are withdrawn.{' '}
-        {countText(runningJobs)} that workers run now finish, and their results are recorded.
-        Nothing is undone.
-      </p>
-    )}
-  </BatchDecision>
-)
-
-const Resume = ({ batchId, onClose }: DialogProps) => (
-  <BatchDecision
-    endpoint="POST /api/batches/{batchId}/resume"
-    batchId={batchId}
-    order={{}}
-    title={`Resume batch ${batchId}`}
-    verb="Resume batch"
-    reason="required"
-    onClose={onClose}
-  >
-    {({ startsAtOnce }) => (
-      <>
-        <p>Time on hold does not count for retries and polls.</p>
-        <StartsAtOnce starts={startsAtOnce} />
-      </>
-    )}
-  </BatchDecision>
-)
 
 function Advance({ batchId, onClose }: DialogProps) {
   const [allowStragglers, setAllow] = useState(false)

@@ -1,11 +1,11 @@
 // The undo of a whole wave: on hold first, then the plan counted by kind of change, then what init changed. Its steps are tracked, so the
 // page says how far they are.
 import { useState } from 'react'
-import { useChange, useReading } from '../../api/hooks.ts'
+import { useReading } from '../../api/hooks.ts'
 import { MembersDecision } from '../../members/members-decision.tsx'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'
-import { Decision } from '../../ui/decision.tsx'
+import { HoldDialog } from '../../ui/hold.tsx'
 import { countText } from '../../ui/page.tsx'
 import { PastNoReturn, UndoPlan } from '../../undo/undo-plan.tsx'
 import type { Summary } from './batch.tsx'
@@ -20,37 +20,23 @@ interface UndoWaveProps {
 }
 export const UndoWave = ({ batch, onClose }: UndoWaveProps) =>
   batch.endedAt === null && !batch.held ? (
-    <HoldFirst batchId={batch.id} onClose={onClose} />
-  ) : (
-    <UndoEverybody batch={batch} onClose={onClose} />
-  )
-
-/** Once it is held, the plan follows in the same place. */
-function HoldFirst({
-  batchId,
-  onClose,
-}: {
-  readonly batchId: number
-  readonly onClose: () => void
-}) {
-  const hold = useChange('POST /api/batches/{batchId}/hold')
-  return (
-    <Decision
-      title={`Undo batch ${batchId}: hold it first`}
+    // Once it is held, the plan follows in the same place.
+    <HoldDialog
+      target={{ scope: 'batch', target: `${batch.id}` }}
+      title={`Undo batch ${batch.id}: hold it first`}
       verb="Hold batch"
       reason="required"
-      isBusy={hold.isPending || hold.isSuccess}
-      error={hold.error}
+      staysOpen
       onClose={onClose}
-      onConfirm={(reason) => hold.mutate({ params: { batchId }, body: { reason } })}
     >
       <p>
         The wave runs. Hold it, so that nothing is sent meanwhile; the plan of the undo comes next.
         Jobs that workers run now finish, and nothing is undone before you confirm the plan.
       </p>
-    </Decision>
+    </HoldDialog>
+  ) : (
+    <UndoEverybody batch={batch} onClose={onClose} />
   )
-}
 
 function UndoEverybody({ batch, onClose }: UndoWaveProps) {
   const [pastNoReturn, setPast] = useState(false)

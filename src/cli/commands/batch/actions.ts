@@ -16,7 +16,6 @@ import {
 } from '../../program/command-context.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD } from '../../terminal/show.ts'
-import { heldBatch, holdThenAsk, withWholeReason } from '../hold-first.ts'
 import { capital } from '../holds-in-force.ts'
 import { warnLost } from '../starts.ts'
 import { namedBatch } from './named.ts'
@@ -161,21 +160,6 @@ export const runCancel = batchAction({
   warns: (batch) =>
     `${capital(nameOf(batch))} ends for its ${batch.members.active} active members. This cannot be undone.`,
 })
-/** Holds at once and asks for the reason afterwards: people are being cut over. */
-export async function runHold(
-  context: CommandContext,
-  [id, ...words]: readonly string[],
-  given: Flags,
-): Promise<void> {
-  const { flags } = withWholeReason(words, given)
-  if (!flags.dryRun)
-    return showResult(context, await holdThenAsk({ ...context, flags }, heldBatch(id)))
-  const reason = textFlag(flags, 'reason')
-  const body = { dryRun: true, ...(reason !== undefined && { reason }) }
-  const order = { params: namedBatch(id), body }
-  await showResult(context, await context.client.call('POST /api/batches/{batchId}/hold', order))
-}
-
 /** Sends steps outside the change windows until a time that the person names. */
 export async function runOverrideWindow(
   context: CommandContext,

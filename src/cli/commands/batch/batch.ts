@@ -23,7 +23,6 @@ import {
   runCancel,
   runClone,
   runCreate,
-  runHold,
   runOverrideWindow,
 } from './actions.ts'
 import { EXPORT_VERB } from './export.ts'
@@ -49,7 +48,7 @@ import {
 } from './member-actions.ts'
 import { MESSAGES_VERB } from './messages.ts'
 import { MEMBERS_ARG, NAMED_SELECTION, SELECTION } from './select-people.ts'
-import { runReschedule, runResume } from './starting.ts'
+import { runReschedule } from './starting.ts'
 import { runAnyRetry, runSkip, stepAction } from './step-actions.ts'
 import { runUndoInit } from './undo.ts'
 
@@ -207,24 +206,6 @@ The batch starts when you advance it.`,
     more: 'New members catch up on phases that have started.',
     examples: ['batch add-members 7 latecomers.csv --dry-run'],
     run: runAddMembers,
-  },
-  {
-    name: 'hold',
-    about: 'hold a batch',
-    args: [ID, ['[words...]', 'rest of a reason without quotes']],
-    options: [REASON, DRY_RUN],
-    more: 'A held batch sends no jobs. Jobs that no worker has started are withdrawn. The reason is asked for afterwards.',
-    examples: ['batch hold 7 --reason "mailboxes are slow"'],
-    run: runHold,
-  },
-  {
-    name: 'resume',
-    about: 'resume a held batch',
-    args: [ID],
-    options: [...CHANGE, DRY_RUN, ...WAITING],
-    more: 'Says first what starts at once.',
-    examples: ['batch resume 7 --reason "fast again" --wait'],
-    run: runResume,
   },
   {
     name: 'reschedule',

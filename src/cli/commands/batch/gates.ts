@@ -101,7 +101,7 @@ const decide =
     const isLate =
       gate.state === 'open' && gate.dueAt !== null && new Date(gate.dueAt) <= context.io.now()
     if (isLate && !flags.dryRun)
-      context.show.say(`If the batch is held, resume it: matoolkit batch resume ${id}`)
+      context.show.say(`If the batch is held, resume it: matoolkit resume --batch ${id}`)
   }
 
 function until(context: CommandContext, flags: Flags): { readonly until: string } {

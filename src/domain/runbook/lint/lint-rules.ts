@@ -74,7 +74,7 @@ export const LINT_RULES = table({
       '{function} cannot be undone, and nothing before it asks people or gives them time. Make it the first change of a phase, and give that phase a gate, such as "gate: {approvals: 2}", or start it at least {gap} after the phase before.',
     why: 'This is the point of no return. Within a phase, steps follow in seconds; between phases people can look at failures and hold the batch or a member.',
     better:
-      'Give the phase a `gate` with approvals, or let an earlier phase check everything an hour before, so that `matoolkit batch hold` stops it in time. A gate guards the start of its phase, so the step must be its first change.',
+      'Give the phase a `gate` with approvals, or let an earlier phase check everything an hour before, so that `matoolkit hold --batch` stops it in time. A gate guards the start of its phase, so the step must be its first change.',
   },
   GATE_ASKS_NOBODY: {
     sentence:

@@ -292,9 +292,12 @@ describe('matoolkit batch report', () => {
         COMMANDS.some(([known]) => `${words.join(' ')} `.startsWith(`${known} `)),
         words.join(' '),
       )
-    for (const verb of ['hold', 'resume', 'cancel', 'override-window', 'undo', 'approve'])
+    const batchVerbs = ['cancel', 'override-window', 'undo', 'approve'].map(
+      (verb) => `batch ${verb}`,
+    )
+    for (const verb of ['hold --batch', 'resume --batch', ...batchVerbs])
       assert.ok(
-        commands.some((line) => line.startsWith(`batch ${verb} ${id}`)),
+        commands.some((line) => line.startsWith(`${verb} ${id}`)),
         verb,
       )
     const again = await run.cli(
