@@ -1,4 +1,4 @@
-// Renders a captured terminal frame (text with ANSI colours) as an SVG with real text, for the README. The same frame always gives
+// Renders a captured terminal frame (text with ANSI colours) as an SVG with real text, for the tutorial. The same frame always gives
 // the same picture. Capture a frame with `tmux capture-pane -e -p`, then run
 // `node scripts/run.mjs scripts/terminal-picture.ts docs/images/npm-start.ansi docs/images/npm-start.svg "npm start"`.
 import { readFileSync, writeFileSync } from 'node:fs'
