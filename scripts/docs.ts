@@ -63,8 +63,7 @@ function renderEarlierSettings(): string {
 }
 
 function renderConditions(): string {
-  const rows = CONDITION_KINDS.map((kind) => `| \`${kind}\` | ${conditionText(kind)} |`)
-  return ['| condition | meaning |', '| --- | --- |', ...rows].join('\n')
+  return CONDITION_KINDS.map((kind) => `- \`${kind}\`: ${conditionText(kind)}`).join('\n')
 }
 
 /** The file's text as it should be, given the text it has. */

@@ -60,7 +60,10 @@ describe('the demonstration', () => {
       readFileSync(`${root}/docs/tutorial.md`, 'utf8'),
     )!
     assert.match(shown!, /9 of 201 members failed[\s\S]*191 finished, 9 failed, 1 removed\n$/)
-    assert.ok(out.includes(shown!), `docs/tutorial.md shows another end than this:\n${out.slice(-2_000)}`)
+    assert.ok(
+      out.includes(shown!),
+      `docs/tutorial.md shows another end than this:\n${out.slice(-2_000)}`,
+    )
     assert.match(out, /^rollbacks +6 started, 6 completed$/m)
     assert.match(out, /^jobs sent +[56],\d{3}, including \d{3} polls$/m)
     assert.doesNotMatch(
