@@ -123,7 +123,7 @@ function Preview({ outcomes }: { readonly outcomes: readonly Outcome[] }) {
   const selected = sum(outcomes, 'selectedCount')
   const tried = outcomes.reduce((total, { triedCount }) => total + triedCount, 0)
   return (
-    <div className="preview" role="status">
+    <div className="change-preview" role="status">
       <p>
         {selected === 0
           ? 'Nobody is selected any more.'

@@ -1,8 +1,9 @@
 // The dialog before every change: what it will do (from a dry run where there is one), the reason for the audit, the confirmation.
 import { AlertDialog } from '@base-ui/react/alert-dialog'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, use, useState } from 'react'
 import { Button } from './button.tsx'
 import { ErrorNote } from './feedback.tsx'
+import { ScreenName } from './screen-name.ts'
 
 interface DecisionProps {
   readonly title: string
@@ -31,13 +32,14 @@ export function Decision(props: DecisionProps) {
     onConfirm,
     onClose,
   } = props
+  const screen = use(ScreenName)
   const [reason, setReason] = useState('')
   const isGiven = props.reason !== 'required' || reason.trim() !== ''
   return (
     <AlertDialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
-        <AlertDialog.Popup className="dialog">
+        <AlertDialog.Popup className="dialog" data-screen={screen}>
           <AlertDialog.Title>{title}</AlertDialog.Title>
           <AlertDialog.Description render={<div />}>{children}</AlertDialog.Description>
           <form

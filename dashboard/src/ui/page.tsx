@@ -1,5 +1,6 @@
 // The parts of a screen: title, sections, figures.
 import { type ReactNode, useEffect } from 'react'
+import { titlePage } from './page-title.ts'
 
 interface PageProps {
   readonly title: string
@@ -10,7 +11,7 @@ interface PageProps {
 }
 export function Page({ title, lead, actions, children }: PageProps) {
   useEffect(() => {
-    document.title = `${title} – matoolkit`
+    titlePage(title)
   }, [title])
   return (
     <>

@@ -38,6 +38,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   detected: ['idle', '○'],
   held: ['warn', '⏸'],
   partial: ['warn', '!'],
+  late: ['bad', '!'],
   silent: ['warn', '!'],
   unknown: ['warn', '!'],
   draining: ['warn', '⏸'],

@@ -105,8 +105,10 @@ describe('the wall', () => {
     await dialog.getByLabel('Reason').fill('mail flow is down')
     await assertSound(admin)
     await dialog.getByRole('button', { name: 'Hold everything' }).click()
-    await page.getByText('Everything is held').waitFor()
-    await page.getByText('mail flow is down').first().waitFor()
+    await page
+      .getByRole('region', { name: 'Who is needed' })
+      .getByText(/The whole system is held .*mail flow is down/)
+      .waitFor()
     assert.deepEqual([sent, await systemHolds()], [['/api/holds'], 1])
   })
 
@@ -120,7 +122,10 @@ describe('the wall', () => {
     assert.equal(await systemHolds(), 1)
     await confirm.click()
     await page.getByRole('button', { name: 'Hold everything' }).waitFor()
-    await page.getByText('Everything is held').waitFor({ state: 'hidden' })
+    await page
+      .getByText(/The whole system is held/)
+      .first()
+      .waitFor({ state: 'hidden' })
     assert.equal(await systemHolds(), 0)
   })
 

@@ -1,25 +1,35 @@
 // Where the batch stands, as one or two sentences.
 import type { ReactNode } from 'react'
+import { Link } from 'wouter'
 import { overrideOf, WindowNote } from '../../ui/change-window.tsx'
 import { countText } from '../../ui/page.tsx'
+import { TextWithTimes } from '../../ui/sentence.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Distance, Time, useNow } from '../../ui/time.tsx'
 import type { Summary } from './batch.tsx'
+import { outerHold } from './outer-hold.ts'
 
 export const Headline = ({ summary }: { readonly summary: Summary }) => (
   <>
     <Status status={summary.batch.status} />{' '}
-    {summary.batch.held && <Status status="held" text="on hold" />} {sentence(summary)}{' '}
-    {summary.batch.endedAt === null && <Window summary={summary} />}
+    {(summary.batch.held || outerHold(summary)) && <Status status="held" text="on hold" />}{' '}
+    {sentence(summary)} {summary.batch.endedAt === null && <Window summary={summary} />}
   </>
 )
 
 function sentence(summary: Summary): ReactNode {
-  const { batch, estimate } = summary
+  const { batch, estimate, verdict } = summary
+  const held = outerHold(summary)
   if (batch.endedAt !== null)
     return (
       <>
         Ended <Time at={batch.endedAt} />.
+      </>
+    )
+  if (held)
+    return (
+      <>
+        <TextWithTimes text={held.text} />. <Link href={held.page.path}>{held.page.link}</Link>
       </>
     )
   if (batch.held)
@@ -31,6 +41,11 @@ function sentence(summary: Summary): ReactNode {
     )
   return (
     <>
+      {verdict.isSomebodyNeeded && (
+        <>
+          <TextWithTimes text={verdict.headline} />{' '}
+        </>
+      )}
       <RunningPhases summary={summary} /> <NextPhase summary={summary} />{' '}
       {estimate.endsAt !== null && (
         <>

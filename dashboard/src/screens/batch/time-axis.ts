@@ -1,6 +1,8 @@
 // Where times lie on the axis of a batch, and what state its phases are in. Pure: all times are given.
+import { isLate } from '../../ui/late.ts'
 import { completedPhase } from '../../ui/phase-end.ts'
 import type { Summary } from './batch.tsx'
+import { outerHold } from './outer-hold.ts'
 
 export type Phase = Summary['phases'][number]
 export type PhaseForecast = Summary['estimate']['phases'][number]
@@ -91,9 +93,11 @@ interface PhaseState {
   readonly look: string
 }
 
-export function stateOf(phase: Phase, { batch, phases }: Summary, now: number): PhaseState {
+export function stateOf(phase: Phase, summary: Summary, now: number): PhaseState {
+  const { batch, phases } = summary
   const { status, dueAt, skippedBecause } = phase
-  if (batch.endedAt === null && batch.held && (status === 'pending' || status === 'dispatched'))
+  const isHeld = batch.held !== null || outerHold(summary) !== undefined
+  if (batch.endedAt === null && isHeld && (status === 'pending' || status === 'dispatched'))
     return { name: 'held', status: 'held', look: 'warn' }
   if (status === 'dispatched') return { name: 'running', status: 'running', look: 'busy' }
   if (status === 'completed') return completedPhase(phase.members.failed)
@@ -101,8 +105,8 @@ export function stateOf(phase: Phase, { batch, phases }: Summary, now: number): 
     return { name: `skipped: ${skippedBecause}`, status: 'skipped', look: 'off' }
   if (status !== 'pending') return { name: status, status, look: 'off' }
   if (batch.endedAt !== null) return { name: 'not run', status: 'cancelled', look: 'off' }
-  if (!batch.isManual && dueAt !== null && Date.parse(dueAt) < now - MINUTE_MS)
-    return { name: 'late', status: 'silent', look: 'warn' }
+  if (!batch.isManual && dueAt !== null && isLate(dueAt, now))
+    return { name: 'late', status: 'late', look: 'bad' }
   const isNext = phases.find((one) => one.status === 'pending')?.id === phase.id
   return { name: isNext ? 'next' : 'to come', status: 'pending', look: 'idle' }
 }

@@ -47,7 +47,7 @@ function Lane({ phase, summary, axis, now }: LaneProps) {
       <div className="lane-name">
         <strong>{phase.phaseName}</strong> <span className="quiet">{offsetText(phase)}</span>
         {phase.noReturnSteps.length > 0 && (
-          <span className="no-return">
+          <span className="lane-no-return">
             <Sign sign="⚑" /> Point of no return: {phase.noReturnSteps.join(', ')}
           </span>
         )}

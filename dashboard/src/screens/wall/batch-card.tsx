@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import { phaseOffsetText } from '../../../../src/base/text/duration.ts'
 import { PERSON_STATES, statesText, stateWord } from '../../../../src/domain/state/person-state.ts'
 import { WindowNote } from '../../ui/change-window.tsx'
+import { isLate } from '../../ui/late.ts'
 import { countText } from '../../ui/page.tsx'
 import { completedPhase } from '../../ui/phase-end.ts'
 import { Sentence, TextWithTimes } from '../../ui/sentence.tsx'
@@ -86,9 +87,6 @@ interface CardProps {
   readonly of: WallBatch
 }
 
-/** Timers act to the second; a minute later something is wrong. */
-const LATE_AFTER_MS = 60_000
-
 /** Words for people: `pending` is what comes next, or what is to come after that; an overdue one is neither. */
 function stateOf(phase: Phase, next: Phase | undefined, { isHeld, now }: RailFacts) {
   const { status, dueAt } = phase
@@ -97,8 +95,8 @@ function stateOf(phase: Phase, next: Phase | undefined, { isHeld, now }: RailFac
   const isRunning = status === 'dispatched'
   if (isHeld && (isRunning || status === 'pending'))
     return { name: 'held', status: 'held', look: 'warn' }
-  if (status === 'pending' && dueAt !== null && Date.parse(dueAt) < now - LATE_AFTER_MS)
-    return { name: 'late', status: 'silent', look: 'warn' }
+  if (status === 'pending' && dueAt !== null && isLate(dueAt, now))
+    return { name: 'late', status: 'late', look: 'bad' }
   if (status === 'pending') return { name: phase === next ? 'next' : 'to come', status, look }
   return { name: isRunning ? 'running' : status, status, look }
 }

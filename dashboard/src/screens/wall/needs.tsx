@@ -1,25 +1,12 @@
 // What needs a person: the sentence, where to handle it here, and the command that does it too.
 import { Link } from 'wouter'
 import { KINDS } from '../../../../src/domain/needs/kinds.ts'
-import type { Answer } from '../../api/routes.ts'
+import { LOOK_OF_SEVERITY, type Verdict } from '../../layout/verdict-bar.tsx'
 import { Section } from '../../ui/page.tsx'
 import { TextWithTimes } from '../../ui/sentence.tsx'
 import { Sign } from '../../ui/sign.tsx'
 
-type Verdict = Answer<'GET /api/needs'>
 type Need = Verdict['needs'][number]
-
-/** The colour says how urgent it is; the word says what it is. */
-const LOOKS: Readonly<Record<Need['severity'], readonly [look: string, sign: string]>> = {
-  urgent: ['bad', '!'],
-  soon: ['warn', '?'],
-  later: ['idle', 'i'],
-  planned: ['idle', '⏸'],
-}
-
-/** The colour of a verdict. */
-export const lookOf = ({ severity }: Pick<Verdict, 'severity'>): string =>
-  severity === null ? 'good' : LOOKS[severity][0]
 
 export function Needs({ needs, planned }: Pick<Verdict, 'needs' | 'planned'>) {
   return (
@@ -49,7 +36,7 @@ function NeedList({ title, needs }: NeedListProps) {
 }
 
 function NeedLine({ need: { kind, severity, text, page, command } }: { readonly need: Need }) {
-  const [look, sign] = LOOKS[severity]
+  const [look, sign] = LOOK_OF_SEVERITY[severity]
   return (
     <li className="need" data-look={look}>
       <span className="status">

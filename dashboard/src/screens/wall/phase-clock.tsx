@@ -1,5 +1,6 @@
 // One clock over all batches: what happened last, the time now, what is due next with its countdown.
 import { Link } from 'wouter'
+import { isLate } from '../../ui/late.ts'
 import { Section } from '../../ui/page.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Distance, Time, useNow } from '../../ui/time.tsx'
@@ -18,7 +19,7 @@ interface Moment {
 }
 
 export function PhaseClock({ batches }: { readonly batches: readonly WallBatch[] }) {
-  const { last, next } = momentsOf(batches)
+  const { last, late, next } = momentsOf(batches, useNow())
   return (
     <Section title="Clock">
       <ClockFace />
@@ -27,6 +28,13 @@ export function PhaseClock({ batches }: { readonly batches: readonly WallBatch[]
           <MomentLine key={moment.key} moment={moment} />
         ))}
       </ol>
+      {late.length > 0 && (
+        <ol className="moments" aria-label="Late phases">
+          {late.map((moment) => (
+            <MomentLine key={moment.key} moment={moment} />
+          ))}
+        </ol>
+      )}
       <div className="moment-now">now</div>
       <ol className="moments" aria-label="Next phases">
         {next.map((moment) => (
@@ -38,14 +46,18 @@ export function PhaseClock({ batches }: { readonly batches: readonly WallBatch[]
   )
 }
 
-function momentsOf(batches: readonly WallBatch[]): { last: Moment[]; next: Moment[] } {
+function momentsOf(batches: readonly WallBatch[], now: number) {
   const last: Moment[] = []
+  const late: Moment[] = []
   const next: Moment[] = []
   for (const { batch, phases } of batches) {
     for (const { id, phaseName, status, dueAt, startedAt, endedAt } of phases) {
       const about = { batchId: batch.id, phaseName, status }
-      if (status === 'pending' && dueAt !== null)
-        next.push({ ...about, key: `${id} due`, at: dueAt, word: 'due' })
+      if (status === 'pending' && dueAt !== null) {
+        const due = { ...about, key: `${id} due`, at: dueAt }
+        if (isLate(dueAt, now)) late.push({ ...due, status: 'late', word: 'late' })
+        else next.push({ ...due, word: 'due' })
+      }
       if (startedAt !== null)
         last.push({
           ...about,
@@ -59,7 +71,11 @@ function momentsOf(batches: readonly WallBatch[]): { last: Moment[]; next: Momen
     }
   }
   const inTime = (one: Moment, other: Moment) => Date.parse(one.at) - Date.parse(other.at)
-  return { last: last.sort(inTime).slice(-LAST_MAX), next: next.sort(inTime).slice(0, NEXT_MAX) }
+  return {
+    last: last.sort(inTime).slice(-LAST_MAX),
+    late: late.sort(inTime).slice(0, NEXT_MAX),
+    next: next.sort(inTime).slice(0, NEXT_MAX),
+  }
 }
 
 const MomentLine = ({ moment }: { readonly moment: Moment }) => (

@@ -2,12 +2,10 @@
 import { Link } from 'wouter'
 import { Empty, Loaded } from '../../ui/feedback.tsx'
 import { Page, Section } from '../../ui/page.tsx'
-import { Sentence } from '../../ui/sentence.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { BatchCard, MemberCounts } from './batch-card.tsx'
-import { HeldNote, HoldAll } from './hold-all.tsx'
 import { Needs } from './needs.tsx'
 import { PhaseClock } from './phase-clock.tsx'
 import { useWall, type WallAnswer } from './use-wall.ts'
@@ -18,16 +16,10 @@ import './wall.css'
 const CARDS_MAX = 20
 
 export default function Wall() {
-  const { now, systemHold } = useWall()
   return (
-    <Loaded reading={now} what="the wall">
+    <Loaded reading={useWall()} what="the wall">
       {(wall) => (
-        <Page
-          title="Now"
-          lead={<Sentence text={wall.headline} />}
-          actions={systemHold === undefined ? null : <HoldAll hold={systemHold} />}
-        >
-          {systemHold && <HeldNote hold={systemHold} />}
+        <Page title="Now">
           <div className="wall">
             <div className="wall-main">
               <Needs needs={wall.needs} planned={wall.planned} />

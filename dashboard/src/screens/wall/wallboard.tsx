@@ -2,12 +2,13 @@
 import { useEffect } from 'react'
 import { Link } from 'wouter'
 import { LiveMark } from '../../layout/header.tsx'
+import { lookOfVerdict, useVerdict } from '../../layout/verdict-bar.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Loaded } from '../../ui/feedback.tsx'
+import { titlePage } from '../../ui/page-title.ts'
 import { Sentence } from '../../ui/sentence.tsx'
 import { BatchCard } from './batch-card.tsx'
-import { HeldNote } from './hold-all.tsx'
-import { lookOf, Needs } from './needs.tsx'
+import { Needs } from './needs.tsx'
 import { ClockFace, PhaseClock } from './phase-clock.tsx'
 import { useWall } from './use-wall.ts'
 import { Sources, Workers } from './workers-and-sources.tsx'
@@ -15,9 +16,10 @@ import './wall.css'
 import './wallboard.css'
 
 export default function Wallboard() {
-  const { now, systemHold } = useWall()
+  const now = useWall()
+  useVerdict()
   useEffect(() => {
-    document.title = 'Wallboard – matoolkit'
+    titlePage('Wallboard')
   }, [])
   return (
     <div className="wallboard">
@@ -25,20 +27,19 @@ export default function Wallboard() {
         {({ batches, workers, sources, openReviews, ...verdict }) => (
           <>
             <div className="board-head">
-              <h1 data-look={lookOf(verdict)}>
+              <h1 data-look={lookOfVerdict(verdict)[0]}>
                 <Sentence text={verdict.headline} />
               </h1>
               <ClockFace />
             </div>
-            {systemHold && <HeldNote hold={systemHold} />}
             <div className="wall">
               <div className="wall-main">
+                <Needs needs={verdict.needs} planned={verdict.planned} />
                 {batches
                   .filter(({ batch }) => batch.endedAt === null)
                   .map((one) => (
                     <BatchCard key={one.batch.id} of={one} />
                   ))}
-                <Needs needs={verdict.needs} planned={verdict.planned} />
               </div>
               <div className="wall-side">
                 <PhaseClock batches={batches} />

@@ -1,0 +1,18 @@
+// The title of the tab: first whether somebody is needed, then the page.
+let page = ''
+let mark = ''
+
+const show = (): void => {
+  document.title = page === '' ? `${mark}matoolkit` : `${mark}${page} – matoolkit`
+}
+
+export function titlePage(title: string): void {
+  page = title
+  show()
+}
+
+/** Stands before the title; empty when nobody is needed. */
+export function markTitle(text: string): void {
+  mark = text
+  show()
+}
