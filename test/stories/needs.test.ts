@@ -35,6 +35,7 @@ interface Need {
   readonly key: string
   readonly text: string
   readonly batchIds: readonly number[] | null
+  readonly page: { readonly path: string; readonly link: string }
 }
 interface Verdict {
   readonly isSomebodyNeeded: boolean
@@ -164,8 +165,10 @@ it('is one answer on every screen at each minute of a night', async () => {
     // It is back, and the worker dies with the jobs of the cut-over.
     isOrchestratorAlive = true
     isWorkerAlive = false
-    await pass(3, 'nobody')
+    await pass(1, 'nobody')
     await pass(2, 'urgent worker_silent')
+    const { needs } = (await cli.api.call<Verdict>('GET', '/api/needs')).body
+    assert.deepEqual(needs[0]!.page, { path: `/workers/${WORKER}`, link: 'See the worker' })
     isWorkerAlive = true
     await pass(3, 'nobody')
     const { headline } = (await cli.api.call<Verdict>('GET', '/api/needs')).body

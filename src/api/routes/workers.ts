@@ -33,7 +33,7 @@ const worker = z
       .boolean()
       .meta({ description: 'False when steps wait for a worker that never announced itself.' }),
     isConfigured: z.boolean(),
-    isSilent: z.boolean().meta({ description: 'No sign of life for three minutes.' }),
+    isSilent: z.boolean().meta({ description: 'No sign of life for a minute.' }),
     state: z.enum(WORKER_STATES).meta({
       description:
         '`draining`: held, and jobs are still outstanding; `drained`: held, and none is. A hold drains a worker.',

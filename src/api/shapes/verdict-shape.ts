@@ -21,6 +21,7 @@ export const needFields = {
     .array(z.string())
     .nullable()
     .meta({ description: 'The runbooks concerned; null: all.' }),
+  workerId: z.string().nullable().meta({ description: 'The worker, where it concerns one.' }),
   title: z.string().meta({ description: 'A few words.' }),
   text: z.string().meta({ description: 'A sentence that names no member; times in UTC.' }),
   count: wholeCount,

@@ -204,7 +204,7 @@ export const MESSAGE_FORMATS = {
       ...informing({ togetherMax, traceparent, effect: jsonObject }),
     }),
   },
-  /** Sent by a worker at start and every minute: its id and functions. Schemas are JSON Schema. */
+  /** Sent by a worker at start and every 20 seconds: its id and functions. Schemas are JSON Schema. */
   'worker-hello': {
     write: z.strictObject({ ...helloNeeds, ...helloOthers, throttles: throttles.optional() }),
     read: z.object({ ...helloNeeds, ...optional(helloOthers), ...informing({ throttles }) }),

@@ -223,13 +223,14 @@ function silentWorkerNeed(workerId: string, found: readonly Found[], now: Date):
   return makeNeed(
     {
       kind: 'worker_silent',
+      workerId,
       runbookNames: [...new Set(found.map(({ runbookName }) => runbookName))],
       batchIds: ids,
       title: `worker ${workerId} is silent`,
       text: `${found[0]!.aboutWorker!}; ${countText(steps, 'step waits', 'steps wait')} for it in ${where}`,
       count: steps,
       since: new Date(Math.min(...found.map(({ since }) => +(since ?? now)))),
-      command: commandLine`worker list`,
+      command: commandLine`worker list ${workerId}`,
     },
     workerId,
   )

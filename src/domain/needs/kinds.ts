@@ -16,7 +16,7 @@ interface Kind {
   readonly noun: string
   /** False: no channel hears of it. */
   readonly isTold: boolean
-  /** Where the dashboard leads; `:batchId` is filled in. */
+  /** Where the dashboard leads; `:batchId` and `:workerId` are filled in. */
   readonly page: string
   /** What the page's link says. */
   readonly link: string
@@ -33,13 +33,13 @@ export const KINDS = {
     link: 'See the holds',
   },
   worker_silent: {
-    about: 'Work waits for a worker that has not been seen for three minutes, or never.',
+    about: 'Work waits for a worker that has not been seen for a minute, or never.',
     severity: 'urgent',
     word: 'Silent',
     noun: 'waiting step',
     isTold: true,
-    page: '/workers',
-    link: 'See the workers',
+    page: '/workers/:workerId',
+    link: 'See the worker',
   },
   gate_waiting: {
     about: 'A phase is due within a day, or waits, and its gate lacks something.',

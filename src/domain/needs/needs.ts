@@ -12,6 +12,8 @@ export interface Need {
   readonly runbookNames: readonly string[] | null
   /** The batches concerned; null: all of these runbooks. */
   readonly batchIds: readonly number[] | null
+  /** The worker concerned, if there is one. */
+  readonly workerId: string | null
   /** A few words. */
   readonly title: string
   /** A sentence without its full stop; times are instants. It names no member: walls and channels show it. */
@@ -30,7 +32,7 @@ type Given = Pick<
   Need,
   'kind' | 'runbookNames' | 'batchIds' | 'title' | 'text' | 'since' | 'command'
 > &
-  Partial<Pick<Need, 'severity' | 'count' | 'noun' | 'decide'>>
+  Partial<Pick<Need, 'severity' | 'count' | 'noun' | 'decide' | 'workerId'>>
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
@@ -43,6 +45,7 @@ export function makeNeed(given: Given, ...identity: readonly (string | number)[]
     count: 1,
     noun: row.noun,
     decide: [],
+    workerId: null,
     ...given,
     title: capital(given.title),
     text: capital(given.text),
@@ -57,8 +60,13 @@ export const batchIdOf = ({ batchIds }: Pick<Need, 'batchIds'>): number | null =
   batchIds?.length === 1 ? batchIds[0]! : null
 
 /** The page of the dashboard that handles it. */
-export function needPage(need: Pick<Need, 'kind' | 'batchIds'>): { path: string; link: string } {
+export function needPage(need: Pick<Need, 'kind' | 'batchIds' | 'workerId'>): {
+  path: string
+  link: string
+} {
   const { page, link } = kindRow(need.kind)
+  if (need.workerId !== null)
+    return { path: page.replace(':workerId', encodeURIComponent(need.workerId)), link }
   const batchId = batchIdOf(need)
   const isOfNone = batchId === null && page.includes(':batchId')
   return { path: isOfNone ? '/batches' : page.replace(':batchId', String(batchId)), link }

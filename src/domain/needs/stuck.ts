@@ -87,8 +87,8 @@ export interface StuckFacts {
   readonly now: Date
 }
 
-/** Workers announce themselves each minute. */
-const SILENT_AFTER_MS = 3 * 60_000
+/** Workers announce themselves every 20 seconds. One that died is noticed as soon as its jobs' leases end. */
+const SILENT_AFTER_MS = 60_000
 /** What a platform needs to notice a job, fetch the image and start a worker that announces itself. */
 const WOKEN_AFTER_MS = 5 * 60_000
 /** Timers act to the second; anything later than this is blocked. */
@@ -98,12 +98,16 @@ const SLOW_AFTER_MS = 15 * 60_000
 
 type SignsOfLife = Pick<WorkerFacts, 'isConfigured' | 'lastSeenAt' | 'oldestSentAt' | 'jobMs'>
 
-/** A declared worker may sleep while it has no job. One that never announces itself lives as long as it has ever answered. */
+/**
+ * A declared worker may sleep while it has no job, and takes its time to wake for one. One that never announces itself lives as long as
+ * it has ever answered.
+ */
 export function isSilent(worker: SignsOfLife, now: Date): boolean {
   const { isConfigured, lastSeenAt, oldestSentAt, jobMs } = worker
   if (!isConfigured) return lastSeenAt === null || +now - +lastSeenAt > SILENT_AFTER_MS
   if (oldestSentAt === null || (lastSeenAt === null && jobMs !== null)) return false
-  return +now - Math.max(+oldestSentAt, +(lastSeenAt ?? 0)) > WOKEN_AFTER_MS
+  const wasAwake = lastSeenAt !== null && lastSeenAt >= oldestSentAt
+  return wasAwake ? +now - +lastSeenAt > SILENT_AFTER_MS : +now - +oldestSentAt > WOKEN_AFTER_MS
 }
 
 export const WORKER_STATES = ['ok', 'silent', 'unknown', 'draining', 'drained'] as const
@@ -256,7 +260,6 @@ function ofWait(facts: StuckFacts, group: WaitGroup): Stuck[] {
 }
 
 type Report = (kind: StuckKind, count: number, because: string, ...actions: Action[]) => Stuck[]
-const SEE_WORKERS = inspect('see which workers are there', 'worker list')
 
 const ofWorker = (
   report: Report,
@@ -265,9 +268,10 @@ const ofWorker = (
   aboutWorker: string,
   waits: string,
 ): Stuck[] =>
-  report(kind, count, `${aboutWorker}; ${waits}`, SEE_WORKERS).map((one) => ({
+  report(kind, count, `${aboutWorker}; ${waits}`).map((one) => ({
     ...one,
     aboutWorker,
+    actions: [inspect('see the worker', `worker list ${one.workerId}`)],
   }))
 
 function ofSlot(

@@ -63,7 +63,8 @@ const SEND_INTERVAL_MS = 1_000
 const RENEWALS_A_LEASE = 3
 /** A hold takes effect within two seconds. */
 const STOPS_INTERVAL_MS = 500
-const HELLO_INTERVAL_MS = 60_000
+/** Three in the time after which a worker counts as silent. */
+const HELLO_INTERVAL_MS = 20_000
 /** Longer than the longest pause between two receives, error backoff included. */
 const UNREADY_AFTER_MS = 90_000
 const GIVE_BACK_MS = 1_000

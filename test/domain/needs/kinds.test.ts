@@ -116,8 +116,8 @@ const EXAMPLES: Readonly<Record<NeedKind, Example>> = {
     need: stuck({ kind: 'worker_silent', aboutWorker: 'worker w1 was never seen' }, [7, 8]),
     text: 'Worker w1 was never seen; 4 steps wait for it in 2 batches',
     severity: 'urgent',
-    command: 'matoolkit worker list',
-    page: '/workers',
+    command: 'matoolkit worker list w1',
+    page: '/workers/w1',
   },
   gate_waiting: {
     need: gateIn(60),

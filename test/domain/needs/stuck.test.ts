@@ -168,6 +168,23 @@ describe('what is stuck', () => {
       },
     ],
     [
+      'a declared worker that took its job, and died before its lease ended',
+      {
+        waits: [wait('job')],
+        workers: [{ ...asleep, oldestSentAt: ago(3), lastSeenAt: ago(1.1) }],
+      },
+      'worker_silent',
+    ],
+    [
+      'a worker that was seen within its lease',
+      { waits: [wait('job')], workers: [{ ...worker, lastSeenAt: ago(0.9) }] },
+    ],
+    [
+      'a worker that was not seen within its lease',
+      { waits: [wait('job')], workers: [{ ...worker, lastSeenAt: ago(1.1) }] },
+      'worker_silent',
+    ],
+    [
       'a declared worker that went silent with a job',
       { waits: [wait('job')], workers: [{ ...asleep, lastSeenAt: ago(9) }] },
       'worker_silent',

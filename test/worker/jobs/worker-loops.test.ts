@@ -110,11 +110,11 @@ function setUp(options: SetUp = {}) {
 }
 
 describe('the loops of a worker', () => {
-  it('sends a hello at start and every minute', async () => {
+  it('sends a hello at start and every 20 seconds', async () => {
     const { clock, calls, worker } = setUp()
     worker.start()
-    await clock.advance(150_000)
-    assert.deepEqual(calls, ['0 hello', '60 hello', '120 hello'])
+    await clock.advance(50_000)
+    assert.deepEqual(calls, ['0 hello', '20 hello', '40 hello'])
     await worker.stop()
   })
 

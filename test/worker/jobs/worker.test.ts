@@ -383,7 +383,7 @@ for (const database of variants(DATABASES)) {
       }
     })
 
-    it('sends a hello with its functions at start and every minute', async () => {
+    it('sends a hello with its functions in every announcement', async () => {
       const worker = workerWith({ functions: [gated().one], maxParallelism: 4 })
       await worker.sendHello(clock.now())
       const [message] = await answers()
