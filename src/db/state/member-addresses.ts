@@ -1,7 +1,7 @@
-// Stores the addresses of members, in the transactions that write their data and outputs. An address stays when the data changes: a
+// Stores the addresses and object ids of members, in the transactions that write their data and outputs. An address stays when the data changes: a
 // person is found by an old one too. The key has its own index: a row for it as well would cost 15 µs per member.
 import type { Json } from '../../base/text/json.ts'
-import { addressesIn } from '../../domain/state/member-addresses.ts'
+import { identitiesIn } from '../../domain/state/member-addresses.ts'
 import { foldKey } from '../../domain/state/member-key.ts'
 import { arrayParams } from '../connection/arrays.ts'
 import type { Tx } from '../connection/db.ts'
@@ -14,7 +14,7 @@ export interface TextsOfMember {
 
 export async function addAddresses(tx: Tx, members: readonly TextsOfMember[]): Promise<void> {
   const rows = members.flatMap(({ memberId, key, texts }) => {
-    const found = addressesIn(...texts)
+    const found = identitiesIn(...texts)
     const own = found.length === 0 ? '' : foldKey(key)
     return found.filter((address) => address !== own).map((address) => ({ address, memberId }))
   })

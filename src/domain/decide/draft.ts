@@ -23,6 +23,7 @@ import {
 } from '../state/transitions.ts'
 import { ALWAYS_OPEN, type WindowState } from '../windows/change-windows.ts'
 import type { GateFacts } from './gate.ts'
+import type { KnownPerson } from './person-map.ts'
 
 export interface AttemptRecord {
   readonly stepId: number
@@ -135,6 +136,8 @@ export class Draft {
   failureChanges = 0
   /** Holds besides the batch's own. Read again under their lock before anything is sent. */
   holds: HoldsOnBatch = NO_HOLDS
+  /** People of any batch whom the templates of queued steps name. Read before anything is sent. */
+  knownPeople: readonly KnownPerson[] = []
   /** Of the change windows, at `now`. */
   window: WindowState = ALWAYS_OPEN
   /** What a phase with a gate or a ramp needs to know to start, by its id. Loaded only by transactions that may start one. */

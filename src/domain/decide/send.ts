@@ -4,7 +4,8 @@
 import type { Json, JsonObject } from '../../base/text/json.ts'
 import { messageParams, SEND_MESSAGE } from '../member-messages/message-text.ts'
 import { jobIdOf } from '../messages/messages.ts'
-import type { Notify } from '../runbook/model.ts'
+import { foreignPeople } from '../runbook/foreign-people.ts'
+import type { Notify, RunbookStep } from '../runbook/model.ts'
 import { type MissingName, resolveTemplates, type Scope, scopeOf } from '../runbook/template.ts'
 import type { Batch, Phase, Step, Variables } from '../state/facts.ts'
 import { endCorrection, isNeedless } from './corrections.ts'
@@ -14,6 +15,7 @@ import { failStep } from './fail.ts'
 import { isStepHeld } from './held.ts'
 import { waitAfterSign } from './lost-job.ts'
 import { isRerun, queueNextAfter } from './next.ts'
+import { identitiesToFind, withPeople } from './person-map.ts'
 import { timeOut } from './settle.ts'
 import { changesTenant, isOutsideWindow } from './tenant-effect.ts'
 
@@ -35,6 +37,18 @@ export function sendQueued(draft: Draft, freeSlots: Map<string, number>): void {
     if (left <= 0 || step.id < 0 || !maySend(draft, step)) continue
     if (send(draft, step, ofBatch)) freeSlots.set(step.definition.workerId, left - 1)
   }
+}
+
+/** Names and addresses of other people that the queued steps need before they are sent; empty for most. */
+export function peopleToFind(draft: Draft): string[] {
+  const found = new Set<string>()
+  const ofBatch = namesOf(draft.batch)
+  for (const step of draft.steps.values()) {
+    if (step.wait?.kind !== 'slot' || step.status !== 'pending') continue
+    const scope = () => scopeFor(draft, step, ofBatch)
+    for (const one of identitiesToFind(draft, step, scope)) found.add(one)
+  }
+  return [...found]
 }
 
 /** Compensation before phase steps. */
@@ -168,10 +182,15 @@ function resolve(
       error: `version ${step.definition.runbookVersion} has no step "${step.definition.stepName}"`,
     }
   }
-  const scope = scopeFor(draft, step, ofBatch)
+  const foreign = foreignOf(draft, step, definition)
+  if (foreign !== null) return { error: foreign }
+  const plain = scopeFor(draft, step, ofBatch)
+  const people = withPeople(draft, step, plain)
+  const scope = people ?? plain
   if (definition.notify) return resolveMessage(draft, step, definition.notify, scope)
   const name = resolveTemplates(definition.function, scope)
   const params = resolveTemplates(definition.params, scope)
+  if (people?.missing.size) return { error: sayNobody([...people.missing]) }
   if (!name.ok || !params.ok) {
     return unresolved([...(name.ok ? [] : name.missing), ...(params.ok ? [] : params.missing)])
   }
@@ -180,7 +199,38 @@ function resolve(
   }
   const tooLarge = sayTooLarge(params.value)
   if (tooLarge !== null) return { error: tooLarge }
+  if (people?.waiting.size) noteWaiting(draft, step, [...people.waiting])
   return { functionName: name.value, params: params.value }
+}
+
+/** Whatever the values are: names that the other tenant's worker read are strangers here. */
+function foreignOf(draft: Draft, { definition }: Step, written: RunbookStep): string | null {
+  const facts = draft.factsOf(written.workerId, written.function)
+  if (!facts?.people) return null
+  const runbook = draft.runbooks.get(definition.runbookVersion)!
+  const [found] = foreignPeople(runbook, written, facts)
+  return found
+    ? `${found.parameter} names people of this tenant, and "${found.variable}" was read by worker "${found.worker}" in another one: write {{person:${found.variable}}}`
+    : null
+}
+
+const sayNobody = (names: readonly string[]): string =>
+  `nobody of this migration has an account in the target by the name of ${quoted(names)}: the name is not used there, it may be a stranger`
+
+/** Their own step with `waiting:` does it once they have moved. */
+function noteWaiting(draft: Draft, step: Step, names: readonly string[]): void {
+  draft.note('people_wait', `left out until they have an account in the target: ${quoted(names)}`, {
+    step,
+    details: { people: [...names] },
+  })
+}
+
+const NAMES_SHOWN_MAX = 20
+
+const quoted = (names: readonly string[]): string => {
+  const shown = names.slice(0, NAMES_SHOWN_MAX).map((name) => `"${name}"`)
+  const more = names.length - shown.length
+  return shown.join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
 /** A correction of a time that the member was told, or the message itself. */

@@ -6,7 +6,13 @@ import type { Json } from '../../base/text/json.ts'
 import { type FactsOf, noReturnSteps } from '../runbook/function-facts.ts'
 import type { Gate, Ramp, Runbook, RunbookPhase, RunbookStep } from '../runbook/model.ts'
 import { inOrder } from '../runbook/steps.ts'
-import { resolveTemplates, type Scope, scopeOf } from '../runbook/template.ts'
+import {
+  insertedText,
+  peopleNameIn,
+  resolveTemplates,
+  type Scope,
+  scopeOf,
+} from '../runbook/template.ts'
 import type { ChangeWindows } from '../windows/change-windows.ts'
 import { type PhaseWindow, phaseWindow } from '../windows/phase-window.ts'
 
@@ -201,8 +207,22 @@ function exampleOf(
   }
   const layers = [special, member?.outputs ?? {}, batchOutputs, promised, member?.data ?? {}]
   const call = { functionName, params }
-  const resolved = resolveTemplates(call, inserted.cutting(scopeOf(layers)))
+  const resolved = resolveTemplates(call, inserted.cutting(withPeopleNamed(scopeOf(layers))))
   const missing = resolved.ok ? [] : resolved.missing.map(({ name }) => name)
   const value = (resolved.ok ? resolved.value : call) as { functionName: string; params: Json }
   return { memberKey: member?.key.slice(0, KEY_CHARS_MAX) ?? null, ...value, missing }
 }
+
+/** Who is found is known only when the step is sent: the plan says who is looked up. */
+const withPeopleNamed = (scope: Scope): Scope => ({
+  names: () => scope.names(),
+  lookup(name) {
+    const people = peopleNameIn(name)
+    if (!people) return scope.lookup(name)
+    const known = scope.lookup(people.variable)
+    if (known === undefined) return undefined
+    return people.kind === 'person'
+      ? `<${people.variable}, looked up: ${insertedText(known)}>`
+      : `<those whose ${people.variable} names this member>`
+  },
+})

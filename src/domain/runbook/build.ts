@@ -8,6 +8,7 @@ import type {
   DataSource,
   Gate,
   Notify,
+  People,
   RetryPolicyDefinition,
   Runbook,
   RunbookMessage,
@@ -48,6 +49,7 @@ export function buildRunbook(root: MapNode): Runbook {
     })),
     windows: optionally(root, 'windows', (node) => windowsOf(mapOf(node))),
     messages: messagesOf(root),
+    people: optionally(root, 'people', (node) => peopleOf(mapOf(node))),
     init: stepsAt('init'),
     phases: itemsOf(at(root, 'phases')).map((node) => phaseOf(node, steps)),
     onMemberRemoved: stepsAt('on_member_removed'),
@@ -91,6 +93,12 @@ function messagesOf(root: MapNode): RunbookMessages | null {
     ),
   }
 }
+
+const peopleOf = (map: MapNode): People => ({
+  workerId: text(map, 'worker_id'),
+  source: listOf(at(map, 'source')).map(textValue),
+  target: text(map, 'target'),
+})
 
 const messageOf = (name: string, map: MapNode): RunbookMessage => ({
   name,

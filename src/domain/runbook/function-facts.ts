@@ -47,6 +47,10 @@ export const functionFacts = z
       description:
         'It begins to copy what a person has, which takes days, or throws the copy away.',
     }),
+    people: z.array(z.string()).readonly().optional().meta({
+      description:
+        'Parameters that name other people: what a worker of another tenant read does not fit.',
+    }),
     subject: z
       .string()
       .optional()

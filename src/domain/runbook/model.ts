@@ -125,6 +125,16 @@ export interface RunbookNotification {
   readonly channels: readonly string[]
 }
 
+/** How the people of this migration are called before and after their move: what `{{person:…}}` looks up. */
+export interface People {
+  /** Its tenant is the one that they move to. */
+  readonly workerId: string
+  /** Templates; each gives a name, or a list of names, of the member in the tenant that they leave. */
+  readonly source: readonly string[]
+  /** A template: the member's address or id in the tenant that they move to. */
+  readonly target: string
+}
+
 export interface Runbook {
   readonly name: string
   readonly description: string | null
@@ -136,6 +146,8 @@ export interface Runbook {
   readonly windows: ChangeWindows | null
   /** Null: it tells its members nothing. */
   readonly messages: RunbookMessages | null
+  /** Null: its steps name no people of the other tenant. */
+  readonly people: People | null
   readonly init: readonly RunbookStep[]
   /** In file order. */
   readonly phases: readonly RunbookPhase[]

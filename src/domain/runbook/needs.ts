@@ -6,7 +6,7 @@ import { FORMER_VARIABLES, START_VARIABLES } from '../member-messages/message-te
 import { foldKey } from '../state/member-key.ts'
 import type { Notify, Runbook, RunbookStep } from './model.ts'
 import { stepsOf } from './steps.ts'
-import { scanTemplate } from './template.ts'
+import { scanTemplate, variableIn } from './template.ts'
 import { BATCH_VARIABLES } from './variables.ts'
 
 function* textsIn(value: Json): Generator<string> {
@@ -26,7 +26,8 @@ export function* namesIn(
   const sent = notify ? [notify.to, notify.language ?? '', ...textsSent(notify, messages)] : []
   for (const text of [...own, ...sent]) {
     for (const part of scanTemplate(text).parts)
-      if (typeof part === 'object' && !MESSAGE_VARIABLES.has(foldKey(part.name))) yield part.name
+      if (typeof part === 'object' && !MESSAGE_VARIABLES.has(foldKey(part.name)))
+        yield variableIn(part.name)
   }
 }
 

@@ -38,6 +38,7 @@ export interface RollbackOutline {
 export interface Outline {
   readonly dataSource: MapNode | null
   readonly messages: MapNode | null
+  readonly people: MapNode | null
   readonly init: readonly StepOutline[]
   readonly phases: readonly PhaseOutline[]
   readonly removal: readonly StepOutline[]
@@ -55,6 +56,7 @@ export function outlineOf(root: MapNode): Outline {
   return {
     dataSource: mapAt(root, 'data_source'),
     messages,
+    people: mapAt(root, 'people'),
     init: stepsOf(nodeAt(root, 'init'), 'init'),
     phases: mapsOf(nodeAt(root, 'phases'), 'phases').map(({ node, path }) => ({
       node,

@@ -116,6 +116,12 @@ export const PROBLEMS = table({
   DUPLICATE_NAME: error(
     'The {kind} "{name}" already exists in line {first}; names ignore case. Rename one.',
   ),
+  NO_PEOPLE: error(
+    '"{name}" looks people up, and the runbook does not say how they are called. Add "people" with worker_id, source and target.',
+  ),
+  PEOPLE_ELSEWHERE: error(
+    '"{name}" gives names in the tenant of worker "{target}", and this step runs on "{worker}", where they may be strangers. Move the step to "{target}".',
+  ),
   UNKNOWN_ROLLBACK: error('There is no rollback "{name}". {hint}'),
   UNKNOWN_MESSAGE: error('There is no message "{name}". {hint}'),
   UNKNOWN_LANGUAGE: error('The message "{message}" has no text in "{language}". {hint}'),

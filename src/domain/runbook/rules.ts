@@ -17,6 +17,7 @@ import {
   textAt,
   textsAt,
 } from './outline.ts'
+import { checkPeople } from './people-rules.ts'
 import type { Findings, Span } from './problems.ts'
 import { chosen, SOURCE_TYPE, type SOURCE_TYPES } from './shape.ts'
 import type { MapNode } from './tree.ts'
@@ -34,6 +35,7 @@ export function checkRules(
   checkNames(outline, findings)
   checkRollbackUse(outline, findings)
   checkMessages(outline, outlinedSteps(outline), findings)
+  checkPeople(outline, outlinedSteps(outline), findings)
   checkRetry(root, '', findings)
   checkWindows(mapAt(root, 'windows'), 'windows', findings)
   for (const phase of outline.phases) checkRamp(phase, findings)

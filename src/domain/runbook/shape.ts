@@ -360,6 +360,21 @@ const MESSAGES = map('messages', {
   templates: required(named(NAME, MESSAGE), 'Messages by name.'),
 })
 
+const PEOPLE = map('people', {
+  worker_id: required(
+    text(WORKER),
+    'Worker of the tenant that people move to; only its steps use `{{person:…}}` and `{{waiting:…}}`.',
+  ),
+  source: required(
+    list(text(FREE), 1),
+    'Names of a member in the tenant that they leave: templates for addresses, sign-in names, object ids, or lists of them.',
+  ),
+  target: required(
+    text(FREE),
+    'Address or object id of a member in the tenant that they move to: a template such as `{{AccountId}}`.',
+  ),
+})
+
 export const RUNBOOK_SHAPE = map('a runbook', {
   name: required(text(NAME), 'Name of the runbook.'),
   description: optional(text(FREE), 'Purpose of the runbook.'),
@@ -372,6 +387,10 @@ export const RUNBOOK_SHAPE = map('a runbook', {
   ),
   windows: optional(WINDOWS, 'When steps that change a tenant may be sent.'),
   messages: optional(MESSAGES, 'Messages to members, sent by steps with notify.'),
+  people: optional(
+    PEOPLE,
+    'How members are called before and after their move, so that steps can name people of the other tenant.',
+  ),
   init: optional(list(STEP), 'Steps that run once per batch, before its phases.'),
   phases: required(
     list(PHASE, 1),

@@ -38,6 +38,25 @@ export type SecretPart = string | { readonly ref: string }
 
 export const isSecretName = (name: string): boolean => name.startsWith(SECRET_PREFIX)
 
+/**
+ * `{{person:SendAs}}`: the people whom the variable names, by their names in the tenant that they move to. `{{waiting:SendAs}}`: those who
+ * have moved and whose variable names this member.
+ */
+const PEOPLE_NAME = /^(person|waiting):(.+)$/s
+
+export interface PeopleName {
+  readonly kind: 'person' | 'waiting'
+  readonly variable: string
+}
+
+export function peopleNameIn(name: string): PeopleName | null {
+  const [, kind, variable] = PEOPLE_NAME.exec(name) ?? []
+  return kind ? { kind: kind as PeopleName['kind'], variable: variable!.trim() } : null
+}
+
+/** The variable that a name in a template reads. */
+export const variableIn = (name: string): string => peopleNameIn(name)?.variable ?? name
+
 const FAULT_TEXT_MAX = 60
 
 /** Splits a text into literals and names. Never throws; invalid parts are faults. */
@@ -186,20 +205,29 @@ export function scopeOf(layers: readonly Readonly<Record<string, Json>>[]): Scop
 }
 
 /** The distinct names in a value's texts, in order of first use. */
-export function variablesOf(value: Json): string[] {
+export const variablesOf = (value: Json): string[] => namesOf(value, variableIn)
+
+/** The distinct names in a value's texts, as written. */
+export const namesWritten = (value: Json): string[] => namesOf(value, (name) => name)
+
+/** The distinct names of other people in a value's texts. */
+export const peopleNamesOf = (value: Json): PeopleName[] =>
+  namesWritten(value).flatMap((name) => peopleNameIn(name) ?? [])
+
+function namesOf(value: Json, read: (name: string) => string): string[] {
   const names = new Set<string>()
-  collectNames(value, names)
+  collectNames(value, names, read)
   return [...names]
 }
 
-function collectNames(value: Json, names: Set<string>): void {
+function collectNames(value: Json, names: Set<string>, read: (name: string) => string): void {
   if (typeof value === 'string') {
     if (!value.includes('{{')) return
     for (const part of templateOf(value).parts)
-      if (typeof part === 'object' && !isSecretName(part.name)) names.add(part.name)
+      if (typeof part === 'object' && !isSecretName(part.name)) names.add(read(part.name))
   } else if (Array.isArray(value)) {
-    for (const item of value) collectNames(item, names)
+    for (const item of value) collectNames(item, names, read)
   } else if (value !== null && typeof value === 'object') {
-    for (const item of Object.values(value)) collectNames(item, names)
+    for (const item of Object.values(value)) collectNames(item, names, read)
   }
 }

@@ -18,7 +18,7 @@ import {
 } from './outline.ts'
 import type { Findings } from './problems.ts'
 import { inOrder } from './steps.ts'
-import { isSecretName, scanTemplate, type TemplateFault } from './template.ts'
+import { isSecretName, scanTemplate, type TemplateFault, variableIn } from './template.ts'
 import type { MapNode, Node, ScalarNode } from './tree.ts'
 
 export const BATCH_VARIABLES = ['_batch_id', '_batch_start_time'] as const
@@ -84,6 +84,7 @@ export function checkVariables(
   for (const [index, step] of phaseSteps.entries()) {
     checkPhaseUses(usesOf(step, findings), index, 'here', check)
   }
+  checkPhaseUses(usesOfPeople(outline.people, findings), AFTER_ALL, 'here', check)
   checkRemoval(outline.removal, check)
   const initUsers = firstUsers(outline.init)
   const phaseUsers = firstUsers(phaseSteps)
@@ -118,7 +119,25 @@ function outputsOf<S extends StepOutline>(
 
 /** The variables that a step uses, each use on its own; faults of the templates are reported on the way. */
 function usesOf({ node, path, texts }: StepOutline, findings: Findings): Use[] {
-  const uses: Use[] = usesInMessages(texts)
+  const own = ['function', 'params', 'notify'].flatMap((key) => {
+    const value = nodeAt(node, key)
+    return value ? usesIn(value, `${path}.${key}`, findings) : []
+  })
+  const uses = [...usesInMessages(texts), ...own]
+  if (uses.length > VARIABLES_PER_STEP_MAX) {
+    findings.add('TOO_MANY_VARIABLES', node, path, { max: VARIABLES_PER_STEP_MAX })
+  }
+  return uses
+}
+
+const usesOfPeople = (people: MapNode | null, findings: Findings): Use[] =>
+  ['source', 'target'].flatMap((key) => {
+    const value = nodeAt(people, key)
+    return value ? usesIn(value, `people.${key}`, findings) : []
+  })
+
+function usesIn(root: Node, rootPath: string, findings: Findings): Use[] {
+  const uses: Use[] = []
 
   function read(value: Node, valuePath: string): void {
     if (value.kind === 'list') {
@@ -140,17 +159,11 @@ function usesOf({ node, path, texts }: StepOutline, findings: Findings): Use[] {
     if (faults.length === 0 && hasStrayBraces(parts)) findings.add('STRAY_BRACES', scalar, textPath)
     for (const part of parts) {
       if (typeof part === 'object' && !isSecretName(part.name))
-        uses.push({ name: part.name, node: scalar, path: textPath })
+        uses.push({ name: variableIn(part.name), node: scalar, path: textPath })
     }
   }
 
-  for (const key of ['function', 'params', 'notify']) {
-    const value = nodeAt(node, key)
-    if (value) read(value, `${path}.${key}`)
-  }
-  if (uses.length > VARIABLES_PER_STEP_MAX) {
-    findings.add('TOO_MANY_VARIABLES', node, path, { max: VARIABLES_PER_STEP_MAX })
-  }
+  read(root, rootPath)
   return uses
 }
 

@@ -15,6 +15,7 @@ import { sendQueued } from '../../domain/decide/send.ts'
 import { holdsAmong } from '../../domain/state/holds.ts'
 import type { BatchTransaction } from './engine.ts'
 import { loadBatchSteps, loadMembersTogether } from './loading.ts'
+import { loadPeople } from './people.ts'
 
 /** Sends queued steps while their workers have free slots: first the loaded members' steps, then others of the same batch. */
 export async function sendIntoFreeSlots(batchTxs: readonly BatchTransaction[]): Promise<void> {
@@ -24,6 +25,7 @@ export async function sendIntoFreeSlots(batchTxs: readonly BatchTransaction[]): 
   if (sending.length === 0) return
   // Together: the statements go to the server at once.
   const [, inTurn] = await Promise.all([readHolds(sending), addFreedSlots(sending)])
+  await loadPeople(sending)
   for (const { draft, freeSlots } of sending) sendQueued(draft, freeSlots)
   for (const { batchTx, workerId } of inTurn) batchTx.freeSlots.delete(workerId)
   await useRemainingSlots(sending)
@@ -133,6 +135,7 @@ async function useRemainingSlots(batchTxs: readonly BatchTransaction[]): Promise
   )
   for (const { batchTx, memberIds } of fresh) {
     if (memberIds.includes(null)) await loadBatchSteps(batchTx)
+    await loadPeople([batchTx])
     sendQueued(batchTx.draft, batchTx.freeSlots)
   }
 }

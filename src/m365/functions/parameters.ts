@@ -6,7 +6,7 @@ import { sameName } from '../../base/text/same-name.ts'
 
 /** No name in Microsoft 365 is longer. */
 const NAME_CHARS_MAX = 1_024
-const LIST_ITEMS_MAX = 2_000
+export const LIST_ITEMS_MAX = 2_000
 
 export const nameParameter = z.string().trim().min(1).max(NAME_CHARS_MAX)
 

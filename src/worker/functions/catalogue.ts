@@ -111,6 +111,7 @@ export const factsIn = (definition: WorkerFunction): FunctionFacts => ({
   ...(definition.creates && { creates: true }),
   ...(definition.isMomentary && { isMomentary: true }),
   ...(definition.copy && { copy: definition.copy }),
+  ...(definition.people && { people: definition.people }),
   ...(definition.comesAfter && { comesAfter: definition.comesAfter }),
   ...(definition.subject !== undefined && { subject: definition.subject }),
   ...(definition.countsSupply && { countsSupply: definition.countsSupply }),

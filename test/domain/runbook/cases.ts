@@ -95,6 +95,24 @@ export const CASES: readonly Case[] = [
     says: /_Batch_Start_Time/,
   },
   { code: 'RESERVED_NAME', edit: withStepKey('output_params: {«_own»: Id}'), says: /_own/ },
+  {
+    code: 'NO_PEOPLE',
+    edit: ['{A: "{{Upn}}"}', '{A: «"{{person:Upn}}"»}'],
+    says: /"person:Upn" looks people up.* Add "people"/,
+  },
+  {
+    code: 'PEOPLE_ELSEWHERE',
+    edit: [
+      'phases:\n  - name: cutover\n    offset: T-0\n    steps:\n      - name: first\n        worker_id: worker-1\n        function: Do-It\n        params: {A: "{{Upn}}"}',
+      'people: {worker_id: there, source: ["{{Upn}}"], target: "{{Name}}"}\nphases:\n  - name: cutover\n    offset: T-0\n    steps:\n      - name: first\n        worker_id: worker-1\n        function: Do-It\n        params: {A: [«"{{waiting:Name}}"»]}',
+    ],
+    says: /names in the tenant of worker "there", and this step runs on "worker-1"/,
+  },
+  {
+    code: 'UNKNOWN_VARIABLE',
+    edit: withRoot('people: {worker_id: worker-1, source: ["{{Upn}}"], target: «"{{Acount}}"»}'),
+    says: /Acount/,
+  },
   // Keys and types.
   { code: 'UNKNOWN_KEY', edit: withRoot('«rollback»: {}'), says: /Did you mean "rollbacks"/ },
   { code: 'UNKNOWN_KEY', edit: withStepKey('«zzz»: 1'), says: /Use one of: name, worker_id/ },

@@ -164,6 +164,19 @@ const MISTAKES: readonly Mistake[] = [
     says: /^Step "copy" has begun to copy by now, and the rollback "take-back" runs Remove-EntraUser,/,
   },
   {
+    id: 'PEOPLE_OF_OTHER_TENANT',
+    edit: [
+      `      - name: tell${STEP}`,
+      `      - name: read\n        worker_id: source\n        function: Get-ExchangeMoveSource${WHO}}\n        output_params: {Senders: SendAs}\n` +
+        stepOf(
+          'grant',
+          `«Add-ExchangeMailboxPermission»${WHO}, SendAs: "{{Senders}}"}\n        on_failure: take-back`,
+        ) +
+        `      - name: tell${STEP}`,
+    ],
+    says: /^SendAs of Add-ExchangeMailboxPermission names people of this tenant, and "Senders" was read by worker "source"/,
+  },
+  {
     id: 'POLL_PAST_NEXT_PHASE',
     edit: ['timeout: 6h', 'timeout: «8d»'],
     says: /may last 8d, but phase "aftercare" is due 7d after/,

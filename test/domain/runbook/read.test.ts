@@ -76,6 +76,7 @@ messages:
       correction: moved
       texts: {en: {subject: Hello, body: "<p>{{_start_date}}</p>"}}
     moved: {texts: {en: {subject: New, body: "{{_former_date}}"}}}
+people: {worker_id: w, source: ["{{Id}}", "{{Mails}}"], target: "{{Account}}"}
 phases:
   - name: p
     offset: T-0
@@ -112,6 +113,7 @@ describe('a runbook', () => {
       name: 'Full',
       description: 'Everything once.',
       messages: null,
+      people: null,
       dataSource: {
         type: 'databricks',
         connection: 'DATABRICKS_HOST',

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Json } from '../../../src/base/text/json.ts'
-import { addressesIn, soleAddress } from '../../../src/domain/state/member-addresses.ts'
+import {
+  addressesIn,
+  identitiesIn,
+  identityIn,
+  soleAddress,
+} from '../../../src/domain/state/member-addresses.ts'
 
 const ADA = 'ada@contoso.com'
 
@@ -27,8 +32,23 @@ for (const [what, value, found] of CASES) {
 
 it('takes the addresses of a person, not those of a whole group', () => {
   const group = Array.from({ length: 1_000 }, (_, n) => `user${n}@contoso.com`)
-  assert.deepEqual(addressesIn(group), group.slice(0, 50))
-  assert.deepEqual(addressesIn(group.join(' ')), group.slice(0, 50))
+  assert.deepEqual(addressesIn(group), group.slice(0, 200))
+  assert.deepEqual(addressesIn(group.join(' ')), group.slice(0, 200))
+})
+
+const ID = '0b9d7c55-1e2f-4f6a-8d3b-7c6a5e4d3b21'
+
+it('finds a person by object ids too, and tells a name that is one person everywhere from any other', () => {
+  assert.deepEqual(identitiesIn({ Id: ID.toUpperCase(), Note: `see ${ID}`, Mail: ADA }), [ADA, ID])
+  const names = [
+    `SMTP:${ADA}`,
+    ID.toUpperCase(),
+    'ada',
+    `${ADA} and more`,
+    'x500:/o=A/cn=ada',
+    null,
+  ]
+  assert.deepEqual(names.map(identityIn), [ADA, ID, null, null, null, null])
 })
 
 it('knows a text that is about one address', () => {

@@ -38,6 +38,13 @@ export const LINT_RULES = table({
     better:
       'Once copying has begun, let a failed step stop and send a notice: account and copy stay, and a retry continues there. Remove accounts only in rollbacks of steps before the copy.',
   },
+  PEOPLE_OF_OTHER_TENANT: {
+    sentence:
+      '{parameter} of {function} names people of this tenant, and "{variable}" was read by worker "{worker}" in another one. Look them up with "person:{variable}"; the step is refused otherwise.',
+    why: 'Names of one tenant mean nothing in the other, or a stranger: a right would go to the wrong person without an error.',
+    better:
+      'Say under `people` how members are called in both tenants, and look people up with `{{person:…}}`. Who has not moved yet is left out, and gets the right by their own step with `{{waiting:…}}`.',
+  },
   POLL_PAST_NEXT_PHASE: {
     sentence:
       'The poll may last {timeout}, but phase "{phase}" is due {gap} after this one. Use a shorter timeout, or move the phases apart.',

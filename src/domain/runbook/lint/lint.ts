@@ -4,6 +4,7 @@
 import { durationText } from '../../../base/text/duration.ts'
 import type { Json } from '../../../base/text/json.ts'
 import { sameName, valueNamed } from '../../../base/text/same-name.ts'
+import { foreignPeople } from '../foreign-people.ts'
 import type { FactsOf, FunctionFacts } from '../function-facts.ts'
 import type { RunbookStep } from '../model.ts'
 import { mapAt, scalarAt } from '../outline.ts'
@@ -133,6 +134,12 @@ function rollbackDeletesCopy(linted: Linted, findings: Findings): void {
   }
 }
 
+function peopleOfOtherTenant(linted: Linted, findings: Findings): void {
+  for (const one of allSteps(linted))
+    for (const foreign of foreignPeople(linted.runbook, one.step, one.facts))
+      warnAtFunction(findings, 'PEOPLE_OF_OTHER_TENANT', one, { ...foreign })
+}
+
 /** How a step that undoes this one differs from those of the rollback; null if one of them undoes it. */
 function lackOf({ step, facts }: LintedStep, rollback: readonly LintedStep[]): string | null {
   const undoing = rollback.filter((undo) =>
@@ -259,6 +266,7 @@ const RULES = [
   changeWithoutCheck,
   rollbackDoesNotUndo,
   rollbackDeletesCopy,
+  peopleOfOtherTenant,
   pollPastNextPhase,
   retryNotIdempotent,
   ownFunctionRuns,

@@ -203,6 +203,7 @@ export const setEntraUserManager = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'entra',
+  people: ['ManagerId'],
   undo: 'Set-EntraUserManager with the PreviousManagerId.',
   undoneBy: ['Set-EntraUserManager'],
   effectOf: whenChanged((_, result) => {

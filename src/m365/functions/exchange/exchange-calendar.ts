@@ -146,6 +146,7 @@ export const setExchangeCalendarPermission = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'exchange',
+  people: ['User'],
   undo: 'Remove-ExchangeCalendarPermission, or Set-ExchangeCalendarPermission with the Previous right.',
   undoneBy: ['Remove-ExchangeCalendarPermission', 'Set-ExchangeCalendarPermission'],
   effectOf: whenChanged(({ AccessRight }, { Identity, Previous }) =>
@@ -183,6 +184,7 @@ export const removeExchangeCalendarPermission = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'exchange',
+  people: ['User'],
   undo: 'Set-ExchangeCalendarPermission with the Previous right.',
   undoneBy: ['Set-ExchangeCalendarPermission'],
   effectOf: whenChanged((_, { Identity, Previous }) => calendarRights(Identity, Previous, null)),

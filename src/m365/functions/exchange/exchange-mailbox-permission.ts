@@ -5,9 +5,10 @@ import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { textOf } from '../entra/entra-directory.ts'
+import { FunctionRefused } from '../failure.ts'
 import { by, type EffectOf, whenChanged } from '../inverse.ts'
-import { anyList, isSameText, personId, recipientId } from '../parameters.ts'
-import { readMailbox } from './exchange-mailbox.ts'
+import { anyList, isSameText, LIST_ITEMS_MAX, personId, recipientId } from '../parameters.ts'
+import { findMailbox, readMailbox } from './exchange-mailbox.ts'
 import { textsOf } from './exchange-recipient.ts'
 import { accessRightsOf, isTrustee, readTrustees, type Trustee } from './exchange-trustee.ts'
 
@@ -19,8 +20,14 @@ const lists = {
   SendOnBehalf: trustees('Who may send on behalf of the mailbox.'),
 }
 
+const mailboxes = z
+  .union([recipientId, z.array(recipientId).max(LIST_ITEMS_MAX)])
+  .describe(
+    'Address, id or alias of the mailbox. A list, such as `{{waiting:SendAs}}`, is for one right of one person.',
+  )
+
 const granting = z.strictObject({
-  Identity: recipientId.describe('Address, id or alias of the mailbox.'),
+  Identity: mailboxes,
   ...lists,
   AutoMapping: z
     .boolean()
@@ -32,10 +39,15 @@ const taking = z.strictObject({ Identity: granting.shape.Identity, ...lists })
 type Lists = z.infer<typeof taking>
 
 const changed = z.object({
-  Identity: z.string(),
+  Identity: z
+    .union([z.string(), z.array(z.string())])
+    .describe('Of a list, the mailboxes that were changed.'),
   FullAccess: z.array(z.string()).describe('Those whose right was changed.'),
   SendAs: z.array(z.string()),
   SendOnBehalf: z.array(z.string()),
+  NotYet: z
+    .array(z.string())
+    .describe('Of a list, those that are no mailboxes here yet: their own step comes later.'),
   Changed: z.boolean(),
 })
 type Changed = z.infer<typeof changed>
@@ -47,11 +59,11 @@ interface Mailbox {
   readonly onBehalf: readonly string[]
 }
 
-async function openMailbox(call: M365Call<Lists>): Promise<Mailbox> {
-  const select = ['Guid', 'GrantSendOnBehalfTo']
-  const found = await readMailbox(call, call.params.Identity, select)
-  return { guid: textOf(found.Guid), onBehalf: textsOf(found.GrantSendOnBehalfTo) }
-}
+const SELECT = ['Guid', 'GrantSendOnBehalfTo']
+const mailboxOf = (found: JsonObject): Mailbox => ({
+  guid: textOf(found.Guid),
+  onBehalf: textsOf(found.GrantSendOnBehalfTo),
+})
 
 const GRANTS = {
   FullAccess: { cmdlet: 'MailboxPermission', who: 'User' },
@@ -110,18 +122,69 @@ async function changeOnBehalf(
 
 const namesOf = (given: readonly Trustee[]): string[] => given.map(({ name }) => name)
 
-async function change(
-  call: M365Call<Lists>,
-  verb: 'Add' | 'Remove',
-  moreOf: (right: Right) => JsonObject,
-): Promise<Changed> {
-  const { Identity, SendOnBehalf = [] } = call.params
-  const mailbox = await openMailbox(call)
+interface Change {
+  readonly verb: 'Add' | 'Remove'
+  readonly moreOf: (right: Right) => JsonObject
+}
+type Given = Readonly<Record<Right | 'SendOnBehalf', readonly Trustee[]>>
+
+/** All trustees are read before anything is changed for one. */
+async function change(call: M365Call<Lists>, how: Change): Promise<Changed> {
+  const { Identity, FullAccess = [], SendAs = [], SendOnBehalf = [] } = call.params
+  if (Array.isArray(Identity) && FullAccess.length + SendAs.length + SendOnBehalf.length > 1)
+    throw new FunctionRefused('A list of mailboxes is for one right of one person.')
   const given = {
-    FullAccess: await readTrustees(call, call.params.FullAccess ?? []),
-    SendAs: await readTrustees(call, call.params.SendAs ?? []),
+    FullAccess: await readTrustees(call, FullAccess),
+    SendAs: await readTrustees(call, SendAs),
+    SendOnBehalf: await readTrustees(call, SendOnBehalf),
   }
-  const onBehalf = (await readTrustees(call, SendOnBehalf)).filter((one) => {
+  if (!Array.isArray(Identity)) {
+    const changed = await changeOne(
+      call,
+      mailboxOf(await readMailbox(call, Identity, SELECT)),
+      given,
+      how,
+    )
+    return { Identity, ...changed, NotYet: [], Changed: isChanged(changed) }
+  }
+  return changeMany(call, Identity, given, how)
+}
+
+type ChangedRights = Record<Right | 'SendOnBehalf', string[]>
+const isChanged = (rights: ChangedRights): boolean =>
+  Object.values(rights).some((names) => names.length > 0)
+
+/** A mailbox that is not here yet is left to the step of its own person, which comes once it is. */
+async function changeMany(
+  call: M365Call<Lists>,
+  identities: readonly string[],
+  given: Given,
+  how: Change,
+): Promise<Changed> {
+  const done: string[] = []
+  const notYet: string[] = []
+  let rights: ChangedRights = { FullAccess: [], SendAs: [], SendOnBehalf: [] }
+  for (const identity of identities) {
+    const mailbox = await findMailbox(call, identity, SELECT)
+    if (mailbox === null) {
+      notYet.push(identity)
+      continue
+    }
+    const changed = await changeOne(call, mailboxOf(mailbox), given, how)
+    if (!isChanged(changed)) continue
+    done.push(identity)
+    rights = changed
+  }
+  return { Identity: done, ...rights, NotYet: notYet, Changed: done.length > 0 }
+}
+
+async function changeOne(
+  call: M365Call<Lists>,
+  mailbox: Mailbox,
+  given: Given,
+  { verb, moreOf }: Change,
+): Promise<ChangedRights> {
+  const onBehalf = given.SendOnBehalf.filter((one) => {
     const isThere = mailbox.onBehalf.some((shown) => isTrustee(one, shown))
     return isThere === (verb === 'Remove')
   })
@@ -133,8 +196,7 @@ async function change(
     done[right] = namesOf(left)
   }
   await changeOnBehalf(call, verb, mailbox, onBehalf)
-  const all = { ...done, SendOnBehalf: namesOf(onBehalf) }
-  return { Identity, ...all, Changed: Object.values(all).some((names) => names.length > 0) }
+  return { ...done, SendOnBehalf: namesOf(onBehalf) }
 }
 
 const UNCONFIRMED =
@@ -142,7 +204,12 @@ const UNCONFIRMED =
 
 const mailboxRights = (run: string): EffectOf =>
   whenChanged((_, { Identity, FullAccess, SendAs, SendOnBehalf }) =>
-    by({ target: Identity, before: {}, run, with: { Identity, FullAccess, SendAs, SendOnBehalf } }),
+    by({
+      target: [Identity].flat().join(', '),
+      before: {},
+      run,
+      with: { Identity, FullAccess, SendAs, SendOnBehalf },
+    }),
   )
 
 export const addExchangeMailboxPermission = defineM365Function({
@@ -154,12 +221,14 @@ export const addExchangeMailboxPermission = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'exchange',
+  people: ['FullAccess', 'SendAs', 'SendOnBehalf'],
   undo: 'Remove-ExchangeMailboxPermission with the lists of the result.',
   undoneBy: ['Remove-ExchangeMailboxPermission'],
   effectOf: mailboxRights('Remove-ExchangeMailboxPermission'),
   run: (call: M365Call<Granting>) => {
     const { AutoMapping } = call.params
-    return change(call, 'Add', (right) => (right === 'FullAccess' ? { AutoMapping } : {}))
+    const moreOf = (right: Right) => (right === 'FullAccess' ? { AutoMapping } : {})
+    return change(call, { verb: 'Add', moreOf })
   },
 })
 
@@ -172,8 +241,9 @@ export const removeExchangeMailboxPermission = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'exchange',
+  people: ['FullAccess', 'SendAs', 'SendOnBehalf'],
   undo: 'Add-ExchangeMailboxPermission with the lists of the result.',
   undoneBy: ['Add-ExchangeMailboxPermission'],
   effectOf: mailboxRights('Add-ExchangeMailboxPermission'),
-  run: (call: M365Call<Lists>) => change(call, 'Remove', () => ({})),
+  run: (call: M365Call<Lists>) => change(call, { verb: 'Remove', moreOf: () => ({}) }),
 })

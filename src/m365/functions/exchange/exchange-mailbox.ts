@@ -4,22 +4,28 @@ import { FunctionRefused, noRecipient } from '../failure.ts'
 import { type ReplicationContext, retryUntilFound } from '../replication.ts'
 import { findRecipient, runOrNone } from './exchange-recipient.ts'
 
+/** Null when there is none at this moment. */
+export async function findMailbox(
+  { tenant, signal }: Pick<ReplicationContext, 'tenant' | 'signal'>,
+  identity: string,
+  select: readonly string[],
+): Promise<JsonObject | null> {
+  const found = await runOrNone(() =>
+    tenant.exchange.run('Get-Mailbox', { Identity: identity }, { signal, select }),
+  )
+  if (found.length > 1)
+    throw new FunctionRefused(
+      `"${identity}" matches ${found.length} mailboxes. Use an address or an id.`,
+    )
+  return found[0] ?? null
+}
+
 export async function readMailbox(
   caller: ReplicationContext,
   identity: string,
   select: readonly string[],
 ): Promise<JsonObject> {
-  const { tenant, signal } = caller
-  const mailbox = await retryUntilFound(caller, async () => {
-    const found = await runOrNone(() =>
-      tenant.exchange.run('Get-Mailbox', { Identity: identity }, { signal, select }),
-    )
-    if (found.length > 1)
-      throw new FunctionRefused(
-        `"${identity}" matches ${found.length} mailboxes. Use an address or an id.`,
-      )
-    return found[0] ?? null
-  })
+  const mailbox = await retryUntilFound(caller, () => findMailbox(caller, identity, select))
   if (mailbox !== null) return mailbox
   const recipient = await findRecipient(caller, identity)
   if (recipient === null) throw noRecipient(identity)

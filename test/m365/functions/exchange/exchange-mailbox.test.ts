@@ -42,7 +42,7 @@ describe('rights on a mailbox', () => {
     assert.deepEqual(granted.SendAs, [], 'Kim could send as the mailbox before')
     assert.deepEqual(userOf(setting, BOX).recipient!.fullAccess, ['lead@contoso.example', KIM])
     assert.deepEqual(userOf(setting, BOX).recipient!.sendOnBehalf, ['lead', "kim.o'brien"])
-    const { Changed, ...lists } = granted
+    const { Changed, NotYet, ...lists } = granted
     await succeeds(setting, 'Remove-ExchangeMailboxPermission', lists)
     assert.deepEqual(userOf(setting, BOX).recipient, before)
   })
@@ -85,6 +85,22 @@ describe('rights on a mailbox', () => {
       assert.deepEqual(userOf(s, LEAD), stranger)
     },
     { seeded: withNamesakes },
+  )
+
+  story(
+    'one person gets one right on several mailboxes; those not here yet are named',
+    async (s) => {
+      const kim = "kim.o'brien@contoso.example"
+      const given = { Identity: [BOX_ADDRESS, kim, 'gone@contoso.example'], FullAccess: [kim] }
+      const done = await succeeds(s, 'Add-ExchangeMailboxPermission', given)
+      assert.deepEqual([done.Identity, done.NotYet], [[BOX_ADDRESS], [kim, 'gone@contoso.example']])
+      const again = await succeeds(s, 'Add-ExchangeMailboxPermission', given)
+      assert.deepEqual([again.Identity, again.Changed], [[], false])
+      const two = { ...given, SendAs: [kim] }
+      await fails(s, 'Add-ExchangeMailboxPermission', two, 'Refused', /one right of one person/)
+      await succeeds(s, 'Add-ExchangeMailboxPermission', { Identity: [], FullAccess: [kim] })
+      assert.equal(s.effects().length, 1)
+    },
   )
 
   story('a calendar gets its former right back', async (setting) => {
