@@ -7,6 +7,7 @@ import type { Body, MessageType } from '../domain/messages/messages.ts'
 /** The part of a clock that a transport needs; src/base/run/clock.ts has more. */
 export interface TimeSource {
   now(): Date
+  comingJumpMs?(): number
 }
 
 export const TOPICS = ['orchestrator-events', 'worker-jobs', 'worker-results'] as const
@@ -189,6 +190,8 @@ export interface StoredJobs {
    * forgets all ids, as part of `tx`. Jobs at a broker run, and their results change nothing.
    */
   discardIn(tx: Tx): Promise<void>
+  /** Before the time jumps forward: what is leased now stays leased, for a whole lease after the jump. */
+  keepLeases(jumpMs: number): Promise<void>
 }
 
 export interface MessageStream {

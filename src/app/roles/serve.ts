@@ -32,7 +32,7 @@ import { tick } from '../../scheduler/tick.ts'
 import { type OpenedWorker, openWorker } from '../../worker/open-worker.ts'
 import { childRehearsals } from '../rehearsal/child-process.ts'
 import { awaitDatabase } from '../upkeep/await-database.ts'
-import { clockTeller } from '../upkeep/clock-watch.ts'
+import { clockTeller, prepareForJump } from '../upkeep/clock-watch.ts'
 import { makeDiskWatch } from '../upkeep/disk-watch.ts'
 import {
   restoreAtStart,
@@ -272,7 +272,7 @@ async function servicesOf(shared: RoleContext, options: ServeOptions): Promise<S
   const workers = roles.includes('worker') ? await workersOf(shared, options) : []
   return [
     ...(shared.telemetry ? [shared.telemetry] : []),
-    clockOf(shared),
+    clockOf(shared, options.roles),
     ...(watchesRestores(roles) && shared.db.kind === 'postgres' ? [restoreWatch(shared)] : []),
     ...(shared.db.copyTo ? await embeddedServices(shared) : []),
     ...workers,
@@ -321,11 +321,12 @@ async function embeddedServices(shared: RoleContext): Promise<Service[]> {
   ]
 }
 
-function clockOf(shared: RoleContext): Service {
+function clockOf(shared: RoleContext, roles: readonly Role[]): Service {
   const { db, clock, log, tellClock } = shared
   return databaseClockLoop({
     db,
     clock,
+    onJump: (jumpMs) => prepareForJump(shared, roles, jumpMs),
     onReport: (report) => {
       shared.clockReport = report
       tellClock(report)

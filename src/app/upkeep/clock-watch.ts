@@ -1,6 +1,9 @@
 // Says in the log that the clock of this machine, or of the database, is wrong, and when it is right again: from the first measurement on.
 import type { Log } from '../../base/log/log.ts'
+import type { Role } from '../../base/settings/process.ts'
 import type { ClockReport } from '../../db/connection/time.ts'
+import { keepWorkersSeen } from '../../db/state/workers.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 
 export function clockTeller(log: Log): (report: ClockReport) => void {
   let wasWithinLimit = true
@@ -11,6 +14,16 @@ export function clockTeller(log: Log): (report: ClockReport) => void {
     if (withinLimit) log.info(facts, 'The clocks of this machine and of the database agree again')
     else log.warn(facts, wrongClock({ machineSkewMs, aheadMs }))
   }
+}
+
+/** Leases and signs of life outlast a jump of the database's clock, so that nobody's work is taken for lost. */
+export async function prepareForJump(
+  { db, bus, clock }: Pick<Engine, 'db' | 'bus' | 'clock'>,
+  roles: readonly Role[],
+  jumpMs: number,
+): Promise<void> {
+  await bus.storedJobs?.keepLeases(jumpMs)
+  if (roles.includes('orchestrator')) await keepWorkersSeen(db, jumpMs, clock.now())
 }
 
 function wrongClock({ machineSkewMs, aheadMs }: Pick<ClockReport, 'machineSkewMs' | 'aheadMs'>) {

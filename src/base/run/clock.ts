@@ -7,6 +7,8 @@ export interface Clock {
   readonly kind: 'real' | 'accelerated' | 'virtual'
   /** Of an accelerated one: its seconds per second of the machine. */
   readonly factor?: number
+  /** How far the time will soon jump: what is to last from now on must outlast it. */
+  comingJumpMs?(): number
   now(): Date
   /** Resolves after `ms` of this clock's time, or when `signal` aborts. Never rejects: check the signal. */
   wait(ms: number, signal?: AbortSignal): Promise<void>
@@ -37,6 +39,11 @@ export interface RealClock extends Clock {
   isSet(): boolean
   /** How far this clock is ahead of the time last set, because it stands still rather than goes back. */
   aheadMs(): number
+  /** How far a time is ahead of this clock's true time, at a steady reading. */
+  behindMs(ms: number, atSteadyMs: number): number
+  /** The next `setTime` will put the clock forward by so much. Returns for how long that has been known. */
+  expectJump(ms: number): number
+  comingJumpMs(): number
 }
 
 /**
@@ -48,6 +55,7 @@ export function realClock(machine: Machine = MACHINE): RealClock {
   let offsetMs = machine.wallMs() - machine.steadyMs()
   let isSet = false
   let lastReadMs = Number.NEGATIVE_INFINITY
+  let jump: { readonly ms: number; readonly sinceSteadyMs: number } | null = null
   const trueMs = () => machine.steadyMs() + offsetMs
   return {
     kind: 'real',
@@ -60,8 +68,16 @@ export function realClock(machine: Machine = MACHINE): RealClock {
     setTime: (ms, atSteadyMs) => {
       if (!isSet) lastReadMs = Number.NEGATIVE_INFINITY
       isSet = true
+      jump = null
       offsetMs = ms - atSteadyMs
     },
+    behindMs: (ms, atSteadyMs) => ms - atSteadyMs - offsetMs,
+    expectJump: (ms) => {
+      const steadyMs = machine.steadyMs()
+      jump = { ms, sinceSteadyMs: jump?.sinceSteadyMs ?? steadyMs }
+      return steadyMs - jump.sinceSteadyMs
+    },
+    comingJumpMs: () => jump?.ms ?? 0,
     isSet: () => isSet,
     aheadMs: () => Math.max(0, lastReadMs - trueMs()),
   }

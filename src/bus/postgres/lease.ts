@@ -237,6 +237,13 @@ export const renewLeases = <M extends Held>(
   return changeLeased(db, sql, messages, now, until)
 }
 
+/** Every lease that lasts at `now`, whose consumer it may be, lasts until then. A worker's role sees its own. */
+export const keepLeases = async (db: Queryable, until: Date, now: Date): Promise<void> =>
+  void (await db.query(
+    'update bundles set leased_until = $1 where leased_until > $2 and leased_until < $1',
+    [until, now],
+  ))
+
 /** Back to the end of the queue, at `visibleAt`: a message that fails does not block the others. */
 export async function abandon(
   db: Queryable,

@@ -15,7 +15,16 @@ import { storedDeadLetters } from '../dead-letters.ts'
 import { openHints } from '../hints.ts'
 import { enqueue } from '../outbox.ts'
 import { isReady, loadDepth } from './depth.ts'
-import { abandon, ack, type Claim, claim, deadLetter, release, renewLeases } from './lease.ts'
+import {
+  abandon,
+  ack,
+  type Claim,
+  claim,
+  deadLetter,
+  keepLeases,
+  release,
+  renewLeases,
+} from './lease.ts'
 import { locate } from './locate.ts'
 import { type LowWaterMark, makeLowWaterMark } from './low-water-mark.ts'
 import { sweepBus } from './sweep.ts'
@@ -39,7 +48,8 @@ export function openPostgresBus(options: TransportOptions): PostgresBus {
     seen.event = await readNewestEvent(db, seen)
     lookedAtMs = +now()
   }
-  const leaseFrom = (at: Date) => new Date(at.getTime() + leaseMs)
+  const leaseFrom = (at: Date, jumpMs = clock.comingJumpMs?.() ?? 0) =>
+    new Date(at.getTime() + jumpMs + leaseMs)
   return {
     leaseMs,
     publish: async (messages) => {
@@ -82,6 +92,10 @@ export function openPostgresBus(options: TransportOptions): PostgresBus {
       withdrawIn: (tx, jobIds, which) => withdraw(tx, jobIds, which === 'lapsed' ? now() : null),
       countRunningIn: countRunning,
       discardIn: discardJobs,
+      keepLeases: (jumpMs) => {
+        const at = now()
+        return keepLeases(db, leaseFrom(at, jumpMs), at)
+      },
     },
     capabilities: { ...NO_CAPABILITIES, takesBackDeliveries: true },
     close: hints.close,

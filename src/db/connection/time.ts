@@ -1,12 +1,17 @@
-// The database's clock, which all processes follow: a machine that runs fast must not take leases that others still own. The only
-// file whose SQL reads a clock. Accelerated and virtual clocks write false times, so only a database marked as throw-away takes them.
+// The database's clock, which all processes follow: a machine that runs fast must not take leases that others still own. When it jumps
+// forward, each process extends the leases that last and follows once every other one knows of the jump: in a trial, 3 jobs ran twice
+// and 16 polls were given up when the first process followed at once and the last a minute later. The only file whose SQL reads a clock. Accelerated and virtual clocks write false times, so only a database marked as throw-away takes them.
 
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import type { Clock, RealClock } from '../../base/run/clock.ts'
 import { everyLoop, type Loop } from '../../base/run/service.ts'
 import type { Db, Queryable } from './db.ts'
 
-const MEASURE_INTERVAL_MS = 60_000
+const MEASURE_INTERVAL_MS = 5_000
+/** A renewed lease has always more than this left. */
+const JUMP_MIN_MS = 5_000
+/** By then every process has measured twice. */
+const JUMP_KNOWN_MS = 2 * MEASURE_INTERVAL_MS
 /** A larger difference is reported. */
 const SKEW_MAX_MS = 30_000
 /** The shortest round trip is the most precise; slow ones are repeated, up to the maximum. */
@@ -33,8 +38,15 @@ export interface ClockReport {
   readonly withinLimit: boolean
 }
 
+/** Called at each measurement while a jump is known and not followed yet. */
+export type OnJump = (jumpMs: number) => Promise<unknown>
+
 /** Measures once and sets `clock` to the database's time. */
-export async function followDatabaseTime(db: Queryable, clock: RealClock): Promise<ClockReport> {
+export async function followDatabaseTime(
+  db: Queryable,
+  clock: RealClock,
+  onJump: OnJump = async () => {},
+): Promise<ClockReport> {
   const { machine } = clock
   let best: { databaseMs: number; atSteadyMs: number; uncertaintyMs: number } | undefined
   for (let trip = 0; trip < MEASURE_ROUND_TRIPS_MAX; trip++) {
@@ -47,7 +59,14 @@ export async function followDatabaseTime(db: Queryable, clock: RealClock): Promi
     }
   }
   const { databaseMs, atSteadyMs, uncertaintyMs } = best!
-  if (uncertaintyMs <= UNCERTAINTY_MAX_MS || !clock.isSet()) clock.setTime(databaseMs, atSteadyMs)
+  const isPrecise = uncertaintyMs <= UNCERTAINTY_MAX_MS
+  const jumpMs = clock.behindMs(databaseMs, atSteadyMs)
+  if (!clock.isSet() || (isPrecise && jumpMs < JUMP_MIN_MS)) clock.setTime(databaseMs, atSteadyMs)
+  else if (isPrecise) {
+    const knownMs = clock.expectJump(jumpMs)
+    await onJump(jumpMs)
+    if (knownMs >= JUMP_KNOWN_MS) clock.setTime(databaseMs, atSteadyMs)
+  }
   const databaseNowMs = databaseMs + (machine.steadyMs() - atSteadyMs)
   const machineSkewMs = machine.wallMs() - databaseNowMs
   const aheadMs = clock.aheadMs()
@@ -70,18 +89,19 @@ async function readDatabaseMs(db: Queryable): Promise<number> {
 export interface DatabaseClockOptions {
   readonly db: Queryable
   readonly clock: RealClock
+  readonly onJump?: OnJump
   onReport(report: ClockReport): void
   onError(error: unknown, inARow: number): void
 }
 
-/** Measures each minute. Call `followDatabaseTime` once before anything reads the clock. */
+/** Measures every few seconds. Call `followDatabaseTime` once before anything reads the clock. */
 export function databaseClockLoop(options: DatabaseClockOptions): Loop {
-  const { db, clock, onReport, onError } = options
+  const { db, clock, onJump, onReport, onError } = options
   return everyLoop({
     name: 'database clock',
     clock,
     intervalMs: MEASURE_INTERVAL_MS,
-    runOnce: async () => onReport(await followDatabaseTime(db, clock)),
+    runOnce: async () => onReport(await followDatabaseTime(db, clock, onJump)),
     onError,
   })
 }

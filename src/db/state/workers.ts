@@ -176,6 +176,14 @@ export async function noteWorkersSeen(db: Queryable, now: Date): Promise<void> {
   await db.query('update workers set last_seen_at = $1 where last_seen_at < $1', [now])
 }
 
+/** Before the time jumps forward: who announced itself in the last minutes is not missed after the jump. */
+export async function keepWorkersSeen(db: Queryable, jumpMs: number, now: Date): Promise<void> {
+  await db.query(
+    `update workers set last_seen_at = $1 where last_seen_at between $2::timestamptz - interval '3 minutes' and $2`,
+    [new Date(+now + jumpMs), now],
+  )
+}
+
 export interface Hello {
   readonly workerId: string
   readonly version: string | null
