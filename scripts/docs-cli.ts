@@ -78,12 +78,23 @@ function renderCommand({ words, command }: Leaf): string {
   return `- \`${words}${taken.join('')}\`: ${command.description()}${flags === '' ? '' : `; ${flags}`}`
 }
 
-/** Every flag once: the shared ones first, then the others by name, with each meaning that commands give it. */
+/** The meanings of a flag that most commands give it; the help of a command has its own. */
+const MEANINGS_SHOWN = 2
+
+function meaningOf(uses: readonly { flag: Option }[]): string {
+  const counts = Map.groupBy(uses, ({ flag }) => flag.description)
+  const meanings = [...counts].toSorted(([, a], [, b]) => b.length - a.length)
+  return meanings
+    .slice(0, MEANINGS_SHOWN)
+    .map(([text]) => text)
+    .join('; or ')
+}
+
+/** Every flag once: the shared ones first, then the others by name. */
 function renderFlags(): string {
   const rows = [...commandsByFlag.values()].map((uses) => {
     const { flag } = uses[0]!
-    const meanings = [...new Set(uses.map((one) => one.flag.description))]
-    return { flag, line: `- \`${flag.flags}\`: ${meanings.join('; or ')}` }
+    return { flag, line: `- \`${flag.flags}\`: ${meaningOf(uses)}` }
   })
   const list = (shared: boolean) =>
     rows

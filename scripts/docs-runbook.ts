@@ -21,18 +21,18 @@ function renderSchema(): string {
 
 const filled = (sentence: string): string => sentence.replaceAll(/\{([a-z]+)\}/g, '*$1*')
 
+/** A problem prints its whole sentence; the page needs to say only what is wrong. */
+const whatIsWrong = (sentence: string): string =>
+  filled(/^.+?[.:](?= |$)/.exec(sentence)![0]).replace(/:$/, '.')
+
 function renderProblems(): string {
   const lines = (wanted: string) =>
     Object.entries(PROBLEMS)
       .filter(([, { severity }]) => severity === wanted)
-      .map(([code, { sentence }]) => `- \`${code}\`: ${filled(sentence)}`)
+      .map(([code, { sentence }]) => `- \`${code}\`: ${whatIsWrong(sentence)}`)
       .join('\n')
   return `Errors:\n\n${lines('error')}\n\nWarnings:\n\n${lines('warning')}`
 }
-
-/** A problem prints its whole sentence; the page needs to say only what is wrong. */
-const whatIsWrong = (sentence: string): string =>
-  filled(/^.+?[.:](?= |$)/.exec(sentence)![0]).replace(/:$/, '.')
 
 function renderLintRules(): string {
   return Object.entries(LINT_RULES)

@@ -126,7 +126,7 @@ function renderMeanings(): string {
 /** Every error of a service begins with these words. */
 const SAID_BY =
   /^(?:Microsoft Graph returned|Exchange Online returned|No token for .+?refused the sign-in:|Error:) /
-const RECOGNISED_BY_WORDS = 10
+const RECOGNISED_BY_WORDS = 9
 
 /** The words of an error that tell it from the others. */
 function recognisedBy(example: string): string {
@@ -207,6 +207,9 @@ const WHO: Readonly<Record<Route['rule'], string>> = {
   admin: 'Admin',
 }
 
+/** The OpenAPI document has the whole summary. */
+const briefly = (summary: string): string => summary.split(/[:;]/)[0]!
+
 /** One heading per role that an endpoint needs, one line per endpoint. */
 function renderEndpoints(): string {
   const routes = describedRoutes()
@@ -214,7 +217,7 @@ function renderEndpoints(): string {
     .map(([rule, who]) => {
       const lines = routes
         .filter((route) => route.rule === rule)
-        .map(({ method, path, summary }) => `- \`${method} ${path}\`: ${summary}`)
+        .map(({ method, path, summary }) => `- \`${method} ${path}\`: ${briefly(summary)}`)
       return `### ${who}\n\n${lines.join('\n')}`
     })
     .join('\n\n')

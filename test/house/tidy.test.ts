@@ -369,14 +369,14 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
   ],
   [
     'an argument for what is gone',
-    { 'package.json': '{}', 'docs/decisions.md': '## Dependencies\n| `leftpad` | pads |' },
+    { 'package.json': '{}', 'docs/decisions.md': '## Dependencies\n- `leftpad`: pads' },
     /leftpad is argued for but gone/,
   ],
   [
     'a dependency that is not used',
     {
       'package.json': '{"dependencies": {"leftpad": "1.0.0"}}',
-      'docs/decisions.md': '## Dependencies\n| `leftpad` | pads |',
+      'docs/decisions.md': '## Dependencies\n- `leftpad`: pads',
     },
     /leftpad is imported by nothing in src/,
   ],
@@ -384,7 +384,7 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     'an optional dependency that is not used',
     {
       'package.json': '{"optionalDependencies": {"leftpad": "1.0.0"}}',
-      'docs/decisions.md': '## Dependencies\n| `leftpad` | pads |',
+      'docs/decisions.md': '## Dependencies\n- `leftpad`: pads',
       'test/a.ts': "import 'leftpad'",
     },
     /leftpad is imported by nothing in src/,
@@ -393,7 +393,7 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     'a package for development that is not used',
     {
       'package.json': '{"devDependencies": {"leftpad": "1.0.0"}}',
-      'docs/decisions.md': '## Dependencies\n| `leftpad` | pads |',
+      'docs/decisions.md': '## Dependencies\n- `leftpad`: pads',
       'test/a.ts': '// without leftpad',
     },
     /leftpad is imported by nothing$/,
@@ -458,7 +458,7 @@ const setUserManager = h // Whom does it name? Her manager.
         '# A\n\n[here](#a) and [there](docs/b.md#the-one--two)\n\n```\nnpm start\nnpm test\n```\n',
       'docs/b.md': '# The one & two!\n\nSee `src/db/state/rows.ts` and `sql/`.\n',
       'docs/decisions.md':
-        '# Decisions\n\nOf [b](b.md).\n\n## Dependencies\n\n| `pg` | speaks PostgreSQL |\n',
+        '# Decisions\n\nOf [b](b.md).\n\n## Dependencies\n\n- `pg`: speaks PostgreSQL\n',
       'ARCHITECTURE.md': `# A\n\n[Why](docs/decisions.md)\n\n## Rooms\n\n| room | holds | may import |\n${ROOM_LINES}`,
       'package.json': '{"dependencies": {"pg": "8.0.0"}}\n',
     })

@@ -166,7 +166,9 @@ const dependencies: Rule = {
     const all = [...atRun, ...optional, ...atWork]
     const table =
       textOf(files, 'docs/decisions.md').split('## Dependencies')[1]?.split('\n## ')[0] ?? ''
-    const argued = [...table.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name!)
+    const argued = [...table.matchAll(/^- ((?:`[^`]+`(?:, )?)+):/gm)].flatMap(([, names]) =>
+      [...names!.matchAll(/`([^`]+)`/g)].map(([, name]) => name!),
+    )
     const sources = files.filter(({ path }) => path.startsWith('src/') && isCode(path))
     const used = new Set(sources.flatMap((file) => importsOf(file).map(({ target }) => target)))
     return [
