@@ -175,7 +175,7 @@ function reasonOf(
 const FORBIDDEN = 'The cmdlet does not exist, or no Exchange role of the app allows it.'
 
 /** Old servers send both the exception name and the plain sentence with status 500. */
-const BUSY = /ServerBusy|MicroDelay|Backoff/i
+const BUSY = /Server ?(?:is )?(?:too )?busy|MicroDelay|Backoff/i
 /** Refused before it began: the cmdlet did not run. */
 const NOT_LET_IN = /too many concurrent|maximum number of concurrent requests/i
 const WRITE_FAILED = 'UnableToWriteToAadException'

@@ -10,7 +10,7 @@ export interface ReplicationContext extends Pick<M365Call<unknown>, 'tenant' | W
   readonly looksOnce?: boolean
 }
 
-type Waiting = 'signal' | 'clock'
+type Waiting = 'signal' | 'clock' | 'isRecent'
 
 /** For tests: the next poll looks again, so a missing person occupies no slot of the worker meanwhile. */
 export const onceIfPolled = <Call extends M365Call<unknown>>(
@@ -36,6 +36,20 @@ export async function retryUntilFound<Found>(
   }
   return look()
 }
+
+/** What a parameter names. Only what may be too new to be visible is waited for: a misspelt name fails at once. */
+export const findNamed = <Found>(
+  caller: Pick<ReplicationContext, Waiting | 'looksOnce'>,
+  look: () => Promise<Found | null>,
+): Promise<Found | null> => (caller.isRecent === false ? look() : retryUntilFound(caller, look))
+
+/** Retries `act` on what a parameter names while it fails for coming too early; throws the last failure. */
+export const retryNamed = <Done>(
+  caller: Pick<ReplicationContext, Waiting | 'looksOnce'>,
+  act: () => Promise<Done>,
+  isTooEarly: (error: ApiError) => boolean,
+): Promise<Done> =>
+  caller.isRecent === false ? act() : retryWhileTooEarly(caller, act, isTooEarly)
 
 /** Retries `act` while it fails for coming too early; throws the last failure. */
 export async function retryWhileTooEarly<Done>(

@@ -19,6 +19,8 @@ export interface FunctionCall<Params, In extends Tenant = Tenant> {
   readonly clock: Clock
   /** The step has `poll`: "not yet" is an answer, so do not wait for it in here. */
   readonly isPolled?: boolean
+  /** False: no parameter names what this worker made or changed lately, so what is not found does not exist. */
+  readonly isRecent?: boolean
 }
 
 /** What the worker must be granted, by the service that grants it. */
@@ -37,6 +39,8 @@ export interface FunctionDefinition<Params, Result extends Json, In extends Tena
    * started: the job fails with `OutcomeUnknown`, and a person decides.
    */
   readonly isIdempotent: boolean
+  /** May run again after it was throttled. Default: when it is idempotent. */
+  readonly repeatsWhenThrottled?: boolean
   /** Changes things only through `tenant`, so the worker sees whether a failed job may have changed anything. */
   readonly actsOnlyOnTenant?: true
   /** How to reverse it, naming the function to use; null when there is nothing to reverse. */
@@ -81,7 +85,7 @@ export interface Together<Params, Result extends Json, In extends Tenant = Tenan
 /** What a joint call needs to act for some of the jobs: what it changes counts as their change, and as nobody else's. */
 export type OnBehalfOf<In extends Tenant = Tenant> = (
   calls: readonly FunctionCall<unknown, In>[],
-) => Pick<FunctionCall<unknown, In>, 'tenant' | 'signal' | 'clock'>
+) => Pick<FunctionCall<unknown, In>, 'tenant' | 'signal' | 'clock' | 'isRecent'>
 
 export type WorkerFunction = FunctionDefinition<unknown, Json>
 

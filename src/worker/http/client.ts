@@ -245,12 +245,16 @@ export class ApiClient {
     })
   }
 
-  /** The pause after the n-th attempt when the service names none. */
   #backoffMs(attempt: number): number {
     const { policy, random } = this.#options
-    const sec = Math.min(policy.baseSec * 2 ** (attempt - 1), policy.maxSec)
-    return sec * 1_000 * (1 + random() * JITTER)
+    return pauseMs(policy, attempt, random())
   }
+}
+
+/** The pause after the n-th attempt when the service names none; `chance` is from 0 to 1. */
+export function pauseMs(policy: RetryPolicy, attempt: number, chance: number): number {
+  const sec = Math.min(policy.baseSec * 2 ** (attempt - 1), policy.maxSec)
+  return sec * 1_000 * (1 + chance * JITTER)
 }
 
 const isGateClosedBy = (decision: RetryDecision): boolean =>

@@ -16,6 +16,7 @@ import { Collections } from './joint/collections.ts'
 import { type JointSeat, seatsFor } from './joint/joint-call.ts'
 import { type LeasedJob, LeasedJobs } from './leased-jobs.ts'
 import { type EndedJob, OutgoingResults } from './outgoing-results.ts'
+import { RecentNames } from './recent-names.ts'
 import { type JobDigest, type JobResult, ResultCache, resultMessage } from './result-cache.ts'
 import { runJob } from './run-job.ts'
 import { Slot } from './slots.ts'
@@ -56,12 +57,14 @@ export class JobExecutor {
   readonly #results: ResultCache
   readonly #outgoing: OutgoingResults
   readonly #collections: Collections<CollectedJob>
+  readonly #recent: RecentNames
   #abandoning = new AbortController()
 
   constructor(options: JobExecutorOptions) {
     const { bus, clock, maxParallelism, cachedResultsMax } = options
     this.#options = options
     this.leased = new LeasedJobs(maxParallelism, clock)
+    this.#recent = new RecentNames(clock)
     this.#results = new ResultCache(cachedResultsMax ? { max: cachedResultsMax } : {})
     this.#outgoing = new OutgoingResults(bus, async (digest, why) => {
       const leased = this.leased.get(digest)
@@ -197,6 +200,7 @@ export class JobExecutor {
       whyStopped: (jobId: string) => stopped.why(jobId),
       waits: () => slot.wait(clock.now()),
       telemetry,
+      recent: this.#recent,
       ...(joint ? { joint } : {}),
     }
     try {

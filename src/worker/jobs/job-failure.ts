@@ -4,6 +4,7 @@ import { ChangedSince } from '../functions/undo-guard.ts'
 import { ApiError } from '../http/api.ts'
 import type { Job } from './job.ts'
 import { LeftBehind, TimedOut } from './job-abort.ts'
+import { StillThrottled } from './repeat-throttled.ts'
 import type { JobResult } from './result-cache.ts'
 
 export interface Failed {
@@ -35,6 +36,10 @@ export function failureBy(abortReason: unknown, error: unknown): Failed {
 }
 
 function failureOf(error: unknown): Failed {
+  if (error instanceof StillThrottled) {
+    const { message, name: type, attempts } = error
+    return { failure: { ...POSSIBLE, message, type, isThrottled: true, attempts } }
+  }
   if (!(error instanceof ApiError))
     return { failure: { ...fail(nameOf(error), messageOf(error)).failure, ...finality(error) } }
   const { message, code, isThrottled, attempts } = error

@@ -12,7 +12,7 @@ import { hintFor } from '../../base/text/spelling.ts'
 import { GIVEN_BACK } from '../../domain/messages/messages.ts'
 import { holdsMark } from '../../domain/runbook/template.ts'
 import type { LedgerEffect } from '../../domain/state/effects.ts'
-import type { Catalogue, WorkerFunction } from '../functions/catalogue.ts'
+import type { Catalogue, FunctionCall, WorkerFunction } from '../functions/catalogue.ts'
 import type { Changes, Tenant } from '../functions/tenant.ts'
 import type { Secrets } from '../http/api.ts'
 import { resolveSecrets } from '../secrets/reference.ts'
@@ -27,6 +27,8 @@ import { type Failed, fail, failureBy, refuse, withoutEffect } from './job-failu
 import { JobTrace } from './job-trace.ts'
 import type { JointSeat } from './joint/joint-call.ts'
 import { type OwningJob, runOwned } from './owning-job.ts'
+import type { RecentNames } from './recent-names.ts'
+import { repeatThrottled } from './repeat-throttled.ts'
 import type { JobResult } from './result-cache.ts'
 
 export interface JobContext {
@@ -42,6 +44,7 @@ export interface JobContext {
   readonly joint?: JointSeat
   /** Called when the job begins to wait for its turn at a service; returns what to call when it continues. */
   readonly waits?: () => () => void
+  readonly recent?: RecentNames
   /** Null when telemetry is off. */
   readonly telemetry?: Telemetry | null
   /** Set while the job runs. */
@@ -128,6 +131,8 @@ async function attempt(
     const mayHaveActed = isCalled && (!hasNoEffect || error instanceof StillRuns)
     return settled(mayHaveActed ? failed : withoutEffect(job, failed), seen)
   } finally {
+    // Unresolved: no secret is remembered.
+    if (changes.count > 0) context.recent?.note({ ...job.parameters })
     abort.end()
   }
 }
@@ -167,19 +172,39 @@ async function runFunction(
   definition: WorkerFunction,
   job: Job,
   params: unknown,
-  { clock, tenant, joint }: JobContext,
+  { clock, tenant, joint, recent, waits }: JobContext,
   signal: AbortSignal,
   changes: Changes,
 ): Promise<Outcome> {
   // A function that ignores its signal and succeeds has succeeded: its effect counts, not the deadline.
-  const { jobId, isPolled = false } = job
-  const call = { params, tenant, signal, jobId, isPolled, clock: abortingClock(clock, signal) }
+  const { jobId, isPolled = false, parameters } = job
+  const isRecent = recent?.has(parameters) ?? true
+  const ofJob = { jobId, isPolled, isRecent }
+  const call = { params, tenant, signal, clock: abortingClock(clock, signal), ...ofJob }
   const result: unknown = await (joint
     ? untilTimedOut(joint.join(call, changes), signal)
-    : definition.run(call))
+    : runRepeated(definition, call, waits))
   const outcome = asJson(result, definition.name)
   if (!('result' in outcome)) return outcome
+  if (changes.count > 0) recent?.note(outcome.result)
   return { ...outcome, effect: effectIn(definition, params, outcome.result, job) }
+}
+
+/** Standard functions meet throttling only in calls of the tenant, which repeat themselves. */
+function runRepeated(
+  definition: WorkerFunction,
+  call: FunctionCall<unknown>,
+  waits: JobContext['waits'],
+): Promise<unknown> {
+  if (definition.actsOnlyOnTenant) return definition.run(call)
+  const { isIdempotent, repeatsWhenThrottled: mayRepeat = isIdempotent } = definition
+  const { clock, signal } = call
+  return repeatThrottled(() => definition.run(call), {
+    clock,
+    signal,
+    mayRepeat,
+    ...(waits && { waits }),
+  })
 }
 
 /** The call continues for the others, and may still act for this one. */

@@ -172,6 +172,8 @@ function asFunction(
     permissions: shape.permissions,
     // Unless its owner says otherwise: only reading is safe to repeat.
     isIdempotent: shape.idempotent ?? /^(?:get|test)-/i.test(shape.name),
+    // As in the earlier system, unless its owner says that it must not.
+    repeatsWhenThrottled: shape.idempotent !== false,
     undo: shape.undo,
     ...(shape.overrides && { overrides: true }),
     ...shape.facts,

@@ -54,6 +54,8 @@ function Get-FailureOf([System.Management.Automation.ErrorRecord] $ErrorRecord) 
     @{
         type    = $ErrorRecord.Exception.GetType().Name
         message = $ErrorRecord.Exception.Message
+        # Microsoft's modules keep the answer of the service; for any other exception this is null.
+        retryAfterSec = $ErrorRecord.Exception.Response.Headers.RetryAfter.Delta.TotalSeconds
     }
 }
 

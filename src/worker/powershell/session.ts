@@ -15,19 +15,27 @@ export interface PowerShellOptions {
   readonly clock: Clock
 }
 
+interface Thrown {
+  readonly type: string
+  readonly message: string
+  readonly retryAfterSec?: number | null
+}
+
 /** What a function threw, under the name of its exception. */
 class PowerShellFailure extends Error {
   override readonly name: string
+  readonly retryAfterSec: number | null
 
-  constructor({ type, message }: { type: string; message: string }) {
+  constructor({ type, message, retryAfterSec = null }: Thrown) {
     super(message)
     this.name = type
+    this.retryAfterSec = retryAfterSec
   }
 }
 
 interface Answer {
   readonly id?: number
-  readonly failure?: { readonly type: string; readonly message: string }
+  readonly failure?: Thrown
   readonly modules?: Json
   readonly result?: Json
   /** How many objects the function wrote. */

@@ -151,6 +151,17 @@ describe('a cmdlet', () => {
     )
   })
 
+  for (const words of ['Server Busy', 'The server is too busy.', 'MicroDelay', 'BackoffException'])
+    it(`is retried after a 400 that says "${words}"`, async () => {
+      const { outcome, seen } = await exchangeWith((_, index) =>
+        index === 0
+          ? refusal(400, `Ex1|Microsoft.Exchange.SomeException|${words}`)
+          : { status: 200, body: { value: [] } },
+      )
+      assert.deepEqual(await outcome('Set-MailUser'), [])
+      assert.equal(seen.length, 2)
+    })
+
   it('that is not idempotent is retried only when it was refused before it ran', async () => {
     const limit = 'You have reached the maximum number of concurrent requests per tenant.'
     const notLetIn = [

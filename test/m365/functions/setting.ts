@@ -15,6 +15,7 @@ import { type ConnectedTenant, connectTenant } from '../../../src/m365/client/co
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import { catalogueOf, type Permissions } from '../../../src/worker/functions/catalogue.ts'
 import type { Secrets } from '../../../src/worker/http/api.ts'
+import { RecentNames } from '../../../src/worker/jobs/recent-names.ts'
 import type { JobResult } from '../../../src/worker/jobs/result-cache.ts'
 import { runJob } from '../../../src/worker/jobs/run-job.ts'
 import type { Params } from './cases.ts'
@@ -141,6 +142,8 @@ export interface WithinOptions {
   readonly permissions?: Permissions
   /** Changes the two tenants before the start. */
   seeded?(seed: Seed): Seed
+  /** The worker has run for long: it knows what it made lately, and waits for no other name. Default: it has just started. */
+  readonly hasRunLong?: true
   /** Additional worker settings. */
   readonly env?: Record<string, string>
   /** Puts a proxy between the worker and the two APIs and returns its URL. */
@@ -182,6 +185,8 @@ export async function withinOn<Told, OfClock extends Clock>(
   const sourceId = sandbox.state().tenants[1]!.id
   const source = connect(configFor(sandbox.url, sourceId), clock)
   const { signal: stopping } = new AbortController()
+  const recent = options.hasRunLong && new RecentNames(clock)
+  if (recent) await clock.wait(3_600_000)
   const runAs =
     (as: ConnectedTenant): Setting['run'] =>
     async (functionName, parameters, isPolled = false) => {
@@ -196,7 +201,8 @@ export async function withinOn<Told, OfClock extends Clock>(
         isRepeated: false,
         isPolled,
       }
-      const result = await runJob(job, { workerId: 'w', catalogue, clock, tenant: as, stopping })
+      const worker = { workerId: 'w', catalogue, clock, tenant: as, stopping }
+      const result = await runJob(job, { ...worker, ...(recent && { recent }) })
       requireKnown(sandbox.journal.requests)
       return result!
     }

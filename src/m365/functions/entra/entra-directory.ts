@@ -5,7 +5,7 @@ import { pathOf } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
 import { noUser, orNotFound } from '../failure.ts'
 import { isGuid } from '../parameters.ts'
-import { type ReplicationContext, retryUntilFound } from '../replication.ts'
+import { findNamed, type ReplicationContext } from '../replication.ts'
 
 /** Looks once; null when there is no such user. */
 export async function findUser(
@@ -33,7 +33,7 @@ export async function readUser(
   userId: string,
   select: readonly string[],
 ): Promise<JsonObject> {
-  const found = await retryUntilFound(caller, () => findUser(caller, userId, select))
+  const found = await findNamed(caller, () => findUser(caller, userId, select))
   return found ?? Promise.reject(noUser(userId))
 }
 

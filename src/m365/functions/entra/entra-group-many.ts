@@ -5,7 +5,7 @@ import { ApiError, pathOf } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
 import type { M365Call, OnBehalfInM365 } from '../define.ts'
 import { answerEach, answerOf, noGroup } from '../failure.ts'
-import { type ReplicationContext, retryWhileTooEarly } from '../replication.ts'
+import { type ReplicationContext, retryNamed } from '../replication.ts'
 
 interface OfGroup {
   readonly GroupId: string
@@ -51,7 +51,7 @@ export async function readMemberIds(
     return { ids, isWhole: true }
   }
   try {
-    return await retryWhileTooEarly(caller, read, isNotFound)
+    return await retryNamed(caller, read, isNotFound)
   } catch (error) {
     if (isNotFound(error)) return null
     throw error

@@ -18,12 +18,7 @@ import {
   objectId,
   userId,
 } from '../parameters.ts'
-import {
-  changeOnce,
-  onceIfPolled,
-  type ReplicationContext,
-  retryWhileTooEarly,
-} from '../replication.ts'
+import { changeOnce, onceIfPolled, type ReplicationContext, retryNamed } from '../replication.ts'
 import { objectIdOf } from './entra-directory.ts'
 import { addToGroup, MEMBERS_A_PAGE, type MemberIds, readMemberIds } from './entra-group-many.ts'
 
@@ -104,7 +99,7 @@ async function addOne(call: M365Call<OfGroup>): Promise<Membership> {
       body: { '@odata.id': graph.urlOf(pathOf`/directoryObjects/${id}`) },
       signal: call.signal,
     })
-  const addWhenVisible = () => retryWhileTooEarly(call, add, isTooEarly)
+  const addWhenVisible = () => retryNamed(call, add, isTooEarly)
   try {
     const isChange = await changeOnce(call, addWhenVisible, isAlreadyMember)
     return { GroupId, UserId: id, Changed: isChange }
@@ -280,10 +275,7 @@ async function isGroupMember(
       units: CHECK_UNITS,
       signal: call.signal,
     })
-  const { body } = await orNotFound(
-    () => retryWhileTooEarly(call, check, isNotFound),
-    noUser(userId),
-  )
+  const { body } = await orNotFound(() => retryNamed(call, check, isNotFound), noUser(userId))
   const groups = (body as JsonObject).value
   return Array.isArray(groups) && groups.some((id) => isSameText(String(id), groupId))
 }

@@ -21,7 +21,7 @@ import {
   orNothing,
   userId,
 } from '../parameters.ts'
-import { retryUntilFound } from '../replication.ts'
+import { findNamed, retryUntilFound } from '../replication.ts'
 import { ifStill, requireStill } from '../undo-guard.ts'
 import { changeUser, findUser, readUser, textOf, textOrNull } from './entra-directory.ts'
 
@@ -206,7 +206,7 @@ export const setEntraUserUpn = defineM365Function({
   run: async (call): Promise<z.infer<typeof renamed>> => {
     const { UserId, NewUserPrincipalName, OnPremisesImmutableId: anchor } = call.params
     const user =
-      (await retryUntilFound(call, () => findUser(call, UserId, ['id', UPN]))) ??
+      (await findNamed(call, () => findUser(call, UserId, ['id', UPN]))) ??
       (await renamedEarlier(call, UserId, NewUserPrincipalName))
     const id = textOf(user.id)
     const before = textOf(user.userPrincipalName)
@@ -361,7 +361,7 @@ export const removeEntraUser = defineM365Function({
     const { tenant, signal, params } = call
     const { UserId, UserPrincipalName } = params
     if (UserId === null) return { UserId, Changed: false }
-    const user = await retryUntilFound(call, async () => {
+    const user = await findNamed(call, async () => {
       const found = await findUser(call, UserId, ['id', UPN])
       return found ?? (await findDeleted(call, UserId))
     })

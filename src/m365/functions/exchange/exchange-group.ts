@@ -8,7 +8,7 @@ import { defineM365Function, type M365Call } from '../define.ts'
 import { NotFound, noRecipient } from '../failure.ts'
 import { listChange } from '../inverse.ts'
 import { anyList, nameParameter, personId } from '../parameters.ts'
-import { changeOnce, retryWhileTooEarly } from '../replication.ts'
+import { changeOnce, retryNamed } from '../replication.ts'
 import { runOrNone } from './exchange-recipient.ts'
 
 const parameters = z.strictObject({
@@ -61,7 +61,7 @@ async function changeGroup(
   }
   const isMissing = (error: ApiError) => isNotFound(error) && !isAlready(error)
   const change = () =>
-    retryWhileTooEarly(call, () => tenant.exchange.run(cmdlet, given, { signal }), isMissing)
+    retryNamed(call, () => tenant.exchange.run(cmdlet, given, { signal }), isMissing)
   try {
     return await changeOnce(call, change, isAlready)
   } catch (error) {

@@ -1,7 +1,7 @@
 // Reads one mailbox. A mail user of that name is told apart: its mailbox is in another tenant.
 import type { JsonObject } from '../../../base/text/json.ts'
 import { FunctionRefused, noRecipient } from '../failure.ts'
-import { type ReplicationContext, retryUntilFound } from '../replication.ts'
+import { findNamed, type ReplicationContext } from '../replication.ts'
 import { findRecipient, runOrNone } from './exchange-recipient.ts'
 
 /** Null when there is none at this moment. */
@@ -25,7 +25,7 @@ export async function readMailbox(
   identity: string,
   select: readonly string[],
 ): Promise<JsonObject> {
-  const mailbox = await retryUntilFound(caller, () => findMailbox(caller, identity, select))
+  const mailbox = await findNamed(caller, () => findMailbox(caller, identity, select))
   if (mailbox !== null) return mailbox
   const recipient = await findRecipient(caller, identity)
   if (recipient === null) throw noRecipient(identity)

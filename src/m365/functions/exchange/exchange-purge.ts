@@ -11,7 +11,7 @@ import { ownPassword, voidPassword } from '../entra/password.ts'
 import { FunctionRefused, noUser } from '../failure.ts'
 import { noReturn, whenChanged } from '../inverse.ts'
 import { address, isNoGuid, isSameText, objectId, recipientId, withoutSmtp } from '../parameters.ts'
-import { type ReplicationContext, retryUntilFound } from '../replication.ts'
+import { findNamed, type ReplicationContext, retryUntilFound } from '../replication.ts'
 import { findRecipient, runOrNone, textsOf } from './exchange-recipient.ts'
 
 const removal = z.strictObject({
@@ -187,7 +187,7 @@ const ACCOUNT = ['Guid', 'RecipientTypeDetails', 'PreviousRecipientTypeDetails']
 
 async function readAccount(caller: ReplicationContext, identity: string): Promise<JsonObject> {
   const { tenant, signal } = caller
-  const user = await retryUntilFound(caller, async () => {
+  const user = await findNamed(caller, async () => {
     const found = await runOrNone(() =>
       tenant.exchange.run('Get-User', { Identity: identity }, { signal, select: ACCOUNT }),
     )

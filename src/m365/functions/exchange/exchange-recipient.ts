@@ -5,7 +5,7 @@ import { isNotFound } from '../../client/not-found.ts'
 import { textOf } from '../entra/entra-directory.ts'
 import { FunctionRefused, noRecipient } from '../failure.ts'
 import { isSameText, withoutSmtp } from '../parameters.ts'
-import { type ReplicationContext, retryUntilFound } from '../replication.ts'
+import { findNamed, type ReplicationContext } from '../replication.ts'
 
 export interface ExchangeRecipient {
   readonly kind: 'MailUser' | 'Mailbox'
@@ -55,7 +55,7 @@ export async function readRecipient(
   caller: ReplicationContext,
   identity: string,
 ): Promise<ExchangeRecipient> {
-  const found = await retryUntilFound(caller, () => findRecipient(caller, identity))
+  const found = await findNamed(caller, () => findRecipient(caller, identity))
   return found ?? Promise.reject(noRecipient(identity))
 }
 

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../base/text/json.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { FunctionRefused, noRecipient } from '../failure.ts'
 import { isSameText, personId, withoutSmtp } from '../parameters.ts'
-import { type ReplicationContext, retryUntilFound } from '../replication.ts'
+import { findNamed, type ReplicationContext } from '../replication.ts'
 import { runOrNone } from './exchange-recipient.ts'
 
 export interface Trustee {
@@ -47,7 +47,7 @@ export async function readTrustees(
 
 async function readTrustee(caller: ReplicationContext, name: string): Promise<Trustee> {
   const { tenant, signal } = caller
-  const found = await retryUntilFound(caller, async () => {
+  const found = await findNamed(caller, async () => {
     const all = await runOrNone(() =>
       tenant.exchange.run('Get-Recipient', { Identity: name }, { signal, select: SELECT }),
     )

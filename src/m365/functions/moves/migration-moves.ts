@@ -4,7 +4,7 @@ import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { runOrNone } from '../exchange/exchange-recipient.ts'
 import { NotFound } from '../failure.ts'
 import { address, isSameText } from '../parameters.ts'
-import { type ReplicationContext, retryUntilFound } from '../replication.ts'
+import { findNamed, type ReplicationContext } from '../replication.ts'
 import { isUser, usersIn } from './migration-batch.ts'
 import { moveRemedy } from './migration-remedies.ts'
 
@@ -62,7 +62,7 @@ export async function readMigrationUser(
   caller: ReplicationContext,
   name: string,
 ): Promise<JsonObject> {
-  const user = await retryUntilFound(caller, () => findMigrationUser(caller, name))
+  const user = await findNamed(caller, () => findMigrationUser(caller, name))
   return user ?? Promise.reject(new NotFound(inNoBatch(name)))
 }
 

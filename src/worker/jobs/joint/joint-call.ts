@@ -130,6 +130,7 @@ class JointCall {
       tenant: base.countingFor(calls.map((call) => this.#joined.get(call)!.changes)),
       signal,
       clock: abortingClock(clock, signal),
+      isRecent: calls.some(({ isRecent }) => isRecent !== false),
     })
     const calls = jobs.map(({ call }) => call)
     const answers: unknown = await definition.together!.run(calls, onBehalfOf)
