@@ -59,7 +59,9 @@ async function outcomeOf(
     stopping: new AbortController().signal,
     waits: () => {
       lent += 1
-      return () => void (lent -= 1)
+      return () => {
+        lent -= 1
+      }
     },
   })
   assert.equal(lent, 0, 'the slot is its own again')
