@@ -109,6 +109,8 @@ export type RouteAnswer<A extends AnswerSchemas> = {
 
 /** The audit row of a change, without who, when and from where. */
 export interface AuditNote {
+  /** Where one route makes several decisions: which it was, such as `gate.waive`. */
+  readonly action?: string
   readonly subject: string
   readonly reason?: string | null
   readonly before?: Json

@@ -90,13 +90,13 @@ const isDryRun = (body: unknown): boolean => (body as { readonly dryRun?: unknow
 
 async function insertAuditNote(
   db: Queryable,
-  { action }: Route,
+  route: Route,
   caller: AuditedCaller,
   { auditNote }: UncheckedAnswer,
 ): Promise<void> {
   if (!auditNote) return
-  const { subject, reason = null, before, after } = auditNote
-  await insertAudit(db, { ...caller, action: action!, subject, reason, before, after })
+  const { action = route.action!, subject, reason = null, before, after } = auditNote
+  await insertAudit(db, { ...caller, action, subject, reason, before, after })
 }
 
 function runInOne(

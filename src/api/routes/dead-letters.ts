@@ -17,7 +17,7 @@ import { listWorkerIds } from '../../db/state/workers.ts'
 import { eventRecord } from '../../domain/state/event-record.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { cursorText, readCursor } from '../http/cursor.ts'
-import { change, type RouteRequest, read } from '../route.ts'
+import { change, read } from '../route.ts'
 import { dateTime, nullableText, pagingQuery, reason, wholeCount } from '../shapes/shapes.ts'
 
 /** One request per subscription, which is slow on Service Bus. */
@@ -154,41 +154,44 @@ const showRoute = read({
   },
 })
 
-const letterDecision = {
+const decideRoute = change({
   method: 'POST',
+  path: '/api/dead-letters/{deadLetterId}',
+  operation: 'decideDeadLetter',
   tag: 'service',
+  summary: 'Send a dead letter again to its own subscription, or discard it',
+  about: 'A discarded one is kept as a record.',
   rule: 'admin',
   takes: 'json',
   inChunks: true,
+  action: 'dead-letter.decide',
   errors: ['DEAD_LETTER_NOT_FOUND', 'DEAD_LETTER_DECIDED'],
   params,
-  body: z.strictObject({ reason }),
+  body: z.strictObject({ decision: z.enum(['replay', 'discard']), reason }),
   answers: {
     200: z.strictObject({ id: z.string(), sentAs: nullableText }).meta({ id: 'DecidedDeadLetter' }),
   },
-} as const
-
-type LetterRequest = RouteRequest<z.output<typeof params>, unknown, { reason: string }>
-
-async function decideDeadLetter(
-  { engine, services: { bus }, params: { deadLetterId }, body, by, now }: LetterRequest,
-  verb: 'replayed' | 'discarded',
-  run: () => Promise<string | null>,
-) {
-  const deadLetter = await bus.deadLetters.show(deadLetterId)
-  const sentAs = await run()
-  await recordDecision(engine, deadLetter, verb, by.name, body.reason, now)
-  const { messageId, subscription } = deadLetter
-  return {
-    status: 200 as const,
-    body: { id: deadLetterId, sentAs },
-    auditNote: {
-      subject: `dead letter ${deadLetterId}`,
-      reason: body.reason,
-      after: { messageId, topic: subscription.topic, sentAs },
-    },
-  }
-}
+  handle: async ({ engine, services, params: { deadLetterId }, body, by, now }) => {
+    const { deadLetters } = services.bus
+    const deadLetter = await deadLetters.show(deadLetterId)
+    const isReplay = body.decision === 'replay'
+    const sentAs = isReplay ? await deadLetters.replay(deadLetterId, by.name) : null
+    if (!isReplay) await deadLetters.discard(deadLetterId, by.name)
+    const verb = isReplay ? 'replayed' : 'discarded'
+    await recordDecision(engine, deadLetter, verb, by.name, body.reason, now)
+    const { messageId, subscription } = deadLetter
+    return {
+      status: 200,
+      body: { id: deadLetterId, sentAs },
+      auditNote: {
+        action: `dead-letter.${body.decision}`,
+        subject: `dead letter ${deadLetterId}`,
+        reason: body.reason,
+        after: { messageId, topic: subscription.topic, sentAs },
+      },
+    }
+  },
+})
 
 /** Writes an event to the message's batch, or to no batch when the message names none. */
 async function recordDecision(
@@ -217,33 +220,4 @@ function batchIn(body: string): number | null {
   }
 }
 
-const replayRoute = change({
-  ...letterDecision,
-  path: '/api/dead-letters/{deadLetterId}/replay',
-  operation: 'replayDeadLetter',
-  summary: 'Send a dead letter again, to its own subscription',
-  action: 'dead-letter.replay',
-  handle: (request) => {
-    const { services, params: p, by } = request
-    return decideDeadLetter(request, 'replayed', () =>
-      services.bus.deadLetters.replay(p.deadLetterId, by.name),
-    )
-  },
-})
-
-const discardRoute = change({
-  ...letterDecision,
-  path: '/api/dead-letters/{deadLetterId}/discard',
-  operation: 'discardDeadLetter',
-  summary: 'Discard a dead letter; it is kept as a record',
-  action: 'dead-letter.discard',
-  handle: (request) => {
-    const { services, params: p, by } = request
-    return decideDeadLetter(request, 'discarded', async () => {
-      await services.bus.deadLetters.discard(p.deadLetterId, by.name)
-      return null
-    })
-  },
-})
-
-export const DEAD_LETTER_ROUTES = [listRoute, showRoute, replayRoute, discardRoute]
+export const DEAD_LETTER_ROUTES = [listRoute, showRoute, decideRoute]

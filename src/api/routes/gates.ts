@@ -3,7 +3,6 @@
 
 import { z } from 'zod'
 import { MatoolkitError } from '../../base/errors/errors.ts'
-import type { Json } from '../../base/text/json.ts'
 import { sameName } from '../../base/text/same-name.ts'
 import { countReviews } from '../../db/sources/reviews.ts'
 import { loadHolds } from '../../db/state/holds.ts'
@@ -22,7 +21,7 @@ import {
 } from '../../engine/orders/gates.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
-import { change, type RouteRequest, read } from '../route.ts'
+import { change, read } from '../route.ts'
 import {
   dateTime,
   id,
@@ -214,100 +213,76 @@ const listRoute = read({
   }),
 })
 
-const dryRun = z
-  .boolean()
-  .default(false)
-  .meta({ description: 'Return the same answer and change nothing.' })
-
 const params = z.strictObject({ batchId: id, phaseName: nameText })
 const decided = z.strictObject({ isDryRun: z.boolean(), gate }).meta({ id: 'DecidedGate' })
 
-type GateRequest = RouteRequest<
-  z.output<typeof params>,
-  unknown,
-  { readonly reason: string; readonly dryRun: boolean }
->
-
-/** Runs the decision and answers with the gate as it then stands. */
-async function decideGate(
-  { engine: outer, params: { batchId, phaseName }, body, by }: GateRequest,
-  run: (engine: Engine, order: GateOrder) => Promise<void>,
-  noted: Readonly<Record<string, Json>> = {},
-) {
-  const order = { batchId, phaseName, actor: by.name, reason: body.reason }
-  const after = await runOrDryRun(outer, body.dryRun, async (engine) => {
-    await run(engine, order)
-    const { gates: all } = await readGates(engine, batchId)
-    return all.find(({ phase }) => sameName(phase.name, phaseName))
-  })
-  if (!after) throw new MatoolkitError('GATE_NOT_FOUND', { batchId, phaseName })
-  const shown = shownGate(after)
-  const auditNote = {
-    subject: `batch ${batchId} phase ${after.phase.name}`,
-    reason: body.reason,
-    before: null,
-    after: { state: shown.state, approvals: after.facts.approvedBy.length, ...noted },
-  }
+function orderOf({ decision, kind, until }: z.output<typeof decisionBody>) {
+  if (decision === 'approve') return { run: approveGate, noted: {} }
+  if (decision === 'withdraw')
+    return {
+      run: (engine: Engine, order: GateOrder) => withdrawDecision(engine, { ...order, kind }),
+      noted: { withdrawn: kind },
+    }
+  const endsAt = until!
   return {
-    status: 200 as const,
-    body: { isDryRun: body.dryRun, gate: shown },
-    auditNote: body.dryRun ? null : auditNote,
+    run: (engine: Engine, order: GateOrder) => waiveReadiness(engine, { ...order, endsAt }),
+    noted: { until: endsAt.toISOString() },
   }
 }
 
-const gateDecision = {
+const decisionBody = z
+  .strictObject({
+    decision: z.enum(['approve', 'waive', 'withdraw']),
+    until: instant.optional().meta({ description: 'Of a waiver: its end.' }),
+    kind: z.enum(GATE_DECISIONS).default('approval').meta({ description: 'What is withdrawn.' }),
+    reason,
+    dryRun: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Return the same answer and change nothing.' }),
+  })
+  .refine(
+    ({ decision, until }) => (decision === 'waive') === (until !== undefined),
+    'must have until with waive, and only there',
+  )
+
+const decideRoute = change({
   method: 'POST',
+  path: '/api/batches/{batchId}/gates/{phaseName}',
+  operation: 'decideGate',
   tag: 'batches',
+  summary: 'Approve the start of a phase, waive its readiness, or withdraw either',
+  about:
+    "An approval counts once for each person, and not for the publisher of the batch's version; a waiver lets the phase start with fewer ready members until `until`. Both are void when the version, the members or the phase's time change, and can be withdrawn until the phase has started.",
   rule: 'admin',
   takes: 'json',
+  action: 'gate.decide',
   params,
   errors: ['BATCH_NOT_FOUND', 'GATE_NOT_FOUND', 'REFUSED'],
+  body: decisionBody,
   answers: { 200: decided },
-} as const
-
-const approveRoute = change({
-  ...gateDecision,
-  path: '/api/batches/{batchId}/gates/{phaseName}/approve',
-  operation: 'approveGate',
-  summary: 'Approve the start of a phase',
-  about:
-    "Counts once for each person, and not for the publisher of the batch's version. It is void when the version, the members or the phase's time change.",
-  action: 'gate.approve',
-  body: z.strictObject({ reason, dryRun }),
-  handle: (request) => decideGate(request, approveGate),
-})
-
-const waiveRoute = change({
-  ...gateDecision,
-  path: '/api/batches/{batchId}/gates/{phaseName}/waive',
-  operation: 'waiveReadiness',
-  summary: 'Let a phase start with fewer ready members than its gate asks for',
-  about:
-    'It ends at `until`, and is void when the version, the members or the phase’s time change.',
-  action: 'gate.waive',
-  body: z.strictObject({ reason, until: instant, dryRun }),
-  handle: (request) => {
-    const endsAt = request.body.until
-    return decideGate(request, (engine, order) => waiveReadiness(engine, { ...order, endsAt }), {
-      until: endsAt.toISOString(),
+  handle: async ({ engine: outer, params: { batchId, phaseName }, body, by }) => {
+    const { run, noted } = orderOf(body)
+    const after = await runOrDryRun(outer, body.dryRun, async (engine) => {
+      await run(engine, { batchId, phaseName, actor: by.name, reason: body.reason })
+      const { gates: all } = await readGates(engine, batchId)
+      return all.find(({ phase }) => sameName(phase.name, phaseName))
     })
+    if (!after) throw new MatoolkitError('GATE_NOT_FOUND', { batchId, phaseName })
+    const shown = shownGate(after)
+    const auditNote = {
+      action: `gate.${body.decision}`,
+      subject: `batch ${batchId} phase ${after.phase.name}`,
+      reason: body.reason,
+      before: null,
+      after: { state: shown.state, approvals: after.facts.approvedBy.length, ...noted },
+    }
+    return {
+      status: 200,
+      body: { isDryRun: body.dryRun, gate: shown },
+      auditNote: body.dryRun ? null : auditNote,
+    }
   },
 })
 
-const withdrawRoute = change({
-  ...gateDecision,
-  path: '/api/batches/{batchId}/gates/{phaseName}/withdraw',
-  operation: 'withdrawGateDecision',
-  summary: "Withdraw the caller's approval, or the waiver",
-  about: 'Possible until the phase has started.',
-  action: 'gate.withdraw',
-  body: z.strictObject({ kind: z.enum(GATE_DECISIONS).default('approval'), reason, dryRun }),
-  handle: (request) => {
-    const { kind } = request.body
-    return decideGate(request, (engine, order) => withdrawDecision(engine, { ...order, kind }), {
-      withdrawn: kind,
-    })
-  },
-})
-
-export const GATE_ROUTES = [listRoute, approveRoute, waiveRoute, withdrawRoute]
+export const GATE_ROUTES = [listRoute, decideRoute]

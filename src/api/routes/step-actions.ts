@@ -4,17 +4,11 @@ import { z } from 'zod'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { lockBatch } from '../../db/state/facts.ts'
 import { findStep, listAttempts, type StepDetail } from '../../db/views/steps.ts'
-import {
-  acceptLate,
-  markStepDone,
-  retryStep,
-  type StepOrder,
-  skip,
-} from '../../engine/orders/member-actions.ts'
+import { acceptLate, markStepDone, retryStep, skip } from '../../engine/orders/member-actions.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { etagOf, requireEtag } from '../http/etag.ts'
-import { change, type RouteRequest, read } from '../route.ts'
+import { change, read } from '../route.ts'
 import { shownStep, step } from '../shapes/batch-shapes.ts'
 import {
   dateTime,
@@ -97,101 +91,61 @@ export const stepOutputs = z
   )
   .default({})
 
-const actionBody = { reason, dryRun: z.boolean().default(false) }
-type ActionBody = z.output<z.ZodObject<typeof actionBody>>
+const DECISIONS = {
+  retry: retryStep,
+  skip,
+  done: markStepDone,
+  'accept-late': acceptLate,
+} as const
 
-const stepAction = {
+const decideRoute = change({
   method: 'POST',
+  path: '/api/steps/{stepId}',
+  operation: 'decideStep',
   tag: 'batches',
+  summary: 'Retry, skip or mark a step as done by hand, or accept its late success',
+  about:
+    'A failed rollback or removal step is sent again alone; after a phase step its member continues with all later steps. `outputs` belong to `done`.',
   rule: 'admin',
   takes: 'json',
   comparesState: true,
-  errors: ['STEP_NOT_FOUND', 'REFUSED'],
+  action: 'step.decide',
+  errors: ['STEP_NOT_FOUND', 'REFUSED', 'VARIABLE_RESERVED'],
   params,
+  body: z.strictObject({
+    decision: z.enum(Object.keys(DECISIONS) as (keyof typeof DECISIONS)[]),
+    outputs: stepOutputs,
+    reason,
+    dryRun: z.boolean().default(false),
+  }),
   answers: {
     200: z.strictObject({ isDryRun: z.boolean(), step: detail }).meta({ id: 'DecidedStep' }),
   },
-} as const
-
-async function answerStepAction<Body>(
-  {
-    engine: outer,
-    services: { meaningOf },
-    params: { stepId },
-    body,
-    by,
-    ifMatch,
-  }: RouteRequest<{ stepId: number }, unknown, ActionBody & Body>,
-  run: (engine: Engine, order: StepOrder) => Promise<void>,
-) {
-  const { reason: why, dryRun } = body
-  const { before, after } = await runOrDryRun(outer, dryRun, async (engine) => {
-    const { batchId } = await requireStep(engine, stepId)
-    // The locked batch keeps the step unchanged between this read and the change.
-    await engine.db.transaction((tx) => lockBatch(tx, batchId))
-    const before = await requireStep(engine, stepId)
-    requireEtag(ifMatch, stepEtag(before), `Step ${stepId}`)
-    await run(engine, { stepId, actor: by.name, reason: why })
-    return { before, after: await requireStep(engine, stepId) }
-  })
-  const auditNote = {
-    subject: `step ${stepId} of batch ${before.batchId}`,
-    reason: why,
-    before: { status: before.status, stepName: before.stepName, memberKey: before.memberKey },
-    after: { status: after.status },
-  }
-  return {
-    status: 200 as const,
-    body: { isDryRun: dryRun, step: shownStep(meaningOf)(after) },
-    etag: stepEtag(dryRun ? before : after),
-    auditNote: dryRun ? null : auditNote,
-  }
-}
-
-const retryRoute = change({
-  ...stepAction,
-  path: '/api/steps/{stepId}/retry',
-  operation: 'retryStep',
-  summary: 'Retry a failed step',
-  about:
-    'A rollback or removal step is sent again alone; after a phase step its member continues with all later steps.',
-  action: 'step.retry',
-  body: z.strictObject(actionBody),
-  handle: (request) => answerStepAction(request, retryStep),
+  handle: async ({ engine: outer, services, params: { stepId }, body, by, ifMatch }) => {
+    const { decision, outputs, reason: why, dryRun } = body
+    const { before, after } = await runOrDryRun(outer, dryRun, async (engine) => {
+      const { batchId } = await requireStep(engine, stepId)
+      // The locked batch keeps the step unchanged between this read and the change.
+      await engine.db.transaction((tx) => lockBatch(tx, batchId))
+      const before = await requireStep(engine, stepId)
+      requireEtag(ifMatch, stepEtag(before), `Step ${stepId}`)
+      await DECISIONS[decision](engine, { stepId, actor: by.name, reason: why, outputs })
+      return { before, after: await requireStep(engine, stepId) }
+    })
+    const auditNote = {
+      action: `step.${decision}`,
+      subject: `step ${stepId} of batch ${before.batchId}`,
+      reason: why,
+      before: { status: before.status, stepName: before.stepName, memberKey: before.memberKey },
+      after: { status: after.status },
+    }
+    return {
+      status: 200,
+      body: { isDryRun: dryRun, step: shownStep(services.meaningOf)(after) },
+      etag: stepEtag(dryRun ? before : after),
+      auditNote: dryRun ? null : auditNote,
+    }
+  },
 })
 
-const skipRoute = change({
-  ...stepAction,
-  path: '/api/steps/{stepId}/skip',
-  operation: 'skipStep',
-  summary: 'Skip a step; its member continues after it',
-  action: 'step.skip',
-  body: z.strictObject(actionBody),
-  handle: (request) => answerStepAction(request, skip),
-})
-
-const doneRoute = change({
-  ...stepAction,
-  path: '/api/steps/{stepId}/done',
-  operation: 'markStepDone',
-  summary: 'Mark a step as done by hand, with outputs; its member continues after it',
-  action: 'step.done',
-  errors: [...stepAction.errors, 'VARIABLE_RESERVED'],
-  body: z.strictObject({ ...actionBody, outputs: stepOutputs }),
-  handle: (request) =>
-    answerStepAction(request, (engine, order) =>
-      markStepDone(engine, { ...order, outputs: request.body.outputs }),
-    ),
-})
-
-const acceptRoute = change({
-  ...stepAction,
-  path: '/api/steps/{stepId}/accept-late',
-  operation: 'acceptLateResult',
-  summary: 'Accept a late success as the step’s result',
-  action: 'step.accept-late',
-  body: z.strictObject(actionBody),
-  handle: (request) => answerStepAction(request, acceptLate),
-})
-
-export const STEP_ACTION_ROUTES = [getRoute, retryRoute, skipRoute, doneRoute, acceptRoute]
+export const STEP_ACTION_ROUTES = [getRoute, decideRoute]

@@ -60,8 +60,9 @@ export function addDeadLetterCommands(program: Command, io: Io): void {
       examples: [`deadletters ${verb} 17 --reason "the worker is fixed"`],
       run: async (context, [id]) => {
         await confirm(context, { what: `Dead letter ${id} ${words}.`, members: 0 })
-        const given = { params: { deadLetterId: id! }, body: { reason: await askReason(context) } }
-        const endpoint = `POST /api/dead-letters/{deadLetterId}/${verb}` as const
+        const body = { decision: verb, reason: await askReason(context) }
+        const given = { params: { deadLetterId: id! }, body }
+        const endpoint = 'POST /api/dead-letters/{deadLetterId}'
         await context.show.one(await context.client.call(endpoint, given), [
           ['dead letter', 'id'],
           ['sent as', 'sentAs'],

@@ -227,8 +227,8 @@ function memberActions(): void {
       const step = await api.world.db.query<{ id: number }>(
         `select id from step_executions where batch_member_id = 1 and status = 'failed'`,
       )
-      await api.refused(422, 'VARIABLE_RESERVED', 'POST', `/api/steps/${step[0]!.id}/done`, {
-        body: { reason, outputs: { UserPrincipalName: 'somebody else' } },
+      await api.refused(422, 'VARIABLE_RESERVED', 'POST', `/api/steps/${step[0]!.id}`, {
+        body: { decision: 'done', reason, outputs: { UserPrincipalName: 'somebody else' } },
       })
       const kept = await api.world.db.query(
         'select from batch_members where worker_data_json::text like $1',
@@ -434,9 +434,9 @@ function stepActions(): void {
       )
       return `/api/steps/${body.steps[0]!.id}`
     }
-    const act = (path: string, body: object = {}, headers = {}) =>
+    const act = (path: string, decision: string, body: object = {}, headers = {}) =>
       api.call<StepPage & { isDryRun: boolean }>('POST', path, {
-        body: { reason, ...body },
+        body: { decision, reason, ...body },
         headers,
       })
 
@@ -452,19 +452,19 @@ function stepActions(): void {
 
     it('retry it alone', async () => {
       const path = await stepOf(1)
-      const dry = await act(`${path}/retry`, { dryRun: true })
+      const dry = await act(path, 'retry', { dryRun: true })
       assert.deepEqual([dry.body.isDryRun, dry.body.step.status], [true, 'pending'])
-      assert.equal((await act(`${path}/retry`)).body.step.status, 'pending')
+      assert.equal((await act(path, 'retry')).body.step.status, 'pending')
       await api.world.settle()
     })
 
     it('skip it or mark it done, after a dry run and with a current etag only', async () => {
       const one = await stepOf(1)
-      const dry = await act(`${one}/skip`, { dryRun: true })
+      const dry = await act(one, 'skip', { dryRun: true })
       assert.deepEqual([dry.body.isDryRun, dry.body.step.status], [true, 'skipped'])
       const seen = { 'if-match': dry.headers.get('etag')! }
-      assert.equal((await act(`${one}/skip`, {}, seen)).body.step.status, 'skipped')
-      const done = await act(`${await stepOf(2)}/done`, { outputs: { ThingId: 7 } })
+      assert.equal((await act(one, 'skip', {}, seen)).body.step.status, 'skipped')
+      const done = await act(await stepOf(2), 'done', { outputs: { ThingId: 7 } })
       assert.equal(done.body.step.status, 'succeeded')
       const [row] = await api.world.db.query<{ outputs: object }>(
         'select worker_data_json as outputs from batch_members where id = 2',
@@ -482,29 +482,28 @@ function stepActions(): void {
       await api.world.settle()
       const { body } = await api.call<StepPage>('GET', path)
       assert.equal(body.step.hasLateResult, true)
-      assert.equal((await act(`${path}/accept-late`)).body.step.status, 'succeeded')
+      assert.equal((await act(path, 'accept-late')).body.step.status, 'succeeded')
     })
 
     it('refuse impossible changes, outdated etags and unknown steps', async () => {
       const path = await stepOf(1)
-      for (const verb of ['retry', 'skip', 'done', 'accept-late']) {
-        const body = { reason }
-        await api.refused(409, 'REFUSED', 'POST', `${path}/${verb}`, { body })
-        await api.refused(412, 'STATE_CHANGED', 'POST', `${path}/${verb}`, { body, headers: WRONG })
-        await api.refused(404, 'STEP_NOT_FOUND', 'POST', `/api/steps/999/${verb}`, { body })
+      for (const decision of ['retry', 'skip', 'done', 'accept-late']) {
+        const body = { decision, reason }
+        await api.refused(409, 'REFUSED', 'POST', path, { body })
+        await api.refused(412, 'STATE_CHANGED', 'POST', path, { body, headers: WRONG })
+        await api.refused(404, 'STEP_NOT_FOUND', 'POST', '/api/steps/999', { body })
       }
     })
   })
 }
 
 covers(
-  'acceptLateResult',
+  'decideStep',
   'cloneBatch',
   'getStep',
   'getUndo',
   'listEffects',
   'markMembersDone',
-  'markStepDone',
   'moveMembers',
   'readdMembers',
   'redoMembers',
@@ -512,11 +511,9 @@ covers(
   'rescheduleBatch',
   'restartBatch',
   'retryMembers',
-  'retryStep',
   'rollBackMembers',
   'setMemberVariable',
   'skipMembers',
-  'skipStep',
   'undoInit',
   'undoMembers',
 )

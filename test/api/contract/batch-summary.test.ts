@@ -420,16 +420,18 @@ describe('dead letters', () => {
     const [one, two] = [first.body.deadLetters[0]!.id, second.body.deadLetters[0]!.id]
     const whole = await api.call('GET', `${PATH}/${one}`)
     assert.match(String(whole.body.body), /"jobId":"step-1"/)
-    const sent = await api.call('POST', `${PATH}/${one}/replay`, { body: { reason } })
+    const sent = await api.call('POST', `${PATH}/${one}`, {
+      body: { decision: 'replay', reason },
+    })
     assert.match(String(sent.body.sentAs), /-replay-1$/)
     assert.equal(
-      (await api.call('POST', `${PATH}/${two}/discard`, { body: { reason } })).status,
+      (await api.call('POST', `${PATH}/${two}`, { body: { decision: 'discard', reason } })).status,
       200,
     )
-    for (const verb of ['replay', 'discard']) {
-      const body = { reason }
-      await api.refused(409, 'DEAD_LETTER_DECIDED', 'POST', `${PATH}/${one}/${verb}`, { body })
-      await api.refused(404, 'DEAD_LETTER_NOT_FOUND', 'POST', `${PATH}/x/${verb}`, { body })
+    for (const decision of ['replay', 'discard']) {
+      const body = { decision, reason }
+      await api.refused(409, 'DEAD_LETTER_DECIDED', 'POST', `${PATH}/${one}`, { body })
+      await api.refused(404, 'DEAD_LETTER_NOT_FOUND', 'POST', `${PATH}/x`, { body })
     }
     await api.refused(404, 'DEAD_LETTER_NOT_FOUND', 'GET', `${PATH}/77`)
     const [event] = await api.world.db.query<{ because: string }>(
@@ -486,7 +488,7 @@ describe('dead letters', () => {
 })
 
 covers(
-  'discardDeadLetter',
+  'decideDeadLetter',
   'getBatchSummary',
   'getDeadLetter',
   'getMember',
@@ -499,5 +501,4 @@ covers(
   'listStuck',
   'listWorkers',
   'planRunbook',
-  'replayDeadLetter',
 )

@@ -42,9 +42,9 @@ describe('gates', () => {
   })
   after(() => api.close())
   const gates = async () => (await api.call<Gates>('GET', '/api/batches/1/gates')).body
-  const decide = (verb: string, body: object = {}) =>
-    api.call<{ isDryRun: boolean; gate: Gate }>('POST', `/api/batches/1/gates/Cutover/${verb}`, {
-      body: { reason, ...body },
+  const decide = (decision: string, body: object = {}) =>
+    api.call<{ isDryRun: boolean; gate: Gate }>('POST', '/api/batches/1/gates/Cutover', {
+      body: { decision, reason, ...body },
     })
 
   it('stand in one list with readiness, failures, reviews, holds and decisions', async () => {
@@ -88,11 +88,14 @@ describe('gates', () => {
   })
 
   it('refuse what cannot be decided', async () => {
+    await api.refused(400, 'REQUEST_INVALID', 'POST', '/api/batches/1/gates/cutover', {
+      body: { decision: 'waive', reason },
+    })
     const until = '2026-03-01T00:00:00Z'
     const at = (phase: string, verb: string, batch = 1): [string, string, { body: object }] => [
       'POST',
-      `/api/batches/${batch}/gates/${phase}/${verb}`,
-      { body: { reason, ...(verb === 'waive' && { until }) } },
+      `/api/batches/${batch}/gates/${phase}`,
+      { body: { decision: verb, reason, ...(verb === 'waive' && { until }) } },
     ]
     for (const verb of ['approve', 'waive', 'withdraw']) {
       await api.refused(404, 'GATE_NOT_FOUND', ...at('nobody', verb))
@@ -108,4 +111,4 @@ describe('gates', () => {
   })
 })
 
-covers('approveGate', 'listGates', 'waiveReadiness', 'withdrawGateDecision')
+covers('decideGate', 'listGates')

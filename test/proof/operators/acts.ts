@@ -82,6 +82,15 @@ const membersAct =
     return { method: 'POST', path: `${path}/${verb}`, body: { reason, select, ...more(scene) } }
   }
 
+/** A hold of the batch, or its end. */
+const heldAct =
+  (path: string) =>
+  async ({ batchId }: Scene): Promise<Act> => ({
+    method: 'POST',
+    path,
+    body: { scope: 'batch', target: `${batchId}`, reason },
+  })
+
 /** Targets a step in a status that suits the action. */
 const stepAct =
   (verb: string, status: string, more: object = {}) =>
@@ -95,7 +104,7 @@ const stepAct =
     const steps = verb === 'accept-late' && late.length > 0 ? late : body.steps
     if (steps.length === 0) return null
     const seenAt = `/api/steps/${chance.pick(steps).id}`
-    return { method: 'POST', path: `${seenAt}/${verb}`, body: { reason, ...more }, seenAt }
+    return { method: 'POST', path: seenAt, body: { decision: verb, reason, ...more }, seenAt }
   }
 
 async function advance(scene: Scene): Promise<Act> {
@@ -126,8 +135,8 @@ const reschedule = batchAct('reschedule', ({ api, chance }) => ({
 }))
 
 export const ACTS: Readonly<Record<string, (scene: Scene) => Promise<Act | null>>> = {
-  hold: batchAct('hold'),
-  resume: onOne('held=true', batchAct('resume')),
+  hold: heldAct('/api/holds'),
+  resume: onOne('held=true', heldAct('/api/holds/resume')),
   cancel: batchAct('cancel'),
   restart: onOne('status=failed', batchAct('restart')),
   reschedule: onOne('manual=false&status=detected,init_dispatched,active', reschedule),

@@ -129,8 +129,8 @@ describe('two operators at once', () => {
     seenAt: `/api/batches/${batchId}`,
   })
   const stepAction = (path: string, verb: string): Pressed => ({
-    path: `${path}/${verb}`,
-    body: { reason },
+    path,
+    body: { decision: verb, reason },
     seenAt: path,
   })
   async function letterAction(verb: string): Promise<Pressed> {
@@ -140,7 +140,8 @@ describe('two operators at once', () => {
       'GET',
       '/api/dead-letters?topic=worker-results',
     )
-    return { path: `/api/dead-letters/${body.deadLetters[0]!.id}/${verb}`, body: { reason } }
+    const path = `/api/dead-letters/${body.deadLetters[0]!.id}`
+    return { path, body: { decision: verb, reason } }
   }
 
   for (const [name, arrange] of Object.entries(CASES)) {

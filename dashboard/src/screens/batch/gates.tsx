@@ -1,7 +1,7 @@
 // The gates of the batch: what is known before a phase starts, who approved it, and the dialogs to approve, to waive and to withdraw.
 import { type ReactNode, useState } from 'react'
 import { useChange, useReading } from '../../api/hooks.ts'
-import type { Answer, RequestOf } from '../../api/routes.ts'
+import type { Answer } from '../../api/routes.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Decision } from '../../ui/decision.tsx'
@@ -160,17 +160,13 @@ const VERBS: Readonly<Record<Verb, string>> = {
 const WAIVER_HOURS = 2
 
 function GateDecision({ verb, gate, batchId, onClose }: GateDecisionProps) {
-  // The three differ in their address and in the end of a waiver.
-  const endpoint =
-    `POST /api/batches/{batchId}/gates/{phaseName}/${verb}` as 'POST /api/batches/{batchId}/gates/{phaseName}/approve'
-  const change = useChange(endpoint)
+  const change = useChange('POST /api/batches/{batchId}/gates/{phaseName}')
   const [hours, setHours] = useState(WAIVER_HOURS)
   const now = useNow()
   const confirm = (reason: string) => {
     const until = new Date(now + hours * 3_600_000).toISOString()
-    const body = { reason, ...(verb === 'waive' && { until }) }
-    const given = { params: { batchId, phaseName: gate.phaseName }, body }
-    change.mutate(given as RequestOf<typeof endpoint>, { onSuccess: onClose })
+    const body = { decision: verb, reason, ...(verb === 'waive' && { until }) }
+    change.mutate({ params: { batchId, phaseName: gate.phaseName }, body }, { onSuccess: onClose })
   }
   return (
     <Decision

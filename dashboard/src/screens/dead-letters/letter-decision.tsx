@@ -55,12 +55,10 @@ export function LetterDecision({ verb, letters: given, onClose }: LetterDecision
 }
 
 function useDecisions(verb: LetterVerb, letters: readonly Letter[], onDone: () => void) {
-  const replay = useChange('POST /api/dead-letters/{deadLetterId}/replay')
-  const discard = useChange('POST /api/dead-letters/{deadLetterId}/discard')
+  const { mutateAsync } = useChange('POST /api/dead-letters/{deadLetterId}')
   const [done, setDone] = useState<ReadonlySet<string>>(new Set())
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<Error | null>(null)
-  const { mutateAsync } = verb === 'replay' ? replay : discard
   const run = async (reason: string) => {
     setBusy(true)
     setError(null)
@@ -70,7 +68,7 @@ function useDecisions(verb: LetterVerb, letters: readonly Letter[], onDone: () =
       // What an earlier attempt did is not done again.
       if (ended.has(id)) continue
       try {
-        await mutateAsync({ params: { deadLetterId: id }, body: { reason } })
+        await mutateAsync({ params: { deadLetterId: id }, body: { decision: verb, reason } })
         ended.add(id)
         setDone(new Set(ended))
       } catch (failure) {

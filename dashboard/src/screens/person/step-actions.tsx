@@ -56,9 +56,11 @@ interface StepDecisionProps {
   readonly onClose: () => void
 }
 function StepDecision({ change, step, onClose }: StepDecisionProps) {
-  const endpoint = `POST /api/steps/{stepId}/${change}` as 'POST /api/steps/{stepId}/retry'
+  const endpoint = 'POST /api/steps/{stepId}'
   const params = { stepId: step.id }
-  const [preview] = usePreviews(endpoint, [{ params, body: { reason: 'preview', dryRun: true } }])
+  const [preview] = usePreviews(endpoint, [
+    { params, body: { decision: change, reason: 'preview', dryRun: true } },
+  ])
   const run = useChange(endpoint)
   const [title, effect] = STEP_CHANGES[change]
   return (
@@ -70,7 +72,9 @@ function StepDecision({ change, step, onClose }: StepDecisionProps) {
       isBusy={run.isPending}
       error={run.error ?? preview?.error ?? null}
       onClose={onClose}
-      onConfirm={(reason) => run.mutate({ params, body: { reason } }, { onSuccess: onClose })}
+      onConfirm={(reason) =>
+        run.mutate({ params, body: { decision: change, reason } }, { onSuccess: onClose })
+      }
     >
       <p>{effect}</p>
       {preview?.data ? (

@@ -2,7 +2,6 @@
 import type { Answer, RequestOf } from '../../../api/client/endpoints.ts'
 import { countText } from '../../../base/text/count-text.ts'
 import { printable } from '../../../base/text/printable.ts'
-import { givenTo } from '../../connection/client.ts'
 import { readTime } from '../../input/typed-time.ts'
 import {
   type CommandContext,
@@ -83,26 +82,24 @@ const decisionText = ({
 }: Gate['decisions'][number]): string =>
   `${kind} by ${by}: ${reason}${isCounted ? '' : ` (${endedBecause ?? 'no longer counts'})`}`
 
-const decide =
-  <E extends `POST /api/batches/{batchId}/gates/{phaseName}/${'approve' | 'waive' | 'withdraw'}`>(
-    endpoint: E,
-    more: (
-      context: CommandContext,
-      flags: Flags,
-    ) => Omit<NonNullable<RequestOf<E>['body']>, 'reason' | 'dryRun'>,
-  ) =>
-  async (context: CommandContext, [id, phase]: readonly string[], flags: Flags): Promise<void> => {
-    const fields = more(context, flags)
-    const reason = await askReason(context)
-    const params = { ...namedBatch(id), phaseName: phase! }
-    const body = { reason, ...fields, dryRun: flags.dryRun === true }
-    const { gate, isDryRun } = await context.client.call(endpoint, givenTo<E>(params, body))
-    await context.show.one({ ...gate, isDryRun }, GATE)
-    const isLate =
-      gate.state === 'open' && gate.dueAt !== null && new Date(gate.dueAt) <= context.io.now()
-    if (isLate && !flags.dryRun)
-      context.show.say(`If the batch is held, resume it: matoolkit resume --batch ${id}`)
-  }
+const DECIDE = 'POST /api/batches/{batchId}/gates/{phaseName}'
+
+async function decide(
+  context: CommandContext,
+  [id, phase]: readonly string[],
+  flags: Flags,
+  decision: Omit<RequestOf<typeof DECIDE>['body'], 'reason' | 'dryRun'>,
+): Promise<void> {
+  const reason = await askReason(context)
+  const params = { ...namedBatch(id), phaseName: phase! }
+  const body = { ...decision, reason, dryRun: flags.dryRun === true }
+  const { gate, isDryRun } = await context.client.call(DECIDE, { params, body })
+  await context.show.one({ ...gate, isDryRun }, GATE)
+  const isLate =
+    gate.state === 'open' && gate.dueAt !== null && new Date(gate.dueAt) <= context.io.now()
+  if (isLate && !flags.dryRun)
+    context.show.say(`If the batch is held, resume it: matoolkit resume --batch ${id}`)
+}
 
 function until(context: CommandContext, flags: Flags): { readonly until: string } {
   const text = textFlag(flags, 'until')
@@ -133,18 +130,11 @@ It is void when the version, the members or the time change. batch get --gates s
     'batch approve 7 cutover --withdraw --reason "mail flow is down"',
   ],
   run: (context, args, flags) => {
-    if (flags.withdraw) return withdraw(context, args, flags)
-    if (flags.waive) return waive(context, args, flags)
+    const kind = flags.waive ? 'waiver' : 'approval'
+    if (flags.withdraw) return decide(context, args, flags, { decision: 'withdraw', kind })
+    if (flags.waive)
+      return decide(context, args, flags, { decision: 'waive', ...until(context, flags) })
     if (flags.until !== undefined) throw usageError('--until is the end of a waiver: add --waive.')
-    return approve(context, args, flags)
+    return decide(context, args, flags, { decision: 'approve' })
   },
 }
-
-const approve = decide('POST /api/batches/{batchId}/gates/{phaseName}/approve', () => ({}))
-const waive = decide('POST /api/batches/{batchId}/gates/{phaseName}/waive', until)
-const withdraw = decide(
-  'POST /api/batches/{batchId}/gates/{phaseName}/withdraw',
-  (_, { waive: isWaiver }) => ({
-    kind: isWaiver === true ? ('waiver' as const) : ('approval' as const),
-  }),
-)

@@ -18,7 +18,7 @@ import { namedBatch } from './named.ts'
 import { outputsFrom } from './outputs.ts'
 import { isSelecting } from './select-people.ts'
 
-const STEP_FIELDS: readonly Column<Answer<'POST /api/steps/{stepId}/retry'>>[] = [
+const STEP_FIELDS: readonly Column<Answer<'POST /api/steps/{stepId}'>>[] = [
   ['step', 'step.id'],
   ['batch', 'step.batchId'],
   ['member', 'step.memberKey'],
@@ -47,13 +47,13 @@ export const stepAction =
       throw usageError(`Step ${stepId} belongs to batch ${seen.step.batchId}, not to ${batchId}.`)
     const what = `Step "${stepName}" of ${memberKey ?? 'the batch'}, ${status}: ${CONSEQUENCES[verb]}.`
     if (!flags.dryRun) await confirm(context, { what, members: 1 })
-    const outputs = verb === 'done' ? { outputs: outputsFrom(flags) } : {}
     const body = {
+      decision: verb,
       reason: await askReason(context),
       dryRun: flags.dryRun === true,
-      ...outputs,
+      ...(verb === 'done' && { outputs: outputsFrom(flags) }),
     }
-    const endpoint = `POST /api/steps/{stepId}/${verb}` as const
+    const endpoint = 'POST /api/steps/{stepId}'
     const done = await client.call(endpoint, { params, body }, { ifMatch: etag })
     await show.one(done, STEP_FIELDS)
   }
