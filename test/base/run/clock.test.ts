@@ -256,7 +256,7 @@ for (const database of variants(DATABASES)) {
       }
     })
 
-    it('lets no lease of a living process lapse when it jumps by ten minutes, whoever notices first', async () => {
+    it('lets no lease of a living process lapse when it jumps by ten minutes, in any order of noticing', async () => {
       const fresh = await database.open()
       try {
         const machine = handMachine()
