@@ -61,6 +61,16 @@ const commandsByFlag = Map.groupBy(
 )
 const isShared = ({ long }: Option): boolean => commandsByFlag.get(long!)!.length >= SHARED_BY
 
+/** Flags that select members, and come together. */
+const PEOPLE = [
+  '--members',
+  '--members-file',
+  '--failed-phase',
+  '--failed-step',
+  '--error',
+  '--partial',
+]
+
 /** One heading per noun, one line per command. */
 function renderCommands(): string {
   return nouns
@@ -74,7 +84,12 @@ function renderCommand({ words, command }: Leaf): string {
     return one.required ? ` <${name}>` : ` [${name}]`
   })
   const own = flagsOf(command).filter((flag) => !isShared(flag))
-  const flags = own.map(({ long }) => `\`${long}\``).join(' ')
+  const isSelecting = PEOPLE.every((long) => own.some((flag) => flag.long === long))
+  const shown = own.filter(({ long }) => !(isSelecting && PEOPLE.includes(long!)))
+  const flags = [
+    ...(isSelecting ? ['*people*'] : []),
+    ...shown.map(({ long }) => `\`${long}\``),
+  ].join(' ')
   return `- \`${words}${taken.join('')}\`: ${command.description()}${flags === '' ? '' : `; ${flags}`}`
 }
 

@@ -37,19 +37,22 @@ const COMMON_TO = 2
 const described = STANDARD_FUNCTIONS.flatMap((one) => functionReferenceOf(one).parameters)
 const textsByName = Map.groupBy(described, ({ name }) => name)
 
-/** What most functions that take a parameter of this name say about it; null if few agree. */
-function commonText(name: string): string | null {
-  const texts = Map.groupBy(textsByName.get(name)!, ({ about }) => about)
-  const [[text, uses]] = [...texts].toSorted(([, a], [, b]) => b.length - a.length) as [
-    [string, ReferenceField[]],
-  ]
-  return text !== '' && uses.length >= COMMON_TO ? text : null
+/** Where the kind of function makes clear which is meant, as with a mailbox and the target of a move. */
+const ALSO_COMMON_TO = 5
+
+/** What most functions that take a parameter of this name say about it; none if few agree. */
+function commonTexts(name: string): string[] {
+  const [most, ...others] = [...Map.groupBy(textsByName.get(name)!, ({ about }) => about)]
+    .filter(([text]) => text !== '')
+    .toSorted(([, a], [, b]) => b.length - a.length)
+  if (most === undefined || most[1].length < COMMON_TO) return []
+  return [most, ...others.filter(([, uses]) => uses.length >= ALSO_COMMON_TO)].map(([text]) => text)
 }
 
 function renderFunctions(): string {
   const list = [...textsByName.keys()].toSorted().flatMap((name) => {
-    const text = commonText(name)
-    return text === null ? [] : [`- \`${name}\`: ${text}`]
+    const texts = commonTexts(name)
+    return texts.length === 0 ? [] : [`- \`${name}\`: ${texts.join(' Or: ')}`]
   })
   return [
     `Unless stated otherwise:\n\n${list.join('\n')}`,
@@ -118,5 +121,5 @@ function renderTaken({ name, type, isRequired, default: value }: ReferenceField)
 
 /** A line for a parameter that its name does not explain. */
 function renderParameter({ name, about }: ReferenceField): string[] {
-  return about === '' || about === commonText(name) ? [] : [`- \`${name}\`: ${about}`]
+  return about === '' || commonTexts(name).includes(about) ? [] : [`- \`${name}\`: ${about}`]
 }
