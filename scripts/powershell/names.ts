@@ -24,7 +24,6 @@ const VERBS: Readonly<Record<string, string>> = {
   resume: 'Resume',
   restart: 'Restart',
   retry: 'Restart',
-  redo: 'Redo',
   skip: 'Skip',
   readd: 'Restore',
   move: 'Move',
@@ -34,9 +33,7 @@ const VERBS: Readonly<Record<string, string>> = {
   reschedule: 'Update',
   rotate: 'Update',
   revoke: 'Revoke',
-  mark: 'Complete',
   approve: 'Approve',
-  dismiss: 'Deny',
   note: 'Register',
 }
 
@@ -45,9 +42,7 @@ const NAMES: Readonly<Record<string, string>> = {
   planRunbook: 'Get-MatRunbookPlan',
   tickNow: 'Invoke-MatSourceTick',
   rollBackMembers: 'Undo-MatMemberStep',
-  markMembersDone: 'Complete-MatMemberStep',
   skipMembers: 'Skip-MatMemberStep',
-  redoMembers: 'Redo-MatMemberStep',
   listRanAfterBackup: 'Get-MatJobAfterBackup',
   previewQuery: 'Test-MatRunbookQuery',
   getMe: 'Get-MatIdentity',

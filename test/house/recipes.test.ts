@@ -24,7 +24,7 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
     elsewhere: { 'src/engine/orders/gates.ts': 'throws it' },
   },
   'Add an endpoint': {
-    example: /\bgetForecast\b/,
+    example: /\bgetBatchSummary\b/,
     unused: {
       'src/api/routes.ts': 'its file was listed',
       'src/db/views/': 'it is no list',

@@ -42,9 +42,9 @@ interface MembersDecisionProps {
   readonly onDone?: (results: readonly Outcome[]) => void
 }
 
-/** All changes of members take a selection and give counts. */
+/** All changes of members take a selection and give counts; a step that was done is skipped in another way. */
 const endpointOf = (change: MembersChange) =>
-  `POST /api/batches/{batchId}/members/${change}` as Retry
+  `POST /api/batches/{batchId}/members/${change === 'done' ? 'skip' : change}` as Retry
 const PREVIEW = 'preview'
 
 export function MembersDecision(props: MembersDecisionProps) {

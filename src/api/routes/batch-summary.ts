@@ -61,7 +61,7 @@ const summaryRoute = read({
   path: '/api/batches/{batchId}/summary',
   operation: 'getBatchSummary',
   tag: 'batches',
-  summary: 'Summarize a batch: progress, throughput, estimated end',
+  summary: 'Summarize a batch: progress, throughput, forecast of each phase and of the end',
   rule: 'reader',
   errors: ['BATCH_NOT_FOUND'],
   params,
@@ -89,29 +89,6 @@ async function windowNow(engine: Engine, { line }: BatchState, now: Date) {
   const windows = windowsFor(engine, runbook)
   return windowAt({ windows, overrideUntil: line.windowOverrideUntil, at: now })
 }
-
-const batchForecast = z
-  .strictObject({ batchId: z.int(), at: dateTime, throughput, ...forecast.shape })
-  .meta({ id: 'BatchForecast' })
-
-const forecastRoute = read({
-  method: 'GET',
-  path: '/api/batches/{batchId}/forecast',
-  operation: 'getForecast',
-  tag: 'batches',
-  summary: 'Forecast the end of each phase, and which will miss its time',
-  about: 'The estimate of the summary, in full. Every figure says what it rests on.',
-  rule: 'reader',
-  errors: ['BATCH_NOT_FOUND'],
-  params,
-  answers: { 200: batchForecast },
-  handle: async ({ engine, params: { batchId }, now }) => {
-    const state = await loadBatchState(engine.db, batchId)
-    const found = (await forecastBatches(engine, [state], now)).get(batchId)!
-    const body = { batchId, at: now, throughput: found.throughput, ...found.forecast }
-    return { status: 200, body }
-  },
-})
 
 /** The members of more are not looked at: dashboards poll this. */
 const GROUPS_LOOKED_AT = 10
@@ -284,4 +261,4 @@ const stuckRoute = read({
   },
 })
 
-export const BATCH_SUMMARY_ROUTES = [summaryRoute, forecastRoute, failuresRoute, stuckRoute]
+export const BATCH_SUMMARY_ROUTES = [summaryRoute, failuresRoute, stuckRoute]

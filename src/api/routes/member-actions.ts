@@ -1,4 +1,4 @@
-// Operator actions on many members: retry, redo, skip, mark done, remove, add again, move, set a variable. See bulk-change.ts.
+// Operator actions on many members: retry, skip, remove, add again, move, set a variable. See bulk-change.ts.
 import { z } from 'zod'
 import {
   passMembers,
@@ -49,34 +49,28 @@ const retryRoute = change({
   ...bulkRoute,
   path: '/api/batches/{batchId}/members/retry',
   operation: 'retryMembers',
-  summary: 'Retry failed members from the failed step or an earlier one',
-  about: 'Uses current data and the active version. After a rollback, `fromStep` is required.',
+  summary: 'Retry failed members from the failed step or an earlier one, or repeat passed steps',
+  about:
+    'Uses current data and the active version. After a rollback, `fromStep` is required. With `again`, members that did not fail repeat `fromStep` and all later steps too.',
   action: 'members.retry',
-  body: z.strictObject({ ...bulkBody, fromStep: stepPlace.optional() }),
-  handle: (request) =>
-    forMembers(request, {
-      covers: { status: ['failed'] },
+  body: z
+    .strictObject({
+      ...bulkBody,
+      fromStep: stepPlace.optional(),
+      again: z.boolean().default(false),
+    })
+    .refine(({ fromStep, again }) => !again || fromStep !== undefined, 'must name fromStep'),
+  handle: (request) => {
+    const { fromStep: fromStepName, again } = request.body
+    const status = again ? (['active', 'failed'] as const) : (['failed'] as const)
+    return forMembers(request, {
+      covers: { status: [...status] },
       run: (engine, order) =>
-        retryMembers(engine, {
-          ...order,
-          ...(request.body.fromStep !== undefined && { fromStepName: request.body.fromStep }),
-        }),
-    }),
-})
-
-const redoRoute = change({
-  ...bulkRoute,
-  path: '/api/batches/{batchId}/members/redo',
-  operation: 'redoMembers',
-  summary: 'Redo a step and all later ones for members',
-  action: 'members.redo',
-  body: z.strictObject({ ...bulkBody, fromStep: stepPlace }),
-  handle: (request) =>
-    forMembers(request, {
-      covers: { status: ['active', 'failed'] },
-      run: (engine, order) =>
-        redoMembers(engine, { ...order, fromStepName: request.body.fromStep }),
-    }),
+        again
+          ? redoMembers(engine, { ...order, fromStepName: fromStepName! })
+          : retryMembers(engine, { ...order, ...(fromStepName && { fromStepName }) }),
+    })
+  },
 })
 
 const readdRoute = change({
@@ -130,46 +124,34 @@ const removeRoute = change({
     }),
 })
 
-const stepOfMember = {
-  step: stepPlace.optional().meta({
-    description: 'The step to pass; by default `failedStep`, or the step that failed.',
-  }),
-}
-
 const skipRoute = change({
   ...bulkRoute,
   path: '/api/batches/{batchId}/members/skip',
   operation: 'skipMembers',
-  summary: 'Skip a step of members; they continue after it',
+  summary: 'Skip a step of members, or mark it as done by hand; they continue after it',
   action: 'members.skip',
-  body: z.strictObject({ ...bulkBody, ...stepOfMember }),
-  handle: (request) =>
-    forMembers(request, {
-      covers: { status: ['failed'] },
-      run: (engine, order) =>
-        passMembers(engine, { ...order, ...stepToPass(request.body), as: 'skipped' }),
-    }),
-})
-
-const doneRoute = change({
-  ...bulkRoute,
-  path: '/api/batches/{batchId}/members/done',
-  operation: 'markMembersDone',
-  summary: 'Mark a step of members as done by hand, with outputs; they continue after it',
-  action: 'members.done',
   errors: [...bulkRoute.errors, 'VARIABLE_RESERVED'],
-  body: z.strictObject({ ...bulkBody, ...stepOfMember, outputs: stepOutputs }),
-  handle: (request) =>
-    forMembers(request, {
+  body: z.strictObject({
+    ...bulkBody,
+    step: stepPlace.optional().meta({
+      description: 'The step to pass; by default `failedStep`, or the step that failed.',
+    }),
+    as: z.enum(['skipped', 'done']).default('skipped'),
+    outputs: stepOutputs.meta({ description: 'Of a step that was done.' }),
+  }),
+  handle: (request) => {
+    const { as, outputs } = request.body
+    return forMembers(request, {
       covers: { status: ['failed'] },
       run: (engine, order) =>
         passMembers(engine, {
           ...order,
           ...stepToPass(request.body),
-          as: 'done',
-          outputs: request.body.outputs,
+          as,
+          ...(as === 'done' && { outputs }),
         }),
-    }),
+    })
+  },
 })
 
 function stepToPass({ step, select }: { step?: string | undefined; select: BulkBody['select'] }) {
@@ -260,9 +242,7 @@ const variableRoute = change({
 
 export const MEMBER_ACTION_ROUTES = [
   retryRoute,
-  redoRoute,
   skipRoute,
-  doneRoute,
   removeRoute,
   readdRoute,
   moveRoute,

@@ -20,7 +20,7 @@ import {
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
-import { change, type RouteRequest, read } from '../route.ts'
+import { change, read } from '../route.ts'
 import { approvalsLost } from '../shapes/lost-approvals-shape.ts'
 import {
   booleanText,
@@ -118,12 +118,15 @@ const listRoute = read({
   },
 })
 
-const decisionBody = {
+const decisionBody = z.strictObject({
+  decision: z.enum(['approve', 'dismiss']),
   reviewIds: z.array(z.int().min(1).max(Number.MAX_SAFE_INTEGER)).min(1).max(IDS_MAX),
+  kind: z.enum(KINDS).optional().meta({ description: 'Refuse reviews of any other kind.' }),
+  choice: z.enum(['reschedule', 'move']).optional().meta({ description: 'Only to approve moves.' }),
+  allowOverdue: z.boolean().default(false).meta({ description: 'Only to approve moves.' }),
   reason,
   dryRun: z.boolean().default(false),
-}
-type DecisionBody = z.output<z.ZodObject<typeof decisionBody>>
+})
 
 const decidedReviews = z
   .strictObject({
@@ -152,52 +155,22 @@ const decidedReviews = z
   })
   .meta({ id: 'DecidedReviews' })
 
-const reviewDecision = {
-  method: 'POST',
-  tag: 'reviews',
-  rule: 'admin',
-  takes: 'json',
-  answers: { 200: decidedReviews },
-} as const
-
-type Decided = Pick<ReviewOutcome, 'doneCount' | 'refused'>
-
-async function decideReviews<Body>(
-  { engine: outer, body, by }: RouteRequest<unknown, unknown, DecisionBody & Body>,
-  run: (engine: Engine, decision: ReviewDecision) => Promise<Decided>,
-  overdueOf: (engine: Engine, groups: readonly ReviewGroup[]) => Promise<OverduePhase[]>,
-) {
-  const { reviewIds, reason: why, dryRun } = body
-  const done = await runOrDryRun(outer, dryRun, async (engine) => {
-    const groups = await groupReviews(engine.db, reviewIds)
-    const overdue = await overdueOf(engine, groups)
-    const decision = { reviewIds, actor: by.name, reason: why }
-    const concerned = () => batchesOfReviews(engine.db, groups)
-    const { result, approvalsLost } = await withLostApprovals(engine, await concerned(), () =>
-      withStarts(engine, concerned, () => run(engine, decision)),
-    )
-    return { ...result, approvalsLost, groups, overdue }
-  })
-  const { doneCount, refused } = done.result
-  const counts = { doneCount, refusedCount: refused.length }
-  const auditNote = {
-    subject: `reviews ${reviewIds.slice(0, 20).join(', ')}`,
-    reason: why,
-    after: { ...counts, reviewIds: [...reviewIds] },
+/** Returns what became of them. A dry run shows what the change would be refused for. */
+async function decide(
+  engine: Engine,
+  { decision, kind, choice, allowOverdue, dryRun }: z.output<typeof decisionBody>,
+  reviews: ReviewDecision,
+): Promise<Pick<ReviewOutcome, 'doneCount' | 'refused'>> {
+  if (decision === 'dismiss') {
+    await dismissReviews(engine, reviews)
+    return { doneCount: new Set(reviews.reviewIds).size, refused: [] }
   }
-  return {
-    status: 200 as const,
-    body: {
-      isDryRun: dryRun,
-      ...counts,
-      refused: refused.slice(0, REFUSED_LISTED_MAX),
-      groups: done.groups.map((group) => ({ ...group, memberKeys: [...group.memberKeys] })),
-      overdue: done.overdue,
-      startsAtOnce: shownStarts(done.startsAtOnce),
-      approvalsLost: done.approvalsLost,
-    },
-    auditNote: dryRun ? null : auditNote,
+  const meant = {
+    ...(kind !== undefined && { kind }),
+    ...(choice !== undefined && { choice }),
+    allowOverdue: allowOverdue || dryRun,
   }
+  return approveReviews(engine, { ...reviews, ...meant })
 }
 
 const overdueInMoves = async (
@@ -208,56 +181,55 @@ const overdueInMoves = async (
   return (await Promise.all(moves.map((move) => overdueAfterMove(engine, move)))).flat()
 }
 
-const approveRoute = change({
-  ...reviewDecision,
-  path: '/api/reviews/approve',
-  operation: 'approveReviews',
-  summary: 'Make the changes that the source asks for',
+const decideRoute = change({
+  method: 'POST',
+  path: '/api/reviews',
+  operation: 'decideReviews',
+  tag: 'reviews',
+  summary: 'Make the changes that the source asks for, or keep everything as it is',
   about:
-    'All reviews in a call are of one kind. removal: the members leave their batches. join: the latecomers join, and an ended batch opens again. move: all lead from one batch to one time; `choice` says whether the whole batch is rescheduled or its members move, and is required when the whole wave has a new date. Batches on hold for the moves resume. Phases whose new time has passed start at once: a move is refused with their names unless `allowOverdue` is true.',
-  action: 'review.approve',
+    'Approved reviews are of one kind. removal: the members leave their batches. join: the latecomers join, and an ended batch opens again. move: all lead from one batch to one time; `choice` says whether the whole batch is rescheduled or its members move, and is required when the whole wave has a new date. Phases whose new time has passed start at once: a move is refused with their names unless `allowOverdue` is true. Dismissed: leavers stay, latecomers stay out, movers stay in their batch. Batches on hold for moves resume.',
+  rule: 'admin',
+  takes: 'json',
+  action: 'review.decide',
   errors: ['REVIEW_CHANGED', 'REFUSED', 'MEMBER_ELSEWHERE', 'WOULD_BE_OVERDUE'],
-  body: z.strictObject({
-    ...decisionBody,
-    kind: z.enum(KINDS).optional().meta({ description: 'Refuse reviews of any other kind.' }),
-    choice: z.enum(['reschedule', 'move']).optional().meta({ description: 'Only for moves.' }),
-    allowOverdue: z.boolean().default(false).meta({ description: 'Only for moves.' }),
-  }),
-  handle: (request) => {
-    const { kind, choice, dryRun } = request.body
-    const meant = {
-      ...(kind !== undefined && { kind }),
-      ...(choice !== undefined && { choice }),
-      // A dry run shows what the change would be refused for.
-      allowOverdue: request.body.allowOverdue || dryRun,
+  body: decisionBody,
+  answers: { 200: decidedReviews },
+  handle: async ({ engine: outer, body, by }) => {
+    const { decision, reviewIds, reason: why, dryRun } = body
+    const done = await runOrDryRun(outer, dryRun, async (engine) => {
+      const groups = await groupReviews(engine.db, reviewIds)
+      const overdue = decision === 'approve' ? await overdueInMoves(engine, groups) : []
+      const concerned = () => batchesOfReviews(engine.db, groups)
+      const { result, approvalsLost } = await withLostApprovals(engine, await concerned(), () =>
+        withStarts(engine, concerned, () =>
+          decide(engine, body, { reviewIds, actor: by.name, reason: why }),
+        ),
+      )
+      return { ...result, approvalsLost, groups, overdue }
+    })
+    const { doneCount, refused } = done.result
+    const counts = { doneCount, refusedCount: refused.length }
+    const auditNote = {
+      action: `review.${decision}`,
+      subject: `reviews ${reviewIds.slice(0, 20).join(', ')}`,
+      reason: why,
+      after: { ...counts, reviewIds: [...reviewIds] },
     }
-    return decideReviews(
-      request,
-      (engine, decision) => approveReviews(engine, { ...decision, ...meant }),
-      overdueInMoves,
-    )
+    return {
+      status: 200,
+      body: {
+        isDryRun: dryRun,
+        ...counts,
+        refused: refused.slice(0, REFUSED_LISTED_MAX),
+        groups: done.groups.map((group) => ({ ...group, memberKeys: [...group.memberKeys] })),
+        overdue: done.overdue,
+        startsAtOnce: shownStarts(done.startsAtOnce),
+        approvalsLost: done.approvalsLost,
+      },
+      auditNote: dryRun ? null : auditNote,
+    }
   },
 })
 
-const dismissRoute = change({
-  ...reviewDecision,
-  path: '/api/reviews/dismiss',
-  operation: 'dismissReviews',
-  summary: 'Keep everything as it is, against the source',
-  about:
-    'Leavers stay, latecomers stay out, movers stay in their batch. Batches on hold for the moves resume.',
-  action: 'review.dismiss',
-  errors: ['REVIEW_CHANGED'],
-  body: z.strictObject(decisionBody),
-  handle: (request) =>
-    decideReviews(
-      request,
-      async (engine, decision) => {
-        await dismissReviews(engine, decision)
-        return { doneCount: new Set(decision.reviewIds).size, refused: [] }
-      },
-      async () => [],
-    ),
-})
-
-export const REVIEW_ROUTES = [listRoute, approveRoute, dismissRoute]
+export const REVIEW_ROUTES = [listRoute, decideRoute]

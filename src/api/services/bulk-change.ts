@@ -294,7 +294,16 @@ function recordedOf<Body>({ action, body, by }: MembersRequest<Body>) {
   }
 }
 
-const OPTIONS_KEPT = ['fromStep', 'fromPhase', 'step', 'toBatchId', 'name', 'pastNoReturn']
+const OPTIONS_KEPT = [
+  'again',
+  'as',
+  'fromStep',
+  'fromPhase',
+  'step',
+  'toBatchId',
+  'name',
+  'pastNoReturn',
+]
 
 /** The chunk and its record commit together; the first one begins the record. */
 function runRecorded(

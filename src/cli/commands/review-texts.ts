@@ -3,7 +3,7 @@ import type { Answer } from '../../api/client/endpoints.ts'
 import { countText } from '../../base/text/count-text.ts'
 import type { ReviewVerdict } from './review.ts'
 
-export type DecidedReviews = Answer<'POST /api/reviews/approve'>
+export type DecidedReviews = Answer<'POST /api/reviews'>
 /** Reviews of one kind, from one batch, to one time. */
 type ReviewGroup = DecidedReviews['groups'][number]
 

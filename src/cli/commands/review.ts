@@ -81,15 +81,14 @@ async function decideReviews(
   const reviewIds = await idsFrom(context, given, flags, verdict)
   const isApproval = verdict.verdict === 'approve'
   const request = {
+    decision: verdict.verdict,
     reviewIds,
     ...(isApproval && kind !== undefined && { kind: API_KINDS[kind] }),
     ...(choice !== undefined && { choice }),
     ...(isApproval && flags.allowOverdue === true && { allowOverdue: true }),
   }
   const decide = (consent: { readonly reason: string; readonly dryRun?: boolean }) =>
-    context.client.call(`POST /api/reviews/${verdict.verdict}`, {
-      body: { ...request, ...consent },
-    })
+    context.client.call('POST /api/reviews', { body: { ...request, ...consent } })
   const trial = textFlag(flags, 'reason') ?? 'dry run'
   const tried = await decide({ reason: trial, dryRun: true })
   warnStarts(context, tried.startsAtOnce)

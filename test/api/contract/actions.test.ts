@@ -176,13 +176,13 @@ function memberActions(): void {
     })
 
     it('refuse a selection that is empty, contradictory or outdated', async () => {
+      const again = { select: { ids: [1] }, again: true }
+      await refused(400, 'REQUEST_INVALID', 'retry', again)
       for (const select of [{}, { all: true, ids: [1] }, { all: false }, { ids: [] }])
         await refused(400, 'REQUEST_INVALID', 'retry', { select })
       const verbs = {
         retry: { fromStep: 'create' },
-        redo: { fromStep: 'create' },
         skip: { step: 'create' },
-        done: { step: 'create' },
         remove: {},
         readd: {},
         rollback: {},
@@ -222,8 +222,13 @@ function memberActions(): void {
         assert.match(tried.body.detail, reason)
         await refused(422, 'VARIABLE_RESERVED', 'variable', { ...set, dryRun: true })
       }
-      const outputs = { outputs: { _batch_id: 7 }, step: 'create', select: { ids: [1] } }
-      await refused(422, 'VARIABLE_RESERVED', 'done', outputs)
+      const outputs = {
+        as: 'done',
+        outputs: { _batch_id: 7 },
+        step: 'create',
+        select: { ids: [1] },
+      }
+      await refused(422, 'VARIABLE_RESERVED', 'skip', outputs)
       const step = await api.world.db.query<{ id: number }>(
         `select id from step_executions where batch_member_id = 1 and status = 'failed'`,
       )
@@ -247,9 +252,9 @@ function memberActions(): void {
       await api.world.pass(600)
       const { body } = await api.call<{ batch: { status: string } }>('GET', '/api/batches/1')
       assert.equal(body.batch.status, 'completed')
-      const redone = await act('redo', { select: { ids: [1] }, fromStep: 'switch' })
+      const redone = await act('retry', { select: { ids: [1] }, fromStep: 'switch', again: true })
       assert.equal(redone.body.doneCount, 1)
-      const unknown = await act('redo', { select: { ids: [2] }, fromStep: 'nowhere' })
+      const unknown = await act('retry', { select: { ids: [2] }, fromStep: 'nowhere', again: true })
       assert.match(unknown.body.refused[0]!.reason, /no step named nowhere/)
     })
 
@@ -271,7 +276,11 @@ function memberActions(): void {
         some.body.done.map(({ memberKey }) => memberKey),
         ['user11@contoso.example'],
       )
-      const done = await on('done', { select: { failedStep: 'create' }, outputs: { ThingId: 1 } })
+      const done = await on('skip', {
+        select: { failedStep: 'create' },
+        as: 'done',
+        outputs: { ThingId: 1 },
+      })
       assert.deepEqual([done.body.doneCount, done.body.refusedCount], [2, 0])
       const ahead = await on('skip', { select: { keys: keys.slice(1) }, step: 'prepare/create' })
       assert.match(ahead.body.refused[0]!.reason, /is succeeded/)
@@ -400,10 +409,10 @@ function memberActions(): void {
         '/api/audit?action=members.retry',
       )
       assert.deepEqual(body.entries[0]!.after, {
-        selectedCount: 2,
-        triedCount: 2,
-        doneCount: 2,
-        refusedCount: 0,
+        selectedCount: 1,
+        triedCount: 1,
+        doneCount: 0,
+        refusedCount: 1,
       })
       const begun = async () =>
         (await api.call('GET', '/api/audit?action=members.retry%20begun')).body.total as number
@@ -503,10 +512,8 @@ covers(
   'getStep',
   'getUndo',
   'listEffects',
-  'markMembersDone',
   'moveMembers',
   'readdMembers',
-  'redoMembers',
   'removeMembers',
   'rescheduleBatch',
   'restartBatch',

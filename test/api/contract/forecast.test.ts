@@ -4,22 +4,20 @@ import { after, before, describe, it } from 'node:test'
 import { tellMisses } from '../../../src/orchestrator/forecast-misses.ts'
 import { people } from '../../stories/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
-import { covers } from './covers.ts'
 import { plain } from './fixtures.ts'
 
-interface BatchForecast {
-  batchId: number
-  at: string
+interface Summary {
   throughput: { stepsPerMin: number }
-  endsAt: string | null
-  phases: {
-    phaseName: string
-    startsAt: string | null
-    endsAt: string | null
-    p90: string | null
-    source: string | null
-    miss: { deadlineOf: string; bySec: number; since: string | null; text: string } | null
-  }[]
+  estimate: {
+    phases: {
+      phaseName: string
+      startsAt: string | null
+      endsAt: string | null
+      p90: string | null
+      source: string | null
+      miss: { deadlineOf: string; bySec: number; since: string | null; text: string } | null
+    }[]
+  }
 }
 
 describe('the forecast of a batch', () => {
@@ -38,18 +36,11 @@ describe('the forecast of a batch', () => {
   after(() => api.close())
   const get = <Body>(path: string) => api.call<Body>('GET', `/api/batches/1${path}`)
 
-  it('is refused for a batch that is not there', async () => {
-    await api.refused(404, 'BATCH_NOT_FOUND', 'GET', '/api/batches/99/forecast')
-  })
-
-  it('is that of the summary', async () => {
-    const { body } = await get<BatchForecast>('/forecast')
-    const { estimate } = (await get<{ estimate: object }>('/summary')).body
-    const { batchId, at, throughput, ...forecast } = body
-    assert.deepEqual([batchId, at, throughput.stepsPerMin], [1, '2026-03-02T08:10:00.000Z', 1])
-    assert.deepEqual(forecast, estimate)
+  it('is in the summary, phase by phase', async () => {
+    const { estimate, throughput } = (await get<Summary>('/summary')).body
+    assert.equal(throughput.stepsPerMin, 1)
     assert.deepEqual(
-      body.phases.map(({ phaseName, startsAt, endsAt, p90, source }) => [
+      estimate.phases.map(({ phaseName, startsAt, endsAt, p90, source }) => [
         phaseName,
         startsAt,
         endsAt,
@@ -70,7 +61,7 @@ describe('the forecast of a batch', () => {
   })
 
   it('says that a phase will miss T-0, on the wall and in the status too, without a name', async () => {
-    const missIn = async () => (await get<BatchForecast>('/forecast')).body.phases[0]!.miss
+    const missIn = async () => (await get<Summary>('/summary')).body.estimate.phases[0]!.miss
     const late =
       'phase prepare will miss T-0 (2026-03-02T08:20:00.000Z) by 30m: 30 steps left at 1 step a minute, the pace of the last 10m, and 10m for the last members'
     const miss = { deadline: '2026-03-02T08:20:00.000Z', deadlineOf: 'T-0', bySec: 1_800 }
@@ -104,5 +95,3 @@ describe('the forecast of a batch', () => {
     )
   })
 })
-
-covers('getForecast')

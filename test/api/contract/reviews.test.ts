@@ -46,8 +46,8 @@ describe('reviews', () => {
   const list = (query = '') => api.call<Page>('GET', `/api/reviews${query}`)
   const idsOf = async (kind: string) =>
     (await list(`?kind=${kind}`)).body.reviews.map(({ id }) => id)
-  const decide = (verb: string, reviewIds: readonly number[], more = {}) =>
-    api.call('POST', `/api/reviews/${verb}`, { body: { reviewIds, reason, ...more } })
+  const decide = (decision: string, reviewIds: readonly number[], more = {}) =>
+    api.call('POST', '/api/reviews', { body: { decision, reviewIds, reason, ...more } })
 
   it('lists removals in pages, and approves or dismisses them after a dry run', async () => {
     await world.tick(wave(40, ...range(6, 10)))
@@ -95,8 +95,8 @@ describe('reviews', () => {
     assert.ok(moves.length > 3)
     const dismissed = await decide('dismiss', moves, { dryRun: true })
     assert.equal(dismissed.body.doneCount, moves.length)
-    await api.refused(409, 'REFUSED', 'POST', '/api/reviews/approve', {
-      body: { reviewIds: moves, reason },
+    await api.refused(409, 'REFUSED', 'POST', '/api/reviews', {
+      body: { decision: 'approve', reviewIds: moves, reason },
     })
     const dry = await decide('approve', moves, { choice: 'reschedule', dryRun: true })
     const { groups, overdue, startsAtOnce } = dry.body as unknown as Decided
@@ -127,8 +127,8 @@ data_source: { type: csv, path: x.csv, primary_key: UserPrincipalName, batch_tim
 phases: [{ name: cutover, offset: T-0, steps: [{ name: switch, worker_id: w1, function: switch }] }]
 `)
     await world.batch('wave', [{ key: 'user12@contoso.example', data: {} }], { manual: true })
-    await api.refused(409, 'MEMBER_ELSEWHERE', 'POST', '/api/reviews/approve', {
-      body: { reviewIds: late.slice(-1), reason },
+    await api.refused(409, 'MEMBER_ELSEWHERE', 'POST', '/api/reviews', {
+      body: { decision: 'approve', reviewIds: late.slice(-1), reason },
     })
     assert.equal((await decide('approve', late.slice(0, 1))).body.doneCount, 1)
     assert.match((await batchesOf(world)).join(), /user11/)
@@ -136,20 +136,20 @@ phases: [{ name: cutover, offset: T-0, steps: [{ name: switch, worker_id: w1, fu
 
   it('decides only with a current etag', async () => {
     const [join] = await idsOf('join')
-    for (const verb of ['approve', 'dismiss']) {
-      const path = `/api/reviews/${verb}`
-      await api.refused(409, 'REVIEW_CHANGED', 'POST', path, {
-        body: { reason, reviewIds: [999] },
+    for (const decision of ['approve', 'dismiss']) {
+      const body = { decision, reason, reviewIds: [999] }
+      await api.refused(409, 'REVIEW_CHANGED', 'POST', '/api/reviews', { body })
+      await api.refused(400, 'REQUEST_INVALID', 'POST', '/api/reviews', {
+        body: { ...body, reviewIds: [] },
       })
-      await api.refused(400, 'REQUEST_INVALID', 'POST', path, { body: { reason, reviewIds: [] } })
     }
     for (const fields of [{ kind: 'removal' }, { kind: 'move' }, { choice: 'move' }]) {
-      await api.refused(409, 'REFUSED', 'POST', '/api/reviews/approve', {
-        body: { reviewIds: [join], reason, ...fields },
+      await api.refused(409, 'REFUSED', 'POST', '/api/reviews', {
+        body: { decision: 'approve', reviewIds: [join], reason, ...fields },
       })
     }
-    await api.refused(400, 'REQUEST_INVALID', 'POST', '/api/reviews/approve', {
-      body: { reviewIds: [join], reason, choice: 'keep' },
+    await api.refused(400, 'REQUEST_INVALID', 'POST', '/api/reviews', {
+      body: { decision: 'approve', reviewIds: [join], reason, choice: 'keep' },
     })
   })
 
@@ -213,8 +213,13 @@ it('names what a date in the past would start, and refuses it unless allowed', a
         [at(40), at(-4)],
       ],
     )
-    const order = { reviewIds: body.reviews.map(({ id }) => id), reason, choice: 'reschedule' }
-    const path = '/api/reviews/approve'
+    const order = {
+      decision: 'approve',
+      reviewIds: body.reviews.map(({ id }) => id),
+      reason,
+      choice: 'reschedule',
+    }
+    const path = '/api/reviews'
     const refused = await api.refused(409, 'WOULD_BE_OVERDUE', 'POST', path, { body: order })
     assert.match(refused.body.detail, /start at once: prepare, cutover/)
     const dry = await api.call<Decided>('POST', path, { body: { ...order, dryRun: true } })
@@ -248,19 +253,12 @@ it('refuses a latecomer whose batch is cancelled', async () => {
     await world.tick(wave(1, 1, 2))
     await world.db.query(`update batches set status = 'cancelled'`)
     const { body } = await api.call<Page>('GET', '/api/reviews?kind=join')
-    await api.refused(409, 'REFUSED', 'POST', '/api/reviews/approve', {
-      body: { reviewIds: [body.reviews[0]!.id], reason },
+    await api.refused(409, 'REFUSED', 'POST', '/api/reviews', {
+      body: { decision: 'approve', reviewIds: [body.reviews[0]!.id], reason },
     })
   } finally {
     await api.close()
   }
 })
 
-covers(
-  'approveReviews',
-  'dismissReviews',
-  'listReviews',
-  'listSourceIssues',
-  'listSources',
-  'listTicks',
-)
+covers('decideReviews', 'listReviews', 'listSourceIssues', 'listSources', 'listTicks')

@@ -146,7 +146,7 @@ export const ACTS: Readonly<Record<string, (scene: Scene) => Promise<Act | null>
   retry: membersAct('retry', ({ chance }) =>
     chance.happens(0.3) ? { fromStep: chance.pick(STEPS) } : {},
   ),
-  redo: membersAct('redo', ({ chance }) => ({ fromStep: chance.pick(STEPS) })),
+  redo: membersAct('retry', ({ chance }) => ({ fromStep: chance.pick(STEPS), again: true })),
   variable: membersAct('variable', ({ chance }) => ({ name: 'ThingId', value: chance.below(9) })),
   skip: stepAct('skip', 'pending,failed,poll_timeout,rolled_back'),
   done: stepAct('done', 'pending,failed,poll_timeout,rolled_back', { outputs: { ThingId: 'x' } }),

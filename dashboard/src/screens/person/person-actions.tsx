@@ -87,6 +87,7 @@ function PersonDecision({ change, person, onClose }: PersonDecisionProps) {
       targets={[{ batchId, select: { ids: [id] } }]}
       more={{
         ...(hasFrom && fromStep !== '' && { fromStep }),
+        ...(change === 'done' && { as: 'done' }),
         ...(change === 'move' && { toBatchId: Number(toBatchId) }),
       }}
       also={change === 'done' ? { outputs: outputsFrom(outputs) } : {}}

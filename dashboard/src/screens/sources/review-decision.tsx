@@ -30,16 +30,17 @@ function Approve({ kind, reviews, onClose }: ReviewDecisionProps) {
   const [allowsOverdue, setAllowsOverdue] = useState(false)
   const isChosen = kind !== 'move' || choice !== null
   const order = {
+    decision: 'approve' as const,
     reviewIds: reviews.map(({ id }) => id),
     kind,
     ...(choice !== null && { choice }),
   }
   const preview = usePreview(
-    'POST /api/reviews/approve',
+    'POST /api/reviews',
     { body: { ...order, reason: 'preview', dryRun: true } },
     isChosen,
   )
-  const approve = useChange('POST /api/reviews/approve')
+  const approve = useChange('POST /api/reviews')
   const isOverdue = (preview.data?.overdue.length ?? 0) > 0
   return (
     <Decision
@@ -106,11 +107,11 @@ const MoveChoice = ({ choice, onChoose }: MoveChoiceProps) => (
 )
 
 function Dismiss({ kind, reviews, onClose }: ReviewDecisionProps) {
-  const reviewIds = reviews.map(({ id }) => id)
-  const preview = usePreview('POST /api/reviews/dismiss', {
-    body: { reviewIds, reason: 'preview', dryRun: true },
+  const order = { decision: 'dismiss' as const, reviewIds: reviews.map(({ id }) => id) }
+  const preview = usePreview('POST /api/reviews', {
+    body: { ...order, reason: 'preview', dryRun: true },
   })
-  const dismiss = useChange('POST /api/reviews/dismiss')
+  const dismiss = useChange('POST /api/reviews')
   return (
     <Decision
       title={`Dismiss ${KIND_TEXT[kind].name.toLowerCase()} of ${peopleText(reviews.length)}`}
@@ -120,9 +121,7 @@ function Dismiss({ kind, reviews, onClose }: ReviewDecisionProps) {
       isBusy={dismiss.isPending}
       error={dismiss.error}
       onClose={onClose}
-      onConfirm={(reason) =>
-        dismiss.mutate({ body: { reviewIds, reason } }, { onSuccess: onClose })
-      }
+      onConfirm={(reason) => dismiss.mutate({ body: { ...order, reason } }, { onSuccess: onClose })}
     >
       <p>{KIND_TEXT[kind].dismiss}</p>
       <Loaded reading={preview} what="the preview">
@@ -132,7 +131,7 @@ function Dismiss({ kind, reviews, onClose }: ReviewDecisionProps) {
   )
 }
 
-type DecisionOutcome = Answer<'POST /api/reviews/approve'>
+type DecisionOutcome = Answer<'POST /api/reviews'>
 
 const Outcome = ({ outcome }: { readonly outcome: DecisionOutcome }) => (
   <>

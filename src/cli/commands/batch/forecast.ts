@@ -6,7 +6,7 @@ import { inViewersZone } from '../../terminal/io.ts'
 import type { Column } from '../../terminal/show.ts'
 import { namedBatch } from './named.ts'
 
-type PhaseForecast = Answer<'GET /api/batches/{batchId}/forecast'>['phases'][number]
+type PhaseForecast = Answer<'GET /api/batches/{batchId}/summary'>['estimate']['phases'][number]
 
 const PHASES: readonly Column<PhaseForecast>[] = [
   ['PHASE', 'phaseName'],
@@ -29,7 +29,7 @@ export async function runForecast(
   [id]: readonly string[],
 ): Promise<void> {
   const params = namedBatch(id)
-  const whole = await client.call('GET /api/batches/{batchId}/forecast', { params })
+  const { estimate: whole } = await client.call('GET /api/batches/{batchId}/summary', { params })
   const { phases } = whole
   const empty = `Every phase of batch ${id} has ended.`
   await show.list({ whole, rows: phases, columns: PHASES, empty })

@@ -27,9 +27,7 @@ import { failOnFailedPhase, waitUntilIdle } from './wait.ts'
 
 type MemberVerb =
   | 'retry'
-  | 'redo'
   | 'skip'
-  | 'done'
   | 'remove'
   | 'readd'
   | 'move'
@@ -203,12 +201,12 @@ export const runRetry = memberAction({
   fields: (flags) => fromStep(flags),
 })
 export const runRedo = memberAction({
-  verb: 'redo',
+  verb: 'retry',
   words: are('redone'),
   more: 'They repeat that step and all later ones.',
   fields: (flags) => {
     const step = textFlag(flags, 'fromStep')
-    if (step !== undefined) return { fromStep: step }
+    if (step !== undefined) return { fromStep: step, again: true }
     throw usageError('Name the first step to repeat: --from-step <name>.')
   },
 })
@@ -278,9 +276,9 @@ export const runSkipMembers = memberAction({
   fields: (flags) => stepFlag(flags),
 })
 export const runMarkMembersDone = memberAction({
-  verb: 'done',
+  verb: 'skip',
   words: pass('get the step marked as done', 'got the step marked as done'),
-  fields: (flags) => ({ ...stepFlag(flags), outputs: outputsFrom(flags) }),
+  fields: (flags) => ({ ...stepFlag(flags), as: 'done' as const, outputs: outputsFrom(flags) }),
 })
 export const runSetVariable = memberAction({
   verb: 'variable',
