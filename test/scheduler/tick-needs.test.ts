@@ -104,3 +104,22 @@ it('dead letters are told once per change', () =>
     await die()
     assert.equal((await noteDeadLetters(world.engine)).length, 1)
   }))
+
+it('a wave that is found after its cut-over is held, which is a need with the command that starts it', () =>
+  programme(async (world) => {
+    await world.tick([...wave(-30, 1, 2), ...wave(40, 3)])
+    const { needs } = await loadVerdict(world.engine, world.clock.now())
+    const [need, ...others] = needs.filter(({ kind }) => kind === 'batch_held')
+    assert.deepEqual(others, [], 'the wave to come is not held')
+    assert.match(
+      need!.text,
+      /is held by the scheduler since .*: it was found more than a day after/,
+    )
+    assert.deepEqual([need!.severity, need!.command], ['urgent', 'matoolkit resume --batch 1'])
+    await world.tickUntil(1)
+    assert.deepEqual(
+      world.jobs.filter(({ parameters }) => /user[12]\b/.test(JSON.stringify(parameters))),
+      [],
+      'nobody of the late wave was touched',
+    )
+  }))

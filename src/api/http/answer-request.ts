@@ -29,14 +29,21 @@ export function answerRequest(
   const callers = new WeakMap<FastifyRequest, SignedIn>()
   return {
     // Before the body is read: a caller without access uploads nothing.
-    onRequest: async (request) => {
+    onRequest: async (request, reply) => {
       const signedIn = await authenticateCaller(context, route, request)
       const { actor } = signedIn
       callers.set(request, signedIn)
       request.actorId = actor.id
       const { reads, writes } = context.rateLimits
       const limit = route.method === 'GET' ? reads : writes
-      limit.spend(actor === ANONYMOUS ? request.ip : actor.id, context.clock.now())
+      const caller = actor === ANONYMOUS ? request.ip : actor.id
+      const { max, left, seconds } = limit.spend(caller, context.clock.now())
+      // A script sees the limit coming: https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/06/
+      void reply.headers({
+        'ratelimit-limit': max,
+        'ratelimit-remaining': left,
+        'ratelimit-reset': seconds,
+      })
     },
     handler: async (request, reply) => {
       const form = route.takes === 'upload' ? await context.uploads.read(request) : undefined

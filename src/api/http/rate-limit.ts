@@ -6,8 +6,15 @@ const CALLERS_MAX = 10_000
 const SPANS_MS = { 'a minute': 60_000, 'an hour': 3_600_000 }
 
 export interface RateLimit {
-  /** Takes one token; throws RATE_LIMITED when none is left. */
-  spend(caller: string, now: Date): void
+  /** Takes one token and says how many are left; throws RATE_LIMITED when there was none. */
+  spend(caller: string, now: Date): TokensLeft
+}
+
+export interface TokensLeft {
+  readonly max: number
+  readonly left: number
+  /** Until there is one more. */
+  readonly seconds: number
 }
 
 /** A burst of `max`, refilled once per span. */
@@ -26,6 +33,7 @@ export function createRateLimit(max: number, span: keyof typeof SPANS_MS = 'a mi
       fullAtMs.delete(caller)
       fullAtMs.set(caller, fullAt)
       if (fullAtMs.size > CALLERS_MAX) fullAtMs.delete(fullAtMs.keys().next().value!)
+      return { max, left: Math.floor(Math.abs(waitMs) / stepMs), seconds: Math.ceil(stepMs / 1_000) }
     },
   }
 }

@@ -51,7 +51,7 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 const CORS_METHODS = 'GET, POST, PUT, DELETE'
 const CORS_REQUEST_HEADERS = 'authorization, content-type, idempotency-key, if-match, last-event-id'
 const CORS_ANSWER_HEADERS =
-  'etag, retry-after, x-request-id, idempotent-replay, x-matoolkit-time, x-matoolkit-time-rate'
+  'etag, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, x-request-id, idempotent-replay, x-matoolkit-time, x-matoolkit-time-rate'
 
 export interface Limits {
   readonly readsPerMin: number

@@ -15,6 +15,15 @@ describe('a request budget', () => {
     for (let n = 0; n < 6; n++) budget.spend('ada', at(100))
   })
 
+  it('says how many are left, and when there is one more', () => {
+    const budget = createRateLimit(6)
+    assert.deepEqual(budget.spend('ada', at(0)), { max: 6, left: 5, seconds: 10 })
+    for (let n = 0; n < 4; n++) budget.spend('ada', at(0))
+    assert.deepEqual(budget.spend('ada', at(0)), { max: 6, left: 0, seconds: 10 })
+    assert.equal(budget.spend('ada', at(15)).left, 0)
+    assert.equal(budget.spend('bob', at(15)).left, 5)
+  })
+
   it('may hold for an hour', () => {
     const budget = createRateLimit(6, 'an hour')
     for (let n = 0; n < 6; n++) budget.spend('ada', at(0))
