@@ -33,7 +33,11 @@ export function createRateLimit(max: number, span: keyof typeof SPANS_MS = 'a mi
       fullAtMs.delete(caller)
       fullAtMs.set(caller, fullAt)
       if (fullAtMs.size > CALLERS_MAX) fullAtMs.delete(fullAtMs.keys().next().value!)
-      return { max, left: Math.floor(Math.abs(waitMs) / stepMs), seconds: Math.ceil(stepMs / 1_000) }
+      return {
+        max,
+        left: Math.floor(Math.abs(waitMs) / stepMs),
+        seconds: Math.ceil(stepMs / 1_000),
+      }
     },
   }
 }

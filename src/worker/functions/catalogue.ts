@@ -39,6 +39,8 @@ export interface FunctionDefinition<Params, Result extends Json, In extends Tena
    * started: the job fails with `OutcomeUnknown`, and a person decides.
    */
   readonly isIdempotent: boolean
+  /** In the earlier system it answered `true`, and an orchestrator of that system gets the same. */
+  readonly answeredTrue?: true
   /** May run again after it was throttled. Default: when it is idempotent. */
   readonly repeatsWhenThrottled?: boolean
   /** Changes things only through `tenant`, so the worker sees whether a failed job may have changed anything. */

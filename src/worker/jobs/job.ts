@@ -14,6 +14,8 @@ export interface Job extends Pick<Message<'worker-job'>, 'jobId' | 'batchId' | '
   readonly notAfter: Date | null
   /** The step has `poll`: it runs again until its function is complete. */
   readonly isPolled?: boolean
+  /** Its orchestrator gives no time limit, as ours always does. */
+  readonly isOfEarlierSystem?: boolean
   /** Delivered before: another worker may have run it. */
   readonly isRepeated: boolean
   /** Trace context of the sender. */
@@ -67,7 +69,8 @@ export function readJob(
   const isRepeated = received.deliveryCount > 1
   const timeoutSec = message.timeoutSec ?? null
   const isPolled = message.isPolled ?? false
-  const times = { timeoutSec, notAfter, isPolled, isRepeated }
+  const isOfEarlierSystem = timeoutSec === null && notAfter === null
+  const times = { timeoutSec, notAfter, isPolled, isRepeated, isOfEarlierSystem }
   const { sequence, token } = received.lease
   const trace = { traceparent: message.traceparent ?? null, delivery: `${sequence} ${token}` }
   return { jobId, batchId, functionName, parameters, ...times, ...trace, correlation }

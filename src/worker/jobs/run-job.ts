@@ -267,7 +267,7 @@ function resultOf(
   { context, trace, startedAt, endedAt }: Ended,
 ): JobResult {
   const isSuccess = 'result' in outcome
-  const result = isSuccess ? outcome.result : null
+  const result = isSuccess ? resultFor(job, outcome.result, context) : null
   const togetherMax = context.joint?.togetherMax
   return {
     ...(trace && { traceparent: traceparentOf(trace.context) }),
@@ -285,6 +285,12 @@ function resultOf(
     ...(isSuccess && outcome.effect ? { effect: outcome.effect as unknown as JsonObject } : {}),
     ...(togetherMax ? { togetherMax } : {}),
   }
+}
+
+/** Our undo ledger and evidence need more than `true`. */
+function resultFor(job: Job, result: Json, { catalogue }: JobContext): Json {
+  const definition = catalogue.get(job.functionName.toLowerCase())
+  return job.isOfEarlierSystem && definition?.answeredTrue ? true : result
 }
 
 /** Of the trace: null for a success. */

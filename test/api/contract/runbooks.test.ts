@@ -54,7 +54,7 @@ describe('publishing', () => {
     const refused = await api.refused(422, 'RUNBOOK_INVALID', 'POST', '/api/runbooks', {
       body: { yamlContent: lacking },
     })
-    assert.match(JSON.stringify(refused), /New-EntraUser needs the parameter \\"MailNickname\\"/)
+    assert.match(JSON.stringify(refused), /New-EntraUser needs the parameter \\"DisplayName\\"/)
     const { status, body } = await publish(lacking, { force: true, reason: 'as before' })
     assert.equal(status, 201)
     assert.ok(body.warnings.some(({ code }) => code === 'MISSING_PARAMETER_ALLOWED'))

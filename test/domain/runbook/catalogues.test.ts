@@ -53,7 +53,6 @@ describe('catalogues of workers', () => {
     assert.deepEqual(warnings([M365_CATALOGUE], STANDARD), [
       'MISSING_PARAMETER',
       'MISSING_PARAMETER',
-      'MISSING_PARAMETER',
       'UNKNOWN_PARAMETER',
     ])
     const near = readRunbook(VALID.replace('Do-It', 'New-EntraUsr'), {

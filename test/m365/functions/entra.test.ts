@@ -29,6 +29,14 @@ describe('New-EntraUser', () => {
     assert.deepEqual(s.effects(), [])
   })
 
+  story('takes the nickname from the name when none is given', async (s) => {
+    const { MailNickname: _, ...rest } = params
+    const made = await succeeds(s, 'New-EntraUser', rest)
+    assert.equal(made.MailNickname, String(params.UserPrincipalName).split('@')[0])
+    assert.equal((await succeeds(s, 'New-EntraUser', rest)).Created, false)
+    assert.deepEqual(s.effects(), ['user created'])
+  })
+
   story('keeps the password in the vault and out of the result', async (s) => {
     const made = await succeeds(s, 'New-EntraUser', params)
     const kept = await s.tenant.secrets.get(made.PasswordSecret as string)

@@ -90,6 +90,8 @@ export interface Setting<OfClock extends Clock = LeapingClock> {
   readonly clock: OfClock
   /** Runs a job as the worker does. */
   run(functionName: string, params: Params, isPolled?: boolean): Promise<JobResult>
+  /** A job of an orchestrator of the earlier system. */
+  runForEarlier(functionName: string, params: Params): Promise<JobResult>
   /** The same as a worker of the second tenant, the source. */
   runAtSource(functionName: string, params: Params): Promise<JobResult>
   /** Effects on the tenant, in order, by name. */
@@ -188,7 +190,7 @@ export async function withinOn<Told, OfClock extends Clock>(
   const recent = options.hasRunLong && new RecentNames(clock)
   if (recent) await clock.wait(3_600_000)
   const runAs =
-    (as: ConnectedTenant): Setting['run'] =>
+    (as: ConnectedTenant, isOfEarlierSystem = false): Setting['run'] =>
     async (functionName, parameters, isPolled = false) => {
       const job = {
         jobId: `step-${++jobs}`,
@@ -197,6 +199,7 @@ export async function withinOn<Told, OfClock extends Clock>(
         parameters: { ...parameters },
         timeoutSec: null,
         notAfter: null,
+        isOfEarlierSystem,
         correlation: null,
         isRepeated: false,
         isPolled,
@@ -211,6 +214,7 @@ export async function withinOn<Told, OfClock extends Clock>(
     tenant,
     clock,
     run: runAs(tenant),
+    runForEarlier: runAs(tenant, true),
     runAtSource: runAs(source),
     effects: () => sandbox.journal.effects.map(({ what }) => what),
   }

@@ -61,6 +61,7 @@ const isTooEarly = (error: ApiError): boolean =>
 
 export const addEntraGroupMember = defineM365Function({
   name: 'Add-EntraGroupMember',
+  answeredTrue: true,
   description: 'Adds a user to groups. Does not support dynamic groups or distribution lists.',
   parameters,
   result: membership,
@@ -118,6 +119,7 @@ const isNoMember = (error: ApiError): boolean =>
 
 export const removeEntraGroupMember = defineM365Function({
   name: 'Remove-EntraGroupMember',
+  answeredTrue: true,
   description: 'Removes a user from groups.',
   parameters,
   result: membership,

@@ -40,6 +40,7 @@ const GUEST = ['id', 'displayName', 'mail', 'userType', 'externalUserState']
 
 export const newEntraB2bInvitation = defineM365Function({
   name: 'New-EntraB2BInvitation',
+  answeredTrue: true,
   description:
     'Invites an internal user to sign in with an account of another tenant. The user keeps id and groups. Microsoft does not support it for a user with a mailbox or mail user: change its address in Exchange instead.',
   parameters: invitation,
@@ -145,6 +146,7 @@ const EXTERNAL = [
 
 export const convertEntraB2bToInternal = defineM365Function({
   name: 'Convert-EntraB2BToInternal',
+  answeredTrue: true,
   description:
     'Converts a guest to an internal member of the tenant with its own name and password.',
   parameters: conversion,

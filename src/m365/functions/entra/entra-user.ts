@@ -40,9 +40,9 @@ const immutableId = optional(
 const newUser = z.strictObject({
   DisplayName: nameParameter.max(256),
   UserPrincipalName: address,
-  MailNickname: nameParameter
-    .max(NICKNAME_CHARS_MAX)
-    .regex(/^[^\s@()\\[\]";:<>,]+$/, 'is not a mail nickname'),
+  MailNickname: optional(
+    nameParameter.max(NICKNAME_CHARS_MAX).regex(/^[^\s@()\\[\]";:<>,]+$/, 'is not a mail nickname'),
+  ).describe('Default: what stands before the @ of the UPN.'),
   Password: password,
   AccountEnabled: z.boolean().default(true),
   ForceChangePasswordNextSignIn: z.boolean().default(true),
@@ -55,6 +55,10 @@ const newUser = z.strictObject({
   ),
 })
 type NewUser = z.infer<typeof newUser>
+
+const nicknameOf = ({ MailNickname, UserPrincipalName }: NewUser): string =>
+  MailNickname ??
+  UserPrincipalName.slice(0, UserPrincipalName.indexOf('@')).slice(0, NICKNAME_CHARS_MAX)
 
 const createdUser = z.object({
   Id: z.string(),
@@ -94,13 +98,14 @@ export const newEntraUser = defineM365Function({
     }),
   ),
   run: async (call: M365Call<NewUser>): Promise<CreatedUser> => {
-    const { UserPrincipalName: upn, Password, MailNickname } = call.params
+    const { UserPrincipalName: upn, Password } = call.params
+    const mailNickname = nicknameOf(call.params)
     const { found, passwordSecret, isCreated } = await createOnce(call, {
       upn,
       password: Password,
       find: () => findUser(call, upn, IDENTITY),
       // Graph does not return the nickname by default.
-      create: async (secret) => ({ ...(await create(call, secret)), mailNickname: MailNickname }),
+      create: async (secret) => ({ ...(await create(call, secret)), mailNickname }),
       madeAt: ({ createdDateTime }) => textOrNull(createdDateTime),
       isTaken: isUpnTaken,
     })
@@ -117,7 +122,7 @@ async function create(call: M365Call<NewUser>, secret: string): Promise<JsonObje
     body: {
       accountEnabled: params.AccountEnabled,
       displayName: params.DisplayName,
-      mailNickname: params.MailNickname,
+      mailNickname: nicknameOf(params),
       userPrincipalName: params.UserPrincipalName,
       ...(anchor === null ? {} : { onPremisesImmutableId: anchor }),
       passwordProfile: {
@@ -141,7 +146,7 @@ function adopted(
   const nickname = textOf(found.mailNickname)
   const displayName = textOf(found.displayName)
   const isAlike =
-    isSameText(nickname, params.MailNickname) && isSameText(displayName, params.DisplayName.trim())
+    isSameText(nickname, nicknameOf(params)) && isSameText(displayName, params.DisplayName.trim())
   if (!params.AllowExisting && !(passwordSecret !== null && isAlike)) {
     throw new FunctionRefused(
       `"${params.UserPrincipalName}" belongs to an account created elsewhere (${displayName}, ${nickname}). ` +
@@ -175,6 +180,7 @@ const renamed = z.object({
 
 export const setEntraUserUpn = defineM365Function({
   name: 'Set-EntraUserUPN',
+  answeredTrue: true,
   description:
     'Changes the user principal name of a user. From one federated domain to another, change it to the initial domain in between.',
   parameters: z.strictObject({

@@ -52,6 +52,7 @@ const addressParameters = z.strictObject({
 
 export const addExchangeSecondaryEmail = defineM365Function({
   name: 'Add-ExchangeSecondaryEmail',
+  answeredTrue: true,
   description:
     'Adds secondary addresses to a mail user or mailbox: mail addresses or prefixed ones such as x500:/o=….',
   parameters: addressParameters,
@@ -128,6 +129,7 @@ const withPrimary = z.object({
 
 export const setExchangePrimaryEmail = defineM365Function({
   name: 'Set-ExchangePrimaryEmail',
+  answeredTrue: true,
   description: 'Sets the primary address. The former one becomes a secondary address.',
   parameters: z.strictObject({
     Identity: recipientId,
@@ -210,6 +212,7 @@ const withExternal = z.object({
 
 export const setExchangeExternalAddress = defineM365Function({
   name: 'Set-ExchangeExternalAddress',
+  answeredTrue: true,
   description: 'Sets the external address of a mail user. Keeps its primary address.',
   parameters: z.strictObject({
     Identity: recipientId,

@@ -34,6 +34,7 @@ export const GUIDS_STAY =
 
 export const setExchangeMailUserGuids = defineM365Function({
   name: 'Set-ExchangeMailUserGuids',
+  answeredTrue: true,
   description:
     'Stamps the GUIDs of the source mailbox on a mail user. Run it before assigning an Exchange licence.',
   parameters: z.strictObject({
