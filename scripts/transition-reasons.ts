@@ -25,6 +25,7 @@ export const TRANSITION_REASONS: {
       'the member was told a start time that is no longer true; the step sends its correction',
     need_no_correction:
       'the start is again the one that the member was told, or the member moves and the other batch corrects it',
+    leave_out: 'a condition of its `when` does not hold for the member',
     skip: '`batch skip`',
     mark_done: '`batch skip --done`, or passed in the batch that the member came from',
   },

@@ -5,6 +5,7 @@ import { countText } from '../../base/text/count-text.ts'
 import { durationText, phaseOffsetText } from '../../base/text/duration.ts'
 import { type Html, html, htmlText } from '../../base/text/markup.ts'
 import type { PhaseMark } from '../../domain/needs/grid.ts'
+import { whenText } from '../../domain/runbook/conditions.ts'
 import type { FactsOf } from '../../domain/runbook/function-facts.ts'
 import type { RetryPolicyDefinition, RunbookStep } from '../../domain/runbook/model.ts'
 import { statusWord } from '../../domain/state/words.ts'
@@ -189,7 +190,7 @@ function stepsOf({ phases, runbook, functionFactsOf }: RunSheet): Html {
 const rowOf = (
   step: RunbookStep,
   factsOf: FactsOf,
-): Html => html`<tr><th scope="row">${step.name}</th>
+): Html => html`<tr><th scope="row">${step.name}${step.when.length > 0 ? html`<br>only when ${whenText(step.when)}` : ''}</th>
 <td>${step.function}</td><td>${step.workerId}</td><td>${limitText(step)}</td>
 <td>${step.onFailure === null ? 'the person fails' : `rollback ${step.onFailure}, then the person fails`}</td>
 <td>${undoCell(step, factsOf)}</td></tr>

@@ -35,6 +35,7 @@ const step = z.strictObject({
   maxRetries: wholeCount,
   isPolled: z.boolean(),
   onFailure: nullableText,
+  when: nullableText.meta({ description: 'Conditions without which the step is left out.' }),
   puts: z.array(z.string()).meta({ description: 'Variables for later steps.' }),
   isOwnFunction: z.boolean().meta({
     description: 'The worker runs a function of its own instead of the built-in one.',
@@ -44,6 +45,9 @@ const step = z.strictObject({
       memberKey: nullableText,
       functionName: z.string(),
       params: json,
+      leftOut: nullableText.meta({
+        description: 'Why the step is left out for this member, as far as it is known now.',
+      }),
       missing: z
         .array(z.string())
         .meta({ description: 'Variables without a value: the step would fail.' }),

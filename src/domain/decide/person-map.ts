@@ -6,6 +6,7 @@ import { sameName } from '../../base/text/same-name.ts'
 import type { People } from '../runbook/model.ts'
 import {
   type PeopleName,
+  peopleNameIn,
   peopleNamesOf,
   resolveTemplates,
   type Scope,
@@ -109,7 +110,8 @@ function peopleNamesIn(draft: Draft, step: Step): readonly PeopleName[] {
   if (step.kind === 'undo' || !definition) return []
   const known = namesOfStep.get(definition)
   if (known) return known
-  const names = peopleNamesOf(definition.params)
+  const inConditions = definition.when.flatMap(({ variable }) => peopleNameIn(variable) ?? [])
+  const names = [...peopleNamesOf(definition.params), ...inConditions]
   namesOfStep.set(definition, names)
   return names
 }
@@ -136,6 +138,8 @@ export interface ScopeWithPeople extends Scope {
   /** Names of a list that wait, and names of single people who are not to be found. */
   readonly waiting: Set<string>
   readonly missing: Set<string>
+  /** What conditions looked up is not left out of a call. */
+  forget(): void
 }
 
 /** The same scope, in which `person:` and `waiting:` look people up; null for a step that names nobody. */
@@ -149,6 +153,10 @@ export function withPeople(draft: Draft, step: Step, scope: Scope): ScopeWithPeo
   return {
     waiting,
     missing,
+    forget() {
+      waiting.clear()
+      missing.clear()
+    },
     names: () => scope.names(),
     lookup(name) {
       const asked = names.find(({ kind, variable }) => name === `${kind}:${variable}`)

@@ -4,10 +4,12 @@
 import type { Json, JsonObject } from '../../base/text/json.ts'
 import { messageParams, SEND_MESSAGE } from '../member-messages/message-text.ts'
 import { jobIdOf } from '../messages/messages.ts'
+import { unmetCondition } from '../runbook/conditions.ts'
 import { foreignPeople } from '../runbook/foreign-people.ts'
 import type { Notify, RunbookStep } from '../runbook/model.ts'
 import { type MissingName, resolveTemplates, type Scope, scopeOf } from '../runbook/template.ts'
 import type { Batch, Phase, Step, Variables } from '../state/facts.ts'
+import { onCompensationEnd } from './compensation.ts'
 import { endCorrection, isNeedless } from './corrections.ts'
 import { runbookStepOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
@@ -24,8 +26,12 @@ const PARAMS_BYTES_MAX = 200_000
 /** Of one UTF-16 unit as JSON: a control character is written as six. */
 const BYTES_PER_CHAR_MAX = 6
 
-/** Sends queued steps while their worker has free slots. Uses up `freeSlots`. */
-export function sendQueued(draft: Draft, freeSlots: Map<string, number>): void {
+/**
+ * Sends queued steps while their worker has free slots. Uses up `freeSlots`. True when a step was left out: the step after it is queued now,
+ * and may name people who are not loaded yet.
+ */
+export function sendQueued(draft: Draft, freeSlots: Map<string, number>): boolean {
+  let hasLeftOut = false
   const queued: Step[] = []
   for (const step of draft.steps.values()) if (step.wait?.kind === 'slot') queued.push(step)
   queued.sort(
@@ -36,7 +42,9 @@ export function sendQueued(draft: Draft, freeSlots: Map<string, number>): void {
     const left = freeSlots.get(step.definition.workerId) ?? 0
     if (left <= 0 || step.id < 0 || !maySend(draft, step)) continue
     if (send(draft, step, ofBatch)) freeSlots.set(step.definition.workerId, left - 1)
+    hasLeftOut ||= step.status === 'skipped'
   }
+  return hasLeftOut
 }
 
 /** Names and addresses of other people that the queued steps need before they are sent; empty for most. */
@@ -68,9 +76,12 @@ function send(draft: Draft, step: Step, ofBatch: Variables): boolean {
   if (step.status === 'polling') return repoll(draft, step)
   if (isNeedless(draft, step)) return leaveOut(draft, step)
   const call = resolve(draft, step, ofBatch)
-  if ('error' in call) {
+  if ('unmet' in call || 'error' in call) {
     draft.setWait(step, null)
-    failStep(draft, step, 'unresolved', call.error)
+    if ('unmet' in call) {
+      draft.transitionStep(step, 'leave_out', call.unmet, { completedAt: draft.now })
+      onCompensationEnd(draft, step)
+    } else failStep(draft, step, 'unresolved', call.error)
     queueNextAfter(draft, step)
     return false
   }
@@ -169,11 +180,9 @@ const EXPIRY_GRACE_MS = 60_000
 /** When a change window closes, timers take the job back. An expired one would be a dead letter, which waits for a person. */
 const afterGrace = (closesAt: Date): Date => new Date(+closesAt + EXPIRY_GRACE_MS)
 
-function resolve(
-  draft: Draft,
-  step: Step,
-  ofBatch: Variables,
-): { functionName: string; params: Json } | { error: string } {
+type Call = { functionName: string; params: Json } | { error: string }
+
+function resolve(draft: Draft, step: Step, ofBatch: Variables): Call | { unmet: string } {
   // The inverse is stored with the step: data, in which nothing is looked up.
   if (step.kind === 'undo') return { functionName: step.functionName!, params: step.params }
   const definition = runbookStepOf(draft, step)
@@ -182,11 +191,15 @@ function resolve(
       error: `version ${step.definition.runbookVersion} has no step "${step.definition.stepName}"`,
     }
   }
-  const foreign = foreignOf(draft, step, definition)
-  if (foreign !== null) return { error: foreign }
   const plain = scopeFor(draft, step, ofBatch)
   const people = withPeople(draft, step, plain)
   const scope = people ?? plain
+  // What may have begun is finished, even if the member's data has changed since.
+  const unmet = step.mayHaveEffect ? null : unmetCondition(definition.when, scope)
+  if (unmet !== null) return { unmet }
+  people?.forget()
+  const foreign = foreignOf(draft, step, definition)
+  if (foreign !== null) return { error: foreign }
   if (definition.notify) return resolveMessage(draft, step, definition.notify, scope)
   const name = resolveTemplates(definition.function, scope)
   const params = resolveTemplates(definition.params, scope)
@@ -234,12 +247,7 @@ const quoted = (names: readonly string[]): string => {
 }
 
 /** A correction of a time that the member was told, or the message itself. */
-function resolveMessage(
-  draft: Draft,
-  step: Step,
-  notify: Notify,
-  scope: Scope,
-): { functionName: string; params: Json } | { error: string } {
+function resolveMessage(draft: Draft, step: Step, notify: Notify, scope: Scope): Call {
   const { messages } = draft.runbooks.get(step.definition.runbookVersion)!
   const params = messageParams(messages!, notify, {
     scope,

@@ -3,6 +3,7 @@
 // value in many templates would make hundreds of megabytes.
 
 import type { Json } from '../../base/text/json.ts'
+import { unmetCondition, whenText } from '../runbook/conditions.ts'
 import { type FactsOf, noReturnSteps } from '../runbook/function-facts.ts'
 import type { Gate, Ramp, Runbook, RunbookPhase, RunbookStep } from '../runbook/model.ts'
 import { inOrder } from '../runbook/steps.ts'
@@ -50,6 +51,8 @@ export interface Example {
   readonly memberKey: string | null
   readonly functionName: string
   readonly params: Json
+  /** Why the step is left out, as far as it is known now. */
+  readonly leftOut: string | null
   /** Variables that nothing provides: the step would fail. */
   readonly missing: readonly string[]
 }
@@ -61,6 +64,8 @@ export interface PlannedStep {
   readonly maxRetries: number
   readonly isPolled: boolean
   readonly onFailure: string | null
+  /** Null: it runs for everybody. */
+  readonly when: string | null
   readonly puts: readonly string[]
   /** The worker has a function of its own instead of the built-in one. */
   readonly isOwnFunction: boolean
@@ -187,6 +192,7 @@ function planStep(
     maxRetries: retry?.maxRetries ?? 0,
     isPolled: poll !== null,
     onFailure,
+    when: step.when.length === 0 ? null : whenText(step.when),
     puts,
     isOwnFunction: examples.some(
       ({ functionName }) => facts.factsOf(workerId, functionName)?.overrides === true,
@@ -197,7 +203,7 @@ function planStep(
 
 function exampleOf(
   { startTime, batchId, batchOutputs, inserted }: StepFacts,
-  { function: functionName, params }: RunbookStep,
+  { function: functionName, params, when }: RunbookStep,
   member: SampleMember | null,
   promised: Known,
 ): Example {
@@ -210,7 +216,15 @@ function exampleOf(
   const resolved = resolveTemplates(call, inserted.cutting(withPeopleNamed(scopeOf(layers))))
   const missing = resolved.ok ? [] : resolved.missing.map(({ name }) => name)
   const value = (resolved.ok ? resolved.value : call) as { functionName: string; params: Json }
-  return { memberKey: member?.key.slice(0, KEY_CHARS_MAX) ?? null, ...value, missing }
+  const known = scopeOf([special, member?.outputs ?? {}, batchOutputs, member?.data ?? {}])
+  const decided = when.filter(({ variable }) => !peopleNameIn(variable) && !(variable in promised))
+  const leftOut = member === null ? null : unmetCondition(decided, known)
+  return {
+    memberKey: member?.key.slice(0, KEY_CHARS_MAX) ?? null,
+    ...value,
+    leftOut,
+    missing: leftOut === null ? missing : [],
+  }
 }
 
 /** Who is found is known only when the step is sent: the plan says who is looked up. */

@@ -4,6 +4,7 @@ import type { Json } from '../../base/text/json.ts'
 import { SEND_MESSAGE } from '../member-messages/message-text.ts'
 import { WEEKDAYS } from '../notifications/quiet-hours.ts'
 import type { ChangeWindows } from '../windows/change-windows.ts'
+import type { Comparable, StepCondition } from './conditions.ts'
 import type {
   DataSource,
   Gate,
@@ -25,6 +26,7 @@ import {
   DEFAULTS,
   MESSAGE_FORMAT,
   MULTI_VALUED_FORMAT,
+  PRESENT,
   REMOVALS,
   SOURCE_TYPE,
   WEEKDAY,
@@ -172,6 +174,7 @@ function stepOf(map: MapNode, globalRetry: RetryPolicyDefinition | null): Runboo
     outputParams: Object.fromEntries(
       entriesAt(map, 'output_params').map(([variable, field]) => [variable, textValue(field)]),
     ),
+    when: (optionally(map, 'when', itemsOf) ?? []).map(conditionOf),
     onFailure: optionalText(map, 'on_failure')?.toLowerCase() ?? null,
     poll: optionally(map, 'poll', (node) => ({
       intervalSec: durationSec(mapOf(node), 'interval')!,
@@ -180,6 +183,18 @@ function stepOf(map: MapNode, globalRetry: RetryPolicyDefinition | null): Runboo
     retry: retryOf(map) ?? globalRetry,
     timeoutSec: durationSec(map, 'timeout') ?? DEFAULTS.timeoutSec,
   }
+}
+
+function conditionOf(map: MapNode): StepCondition {
+  const variable = text(map, 'variable')
+  const present = choice(map, 'present', PRESENT)
+  if (present !== null)
+    return { variable, test: present === 'true' ? 'present' : 'absent', values: [] }
+  const isNegated = map.entries.has('is_not') || map.entries.has('not_in')
+  const values = ['is', 'is_not', 'in', 'not_in'].flatMap((key) =>
+    [optionally(map, key, jsonOf) ?? []].flat(),
+  )
+  return { variable, test: isNegated ? 'not_in' : 'in', values: values as Comparable[] }
 }
 
 const notifyOf = (map: MapNode): Notify => ({

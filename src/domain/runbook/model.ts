@@ -3,6 +3,7 @@
 import type { Json } from '../../base/text/json.ts'
 import type { ConditionKind } from '../notifications/conditions.ts'
 import type { ChangeWindows } from '../windows/change-windows.ts'
+import type { StepCondition } from './conditions.ts'
 import type { BACKOFFS, MULTI_VALUED_FORMATS, REMOVALS_AFTER_START, SOURCE_TYPES } from './shape.ts'
 
 export interface RetryPolicyDefinition {
@@ -56,6 +57,8 @@ export interface RunbookStep {
   readonly params: Record<string, Json>
   /** Variable: field of the result. */
   readonly outputParams: Record<string, string>
+  /** All must hold, or the step is left out; empty: it always runs. */
+  readonly when: readonly StepCondition[]
   /** A key of `rollbacks`, in lower case. */
   readonly onFailure: string | null
   readonly poll: { readonly intervalSec: number; readonly timeoutSec: number } | null

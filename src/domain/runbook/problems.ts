@@ -116,6 +116,12 @@ export const PROBLEMS = table({
   DUPLICATE_NAME: error(
     'The {kind} "{name}" already exists in line {first}; names ignore case. Rename one.',
   ),
+  CONDITION_TESTS: error(
+    'This condition has {count} tests. Keep exactly one of "is", "is_not", "in", "not_in" and "present".',
+  ),
+  CONDITION_VALUE: error(
+    '"{key}" compares with a text, a number, true or false, and with no template. Write "present: true" to ask for any value.',
+  ),
   NO_PEOPLE: error(
     '"{name}" looks people up, and the runbook does not say how they are called. Add "people" with worker_id, source and target.',
   ),

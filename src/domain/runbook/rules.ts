@@ -4,6 +4,7 @@
 import { parseDurationSec } from '../../base/text/duration.ts'
 import { hintFor } from '../../base/text/spelling.ts'
 import { foldKey } from '../state/member-key.ts'
+import { checkConditions } from './condition-rules.ts'
 import { checkMessages } from './message-rules.ts'
 import {
   mapAt,
@@ -42,6 +43,7 @@ export function checkRules(
   for (const step of outlinedSteps(outline)) {
     checkRetry(step.node, step.path, findings)
     checkPoll(step, findings)
+    checkConditions(step, findings)
   }
 }
 

@@ -110,6 +110,7 @@ const optional = (shape: Shape, about: string, value?: string | number): Runbook
 export const SOURCE_TYPE = choice(SOURCE_TYPES, { sql: 'sqlserver' })
 export const MULTI_VALUED_FORMAT = choice(MULTI_VALUED_FORMATS)
 export const BACKOFF = choice(BACKOFFS)
+export const PRESENT = choice(['true', 'false'])
 export const REMOVALS = choice(REMOVALS_AFTER_START)
 
 const RETRY = map('retry', {
@@ -149,9 +150,25 @@ const NOTIFY = map('notify', {
   ),
 })
 
+const CONDITION_OF_STEP = map('a condition', {
+  variable: required(text(VARIABLE), 'Variable or column that decides.'),
+  is: optional({ is: 'json' }, 'The value must be this one; of a list, one entry.'),
+  is_not: optional({ is: 'json' }, 'The value must not be this one.'),
+  in: optional(list({ is: 'json' }, 1), 'The value must be one of these.'),
+  not_in: optional(list({ is: 'json' }, 1), 'The value must be none of these.'),
+  present: optional(
+    PRESENT,
+    '`true`: there must be a value; `false`: there must be none. Null, an empty text and an empty list are none.',
+  ),
+})
+
 const STEP_KEYS = {
   name: required(text(NAME), 'Name of the step, unique in its list.'),
   worker_id: required(text(WORKER), 'Worker that runs the function.'),
+  when: optional(
+    list(CONDITION_OF_STEP, 1),
+    'The step is left out for a member unless all of these hold.',
+  ),
   function: optional(text(FUNCTION), 'Function to run; may be a template. Set this or notify.'),
   notify: optional(
     NOTIFY,

@@ -36,6 +36,17 @@ export const stepsOf = (runbook: Runbook, ...kinds: readonly ListKind[]): Runboo
     kinds.length === 0 || kinds.includes(kind) ? steps : [],
   )
 
+const conditional = new WeakMap<Runbook, boolean>()
+
+/** Whether a step of the runbook may be left out. Kept: it is asked in every transaction. */
+export function hasConditions(runbook: Runbook): boolean {
+  const known = conditional.get(runbook)
+  if (known !== undefined) return known
+  const found = stepsOf(runbook).some(({ when }) => when.length > 0)
+  conditional.set(runbook, found)
+  return found
+}
+
 export const phaseNamed = (runbook: Runbook | undefined, name: string): RunbookPhase | undefined =>
   runbook && named(runbook.phases, name)
 

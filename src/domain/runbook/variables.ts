@@ -6,6 +6,7 @@ import { RESERVED_NAMES } from '../../base/text/json.ts'
 import { hintFor } from '../../base/text/spelling.ts'
 import { FORMER_VARIABLES, START_VARIABLES } from '../member-messages/message-text.ts'
 import { foldKey } from '../state/member-key.ts'
+import { conditionsIn } from './condition-rules.ts'
 import {
   entriesAt,
   mapsOf,
@@ -13,6 +14,7 @@ import {
   type Outline,
   type RollbackOutline,
   type StepOutline,
+  scalarAt,
   textAt,
   textsAt,
 } from './outline.ts'
@@ -123,7 +125,13 @@ function usesOf({ node, path, texts }: StepOutline, findings: Findings): Use[] {
     const value = nodeAt(node, key)
     return value ? usesIn(value, `${path}.${key}`, findings) : []
   })
-  const uses = [...usesInMessages(texts), ...own]
+  const conditions = conditionsIn({ node, path }).flatMap(({ node: condition, path: at }) => {
+    const name = scalarAt(condition, 'variable')
+    return name
+      ? [{ name: variableIn(String(name.value)), node: name, path: `${at}.variable` }]
+      : []
+  })
+  const uses = [...usesInMessages(texts), ...own, ...conditions]
   if (uses.length > VARIABLES_PER_STEP_MAX) {
     findings.add('TOO_MANY_VARIABLES', node, path, { max: VARIABLES_PER_STEP_MAX })
   }

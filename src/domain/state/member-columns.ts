@@ -4,6 +4,7 @@
 import type { DataSource, Runbook } from '../runbook/model.ts'
 import { namesIn, namesWithout } from '../runbook/needs.ts'
 import { stepsOf } from '../runbook/steps.ts'
+import { variableIn } from '../runbook/template.ts'
 import { BATCH_VARIABLES } from '../runbook/variables.ts'
 
 export interface MemberColumns {
@@ -30,6 +31,7 @@ export function memberColumns(runbook: Runbook): MemberColumns {
 function variablesOf(runbook: Runbook): Set<string> {
   const used = stepsOf(runbook, 'phase', 'removal', 'rollback').flatMap((step) => [
     ...namesIn(step, runbook.messages),
+    ...step.when.map(({ variable }) => variableIn(variable)),
   ])
   const outputs = stepsOf(runbook).flatMap((step) => Object.keys(step.outputParams))
   return namesWithout(used, [...BATCH_VARIABLES, ...outputs])

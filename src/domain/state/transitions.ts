@@ -32,6 +32,8 @@ const STEP_TRANSITIONS = define({
   // What it told its member is no longer true, or is true again before the correction was sent.
   correct: { from: ['succeeded', 'skipped'], to: 'pending' },
   need_no_correction: { from: ['pending'], to: 'succeeded' },
+  // A condition of its `when` does not hold for this member.
+  leave_out: { from: ['pending'], to: 'skipped' },
   skip: { from: ['pending', 'failed', 'poll_timeout', 'rolled_back', 'cancelled'], to: 'skipped' },
   mark_done: {
     from: ['pending', 'failed', 'poll_timeout', 'rolled_back', 'cancelled'],
@@ -148,7 +150,7 @@ const except = <S extends string>(all: readonly S[], left: readonly string[]): r
 export const OPEN_STEP_STATUSES: readonly StepStatus[] = STEP_TRANSITIONS.cancel.from
 /** A job was sent and its result decides what comes next. */
 export const SENT_STEP_STATUSES: readonly StepStatus[] = STEP_TRANSITIONS.succeed.from
-/** Succeeded, or skipped by an operator. */
+/** Succeeded, left out by its `when`, or skipped by an operator. */
 export const PASSED_STEP_STATUSES: readonly StepStatus[] = STEP_TRANSITIONS.redo.from
 /** Ended by a failure of its own, not by a cancel. */
 export const FAILED_STEP_STATUSES: readonly StepStatus[] = [

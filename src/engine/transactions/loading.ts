@@ -20,6 +20,7 @@ import {
 import { definitionNamed, pendingStep, runbookStepsFor } from '../../domain/decide/definitions.ts'
 import { Draft, type DraftFacts } from '../../domain/decide/draft.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
+import { hasConditions } from '../../domain/runbook/steps.ts'
 import {
   type Batch,
   isBeingExpanded,
@@ -140,10 +141,13 @@ export async function loadMembersTogether(
   const missing = [...ownerOf.keys()]
   const lock = isShared ? (options.isOptional ? 'skip' : 'wait') : 'none'
   // Ending, failing or stopping a member needs all of its steps, and the exclusive lock.
-  const stepsToLoad = { ...options, onlyNext: isShared && options.newIds === undefined }
+  const drafts = owners.map(({ draft }) => draft)
+  // A step that its conditions leave out is followed by the next one in the same transaction.
+  const mayLeaveOut = drafts.some(({ runbooks }) => [...runbooks.values()].some(hasConditions))
+  const onlyNext = isShared && options.newIds === undefined && !mayLeaveOut
+  const stepsToLoad = { ...options, onlyNext }
   const locking = loadMembers(tx, missing, lock)
   const ids = lock === 'skip' ? (await locking).map(({ id }) => id) : missing
-  const drafts = owners.map(({ draft }) => draft)
   const batchIds = drafts.map(({ batch }) => batch.id)
   const [members, steps] = await Promise.all([
     locking,

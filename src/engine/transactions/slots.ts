@@ -25,8 +25,7 @@ export async function sendIntoFreeSlots(batchTxs: readonly BatchTransaction[]): 
   if (sending.length === 0) return
   // Together: the statements go to the server at once.
   const [, inTurn] = await Promise.all([readHolds(sending), addFreedSlots(sending)])
-  await loadPeople(sending)
-  for (const { draft, freeSlots } of sending) sendQueued(draft, freeSlots)
+  await sendAll(sending)
   for (const { batchTx, workerId } of inTurn) batchTx.freeSlots.delete(workerId)
   await useRemainingSlots(sending)
 }
@@ -135,8 +134,16 @@ async function useRemainingSlots(batchTxs: readonly BatchTransaction[]): Promise
   )
   for (const { batchTx, memberIds } of fresh) {
     if (memberIds.includes(null)) await loadBatchSteps(batchTx)
-    await loadPeople([batchTx])
-    sendQueued(batchTx.draft, batchTx.freeSlots)
+    await sendAll([batchTx])
+  }
+}
+
+/** Again while steps are left out by their conditions: each time the next step of a member is queued. */
+async function sendAll(batchTxs: readonly BatchTransaction[]): Promise<void> {
+  let left = batchTxs
+  while (left.length > 0) {
+    await loadPeople(left)
+    left = left.filter(({ draft, freeSlots }) => sendQueued(draft, freeSlots))
   }
 }
 

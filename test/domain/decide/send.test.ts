@@ -6,8 +6,9 @@ import { type Row, stepOf, table } from './table.ts'
 
 const send =
   (room: Record<string, number> = { w1: 10, w2: 10 }): Row['decide'] =>
-  (draft) =>
+  (draft) => {
     sendQueued(draft, new Map(Object.entries(room)))
+  }
 
 const MEMBERS = { 1: 'active', 2: 'active', 3: 'active' } as const
 const THREE: Facts = {

@@ -96,6 +96,31 @@ export const CASES: readonly Case[] = [
   },
   { code: 'RESERVED_NAME', edit: withStepKey('output_params: {«_own»: Id}'), says: /_own/ },
   {
+    code: 'CONDITION_TESTS',
+    edit: withStepKey('when: [«{variable: Name, is: a, in: [b]}»]'),
+    says: /has 2 tests. Keep exactly one/,
+  },
+  {
+    code: 'CONDITION_VALUE',
+    edit: withStepKey('when: [{variable: Name, in: [a, «"{{Upn}}"»]}]'),
+    says: /"in" compares with a text, a number, true or false, and with no template/,
+  },
+  {
+    code: 'CONDITION_VALUE',
+    edit: withStepKey('when: [{variable: Name, is: «[a]»}]'),
+    says: /Write "present: true"/,
+  },
+  {
+    code: 'UNKNOWN_VARIABLE',
+    edit: withStepKey('when: [{variable: «Nmae», present: true}]'),
+    says: /Nmae.*Name/,
+  },
+  {
+    code: 'NO_PEOPLE',
+    edit: withStepKey('when: [{variable: «"person:Name"», present: true}]'),
+    says: /looks people up/,
+  },
+  {
     code: 'NO_PEOPLE',
     edit: ['{A: "{{Upn}}"}', '{A: «"{{person:Upn}}"»}'],
     says: /"person:Upn" looks people up.* Add "people"/,

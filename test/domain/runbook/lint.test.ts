@@ -164,6 +164,15 @@ const MISTAKES: readonly Mistake[] = [
     says: /^Step "copy" has begun to copy by now, and the rollback "take-back" runs Remove-EntraUser,/,
   },
   {
+    id: 'VARIABLE_MAY_BE_LEFT_OUT',
+    edit: [
+      `      - name: tell${STEP}Send-Notification\n        params: {From: a@b.example, To: "{{Upn}}", Subject: s, Body: b}`,
+      `      - name: look${STEP}Test-EntraAttributeMatch\n        params: {UserId: "{{Upn}}", AttributeName: department, ExpectedValue: x}\n        when: [{variable: Guid, present: true}]\n        output_params: {Found: Match}\n` +
+        `      - name: tell${STEP}«Send-Notification»\n        params: {From: a@b.example, To: "{{Upn}}", Subject: s, Body: "{{Found}}"}`,
+    ],
+    says: /^"Found" comes from step "look" only, which is left out for some people/,
+  },
+  {
     id: 'PEOPLE_OF_OTHER_TENANT',
     edit: [
       `      - name: tell${STEP}`,

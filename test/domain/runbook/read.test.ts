@@ -52,6 +52,7 @@ phases:
         poll: {interval: 30s, timeout: 1h}
         retry: {max_retries: 5, interval: 10s}
         timeout: 2h
+        when: [{variable: Id, is: 1}, {variable: Mails, not_in: [a, true]}, {variable: Group, present: false}]
 on_member_removed:
   - {name: close, worker_id: w, function: Close}
 rollbacks:
@@ -81,7 +82,7 @@ phases:
   - name: p
     offset: T-0
     steps:
-      - {name: tell, worker_id: w, notify: {message: notice, to: "{{Id}}", language: en}}
+      - {name: tell, worker_id: w, when: [{variable: Id, is_not: 2}, {variable: Id, in: [1]}], notify: {message: notice, to: "{{Id}}", language: en}}
 `
 
 const GLOBAL_RETRY = {
@@ -98,6 +99,7 @@ const step = (name: string, functionName: string) => ({
   function: functionName,
   params: {},
   outputParams: {},
+  when: [],
   onFailure: null,
   poll: null,
   retry: GLOBAL_RETRY,
@@ -167,6 +169,11 @@ describe('a runbook', () => {
             {
               ...step('create', 'New-{{Id}}'),
               params: { A: 1, B: [true, null, 0.5], C: { D: '{{Group}}' } },
+              when: [
+                { variable: 'Id', test: 'in', values: [1] },
+                { variable: 'Mails', test: 'not_in', values: ['a', true] },
+                { variable: 'Group', test: 'absent', values: [] },
+              ],
               onFailure: 'undo',
               poll: { intervalSec: 30, timeoutSec: 3_600 },
               retry: { maxRetries: 5, intervalSec: 10, backoff: 'fixed', maxIntervalSec: null },

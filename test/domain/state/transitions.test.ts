@@ -30,6 +30,7 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
       begin_rollback: 'failed',
       undo: 'failed',
       cancel: 'cancelled',
+      leave_out: 'skipped',
       skip: 'skipped',
       mark_done: 'succeeded',
       need_no_correction: 'succeeded',

@@ -142,6 +142,7 @@ const Steps = ({ steps }: { readonly steps: readonly Step[] }) => (
               {step.isPolled && ', polled'}
               {step.maxRetries > 0 && `, ${step.maxRetries} retries`}
               {step.onFailure && `, rollback ${step.onFailure}`}
+              {step.when && `, only when ${step.when}`}
             </span>
             {step.examples.some(({ missing }) => missing.length > 0) && (
               <strong className="bad-text"> lacks a value</strong>
@@ -150,7 +151,11 @@ const Steps = ({ steps }: { readonly steps: readonly Step[] }) => (
           {step.examples.map((example) => (
             <div key={example.memberKey} className="example">
               {example.memberKey !== null && <span className="quiet">{example.memberKey}</span>}
-              <pre>{JSON.stringify(example.params, null, 2)}</pre>
+              {example.leftOut === null ? (
+                <pre>{JSON.stringify(example.params, null, 2)}</pre>
+              ) : (
+                <p>Left out: {example.leftOut}.</p>
+              )}
               {example.missing.length > 0 && (
                 <p className="bad-text">
                   No value for {example.missing.join(', ')}: the step fails.

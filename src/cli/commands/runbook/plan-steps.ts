@@ -6,6 +6,7 @@ interface PlannedStep {
   readonly name: string
   readonly workerId: string
   readonly isOwnFunction: boolean
+  readonly when: string | null
   readonly examples: readonly {
     readonly functionName: string
     readonly params: unknown
@@ -30,6 +31,7 @@ interface StepRow {
   readonly step: string
   readonly workerId: string
   readonly functionName: string | null
+  readonly when: string | null
   readonly missing: string | null
   readonly params: unknown
 }
@@ -40,18 +42,20 @@ export const STEP_COLUMNS: readonly Column<StepRow>[] = [
   ['STEP', 'step'],
   ['WORKER', 'workerId', 'spare'],
   ['FUNCTION', 'functionName'],
+  ['ONLY WHEN', 'when', 'spare'],
   ['MISSING', 'missing'],
   ['PARAMETERS', 'params'],
 ]
 
 export function stepRows({ init, phases, onRemoval }: PlannedSteps): StepRow[] {
   const rows = (phase: string, dueAt: string | null, steps: readonly PlannedStep[]): StepRow[] =>
-    steps.map(({ name: step, workerId, isOwnFunction, examples: [example] }) => ({
+    steps.map(({ name: step, workerId, isOwnFunction, when, examples: [example] }) => ({
       phase,
       dueAt,
       step,
       workerId,
       functionName: example ? functionText(example.functionName, isOwnFunction) : null,
+      when,
       missing: example?.missing.join(', ') || null,
       params: example?.params ?? null,
     }))

@@ -38,6 +38,13 @@ export const LINT_RULES = table({
     better:
       'Once copying has begun, let a failed step stop and send a notice: account and copy stay, and a retry continues there. Remove accounts only in rollbacks of steps before the copy.',
   },
+  VARIABLE_MAY_BE_LEFT_OUT: {
+    sentence:
+      '"{variable}" comes from step "{step}" only, which is left out for some people: then this step fails. Give it the same "when", or one that asks for "{variable}".',
+    why: 'A step that is left out sets nothing. A later step that needs its output fails for exactly the people for whom it was left out.',
+    better:
+      'Repeat the conditions of the step that sets the variable, or write `when: [{ variable: ArchiveGuid, present: true }]`.',
+  },
   PEOPLE_OF_OTHER_TENANT: {
     sentence:
       '{parameter} of {function} names people of this tenant, and "{variable}" was read by worker "{worker}" in another one. Look them up with "person:{variable}"; the step is refused otherwise.',

@@ -4,12 +4,14 @@
 import { durationText } from '../../../base/text/duration.ts'
 import type { Json } from '../../../base/text/json.ts'
 import { sameName, valueNamed } from '../../../base/text/same-name.ts'
+import { whenText } from '../conditions.ts'
 import { foreignPeople } from '../foreign-people.ts'
 import type { FactsOf, FunctionFacts } from '../function-facts.ts'
 import type { RunbookStep } from '../model.ts'
 import { mapAt, scalarAt } from '../outline.ts'
 import type { Findings } from '../problems.ts'
 import { DEFAULTS } from '../shape.ts'
+import { variablesOf } from '../template.ts'
 import { ignoreCommentsIn } from './ignore-comments.ts'
 import { isCatalogueRule } from './lint-rules.ts'
 import {
@@ -133,6 +135,28 @@ function rollbackDeletesCopy(linted: Linted, findings: Findings): void {
     })
   }
 }
+
+function variableMayBeLeftOut(linted: Linted, findings: Findings): void {
+  const steps = phaseSteps(linted)
+  const { columns } = linted.runbook.dataSource
+  for (const [at, one] of steps.entries()) {
+    for (const variable of variablesOf(one.step.params)) {
+      if (columns?.some((column) => sameName(column, variable))) continue
+      const providers = steps
+        .slice(0, at)
+        .filter(({ step }) => valueNamed(step.outputParams, variable) !== undefined)
+      const [first] = providers
+      if (!first || providers.some(({ step }) => coversAll(step, one.step, variable))) continue
+      const details = { variable, step: first.step.name }
+      warnAtFunction(findings, 'VARIABLE_MAY_BE_LEFT_OUT', one, details)
+    }
+  }
+}
+
+/** Whenever `user` runs, `provider` has run. */
+const coversAll = (provider: RunbookStep, user: RunbookStep, variable: string): boolean =>
+  user.when.some((one) => one.test === 'present' && sameName(one.variable, variable)) ||
+  provider.when.every((one) => user.when.some((other) => whenText([one]) === whenText([other])))
 
 function peopleOfOtherTenant(linted: Linted, findings: Findings): void {
   for (const one of allSteps(linted))
@@ -267,6 +291,7 @@ const RULES = [
   rollbackDoesNotUndo,
   rollbackDeletesCopy,
   peopleOfOtherTenant,
+  variableMayBeLeftOut,
   pollPastNextPhase,
   retryNotIdempotent,
   ownFunctionRuns,
