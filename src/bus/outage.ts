@@ -43,7 +43,7 @@ export const reportingTo =
 
 export function logOutage(log: Log, who: string, { why, error: err, seconds }: OutageChange): void {
   if (why === null) log.warn({ seconds }, `${who} continues: what it waited for works again`)
-  else log.warn({ err, why }, `${who} waits: ${why}. Nothing is lost; it continues by itself`)
+  else log.warn({ err, why }, `${who} waits: ${why}. Nothing is lost; it will continue`)
 }
 
 interface Ongoing {

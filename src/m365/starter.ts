@@ -105,7 +105,7 @@ const noticeOf = (worker: string, sender: string): string => `
           max_retries: 0
 `
 
-const undoingOf = (worker: string): string => `# Somebody leaves the wave: nothing is deleted.
+const undoingOf = (worker: string): string => `# A person leaves the wave: nothing is deleted.
 on_member_removed:
   - name: close-account
     worker_id: ${worker}

@@ -108,7 +108,7 @@ it('shows the reviews of a rescheduled wave with their reason', () =>
     assert.equal(nextTick.reviews.total, 2)
     assert.match(
       nextTick.reviews.first[0]!.reason,
-      /^the source has all 2 people of batch 1 at another cut-over, and nobody at the former one$/,
+      /^the source has all 2 people of batch 1 at another cut-over, and no one at the previous one$/,
     )
     assert.equal(nextTick.holds[0]!.batchId, 1)
   }))

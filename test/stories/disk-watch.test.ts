@@ -49,7 +49,7 @@ describe('the disk of the embedded database runs full', () => {
       assert.deepEqual(said, [`Everything is held: ${low}`], 'told once')
       const hold = (await findHold(world.engine.db, SYSTEM))!
       assert.deepEqual([hold.heldBy, hold.reason], ['disk watch', low])
-      assert.equal(isAutomaticHold(hold.heldBy), true, 'status says that somebody is needed')
+      assert.equal(isAutomaticHold(hold.heldBy), true, 'status says that action is needed')
       await world.pass(7200)
       await world.work()
       assert.deepEqual(calls(world), [], 'nothing was sent')

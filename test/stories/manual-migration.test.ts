@@ -154,7 +154,7 @@ describe('a manual migration from the command line', () => {
     )
     assert.match(
       (await cli.cli('stuck', '1')).out,
-      /^Somebody is needed: 2 people of batch 1 failed\.\nNothing is stuck\./,
+      /^Action needed: 2 people of batch 1 failed\.\nNothing is stuck\./,
     )
     const course = await cli.cli('events', '1', '--entity', 'batch,phase', '--limit', '2')
     assert.match(course.err, /Showing 2 of \d+/)

@@ -63,7 +63,7 @@ async function whoIsNeeded({ api, cli }: Cli): Promise<string> {
   assert.deepEqual(answerOf(await get<Verdict>('/api/now')), said, 'wall')
   const status = await cli('status')
   assert.equal(status.exit, all.isSomebodyNeeded ? EXIT.needed : EXIT.ok, said.headline)
-  assert.equal(status.out.startsWith('Somebody is needed: '), all.isSomebodyNeeded, status.out)
+  assert.equal(status.out.startsWith('Action needed: '), all.isSomebodyNeeded, status.out)
   for (const { text } of all.needs)
     assert.ok(status.out.includes(text.slice(0, text.indexOf('20'))), `${text} in ${status.out}`)
 
@@ -158,7 +158,7 @@ it('is one answer on every screen at each minute of a night', async () => {
     assert.equal(status, 200)
     await pass(50, 'nobody')
 
-    // The orchestrator dies over T-0: nobody may read "Nobody is needed" a minute after it.
+    // The orchestrator dies over T-0: nobody may read "No action needed" a minute after it.
     isOrchestratorAlive = false
     await pass(4, 'nobody')
     await pass(2, 'urgent phase_late')
@@ -172,7 +172,7 @@ it('is one answer on every screen at each minute of a night', async () => {
     isWorkerAlive = true
     await pass(3, 'nobody')
     const { headline } = (await cli.api.call<Verdict>('GET', '/api/needs')).body
-    assert.match(headline, /^Nobody is needed: nothing is running; next is later of batch 2 at /)
+    assert.match(headline, /^No action needed: nothing is running; next is later of batch 2 at /)
     const failed = await world.db.query(
       `select 1 from batch_members where status = 'failed' union all select 1 from batches where id = $1 and status <> 'completed'`,
       [BATCH],

@@ -29,14 +29,14 @@ describe('at night', () => {
   const HERE = { zone: 'Europe/Berlin', now: new Date('2026-03-02T08:00:00Z') }
   const here = (...args: string[]) => cli.person(HERE, ...args)
 
-  it('nobody is needed, and the next phase has its time and countdown', async () => {
+  it('no action is needed, and the next phase has its time and countdown', async () => {
     cli.api.world.answer = () => ({ ok: { id: 7 } })
     await cli.api.world.settle()
     const said = await here('status')
     assert.equal(said.exit, EXIT.ok, said.err)
     assert.match(
       said.out,
-      /^Nobody is needed: nothing is running; next is cutover of batch 1 at 10:00 CET\.\n/,
+      /^No action needed: nothing is running; next is cutover of batch 1 at 10:00 CET\.\n/,
     )
     assert.match(said.out, /\n +1 +plain +cutover +10:00 CET +in 1h, 5 people\n/)
     assert.doesNotMatch(said.out, /\d\dZ|failed/)
@@ -62,7 +62,7 @@ describe('at night', () => {
     const nobody = await here('member', 'find', 'zz')
     assert.deepEqual(
       [nobody.exit, nobody.out],
-      [EXIT.notFound, 'Nobody in any batch has "zz" as a key or in their data.\n'],
+      [EXIT.notFound, 'No one in any batch has "zz" as a key or in their data.\n'],
     )
   })
 
@@ -72,7 +72,7 @@ describe('at night', () => {
     await cli.api.world.pass(3_600)
     const said = await here('status')
     assert.equal(said.exit, EXIT.needed, said.err)
-    assert.match(said.out, /^Somebody is needed: 1 person of batch 1 failed\.\n/)
+    assert.match(said.out, /^Action needed: 1 person of batch 1 failed\.\n/)
     const why = '1 person failed at switch: no licence left (TestError)'
     assert.ok(
       said.out.includes(`\n    ${why}\n    ${KEYS[4]}\n    matoolkit failures 1\n`),

@@ -73,7 +73,7 @@ describe('an operator’s night', () => {
   it('is somebody needed: status says so first, names the people and the next command', async () => {
     const { exit, out } = await cli.cli('status')
     assert.equal(exit, EXIT.needed)
-    assert.match(out, /^Somebody is needed: /)
+    assert.match(out, /^Action needed: /)
     assert.match(out, /licence.*\n +user2@\S+, user3@\S+\n +matoolkit /)
     assert.doesNotMatch(out, /user1@|user7@/)
   })

@@ -55,7 +55,7 @@ it('starts each share once the former has ended and soaked, and nobody before', 
     assert.deepEqual(await shares(world), [
       'share 1 of 3 (10 %)',
       'share 2 of 3 (50 %)',
-      'share 3 of 3 (100 %), with everybody who is left',
+      'share 3 of 3 (100 %), with everyone who is left',
     ])
     assert.match(
       (await because(world, 'share_ended'))[0]!,
@@ -166,7 +166,7 @@ it('ends when everybody of the later shares has left', () =>
 it('has no shares for one member, and none without a soak to wait for', () =>
   story({}, async (world) => {
     await begin(world, 1)
-    assert.deepEqual(await shares(world), ['share 3 of 3 (100 %), with everybody who is left'])
+    assert.deepEqual(await shares(world), ['share 3 of 3 (100 %), with everyone who is left'])
     await world.publish(runbook('fast', { 'cutover T-0 ramp: [50%, 100%]': [step('switch')] }))
     const batchId = await world.batch(
       'fast',

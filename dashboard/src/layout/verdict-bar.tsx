@@ -1,4 +1,4 @@
-// Over every page: whether somebody is needed, the place that handles it, and the stop of everything. The title of the tab says it too.
+// Over every page: whether action is needed, the place that handles it, and the stop of everything. The title of the tab says it too.
 import { useEffect } from 'react'
 import { Link } from 'wouter'
 import { useReading } from '../api/hooks.ts'

@@ -1,4 +1,4 @@
-// The title of the tab: first whether somebody is needed, then the page.
+// The title of the tab: first whether action is needed, then the page.
 let page = ''
 let mark = ''
 
@@ -11,7 +11,7 @@ export function titlePage(title: string): void {
   show()
 }
 
-/** Stands before the title; empty when nobody is needed. */
+/** Stands before the title; empty when no action is needed. */
 export function markTitle(text: string): void {
   mark = text
   show()

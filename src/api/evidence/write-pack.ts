@@ -51,7 +51,7 @@ export interface PackSource {
   picture(): Promise<Manifest['picture']>
 }
 
-/** Ends early with an error when `signal` aborts: nobody reads any more. */
+/** Ends early with an error when `signal` aborts: the reader has gone. */
 export async function* writePack(
   source: PackSource,
   key: SigningKey,
@@ -70,7 +70,7 @@ export async function* writePack(
     for await (const bytes of gzip) yield bytes as Uint8Array
     await Promise.all([piped, filled])
   } finally {
-    controller.error(new Error('nobody reads any more'))
+    controller.error(new Error('the reader has gone'))
     gzip.destroy()
   }
 }

@@ -8,7 +8,7 @@ export const nightCommands = (
   hasWindows: boolean,
 ): (readonly [what: string, command: string])[] => [
   ['follow it', commandLine`batch watch ${batchId}`],
-  ['know whether somebody is needed', commandLine`status`],
+  ['know whether action is needed', commandLine`status`],
   ['stop everything: nothing new is sent, running jobs finish', commandLine`hold --all`],
   ['continue after that', commandLine`resume --all --reason "…"`],
   ['hold this batch', commandLine`hold --batch ${batchId} --reason "…"`],

@@ -93,7 +93,7 @@ function peopleToCall({ channels }: RunSheet): Html {
   )
   const told =
     channels.length === 0
-      ? 'No channel is set up: matoolkit calls nobody.'
+      ? 'No channel is set up: matoolkit notifies no one.'
       : `matoolkit tells: ${channels.map(({ name, type }) => `${name} (${type})`).join(', ')}.`
   return section(
     'call',
@@ -213,7 +213,7 @@ function retryText(retry: RetryPolicyDefinition | null): string {
 function undoCell({ workerId, function: name, notify }: RunbookStep, factsOf: FactsOf): Html {
   if (notify !== null) return html`no: a message was sent`
   const facts = factsOf(workerId, name)
-  if (facts === null) return html`unknown: nobody declared it`
+  if (facts === null) return html`unknown: not declared`
   if (facts.isIrreversible) return html`<strong class="stop">Point of no return</strong>`
   if (facts.effect === 'reads') return html`changes nothing`
   if (facts.effect === 'tells' || facts.isMomentary) return html`no`

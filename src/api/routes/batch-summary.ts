@@ -123,7 +123,7 @@ const failures = z
           meaning: errorMeaning.nullable(),
           list: z
             .string()
-            .meta({ description: 'The command that lists everybody, without the program’s name.' }),
+            .meta({ description: 'The command that lists everyone, without the program’s name.' }),
           actions: z.array(action).meta({
             description: `What an operator may do about all of them now, most useful first; of the largest ${GROUPS_LOOKED_AT} groups.`,
           }),

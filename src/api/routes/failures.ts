@@ -49,7 +49,7 @@ const failuresRoute = read({
   tag: 'service',
   summary: 'List failures over all batches, the same failure as one group',
   about:
-    'Of batches that run, or ended in the last 24 hours. `select: {"pattern": …}` applies an action to everybody of a group in a batch.',
+    'Of batches that run, or ended in the last 24 hours. `select: {"pattern": …}` applies an action to everyone of a group in a batch.',
   rule: 'reader',
   isPersonal: true,
   query: z.strictObject({

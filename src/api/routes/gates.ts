@@ -81,7 +81,7 @@ const gate = z
       needed: wholeCount,
       given: wholeCount,
       survives: wholeCount.meta({
-        description: 'So many people may join or leave before an approval is void.',
+        description: 'How many people may join or leave before an approval is void.',
       }),
     }),
     readiness: z.strictObject({

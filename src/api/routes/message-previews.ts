@@ -22,7 +22,7 @@ const preview = z
     message: z.string(),
     messages: z.array(z.string()).meta({ description: 'The messages that can be previewed.' }),
     isCorrection: z.boolean().meta({
-      description: 'It goes only to people who were told another start time.',
+      description: 'It goes only to people who know another start time.',
     }),
     phaseName: nullableText,
     stepName: nullableText.meta({ description: 'The first step that sends it.' }),

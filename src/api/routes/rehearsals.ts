@@ -159,7 +159,7 @@ const whatIfRoute = change({
       .min(1)
       .max(MEMBERS_MAX)
       .optional()
-      .meta({ description: 'Only so many, the first of the batch.' }),
+      .meta({ description: 'Only this many, the first of the batch.' }),
     without: z
       .array(z.string().min(1).max(512))
       .max(MEMBERS_MAX)

@@ -42,7 +42,7 @@ const readiness = z
   .strictObject({
     isReady: z.boolean(),
     isDegraded: z.boolean().meta({
-      description: 'It works, holds included, though a check fails that somebody must look at.',
+      description: 'It works, holds included, though a check fails that needs a look.',
     }),
     checks: z.array(checkResult),
   })

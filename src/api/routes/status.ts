@@ -1,4 +1,4 @@
-// The state of everything on one page: whether somebody is needed, what runs and comes next, sources, workers, holds. Every list is
+// The state of everything on one page: whether action is needed, what runs and comes next, sources, workers, holds. Every list is
 // bounded, and nothing here counts members or steps.
 
 import { z } from 'zod'
@@ -119,7 +119,7 @@ const statusRoute = read({
   path: '/api/status',
   operation: 'getStatus',
   tag: 'service',
-  summary: 'Show whether somebody is needed, what runs and what comes next, over all batches',
+  summary: 'Show whether action is needed, what runs and what comes next, over all batches',
   rule: 'reader',
   isPersonal: true,
   answers: { 200: status },

@@ -132,7 +132,7 @@ const undoRoute = change({
   operation: 'undoMembers',
   summary: 'Undo what was changed for members, the last change first',
   about:
-    'The inverse of each change in the ledger runs as a tracked step; what no job changed is left alone. A value that somebody changed since is not overwritten: that step fails, and the rest of that member stays. A dry run lists the plan. All members of a batch in flight need a hold first. The members end as failed and can be retried.',
+    'The inverse of each change in the ledger runs as a tracked step; what no job changed is left alone. A value that was changed since is not overwritten: that step fails, and the rest of that member stays. A dry run lists the plan. All members of a batch in flight need a hold first. The members end as failed and can be retried.',
   action: 'members.undo',
   errors: [...bulkRoute.errors, 'REFUSED'],
   body: z.strictObject({ ...bulkBody, pastNoReturn }),

@@ -109,7 +109,7 @@ export const bulkBody = {
   allOrNothing: z
     .boolean()
     .default(false)
-    .meta({ description: 'Change nobody when anybody is refused.' }),
+    .meta({ description: 'Change no one if any member is refused.' }),
   dryRun: z
     .boolean()
     .default(false)

@@ -145,7 +145,7 @@ export const phase = z
       .strictObject({
         approvals: wholeCount,
         survives: wholeCount.meta({
-          description: 'So many people may join or leave before an approval is void.',
+          description: 'How many people may join or leave before an approval is void.',
         }),
         readyPercent: wholeCount.nullable(),
         passedAt: nullableDateTime,

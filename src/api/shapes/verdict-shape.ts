@@ -9,7 +9,7 @@ export const needFields = {
   kind: z.enum(NEED_KINDS),
   severity: z.enum(SEVERITIES).meta({
     description:
-      'urgent: harm happens now or within the hour. planned: as somebody ordered, and nobody is needed.',
+      'urgent: harm happens now or within the hour. planned: as somebody ordered, and no action is needed.',
   }),
   key: z.string().meta({ description: 'The same for as long as it lasts.' }),
   batchId: z.int().nullable().meta({ description: 'The batch, where it concerns one alone.' }),
@@ -50,12 +50,10 @@ export const verdictFields = {
   severity: z
     .enum(SEVERITIES)
     .nullable()
-    .meta({ description: 'Of the first need; null when nobody is needed.' }),
+    .meta({ description: 'Of the first need; null when no action is needed.' }),
   headline: z.string().meta({ description: 'The same sentence wherever it is asked; UTC.' }),
   needs: z.array(need).meta({ description: 'The greatest harm first.' }),
-  planned: z
-    .array(need)
-    .meta({ description: 'Holds that a person set. Nobody is needed for them.' }),
+  planned: z.array(need).meta({ description: 'Holds that a person set. They need no action.' }),
   isEveryNeedListed: z.boolean().meta({ description: 'False when there are more.' }),
 }
 

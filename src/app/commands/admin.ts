@@ -109,7 +109,7 @@ Example:
   $ matoolkit admin verify-archive .matoolkit/archive/batch-12-ended-20260301T100000Z.jsonl`
 
 const BACKUP_HELP = `
-Run it in the folder of "matoolkit up", while that is stopped; a running one takes snapshots by itself. The snapshot is opened and read in full
+Run it in the folder of "matoolkit up", while that is stopped; a running one takes its own snapshots. The snapshot is opened and read in full
 before it counts. It is on the same disk: copy its folder elsewhere. A PostgreSQL server has its own means, such as pg_dump.
 
 Exit code: 0, 2 when DATABASE_URL names a server, 7 the database is in use or the disk is full.

@@ -70,7 +70,7 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     load: async () => (await import('../../cli/commands/template.ts')).addTemplateCommands,
   },
   status: {
-    about: 'show whether somebody is needed, and what runs',
+    about: 'show whether action is needed, and what runs',
     group: 'daily',
     load: async () => (await import('../../cli/commands/status.ts')).addStatusCommands,
   },
@@ -172,7 +172,7 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     load: async () => (await import('../../cli/commands/config.ts')).addConfigCommands,
   },
   admin: {
-    about: 'archive, purge, erase; tell of a restore',
+    about: 'archive, purge, erase; report a restore',
     group: 'system',
     load: async () => {
       const { addAdminCommands } = await import('../../cli/commands/admin.ts')

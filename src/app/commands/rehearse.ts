@@ -73,7 +73,7 @@ const REHEARSAL_FLAGS: readonly HelpEntry[] = [
   ['--notifications <yaml>', 'channels and rules; nothing is sent'],
 ]
 const CHANGE_FLAGS: readonly HelpEntry[] = [
-  ['--people <number>', 'only so many, the first of the batch'],
+  ['--people <number>', 'only this many, the first of the batch'],
   ['--without <keys>', 'people who stay out, comma-separated'],
   ['--without-file <path>', 'people who stay out, one a line'],
 ]

@@ -48,7 +48,7 @@ function originOf(runbook: Runbook, step: RunbookStep, parameter: string): strin
   const [name, value] = given
   const variables = variablesOf(value)
   if (variables.length === 0)
-    return `Parameter ${name} is refused. Its value stands in the runbook: correct it there.`
+    return `Parameter ${name} is refused. Its value is in the runbook: correct it there.`
   const sources = variables.map((variable) => sourceOf(runbook, variable))
   return `Parameter ${name} is refused. Its value comes from ${sources.join(' and ')}.`
 }

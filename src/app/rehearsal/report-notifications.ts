@@ -124,6 +124,6 @@ function warningsOf(
       : []),
     ...[...named]
       .filter((name) => !known.includes(name))
-      .map((name) => `Channel ${name} of the runbook is not in the settings: nobody hears it.`),
+      .map((name) => `Channel ${name} of the runbook is not in the settings: no one hears it.`),
   ]
 }

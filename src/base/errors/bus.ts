@@ -24,7 +24,7 @@ export const BUS_ERRORS = errorRows({
     http: 503,
     exit: EXIT.failed,
     sentence:
-      'Service Bus refuses this process ({what}): {reason}. Give its identity the role that docs/bus.md names; it is tried again by itself. "matoolkit bus check" shows what the identity may do.',
+      'Service Bus refuses this process ({what}): {reason}. Give its identity the role that docs/bus.md names; it is tried again. "matoolkit bus check" shows what the identity may do.',
   },
   BUS_ENTITY_MISSING: {
     http: 503,

@@ -137,7 +137,7 @@ export const DATABASE_ERRORS = errorRows({
     http: 503,
     exit: EXIT.unavailable,
     sentence:
-      'The database says that it has the schema of this program, but something is missing: {reason}. Somebody removed it, or a restore was cut off: restore a backup, then start again.',
+      'The database says that it has the schema of this program, but something is missing: {reason}. It was removed, or a restore was cut off: restore a backup, then start again.',
   },
   NOT_OWNER: {
     http: 503,

@@ -10,7 +10,7 @@ export const EXIT = {
   conflict: 6,
   unavailable: 7,
   timedOut: 8,
-  /** `status`: all is told, and somebody is needed. */
+  /** `status`: all is told, and action is needed. */
   needed: 9,
   /** An error that nobody caught: a bug of ours or of a custom function. */
   crashed: 70,

@@ -118,7 +118,7 @@ export const SOURCE_ERRORS = errorRows({
     http: 409,
     exit: EXIT.conflict,
     sentence:
-      '{count} of the {asked} reviews are no longer open: decided by somebody else, or changed by a newer tick. List the reviews and decide again.',
+      '{count} of the {asked} reviews are no longer open: a colleague decided them, or a newer tick changed them. List the reviews and decide again.',
   },
   PREVIEW_UNAVAILABLE: {
     http: 503,

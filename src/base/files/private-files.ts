@@ -74,7 +74,7 @@ function refusalOf(
   const command = forbidden === OTHERS ? 'chmod -R go=' : 'chmod go-w'
   return [
     `other users can ${can} it (mode ${(mode & 0o777).toString(8)})`,
-    `Check that nobody has changed it, then run ${command} "${path}"`,
+    `Check that it was not changed, then run ${command} "${path}"`,
   ]
 }
 

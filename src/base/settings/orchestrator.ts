@@ -30,7 +30,7 @@ export const ORCHESTRATOR_SETTINGS = {
   }),
   notificationsFile: setting<string | null>('MATOOLKIT_NOTIFICATIONS_FILE', aPath, {
     default: null,
-    defaultShown: 'none: nobody is told',
+    defaultShown: 'none: no one is notified',
     description:
       'YAML file with the channels and rules of notifications, the same for every orchestrator and API. See docs/notifications.md.',
   }),

@@ -140,7 +140,7 @@ function unpackInto(
   })
 }
 
-export const EXPIRED_DESCRIPTION = 'Nobody took the message before its time to live ended.'
+export const EXPIRED_DESCRIPTION = 'No consumer took the message before its time to live ended.'
 const EXHAUSTED_DESCRIPTION = `The message was delivered ${MAX_DELIVERIES} times and never acknowledged.`
 
 /** Row p was last leased under the token $3, and the call names all of its messages: $4 counts them. */

@@ -49,7 +49,7 @@ async function runShowAction(context: CommandContext, [id]: readonly string[]): 
   await showPages(context, 'GET /api/actions/{actionId}/members', {
     given: { params },
     columns: MEMBERS,
-    empty: 'Nobody was changed.',
+    empty: 'No one was changed.',
   })
 }
 
@@ -65,7 +65,7 @@ export function addActionCommands(program: Command, io: Io): void {
       await showPages(context, 'GET /api/actions', {
         given: { query: batch === undefined ? {} : { batchId: idOf('batch', String(batch)) } },
         columns: ACTIONS,
-        empty: 'Nobody has changed many members at once yet.',
+        empty: 'No change of many members yet.',
       })
     },
   })

@@ -33,7 +33,7 @@ const RAN: readonly Column<ListedRow<'GET /api/restored/ran-after-backup'>>[] = 
 
 /** Returns the noun: further verbs need no API. */
 export function addAdminCommands(program: Command, io: Io): Command {
-  const noun = program.command('admin').description('archive, purge, erase; tell of a restore')
+  const noun = program.command('admin').description('archive, purge, erase; report a restore')
   addVerb(noun, io, {
     name: 'restored',
     about: 'say that the database was restored',

@@ -78,7 +78,7 @@ export function addMemberCommands(program: Command, io: Io): void {
       ['--runbook <name>', 'only in batches of this runbook'],
       ...PAGED,
     ],
-    more: 'Shows where they are, what comes next and when. If nobody has the text, similar people are listed. Without a text, everybody whom the options select.',
+    more: 'Shows where they are, what comes next and when. If no one has the text, similar people are listed. Without a text, everyone the options select.',
     examples: [
       'member find ada@contoso.com',
       'member find --not-moved',
@@ -103,7 +103,7 @@ export function addMemberCommands(program: Command, io: Io): void {
     about: 'hold members: nothing new is sent for them',
     args: [BATCH_ARG, MEMBERS_ARG],
     options: [...NAMED_SELECTION, ...CHANGE, DRY_RUN],
-    more: 'Jobs that no worker has started are withdrawn; running ones finish. Everybody else continues.',
+    more: 'Jobs that no worker has started are withdrawn; running ones finish. Everyone else continues.',
     examples: [
       'member hold 7 ada@contoso.com ben@contoso.com --reason "on leave"',
       'member hold 7 --failed-step set-licence --reason "licences are ordered" --dry-run',
@@ -173,13 +173,13 @@ async function runFindMember(
   const { client, io, show } = context
   const query = filterOf(flags)
   if (text === undefined) {
-    const empty = flags.notMoved === true ? 'Everybody is cut over.' : 'Nobody matches.'
+    const empty = flags.notMoved === true ? 'Everyone is cut over.' : 'No one matches.'
     return showPages(context, 'GET /api/members', { given: { query }, columns: PEOPLE, empty })
   }
   const whole = await client.call('GET /api/members', { query: { ...query, text } })
   const { members: rows } = whole
   if (whole.how === 'near') io.err(`Nobody has "${text}". Similar people:`)
-  const empty = `Nobody in any batch has "${text}" as a key or in their data.`
+  const empty = `No one in any batch has "${text}" as a key or in their data.`
   await show.list({ whole, rows, columns: FOUND, empty })
   if (!whole.isComplete) io.err(`The newest ${rows.length} are shown; use a longer text.`)
   if (rows.length === 0) io.exitCode = EXIT.notFound

@@ -1,4 +1,4 @@
-// `matoolkit status`: one page over all batches. The first line says whether somebody is needed, and so does the exit code.
+// `matoolkit status`: one page over all batches. The first line says whether action is needed, and so does the exit code.
 import type { Command } from 'commander'
 import type { Answer } from '../../api/client/endpoints.ts'
 import { EXIT } from '../../base/errors/errors.ts'
@@ -21,18 +21,18 @@ const REFRESH_MS = 5_000
 export function addStatusCommands(program: Command, io: Io): void {
   addVerb(program, io, {
     name: 'status',
-    about: 'show whether somebody is needed, and what runs',
+    about: 'show whether action is needed, and what runs',
     options: [
       ['--watch', 'refresh every 5 seconds until Ctrl-C'],
       ['--link', 'print the link to the dashboard instead'],
     ],
-    more: `The first line says whether somebody is needed. Holds that a person set, while no phase is late
-behind them, and manual batches that wait to be advanced are as planned, and need nobody.
+    more: `The first line says whether action is needed. Holds that a person set, while no phase is late
+behind them, and manual batches that wait to be advanced are as planned, and need no action.
 
-On one machine the link of --link holds a token: everybody with the link may do everything while the program runs. Elsewhere people
+On one machine the link of --link holds a token: anyone with the link may do everything while the program runs. Elsewhere people
 sign in on the page.
 
-Exit code: 0 nobody is needed, 9 somebody is needed; with --watch 130.`,
+Exit code: 0 no action needed, 9 action needed; with --watch 130.`,
     examples: ['status', 'status --output json', 'status --link'],
     run: (context, _, flags) => {
       if (flags.link) return showLink(context)
@@ -166,7 +166,7 @@ function stateOf(phase: Phase, now: Date): string {
   return `${when}, ${membersActive} ${membersActive === 1 ? 'person' : 'people'}${held}`
 }
 
-/** Those that nobody is needed for: the others are told above, with the same command. */
+/** Those that need no action: the others are told above, with the same command. */
 function holdsOf({ needs, holds }: Status): Status['holds'] {
   const told = new Set(needs.map(({ command }) => command))
   return holds.filter(({ endsWith }) => !told.has(endsWith))

@@ -341,7 +341,7 @@ const WAYS_BACK: Invariant[] = [
 const ADDRESSES: Invariant[] = [
   {
     id: 'I35',
-    sentence: 'A member is found by each address in its data, and no address leads to nobody',
+    sentence: 'A member is found by each address in its data, and no address leads nowhere',
     sql: `
       select m.batch_id, format('member %s is not found by an address in its data', m.id) as found
         from batch_members m cross join lateral jsonb_each_text(m.data_json) as d

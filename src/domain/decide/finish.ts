@@ -129,7 +129,7 @@ export function closeFinished(draft: Draft): void {
       phase.members.passed === 0 &&
       phase.members.failed > 0
     )
-      reopenPhase(draft, phase, 'nobody has passed it any more')
+      reopenPhase(draft, phase, 'no one has passed it any more')
     if (openSteps(phase) === 0 && phase.status === 'dispatched' && phase.expandedAt !== null)
       closePhase(draft, phase)
     if (isShareWritten(phase)) {

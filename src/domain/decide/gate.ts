@@ -60,7 +60,7 @@ export function whyNotApprove(
   { runbookName, runbookVersion, publishedBy }: PublishedVersion,
 ): string | null {
   if (publishedBy !== actor) return null
-  return `${actor} published version ${runbookVersion} of ${runbookName}, so somebody else must approve phase ${phaseName}`
+  return `${actor} published version ${runbookVersion} of ${runbookName}, so another person must approve phase ${phaseName}`
 }
 
 /** Why the readiness of a phase cannot be waived; null if it can. */

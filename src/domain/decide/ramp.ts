@@ -83,6 +83,6 @@ export function startShare(
   { share, through }: { readonly share: number; readonly through: number | null },
 ): void {
   draft.changePhase(phase, { rampShare: share, rampThrough: through, soakEndsAt: null })
-  const rest = through === null ? ', with everybody who is left' : ''
+  const rest = through === null ? ', with everyone who is left' : ''
   draft.note('share_started', `${shareText(phase)}${rest}`, { phaseId: phase.id })
 }

@@ -96,7 +96,7 @@ const creates = ({ entry: { effect } }: LedgerLine, target: string): boolean =>
 function unknownBecause({ outcome, workerId }: LedgerEntry): string {
   if (outcome === 'succeeded' || outcome === 'incomplete')
     return `Worker ${workerId} did not say what the function changed.`
-  return `The job ended as ${outcome.replace('_', '-')}; nobody knows what it changed. Check the tenant.`
+  return `The job ended as ${outcome.replace('_', '-')}; what it changed is unknown. Check the tenant.`
 }
 
 function refuseUndo(

@@ -67,7 +67,7 @@ function workOf(facts: ForecastFacts, { name }: Phase, stepsPerMin: number): Wor
   const members = facts.batch.membersActive
   const steps = members * facts.stepsPerMember(name)
   if (steps === 0)
-    return { ms: 0, slowMs: 0, source: 'no_steps', because: 'nobody has a step in it' }
+    return { ms: 0, slowMs: 0, source: 'no_steps', because: 'no one has a step in it' }
   const rehearsed = rehearsedMs(facts.rehearsed, name, members, facts.slots(name))
   if (rehearsed !== null) {
     const because = rehearsalText(facts, rehearsed, members)
@@ -79,7 +79,7 @@ function workOf(facts: ForecastFacts, { name }: Phase, stepsPerMin: number): Wor
     }
   const ms = (steps / stepsPerMin) * 60_000
   const soakMs = facts.soakMs(name)
-  const because = `${countText(steps, 'step')} at ${rateText(stepsPerMin)}, the pace of other phases; nobody rehearsed it`
+  const because = `${countText(steps, 'step')} at ${rateText(stepsPerMin)}, the pace of other phases; it was never rehearsed`
   return {
     ms: ms + soakMs,
     slowMs: ms * OTHER_PHASES_P90 + soakMs,

@@ -189,7 +189,7 @@ function endOfBatch(
 
 function restText(facts: ForecastFacts, ofPhases: readonly EndOfPhase[]): string {
   const open = ofPhases.reduce((sum, { phase }) => sum + stepsLeft(facts, phase), 0)
-  if (open === 0) return 'nobody has a step left'
+  if (open === 0) return 'no one has a step left'
   const left = `${countText(open, 'step')} left`
   const { stepsPerMin, isRecent } = paceOfRest(facts)
   const isRehearsed = ofPhases.some(({ end }) => 'source' in end && end.source === 'rehearsal')

@@ -82,7 +82,7 @@ export function missOf(
         Math.round(least / 1_000),
         `misses ${by} by at least ${durationText(least)}: ${because}`,
       )
-    return known && miss(0, `was forecast to miss ${by}; now nobody can tell: ${because}`)
+    return known && miss(0, `was forecast to miss ${by}; now it is unknown: ${because}`)
   }
   const late = lateMs(endsAt)
   if (late > MARGIN_MS && (known || isTold(facts, phase, forecast)))

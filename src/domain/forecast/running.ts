@@ -25,7 +25,7 @@ export function endOfRunning(facts: ForecastFacts, phase: Phase, openBefore: num
   const whyNoPace = whyPaceIsSilent(phase, facts.pace.stepsPerMin)
   if (whyNoPace === null && openSteps(phase) === 0) {
     const at = +facts.now
-    return { p50: at, p90: at, source: 'no_steps', because: 'nobody has a step left' }
+    return { p50: at, p90: at, source: 'no_steps', because: 'no one has a step left' }
   }
   const rehearsed = byRehearsal(facts, phase)
   if (whyNoPace !== null) {

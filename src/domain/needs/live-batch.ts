@@ -47,7 +47,7 @@ export interface LiveState {
 /** Why a batch cannot be rehearsed; null if it can. */
 export function unfitReason(batch: LiveState): string | null {
   if (batch.hasEnded) return `it is ${batch.status}`
-  if (batch.isManual || !batch.hasStartTime) return 'its phases start by hand, so nobody knows when'
+  if (batch.isManual || !batch.hasStartTime) return 'its phases start by hand, at an unknown time'
   const skipped = batch.phases.find(({ status }) => status === 'skipped')
   return skipped ? `phase ${skipped.phaseName} was skipped` : null
 }

@@ -114,7 +114,7 @@ export function newNeeds(before: readonly Need[], after: readonly Need[]): Need[
 /** Who is needed, in one answer. */
 export interface NeedVerdict {
   readonly isSomebodyNeeded: boolean
-  /** Of the first need; null when nobody is needed. */
+  /** Of the first need; null when no action is needed. */
   readonly severity: Severity | null
   readonly headline: string
   readonly needs: readonly Need[]
@@ -140,8 +140,8 @@ export function verdictOf(
   const [hold] = planned
   const more = needs.length < 2 ? '' : ` And ${countText(needs.length - 1, 'more thing')}.`
   const headline = first
-    ? `Somebody is needed: ${first.text}.${more}`
-    : `Nobody is needed: ${doing}.${hold ? ` ${hold.text}.` : ''}`
+    ? `Action needed: ${first.text}.${more}`
+    : `No action needed: ${doing}.${hold ? ` ${hold.text}.` : ''}`
   const severity = first?.severity ?? null
   return { isSomebodyNeeded: needs.length > 0, severity, headline, needs, planned }
 }

@@ -71,7 +71,7 @@ export interface RunbookStep {
 /** What must be true before a phase starts. */
 export interface Gate {
   readonly approvals: number
-  /** So many people may join or leave after an approval before it is void. */
+  /** How many people may join or leave after an approval before it is void. */
   readonly survives: number
   /** Of the members who are not removed; null: not asked. */
   readonly readyPercent: number | null

@@ -140,7 +140,7 @@ export const PROBLEMS = table({
     'The max_interval {max} is shorter than the interval {interval}. Increase it.',
   ),
   RAMP_NOT_RISING: error(
-    'The share {value} follows {former}, so it would add nobody. Use a larger share, or remove it.',
+    'The share {value} follows {former}, so it would add no one. Use a larger share, or remove it.',
   ),
   RAMP_INCOMPLETE: error(
     'The ramp ends at {value}, so the other members would never start. Add 100% as its last share.',

@@ -210,7 +210,7 @@ const GATE = map('a gate', {
   ),
   approval_survives: optional(
     integer(0, MAX_SURVIVED),
-    'So many people may join or leave after an approval before it is void.',
+    'How many people may join or leave after an approval before it is void.',
     DEFAULTS.approvalSurvives,
   ),
   ready: optional(
@@ -302,10 +302,10 @@ const SAFEGUARDS = map('safeguards', {
 export const CONDITION = choice(CONDITION_KINDS)
 
 const NOTIFICATION_RULE = map('a notification rule', {
-  conditions: optional(list(CONDITION, 1), 'Conditions to tell of. Default: all.'),
+  conditions: optional(list(CONDITION, 1), 'Conditions to announce. Default: all.'),
   channels: required(
     list(text(NAME), 1),
-    'Channels to tell, by their names in the file that MATOOLKIT_NOTIFICATIONS_FILE names.',
+    'Channels to use, by their names in the file that MATOOLKIT_NOTIFICATIONS_FILE names.',
   ),
 })
 
@@ -332,7 +332,7 @@ export const WINDOWS = map('windows', {
       map('a freeze', {
         from: required(text(DATE), 'First day without changes.'),
         to: required(text(DATE), 'Last day without changes.'),
-        reason: required(text(FREE), 'Why; people who wait are told.'),
+        reason: required(text(FREE), 'Why; shown to people who wait.'),
       }),
       1,
     ),
@@ -345,7 +345,7 @@ export const MESSAGE_FORMAT = choice(BODY_FORMATS)
 const MESSAGE = map('a message', {
   correction: optional(
     text(NAME),
-    'Message that goes to those who got this one, once the start time it told has changed. Without it, this message tells no time.',
+    'Message for those who got this one, once the start time in it has changed. Without it, this message must name no time.',
   ),
   format: optional(
     MESSAGE_FORMAT,
@@ -400,7 +400,7 @@ export const RUNBOOK_SHAPE = map('a runbook', {
   safeguards: optional(SAFEGUARDS, 'Limits at which changes wait for a person.'),
   notifications: optional(
     list(NOTIFICATION_RULE),
-    'Who is told when something is wrong or has ended, besides the rules of the settings.',
+    'Who is notified when something is wrong or has ended, besides the rules of the settings.',
   ),
   windows: optional(WINDOWS, 'When steps that change a tenant may be sent.'),
   messages: optional(MESSAGES, 'Messages to members, sent by steps with notify.'),

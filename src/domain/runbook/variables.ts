@@ -33,7 +33,7 @@ const isBuiltIn = (name: string): boolean =>
 export function whyReserved(name: string, primaryKey: string): string | null {
   if (isBuiltIn(name)) return 'the name is reserved'
   if (foldKey(name) !== foldKey(primaryKey)) return null
-  return "it is the column of the members' keys, so their jobs would run for somebody else"
+  return "it is the column of the members' keys, so their jobs would run for another person"
 }
 
 /** Bounds how large a step's parameters can grow. */

@@ -107,7 +107,7 @@ function reviewReason(
   if (moving === 0) return null
   if (isVanished) {
     const who = moving === members ? `all ${people(members)}` : `${moving} of ${people(members)}`
-    const reason = `the source has ${who} of batch ${id} at another cut-over, and nobody at the former one`
+    const reason = `the source has ${who} of batch ${id} at another cut-over, and no one at the previous one`
     return { cause: 'redated', reason }
   }
   if (!isTooMany(moving, members, percent)) return null

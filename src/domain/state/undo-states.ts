@@ -28,10 +28,10 @@ export const UNDO_WORDS: Readonly<Record<UndoState, StateWords>> = {
   to_undo: { plan: 'is undone', meaning: 'An undo takes it back.' },
   undoing: { plan: 'is being undone already', meaning: 'Its undo step is open.' },
   undone: { plan: 'was undone before', meaning: 'An undo took it back.' },
-  skipped: { plan: 'stays: somebody skipped its undo', meaning: 'Somebody skipped its undo.' },
+  skipped: { plan: 'stays: its undo was skipped', meaning: 'Its undo was skipped.' },
   rolled_back: { plan: 'was rolled back before', meaning: 'The rollback took it back.' },
   goes_with: { plan: 'goes with its object', meaning: 'It goes with its object.' },
   beyond: { plan: 'stays', meaning: 'It was done before the point of no return.' },
   irreversible: { plan: 'cannot be undone', meaning: 'Nothing takes it back.' },
-  unknown: { plan: 'is unknown', meaning: 'Nobody knows what it changed: check the tenant.' },
+  unknown: { plan: 'is unknown', meaning: 'What it changed is unknown: check the tenant.' },
 }

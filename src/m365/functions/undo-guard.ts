@@ -32,7 +32,7 @@ export function requireStill(
     const current = now[name] ?? null
     if (isSame(expected, current)) continue
     throw new ChangedSince(
-      `${name} of "${target}" is ${shown(current)} now, not ${shown(expected)}: somebody changed it since, so it was left alone. Check it in the tenant, then skip this step or set the value by hand.`,
+      `${name} of "${target}" is ${shown(current)} now, not ${shown(expected)}: it was changed since, so it was left alone. Check it in the tenant, then skip this step or set the value by hand.`,
     )
   }
 }

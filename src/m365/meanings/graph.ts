@@ -223,7 +223,7 @@ const DIRECTORY: readonly ErrorEntry[] = [
       'Microsoft Graph returned 400 Directory_ResourceSizeExceeded: The size of the object has exceeded its limit. Please reduce the number of values and retry your request',
     means: 'The object has too many values.',
     actor: 'tenant_administrator',
-    todo: 'Remove values that nobody needs from the object.',
+    todo: 'Remove unused values from the object.',
     retry: 'after_fix',
     source: 'github.com/microsoftgraph/microsoft-graph-docs/issues/21469',
   },

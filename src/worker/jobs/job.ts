@@ -34,11 +34,11 @@ export interface RefusedJob {
 
 const FAULTS: Readonly<Record<SignatureFault, string>> = {
   JobUnsigned:
-    'The job is not signed, and this worker runs signed jobs only. If matoolkit sent it, set MATOOLKIT_JOB_KEY_FILE for every process; otherwise somebody else wrote it.',
+    'The job is not signed, and this worker runs signed jobs only. If matoolkit sent it, set MATOOLKIT_JOB_KEY_FILE for every process; otherwise it is forged.',
   JobKeyUnknown:
     'The job is signed with a key that this worker does not have. Give every process the same MATOOLKIT_JOB_KEY_FILE.',
   JobForged:
-    'The signature does not fit the job: somebody made it up or changed it. Find out who can write to the database.',
+    'The signature does not fit the job: it was forged or changed. Find out who can write to the database.',
 }
 
 /** With keys, nothing of a job is believed before its signature. */

@@ -216,7 +216,7 @@ function memberActions(): void {
       ]) {
         const set = { select: { all: true }, name, value: 'somebody else' }
         const reason = /^userprincipalname$/i.test(name)
-          ? /run for somebody else/
+          ? /run for another person/
           : /the name is reserved/
         const tried = await refused(422, 'VARIABLE_RESERVED', 'variable', set)
         assert.match(tried.body.detail, reason)

@@ -83,7 +83,7 @@ describe('reads of a batch', () => {
     const { status, body } = await api.call<Status>('GET', '/api/status')
     assert.equal(status, 200)
     assert.deepEqual([body.isSomebodyNeeded, body.holds], [true, []])
-    assert.equal(body.headline, 'Somebody is needed: 3 people of batch 1 failed.')
+    assert.equal(body.headline, 'Action needed: 3 people of batch 1 failed.')
     const { kind, causes, count, command } = body.needs[0]!
     assert.deepEqual([kind, count, command], ['people_failed', 3, 'matoolkit failures 1'])
     const [cause] = causes

@@ -39,7 +39,7 @@ describe('screens of a batch', () => {
     }
     const { status, body } = await api.call<Wall>('GET', '/api/now')
     assert.equal(status, 200)
-    assert.equal(body.headline, 'Somebody is needed: 3 people of batch 1 failed.')
+    assert.equal(body.headline, 'Action needed: 3 people of batch 1 failed.')
     assert.deepEqual(
       body.needs.map(({ kind, batchId, command }) => [kind, batchId, command]),
       [['people_failed', 1, 'matoolkit failures 1']],

@@ -183,7 +183,7 @@ describe('an evidence pack', () => {
     }
   })
 
-  it('ends when nobody reads any more', async () => {
+  it('ends when the reader has gone', async () => {
     const stop = new AbortController()
     let pages = 0
     const source = {

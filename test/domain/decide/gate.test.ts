@@ -37,7 +37,7 @@ it('the publisher of the version may not approve, anybody else may', () => {
   assert.equal(whyNotApprove('ben', 'cut-over', version), null)
   assert.equal(
     whyNotApprove('ada', 'cut-over', version),
-    'ada published version 3 of wave, so somebody else must approve phase cut-over',
+    'ada published version 3 of wave, so another person must approve phase cut-over',
   )
   assert.equal(whyNotApprove('ada', 'cut-over', { ...version, publishedBy: null }), null)
 })

@@ -47,7 +47,7 @@ describe('a miss', () => {
     assert.deepEqual(text({ phases: [at(500), next], misses, batch: held }), [
       0,
       ago(7),
-      `phase a was forecast to miss ${T0_TEXT}; now nobody can tell: ${standing}`,
+      `phase a was forecast to miss ${T0_TEXT}; now it is unknown: ${standing}`,
     ])
     const past = ago(30)
     assert.deepEqual(

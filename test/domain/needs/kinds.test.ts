@@ -313,18 +313,18 @@ describe('the verdict', () => {
     const { headline, severity } = verdictOf(all, doing)
     assert.equal(
       headline,
-      `Somebody is needed: ${EXAMPLES.everything_held.text}. And ${NEED_KINDS.length - 1} more things.`,
+      `Action needed: ${EXAMPLES.everything_held.text}. And ${NEED_KINDS.length - 1} more things.`,
     )
     assert.equal(severity, 'urgent')
     const rows = verdictOf([EXAMPLES.rows_left_out.need], doing)
     assert.equal(rows.severity, 'later')
   })
 
-  it('says what runs when nobody is needed, and what a person holds', () => {
-    assert.equal(verdictOf([], doing).headline, 'Nobody is needed: 2 phases are running.')
+  it('says what runs when no action is needed, and what a person holds', () => {
+    assert.equal(verdictOf([], doing).headline, 'No action needed: 2 phases are running.')
     assert.equal(
       verdictOf([], { running: 0, next: null }).headline,
-      'Nobody is needed: nothing is scheduled.',
+      'No action needed: nothing is scheduled.',
     )
     const { headline, needs, planned, isSomebodyNeeded } = verdictOf([held({ heldBy: 'ada' })], {
       running: 1,
@@ -332,7 +332,7 @@ describe('the verdict', () => {
     })
     assert.equal(
       headline,
-      `Nobody is needed: 1 phase is running. Batch 7 is held by ada since ${HELD}: 3 of 4 failed.`,
+      `No action needed: 1 phase is running. Batch 7 is held by ada since ${HELD}: 3 of 4 failed.`,
     )
     assert.deepEqual([needs.length, planned.length, isSomebodyNeeded], [0, 1, false])
   })

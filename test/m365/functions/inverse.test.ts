@@ -104,7 +104,7 @@ describe('a later change by somebody else', () => {
           [error?.type, error?.effect, error?.isFinal],
           ['ChangedSince', 'none', true],
         )
-        assert.match(error!.message, / now, not .*somebody changed it since/)
+        assert.match(error!.message, / now, not .*it was changed since/)
         assert.deepEqual(tenantsOf(setting.sandbox.state()), after)
       }))
 })

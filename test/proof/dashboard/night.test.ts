@@ -89,7 +89,7 @@ describe('every page of the dashboard, in the night', () => {
       await goTo(page, path)
       const verdict = page.getByRole('region', { name: 'Who is needed' })
       await verdict
-        .getByText(/Somebody is needed: Phase cutover of batch 1 has 0 of 1 approvals/)
+        .getByText(/Action needed: Phase cutover of batch 1 has 0 of 1 approvals/)
         .waitFor()
       assert.equal(
         await verdict.getByRole('link', { name: 'See the gate' }).getAttribute('href'),

@@ -37,7 +37,7 @@ describe('the wall', () => {
   it('says what to do when nothing is there yet', async () => {
     await page.getByText('No batch is under way').waitFor()
     await page.getByRole('link', { name: 'Publish a runbook' }).waitFor()
-    await page.getByText('Nobody is needed').waitFor()
+    await page.getByText('No action needed').waitFor()
     assert.equal(await page.getByRole('region', { name: 'Needs a person' }).count(), 0)
     await assertSound(admin)
   })
@@ -156,7 +156,7 @@ describe('the wall', () => {
 
   it('fills a screen on the wall, without navigation and without actions', async () => {
     const board = await dashboard.openAs('Admin', '/wallboard', { ...WIDE, colorScheme: 'dark' })
-    await board.page.getByRole('heading', { name: /Somebody is needed/ }).waitFor()
+    await board.page.getByRole('heading', { name: /Action needed/ }).waitFor()
     await board.page.getByRole('region', { name: 'Batch 1, wave' }).waitFor()
     assert.equal(await board.page.getByRole('navigation').count(), 0)
     assert.equal(await board.page.getByRole('button', { name: /Hold/ }).count(), 0)

@@ -252,7 +252,7 @@ describe('the published package', { skip: process.platform === 'win32' }, () => 
         encoding: 'utf8',
       })
       assert.deepEqual([example.status, example.stderr], [0, ''])
-      assert.match(example.stdout, /^Nobody is needed/)
+      assert.match(example.stdout, /^No action needed/)
       const page = await (await fetch(address, { headers: { accept: 'text/html' } })).text()
       assert.match(page, /<script type="module" crossorigin src="\.\/assets\/index-/)
       const ended = new Promise((resolve) => up.once('close', resolve))

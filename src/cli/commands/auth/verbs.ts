@@ -154,7 +154,7 @@ export async function runLogout(context: CommandContext): Promise<void> {
   }
   await show.one(whole, [
     ['api', 'api'],
-    ['signed out', ({ wasSignedIn }) => (wasSignedIn ? 'yes' : 'nobody was signed in')],
+    ['signed out', ({ wasSignedIn }) => (wasSignedIn ? 'yes' : 'no one was signed in')],
     ['at the issuer', ({ isEndedAtIssuer }) => (isEndedAtIssuer ? 'ended too' : null)],
   ])
 }

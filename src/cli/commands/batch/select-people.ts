@@ -93,7 +93,7 @@ export async function namesInFile(file: string | undefined): Promise<string[]> {
     )
     .filter((name) => name !== '' && !name.startsWith('#'))
   if (names.length > 0) return names
-  throw usageError(`${file} names nobody: write one id or key a line.`)
+  throw usageError(`${file} has no names: write one id or key a line.`)
 }
 
 /** Keys go to the API as they are; a number may be an id or a key and is looked up. */

@@ -209,7 +209,7 @@ export const setEntraUserManager = defineM365Function({
   effectOf: whenChanged((_, result) => {
     const { UserId, ManagerId, PreviousManagerId, PreviousIsKnown } = result
     if (!PreviousIsKnown)
-      return never(UserId, 'The app may not read the manager, so the former one is not known.')
+      return never(UserId, 'The app may not read the manager, so the previous one is unknown.')
     return by({
       target: UserId,
       before: { ManagerId: PreviousManagerId },

@@ -43,7 +43,7 @@ const LIST_UNITS = 2
 export const newEntraGuest = defineM365Function({
   name: 'New-EntraGuest',
   description:
-    'Invites somebody new as a guest. Returns a guest who already has the address, without another invitation; refuses when an account of the tenant has it. Wait for the answer with Test-EntraInvitationRedeemed.',
+    'Invites a new person as a guest. Returns a guest who already has the address, without another invitation; refuses when an account of the tenant has it. Wait for the answer with Test-EntraInvitationRedeemed.',
   parameters: newcomer,
   result: welcomed,
   permissions: { graph: ['User.Invite.All', 'User.Read.All'] },
@@ -105,7 +105,7 @@ async function guestWith(call: M365Call<Newcomer>): Promise<JsonObject | null> {
   if (own === null) return null
   throw new FunctionRefused(
     `"${params.InvitedUserEmailAddress}" is the address of "${textOf(own.userPrincipalName)}", an account of this tenant. ` +
-      'Nobody was invited. To let that person sign in from another tenant, use New-EntraB2BInvitation; otherwise correct the address.',
+      'No one was invited. To let that person sign in from another tenant, use New-EntraB2BInvitation; otherwise correct the address.',
   )
 }
 

@@ -35,8 +35,8 @@ export const resetEntraPassword = defineM365Function({
   isSensitive: true,
   effect: 'changes',
   subject: 'entra',
-  undo: 'There is none: the former password is not known.',
-  effectOf: (_, { UserId }) => never(UserId, 'The former password is not known.'),
+  undo: 'There is none: the previous password is unknown.',
+  effectOf: (_, { UserId }) => never(UserId, 'The previous password is unknown.'),
   run: async (call): Promise<z.infer<typeof reset>> => {
     const { UserId, ForceChangePasswordNextSignIn } = call.params
     const { secrets } = call.tenant
@@ -87,7 +87,7 @@ export const newEntraTemporaryAccessPass = defineM365Function({
   subject: 'entra',
   creates: true,
   undo: 'There is none: it expires.',
-  effectOf: (_, { UserId }) => never(UserId, 'A pass expires by itself.'),
+  effectOf: (_, { UserId }) => never(UserId, 'A pass expires.'),
   run: async (call): Promise<z.infer<typeof passed>> => {
     const { UserId, LifetimeInMinutes, IsUsableOnce, StartDateTime } = call.params
     const id = textOf((await readUser(call, UserId, ['id'])).id)

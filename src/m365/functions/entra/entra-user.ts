@@ -336,7 +336,7 @@ const removed = z.object({ UserId: z.string().nullable(), Changed: z.boolean() }
 export const removeEntraUser = defineM365Function({
   name: 'Remove-EntraUser',
   description:
-    'Deletes an account, which can be restored for 30 days. Takes only the object id: a name may belong to somebody else by now.',
+    'Deletes an account, which can be restored for 30 days. Takes only the object id: a name may belong to another account by now.',
   parameters: z.strictObject({
     UserId: orNothing(objectId).describe(
       'Object id. Null or empty does nothing, as after New-EntraGuest of a guest who was there before.',

@@ -137,7 +137,7 @@ export const setExchangePrimaryEmail = defineM365Function({
     DropFormer: z
       .boolean()
       .default(false)
-      .describe('Remove the former primary address instead of keeping it as a secondary one.'),
+      .describe('Remove the previous primary address instead of keeping it as a secondary one.'),
     IfStill: ifStill,
   }),
   result: withPrimary,

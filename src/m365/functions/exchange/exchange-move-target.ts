@@ -170,7 +170,7 @@ function inTheWay(error: unknown, upn: string): unknown {
   const isName = error instanceof Error && 'code' in error && isTaken(error as ApiError)
   if (!isName) return error
   return new FunctionRefused(
-    `${error.message} Somebody has a name or address of "${upn}". A deleted mail user keeps both: remove it for good with Remove-ExchangeMailUser, then retry the step.`,
+    `${error.message} Another object has a name or address of "${upn}". A deleted mail user keeps both: remove it for good with Remove-ExchangeMailUser, then retry the step.`,
   )
 }
 

@@ -151,16 +151,16 @@ const cleared = z.object({ Identity: z.string(), Changed: z.boolean() })
 export const clearExchangePreviousMailbox = defineM365Function({
   name: 'Clear-ExchangePreviousMailbox',
   description:
-    'Makes Exchange forget the former mailbox of a user, which blocks a mailbox move. Its content is lost for good.',
+    'Makes Exchange forget the previous mailbox of a user, which blocks a mailbox move. Its content is lost for good.',
   parameters: z.strictObject({ Identity: recipientId }),
   result: cleared,
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] },
   isIdempotent: true,
   effect: 'changes',
   subject: 'exchange',
-  undo: 'There is none: the former mailbox is lost permanently.',
+  undo: 'There is none: the previous mailbox is lost for good.',
   effectOf: whenChanged((_, { Identity }) =>
-    noReturn(Identity, 'The former mailbox is lost permanently.'),
+    noReturn(Identity, 'The previous mailbox is lost for good.'),
   ),
   isIrreversible: true,
   run: async (call): Promise<z.infer<typeof cleared>> => {

@@ -33,7 +33,7 @@ const jobParameters = z
     ),
     CompleteAfter: z.iso
       .datetime({ offset: true })
-      .describe('The cut-over begins by itself after this time. No hold of a batch stops it.'),
+      .describe('Microsoft cuts over after this time. No hold of a batch stops it.'),
     Workloads: optional(listParameter(z.enum(WORKLOADS))).describe(
       'Exchange, ODSP (OneDrive), Teams (chats), Meeting; all if missing.',
     ),
@@ -68,7 +68,7 @@ const CUT_OVER = ['cuttingOver', 'completed', 'completedWithErrors', 'failed']
 export const newCrossTenantMigrationJob = defineM365Function({
   name: 'New-CrossTenantMigrationJob',
   description:
-    "Makes a job of Microsoft's own migration between tenants and has it validated; run it on the worker of the target. For an existing job of that name it changes the date and validates again what failed. Wait with Test-CrossTenantMigrationJob, then start it. Unconfirmed: whether Microsoft validates a new job by itself; both are understood.",
+    "Makes a job of Microsoft's own migration between tenants and has it validated; run it on the worker of the target. For an existing job of that name it changes the date and validates again what failed. Wait with Test-CrossTenantMigrationJob, then start it. Unconfirmed: whether Microsoft validates a new job unasked; both are understood.",
   parameters: jobParameters,
   result: madeJob,
   permissions,
@@ -225,7 +225,7 @@ const STARTABLE = ['validatePassed', 'failed', 'completedWithErrors']
 export const startCrossTenantMigrationJob = defineM365Function({
   name: 'Start-CrossTenantMigrationJob',
   description:
-    'Starts a validated migration job, or starts again what failed in it. Mailboxes sync at once; the cut-over begins by itself after CompleteAfter. A validation counts for seven days.',
+    'Starts a validated migration job, or starts again what failed in it. Mailboxes sync at once; Microsoft cuts over after CompleteAfter. A validation counts for seven days.',
   parameters: z.strictObject({ JobId: objectId }),
   result: acted,
   permissions,

@@ -94,10 +94,10 @@ export const setOneMigration = defineM365Function({
   isIdempotent: true,
   effect: 'changes',
   subject: 'exchange',
-  undo: 'Set-MigrationUser with the former date; an approval cannot be taken back.',
+  undo: 'Set-MigrationUser with the previous date; an approval cannot be taken back.',
   undoneBy: ['Set-MigrationUser'],
   effectOf: (_, { Identity }) =>
-    never(Identity, 'Exchange does not tell the former date, and an approval stays.'),
+    never(Identity, 'Exchange does not return the previous date, and an approval stays.'),
   run: async (call): Promise<z.infer<typeof setUser>> => {
     const { Identity, CompleteAfter, ApproveSkippedItems } = call.params
     const user = await readMigrationUser(call, Identity)

@@ -89,7 +89,7 @@ function typeGaps({ identity }: WantedMove, { recipientType, hadMailbox }: Targe
           {
             Gap: `"${identity}" had a mailbox here before, which blocks the move of another one.`,
             Remedy:
-              'If nobody needs that mailbox, clear it for good: Clear-ExchangePreviousMailbox.',
+              'If that mailbox is not needed, clear it for good: Clear-ExchangePreviousMailbox.',
           },
         ]
       : []),

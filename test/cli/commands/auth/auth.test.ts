@@ -267,7 +267,7 @@ describe('a sign-in', () => {
       }),
     })
     assert.equal(answer.status, 400)
-    assert.match((await say('logout')).out, /nobody was signed in/)
+    assert.match((await say('logout')).out, /no one was signed in/)
   })
 })
 

@@ -277,12 +277,7 @@ describe('matoolkit batch report', () => {
     has('2 approvals; 90 % ready', '0 of 2 approvals', 'fri, sat 22:00–06:00 (Europe/Berlin)')
     has('frozen 2030-12-19 to 2031-01-06: year end', 'night-duty (teams)')
     has('2 retries, first after 5m', 'rollback close, then the person fails')
-    has(
-      'yes: Disable-EntraUser',
-      'Point of no return',
-      'changes nothing',
-      'unknown: nobody declared it',
-    )
+    has('yes: Disable-EntraUser', 'Point of no return', 'changes nothing', 'unknown: not declared')
     has('When matoolkit cannot be reached', 'Phases start at their times', 'Telephone')
     assert.equal(page.match(/Point of no return/g)?.length, 1)
     assert.doesNotMatch(page, /of-others|<b>Eve|<script|\bsrc=|url\(|@import|https?:|\bon\w+=/i)

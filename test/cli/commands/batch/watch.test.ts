@@ -258,15 +258,15 @@ describe('matoolkit batch watch', () => {
   it('status --watch writes the page again when it says something new, until Ctrl-C', async () => {
     const { world } = cli.api
     await using watching = start(['status', '--watch', '--output', 'table'], settingsOf(cli))
-    await watching.saying(/^Somebody is needed: 1 person of batch 1 failed\.$/m)
+    await watching.saying(/^Action needed: 1 person of batch 1 failed\.$/m)
     await holdBatch(world.engine, { batchId: 1, actor: 'op', reason: 'mail loops' })
     await watching.saying(/\nHolds\n.*\nbatch 1 .*mail loops/)
     await resumeBatch(world.engine, { batchId: 1, actor: 'op', reason: 'fixed' })
-    await watching.saying(/mail loops[\s\S]*Somebody is needed:/)
+    await watching.saying(/mail loops[\s\S]*Action needed:/)
     watching.kill('SIGINT')
     const { code, out } = await watching.ended
     assert.equal(code, 130)
-    const pages = out.match(/^Somebody is needed/gm)!.length
+    const pages = out.match(/^Action needed/gm)!.length
     assert.equal(pages, 3, 'a page for each state, and none for the same state')
   })
 
