@@ -126,7 +126,7 @@ function renderMeanings(): string {
 /** Every error of a service begins with these words. */
 const SAID_BY =
   /^(?:Microsoft Graph returned|Exchange Online returned|No token for .+?refused the sign-in:|Error:) /
-const RECOGNISED_BY_WORDS = 9
+const RECOGNISED_BY_WORDS = 7
 
 /** The words of an error that tell it from the others. */
 function recognisedBy(example: string): string {
@@ -136,8 +136,9 @@ function recognisedBy(example: string): string {
 }
 
 function renderRehearsalFaults(): string {
-  const rows = Object.entries(REHEARSAL_FAULTS).map(([name, { what }]) => [`\`${name}\``, what])
-  return markdownTable(['Name', 'What happens'], rows)
+  return Object.entries(REHEARSAL_FAULTS)
+    .map(([name, { what }]) => `- \`${name}\`: ${what}`)
+    .join('\n')
 }
 
 function renderChaosModes(): string {
@@ -210,14 +211,18 @@ const WHO: Readonly<Record<Route['rule'], string>> = {
 /** The OpenAPI document has the whole summary. */
 const briefly = (summary: string): string => summary.split(/[:;]/)[0]!
 
-/** One heading per role that an endpoint needs, one line per endpoint. */
+/** One heading per role that an endpoint needs. The path of a change says what it does; a read has a line that says what it gives. */
 function renderEndpoints(): string {
   const routes = describedRoutes()
   return Object.entries(WHO)
     .map(([rule, who]) => {
       const lines = routes
         .filter((route) => route.rule === rule)
-        .map(({ method, path, summary }) => `- \`${method} ${path}\`: ${briefly(summary)}`)
+        .map(({ method, path, summary, action }) =>
+          action === null
+            ? `- \`${method} ${path}\`: ${briefly(summary)}`
+            : `- \`${method} ${path}\``,
+        )
       return `### ${who}\n\n${lines.join('\n')}`
     })
     .join('\n\n')
