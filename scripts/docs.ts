@@ -153,9 +153,14 @@ function renderSettings(): string {
   return Object.values(SETTINGS)
     .map((one) => {
       const choice = /^(?:one|a list) of (.+)$/.exec(one.mustBe)?.[1]
-      const secret = one.secret ? ' Secret: never logged.' : ''
-      const facts = [...(choice ? [choice] : []), `default: ${shownDefault(one)}`]
-      return `- \`${one.name}\` (${facts.join('; ')}): ${one.description}${secret}`
+      const byDefault = shownDefault(one)
+      const facts = [
+        ...(one.secret ? ['secret'] : []),
+        ...(choice ? [choice] : []),
+        ...(byDefault === 'none' ? [] : [`default: ${byDefault}`]),
+      ]
+      const shown = facts.length === 0 ? '' : ` (${facts.join('; ')})`
+      return `- \`${one.name}\`${shown}: ${one.description}`
     })
     .join('\n')
 }
