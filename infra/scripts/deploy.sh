@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Shows or makes the changes of one stage: deploy.sh what-if|create, with RESOURCE_GROUP, STAGE (shared, automation) and PARAMETERS,
 # a file. The outputs of stage 1 become parameters of stage 2, and stage 2 keeps the image that runs, unless IMAGE names another.
+# A new role assignment may take ten minutes to work. What was refused for that is tried again: TRIES times, after PAUSE_SEC.
 set -euo pipefail
 
 action=${1:-}
@@ -29,4 +30,19 @@ if [[ $STAGE == automation ]]; then
   if [[ -n $image ]]; then given+=(--parameters "image=$image"); fi
 fi
 
-az deployment group "$action" --resource-group "$RESOURCE_GROUP" --name "$STAGE" "${given[@]}"
+command=(az deployment group "$action" --resource-group "$RESOURCE_GROUP" --name "$STAGE" "${given[@]}")
+if [[ $action == what-if ]]; then
+  # So the right to compare is enough, without the right to change.
+  exec "${command[@]}" --validation-level ProviderNoRbac
+fi
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
+for ((left = ${TRIES:-5}; ; left--)); do
+  "${command[@]}" 2> >(tee "$said" >&2) && exit 0
+  # As Key Vault, the registry and the directory refuse what they do not know yet.
+  if ((left <= 1)) || ! grep -qE 'Forbidden|UNAUTHORIZED|PrincipalNotFound|Unable to get value using Managed identity' "$said"; then
+    exit 1
+  fi
+  echo "A role assignment may not work yet: trying again in ${PAUSE_SEC:-150} s." >&2
+  sleep "${PAUSE_SEC:-150}"
+done

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Rolls an image out: upgrades the tables, updates one app after another, tries the API. If anything fails, every app that was updated
 # goes back to the image it had. Tables stay upgraded: the program before works with them (docs/operating.md, Upgrade).
+# A worker with PowerShell gets PWSH_IMAGE; one with an image of its own keeps it. API_URL: where the API is tried; none: it is not.
 # RESOURCE_GROUP: where. NAME: how every resource begins. POLL_SEC, POLLS: how patiently it waits for each of them.
 set -Eeuo pipefail
 
@@ -69,11 +70,29 @@ for worker in $workers; do apps+=("$worker"); done
 apps+=("$name-orchestrator" "$name-scheduler" "$name-api")
 for app in "${apps[@]}"; do before[$app]=$(image_of "$app"); done
 
+# The new image of an app; nothing if it keeps its own.
+repository() { sed -E 's|.*/||; s|@.*||' <<< "$1"; }
+next_of() {
+  case $(repository "${before[$1]}") in
+    "$(repository "$image")") echo "$image" ;;
+    "$(repository "${PWSH_IMAGE:-none}")") echo "$PWSH_IMAGE" ;;
+  esac
+}
+
 trap go_back ERR
 migrate
 for app in "${apps[@]}"; do
+  next=$(next_of "$app")
+  if [[ -z $next ]]; then
+    echo "$app keeps its own image ${before[$app]}: build it again on the new one."
+    continue
+  fi
   updated+=("$app")
-  update "$app" "$image"
+  update "$app" "$next"
 done
+if [[ ${API_URL:-} == none ]]; then
+  echo "The API was not tried: run smoke-test.mjs inside its network."
+  exit 0
+fi
 host=$(ask containerapp show --name "$name-api" --query properties.configuration.ingress.fqdn)
 node "$here/smoke-test.mjs" "${API_URL:-https://$host}"

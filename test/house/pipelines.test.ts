@@ -15,18 +15,22 @@ const PINNED: Readonly<Record<string, string>> = {
   'actions/dependency-review-action': '2031cfc080254a8a887f58cffee85186f0e49e48 # v4.9.0',
   'actions/setup-node': '820762786026740c76f36085b0efc47a31fe5020 # v7.0.0',
   'actions/upload-artifact': 'bbbca2ddaa5d8feaa63e36b76fdaad77386f024f # v7.0.0',
+  'anchore/scan-action': 'e1165082ffb1fe366ebaf02d8526e7c4989ea9d2 # v7.4.0',
   'azure/login': 'f5d393ae46f8fde4be8b75f32e3fc50e654ad0ca # v3.0.1',
   'docker/setup-buildx-action': '37fe631027851001ddb9b187196cc803df7f5f0e # v4.3.0',
+  'github/codeql-action/analyze': '8aad20d150bbac5944a9f9d289da16a4b0d87c1e # v4.36.2',
+  'github/codeql-action/init': '8aad20d150bbac5944a9f9d289da16a4b0d87c1e # v4.36.2',
   'github/codeql-action/upload-sarif': '8aad20d150bbac5944a9f9d289da16a4b0d87c1e # v4.36.2',
   'sigstore/cosign-installer': '6f9f17788090df1f26f669e9d70d6ae9567deba6 # v4.1.2',
 }
 
 /** All other jobs only read. */
 const MAY_WRITE: Readonly<Record<string, readonly string[]>> = {
-  'deploy-apps build': ['id-token'],
+  'deploy-apps import': ['id-token'],
   'deploy-apps roll-out': ['id-token'],
   'deploy-infra deploy': ['id-token'],
   'deploy-infra what-if': ['id-token'],
+  'pull-request code': ['security-events'],
   'pull-request runbooks': ['security-events'],
   'release image': ['packages', 'id-token'],
   'release notes': ['contents'],
@@ -128,6 +132,18 @@ describe('pipelines', () => {
     assert.ok(test.steps.some(({ run }) => run?.includes('proof.yml --commit "$GITHUB_SHA"')))
     for (const name of ['release npm', 'release image'])
       assert.equal(jobs.find((job) => job.name === name)!.needs, 'test')
+  })
+
+  it('deploy what the release workflow signed, by digest, and choose a runner by a variable that GitHub knows in time', () => {
+    const deploy = workflows.find(({ path }) => path.endsWith('deploy-apps.yml'))!
+    const run = deploy.steps.map(({ run = '' }) => run).join('\n')
+    assert.doesNotMatch(run, /docker (?:buildx )?build|npm /)
+    assert.match(run, /cosign verify [\s\S]*release\.yml@refs\/tags\/v\$VERSION/)
+    assert.match(run, /az acr import [^|]*"\$image@\$digest"/)
+    // Variables of an environment are not known yet when the runner is chosen.
+    for (const { name, ...job } of jobs)
+      for (const [, variable] of job['runs-on']!.matchAll(/vars(\S+)/g))
+        assert.equal(variable, "[format('MATOOLKIT_RUNNER_{0}',", name)
   })
 
   it('run scripts that exist and shell that parses', () => {

@@ -13,6 +13,8 @@ export interface AzStory {
   /** Apps whose new revision never gets healthy. */
   readonly sick?: readonly string[]
   readonly outputs?: Readonly<Record<string, string>>
+  /** What each deployment is refused with, in order; then they succeed. */
+  readonly refusals?: readonly string[]
 }
 
 export interface AzRun {
@@ -64,6 +66,11 @@ switch (words) {
   case 'deployment group what-if':
   case 'deployment group create':
     changed(args.join(' '))
+    if (story.refusals?.length > 0) {
+      console.error(story.refusals.shift())
+      writeFileSync(folder + '/story.json', JSON.stringify(story))
+      process.exit(1)
+    }
     say('done')
   default:
     console.error('az: unexpected ' + args.join(' '))

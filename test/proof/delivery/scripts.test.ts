@@ -39,6 +39,20 @@ describe('a roll-out', () => {
     assert.match(run.said, /version 1\.2\.3 is ready and closed to strangers/)
   })
 
+  it('gives PowerShell workers their image, leaves a worker its own, and can leave the API untried', async () => {
+    const pwsh = OLD.replace('matoolkit@', 'matoolkit-pwsh@')
+    const own = OLD.replace('matoolkit@', 'ours@')
+    const apps = { ...all(OLD), 'matoolkit-contoso-worker': pwsh, 'matoolkit-own-worker': own }
+    const PWSH_IMAGE = pwsh.replace('old.', 'new.')
+    const run = await runWithAz({ apps }, ['roll-out.sh', NEW], { API_URL: 'none', PWSH_IMAGE })
+    assert.equal(run.code, 0, run.said)
+    assert.equal(run.apps['matoolkit-contoso-worker'], PWSH_IMAGE)
+    assert.equal(run.apps['matoolkit-own-worker'], own)
+    assert.equal(run.apps['matoolkit-api'], NEW)
+    assert.match(run.said, /matoolkit-own-worker keeps its own image/)
+    assert.match(run.said, /The API was not tried/)
+  })
+
   it('updates nothing when the migration fails', async () => {
     const run = await runWithAz({ apps: all(OLD), migration: 'Failed' }, ['roll-out.sh', NEW])
     assert.equal(run.code, 1)
@@ -84,8 +98,27 @@ describe('the deployment of a stage', () => {
     assert.equal(run.code, 0, run.said)
     assert.deepEqual(run.changes, [
       'deployment group what-if --resource-group group --name automation --parameters infra/automation/dev.bicepparam ' +
-        `--parameters name=matoolkit --parameters keyVaultName=vault --parameters serviceBusName=bus --parameters image=${OLD}`,
+        `--parameters name=matoolkit --parameters keyVaultName=vault --parameters serviceBusName=bus --parameters image=${OLD} --validation-level ProviderNoRbac`,
     ])
+  })
+
+  it('tries again while a role assignment does not work yet, and not after another refusal', async () => {
+    const young = 'Unable to get value using Managed identity for secret job-key'
+    const create = (refusals: readonly string[]) =>
+      runWithAz({ apps: all(OLD), outputs: {}, refusals }, ['deploy.sh', 'create'], {
+        ...env,
+        PAUSE_SEC: '0',
+        TRIES: '3',
+      })
+    for (const [refusals, code, calls] of [
+      [[young, 'Forbidden: caller is not authorized'], 0, 3],
+      [[young, young, young], 1, 3],
+      [['InvalidTemplate'], 1, 1],
+    ] as const) {
+      const run = await create(refusals)
+      assert.deepEqual([run.code, run.changes.length], [code, calls], run.said)
+      assert.match(run.said, new RegExp(refusals[0]!))
+    }
   })
 
   it('refuses parameters that are not there, and another action', async () => {
