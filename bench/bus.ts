@@ -228,7 +228,7 @@ async function emptied(bus: PostgresBus): Promise<void> {
 /** Tables including their TOAST data, where most of a bundle lies. */
 const storageOf = (db: Db) =>
   db.query(`
-    select c.relname as name, pg_table_size(c.oid) / 1024 as "sizeKb", s.n_live_tup as live,
+    select c.relname as name, pg_table_size(c.oid) / 1024 as size_kb, s.n_live_tup as live,
            s.n_dead_tup as dead, s.autovacuum_count + s.vacuum_count as vacuums
     from pg_class c left join pg_stat_user_tables s on s.relid = c.oid
     where c.relname ~ '^(bundles|message_ids)' and c.relkind in ('r', 'i')

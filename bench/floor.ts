@@ -44,7 +44,7 @@ const DISPATCH = `
 
 interface Queued {
   readonly id: number
-  readonly step_id: number
+  readonly stepId: number
   readonly body: string
 }
 
@@ -114,14 +114,14 @@ export async function measureFloor(
 async function advanceChunk(tx: Tx, taken: readonly Queued[], now: Date): Promise<number> {
   const results = arrayParams(
     taken,
-    (one) => one.step_id,
+    (one) => one.stepId,
     (one) => one.body,
   )
-  const done = await tx.query<{ member: number; step_index: number }>(SUCCEED, [now, ...results])
+  const done = await tx.query<{ member: number; stepIndex: number }>(SUCCEED, [now, ...results])
   const ended = arrayParams(
     done,
     (one) => one.member,
-    (one) => one.step_index,
+    (one) => one.stepIndex,
   )
   const sent = await tx.query<{ id: number }>(DISPATCH, [now, ...ended])
   if (sent.length > 0)

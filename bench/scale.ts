@@ -185,7 +185,7 @@ async function latenessOf(db: Db) {
   const [row] = await db.query<{ started: number; firstJob: number }>(
     `select max(extract(epoch from p.dispatched_at - p.due_at) * 1000)::int as started,
             max(extract(epoch from (select min(s.dispatched_at) from step_executions s where s.batch_id = p.batch_id) - p.due_at)
-                * 1000)::int as "firstJob"
+                * 1000)::int as first_job
        from phase_executions p`,
   )
   return { startedLateMs: row!.started, firstJobLateMs: row!.firstJob }

@@ -126,7 +126,7 @@ function renderMeanings(): string {
 /** Every error of a service begins with these words. */
 const SAID_BY =
   /^(?:Microsoft Graph returned|Exchange Online returned|No token for .+?refused the sign-in:|Error:) /
-const RECOGNISED_BY_WORDS = 7
+const RECOGNISED_BY_WORDS = 9
 
 /** The words of an error that tell it from the others. */
 function recognisedBy(example: string): string {
@@ -136,9 +136,8 @@ function recognisedBy(example: string): string {
 }
 
 function renderRehearsalFaults(): string {
-  return Object.entries(REHEARSAL_FAULTS)
-    .map(([name, { what }]) => `- \`${name}\`: ${what}`)
-    .join('\n')
+  const rows = Object.entries(REHEARSAL_FAULTS).map(([name, { what }]) => [`\`${name}\``, what])
+  return markdownTable(['Name', 'What happens'], rows)
 }
 
 function renderChaosModes(): string {
@@ -153,14 +152,9 @@ function renderSettings(): string {
   return Object.values(SETTINGS)
     .map((one) => {
       const choice = /^(?:one|a list) of (.+)$/.exec(one.mustBe)?.[1]
-      const byDefault = shownDefault(one)
-      const facts = [
-        ...(one.secret ? ['secret'] : []),
-        ...(choice ? [choice] : []),
-        ...(byDefault === 'none' ? [] : [`default: ${byDefault}`]),
-      ]
-      const shown = facts.length === 0 ? '' : ` (${facts.join('; ')})`
-      return `- \`${one.name}\`${shown}: ${one.description}`
+      const secret = one.secret ? ' Secret: never logged.' : ''
+      const facts = [...(choice ? [choice] : []), `default: ${shownDefault(one)}`]
+      return `- \`${one.name}\` (${facts.join('; ')}): ${one.description}${secret}`
     })
     .join('\n')
 }
@@ -216,18 +210,14 @@ const WHO: Readonly<Record<Route['rule'], string>> = {
 /** The OpenAPI document has the whole summary. */
 const briefly = (summary: string): string => summary.split(/[:;]/)[0]!
 
-/** One heading per role that an endpoint needs. The path of a change says what it does; a read has a line that says what it gives. */
+/** One heading per role that an endpoint needs, one line per endpoint. */
 function renderEndpoints(): string {
   const routes = describedRoutes()
   return Object.entries(WHO)
     .map(([rule, who]) => {
       const lines = routes
         .filter((route) => route.rule === rule)
-        .map(({ method, path, summary, action }) =>
-          action === null
-            ? `- \`${method} ${path}\`: ${briefly(summary)}`
-            : `- \`${method} ${path}\``,
-        )
+        .map(({ method, path, summary }) => `- \`${method} ${path}\`: ${briefly(summary)}`)
       return `### ${who}\n\n${lines.join('\n')}`
     })
     .join('\n\n')

@@ -29,12 +29,12 @@ export function packBundles(rows: readonly OutboxRow[]): Bundle[] {
     const at = needsOwnRow ? -1 : open.findIndex(({ envelope }) => isSameEnvelope(envelope, row))
     const fitting = at < 0 ? undefined : open[at]!
     if (fitting && fitting.ids.length < BUNDLE_MAX && fitting.bytes + bytes < BUNDLE_MAX_BYTES) {
-      fitting.ids.push(row.message_id)
+      fitting.ids.push(row.messageId)
       fitting.bodies.push(row.body)
       fitting.bytes += bytes + LINE_BREAK.length
       continue
     }
-    const bundle = { envelope: row, ids: [row.message_id], bodies: [row.body], bytes }
+    const bundle = { envelope: row, ids: [row.messageId], bodies: [row.body], bytes }
     bundles.push(bundle)
     if (needsOwnRow) continue
     if (at < 0) open.push(bundle)
@@ -46,10 +46,10 @@ export function packBundles(rows: readonly OutboxRow[]): Bundle[] {
 const isSameEnvelope = (a: OutboxRow, b: OutboxRow): boolean =>
   a.topic === b.topic &&
   a.subscription === b.subscription &&
-  a.message_type === b.message_type &&
-  a.worker_id === b.worker_id &&
-  +a.visible_at === +b.visible_at &&
-  +a.expires_at === +b.expires_at
+  a.messageType === b.messageType &&
+  a.workerId === b.workerId &&
+  +a.visibleAt === +b.visibleAt &&
+  +a.expiresAt === +b.expiresAt
 
 /** The columns `message_ids` and `bodies` hold a line per message. */
 export const joinLines = (texts: readonly string[]): string => texts.join(LINE_BREAK)

@@ -25,21 +25,21 @@ interface SummaryRow {
   readonly id: number
   readonly topic: Topic
   readonly subscription: string
-  readonly message_id: string
-  readonly message_type: string
-  readonly delivery_count: number
-  readonly enqueued_at: Date
+  readonly messageId: string
+  readonly messageType: string
+  readonly deliveryCount: number
+  readonly enqueuedAt: Date
   readonly reason: string
   readonly description: string
-  readonly dead_lettered_at: Date
+  readonly deadLetteredAt: Date
 }
 
 interface WholeRow extends SummaryRow {
-  readonly worker_id: string | null
+  readonly workerId: string | null
   readonly body: string
-  readonly original_message_id: string
-  readonly replayed_by: string | null
-  readonly discarded_by: string | null
+  readonly originalMessageId: string
+  readonly replayedBy: string | null
+  readonly discardedBy: string | null
 }
 
 export function storedDeadLetters(db: Db, clock: TimeSource): DeadLetters {
@@ -90,31 +90,31 @@ async function find(db: Db | Tx, id: string, lock: '' | 'for update' = ''): Prom
 
 async function findUndecided(tx: Tx, id: string): Promise<WholeRow> {
   const row = await find(tx, id, 'for update')
-  const by = row.replayed_by ?? row.discarded_by
+  const by = row.replayedBy ?? row.discardedBy
   if (by === null) return row
-  const decision = row.replayed_by === null ? 'discarded' : 'replayed'
+  const decision = row.replayedBy === null ? 'discarded' : 'replayed'
   throw new MatoolkitError('DEAD_LETTER_DECIDED', { id, decision, by })
 }
 
 async function replay(tx: Tx, id: string, by: string, now: Date): Promise<string> {
   const letter = await findUndecided(tx, id)
-  const { topic, subscription, message_type, worker_id, body, original_message_id } = letter
+  const { topic, subscription, messageType, workerId, body, originalMessageId } = letter
   // One message can have several dead letters: its replay failed too, or it was sent again after ten minutes. Locking all of
   // them gives each replay its own number; a number used twice would be dropped as a duplicate.
-  const same = await tx.query<{ replayed_as: string | null }>(
+  const same = await tx.query<{ replayedAs: string | null }>(
     `select replayed_as from dead_letters where topic = $1 and original_message_id = $2
      order by id for update`,
-    [topic, original_message_id],
+    [topic, originalMessageId],
   )
-  const number = same.filter((row) => row.replayed_as !== null).length + 1
-  const messageId = `${original_message_id}-replay-${number}`
+  const number = same.filter((row) => row.replayedAs !== null).length + 1
+  const messageId = `${originalMessageId}-replay-${number}`
   await tx.query(
     `update dead_letters set replayed_at = $2, replayed_by = $3, replayed_as = $4 where id = $1`,
     [letter.id, now, by, messageId],
   )
-  const expires_at = new Date(now.getTime() + TIME_TO_LIVE_MAX_MS)
-  const row = { topic, subscription, message_type, worker_id, body, visible_at: now, expires_at }
-  const stored = await enqueueRows(tx, [{ ...row, message_id: messageId }], now)
+  const expiresAt = new Date(now.getTime() + TIME_TO_LIVE_MAX_MS)
+  const row = { topic, subscription, messageType, workerId, body, visibleAt: now, expiresAt }
+  const stored = await enqueueRows(tx, [{ ...row, messageId }], now)
   if (stored !== 1)
     throw new MatoolkitError('DEAD_LETTER_DECIDED', { id, decision: 'replayed', by })
   return messageId
@@ -133,7 +133,7 @@ const EXHAUSTED = `
      and d.dead_lettered_at <= $2::timestamptz - make_interval(secs => ($3::int[])[r.replays + 1])
    order by d.id limit $4 for update of d skip locked`
 
-interface ExhaustedRow extends Omit<OutboxRow, 'message_id' | 'visible_at' | 'expires_at'> {
+interface ExhaustedRow extends Omit<OutboxRow, 'messageId' | 'visibleAt' | 'expiresAt'> {
   readonly id: number
   readonly original: string
   readonly replays: number
@@ -150,14 +150,14 @@ async function replayExhausted(
   // One message can have several dead letters; their replays need numbers of their own, so the others wait for the next run.
   const letters = [...new Map(found.map((row) => [`${row.topic}/${row.original}`, row])).values()]
   if (letters.length === 0) return []
-  const expires_at = new Date(now.getTime() + TIME_TO_LIVE_MAX_MS)
+  const expiresAt = new Date(now.getTime() + TIME_TO_LIVE_MAX_MS)
   const rows = letters.map(({ id, original, replays, ...row }) => {
-    return { ...row, message_id: `${original}-replay-${replays + 1}`, visible_at: now, expires_at }
+    return { ...row, messageId: `${original}-replay-${replays + 1}`, visibleAt: now, expiresAt }
   })
   await tx.query(
     `update dead_letters set replayed_at = $1, replayed_by = $2, replayed_as = ($4::text[])[array_position($3::bigint[], id)]
       where id = any ($3::bigint[])`,
-    [now, by, idsParam(letters.map(({ id }) => id)), rows.map(({ message_id }) => message_id)],
+    [now, by, idsParam(letters.map(({ id }) => id)), rows.map(({ messageId }) => messageId)],
   )
   await enqueueRows(tx, rows, now)
   const byTopic = Map.groupBy(rows, ({ topic }) => topic)
@@ -189,7 +189,7 @@ async function listWorkers(db: Queryable): Promise<string[]> {
 
 async function listUnnoticedJobs(db: Queryable, limit: number): Promise<DeadJob[]> {
   const rows = await db.query<Omit<DeadJob, 'id'> & { id: number }>(
-    `select id, original_message_id as "jobId", worker_id as "workerId", reason, description, delivery_count as "deliveryCount" from dead_letters
+    `select id, original_message_id as job_id, worker_id, reason, description, delivery_count from dead_letters
       where topic = 'worker-jobs' and noticed_at is null order by id limit $1`,
     [limit],
   )
@@ -219,13 +219,13 @@ function summaryOf(row: SummaryRow): DeadLetterSummary {
   return {
     id: String(row.id),
     subscription: { topic: row.topic, name: row.subscription },
-    messageId: row.message_id,
-    type: row.message_type,
-    deliveryCount: row.delivery_count,
-    enqueuedAt: row.enqueued_at,
+    messageId: row.messageId,
+    type: row.messageType,
+    deliveryCount: row.deliveryCount,
+    enqueuedAt: row.enqueuedAt,
     reason: row.reason,
     description: row.description,
-    deadLetteredAt: row.dead_lettered_at,
+    deadLetteredAt: row.deadLetteredAt,
   }
 }
 

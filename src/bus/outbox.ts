@@ -27,22 +27,22 @@ const MESSAGE_ID = /^[\x21-\x7e]{1,128}$/
 export interface OutboxRow {
   readonly topic: Topic
   readonly subscription: string
-  readonly message_id: string
-  readonly message_type: string
-  readonly worker_id: string | null
+  readonly messageId: string
+  readonly messageType: string
+  readonly workerId: string | null
   readonly body: string
-  readonly visible_at: Date
-  readonly expires_at: Date
+  readonly visibleAt: Date
+  readonly expiresAt: Date
 }
 
 /** The properties of a message; one of a foreign sender may have no type. */
 export function propertiesOf(row: {
-  readonly message_type: string
-  readonly worker_id: string | null
+  readonly messageType: string
+  readonly workerId: string | null
 }): Record<string, string> {
   return {
-    ...(row.message_type !== '' && { MessageType: row.message_type }),
-    ...(row.worker_id !== null && { WorkerId: row.worker_id }),
+    ...(row.messageType !== '' && { MessageType: row.messageType }),
+    ...(row.workerId !== null && { WorkerId: row.workerId }),
   }
 }
 
@@ -89,7 +89,7 @@ export async function enqueueRows(tx: Tx, rows: readonly OutboxRow[], now: Date)
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 const byTopicAndId = (a: OutboxRow, b: OutboxRow): number =>
-  compare(a.topic, b.topic) || compare(a.message_id, b.message_id)
+  compare(a.topic, b.topic) || compare(a.messageId, b.messageId)
 
 function* chunksOf(rows: readonly OutboxRow[]): Iterable<readonly OutboxRow[]> {
   for (let start = 0; start < rows.length; start += STATEMENT_MAX_ROWS)
@@ -106,17 +106,17 @@ async function remember(
   rows: readonly OutboxRow[],
   now: Date,
 ): Promise<readonly OutboxRow[]> {
-  const ids = arrayParams(rows, seenOn, (row) => row.message_id)
+  const ids = arrayParams(rows, seenOn, (row) => row.messageId)
   const forgotten = new Date(now.getTime() - DUPLICATE_WINDOW_MS)
   const [fresh] = await tx.query<{ keys: string[] | null }>(REMEMBER, [...ids, now, forgotten])
   if (fresh!.keys === null) return rows
   const keys = new Set(fresh!.keys)
-  return rows.filter((row) => keys.has(`${seenOn(row)}/${row.message_id}`))
+  return rows.filter((row) => keys.has(`${seenOn(row)}/${row.messageId}`))
 }
 
 /** A worker's ids are its own: another could otherwise send them first, and the real message would be dropped. */
-const seenOn = ({ topic, worker_id }: OutboxRow): string =>
-  worker_id === null ? topic : `${topic}/${worker_id}`
+const seenOn = ({ topic, workerId }: OutboxRow): string =>
+  workerId === null ? topic : `${topic}/${workerId}`
 
 const STORE = `
   with stored as (
@@ -136,11 +136,11 @@ async function store(tx: Tx, rows: readonly OutboxRow[], now: Date): Promise<voi
     ({ envelope }) => envelope.topic,
     ({ envelope }) => envelope.subscription,
     (bundle) => joinLines(bundle.ids),
-    ({ envelope }) => envelope.message_type,
-    ({ envelope }) => envelope.worker_id,
+    ({ envelope }) => envelope.messageType,
+    ({ envelope }) => envelope.workerId,
     (bundle) => bundle.ids.length,
-    ({ envelope }) => timeParam(envelope.visible_at),
-    ({ envelope }) => timeParam(envelope.expires_at),
+    ({ envelope }) => timeParam(envelope.visibleAt),
+    ({ envelope }) => timeParam(envelope.expiresAt),
   )
   await tx.query(STORE, [
     now,
@@ -161,7 +161,7 @@ async function store(tx: Tx, rows: readonly OutboxRow[], now: Date): Promise<voi
 
 /** Scheduled messages give no hint: nobody can take them yet. */
 function addressesToHint(bundles: readonly Bundle[], now: Date): string[] {
-  const visible = bundles.filter(({ envelope }) => envelope.visible_at <= now)
+  const visible = bundles.filter(({ envelope }) => envelope.visibleAt <= now)
   const addresses = visible.map(({ envelope: { topic, subscription } }) =>
     addressOf({ topic, name: subscription }),
   )
@@ -196,12 +196,12 @@ export function rowOf(message: OutgoingMessage, now: Date, keys: JobKeys | null 
   return {
     topic,
     subscription: topic === 'worker-jobs' && workerId ? workerJobs(workerId).name : 'orchestrator',
-    message_id: messageId,
-    message_type: type,
-    worker_id: workerId,
+    messageId,
+    messageType: type,
+    workerId,
     body,
-    visible_at: visibleAt,
-    expires_at: expiresAt < latest ? expiresAt : latest,
+    visibleAt,
+    expiresAt: expiresAt < latest ? expiresAt : latest,
   }
 }
 

@@ -25,14 +25,14 @@ const W1 = workerJobs('w1')
 const jobs = (count: number): OutgoingMessage[] => Array.from({ length: count }, () => job('w1'))
 const idsSent = (sent: readonly OutgoingMessage[]) => sent.map(({ messageId }) => messageId)
 
-function row(message_id: string, body: string, rest: Partial<OutboxRow> = {}): OutboxRow {
+function row(messageId: string, body: string, rest: Partial<OutboxRow> = {}): OutboxRow {
   const envelope = {
     topic: 'worker-results',
     subscription: 'orchestrator',
-    worker_id: null,
+    workerId: null,
   } as const
-  const times = { visible_at: START, expires_at: new Date(+START + DAY) }
-  return { ...envelope, ...times, message_type: 'worker-result', message_id, body, ...rest }
+  const times = { visibleAt: START, expiresAt: new Date(+START + DAY) }
+  return { ...envelope, ...times, messageType: 'worker-result', messageId, body, ...rest }
 }
 
 /** Withdraws in a transaction of its own. */
@@ -43,7 +43,7 @@ describe('packing', () => {
 
   it('bundles messages with the same envelope, in order', () => {
     const rows = ['a', 'b', 'c', 'd'].map((id, i) =>
-      row(id, '{}', i % 2 ? { message_type: 'x' } : {}),
+      row(id, '{}', i % 2 ? { messageType: 'x' } : {}),
     )
     assert.deepEqual(
       packBundles(rows).map(({ ids }) => ids),
@@ -52,7 +52,7 @@ describe('packing', () => {
         ['b', 'd'],
       ],
     )
-    const later = { visible_at: new Date(+START + 1) }
+    const later = { visibleAt: new Date(+START + 1) }
     assert.deepEqual(sizesOf([row('a', '{}'), row('b', '{}', later), row('c', '{}')]), [2, 1])
   })
 
@@ -220,7 +220,7 @@ for (const database of variants(DATABASES)) {
       await test.db.transaction((tx) => enqueueRows(tx, [alone], clock.now()))
       const taken = await drain(bus, { topic: 'worker-results', name: 'orchestrator' })
       const got = new Map(taken.map(({ messageId, body }) => [messageId, body]))
-      for (const { message_id, body } of [...rows, alone]) assert.equal(got.get(message_id), body)
+      for (const { messageId, body } of [...rows, alone]) assert.equal(got.get(messageId), body)
       const shown = await test.db.query<{ body: string }>(
         'select body from messages order by message_id',
       )

@@ -7,6 +7,7 @@ import { atEnd } from './at-end.ts'
 import { onServer } from './postgres-server.ts'
 import { openRenewablePglite, type RenewableDb } from './renewable-pglite.ts'
 import { TEMPLATE } from './schema-copies.ts'
+import { withRowTypes } from './typed-rows.ts'
 
 export interface TestDatabase {
   readonly db: Db
@@ -45,7 +46,7 @@ export async function openTestPglite(): Promise<TestDatabase> {
   const used = idle.pop()
   await used?.renew()
   const shared = used ?? (await openRenewablePglite({ keepFrom: KEEP_FROM }))
-  const db = untilClosed(shared)
+  const db = withRowTypes(untilClosed(shared))
   return {
     db,
     close: async () => {
@@ -99,7 +100,7 @@ async function openCopyOf(template: string): Promise<TestDatabase> {
   const url = Object.assign(new URL(server), { pathname: `/${name}` }).href
   const db = await openPostgres({ url })
   return {
-    db,
+    db: withRowTypes(db),
     url,
     close: async () => {
       await db.close()

@@ -15,7 +15,7 @@ import {
   personState,
   waveOf,
 } from '../../src/domain/state/person-state.ts'
-import type { BatchStatus, StepStatus } from '../../src/domain/state/transitions.ts'
+import type { BatchStatus } from '../../src/domain/state/transitions.ts'
 
 /** Each disagreement as a sentence; none when all agree. */
 export async function statesThatDisagree(
@@ -69,28 +69,15 @@ async function readOneByOne(
     [batchId],
   )
   const steps = await db.query<{ memberId: number } & PersonRows['steps'][number]>(
-    `select batch_member_id as "memberId", phase_execution_id as "phaseId", status from step_executions
+    `select batch_member_id as member_id, phase_execution_id as phase_id, status from step_executions
       where batch_id = $1 and kind = 'phase'`,
-    [batchId],
-  )
-  const undos = await db.query<{ memberId: number; status: StepStatus }>(
-    `select batch_member_id as "memberId", status from step_executions where batch_id = $1 and kind = 'undo'`,
     [batchId],
   )
   const stepsOf = Map.groupBy(steps, ({ memberId }) => memberId)
   return new Map(
     people.map((one) => [
       one.id,
-      personState(
-        personFacts(
-          {
-            ...one,
-            steps: stepsOf.get(one.id) ?? [],
-            undo: undos.filter(({ memberId }) => memberId === one.id).map(({ status: is }) => is),
-          },
-          wave,
-        ),
-      ),
+      personState(personFacts({ ...one, steps: stepsOf.get(one.id) ?? [] }, wave)),
     ]),
   )
 }

@@ -190,5 +190,5 @@ it('refuses a result whose sender is no worker, and holds nothing', () =>
     const rows = await world.db.query(
       'select s.status, b.held_reason from step_executions s join batches b on b.id = s.batch_id',
     )
-    assert.deepEqual(rows, [{ status: 'dispatched', held_reason: null }])
+    assert.deepEqual(rows, [{ status: 'dispatched', heldReason: null }])
   }))

@@ -90,7 +90,7 @@ interface Place {
 /** Every membership of every person, with the hours of its batch. */
 const placesOf = ({ db }: Programme): Promise<Place[]> =>
   db.query<Place>(
-    `select split_part(m.key_folded, '@', 1) as person, b.ended_at is not null as "isEnded", m.status <> 'removed' as "isHere",
+    `select split_part(m.key_folded, '@', 1) as person, b.ended_at is not null as is_ended, m.status <> 'removed' as is_here,
             array(select extract(epoch from t - $1::timestamptz)::float8 / 3600
                     from unnest(b.source_time || array(select source_time from batch_source_times a where a.batch_id = b.id)) as t) as times
        from batch_members m join batches b on b.id = m.batch_id`,

@@ -112,8 +112,8 @@ it('in init: init stops, and the batch cannot be restarted', () =>
     await isQuietFor(world, 7200)
     const steps = await world.db.query('select step_name, status from init_executions order by id')
     assert.deepEqual(steps, [
-      { step_name: 'setup', status: 'cancelled' },
-      { step_name: 'share', status: 'cancelled' },
+      { stepName: 'setup', status: 'cancelled' },
+      { stepName: 'share', status: 'cancelled' },
     ])
     await assert.rejects(restartBatch(world.engine, order(batchId)), { code: 'REFUSED' })
   }))

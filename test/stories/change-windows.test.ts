@@ -385,7 +385,7 @@ it('tells of the second closing when nobody looked while the window was open', (
     assert.equal((await because(world, 'window_closed')).length, 2)
     assert.deepEqual(
       await world.db.query('select window_closed_at from batches where id = $1', [batchId]),
-      [{ window_closed_at: new Date('2026-03-02T09:30:00Z') }],
+      [{ windowClosedAt: new Date('2026-03-02T09:30:00Z') }],
     )
     assert.equal(world.jobs.length, 0)
   }))

@@ -177,7 +177,7 @@ it("retries a job that a worker dead-letters, with the worker's reason", () =>
     const letters = await world.db.query(
       'select message_id, noticed_at from dead_letters order by id',
     )
-    assert.deepEqual(letters, [{ message_id: 'step-1', noticed_at: START }])
+    assert.deepEqual(letters, [{ messageId: 'step-1', noticedAt: START }])
   }))
 
 it('settles a dead letter once and closes it: nobody has to decide on it', () =>
@@ -191,7 +191,7 @@ it('settles a dead letter once and closes it: nobody has to decide on it', () =>
     // Its step has failed with the reason: a replay would run a job that no step waits for.
     assert.equal(letter, undefined)
     assert.deepEqual(await world.db.query('select discarded_by from dead_letters'), [
-      { discarded_by: 'orchestrator' },
+      { discardedBy: 'orchestrator' },
     ])
     assert.deepEqual(jobIds(world), ['step-1'])
     assert.deepEqual(await attemptsOf(world), ['step-1 dead_lettered'])
@@ -225,7 +225,7 @@ it('notices dead letters of unknown jobs and leaves them to people', () =>
     world.answer = () => ({ refuse: 'unknown' })
     await world.settle()
     const letters = await world.db.query('select noticed_at from dead_letters')
-    assert.deepEqual(letters, [{ noticed_at: START }, { noticed_at: START }])
+    assert.deepEqual(letters, [{ noticedAt: START }, { noticedAt: START }])
   }))
 
 it('repeats a lost or dead re-poll at the next interval, without using an attempt', () =>

@@ -39,7 +39,7 @@ it('does not blow at the percentage, blows above it, and withdraws untaken jobs'
     await world.settle()
     assert.equal(world.jobs.length, 35)
     const [hold] = await world.db.query(`select held_by from batches`)
-    assert.deepEqual(hold, { held_by: 'fuse' })
+    assert.deepEqual(hold, { heldBy: 'fuse' })
   }))
 
 it('does not blow for ten failures of any batch, and blows for eleven', () =>

@@ -74,7 +74,7 @@ it('holds the batch at its time without approvals, once; a resume leaves the pha
     await world.pass(7_200)
     const why = 'phase cutover waits at its gate: 1 of 2 approvals'
     assert.equal((await batchOf(world, batchId)).held, why)
-    assert.deepEqual(await world.db.query('select held_by from batches'), [{ held_by: 'gate' }])
+    assert.deepEqual(await world.db.query('select held_by from batches'), [{ heldBy: 'gate' }])
     await approve(world, batchId, 'cleo')
     await world.pass(600)
     assert.equal(switched(world), 0, 'approvals alone do not resume')

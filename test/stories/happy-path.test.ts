@@ -46,24 +46,24 @@ it('every member passes every step, phase by phase', () =>
     const [batch] = await world.db.query(
       'select status, members_active, members_failed from batches',
     )
-    assert.deepEqual(batch, { status: 'completed', members_active: 3, members_failed: 0 })
+    assert.deepEqual(batch, { status: 'completed', membersActive: 3, membersFailed: 0 })
     const phases = await world.db.query(
       'select phase_name, status, members_total, members_passed, steps_succeeded from phase_executions order by id',
     )
     assert.deepEqual(phases, [
       {
-        phase_name: 'prepare',
+        phaseName: 'prepare',
         status: 'completed',
-        members_total: 3,
-        members_passed: 3,
-        steps_succeeded: 6,
+        membersTotal: 3,
+        membersPassed: 3,
+        stepsSucceeded: 6,
       },
       {
-        phase_name: 'cutover',
+        phaseName: 'cutover',
         status: 'completed',
-        members_total: 3,
-        members_passed: 3,
-        steps_succeeded: 3,
+        membersTotal: 3,
+        membersPassed: 3,
+        stepsSucceeded: 3,
       },
     ])
   }))

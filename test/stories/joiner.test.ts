@@ -203,6 +203,6 @@ it('is dead-lettered when its message names another batch, and gets no steps the
     await world.settle()
     assert.deepEqual(await stepsOf(world, foreign), [])
     const letters = await world.db.query('select reason, message_id from dead_letters')
-    assert.deepEqual(letters, [{ reason: 'UnknownSubject', message_id: 'garbled' }])
+    assert.deepEqual(letters, [{ reason: 'UnknownSubject', messageId: 'garbled' }])
     assert.equal((await batchOf(world, batchId)).held, null)
   }))

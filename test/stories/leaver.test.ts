@@ -109,8 +109,8 @@ it('a rollback job that is withdrawn and sent again at once counts from its seco
       'removal-4 succeeded',
     ])
     const sendings = await world.db.query(
-      `select extract(epoch from a.settled_at - a.sent_at)::int as "waitedSec",
-              extract(epoch from s.completed_at - s.dispatched_at)::int as "stepSec"
+      `select extract(epoch from a.settled_at - a.sent_at)::int as waited_sec,
+              extract(epoch from s.completed_at - s.dispatched_at)::int as step_sec
          from attempts a join step_executions s on s.id = a.step_id where s.id = 2 order by a.attempt`,
     )
     assert.deepEqual(sendings, [

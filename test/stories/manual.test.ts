@@ -53,7 +53,7 @@ it('waits for a person, then runs the phases in the order of time, T+ too', () =
     await advance(world, batchId, 'prepare')
     assert.deepEqual(calls(world), ['create user1', 'create user2', 'tag user1', 'tag user2'])
     const [started] = await world.db.query('select batch_start_time, current_phase from batches')
-    assert.deepEqual(started, { batch_start_time: world.clock.now(), current_phase: 'prepare' })
+    assert.deepEqual(started, { batchStartTime: world.clock.now(), currentPhase: 'prepare' })
     await advance(world, batchId, 'CUTOVER')
     await world.pass(30 * 86_400)
     assert.deepEqual(calls(world, 4), ['switch user1', 'switch user2'])

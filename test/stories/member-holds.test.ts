@@ -72,7 +72,7 @@ it('costs neither attempts nor time of retries and polls, each by its own hold a
     await resume(world, batchId, [1, 2])
     assert.deepEqual(await waitsOf(world), ['create retry 40', 'sync poll 30'])
     const [first] = await world.db.query<{ retryCount: number }>(
-      `select retry_count as "retryCount" from step_executions where step_name = 'create' and batch_member_id = 1`,
+      `select retry_count from step_executions where step_name = 'create' and batch_member_id = 1`,
     )
     assert.equal(first!.retryCount, 1)
   }))

@@ -50,8 +50,8 @@ it('carries data, outputs and passed steps, and runs no cleanup', () =>
     )
     const same = { name: 'User 1', outputs: { ThingId: 'T-1' } }
     assert.deepEqual(rows, [
-      { batch_id: first, status: 'removed', moved_to_batch_id: second, ...same },
-      { batch_id: second, status: 'active', moved_to_batch_id: null, ...same },
+      { batchId: first, status: 'removed', movedToBatchId: second, ...same },
+      { batchId: second, status: 'active', movedToBatchId: null, ...same },
     ])
     for (let hour = 1; hour <= 3; hour++) await world.pass(3600)
     assert.deepEqual(calls(world, 2), ['create user2', 'tag user2', 'switch user2', 'switch user1'])

@@ -71,7 +71,7 @@ for (const { what, result, reason } of NOT_THERE) {
       assert.equal((await batchOf(world, batchId)).status, 'completed')
       assert.deepEqual(await because(world, 'outputs_missing'), [reason])
       const [row] = await world.db.query(
-        `select s.status, s.result_json as result, s.result_json is null as "isMissing", m.worker_data_json as outputs
+        `select s.status, s.result_json as result, s.result_json is null as is_missing, m.worker_data_json as outputs
            from step_executions s join batch_members m on m.id = s.batch_member_id`,
       )
       assert.deepEqual(row, { status: 'succeeded', result, isMissing: false, outputs: {} })

@@ -72,7 +72,7 @@ it('grows by what changes, not by polls', () =>
     await poll(world, POLLS - CHANGE - 1)
     assert.deepEqual(await rowsByTable(world), changed)
     const [row] = await world.db.query(
-      `select status, poll_count as polls, poll_changes as changes, poll_said as said, last_polled_at = $1 as "isNow"
+      `select status, poll_count as polls, poll_changes as changes, poll_said as said, last_polled_at = $1 as is_now
          from step_executions where id = 1`,
       [world.clock.now()],
     )

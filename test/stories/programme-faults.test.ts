@@ -64,8 +64,8 @@ it('a failing runbook does not affect the others', () =>
     assert.deepEqual(outcomes.sort(), ['other failed', 'wave good'])
     const rows = await world.db.query(`select name, last_error from runbooks order by name`)
     assert.deepEqual(rows, [
-      { name: 'other', last_error: 'no such file' },
-      { name: 'wave', last_error: null },
+      { name: 'other', lastError: 'no such file' },
+      { name: 'wave', lastError: null },
     ])
   }))
 

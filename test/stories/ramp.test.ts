@@ -77,7 +77,7 @@ it('holds the batch when a share fails beyond the limit, and continues after the
       (await batchOf(world, batchId)).held,
       '2 of 2 members failed by the end of share 1 of 3 (10 %) of phase cutover: more than 20 %',
     )
-    assert.deepEqual(await world.db.query('select held_by from batches'), [{ held_by: 'ramp' }])
+    assert.deepEqual(await world.db.query('select held_by from batches'), [{ heldBy: 'ramp' }])
     await world.pass(86_400)
     assert.equal(switched(world).length, 2, 'nobody else starts')
     world.answer = () => ({ ok: true })

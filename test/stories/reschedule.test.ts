@@ -62,7 +62,7 @@ it('to a later time: phases that have begun stay, the rest wait', () =>
     await world.pass(1)
     assert.deepEqual(calls(world, 1), ['switch user1'])
     const [batch] = await world.db.query('select source_time, batch_start_time from batches')
-    assert.deepEqual(batch, { source_time: inMinutes(60), batch_start_time: inMinutes(120) })
+    assert.deepEqual(batch, { sourceTime: inMinutes(60), batchStartTime: inMinutes(120) })
   }))
 
 it('a template sees the new start; an ended batch cannot be rescheduled', () =>

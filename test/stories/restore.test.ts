@@ -103,7 +103,7 @@ const tablesOf = (db: Db, schema: string) =>
   db.query<{ name: string; columns: string; hasNumbers: boolean }>(
     `select t.tablename as name,
             exists (select from information_schema.columns c where c.table_schema = 'public' and c.table_name = t.tablename
-                       and c.column_name = 'id' and c.is_identity = 'YES') as "hasNumbers",
+                       and c.column_name = 'id' and c.is_identity = 'YES') as has_numbers,
             (select string_agg(quote_ident(column_name), ',') from information_schema.columns c
         where c.table_schema = 'public' and c.table_name = t.tablename) as columns
        from pg_tables t where schemaname = $1 and tablename <> 'schema_migrations' order by 1`,
@@ -147,7 +147,7 @@ async function accountsOf({ db }: World, tenant: Tenant) {
 }
 
 const stepsOut = async ({ db }: World) =>
-  (await db.query<{ jobId: string }>(`select job_id as "jobId" from waits where kind = 'job'`)).map(
+  (await db.query<{ jobId: string }>(`select job_id from waits where kind = 'job'`)).map(
     ({ jobId }) => jobId,
   )
 

@@ -18,7 +18,7 @@ const outstanding = async ({ db }: World): Promise<number[]> =>
 /** Answers the oldest unsettled job. */
 async function answerOne(world: World): Promise<void> {
   const [oldest] = await world.db.query<{ jobId: string }>(
-    `select job_id as "jobId" from waits where kind = 'job' order by since, step_id limit 1`,
+    `select job_id from waits where kind = 'job' order by since, step_id limit 1`,
   )
   await world.result(oldest!, { ok: true })
   await world.pass(1)
@@ -147,12 +147,12 @@ it('sends nothing to an unknown worker, and everything after its hello', () =>
     )
     assert.deepEqual(workers, [
       {
-        worker_id: 'w2',
+        workerId: 'w2',
         version: '1.1',
         slots: 4,
         knows: 'create',
-        first_seen_at: seen,
-        last_seen_at: world.clock.now(),
+        firstSeenAt: seen,
+        lastSeenAt: world.clock.now(),
       },
     ])
     assert.deepEqual(await because(world, 'first_seen'), [

@@ -10,7 +10,8 @@ param identityId string
 param clientId string
 param databaseUrl string
 param serviceBusHost string
-param keyVaultUrl string
+@description('Of the vault.')
+param secretsUrl string
 param insightsConnection string
 param settings { name: string, value: string?, secretName: string?, roles: string[]? }[]
 @description('Texts of files; empty: none.')
@@ -18,10 +19,6 @@ param notifications string
 param windows string
 @description('Workers that sleep until the orchestrator sends their first job.')
 param workerIds string[]
-@description('Where archives of ended batches go: a container of blobs.')
-param archiveUrl string
-@minValue(1)
-param replicas int
 param oidc { issuer: string, audience: string, clientId: string }
 param tags object
 
@@ -57,10 +54,10 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
       ingress: isApi ? { external: true, targetPort: port, transport: 'http', allowInsecure: false } : null
       registries: [{ server: registryServer, identity: identityId }]
       secrets: concat(
-        [{ name: 'job-key', keyVaultUrl: '${keyVaultUrl}secrets/job-key', identity: identityId }],
+        [{ name: 'job-key', keyVaultUrl: '${secretsUrl}/job-key', identity: identityId }],
         map(secretSettings, setting => {
           name: toLower(replace(setting.name, '_', '-'))
-          keyVaultUrl: '${keyVaultUrl}secrets/${setting.?secretName}'
+          keyVaultUrl: '${secretsUrl}/${setting.secretName}'
           identity: identityId
         }),
         map(files, file => { name: file.name, value: file.text })
@@ -86,7 +83,6 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
               { name: 'APPLICATIONINSIGHTS_CONNECTION_STRING', value: insightsConnection }
               { name: 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING', value: 'Authorization=AAD' }
               { name: 'OTEL_SERVICE_NAME', value: 'matoolkit-${role}' }
-              { name: 'MATOOLKIT_ARCHIVE', value: archiveUrl }
             ],
             isApi
               ? [
@@ -129,8 +125,7 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
               secrets: map(files, file => { secretRef: file.name, path: file.path })
             }
           ]
-      // Requests scale the API further; nothing else has a rule.
-      scale: { minReplicas: replicas, maxReplicas: isApi ? replicas + 2 : replicas }
+      scale: { minReplicas: 1, maxReplicas: 3 }
     }
   }
 }

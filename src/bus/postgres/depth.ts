@@ -12,7 +12,7 @@ export async function isReady(db: Queryable): Promise<boolean> {
 export async function loadDepth(db: Queryable, now: Date): Promise<BusDepth> {
   return {
     messages: await db.query<TopicDepth>(
-      `select topic, sum(size)::int as count, min(visible_at) filter (where visible_at <= $1) as "oldestAt"
+      `select topic, sum(size)::int as count, min(visible_at) filter (where visible_at <= $1) as oldest_at
          from bundles group by topic order by topic`,
       [now],
     ),

@@ -20,15 +20,15 @@ import type { LowWaterMark } from './low-water-mark.ts'
 interface ClaimedBundle {
   readonly id: number
   /** Null when the first waiting bundle is larger than the limit. */
-  readonly message_ids: string | null
+  readonly messageIds: string | null
   readonly bodies: string
   readonly size: number
-  readonly message_type: string
-  readonly worker_id: string | null
-  readonly delivery_count: number
-  readonly enqueued_at: Date
-  readonly visible_at: Date
-  readonly expires_at: Date
+  readonly messageType: string
+  readonly workerId: string | null
+  readonly deliveryCount: number
+  readonly enqueuedAt: Date
+  readonly visibleAt: Date
+  readonly expiresAt: Date
 }
 
 export interface Claim {
@@ -74,7 +74,7 @@ export async function claim(
   const start = floor.start(now)
   const values = [topic, name, start ?? '-infinity', now, limit, until, token, ...seenParams(seen)]
   const bundles = await db.query<ClaimedBundle>(CLAIM, values)
-  if (bundles[0]?.message_ids === null) {
+  if (bundles[0]?.messageIds === null) {
     await splitForAll(db, { topic, name }, bundles[0].id, now)
     return claim(db, { topic, name }, limit, { token, until }, { floor, seen }, now)
   }
@@ -107,14 +107,14 @@ const charsOf = (bundles: readonly ClaimedBundle[]): number =>
 
 function latestOf(bundles: readonly ClaimedBundle[]): Date | null {
   return bundles.reduce<Date | null>(
-    (latest, { visible_at }) => (latest && latest > visible_at ? latest : visible_at),
+    (latest, { visibleAt }) => (latest && latest > visibleAt ? latest : visibleAt),
     null,
   )
 }
 
 function listFor(claimed: Claim, bundle: ClaimedBundle, now: Date): ReceivedMessage[] {
-  if (bundle.expires_at <= now) return claimed.expired
-  return bundle.delivery_count > MAX_DELIVERIES ? claimed.exhausted : claimed.messages
+  if (bundle.expiresAt <= now) return claimed.expired
+  return bundle.deliveryCount > MAX_DELIVERIES ? claimed.exhausted : claimed.messages
 }
 
 function unpackInto(
@@ -126,15 +126,15 @@ function unpackInto(
   const { id, size } = bundle
   const bodies = splitLines(bundle.bodies, size)
   const properties = propertiesOf(bundle)
-  splitLines(bundle.message_ids!, size).forEach((messageId, index) => {
+  splitLines(bundle.messageIds!, size).forEach((messageId, index) => {
     list.push({
       topic,
       messageId,
-      type: bundle.message_type,
+      type: bundle.messageType,
       properties,
       body: bodies[index]!,
-      deliveryCount: bundle.delivery_count,
-      enqueuedAt: bundle.enqueued_at,
+      deliveryCount: bundle.deliveryCount,
+      enqueuedAt: bundle.enqueuedAt,
       lease: { sequence: sequenceOf(id, size, index), token },
     })
   })

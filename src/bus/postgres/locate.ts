@@ -11,7 +11,7 @@ interface FoundRow {
 
 // Scans the topic's rows, which the workers' windows keep few. A decided dead letter counts too: until it is noticed, its step waits.
 const LOCATE = `
-  select m.id, false as "isDead", p.leased_until as "leasedUntil"
+  select m.id, false as is_dead, p.leased_until
     from bundles p cross join lateral unnest(string_to_array(p.message_ids, E'\\n')) as m (id)
    where p.topic = $1 and m.id = any ($2::text[])
   union all

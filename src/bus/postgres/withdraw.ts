@@ -50,12 +50,12 @@ export async function withdraw(
     const rows = found.map(({ id }) => id)
     const state = lapsedBy === null ? ({ unleased: true } as const) : { lapsed: lapsedBy }
     const split = await splitBundles(tx, rows, state)
-    const gone = await tx.query<{ id: number; message_id: string }>(
+    const gone = await tx.query<{ id: number; messageId: string }>(
       `delete from bundles where id = any ($1::bigint[]) and message_ids = any ($2::text[]) and size = 1 and ${isWanted('$3')}
        returning id, message_ids as message_id`,
       [idsParam([...rows, ...split]), jobIds, lapsedBy],
     )
-    withdrawn.push(...gone.map(({ message_id }) => message_id))
+    withdrawn.push(...gone.map(({ messageId }) => messageId))
     // Another transaction may have split a bundle at the same moment: look again for what was in it.
     const seen = new Set([...gone.map(({ id }) => id), ...split.map(bundleOf)])
     if (rows.every((id) => seen.has(id))) return withdrawn

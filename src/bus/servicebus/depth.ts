@@ -30,7 +30,7 @@ export async function countMessages(
 
 export const countOutbox = (db: Db, now: Date): Promise<TopicDepth[]> =>
   db.query<TopicDepth>(
-    `select topic, sum(size)::int as count, min(visible_at) filter (where visible_at <= $1) as "oldestAt"
+    `select topic, sum(size)::int as count, min(visible_at) filter (where visible_at <= $1) as oldest_at
        from bundles group by topic order by topic`,
     [now],
   )

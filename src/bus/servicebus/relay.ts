@@ -17,9 +17,9 @@ export interface RelayOptions {
 const ROUND_MAX_MESSAGES = 2 * BUNDLE_MAX
 const ROUND_MAX_BYTES = 2 ** 22
 
-interface LeasedBundle extends Omit<OutboxRow, 'message_id' | 'body'> {
+interface LeasedBundle extends Omit<OutboxRow, 'messageId' | 'body'> {
   readonly id: number
-  readonly message_ids: string
+  readonly messageIds: string
   readonly bodies: string
   readonly size: number
 }
@@ -81,11 +81,11 @@ async function claimAll(db: Db, token: string, now: Date): Promise<LeasedBundle[
   return bundles
 }
 
-function messagesOf({ message_ids, bodies, size, ...envelope }: LeasedBundle): OutboxRow[] {
+function messagesOf({ messageIds, bodies, size, ...envelope }: LeasedBundle): OutboxRow[] {
   const texts = splitLines(bodies, size)
-  return splitLines(message_ids, size).map((message_id, index) => ({
+  return splitLines(messageIds, size).map((messageId, index) => ({
     ...envelope,
-    message_id,
+    messageId,
     body: texts[index]!,
   }))
 }

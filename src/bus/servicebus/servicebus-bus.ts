@@ -143,8 +143,8 @@ class ServiceBusTransport {
   async #publish(messages: readonly OutgoingMessage[]): Promise<void> {
     const now = this.#options.clock.now()
     const rows = messages.map((message) => rowOf(message, now))
-    for (const { topic, worker_id } of rows)
-      if (topic === 'worker-jobs') this.#workerIds.add(worker_id!)
+    for (const { topic, workerId } of rows)
+      if (topic === 'worker-jobs') this.#workerIds.add(workerId!)
     await send(this.#connection, rows, now)
   }
 

@@ -19,23 +19,23 @@ const COMPRESSED_TYPE = 'application/gzip'
 const PROPERTIES = ['MessageType', 'WorkerId']
 
 export function outgoingOf(row: OutboxRow, now: Date): ServiceBusMessage {
-  const isScheduled = row.visible_at > now
-  const fromMs = isScheduled ? +row.visible_at : +now
+  const isScheduled = row.visibleAt > now
+  const fromMs = isScheduled ? +row.visibleAt : +now
   return {
-    messageId: row.message_id,
+    messageId: row.messageId,
     contentType: JSON_TYPE,
     body: Buffer.from(row.body),
     applicationProperties: addressed(row),
     // The broker counts from when it enqueues; one that has run out goes to its dead letters.
-    timeToLive: Math.max(1, +row.expires_at - fromMs),
-    ...(isScheduled && { scheduledEnqueueTimeUtc: row.visible_at }),
+    timeToLive: Math.max(1, +row.expiresAt - fromMs),
+    ...(isScheduled && { scheduledEnqueueTimeUtc: row.visibleAt }),
   }
 }
 
 /** What a worker must hear at once has a subscription of its own. */
 function addressed(row: OutboxRow): Record<string, string> {
-  if (row.message_type !== 'worker-stop') return { ...propertiesOf(row), ...traceOf(row) }
-  return { MessageType: row.message_type, [CONTROL_PROPERTY]: row.worker_id! }
+  if (row.messageType !== 'worker-stop') return { ...propertiesOf(row), ...traceOf(row) }
+  return { MessageType: row.messageType, [CONTROL_PROPERTY]: row.workerId! }
 }
 
 /** Trace context as the SDKs of Azure read it; workers of others continue the trace if they know it, and ignore it if not. */

@@ -1,7 +1,7 @@
 // The database contract: run a statement, run several in one transaction, listen for notifications.
 // Two implementations share one dialect and one test suite: a PostgreSQL server (postgres.ts) and PostgreSQL in this process (pglite.ts).
 
-/** Runs single statements. Both databases return bigint as number, timestamptz as Date, json and jsonb parsed. */
+/** Runs single statements. Both databases return bigint as number, timestamptz as Date, json and jsonb parsed, `due_at` as `dueAt`. */
 export interface Queryable {
   query<Row = Record<string, unknown>>(sql: string, values?: readonly unknown[]): Promise<Row[]>
 }

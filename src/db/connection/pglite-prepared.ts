@@ -1,6 +1,7 @@
 // Prepared statements for PGlite, which itself parses a statement at each call, in six messages. Here a known statement is one
 // message: bind and run. It is planned each time, for the reason given at SESSION in postgres.ts.
 import { type PGlite, parse, protocol } from '@electric-sql/pglite'
+import { nameProperties } from './property-names.ts'
 
 type Messages = Awaited<ReturnType<PGlite['execProtocol']>>['messages']
 
@@ -44,6 +45,8 @@ export function preparing(
       serialize.sync(),
     )
     const description = described.filter((message) => message.name === 'rowDescription')
+    for (const message of description)
+      nameProperties((message as unknown as { fields: { name: string }[] }).fields)
     const parameterTypes = parse.parseDescribeStatementResults(described)
     const statement = { name, parameterTypes, description }
     if (isKept) statements.set(sql, statement)

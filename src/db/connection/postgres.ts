@@ -6,6 +6,7 @@ import { isConnectionLost } from '../../base/errors/transient.ts'
 import { AfterCommit } from './after-commit.ts'
 import { parseIntegers } from './arrays.ts'
 import type { Db, Tx } from './db.ts'
+import { nameProperties } from './property-names.ts'
 
 export interface PostgresOptions {
   readonly url: string
@@ -105,7 +106,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Db> {
     options: SESSION,
     pipeline: true,
   }
-  const Client = options.password ? clientWith(options.password) : pg.Client
+  const Client = options.password ? clientWith(options.password) : NamingClient
   const pool = new pg.Pool({ ...config, Client })
   const onLost = options.onConnectionLost ?? (() => {})
   pool.on('error', onLost)
@@ -152,9 +153,17 @@ const pooled = (cause?: unknown) =>
     { cause },
   )
 
+/** Names the properties of rows before `pg` sees the description of a result. */
+class NamingClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config)
+    this.connection.prependListener('rowDescription', ({ fields }) => nameProperties(fields))
+  }
+}
+
 /** The parsed URL overrides the password of the options, with nothing if it has none: so it is set afterwards. */
 const clientWith = (password: () => Promise<string>): typeof pg.Client =>
-  class extends pg.Client {
+  class extends NamingClient {
     constructor(config?: string | pg.ClientConfig) {
       super(config)
       const answer = async () => {

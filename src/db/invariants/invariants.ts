@@ -91,4 +91,4 @@ const bounded = (sql: string): string =>
      select batch_id, found from (${sql}) as found_rows
       where $1::timestamptz is not null and $3::interval is not null and ($2::bigint is null or batch_id = $2::bigint)
         and not exists (select from batches b where b.id = batch_id and b.purged_at is not null))
-   select batch_id as "batchId", found from broken order by batch_id, found limit ${FOUND_MAX}`
+   select batch_id, found from broken order by batch_id, found limit ${FOUND_MAX}`

@@ -91,7 +91,7 @@ export const listSealedRows = (
   limit: number,
 ): Promise<SealedRow[]> =>
   db.query<SealedRow>(
-    `select ${ROW}, seal_number as "sealNumber", previous_hash as "previousHash", hash
+    `select ${ROW}, seal_number, previous_hash, hash
        from audit where seal_number > $1 and seal_number <= $2 order by seal_number limit $3`,
     [from, through, limit],
   )

@@ -94,7 +94,7 @@ export function pruneAudit(db: Db, retention: Retention): Promise<number> {
 
 const listOldest = (db: Queryable, limit: number): Promise<OldRow[]> =>
   db.query<OldRow>(
-    `select seal_number as "sealNumber", hash, at, action from audit
+    `select seal_number, hash, at, action from audit
       where seal_number is not null order by seal_number limit $1`,
     [limit],
   )

@@ -13,8 +13,8 @@ export interface ChainHead {
   readonly hash: string
 }
 
-export const ROW = `id, at, actor, actor_name as "actorName", action, subject, reason, source, client_app as "clientApp",
-  request_id as "requestId", before_json as before, after_json as after`
+export const ROW = `id, at, actor, actor_name, action, subject, reason, source, client_app,
+  request_id, before_json as before, after_json as after`
 
 export async function findChainHead(db: Queryable): Promise<ChainHead> {
   const [row] = await db.query<ChainHead>(

@@ -76,8 +76,8 @@ const filterValues = ({ actor, action, subject, from, before, reads }: AuditFilt
 /** Newest first. */
 export function listAudit(db: Queryable, filter: AuditFilter, limit: number): Promise<AuditRow[]> {
   return db.query<AuditRow>(
-    `select id, at, actor, actor_name as "actorName", action, subject, reason, source, client_app as "clientApp",
-            request_id as "requestId", before_json as before, after_json as after, hash is not null as "isSealed"
+    `select id, at, actor, actor_name, action, subject, reason, source, client_app,
+            request_id, before_json as before, after_json as after, hash is not null as is_sealed
        from audit where ${FILTER} and ($7::bigint is null or id < $7) order by id desc limit $8`,
     [...filterValues(filter), filter.olderThan ?? null, limit],
   )

@@ -10,8 +10,8 @@ export interface Automation {
   readonly disabledBy: string | null
 }
 
-const AUTOMATION = `runbook_name as "runbookName", automation_enabled as "isEnabled", enabled_at as "enabledAt",
-  enabled_by as "enabledBy", disabled_at as "disabledAt", disabled_by as "disabledBy"`
+const AUTOMATION = `runbook_name, automation_enabled as is_enabled, enabled_at,
+  enabled_by, disabled_at, disabled_by`
 
 /** Of these runbooks, or of all that have a switch. */
 export async function listAutomation(

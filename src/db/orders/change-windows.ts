@@ -20,7 +20,7 @@ export function listVersionsInUse(db: Queryable): Promise<VersionInUse[]> {
        select (select min(runbook_id) from batches) as id
        union all
        select (select min(runbook_id) from batches where runbook_id > used.id) from used where used.id is not null)
-     select r.id as "runbookId", r.name as "runbookName", r.version as "runbookVersion" from used join runbooks r on r.id = used.id`,
+     select r.id as runbook_id, r.name as runbook_name, r.version as runbook_version from used join runbooks r on r.id = used.id`,
   )
 }
 
@@ -33,7 +33,7 @@ export interface NotedWindow {
 
 export function listNotedWindows(db: Queryable): Promise<NotedWindow[]> {
   return db.query<NotedWindow>(
-    `select distinct runbook_id as "runbookId", window_opens_at as "windowOpensAt", window_override_until as "windowOverrideUntil"
+    `select distinct runbook_id, window_opens_at, window_override_until
        from batches where window_closed_at is not null`,
   )
 }

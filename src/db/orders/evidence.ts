@@ -139,7 +139,7 @@ export interface UsedVersion {
 /** The versions of the runbook that the batch has run by. */
 export const listUsedVersions = (db: Queryable, batchId: number): Promise<UsedVersion[]> =>
   db.query<UsedVersion>(
-    `select r.name, r.version, r.published_by as "publishedBy", r.created_at as "publishedAt", r.yaml_content as "yamlContent"
+    `select r.name, r.version, r.published_by, r.created_at as published_at, r.yaml_content
        from runbooks r join batches b on lower(r.name) = lower(b.runbook_name)
       where b.id = $1 and (r.version = b.runbook_version
              or exists (select from phase_executions p where p.batch_id = b.id and p.runbook_version = r.version)

@@ -13,8 +13,8 @@ export interface StoredMiss extends KnownMiss {
   readonly because: string
 }
 
-const MISS = `m.phase_id as "phaseId", m.batch_id as "batchId", b.runbook_name as "runbookName", p.phase_name as "phaseName",
-  m.deadline, m.deadline_of as "deadlineOf", m.by_sec as "bySec", m.because, m.since`
+const MISS = `m.phase_id, m.batch_id, b.runbook_name, p.phase_name,
+  m.deadline, m.deadline_of, m.by_sec, m.because, m.since`
 const MISSES =
   'forecast_misses m join batches b on b.id = m.batch_id join phase_executions p on p.id = m.phase_id'
 

@@ -8,7 +8,7 @@ import type { LostApproval } from '../../domain/plan/lost-approvals.ts'
 import type { SupplyCount } from '../../domain/runbook/function-facts.ts'
 import { idsParam } from '../connection/arrays.ts'
 import type { Queryable, Tx } from '../connection/db.ts'
-import { ONCE_PASSED_STEPS, PASSED_STEPS, UNFINISHED_BATCHES } from '../connection/status-lists.ts'
+import { PASSED_STEPS, UNFINISHED_BATCHES } from '../connection/status-lists.ts'
 
 /** Members who are not removed, as a hash of their ids in order. */
 export async function hashMembers(db: Queryable, batchId: number): Promise<string> {
@@ -27,9 +27,9 @@ export async function countPassedInactive(
   phaseIds: readonly number[],
 ): Promise<ReadonlyMap<number, number>> {
   const rows = await db.query<{ phaseId: number; passed: number }>(
-    `select p.id as "phaseId", count(*)::int as passed
+    `select p.id as phase_id, count(*)::int as passed
        from batch_members m cross join unnest($2::bigint[]) as p (id)
-      cross join lateral (select bool_and(s.status in ${ONCE_PASSED_STEPS}) as is_passed from step_executions s
+      cross join lateral (select bool_and(s.status in ${PASSED_STEPS}) as is_passed from step_executions s
                            where s.batch_member_id = m.id and s.phase_execution_id = p.id and s.kind = 'phase') as steps
       where m.batch_id = $1 and m.status <> 'active' and steps.is_passed group by 1`,
     [batchId, idsParam(phaseIds)],
@@ -84,7 +84,7 @@ export const countSupplies = (
           and lower(s.step_name) = any($3::text[]) and lower(s.function_name) = lower($4)
         order by s.batch_member_id, lower(l ->> $6), s.completed_at desc, s.id desc)
      select (array_agg(name order by completed_at desc))[1] as name, count(*) filter (where is_held)::int as held,
-            (array_agg(free order by completed_at desc))[1] as free, max(completed_at) as "countedAt"
+            (array_agg(free order by completed_at desc))[1] as free, max(completed_at) as counted_at
        from answers group by id order by 1`,
     [
       batchId,
@@ -133,10 +133,10 @@ const CHANGED = `(select count(*)::int from unnest(d.members) as was (id)
     full join (select id from batch_members where batch_id = d.batch_id and status <> 'removed') as there on there.id = was.id
    where was.id is null or there.id is null)`
 
-const DECISION = `id, phase_name as "phaseName", kind, decided_by as "decidedBy", decided_at as "decidedAt", reason, ends_at as "endsAt",
-  runbook_version as "runbookVersion", members_hash as "membersHash", members_present as "membersPresent",
-  members_removed as "membersRemoved", due_at as "dueAt", ended_at as "endedAt",
-  ended_because as "endedBecause", case when d.members is not null and d.ended_at is null then ${CHANGED} end as changed`
+const DECISION = `id, phase_name, kind, decided_by, decided_at, reason, ends_at,
+  runbook_version, members_hash, members_present,
+  members_removed, due_at, ended_at,
+  ended_because, case when d.members is not null and d.ended_at is null then ${CHANGED} end as changed`
 
 /**
  * Whether decision `d` is about phase `p` of batch `b` as they are now (`voidedBecause` in domain/decide/gate.ts). Who changed is counted
@@ -246,7 +246,7 @@ export const listApprovals = (
   batchIds: readonly number[],
 ): Promise<(LostApproval & { readonly id: number })[]> =>
   db.query<LostApproval & { readonly id: number }>(
-    `select d.id, d.batch_id as "batchId", p.phase_name as "phaseName", d.decided_by as "approvedBy"
+    `select d.id, d.batch_id, p.phase_name, d.decided_by as approved_by
        from gate_decisions d join batches b on b.id = d.batch_id
        join phase_executions p on p.batch_id = b.id and lower(p.phase_name) = d.phase_name and p.status = 'pending'
       where d.batch_id = any($1::bigint[]) and d.kind = 'approval' and b.status in ${UNFINISHED_BATCHES} and ${STILL_FITS}
@@ -273,7 +273,7 @@ export function listUnapprovedGates(
   limit: number,
 ): Promise<UnapprovedGate[]> {
   return db.query<UnapprovedGate>(
-    `select p.id as "phaseId", p.phase_name as "phaseName", b.id as "batchId", b.runbook_name as "runbookName", p.due_at as "dueAt",
+    `select p.id as phase_id, p.phase_name, b.id as batch_id, b.runbook_name, p.due_at,
             p.gate_approvals as needed, given.count as given, greatest(b.detected_at, p.due_at - $3 * interval '1 second') as since
        from phase_executions p join batches b on b.id = p.batch_id
       cross join lateral (select count(*)::int as count from gate_decisions d

@@ -32,7 +32,7 @@ export async function findAnswer(
   { actor, key }: KeyedCall,
 ): Promise<StoredAnswer | null> {
   const [stored] = await db.query<StoredAnswer>(
-    `select request_hash as "requestHash", status, answer_json as answer
+    `select request_hash, status, answer_json as answer
        from idempotency_keys where actor = $1 and key = $2`,
     [actor, key],
   )

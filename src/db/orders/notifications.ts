@@ -31,8 +31,8 @@ export async function tryLockNotifications(tx: Tx): Promise<boolean> {
 /** Null before the first look. */
 export async function readWatchState(db: Queryable): Promise<WatchState | null> {
   const [row] = await db.query<WatchState>(
-    `select (value->>'lookedAt')::timestamptz as "lookedAt", (value->>'endedUntil')::timestamptz as "endedUntil",
-            (value->>'beganAt')::timestamptz as "beganAt"
+    `select (value->>'lookedAt')::timestamptz as looked_at, (value->>'endedUntil')::timestamptz as ended_until,
+            (value->>'beganAt')::timestamptz as began_at
        from settings where key = $1`,
     [STATE_KEY],
   )
@@ -51,15 +51,15 @@ export async function writeWatchState(tx: Tx, state: WatchState): Promise<void> 
 export function listEndings(db: Queryable, since: Date, limit: number): Promise<Ending[]> {
   return db.query<Ending>(
     `select * from (
-       select 'phase_ended' as kind, p.id, p.batch_id as "batchId", b.runbook_name as "runbookName", p.phase_name as "phaseName",
-              p.status, p.completed_at as "endedAt", p.members_failed as failed, p.members_total as total
+       select 'phase_ended' as kind, p.id, p.batch_id, b.runbook_name, p.phase_name,
+              p.status, p.completed_at as ended_at, p.members_failed as failed, p.members_total as total
          from phase_executions p join batches b on b.id = p.batch_id
         where p.completed_at > $1 and p.status in ('completed', 'failed')
        union all
        select 'batch_ended', b.id, b.id, b.runbook_name, null, b.status, b.ended_at,
               b.members_failed, b.members_active + b.members_failed
          from batches b where b.ended_at > $1) as e
-      order by "endedAt", kind desc, id limit $2`,
+      order by ended_at, kind desc, id limit $2`,
     [since, limit],
   )
 }
@@ -78,8 +78,8 @@ export interface OpenCondition {
   readonly channels: readonly string[]
 }
 
-const CONDITION = `id, key, kind, runbook_name as "runbookName", batch_id as "batchId", title, text, command, since,
-  opened_at as "openedAt", to_json(channels) as channels`
+const CONDITION = `id, key, kind, runbook_name, batch_id, title, text, command, since,
+  opened_at, to_json(channels) as channels`
 
 /** Oldest first. */
 export const listOpenConditions = (
@@ -208,8 +208,8 @@ export function leaseDue(
      update notifications n set lease_token = $2, leased_until = $3, is_gathering = false,
             may_have_arrived = n.may_have_arrived or n.lease_token is not null
        from due where n.id = due.id
-     returning n.id, n.message_id as "messageId", n.channel, n.items, n.left_out as "leftOut", n.created_at as "createdAt", n.attempts,
-            n.may_have_arrived as "mayHaveArrived"`,
+     returning n.id, n.message_id, n.channel, n.items, n.left_out, n.created_at, n.attempts,
+            n.may_have_arrived`,
     [channels, token, until, now, limit],
   )
 }
@@ -292,8 +292,8 @@ export interface NotificationLine {
   readonly error: string | null
 }
 
-const LINE = `id, message_id as "messageId", channel, status, items, left_out as "leftOut", created_at as "createdAt", due_at as "dueAt",
-  attempts, ended_at as "endedAt", error`
+const LINE = `id, message_id, channel, status, items, left_out, created_at, due_at,
+  attempts, ended_at, error`
 
 export interface NotificationFilter {
   readonly channel?: string | undefined
@@ -364,7 +364,7 @@ export const listChannelFigures = (
   channels: readonly string[],
 ): Promise<ChannelFigures[]> =>
   db.query<ChannelFigures>(
-    `select channel, max(ended_at) filter (where status = 'sent') as "lastSentAt",
+    `select channel, max(ended_at) filter (where status = 'sent') as last_sent_at,
             count(*) filter (where status = 'waiting')::int as waiting
        from notifications where channel = any($1::text[]) group by channel`,
     [channels],

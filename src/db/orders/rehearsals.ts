@@ -28,8 +28,8 @@ export interface RehearsalLine {
   readonly verdict: string | null
 }
 
-const LINE = `id, runbook_name as "runbookName", batch_id as "batchId", members, requested_by as "requestedBy", requested_at as "requestedAt", status,
-  ended_at as "endedAt", because, report_json->>'verdict' as verdict`
+const LINE = `id, runbook_name, batch_id, members, requested_by, requested_at, status,
+  ended_at, because, report_json->>'verdict' as verdict`
 
 export const listRehearsals = (db: Queryable): Promise<RehearsalLine[]> =>
   db.query<RehearsalLine>(

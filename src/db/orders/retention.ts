@@ -32,13 +32,13 @@ export interface EndedFilter {
 /** Batches that ended before the time and are not purged in full, by id. */
 export function listEndedBatches(db: Queryable, filter: EndedFilter): Promise<EndedBatch[]> {
   return db.query<EndedBatch>(
-    `select b.id as "batchId", b.runbook_name as "runbookName", b.status, b.ended_at as "endedAt",
+    `select b.id as batch_id, b.runbook_name, b.status, b.ended_at,
             b.members_active + b.members_failed + b.members_removed as members,
             (select coalesce(sum(steps_pending + steps_dispatched + steps_polling + steps_succeeded + steps_failed + steps_poll_timeout
-                                 + steps_rolled_back + steps_undone + steps_cancelled + steps_skipped), 0)::int
+                                 + steps_rolled_back + steps_cancelled + steps_skipped), 0)::int
                from phase_executions p where p.batch_id = b.id) as steps,
-            exists (select from waits w where w.batch_id = b.id) as "isWaiting", b.erased_at as "erasedAt",
-            a.archived_at as "archivedAt", a.file_name as "fileName", a.digest, a.purge_began_at is not null as "isPurgeBegun"
+            exists (select from waits w where w.batch_id = b.id) as is_waiting, b.erased_at,
+            a.archived_at, a.file_name, a.digest, a.purge_began_at is not null as is_purge_begun
        from batches b left join archives a on a.batch_id = b.id
       where b.ended_at < $1 and a.purged_at is null and ($2::bigint[] is null or b.id = any($2::bigint[])) and b.id > $3
       order by b.id limit $4`,
@@ -64,8 +64,8 @@ export async function readFingerprint(db: Queryable, batchId: number): Promise<R
     `select concat_ws(' ', b.status, extract(epoch from b.ended_at), extract(epoch from b.erased_at), coalesce(e.id, 0),
                       (select count(*) from step_executions where batch_id = b.id),
                       (select count(*) from batch_members where batch_id = b.id)) as fingerprint,
-            coalesce(e.id, 0)::bigint as "lastEventId", b.ended_at as "endedAt",
-            exists (select from waits w where w.batch_id = b.id) as "isWaiting"
+            coalesce(e.id, 0)::bigint as last_event_id, b.ended_at,
+            exists (select from waits w where w.batch_id = b.id) as is_waiting
        from batches b
        left join lateral (select id from events where batch_id = b.id and event not in ('archived', 'erased', 'purged')
                            order by id desc limit 1) as e on true

@@ -61,8 +61,8 @@ export interface OwedCorrection extends SentStartTime {
  */
 export function listOwed(db: Queryable, limit: number): Promise<OwedCorrection[]> {
   return db.query<OwedCorrection>(
-    `select t.id, t.batch_id as "batchId", t.batch_member_id as "memberId", t.step_id as "stepId", t.start_time as "startTime",
-            t.sent_at as "sentAt"
+    `select t.id, t.batch_id, t.batch_member_id as member_id, t.step_id, t.start_time,
+            t.sent_at
        from batches b
        cross join lateral (
          select * from sent_messages t where t.batch_id = b.id and t.is_current and t.start_time < b.batch_start_time
@@ -79,7 +79,7 @@ export function listOwed(db: Queryable, limit: number): Promise<OwedCorrection[]
 /** The start time in the message that the member was sent last; null: none. */
 export async function findSentStartTime(db: Queryable, memberId: number): Promise<Date | null> {
   const [row] = await db.query<{ startTime: Date }>(
-    'select start_time as "startTime" from sent_messages where batch_member_id = $1 and is_current',
+    'select start_time from sent_messages where batch_member_id = $1 and is_current',
     [memberId],
   )
   return row?.startTime ?? null

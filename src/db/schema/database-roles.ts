@@ -68,7 +68,7 @@ export function schemaFunctions(): { readonly name: string; readonly isTrigger: 
 /** In the order of their names. */
 export async function listDatabaseRoles(db: Queryable): Promise<DatabaseRole[]> {
   return db.query<DatabaseRole>(
-    `select role_name as name, coalesce(array_agg(worker_id order by worker_id) filter (where worker_id is not null), '{}') as "workerIds"
+    `select role_name as name, coalesce(array_agg(worker_id order by worker_id) filter (where worker_id is not null), '{}') as worker_ids
        from database_roles group by role_name order by role_name`,
   )
 }

@@ -292,8 +292,8 @@ export async function findSchemaRights(db: Queryable): Promise<SchemaRights> {
   const [row] = await db.query<SchemaRights>(
     `select current_user::text as role, coalesce(
        (select pg_has_role(relowner, 'usage') from pg_class where oid = to_regclass('schema_migrations')),
-       has_schema_privilege(current_schema(), 'create'), false) as "mayMigrate",
-       coalesce(has_table_privilege(to_regclass('schema_migrations'), 'select'), true) as "mayRead"`,
+       has_schema_privilege(current_schema(), 'create'), false) as may_migrate,
+       coalesce(has_table_privilege(to_regclass('schema_migrations'), 'select'), true) as may_read`,
   )
   return row!
 }

@@ -146,7 +146,7 @@ export async function reportRights(
 
 // By rights of the role itself or of one that it inherits from. A superuser has all.
 const HELD = `
-  select c.relname as "table", a.name as action, has_table_privilege($1::name, c.oid, a.name) as "onTable",
+  select c.relname as "table", a.name as action, has_table_privilege($1::name, c.oid, a.name) as on_table,
          case when a.name in ('select', 'insert', 'update', 'references') then array(
            select n.attname::text from pg_attribute n where n.attrelid = c.oid and n.attnum > 0 and not n.attisdropped
               and has_column_privilege($1::name, c.oid, n.attnum, a.name)) else '{}' end as columns
@@ -208,10 +208,10 @@ export const CAN_CREATE = 'it can create tables'
 /** Powers that make every right pointless. */
 export async function listPowers(db: Queryable, role: string): Promise<string[]> {
   const [row] = await db.query<Powers>(
-    `select r.rolsuper as "isSuper", r.rolbypassrls as "bypassesRows",
+    `select r.rolsuper as is_super, r.rolbypassrls as bypasses_rows,
             coalesce((select pg_has_role(r.oid, c.relowner, 'member') from pg_class c where c.oid = to_regclass('schema_migrations')), false) as owns,
             has_schema_privilege(r.oid, current_schema(), 'create') as creates,
-            has_database_privilege(r.oid, current_database(), 'create') as "createsSchemas"
+            has_database_privilege(r.oid, current_database(), 'create') as creates_schemas
        from pg_roles r where r.rolname = $1`,
     [role],
   )

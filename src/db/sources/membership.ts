@@ -28,8 +28,8 @@ export async function loadKnownBatches(
 ): Promise<KnownBatch[]> {
   const times = arrayParams(timesMs, (ms) => new Date(ms).toISOString())
   const rows = await db.query<BatchRow>(
-    `select b.id, b.source_time as "sourceTime", b.batch_start_time as "startTime", b.ended_at is not null as "isEnded", b.status,
-            b.held_by as "heldBy", b.members_active + b.members_failed as members,
+    `select b.id, b.source_time, b.batch_start_time as start_time, b.ended_at is not null as is_ended, b.status,
+            b.held_by, b.members_active + b.members_failed as members,
             (select array_agg(to_char(a.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') order by a.source_time)
                from batch_source_times a where a.batch_id = b.id) as agreed
        from batches b
@@ -63,8 +63,8 @@ export async function loadKnownMembers(
   let last: readonly [number, number] = [0, 0]
   for (;;) {
     const rows = await db.query<MemberRow>(
-      `select id, batch_id as "batchId", nullif(member_key, key_folded) as key, key_folded as folded, data_hash as hash, status,
-              removed_by as "removedBy", removed_at as "removedAt", moved_to_batch_id is not null as "isMovedOut"
+      `select id, batch_id, nullif(member_key, key_folded) as key, key_folded as folded, data_hash as hash, status,
+              removed_by, removed_at, moved_to_batch_id is not null as is_moved_out
          from batch_members
         where batch_id = any($1::bigint[]) and (batch_id, id) > ($2, $3)
         order by batch_id, id limit ${MEMBERS_PER_PAGE}`,
@@ -115,8 +115,8 @@ export async function findCompensating(
 const idsOf = (rows: readonly { id: number }[]): Set<number> => new Set(rows.map(({ id }) => id))
 
 const PAST = `
-  m.key_folded as folded, m.id as "memberId", m.batch_id as "batchId", b.status as "batchStatus", m.status,
-  m.removed_by as "removedBy", m.moved_to_batch_id is not null as "isMovedOut", m.data_hash as hash`
+  m.key_folded as folded, m.id as member_id, m.batch_id, b.status as batch_status, m.status,
+  m.removed_by, m.moved_to_batch_id is not null as is_moved_out, m.data_hash as hash`
 
 /** What `erase_members` leaves of a key (sql/004_history.sql): a source that still lists the person is recognised. */
 const erasedKey = (folded: string): string =>
@@ -259,7 +259,7 @@ export async function findBatchByTime(
   time: Date,
 ): Promise<{ id: number; isEnded: boolean } | null> {
   const rows = await db.query<{ id: number; isEnded: boolean }>(
-    `select b.id, b.ended_at is not null as "isEnded" from batches b
+    `select b.id, b.ended_at is not null as is_ended from batches b
       where b.runbook_name = lower($1)
         and (b.source_time = $2 or exists (select from batch_source_times a where a.batch_id = b.id and a.source_time = $2))
       order by b.ended_at is not null, b.source_time is distinct from $2, b.id limit 1`,

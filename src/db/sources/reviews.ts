@@ -21,9 +21,9 @@ interface StoredReview extends Omit<Review, 'toMs'> {
 /** All reviews of a runbook, including dismissed ones, for the next tick to compare. */
 export async function loadReviews(db: Queryable, runbookName: string): Promise<Review[]> {
   const rows = await db.query<StoredReview>(
-    `select h.id, h.kind, h.cause, h.batch_id as "batchId", h.batch_member_id as "memberId", h.member_key as key,
-            h.key_folded as folded, h.to_time as "toTime", h.reason, h.dismissed_at is not null as "isDismissed",
-            coalesce(m.status = 'removed' or b.ended_at is not null, false) as "isOver", h.data_hash as hash
+    `select h.id, h.kind, h.cause, h.batch_id, h.batch_member_id as member_id, h.member_key as key,
+            h.key_folded as folded, h.to_time, h.reason, h.dismissed_at is not null as is_dismissed,
+            coalesce(m.status = 'removed' or b.ended_at is not null, false) as is_over, h.data_hash as hash
        from reviews h left join batch_members m on m.id = h.batch_member_id left join batches b on b.id = m.batch_id
       where h.runbook_name = lower($1) order by h.id`,
     [runbookName],
@@ -133,9 +133,9 @@ export interface ReviewRow {
 }
 
 const ITEM = `
-  id, runbook_name as "runbookName", kind, cause, batch_id as "batchId", batch_member_id as "memberId", member_key as key,
-  (select batch_start_time from batches b where b.id = batch_id) as "fromTime", to_time as "toTime", reason,
-  data_json as data, since, dismissed_at as "dismissedAt", dismissed_by as "dismissedBy"`
+  id, runbook_name, kind, cause, batch_id, batch_member_id as member_id, member_key as key,
+  (select batch_start_time from batches b where b.id = batch_id) as from_time, to_time, reason,
+  data_json as data, since, dismissed_at, dismissed_by`
 
 export interface ReviewFilter {
   readonly runbookName?: string

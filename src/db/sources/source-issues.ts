@@ -54,8 +54,8 @@ export function listIssues(
   { limit, after = 0 }: { limit: number; after?: number },
 ): Promise<IssueRow[]> {
   return db.query<IssueRow>(
-    `select id, tick_id as "tickId", kind, member_key as key, column_name as "column", batch_id as "batchId", reason,
-            found_at as "foundAt"
+    `select id, tick_id, kind, member_key as key, column_name as "column", batch_id, reason,
+            found_at
        from source_issues where runbook_name = lower($1) and id > $2 order by id limit $3`,
     [runbookName, after, limit],
   )

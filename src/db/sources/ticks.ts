@@ -159,8 +159,8 @@ export function listTicks(
   { limit, before = null }: { limit: number; before?: number | null },
 ): Promise<TickRow[]> {
   return db.query<TickRow>(
-    `select id, runbook_version as "runbookVersion", started_by as "startedBy", started_at as "startedAt", ended_at as "endedAt",
-            outcome, row_count as "rowCount", group_count as "groupCount", counts, error
+    `select id, runbook_version, started_by, started_at, ended_at,
+            outcome, row_count, group_count, counts, error
        from source_ticks where runbook_name = lower($1) and ($2::bigint is null or id < $2)
       order by id desc limit $3`,
     [runbookName, before, limit],

@@ -53,14 +53,17 @@ const countersOf = ({ steps, members }: Pick<PhaseCounters, 'steps' | 'members'>
   ...MEMBER_COUNTS.map((name) => members[name]),
 ]
 
-export type CounterRow = Readonly<Record<CounterColumn, number>>
+/** Selects the counters of a phase in their order. */
+export const COUNTS = `array[${PHASE_COUNTERS.join(', ')}]::bigint[] as counts`
 
-const pick = <Name extends string>(names: readonly Name[], countOf: (name: Name) => number) =>
-  Object.fromEntries(names.map((name) => [name, countOf(name)])) as Record<Name, number>
+const pick = <Name extends string>(names: readonly Name[], counts: readonly number[]) =>
+  Object.fromEntries(names.map((name, i) => [name, counts[i]])) as Record<Name, number>
 
-export const phaseCounts = (row: CounterRow): { steps: StepCounts; members: MemberCounts } => ({
-  steps: pick(STEP_STATUSES, (status) => row[`steps_${status}`]),
-  members: pick(MEMBER_COUNTS, (name) => row[`members_${name}`]),
+export const phaseCounts = (
+  counts: readonly number[],
+): { steps: StepCounts; members: MemberCounts } => ({
+  steps: pick(STEP_STATUSES, counts),
+  members: pick(MEMBER_COUNTS, counts.slice(STEP_STATUSES.length)),
 })
 
 const ADD = `

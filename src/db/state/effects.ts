@@ -16,7 +16,7 @@ interface EffectRow extends Omit<LedgerEntry, 'effect'> {
 }
 
 const ENTRY = `
-  a.step_id as "stepId", s.function_name as "functionName", a.attempt, a.worker_id as "workerId", a.outcome, a.effect_json as effect, a.settled_at as "settledAt"`
+  a.step_id, s.function_name, a.attempt, a.worker_id, a.outcome, a.effect_json as effect, a.settled_at`
 
 /** A row of the same person in a batch of the same runbook. */
 interface RowOfPerson {
@@ -64,7 +64,7 @@ export async function loadLedgers(
 /** A person is where they are not removed, in a wave that has not ended before one that has; else where they were last. */
 const loadRowsOfPeople = (db: Queryable, memberIds: readonly number[]): Promise<RowOfPerson[]> =>
   db.query<RowOfPerson>(
-    `select own.id as "memberId", m.id as "rowId", m.batch_id as "batchId",
+    `select own.id as member_id, m.id as row_id, m.batch_id,
             row_number() over (partition by own.id order by m.status = 'removed', b.ended_at is not null and m.status <> 'removed',
               m.status <> 'active', m.moved_to_batch_id is not null, m.id desc)::int as rank
        from batch_members own join batches ob on ob.id = own.batch_id
@@ -80,7 +80,7 @@ const loadEntries = (
   rowIds: readonly number[],
 ): Promise<(EffectRow & { readonly id: number })[]> =>
   db.query(
-    `select a.id, s.batch_member_id as "memberId", ${ENTRY}
+    `select a.id, s.batch_member_id as member_id, ${ENTRY}
        from step_executions s join attempts a on a.step_id = s.id
       where ((s.kind = 'phase' and s.batch_member_id = any($1::bigint[]))
           or (s.kind in ${COMPENSATION} and s.batch_member_id = any($1::bigint[])))`,
@@ -90,7 +90,7 @@ const loadEntries = (
 /** The ledger of the batch itself: init, its rollback and its undo. */
 export async function loadLedgerOfInit(db: Queryable, batchId: number): Promise<LedgerEntry[]> {
   const rows = await db.query<EffectRow>(
-    `select null as "memberId", ${ENTRY}
+    `select null as member_id, ${ENTRY}
        from step_executions s join attempts a on a.step_id = s.id
       where s.batch_id = $1 and s.batch_member_id is null
       order by a.id`,
@@ -118,7 +118,7 @@ export interface UndoStepCount {
 /** The undo steps of a batch by status: those of its members, and those of init. */
 export const countUndoSteps = (db: Queryable, batchId: number): Promise<UndoStepCount[]> =>
   db.query<UndoStepCount>(
-    `select false as "isInit", s.status, count(*)::int as count
+    `select false as is_init, s.status, count(*)::int as count
        from batch_members m join step_executions s on s.batch_member_id = m.id and s.kind = 'undo'
       where m.batch_id = $1 group by s.status
       union all

@@ -45,8 +45,8 @@ export async function readEpochState(
   seenId: number | null = null,
 ): Promise<EpochState> {
   const [row] = await db.query<Omit<EpochState, 'newest'> & { id: number | null; at: Date | null }>(
-    `select coalesce(e.number, -1) as number, coalesce(e.epoch, '') as epoch, e.began_at as "beganAt", e.sign, database_sign() as "signNow", n.id, n.at,
-            (select at from events where id = $1) as "seenAt"
+    `select coalesce(e.number, -1) as number, coalesce(e.epoch, '') as epoch, e.began_at, e.sign, database_sign() as sign_now, n.id, n.at,
+            (select at from events where id = $1) as seen_at
        from (select) as one
        left join lateral (select * from epochs order by number desc limit 1) as e on true
        left join lateral (select id, at from events order by id desc limit 1) as n on true`,
@@ -147,7 +147,7 @@ export function listEarlierJobs(
   limit: number,
 ): Promise<EarlierJob[]> {
   return db.query<EarlierJob>(
-    `select step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId", job_id as "jobId"
+    `select step_id, batch_id, batch_member_id as member_id, job_id
        from waits where kind = 'job' and split_part(job_id, '~', 2) <> $1 order by batch_id, step_id limit $2`,
     [epoch, limit],
   )

@@ -3,19 +3,19 @@
 import type { Batch, Member, Phase, Variables } from '../../domain/state/facts.ts'
 import { epochMs, idsParam, integerArray } from '../connection/arrays.ts'
 import type { Queryable, Tx } from '../connection/db.ts'
-import { batchCounters, type CounterRow, phaseCounts } from './counters.ts'
+import { batchCounters, phaseCounts } from './counters.ts'
 import { epochUnless, type LastSeen, seenParams } from './epochs.ts'
 import { PHASE_SELECT, type PhaseLine, phaseOf } from './phase-columns.ts'
 
 const BATCH = `
-  id, runbook_name as "runbookName",
-  greatest((select version from runbooks r where lower(r.name) = runbook_name and r.is_active), runbook_version) as "activeVersion",
-  runbook_version as "runbookVersion", ${epochUnless('$2', '$3')} as epoch, is_manual as "isManual",
-  batch_start_time as "startTime", status, failed_in_init as "failedInInit", current_phase as "currentPhase",
-  init_dispatched_at as "initDispatchedAt", activated_at as "activatedAt", ended_at as "endedAt", erased_at as "erasedAt",
-  held_at as "heldAt", held_by as "heldBy", held_reason as "heldReason", window_closed_at as "windowClosedAt",
-  window_override_until as "windowOverrideUntil", outputs_json as "outputs",
-  ${batchCounters.map(([property, column]) => `${column} as "${property}"`).join(', ')}`
+  id, runbook_name,
+  greatest((select version from runbooks r where lower(r.name) = runbook_name and r.is_active), runbook_version) as active_version,
+  runbook_version, ${epochUnless('$2', '$3')} as epoch, is_manual,
+  batch_start_time as start_time, status, failed_in_init, current_phase,
+  init_dispatched_at, activated_at, ended_at, erased_at,
+  held_at, held_by, held_reason, window_closed_at,
+  window_override_until, outputs_json as "outputs",
+  ${batchCounters.map(([, column]) => column).join(', ')}`
 
 /** Without an epoch the database was restored, and nothing may be decided yet. */
 export type LockedBatch = Omit<Batch, 'epoch'> & { readonly epoch: string | null }
@@ -89,14 +89,15 @@ export async function loadPhasesOf(
   db: Queryable,
   batchIds: readonly number[],
 ): Promise<ReadonlyMap<number, Phase[]>> {
-  const rows = await db.query<PhaseLine & CounterRow>(
+  const rows = await db.query<PhaseLine & { readonly counts: number[] }>(
     `select ${PHASE_SELECT} from phase_executions where batch_id = any($1::bigint[])`,
     [idsParam(batchIds)],
   )
   // Sorted here: with `order by id` the server may read the phases of all batches.
   rows.sort((a, b) => a.id - b.id)
   const found = new Map<number, Phase[]>(batchIds.map((id) => [id, []]))
-  for (const row of rows) found.get(row.batchId)!.push({ ...phaseOf(row), ...phaseCounts(row) })
+  for (const row of rows)
+    found.get(row.batchId)!.push({ ...phaseOf(row), ...phaseCounts(row.counts) })
   return found
 }
 

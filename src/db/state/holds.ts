@@ -31,12 +31,12 @@ export const MEMBER_IS_FREE = `not exists (select from holds h where h.scope = '
 export const WAIT_IS_FREE = `(b.held_at is null and ${MEMBER_IS_FREE} and not exists (select from holds h
   where h.scope in ('system', 'runbook', 'worker') and (${COVERS_BATCH} or (h.scope = 'worker' and h.target = w.worker_id))))`
 
-export const HOLD = `h.scope, h.target, h.batch_id as "batchId", h.member_id as "memberId",
-  (select member_key from batch_members m where m.id = h.member_id) as "memberKey",
-  h.held_at as "heldAt", h.held_by as "heldBy", h.held_reason as reason`
+export const HOLD = `h.scope, h.target, h.batch_id, h.member_id,
+  (select member_key from batch_members m where m.id = h.member_id) as member_key,
+  h.held_at, h.held_by, h.held_reason as reason`
 
-const HOLD_OF_BATCH = `'batch' as scope, b.id::text as target, null::bigint as "batchId", null::bigint as "memberId",
-  null as "memberKey", b.held_at as "heldAt", b.held_by as "heldBy", b.held_reason as reason`
+const HOLD_OF_BATCH = `'batch' as scope, b.id::text as target, null::bigint as batch_id, null::bigint as member_id,
+  null as member_key, b.held_at, b.held_by, b.held_reason as reason`
 
 /** Holds that concern the batch, besides its own. */
 export const loadHolds = (db: Queryable, batchId: number): Promise<Hold[]> =>
@@ -266,10 +266,10 @@ export async function listHolds(
   const filter = new Conditions().and('scope = any(?::text[])', scope)
   if (batchId !== undefined) {
     const id = filter.add(batchId)
-    filter.and(`"batchId" = ${id} or (scope = 'batch' and target = ${id}::text)`)
+    filter.and(`batch_id = ${id} or (scope = 'batch' and target = ${id}::text)`)
   }
   const page = after
-    ? `where (rank, "heldAt", target collate "C") > (${filter.add(after.rank)}, ${filter.add(after.heldAt)}::timestamptz, ${filter.add(after.target)})`
+    ? `where (rank, held_at, target collate "C") > (${filter.add(after.rank)}, ${filter.add(after.heldAt)}::timestamptz, ${filter.add(after.target)})`
     : ''
   const rows = await db.query<
     Omit<Hold, 'scope'> & { scope: Hold['scope'] | null; total: number; rank: number }
@@ -283,8 +283,8 @@ export async function listHolds(
      select page.*, counted.total
        from (select count(*)::int as total from found) as counted
        left join (select * from found
-         ${page} order by rank, "heldAt", target collate "C" limit ${filter.add(limit)}) as page on true
-      order by rank, "heldAt", target collate "C"`,
+         ${page} order by rank, held_at, target collate "C" limit ${filter.add(limit)}) as page on true
+      order by rank, held_at, target collate "C"`,
     filter.values,
   )
   const holds = rows.flatMap(({ total, rank, ...hold }) =>

@@ -73,7 +73,7 @@ export async function findMembersElsewhere(
   memberIds: readonly number[],
 ): Promise<{ memberId: number; batchId: number }[]> {
   return db.query(
-    `select m.id as "memberId", b.id as "batchId"
+    `select m.id as member_id, b.id as batch_id
        from batch_members m join batches own on own.id = m.batch_id
        join batch_members other on other.key_folded = m.key_folded and other.batch_id <> m.batch_id
        join batches b on b.id = other.batch_id
@@ -90,7 +90,7 @@ export async function listActiveElsewhere(
   most: number,
 ): Promise<{ key: string; batchId: number }[]> {
   return db.query(
-    `select m.member_key as key, b.id as "batchId"
+    `select m.member_key as key, b.id as batch_id
        from batches own join batch_members m on m.batch_id = own.id and m.status = 'active'
        join batch_members other on other.key_folded = m.key_folded and other.batch_id <> m.batch_id and other.status = 'active'
        join batches b on b.id = other.batch_id and b.runbook_name = own.runbook_name
@@ -102,7 +102,7 @@ export async function listActiveElsewhere(
 
 export async function findMemberBatch(db: Queryable, memberIds: readonly number[]) {
   return db.query<{ id: number; batchId: number }>(
-    'select id, batch_id as "batchId" from batch_members where id = any($1::bigint[])',
+    'select id, batch_id from batch_members where id = any($1::bigint[])',
     [memberIds],
   )
 }
@@ -115,7 +115,7 @@ export async function findKeysElsewhere(
   keys: readonly string[],
 ): Promise<{ key: string; batchId: number }[]> {
   return db.query(
-    `select m.member_key as key, m.batch_id as "batchId"
+    `select m.member_key as key, m.batch_id
        from batch_members m join batches b on b.id = m.batch_id
       where m.key_folded = any($3::text[]) and m.status = 'active' and m.batch_id <> $2
         and b.runbook_name = lower($1) and b.status in ${UNFINISHED_BATCHES}
@@ -214,7 +214,7 @@ export async function listActiveAfter(
   limit: number,
 ): Promise<ReadonlyMap<number, number[]>> {
   const rows = await db.query<{ batchId: number; id: number }>(
-    `select mark.batch as "batchId", m.id
+    `select mark.batch as batch_id, m.id
        from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as mark (batch, after, through),
             lateral (select id from batch_members
                       where batch_id = mark.batch and status = 'active' and id > mark.after

@@ -13,8 +13,8 @@ const PEOPLE_MAX = 10_000
 /** Folded keys, addresses or object ids. Members who were removed, or whose data was erased, are nobody. */
 export const findPeople = (tx: Tx, identities: readonly string[]): Promise<FoundPerson[]> =>
   tx.query<FoundPerson>(
-    `select m.id as "memberId", m.status, m.data_json as data, m.worker_data_json as outputs,
-            b.runbook_name as "runbookName", b.runbook_version as "runbookVersion"
+    `select m.id as member_id, m.status, m.data_json as data, m.worker_data_json as outputs,
+            b.runbook_name, b.runbook_version
        from batch_members m join batches b on b.id = m.batch_id
       where m.status <> 'removed' and b.erased_at is null
         and m.id = any (array(select member_id from member_addresses where address = any ($1)

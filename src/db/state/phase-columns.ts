@@ -3,7 +3,7 @@
 import { MEMBER_COUNTS, type Phase } from '../../domain/state/facts.ts'
 import { STEP_STATUSES } from '../../domain/state/transitions.ts'
 import { timeParam } from '../connection/arrays.ts'
-import { PHASE_COUNTERS } from './counters.ts'
+import { COUNTS } from './counters.ts'
 
 type SqlType = 'text' | 'int' | 'bigint' | 'timestamptz'
 /** A column's name and type. */
@@ -19,11 +19,7 @@ const FIXED = {
 } as const satisfies Partial<Record<keyof Phase, Column>>
 
 /** Three columns are one property. */
-const GATE = {
-  gateApprovals: 'gate_approvals',
-  gateSurvives: 'gate_survives',
-  gateReadyPercent: 'gate_ready_percent',
-} as const
+const GATE = ['gate_approvals', 'gate_survives', 'gate_ready_percent'] as const
 
 /** What changes of a phase, besides its counters. */
 const CHANGED = {
@@ -58,11 +54,11 @@ export type PhaseLine = Pick<Phase, Simple | 'rampPercents'> & {
 const simple = Object.entries({ ...FIXED, ...CHANGED }) as [Simple, Column][]
 
 export const PHASE_SELECT: string = [
-  'batch_id as "batchId"',
+  'batch_id',
   ...simple.map(([property, [column]]) => `${column} as "${property}"`),
-  ...Object.entries(GATE).map(([property, column]) => `${column} as "${property}"`),
-  'to_json(ramp_percents) as "rampPercents"',
-  ...PHASE_COUNTERS,
+  ...GATE,
+  'to_json(ramp_percents) as ramp_percents',
+  COUNTS,
 ].join(', ')
 
 /** The counters are read separately: see counters.ts. */
@@ -116,6 +112,6 @@ export const CHANGED_PHASE_COLUMNS: readonly ChangedColumn[] = [
 export const UNCHANGED_PHASE_COLUMNS: readonly string[] = [
   'batch_id',
   ...Object.values(FIXED).map(([column]) => column),
-  ...Object.values(GATE),
+  ...GATE,
   'ramp_percents',
 ]

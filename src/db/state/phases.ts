@@ -6,7 +6,7 @@ import { BATCH_IS_FREE } from './holds.ts'
 
 export async function findPhaseBatch(db: Queryable, phaseIds: readonly number[]) {
   return db.query<{ id: number; batchId: number }>(
-    'select id, batch_id as "batchId" from phase_executions where id = any($1::bigint[])',
+    'select id, batch_id from phase_executions where id = any($1::bigint[])',
     [phaseIds],
   )
 }
@@ -17,7 +17,7 @@ export async function findPhaseBatch(db: Queryable, phaseIds: readonly number[])
  */
 export async function listDuePhases(db: Queryable, now: Date, limit: number) {
   return db.query<{ id: number; batchId: number }>(
-    `select p.id, p.batch_id as "batchId"
+    `select p.id, p.batch_id
        from (select id, batch_id, due_at as at from phase_executions
               where status = 'pending' and due_at <= $1 and (gate_look_at is null or gate_look_at <= $1)
              union all
@@ -42,7 +42,7 @@ export async function findNextPhaseDue(db: Queryable, now: Date, until: Date) {
 /** Started phases without all members' steps, in batches that no hold stops. */
 export async function listUnexpandedPhases(db: Queryable, limit: number) {
   return db.query<{ id: number; batchId: number; membersActive: number }>(
-    `select p.id, p.batch_id as "batchId", b.members_active as "membersActive"
+    `select p.id, p.batch_id, b.members_active
        from phase_executions p join batches b on b.id = p.batch_id
       where p.status = 'dispatched' and p.expanded_at is null and ${BATCH_IS_FREE}
         and (p.ramp_through is null or p.expanded_through < p.ramp_through)

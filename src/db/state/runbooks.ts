@@ -9,8 +9,8 @@ export interface PublishedRunbook extends Publication {
   readonly isActive: boolean
 }
 
-const VERSION = `id, name, version, is_active as "isActive", overdue_behavior as "overdueBehavior", rerun_init as "rerunInit",
-  created_at as "publishedAt", published_by as "publishedBy"`
+const VERSION = `id, name, version, is_active, overdue_behavior, rerun_init,
+  created_at as published_at, published_by`
 const RUNBOOK = `${VERSION}, yaml_content as yaml`
 
 export async function findRunbookVersion(

@@ -12,21 +12,21 @@ import { COMPENSATION, PASSED_STEPS } from '../connection/status-lists.ts'
 // A phase step's definition is not read: it is looked up in its runbook version, which never changes. That left 26 of 41 columns,
 // where reading rows was a third of a result's time. Other kinds read theirs: a rollback's depends on its origin, which may not be loaded.
 const STATE = `
-  s.id, s.step_name as "stepName", s.runbook_version as "runbookVersion", s.status, s.attempt, s.retry_count as "retryCount",
-  s.retry_after as "retryAfter", case when s.status = 'polling' or s.kind = 'undo' then s.function_name end as "functionName",
-  case when s.status = 'polling' or s.kind = 'undo' then s.params_json end as params, s.job_id as "jobId", s.may_have_effect as "mayHaveEffect", s.deadline_at as "deadlineAt",
-  s.completed_at as "completedAt", s.error_message as error, s.poll_started_at as "pollStartedAt",
-  s.last_polled_at as "lastPolledAt", s.poll_count as "pollCount", s.poll_timeout_at as "pollTimeoutAt",
-  s.poll_said as "pollSaid", s.poll_changes as "pollChanges",
-  s.late_result_json is not null as "hasLate", s.late_result_json as late, s.corrects_time as "correctsTime", s.corrects_sent_at as "correctsSentAt", w.kind as "waitKind", w.since, w.wake_at as "wakeAt"`
+  s.id, s.step_name, s.runbook_version, s.status, s.attempt, s.retry_count,
+  s.retry_after, case when s.status = 'polling' or s.kind = 'undo' then s.function_name end as function_name,
+  case when s.status = 'polling' or s.kind = 'undo' then s.params_json end as params, s.job_id, s.may_have_effect, s.deadline_at,
+  s.completed_at, s.error_message as error, s.poll_started_at,
+  s.last_polled_at, s.poll_count, s.poll_timeout_at,
+  s.poll_said, s.poll_changes,
+  s.late_result_json is not null as has_late, s.late_result_json as late, s.corrects_time, s.corrects_sent_at, w.kind as wait_kind, w.since, w.wake_at`
 const OWNERS = `
-  s.kind, s.phase_execution_id as "phaseId", s.batch_member_id as "memberId", s.origin_step_id as "originStepId",
-  s.origin_attempt as "originAttempt", s.removal_number as "removalNumber"`
+  s.kind, s.phase_execution_id as phase_id, s.batch_member_id as member_id, s.origin_step_id,
+  s.origin_attempt, s.removal_number`
 const DEFINITION = `
-  s.step_index as "stepIndex", s.worker_id as "workerId", s.on_failure as "onFailure",
-  s.poll_interval_sec as "pollIntervalSec", s.poll_timeout_sec as "pollTimeoutSec", s.max_retries as "maxRetries",
-  s.retry_interval_sec as "retryIntervalSec", s.retry_backoff as "retryBackoff",
-  s.retry_max_interval_sec as "retryMaxIntervalSec", s.timeout_sec as "timeoutSec"`
+  s.step_index, s.worker_id, s.on_failure,
+  s.poll_interval_sec, s.poll_timeout_sec, s.max_retries,
+  s.retry_interval_sec, s.retry_backoff,
+  s.retry_max_interval_sec, s.timeout_sec`
 
 /** What only steps of other kinds have in their rows. */
 type Owned = Pick<Step, 'kind' | 'originStepId' | 'originAttempt' | 'removalNumber'>
@@ -222,7 +222,7 @@ async function loadStepColumns(db: Queryable, members: string, all: boolean): Pr
             ${integerArray('s.phase_execution_id', 'phaseIds')}, ${integerArray('s.runbook_version', 'versions')},
             ${integerArray('s.step_index', 'places')},
             ${integerArray(STATE_OF, 'states')},
-            string_agg(s.job_id, ',') filter (where ${IS_SENT}) as "jobIds",
+            string_agg(s.job_id, ',') filter (where ${IS_SENT}) as job_ids,
             ${integerArray('s.attempt', 'attempts', IS_SENT)}, ${integerArray('s.retry_count', 'retryCounts', IS_SENT)},
             ${integerArray('s.may_have_effect::int', 'areTaken', IS_SENT)},
             ${integerArray(epochMs('s.deadline_at'), 'deadlines', IS_SENT)}
@@ -242,7 +242,7 @@ async function loadWaits(db: Queryable, batches: string, members: string): Promi
     `select ${integerArray('step_id', 'stepIds')}, ${integerArray(`array_position('{${WAIT_KINDS}}'::text[], kind)`, 'waitKinds')},
             ${integerArray(epochMs('since'), 'sinces')}, ${integerArray(`coalesce(${epochMs('wake_at')}, 0)`, 'wakes')},
             exists (select from step_executions
-                     where kind in ${COMPENSATION} and batch_member_id = any($2::bigint[])) as "hasCompensation"
+                     where kind in ${COMPENSATION} and batch_member_id = any($2::bigint[])) as has_compensation
        from waits where batch_id = any($1::bigint[]) and batch_member_id = any($2::bigint[])`,
     [batches, members],
   )
@@ -350,7 +350,7 @@ const placed = (
 
 function loadPhaseSteps(db: Queryable, members: string, stepIds: string): Promise<StepRow[]> {
   return db.query<StepRow>(
-    `select s.phase_execution_id as "phaseId", s.batch_member_id as "memberId", ${STATE}
+    `select s.phase_execution_id as phase_id, s.batch_member_id as member_id, ${STATE}
        from step_executions s left join waits w on w.step_id = s.id
       where s.id = any($2::bigint[]) and s.kind = 'phase' and s.batch_member_id = any($1::bigint[])`,
     [members, stepIds],
@@ -373,7 +373,7 @@ export async function loadStepsElsewhere(
   const rows = await db.query<
     StepRow & { readonly batchId: number; readonly phaseName: string | null }
   >(
-    `select s.batch_id as "batchId", p.phase_name as "phaseName", ${OWNERS}, ${STATE}, ${DEFINITION}
+    `select s.batch_id, p.phase_name, ${OWNERS}, ${STATE}, ${DEFINITION}
        from step_executions s left join waits w on w.step_id = s.id
        left join phase_executions p on p.id = s.phase_execution_id
       where ((s.kind = 'phase' and s.batch_member_id = any($1::bigint[]))

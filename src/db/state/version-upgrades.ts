@@ -45,9 +45,9 @@ export async function listUnfinished(
   limit: number,
 ): Promise<UnfinishedBatch[]> {
   return db.query<UnfinishedBatch>(
-    `select id, status, runbook_version as "runbookVersion", is_manual as "isManual", batch_start_time as "startTime",
-            ${BATCH_HELD_AT} as "heldAt", members_active as "membersActive",
-            window_override_until as "windowOverrideUntil"
+    `select id, status, runbook_version, is_manual, batch_start_time as start_time,
+            ${BATCH_HELD_AT} as held_at, members_active,
+            window_override_until
        from batches b
       where runbook_name = lower($1) and status in ${UNFINISHED_BATCHES} and id > $2
       order by id limit $3`,
@@ -62,9 +62,9 @@ export async function listPhasesOf(
   batchIds: readonly number[],
 ): Promise<PhaseOfBatch[]> {
   return db.query<PhaseOfBatch>(
-    `select batch_id as "batchId", phase_name as name, phase_index as index, offset_minutes as "offsetMinutes",
-            runbook_version as "runbookVersion", due_at as "dueAt", status, skipped_because as "skippedBecause",
-            dispatched_at as "dispatchedAt", to_json(ramp_percents) as "rampPercents",
+    `select batch_id, phase_name as name, phase_index as index, offset_minutes,
+            runbook_version, due_at, status, skipped_because,
+            dispatched_at, to_json(ramp_percents) as ramp_percents,
             case when gate_approvals is not null
                  then json_build_object('approvals', gate_approvals, 'survives', coalesce(gate_survives, 0), 'readyPercent', gate_ready_percent) end as gate
        from phase_executions where batch_id = any($1::bigint[]) order by id`,
@@ -79,7 +79,7 @@ export async function countLacking(
   names: readonly string[],
 ): Promise<{ batchId: number; name: string; members: number }[]> {
   return db.query(
-    `select m.batch_id as "batchId", wanted.name, count(*) as members
+    `select m.batch_id, wanted.name, count(*) as members
        from batch_members m join batches b on b.id = m.batch_id cross join unnest($2::text[]) as wanted (name)
       where m.batch_id = any($1::bigint[]) and m.status = 'active'
         and not m.data_json ? wanted.name and not m.worker_data_json ? wanted.name and not b.outputs_json ? wanted.name

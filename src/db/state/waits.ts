@@ -14,7 +14,7 @@ export interface DueWait {
 /** Due retries and polls. Held ones stay. */
 export async function listDueWaits(db: Queryable, now: Date, limit: number): Promise<DueWait[]> {
   return db.query<DueWait>(
-    `select w.step_id as "stepId", w.batch_id as "batchId", w.batch_member_id as "memberId"
+    `select w.step_id, w.batch_id, w.batch_member_id as member_id
        from waits w join batches b on b.id = w.batch_id
       where w.wake_at <= $1 and w.kind <> 'job' and ${WAIT_IS_FREE}
       order by w.wake_at limit $2`,
@@ -27,8 +27,8 @@ export interface DueJob extends Omit<OutstandingJob, 'workerId'>, AwaitedJob {}
 /** Jobs without a result for so long that the bus must be asked. Those of a held batch too. */
 export async function listDueJobs(db: Queryable, now: Date, limit: number): Promise<DueJob[]> {
   return db.query<DueJob>(
-    `select w.step_id as "stepId", w.batch_id as "batchId", w.batch_member_id as "memberId", w.job_id as "jobId",
-            s.timeout_sec as "timeoutSec", s.deadline_at as "deadlineAt", k.last_seen_at as "workerSeenAt"
+    `select w.step_id, w.batch_id, w.batch_member_id as member_id, w.job_id,
+            s.timeout_sec, s.deadline_at, k.last_seen_at as worker_seen_at
        from waits w join step_executions s on s.id = w.step_id left join workers k on k.worker_id = w.worker_id
       where w.wake_at <= $1 and w.kind = 'job'
       order by w.wake_at limit $2`,
@@ -75,8 +75,7 @@ export async function listOutstandingJobs(
   batchId: number,
   { memberIds, workerId, mayChange }: JobFilter = {},
 ): Promise<OutstandingJob[]> {
-  const job =
-    'step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId", job_id as "jobId", worker_id as "workerId"'
+  const job = 'step_id, batch_id, batch_member_id as member_id, job_id, worker_id'
   return db.query<OutstandingJob>(
     `select ${job} from waits
       where batch_id = $1 and kind = 'job' and batch_member_id is not null
@@ -86,7 +85,7 @@ export async function listOutstandingJobs(
      select ${job} from waits
       where batch_id = $1 and kind = 'job' and batch_member_id is null and $2::bigint[] is null
         and ($3::text is null or worker_id = $3) and ($4::bool is null or changes_tenant)
-     order by "stepId"`,
+     order by step_id`,
     [batchId, memberIds ?? null, workerId ?? null, mayChange ?? null],
   )
 }
@@ -175,7 +174,7 @@ export async function countOutstanding(
   workerId: string,
 ): Promise<Map<number, number>> {
   const rows = await db.query<{ batchId: number; jobs: number }>(
-    `select batch_id as "batchId", count(*) as jobs from waits where worker_id = $1 and kind = 'job' group by 1`,
+    `select batch_id, count(*) as jobs from waits where worker_id = $1 and kind = 'job' group by 1`,
     [workerId],
   )
   return new Map(rows.map(({ batchId, jobs }) => [batchId, jobs]))
@@ -219,7 +218,7 @@ function listNext(
   which: 'all' | 'reading',
 ): Promise<DueWait[]> {
   return db.query<DueWait>(
-    `select q.step_id as "stepId", q.batch_id as "batchId", q.batch_member_id as "memberId"
+    `select q.step_id, q.batch_id, q.batch_member_id as member_id
        from unnest($1::text[], $2::bigint[], $3::int[]) as want (worker, batch, slots),
             lateral (select step_id, batch_id, batch_member_id from waits
                       where worker_id = want.worker and kind = 'slot' and batch_id = want.batch
@@ -252,10 +251,10 @@ export async function listSharedWorkers(
   batchId: number,
 ): Promise<SharedWorker[]> {
   return db.query<SharedWorker>(
-    `select w.id as "workerId", k.slots, k.job_ms as "jobMs", k.max_outstanding as "maxOutstanding",
-            coalesce(k.last_served_batch_id, 0) as "lastServed",
+    `select w.id as worker_id, k.slots, k.job_ms, k.max_outstanding,
+            coalesce(k.last_served_batch_id, 0) as last_served,
             coalesce((select true from waits where worker_id = w.id and kind = 'slot' and batch_id > $2 limit 1),
-                     (select true from waits where worker_id = w.id and kind = 'slot' and batch_id < $2 limit 1), false) as "isContended"
+                     (select true from waits where worker_id = w.id and kind = 'slot' and batch_id < $2 limit 1), false) as is_contended
        from unnest($1::text[]) as w (id)
        left join lateral (select * from workers where worker_id = w.id limit 1) as k on true`,
     [workerIds, batchId],

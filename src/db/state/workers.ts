@@ -15,7 +15,7 @@ export interface JobLimitFacts extends PaceFacts {
   readonly lastServed: number
 }
 
-const JOB_LIMIT_FACTS = `slots, job_ms as "jobMs", max_outstanding as "maxOutstanding", last_served_batch_id as "lastServed"`
+const JOB_LIMIT_FACTS = `slots, job_ms, max_outstanding, last_served_batch_id as last_served`
 
 /** Locks the worker's row: transactions that need a free slot queue here. Null for an unknown worker. */
 export async function lockWorker(tx: Tx, workerId: string): Promise<JobLimitFacts | null> {
@@ -144,7 +144,7 @@ export async function listCatalogues(
   }: { after?: string | null; limit?: number | null; workerId?: string | null } = {},
 ): Promise<(FunctionCatalogue & { readonly workerId: string })[]> {
   return db.query(
-    `select worker_id as "workerId", case when last_seen_at is not null then functions_json end as functions
+    `select worker_id, case when last_seen_at is not null then functions_json end as functions
        from workers where ($1::text is null or worker_id > $1) and ($3::text is null or worker_id = $3)
       order by worker_id limit $2`,
     [after, limit, workerId],
@@ -165,7 +165,7 @@ export const listAnnouncedFacts = (
   workerIds: readonly string[],
 ): Promise<readonly (AnnouncedFacts & { readonly hash: string })[]> =>
   db.query(
-    `select worker_id as "workerId", functions_hash as hash,
+    `select worker_id, functions_hash as hash,
             coalesce((select jsonb_agg(jsonb_build_object('name', f -> 'name', 'facts', f -> 'facts')) from jsonb_array_elements(functions_json) as f), '[]') as functions
        from workers where worker_id = any($1::text[])`,
     [workerIds],
@@ -202,7 +202,7 @@ export async function recordWorker(tx: Tx, hello: Hello, now: Date): Promise<boo
             functions_hash = excluded.functions_hash, throttles_json = excluded.throttles_json,
             first_seen_at = coalesce(workers.first_seen_at, excluded.first_seen_at),
             last_seen_at = greatest(workers.last_seen_at, excluded.last_seen_at)
-     returning first_seen_at = $5 as "isNew"`,
+     returning first_seen_at = $5 as is_new`,
     [
       hello.workerId,
       hello.version,

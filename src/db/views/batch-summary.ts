@@ -29,7 +29,7 @@ export async function loadPaces(
             select max(at) as at
               from (select * from events where batch_id is null order by id desc limit $4) as e
              where at >= $2 and entity in ('system', 'runbook') and event = 'resumed')
-     select b.id as "batchId", p.passed, p.parts, p."restartedAt", p."readSince"
+     select b.id as batch_id, p.passed, p.parts, p.restarted_at, p.read_since
        from unnest($1::bigint[]) as b (id) cross join common c cross join lateral (
          with own as (select entity, event, to_status, phase_id, at
                         from (select * from events where batch_id = b.id order by id desc limit $3) as e where at >= $2),
@@ -42,7 +42,7 @@ export async function loadPaces(
                           where o.entity = 'step' and o.phase_id is not null and o.to_status in ${PASSED_STEPS}
                           group by 1)
          select coalesce((select sum(n) from passed), 0)::int as passed, (select jsonb_object_agg(part, n) from passed) as parts,
-                restarted_at as "restartedAt", read_since as "readSince" from span) as p`,
+                restarted_at, read_since from span) as p`,
     [idsParam(batchIds), since, events, COMMON_EVENTS_LOOKED_AT, now, PACE_PARTS],
   )
   return new Map(
@@ -59,7 +59,7 @@ interface PaceRow extends Omit<BatchPace, 'parts'> {
   readonly parts: Readonly<Record<number, number>> | null
 }
 
-/** Failed steps after `after`, in id order. What failed for somebody who was taken back since is nobody's failure. */
+/** Failed steps after `after`, in id order. */
 export function listFailures(
   db: Queryable,
   batchId: number,
@@ -67,13 +67,11 @@ export function listFailures(
   limit: number,
 ): Promise<Failure[]> {
   return db.query<Failure>(
-    `select s.id as "stepId", s.kind, s.batch_member_id as "memberId", p.phase_name as "phaseName", s.step_name as "stepName",
+    `select s.id as step_id, s.kind, s.batch_member_id as member_id, p.phase_name, s.step_name,
             s.error_message as message, s.completed_at as at
        from step_executions s left join phase_executions p on p.id = s.phase_execution_id
       where s.batch_id = $1 and s.error_message is not null and s.id > $2
         and s.status in ${FAILED_STEPS}
-        and (s.kind <> 'phase' or not exists (select from step_executions u
-              where u.batch_member_id = s.batch_member_id and u.kind = 'phase' and u.status = 'undone'))
       order by s.id limit $3`,
     [batchId, after, limit],
   )
@@ -96,7 +94,7 @@ const walk = (name: string, kind: string): string => `${name} (id) as (
 export function listWaitGroups(db: Queryable, batchId: number, now: Date): Promise<WaitGroup[]> {
   const first = (kind: string, order: string) => `
         select count(*)::int as count, min(since) as since, count(*) filter (where wake_at <= $2)::int as overdue,
-               min(wake_at) as "wakeAt", min(step_id) as "stepId"
+               min(wake_at) as wake_at, min(step_id) as step_id
           from (select since, wake_at, step_id from waits w
                  where w.worker_id = a.id and ${kind} and w.batch_id = $1 order by ${order} limit $3) as first`
   return db.query<WaitGroup>(
@@ -107,7 +105,7 @@ export function listWaitGroups(db: Queryable, batchId: number, now: Date): Promi
        select a.id, k.kind, g.*
          from awaited a cross join (values ('job'), ('retry'), ('poll')) as k (kind)
         cross join lateral (${first(`w.kind = k.kind and w.kind <> 'slot'`, 'w.since, w.step_id')}) as g)
-     select id as "workerId", kind, count, count < $3 as "isCountExact", since, overdue, "wakeAt", "stepId"
+     select id as worker_id, kind, count, count < $3 as is_count_exact, since, overdue, wake_at, step_id
        from groups where count > 0 order by id, kind`,
     [batchId, now, WAITS_LOOKED_AT],
   )
@@ -124,7 +122,7 @@ export function listPhaseWaiters(
     `(select o.step_id, o.worker_id, o.kind from waits o
        where o.worker_id = k.id and ${kind} and o.batch_id = $1 order by ${order} limit $4)`
   return db.query<PhaseWaiter>(
-    `select distinct s.phase_execution_id as "phaseId", w.worker_id as "workerId", w.kind = 'job' as "isSent", null::bigint as "memberId"
+    `select distinct s.phase_execution_id as phase_id, w.worker_id, w.kind = 'job' as is_sent, null::bigint as member_id
        from unnest($2::text[]) as k (id)
       cross join lateral (${first(`o.kind = 'slot'`, 'o.priority, o.since, o.step_id')}
                           union all ${first(`o.kind = 'job' and o.kind <> 'slot'`, 'o.since, o.step_id')}) as w

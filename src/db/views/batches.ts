@@ -53,16 +53,16 @@ export interface BatchFilter {
   readonly startsBefore?: Date | undefined
 }
 
-const LINE = `b.id, b.runbook_id as "runbookId", b.runbook_name as "runbookName", b.runbook_version as "runbookVersion",
-  b.source_time as "sourceTime", b.batch_start_time as "batchStartTime", b.failed_in_init as "failedInInit",
-  b.is_manual as "isManual", b.created_by as "createdBy", b.current_phase as "currentPhase", b.detected_at as "detectedAt",
-  b.init_dispatched_at as "initDispatchedAt", b.activated_at as "activatedAt", b.ended_at as "endedAt",
-  b.held_at as "heldAt", b.held_by as "heldBy", b.held_reason as "heldReason",
-  b.window_closed_at as "windowClosedAt", b.window_opens_at as "windowOpensAt", b.window_override_until as "windowOverrideUntil",
-  b.window_override_by as "windowOverrideBy", b.window_override_reason as "windowOverrideReason",
-  b.failure_revision as "failureRevision",
-  (select count(*)::int from holds h where h.scope = 'member' and h.batch_id = b.id) as "heldMemberCount",
-  b.status, b.members_active as "membersActive", b.members_failed as "membersFailed", b.members_removed as "membersRemoved"`
+const LINE = `b.id, b.runbook_id, b.runbook_name, b.runbook_version,
+  b.source_time, b.batch_start_time, b.failed_in_init,
+  b.is_manual, b.created_by, b.current_phase, b.detected_at,
+  b.init_dispatched_at, b.activated_at, b.ended_at,
+  b.held_at, b.held_by, b.held_reason,
+  b.window_closed_at, b.window_opens_at, b.window_override_until,
+  b.window_override_by, b.window_override_reason,
+  b.failure_revision,
+  (select count(*)::int from holds h where h.scope = 'member' and h.batch_id = b.id) as held_member_count,
+  b.status, b.members_active, b.members_failed, b.members_removed`
 
 function conditionsOf(filter: BatchFilter): Conditions {
   const { runbook, status, isManual, isHeld, startsFrom, startsBefore } = filter

@@ -21,9 +21,9 @@ export interface BulkActionLine {
   readonly refusedCount: number
 }
 
-const LINE = `id, batch_id as "batchId", action, started_by as "startedBy", started_at as "startedAt", progress_at as "progressAt",
-  ended_at as "endedAt", reason, selection_json as selection, options_json as options, selected_count as "selectedCount",
-  done_count as "doneCount", refused_count as "refusedCount"`
+const LINE = `id, batch_id, action, started_by, started_at, progress_at,
+  ended_at, reason, selection_json as selection, options_json as options, selected_count,
+  done_count, refused_count`
 
 export interface BulkActionFilter {
   readonly batchId?: number | undefined
@@ -83,7 +83,7 @@ interface StatesNow {
 /** The changed members by what they are now. */
 export function countStatesNow(db: Queryable, actionId: number, wave: Wave): Promise<StatesNow[]> {
   return db.query<StatesNow>(
-    `select o.state, count(*)::int as count, count(*) filter (where o.again)::int as "failedAgain",
+    `select o.state, count(*)::int as count, count(*) filter (where o.again)::int as failed_again,
             count(*) filter (where o.held)::int as held
        from (select ${memberState(wave)} as state, ${FAILED_AGAIN} as again,
                     exists (select from holds h where h.scope = 'member' and h.member_id = m.id) as held
@@ -122,7 +122,7 @@ export function listActionMembers(
 ): Promise<ActionMember[]> {
   const where = membersOf(actionId, filter).and('x.member_id > ?', after)
   return db.query<ActionMember>(
-    `select x.member_id as "memberId", x.refusal, ${FAILED_AGAIN} as "failedAgain"
+    `select x.member_id, x.refusal, ${FAILED_AGAIN} as failed_again
        from ${OF_ACTION} where ${where.text} order by x.member_id limit ${where.add(limit)}`,
     where.values,
   )

@@ -25,9 +25,9 @@ export interface EventLine {
   readonly because: string
 }
 
-const LINE = `e.id, e.at, e.batch_id as "batchId", e.entity, e.event, e.from_status as "fromStatus", e.to_status as "toStatus",
-  e.batch_member_id as "memberId", m.member_key as "memberKey", p.phase_name as "phaseName", e.step_id as "stepId",
-  s.step_name as "stepName", e.attempt, e.job_id as "jobId", e.actor, left(e.because, 2000) as because`
+const LINE = `e.id, e.at, e.batch_id, e.entity, e.event, e.from_status, e.to_status,
+  e.batch_member_id as member_id, m.member_key, p.phase_name, e.step_id,
+  s.step_name, e.attempt, e.job_id, e.actor, left(e.because, 2000) as because`
 
 const NAMES = `left join batch_members m on m.id = e.batch_member_id
        left join step_executions s on s.id = e.step_id
@@ -128,7 +128,7 @@ export async function readFeed(
     `with fresh as materialized (
        select id, batch_id, batch_member_id, entity from events where id > $1 order by id limit $2)
      select h.*, ${LINE}
-       from (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as oldest, max(id) as "lastId",
+       from (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as oldest, max(id) as last_id,
                     case when count(*) < max(id) - $1 then json_agg(id order by id) end as ids from fresh) as h
        left join (select w.* from fresh f join events w on w.id = f.id
                    where exists (select from unnest($3::bigint[], $4::bigint[], $5::text[]) as s (batch_id, member_id, entities)

@@ -17,7 +17,7 @@ const NEWEST = 'order by id desc limit'
 /** Members with this key, in whatever batch; newest first. */
 export function findPeopleByKey(db: Queryable, key: string, limit: number): Promise<FoundMember[]> {
   return db.query<FoundMember>(
-    `select id, batch_id as "batchId" from batch_members where key_folded = $1 ${NEWEST} $2`,
+    `select id, batch_id from batch_members where key_folded = $1 ${NEWEST} $2`,
     [foldKey(key), limit],
   )
 }
@@ -29,7 +29,7 @@ export function findPeopleByAddress(
   limit: number,
 ): Promise<FoundMember[]> {
   return db.query<FoundMember>(
-    `select id, batch_id as "batchId" from batch_members
+    `select id, batch_id from batch_members
       where id = any (array(select member_id from member_addresses where address = $1)) ${NEWEST} $2`,
     [address, limit],
   )
@@ -42,7 +42,7 @@ export function findPeopleByBeginning(
   limit: number,
 ): Promise<FoundMember[]> {
   return db.query<FoundMember>(
-    `select id, batch_id as "batchId" from batch_members
+    `select id, batch_id from batch_members
       where id = any (array(select member_id from member_addresses where address >= $1 and address < $2
                               order by address limit ${BEGINNINGS_READ_MAX})
                    || array(select id from batch_members where key_folded ~>=~ $1 and key_folded ~<~ $2
@@ -60,7 +60,7 @@ export function findPeopleByText(
 ): Promise<FoundMember[]> {
   const inJson = JSON.stringify(text.toLowerCase()).slice(1, -1)
   return db.query<FoundMember>(
-    `select id, batch_id as "batchId" from batch_members
+    `select id, batch_id from batch_members
       where key_folded like $1 or lower(data_json::text) like $2 or lower(worker_data_json::text) like $2 ${NEWEST} $3`,
     [contains(foldKey(text)), contains(inJson), limit],
   )

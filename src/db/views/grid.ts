@@ -20,7 +20,7 @@ export async function listRowIds(
 /** Phase steps of these members, oldest first; those of superseded phases are left out. */
 export function listGridSteps(db: Queryable, memberIds: readonly number[]): Promise<GridStep[]> {
   return db.query<GridStep>(
-    `select s.batch_member_id as "memberId", p.phase_name as "phaseName", s.step_name as "stepName", s.status
+    `select s.batch_member_id as member_id, p.phase_name, s.step_name, s.status
        from step_executions s join phase_executions p on p.id = s.phase_execution_id
       where s.kind = 'phase' and s.batch_member_id = any($1::bigint[]) and p.status <> 'superseded'
       order by s.id`,
@@ -37,8 +37,8 @@ export function countGridSteps(
   return db.query<GridCount>(
     `with rows as materialized (
        select id, ((row_number() over (order by id) - 1) / $2)::int as bucket from batch_members where batch_id = $1)
-     select s.bucket, p.phase_name as "phaseName", s."stepName", s.status, s.count
-       from (select r.bucket, s.phase_execution_id, lower(s.step_name) as "stepName", s.status, count(*)::int as count
+     select s.bucket, p.phase_name, s.step_name, s.status, s.count
+       from (select r.bucket, s.phase_execution_id, lower(s.step_name) as step_name, s.status, count(*)::int as count
                from step_executions s join rows r on r.id = s.batch_member_id
               where s.batch_id = $1 and s.kind = 'phase' group by 1, 2, 3, 4) as s
        join phase_executions p on p.id = s.phase_execution_id and p.status <> 'superseded'`,

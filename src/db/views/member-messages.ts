@@ -104,11 +104,11 @@ function listSent(
   const order = orderOf(page.sort, 't.id')
   const owed = isOwed(where.add(batch.correctTo))
   return db.query<MessageLine>(
-    `select t.id, case when t.owed then 'correction_owed' else 'sent' end as state, t.batch_member_id as "memberId",
-            m.member_key as "memberKey", m.key_folded as "keyFolded", t.message, t.language, t.recipient, t.sent_at as "sentAt",
-            t.start_time as "startTime", t.corrects_time as "correctsTime", c.sent_at as "correctedAt",
-            t.from_batch_id as "fromBatchId", t.phase_name as "phaseName", t.step_name as "stepName", t.step_id as "stepId",
-            s.status as "stepStatus", a.job_id as "jobId", s.error_message as error, null::int as place
+    `select t.id, case when t.owed then 'correction_owed' else 'sent' end as state, t.batch_member_id as member_id,
+            m.member_key, m.key_folded, t.message, t.language, t.recipient, t.sent_at,
+            t.start_time, t.corrects_time, c.sent_at as corrected_at,
+            t.from_batch_id, t.phase_name, t.step_name, t.step_id,
+            s.status as step_status, a.job_id, s.error_message as error, null::int as place
        from (select t.*, ${owed} as owed from ${fromSent(filter, page.sort)} where ${where.text} order by ${order}
               limit ${where.add(page.limit)}) as t
        join batch_members m on m.id = t.batch_member_id
@@ -164,12 +164,12 @@ function listFailed(
   const where = failedWhere(batch, filter, sending)
   addAfter(where, page, 's.id')
   return db.query<MessageLine>(
-    `select s.id, 'failed' as state, m.id as "memberId", m.member_key as "memberKey", m.key_folded as "keyFolded",
+    `select s.id, 'failed' as state, m.id as member_id, m.member_key, m.key_folded,
             ${MESSAGE_OF_STEP} as message, s.params_json->>'Language' as language, s.params_json->>'To' as recipient,
-            null::timestamptz as "sentAt", (s.params_json->>'StartTime')::timestamptz as "startTime",
-            (s.params_json->>'CorrectsTime')::timestamptz as "correctsTime", null::timestamptz as "correctedAt",
-            null::bigint as "fromBatchId", p.phase_name as "phaseName", s.step_name as "stepName", s.id as "stepId",
-            s.status as "stepStatus", s.job_id as "jobId", s.error_message as error, null::int as place
+            null::timestamptz as sent_at, (s.params_json->>'StartTime')::timestamptz as start_time,
+            (s.params_json->>'CorrectsTime')::timestamptz as corrects_time, null::timestamptz as corrected_at,
+            null::bigint as from_batch_id, p.phase_name, s.step_name, s.id as step_id,
+            s.status as step_status, s.job_id, s.error_message as error, null::int as place
        from ${FROM_FAILED} where ${where.text} order by ${orderOf(page.sort, 's.id')} limit ${where.add(page.limit)}`,
     where.values,
   )
@@ -227,11 +227,11 @@ function listComingOf(
   return db.query<MessageLine>(
     // Found as a set and sorted then: along the index of the order, 100,000 members who had it took seconds.
     `with not_sent as materialized (select m.id from batch_members m where ${where.text})
-     select m.id, 'not_sent' as state, m.id as "memberId", m.member_key as "memberKey", m.key_folded as "keyFolded",
-            $4::text as message, null::text as language, null::text as recipient, null::timestamptz as "sentAt",
-            null::timestamptz as "startTime", null::timestamptz as "correctsTime", null::timestamptz as "correctedAt",
-            null::bigint as "fromBatchId", $2::text as "phaseName", $3::text as "stepName", s.id as "stepId",
-            s.status as "stepStatus", s.job_id as "jobId", s.error_message as error, ${where.add(place)}::int as place
+     select m.id, 'not_sent' as state, m.id as member_id, m.member_key, m.key_folded,
+            $4::text as message, null::text as language, null::text as recipient, null::timestamptz as sent_at,
+            null::timestamptz as start_time, null::timestamptz as corrects_time, null::timestamptz as corrected_at,
+            null::bigint as from_batch_id, $2::text as phase_name, $3::text as step_name, s.id as step_id,
+            s.status as step_status, s.job_id, s.error_message as error, ${where.add(place)}::int as place
        from (select m.id, m.member_key, m.key_folded from batch_members m join not_sent using (id) order by ${order}
               limit ${where.add(page.limit)}) as m
        left join lateral (select s.* from step_executions s join phase_executions p on p.id = s.phase_execution_id
@@ -332,7 +332,7 @@ export function countSentByMessage(
 ): Promise<SentCount[]> {
   return db.query<SentCount>(
     `select t.message, t.language, count(*)::int as sent, count(t.corrects_time)::int as corrections,
-            (count(*) filter (where ${isOwed('$2')}))::int as "correctionsOwed", min(t.sent_at) as "firstAt", max(t.sent_at) as "lastAt"
+            (count(*) filter (where ${isOwed('$2')}))::int as corrections_owed, min(t.sent_at) as first_at, max(t.sent_at) as last_at
        from sent_messages t where t.batch_id = $1 group by t.message, t.language order by min(t.id)`,
     [id, correctTo],
   )

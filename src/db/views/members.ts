@@ -149,7 +149,7 @@ export async function findMembers(
     `with meant as materialized (${meant})
      select found.count as total, line.*
        from (select count(*)::int from meant) as found left join (${linesOf(pageOf(within, page), page)}) as line on true
-      order by ${page.sort === 'id' ? 'line.id' : 'line."keyFolded"'}`,
+      order by ${page.sort === 'id' ? 'line.id' : 'line.key_folded'}`,
     within.values,
   )
   const members = rows.flatMap(({ total, ...line }) => (line.id === null ? [] : [line]))
@@ -167,13 +167,13 @@ function pageOf(where: Conditions, { sort, after, limit }: MemberPage): string {
 }
 
 const linesOf = (members: string, { sort, wave }: MemberPage): string =>
-  `select m.id, m.member_key as "memberKey", m.key_folded as "keyFolded", m.status, m.added_at as "addedAt",
-          m.failed_at as "failedAt", m.removed_at as "removedAt", m.removed_by as "removedBy",
-          m.moved_to_batch_id as "movedToBatchId", f.id as "failedStepId", f.phase_name as "failedPhase",
-          f.step_name as "failedStep", f.status as "failedStatus", f.error_message as error,
-          m.state, w.step, case when m.state in ('cut_over', 'done') then ${cutOverAt(wave)} end as "cutOverAt",
+  `select m.id, m.member_key, m.key_folded, m.status, m.added_at,
+          m.failed_at, m.removed_at, m.removed_by,
+          m.moved_to_batch_id, f.id as failed_step_id, f.phase_name as failed_phase,
+          f.step_name as failed_step, f.status as failed_status, f.error_message as error,
+          m.state, w.step, case when m.state in ('cut_over', 'done') then ${cutOverAt(wave)} end as cut_over_at,
           case when m.state = 'done' then (select max(s.completed_at) from step_executions s
-            where s.kind = 'phase' and s.batch_member_id = m.id) end as "finishedAt"
+            where s.kind = 'phase' and s.batch_member_id = m.id) end as finished_at
      from (select m.*, ${memberState(wave)} as state from (${members}) as m) as m
      left join lateral (select s.id, p.phase_name, s.step_name, s.status, s.error_message
              from step_executions s join phase_executions p on p.id = s.phase_execution_id
@@ -197,7 +197,7 @@ export function selectMembers(
 ): Promise<{ id: number; memberKey: string }[]> {
   const where = conditionsOf(batchId, filter, wave)
   return db.query(
-    `select m.id, m.member_key as "memberKey" from batch_members m where ${where.text}
+    `select m.id, m.member_key from batch_members m where ${where.text}
       order by m.id limit ${where.add(most)}`,
     where.values,
   )
@@ -231,7 +231,7 @@ export async function findMemberState(
   memberId: number,
 ): Promise<MemberState | null> {
   const rows = await db.query<MemberState>(
-    `select id, member_key as "memberKey", status, removal_number as "removalNumber"
+    `select id, member_key, status, removal_number
        from batch_members where batch_id = $1 and id = $2`,
     [batchId, memberId],
   )
@@ -258,9 +258,9 @@ export async function findMemberDetail(
   memberId: number,
 ): Promise<MemberDetail | null> {
   const rows = await db.query<MemberDetail>(
-    `select id, batch_id as "batchId", member_key as "memberKey", status, data_json as data, worker_data_json as outputs,
-            added_at as "joinedAt", failed_at as "failedAt", removed_at as "leftAt", removed_by as "removedBy",
-            moved_to_batch_id as "movedToBatchId"
+    `select id, batch_id, member_key, status, data_json as data, worker_data_json as outputs,
+            added_at as joined_at, failed_at, removed_at as left_at, removed_by,
+            moved_to_batch_id
        from batch_members where batch_id = $1 and id = $2`,
     [batchId, memberId],
   )
@@ -325,7 +325,7 @@ export function listSheetMembers(
   limit: number,
 ): Promise<SheetMember[]> {
   return db.query<SheetMember>(
-    `select id, member_key as key, key_folded as "keyFolded", data_json as data, worker_data_json as outputs
+    `select id, member_key as key, key_folded, data_json as data, worker_data_json as outputs
        from batch_members where batch_id = $1 and status <> 'removed' and key_folded > $2 order by key_folded limit $3`,
     [batchId, afterKey, limit],
   )

@@ -51,12 +51,12 @@ export async function listPeople(
         ...(state === undefined ? [] : [`${memberState(wave)} = any($1::text[])`]),
         ...(isToCome ? [isNotCutOver(wave), IS_NOT_LATER] : []),
       ]
-      return `(select m.id, m.batch_id as "batchId" from batch_members m where ${conditions.join(' and ')} order by m.id limit $2)`
+      return `(select m.id, m.batch_id from batch_members m where ${conditions.join(' and ')} order by m.id limit $2)`
     })
   if (parts.length === 0) return []
   return db.query<WavePerson>(
-    `select id, "batchId" from (${parts.join(' union all ')}) as p
-      where ($1::text[] is null or true) and ($3::bigint[] is null or true) order by "batchId", id limit $2`,
+    `select id, batch_id from (${parts.join(' union all ')}) as p
+      where ($1::text[] is null or true) and ($3::bigint[] is null or true) order by batch_id, id limit $2`,
     [state ?? null, limit, ids === undefined ? null : idsParam(ids)],
   )
 }

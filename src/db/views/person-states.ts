@@ -18,7 +18,7 @@ import {
 import type { BatchStatus } from '../../domain/state/transitions.ts'
 import { idsParam } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/db.ts'
-import { FAILED_STEPS, PASSED_STEPS } from '../connection/status-lists.ts'
+import { PASSED_STEPS } from '../connection/status-lists.ts'
 import { loadPhasesOf } from '../state/facts.ts'
 
 const stepOf = (which: string): string =>
@@ -42,17 +42,12 @@ const hasPassed = (phases: readonly BegunPhase[]): string => {
   return all([...phases.filter(({ isWritten }) => !isWritten).map(isIn), `not ${isOpen}`])
 }
 
-const UNDO = `from step_executions s where s.kind = 'undo' and s.batch_member_id = m.id`
-/** Where member `m` takes no part any more: an undo did it, and neither it nor a step that stays has failed. */
-export const IS_TAKEN_BACK = `(exists (select ${UNDO}) and not exists (select ${UNDO} and s.status in ${FAILED_STEPS})
-  and (${stepOf(`s.status = 'undone'`)} or not ${stepOf(`s.status in ${FAILED_STEPS}`)}))`
-const IS_ROLLED_BACK = `(not ${stepOf(`s.status in ('failed', 'poll_timeout')`)} and not exists (select ${UNDO} and s.status in ${FAILED_STEPS}))`
+const IS_ROLLED_BACK = `not ${stepOf(`s.status in ('failed', 'poll_timeout')`)}`
 
 /** Each fact about member `m`. */
 export const FACT_SQL: Readonly<Record<Fact, (wave: Wave) => string>> = {
   isRemoved: () => `m.status = 'removed'`,
   hasFailed: () => `m.status = 'failed'`,
-  isTakenBack: () => IS_TAKEN_BACK,
   isRolledBack: () => IS_ROLLED_BACK,
   isThrough: (wave) => (hasRun(wave) ? hasPassed(wave.begun) : 'false'),
   isCutOver: ({ cutOver }) =>
@@ -118,19 +113,18 @@ export async function withStates<B extends CountedBatch>(
       .filter(({ active }) => active === null)
       .map(({ batch, wave }) => ({ id: batch.id, wave })),
   )
-  const back = await readBack(
+  const rolledBack = await readRolledBack(
     db,
     known
-      .filter(({ phases }) =>
-        phases.some(({ steps }) => steps.rolled_back + steps.undone + steps.cancelled > 0),
-      )
+      .filter(({ phases }) => phases.some(({ steps }) => steps.rolled_back > 0))
       .map(({ batch }) => batch.id),
   )
   return known.map(({ batch, phases, active, wave }) => {
     const states = {
       ...noStates(),
       ...(active ?? read.get(batch.id)),
-      ...failedOf(batch.membersFailed, back.get(batch.id) ?? NONE_BACK),
+      failed: batch.membersFailed - (rolledBack.get(batch.id) ?? 0),
+      rolled_back: rolledBack.get(batch.id) ?? 0,
       removed: batch.membersRemoved,
     }
     return { ...batch, phases, wave, states }
@@ -144,10 +138,7 @@ async function readActive(
   const counts = new Map<number, Partial<Record<PersonState, number>>>()
   if (waves.length === 0) return counts
   const parts = waves.map(
-    ({
-      id,
-      wave,
-    }) => `select m.batch_id as "batchId", ${memberState(wave)} as state, count(*)::int as count
+    ({ id, wave }) => `select m.batch_id, ${memberState(wave)} as state, count(*)::int as count
       from batch_members m where m.batch_id = ${id} and m.status = 'active' group by 1, 2`,
   )
   const rows = await db.query<{ batchId: number; state: PersonState; count: number }>(
@@ -159,31 +150,16 @@ async function readActive(
   return counts
 }
 
-interface Back {
-  readonly rolledBack: number
-  readonly takenBack: number
-}
-const NONE_BACK: Back = { rolledBack: 0, takenBack: 0 }
-
-const failedOf = (failed: number, { rolledBack, takenBack }: Back) => ({
-  failed: failed - rolledBack - takenBack,
-  rolled_back: rolledBack,
-  taken_back: takenBack,
-})
-
-/** Of the people who do not take part any more: whom a rollback or an undo has taken back. */
-async function readBack(
+async function readRolledBack(
   db: Queryable,
   batchIds: readonly number[],
-): Promise<ReadonlyMap<number, Back>> {
+): Promise<ReadonlyMap<number, number>> {
   if (batchIds.length === 0) return new Map()
-  const rows = await db.query<Back & { batchId: number }>(
-    `select batch_id as "batchId", count(*) filter (where taken)::int as "takenBack",
-            count(*) filter (where rolled and not taken)::int as "rolledBack"
-       from (select m.batch_id, ${IS_TAKEN_BACK} as taken, ${IS_ROLLED_BACK} as rolled from batch_members m
-              where m.batch_id = any($1::bigint[]) and m.status = 'failed') as m
+  const rows = await db.query<{ batchId: number; count: number }>(
+    `select m.batch_id, count(*)::int as count from batch_members m
+      where m.batch_id = any($1::bigint[]) and m.status = 'failed' and ${IS_ROLLED_BACK}
       group by 1`,
     [idsParam(batchIds)],
   )
-  return new Map(rows.map(({ batchId, ...back }) => [batchId, back]))
+  return new Map(rows.map(({ batchId, count }) => [batchId, count]))
 }

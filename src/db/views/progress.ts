@@ -15,8 +15,8 @@ export async function loadProgress(
   now: Date,
 ): Promise<Progress | null> {
   const rows = await db.query<Progress['batch']>(
-    `select id, runbook_name as "runbookName", status, batch_start_time as "startTime", held_reason as "heldReason",
-            members_active as "membersActive", members_failed as "membersFailed", members_removed as "membersRemoved"
+    `select id, runbook_name, status, batch_start_time as start_time, held_reason,
+            members_active, members_failed, members_removed
        from batches where id = $1`,
     [batchId],
   )
@@ -39,8 +39,8 @@ export async function listProgressEvents(
   limit: number,
 ): Promise<ProgressEvent[]> {
   return db.query<ProgressEvent>(
-    `select e.id, e.at, e.entity, e.event, e.because, e.actor, m.member_key as "memberKey", p.phase_name as "phaseName",
-            s.step_name as "stepName", s.kind as "stepKind"
+    `select e.id, e.at, e.entity, e.event, e.because, e.actor, m.member_key, p.phase_name,
+            s.step_name, s.kind as step_kind
        from events e
        left join batch_members m on m.id = e.batch_member_id
        left join phase_executions p on p.id = e.phase_id

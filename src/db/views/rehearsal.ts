@@ -32,9 +32,9 @@ export async function findNextMoment(db: Queryable, isInPast: boolean): Promise<
                    where p.status in ('pending', 'dispatched') and b.status = 'active' and ${BATCH_IS_FREE})
      select least((select min(w.wake_at) from ${FREE_WAITS} and not ($1 and w.kind = 'job')), (select at from due),
                   (select min(b.window_opens_at) from batches b where b.window_closed_at is not null and ${BATCH_IS_FREE})) as at,
-            (select at from due) as "phaseAt",
+            (select at from due) as phase_at,
             (select count(*)::int from ${FREE_WAITS} and ${WAITS_FOR} in ('slot', 'job')) as unsent,
-            (select count(*)::int from batches where ended_at is null) as "openBatches"`,
+            (select count(*)::int from batches where ended_at is null) as open_batches`,
     [isInPast],
   )
   return rows[0]!
@@ -50,8 +50,8 @@ export const listRehearsedBatches = async (db: Queryable): Promise<RehearsedBatc
   withStates(
     db,
     await db.query<Omit<RehearsedBatch, keyof BatchStates>>(
-      `select id, status, batch_start_time as "startTime", held_reason as "heldReason", ended_at as "endedAt",
-              members_active as "membersActive", members_failed as "membersFailed", members_removed as "membersRemoved"
+      `select id, status, batch_start_time as start_time, held_reason, ended_at,
+              members_active, members_failed, members_removed
          from batches order by batch_start_time, id`,
     ),
   )
@@ -88,14 +88,14 @@ export const listRehearsedPhases = (db: Queryable): Promise<RehearsedPhase[]> =>
               (select min(o.at) from events o
                 where o.batch_id = c.batch_id and o.id > c.id and o.event in ('window_opened', 'window_overridden')) as opened_at
          from events c where c.event = 'window_closed')
-     select p.batch_id as "batchId", p.phase_name as name, p.status, p.due_at as "dueAt", p.dispatched_at as "startedAt",
-            p.completed_at as "endedAt", p.members_total as members, p.members_failed as failed,
-            percentile_disc(0.5) within group (order by m.sec) as "p50Sec",
-            percentile_disc(0.95) within group (order by m.sec) as "p95Sec", max(m.sec) as "worstSec", max(m.last_at) as "lastAt",
+     select p.batch_id, p.phase_name as name, p.status, p.due_at, p.dispatched_at as started_at,
+            p.completed_at as ended_at, p.members_total as members, p.members_failed as failed,
+            percentile_disc(0.5) within group (order by m.sec) as p50_sec,
+            percentile_disc(0.95) within group (order by m.sec) as p95_sec, max(m.sec) as worst_sec, max(m.last_at) as last_at,
             (select coalesce(sum(extract(epoch from least(c.opened_at, p.completed_at) - greatest(c.closed_at, p.dispatched_at))), 0)::float8
                from closed c
               where c.batch_id = p.batch_id and c.opened_at > p.dispatched_at
-                and (p.completed_at is null or c.closed_at < p.completed_at)) as "closedSec"
+                and (p.completed_at is null or c.closed_at < p.completed_at)) as closed_sec
        from phase_executions p left join people m on m.id = p.id
       where p.status <> 'superseded'
       group by p.id order by p.batch_id, p.offset_minutes desc, p.phase_index`,
@@ -127,11 +127,11 @@ export const listRehearsedSteps = (db: Queryable): Promise<RehearsedStep[]> =>
           polled as (select step_id, sum(polls)::int as polls from ${POLLS_OF_ATTEMPTS} as p group by 1),
           work as (select r.step_id, r.attempts + coalesce(p.polls, 0) as attempts, r.sec
                      from recorded r left join polled p on p.step_id = r.step_id)
-     select s.kind, p.phase_name as "phaseName", s.step_name as "stepName", o.step_name as "originStep", s.worker_id as "workerId",
+     select s.kind, p.phase_name, s.step_name, o.step_name as origin_step, s.worker_id,
             count(*) filter (where s.dispatched_at is not null)::int as ran,
             count(*) filter (where s.status in ${PASSED_STEPS})::int as passed,
             count(*) filter (where s.status in ${FAILED_STEPS})::int as failed,
-            coalesce(sum(w.attempts), 0)::int as attempts, coalesce(sum(w.sec), 0)::float8 as "workSec"
+            coalesce(sum(w.attempts), 0)::int as attempts, coalesce(sum(w.sec), 0)::float8 as work_sec
        from step_executions s
        left join step_executions o on o.id = s.origin_step_id
        left join phase_executions p on p.id = coalesce(s.phase_execution_id, o.phase_execution_id)
@@ -152,9 +152,9 @@ export interface RolledBackMember {
 /** Members whose rollback ran. */
 export const listRolledBackMembers = (db: Queryable): Promise<RolledBackMember[]> =>
   db.query<RolledBackMember>(
-    `select m.id as "memberId", m.member_key as "memberKey", m.data_json || m.worker_data_json as data,
-            o.step_name as "failedStep", p.phase_name as "phaseName", p.dispatched_at as "phaseStartedAt",
-            bool_or(r.status in ${FAILED_STEPS}) as "hasFailedUndo"
+    `select m.id as member_id, m.member_key, m.data_json || m.worker_data_json as data,
+            o.step_name as failed_step, p.phase_name, p.dispatched_at as phase_started_at,
+            bool_or(r.status in ${FAILED_STEPS}) as has_failed_undo
        from step_executions r
        join step_executions o on o.id = r.origin_step_id
        join batch_members m on m.id = o.batch_member_id
@@ -177,7 +177,7 @@ export const listNotUndoable = (db: Queryable): Promise<NotUndoable[]> =>
   db.query<NotUndoable>(
     `select p.phase_name as phase, s.step_name as step,
             coalesce(a.effect_json ->> 'irreversible', a.effect_json ->> 'keeps', 'The function does not tell what it changed.') as why,
-            coalesce((a.effect_json ->> 'isPointOfNoReturn')::boolean, false) as "isPointOfNoReturn", count(*)::int as count
+            coalesce((a.effect_json ->> 'isPointOfNoReturn')::boolean, false) as is_point_of_no_return, count(*)::int as count
        from attempts a join step_executions s on s.id = a.step_id left join phase_executions p on p.id = s.phase_execution_id
       where s.kind in ('init', 'phase') and a.outcome in ('succeeded', 'incomplete')
         and (a.effect_json is null or a.effect_json ? 'irreversible' or a.effect_json ? 'keeps')
@@ -205,8 +205,8 @@ export interface RehearsedMessages {
 /** From this time on, without the copies that people took along to another batch. */
 export const listRehearsedMessages = (db: Queryable, from: Date): Promise<RehearsedMessages[]> =>
   db.query<RehearsedMessages>(
-    `select batch_id as "batchId", phase_name as phase, step_name as step, message, language, count(*)::int as sent,
-            count(corrects_time)::int as corrections, min(sent_at) as "firstAt", max(sent_at) as "lastAt"
+    `select batch_id, phase_name as phase, step_name as step, message, language, count(*)::int as sent,
+            count(corrects_time)::int as corrections, min(sent_at) as first_at, max(sent_at) as last_at
        from sent_messages where from_batch_id is null and sent_at >= $1
       group by 1, 2, 3, 4, 5 order by min(id)`,
     [from],
@@ -225,10 +225,10 @@ export interface MessageExample {
 
 export const listMessageExamples = (db: Queryable, from: Date): Promise<MessageExample[]> =>
   db.query<MessageExample>(
-    `select message, language, member, recipient as to, subject, body, "isHtml"
+    `select message, language, member, recipient as to, subject, body, is_html
        from (select distinct on (t.message) t.id, t.message, t.language, m.member_key as member, t.recipient,
                     s.params_json ->> 'Subject' as subject, s.params_json ->> 'Body' as body,
-                    s.params_json ->> 'ContentType' = 'HTML' as "isHtml"
+                    s.params_json ->> 'ContentType' = 'HTML' as is_html
                from sent_messages t join batch_members m on m.id = t.batch_member_id
                join step_executions s on s.id = t.step_id and s.params_json ->> 'Message' = t.message
               where t.sent_at >= $1
@@ -265,7 +265,7 @@ export const listRehearsedNames = (
   memberIds: readonly number[],
 ): Promise<RehearsedName[]> =>
   db.query<RehearsedName>(
-    `select id as "memberId", member_key as "memberKey" from batch_members where id = any($1::bigint[]) order by id`,
+    `select id as member_id, member_key from batch_members where id = any($1::bigint[]) order by id`,
     [[...memberIds]],
   )
 
@@ -279,7 +279,7 @@ export interface PlacedStep {
 
 export const listStepPlaces = (db: Queryable, stepIds: readonly number[]): Promise<PlacedStep[]> =>
   db.query<PlacedStep>(
-    `select s.id as "stepId", m.member_key as "memberKey", p.phase_name as "phaseName", s.step_name as "stepName"
+    `select s.id as step_id, m.member_key, p.phase_name, s.step_name
        from step_executions s
        left join batch_members m on m.id = s.batch_member_id
        left join phase_executions p on p.id = s.phase_execution_id
@@ -329,7 +329,7 @@ export interface RehearsedCondition {
 /** In the order in which they opened. */
 export const listRehearsedConditions = (db: Queryable): Promise<RehearsedCondition[]> =>
   db.query<RehearsedCondition>(
-    `select kind, title, text, opened_at as "openedAt", cleared_at as "clearedAt", is_ending as "isEnding", to_json(channels) as channels
+    `select kind, title, text, opened_at, cleared_at, is_ending, to_json(channels) as channels
        from notification_conditions order by id`,
   )
 
@@ -344,5 +344,5 @@ export interface RehearsedNotification {
 /** In the order in which they would have left. */
 export const listRehearsedNotifications = (db: Queryable): Promise<RehearsedNotification[]> =>
   db.query<RehearsedNotification>(
-    `select channel, items, left_out as "leftOut", due_at as "dueAt" from notifications order by due_at, id`,
+    `select channel, items, left_out, due_at from notifications order by due_at, id`,
   )

@@ -35,9 +35,9 @@ export function listRanAfterBackup(
   limit: number,
 ): Promise<RanAfterBackup[]> {
   return db.query<RanAfterBackup>(
-    `select e.id, e.at as "heardAt", e.job_id as "jobId", e.details->>'functionName' as "functionName",
-            e.details->>'status' as status, e.details->>'endedAt' as "endedAt", e.details->>'workerId' as "workerId",
-            s.batch_id as "batchId", m.member_key as "memberKey", s.step_name as "stepName", s.status as "stepStatus"
+    `select e.id, e.at as heard_at, e.job_id, e.details->>'functionName' as function_name,
+            e.details->>'status' as status, e.details->>'endedAt' as ended_at, e.details->>'workerId' as worker_id,
+            s.batch_id, m.member_key, s.step_name, s.status as step_status
        from ${RAN} and e.id > $1 order by e.id limit $2`,
     [afterId, limit],
   )
@@ -58,7 +58,7 @@ export interface LastRestore {
 
 export async function findLastRestore(db: Queryable): Promise<LastRestore | null> {
   const rows = await db.query<LastRestore>(
-    `select epoch, began_at as at, begun_by as by, because, backup_at as "backupAt"
+    `select epoch, began_at as at, begun_by as by, because, backup_at
        from epochs where number > 0 order by number desc limit 1`,
   )
   return rows[0] ?? null

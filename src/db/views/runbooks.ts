@@ -25,11 +25,11 @@ export interface RunbookFilter {
   readonly withInactive?: boolean | undefined
 }
 
-const LINE = `r.id, r.name, r.version, r.is_active as "isActive", r.overdue_behavior as "overdueBehavior", r.rerun_init as "rerunInit",
-  r.created_at as "publishedAt", r.published_by as "publishedBy", r.last_error as "lastError", r.last_error_at as "lastErrorAt",
-  coalesce(s.automation_enabled, false) as "isAutomationEnabled",
+const LINE = `r.id, r.name, r.version, r.is_active, r.overdue_behavior, r.rerun_init,
+  r.created_at as published_at, r.published_by, r.last_error, r.last_error_at,
+  coalesce(s.automation_enabled, false) as is_automation_enabled,
   (select count(*)::int from batches b
-    where b.runbook_name = lower(r.name) and b.status in ${UNFINISHED_BATCHES}) as "unfinishedBatches"`
+    where b.runbook_name = lower(r.name) and b.status in ${UNFINISHED_BATCHES}) as unfinished_batches`
 
 const isShown = ({ withInactive }: RunbookFilter): string =>
   withInactive
@@ -78,7 +78,7 @@ export async function findRunbookLine(
   if (version === null) where.and('r.is_active')
   else where.and('r.version = ?', version)
   const rows = await db.query<RunbookLine & { yamlContent: string }>(
-    `select ${LINE}, r.yaml_content as "yamlContent"
+    `select ${LINE}, r.yaml_content
        from runbooks r left join runbook_automation_settings s on s.runbook_name = lower(r.name) where ${where.text}`,
     where.values,
   )

@@ -36,13 +36,13 @@ export async function listSources(
   limit: number,
 ): Promise<SourceLine[]> {
   const rows = await db.query<SourceRow>(
-    `select r.name as "runbookName", r.version as "runbookVersion", coalesce(a.automation_enabled, false) as "isAutomated",
-            case when a.automation_enabled then s.due_at end as "nextTickAt", t.id as "tickId", t.started_at as "startedAt",
-            t.ended_at as "endedAt", t.outcome, t.row_count as "rowCount", t.error,
+    `select r.name as runbook_name, r.version as runbook_version, coalesce(a.automation_enabled, false) as is_automated,
+            case when a.automation_enabled then s.due_at end as next_tick_at, t.id as tick_id, t.started_at,
+            t.ended_at, t.outcome, t.row_count, t.error,
             (select g.ended_at from source_ticks g where g.runbook_name = lower(r.name) and g.outcome = 'good'
-              order by g.id desc limit 1) as "lastGoodAt",
-            (select count(*)::int from source_issues i where i.runbook_name = lower(r.name)) as "issueCount",
-            (select count(*)::int from reviews v where v.runbook_name = lower(r.name) and v.dismissed_at is null) as "openReviews"
+              order by g.id desc limit 1) as last_good_at,
+            (select count(*)::int from source_issues i where i.runbook_name = lower(r.name)) as issue_count,
+            (select count(*)::int from reviews v where v.runbook_name = lower(r.name) and v.dismissed_at is null) as open_reviews
        from runbooks r
        left join runbook_automation_settings a on a.runbook_name = lower(r.name)
        left join source_states s on s.runbook_name = lower(r.name)

@@ -20,8 +20,8 @@ export function listStartingBatches(
   batchIds: readonly number[],
 ): Promise<StartingBatch[]> {
   return db.query<StartingBatch>(
-    `select id, status, ${BATCH_HELD_AT} as "heldAt", members_active as "membersActive", runbook_name as "runbookName",
-            runbook_version as "runbookVersion"
+    `select id, status, ${BATCH_HELD_AT} as held_at, members_active, runbook_name,
+            runbook_version
        from batches b where id = any($1::bigint[]) order by id`,
     [idsParam(batchIds)],
   )
@@ -30,7 +30,7 @@ export function listStartingBatches(
 /** Steps of held batches that go out at the resume, by name: they wait for a slot, or were due when the hold began. */
 export function listHeldSteps(db: Queryable, batchIds: readonly number[]): Promise<StepStart[]> {
   return db.query<StepStart>(
-    `select b.id as "batchId", p.phase_name as "phaseName", s.step_name as "stepName",
+    `select b.id as batch_id, p.phase_name, s.step_name,
             count(distinct w.batch_member_id)::int as people
        from batches b join waits w on w.batch_id = b.id join step_executions s on s.id = w.step_id
        left join phase_executions p on p.id = s.phase_execution_id
@@ -49,7 +49,7 @@ export function listStepsOfResume(
   now: Date,
 ): Promise<StepStart[]> {
   return db.query<StepStart>(
-    `select b.id as "batchId", p.phase_name as "phaseName", s.step_name as "stepName",
+    `select b.id as batch_id, p.phase_name, s.step_name,
             count(distinct w.batch_member_id)::int as people
        from waits w join batches b on b.id = w.batch_id join step_executions s on s.id = w.step_id
        left join phase_executions p on p.id = s.phase_execution_id

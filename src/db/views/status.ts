@@ -4,7 +4,6 @@ import type { PhaseStatus } from '../../domain/state/transitions.ts'
 import { idsParam } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/db.ts'
 import { FAILED_STEPS, UNFINISHED_BATCHES } from '../connection/status-lists.ts'
-import { IS_TAKEN_BACK } from './person-states.ts'
 
 export interface PhaseOutlook {
   readonly batchId: number
@@ -27,10 +26,10 @@ export function listPhaseOutlook(
   batchId: number | null = null,
 ): Promise<PhaseOutlook[]> {
   return db.query<PhaseOutlook>(
-    `select p.batch_id as "batchId", p.runbook_name as "runbookName", p.phase_name as "phaseName", p.status, p.due_at as "dueAt",
-            p.dispatched_at as "startedAt", p.is_manual as "isManual", p.held_at as "heldAt", p.members_total as "membersTotal",
-            p.members_passed + p.members_failed + p.members_stopped + p.members_removed as "membersDone",
-            p.members_active as "membersActive"
+    `select p.batch_id, p.runbook_name, p.phase_name, p.status, p.due_at,
+            p.dispatched_at as started_at, p.is_manual, p.held_at, p.members_total,
+            p.members_passed + p.members_failed + p.members_stopped + p.members_removed as members_done,
+            p.members_active
        from (select p.*, b.runbook_name, b.is_manual, b.held_at, b.members_active,
                     row_number() over (partition by p.batch_id, p.status order by p.due_at, p.offset_minutes desc, p.phase_index) as place
                from phase_executions p join batches b on b.id = p.batch_id
@@ -79,19 +78,13 @@ export function listFailedBatches(
   { runbookName, batchId }: { runbookName?: string | undefined; batchId?: number | undefined } = {},
 ): Promise<FailedBatchLine[]> {
   return db.query<FailedBatchLine>(
-    `select b.id, b.failure_revision as "failureRevision", b.runbook_name as "runbookName",
-            b.members_failed - taken.back as "membersFailed",
-            b.failed_in_init as "failedInInit", coalesce((
+    `select id, failure_revision, runbook_name, members_failed,
+            failed_in_init, coalesce((
               select s.completed_at from step_executions s
                where s.batch_id = b.id and s.error_message is not null and s.status in ${FAILED_STEPS} order by s.id limit 1),
               b.detected_at) as since
-       from batches b
-      cross join lateral (
-        select count(*)::int as back from batch_members m
-         where m.batch_id = b.id and m.status = 'failed' and ${IS_TAKEN_BACK}
-           and exists (select from phase_executions p where p.batch_id = b.id and p.steps_undone + p.steps_cancelled > 0)) as taken
-      where (b.members_failed > taken.back or b.failed_in_init) and (b.ended_at is null or b.ended_at >= $1)
-        and ($3::text is null or b.runbook_name = lower($3)) and ($4::bigint is null or b.id = $4) order by b.id desc limit $2`,
+       from batches b where (members_failed > 0 or failed_in_init) and (ended_at is null or ended_at >= $1)
+        and ($3::text is null or runbook_name = lower($3)) and ($4::bigint is null or id = $4) order by id desc limit $2`,
     [since, limit, runbookName ?? null, batchId ?? null],
   )
 }
@@ -118,7 +111,7 @@ export interface SourceOutlook {
 /** Sources that are queried automatically. */
 export function listSourceOutlook(db: Queryable, limit: number): Promise<SourceOutlook[]> {
   return db.query<SourceOutlook>(
-    `select r.name as "runbookName", t.started_at as "lastTickAt", t.outcome as "lastOutcome", s.due_at as "nextTickAt"
+    `select r.name as runbook_name, t.started_at as last_tick_at, t.outcome as last_outcome, s.due_at as next_tick_at
        from runbooks r
        join runbook_automation_settings a on a.runbook_name = lower(r.name) and a.automation_enabled
        left join source_states s on s.runbook_name = lower(r.name)

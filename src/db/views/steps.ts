@@ -99,15 +99,15 @@ function addMember(where: Conditions, { memberId, memberKey }: StepFilter): void
   }
 }
 
-const LINE = `s.id, s.kind, s.phase_execution_id as "phaseExecutionId", p.phase_name as "phaseName",
-  s.batch_member_id as "batchMemberId", m.member_key as "memberKey", s.origin_step_id as "originStepId",
-  s.runbook_version as "runbookVersion", s.step_name as "stepName", s.step_index as "stepIndex", s.worker_id as "workerId",
-  s.function_name as "functionName", s.status, s.attempt, s.retry_count as "retryCount", s.max_retries as "maxRetries",
-  s.retry_after as "retryAfter", s.job_id as "jobId", s.is_poll_step as "isPollStep", s.poll_count as "pollCount",
-  s.last_polled_at as "lastPolledAt", s.poll_said as "pollSaid",
-  s.dispatched_at as "dispatchedAt", s.deadline_at as "deadlineAt", s.completed_at as "completedAt",
-  s.error_message as "errorMessage", s.late_result_json is not null as "hasLateResult",
-  ${WAITS_FOR} as "waitsFor", ${WAITS_UNTIL} as "wakeAt"`
+const LINE = `s.id, s.kind, s.phase_execution_id, p.phase_name,
+  s.batch_member_id, m.member_key, s.origin_step_id,
+  s.runbook_version, s.step_name, s.step_index, s.worker_id,
+  s.function_name, s.status, s.attempt, s.retry_count, s.max_retries,
+  s.retry_after, s.job_id, s.is_poll_step, s.poll_count,
+  s.last_polled_at, s.poll_said,
+  s.dispatched_at, s.deadline_at, s.completed_at,
+  s.error_message, s.late_result_json is not null as has_late_result,
+  ${WAITS_FOR} as waits_for, ${WAITS_UNTIL} as wake_at`
 
 export const STEP_SORTS = ['id', 'id_latest'] as const
 export type StepSort = (typeof STEP_SORTS)[number]
@@ -171,8 +171,8 @@ export interface StepDetail extends StepLine {
 
 export async function findStep(db: Queryable, stepId: number): Promise<StepDetail | null> {
   const rows = await db.query<StepDetail>(
-    `select ${LINE}, s.batch_id as "batchId", s.params_json as params, s.result_json as result,
-            s.late_result_json as "lateResult", s.poll_timeout_at as "pollTimeoutAt"
+    `select ${LINE}, s.batch_id, s.params_json as params, s.result_json as result,
+            s.late_result_json as late_result, s.poll_timeout_at
        from step_executions s
        left join phase_executions p on p.id = s.phase_execution_id
        left join batch_members m on m.id = s.batch_member_id
@@ -204,8 +204,8 @@ export function listAttempts(
   most: number,
 ): Promise<AttemptLine[]> {
   return db.query<AttemptLine>(
-    `select step_id as "stepId", job_id as "jobId", attempt, poll, worker_id as "workerId", sent_at as "sentAt",
-            settled_at as "settledAt", outcome, result_json as result, error_message as error, duration_ms as "durationMs"
+    `select step_id, job_id, attempt, poll, worker_id, sent_at,
+            settled_at, outcome, result_json as result, error_message as error, duration_ms
        from attempts where step_id = any($1::bigint[]) order by id desc limit $2`,
     [idsParam(stepIds), most],
   )

@@ -15,9 +15,9 @@ export const listWaiting = (
   { runbookName, batchId }: WaitingScope = {},
 ): Promise<WaitingAtSource[]> =>
   db.query<WaitingAtSource>(
-    `select kind, "runbookName", "batchId", count, "membersActive", since, "fromTime", "toTime", "isWholeWave", "hasOtherTimes", error
+    `select kind, runbook_name, batch_id, count, members_active, since, from_time, to_time, is_whole_wave, has_other_times, error
        from (${REVIEWS} ${batchId === undefined ? `union all ${SOURCES}` : ''}) as a
-      order by place, "batchId" nulls last, "runbookName", "toTime" limit $3`,
+      order by place, batch_id nulls last, runbook_name, to_time limit $3`,
     [runbookName ?? null, batchId ?? null, WAITING_LISTED_MAX + 1],
   )
 
@@ -31,10 +31,10 @@ export const countWaiting = (db: Queryable): Promise<{ of: string; count: number
 const REVIEWS = `
   select case r.kind when 'move' then 1 when 'removal' then 2 else 3 end as place,
          case r.kind when 'move' then 'moves' when 'removal' then 'removals' else 'latecomers' end as kind,
-         coalesce(b.runbook_name, r.runbook_name) as "runbookName", r.batch_id as "batchId", r.count,
-         b.members_active as "membersActive", r.since,
-         case when r.kind = 'move' then b.batch_start_time end as "fromTime", r.to_time as "toTime", r.is_whole as "isWholeWave",
-         r.kind = 'move' and count(*) over (partition by r.kind, r.batch_id) > 1 as "hasOtherTimes", null::text as error
+         coalesce(b.runbook_name, r.runbook_name) as runbook_name, r.batch_id, r.count,
+         b.members_active, r.since,
+         case when r.kind = 'move' then b.batch_start_time end as from_time, r.to_time, r.is_whole as is_whole_wave,
+         r.kind = 'move' and count(*) over (partition by r.kind, r.batch_id) > 1 as has_other_times, null::text as error
     from (select kind, runbook_name, batch_id, case when kind = 'move' then to_time end as to_time, count(*)::int as count,
                  min(since) as since, bool_or(cause = 'redated') as is_whole
             from reviews

@@ -5,11 +5,11 @@ import type { Queryable } from '../connection/db.ts'
 import { listWorkersWithQueue } from '../state/waits.ts'
 import type { JobLimitFacts } from '../state/workers.ts'
 
-const FACTS = `k.worker_id as "workerId", w.worker_id is not null as "isKnown", coalesce(w.is_configured, false) as "isConfigured",
-  w.last_seen_at as "lastSeenAt", w.slots, w.job_ms as "jobMs", w.max_outstanding as "maxOutstanding", o.outstanding,
-  o."oldestSentAt"`
+const FACTS = `k.worker_id, w.worker_id is not null as is_known, coalesce(w.is_configured, false) as is_configured,
+  w.last_seen_at, w.slots, w.job_ms, w.max_outstanding, o.outstanding,
+  o.oldest_sent_at`
 const LOAD = `cross join lateral (
-       select count(*)::int as outstanding, min(since) as "oldestSentAt" from waits o
+       select count(*)::int as outstanding, min(since) as oldest_sent_at from waits o
         where o.worker_id = k.worker_id and o.kind = 'job') as o`
 
 /** All but the job limit, which follows from these (engine/transactions/worker-pace.ts). */
@@ -47,12 +47,12 @@ export async function listWorkers(
 ): Promise<WorkerLine[]> {
   const wanted = await listWorkersWithQueue(db)
   return db.query<WorkerLine>(
-    `select ${FACTS}, w.version, w.first_seen_at as "firstSeenAt",
+    `select ${FACTS}, w.version, w.first_seen_at,
             coalesce(jsonb_path_query_array(w.functions_json, '$[*].name'), '[]') as functions,
             coalesce(w.throttles_json, '[]') as throttles,
             (select count(*)::int from (select from waits o where o.worker_id = k.worker_id and o.kind = 'slot' limit $2) as o)
               as waiting,
-            h.held_at as "heldAt", h.held_by as "heldBy", h.held_reason as "heldReason"
+            h.held_at, h.held_by, h.held_reason
        from (select worker_id from workers union select unnest($1::text[])) as k (worker_id)
        left join workers w on w.worker_id = k.worker_id
        left join holds h on h.scope = 'worker' and h.target = k.worker_id ${LOAD}

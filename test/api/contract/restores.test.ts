@@ -49,7 +49,7 @@ describe('a restore', () => {
 
   it('holds everything, is in the audit, and no earlier job is answered', async () => {
     const jobs = await api.world.db.query<{ jobId: string }>(
-      `select job_id as "jobId" from waits where kind = 'job' order by step_id`,
+      `select job_id from waits where kind = 'job' order by step_id`,
     )
     const order = { body: { reason: 'loaded the dump of 03:00' } }
     const { status, body, text } = await api.call<Restored>('POST', '/api/restored', order)

@@ -86,7 +86,7 @@ it('a wave that is undone before its cut-over leaves both tenants as they were, 
     assert.equal((await run()).stuckBecause, null)
     assert.notDeepEqual(withoutEmptyBatches(tenantsOf(tenants.state())), before)
     const people = await db.query<{ id: number; batchId: number; status: string }>(
-      'select id, batch_id as "batchId", status from batch_members order by id',
+      'select id, batch_id, status from batch_members order by id',
     )
     assert.deepEqual(
       people.map(({ status }) => status),

@@ -35,7 +35,7 @@ for (const database of variants(DATABASES)) {
       )
       assert.deepEqual(
         rows,
-        files.map((file) => ({ file, applied_at: NOW })),
+        files.map((file) => ({ file, appliedAt: NOW })),
       )
     })
 

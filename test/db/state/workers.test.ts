@@ -27,7 +27,7 @@ it('sends jobs to a foreign worker only once it is configured', () =>
 it('follows the list: a worker taken off is unknown again unless it announced itself', () =>
   story({}, async ({ db, clock }) => {
     const known = () =>
-      db.query(`select worker_id as id, is_configured as "isConfigured" from workers
+      db.query(`select worker_id as id, is_configured from workers
                  where worker_id like 'legacy-%' order by worker_id`)
     await configureWorkers(db, ['legacy-b', 'legacy-a', 'legacy-c'])
     const hello = { workerId: 'legacy-b', version: null, slots: null, functions: [] }

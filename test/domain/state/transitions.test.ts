@@ -28,6 +28,7 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
       dispatch: 'dispatched',
       unresolved: 'failed',
       begin_rollback: 'failed',
+      undo: 'failed',
       cancel: 'cancelled',
       leave_out: 'skipped',
       skip: 'skipped',
@@ -51,6 +52,7 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
       fail: 'failed',
       time_out: 'poll_timeout',
       begin_rollback: 'failed',
+      undo: 'failed',
       cancel: 'cancelled',
     },
     failed: {
@@ -66,9 +68,8 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
       mark_done: 'succeeded',
     },
     rolled_back: { reactivate: 'pending', skip: 'skipped', mark_done: 'succeeded' },
-    undone: { reactivate: 'pending', skip: 'skipped', mark_done: 'succeeded' },
     cancelled: { reactivate: 'pending', skip: 'skipped', mark_done: 'succeeded' },
-    succeeded: { redo: 'pending', begin_rollback: 'failed', undo: 'undone', correct: 'pending' },
+    succeeded: { redo: 'pending', begin_rollback: 'failed', undo: 'failed', correct: 'pending' },
     skipped: { redo: 'pending', correct: 'pending' },
   },
   member: {

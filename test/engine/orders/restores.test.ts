@@ -304,7 +304,7 @@ for (const database of variants(DATABASES))
         await resumeScope(world.engine, { ...SYSTEM, scope: 'system', actor: 'ann', reason: 'ok' })
         await others()
         const sent = await world.db.query<{ key: string; isNew: boolean }>(
-          `select m.member_key as key, w.job_id like '%~%' as "isNew" from waits w join batch_members m on m.id = w.batch_member_id
+          `select m.member_key as key, w.job_id like '%~%' as is_new from waits w join batch_members m on m.id = w.batch_member_id
             where w.kind = 'job' order by 1`,
         )
         assert.deepEqual(
@@ -386,7 +386,7 @@ describe('with separate database roles', () => {
       assert.equal(await world.batch('wave', people(4).slice(2)), 2_001)
       await world.orchestrate()
       const jobs = await app.db.query<{ jobId: string }>(
-        `select job_id as "jobId" from waits where kind = 'job' order by batch_id, step_id`,
+        `select job_id from waits where kind = 'job' order by batch_id, step_id`,
       )
       assert.equal(jobs.length, 4)
       for (const { jobId } of jobs) assert.ok(jobId.endsWith(`~${restored!.epoch}`), jobId)

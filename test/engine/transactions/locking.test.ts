@@ -110,7 +110,7 @@ it("decides another member's result before the first commits, up to the counters
     'select steps_succeeded, steps_dispatched, steps_pending from phase_executions where batch_id = $1',
     [batchId],
   )
-  assert.deepEqual(phase, { steps_succeeded: 2, steps_dispatched: 3, steps_pending: 1 })
+  assert.deepEqual(phase, { stepsSucceeded: 2, stepsDispatched: 3, stepsPending: 1 })
   await healthy()
 })
 

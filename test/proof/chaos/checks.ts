@@ -13,7 +13,7 @@ const SHOWN_MAX = 10
 export async function missingAcknowledged(db: Db, folder: string): Promise<string[]> {
   const orders = readJournals(folder, 'acknowledged')
   const events = await db.query<{ actor: string; batchId: number }>(
-    `select distinct actor, batch_id as "batchId" from events where actor like '${OPERATOR}%'`,
+    `select distinct actor, batch_id from events where actor like '${OPERATOR}%'`,
   )
   const keyOf = ({ actor, batchId }: Pick<Acknowledged, 'actor' | 'batchId'>) =>
     `${actor} ${batchId}`
@@ -35,7 +35,7 @@ export async function missingResults(db: Db, folder: string, epoch = ''): Promis
     ),
   )
   const settled = await db.query<{ jobId: string }>(
-    `select job_id as "jobId" from attempts
+    `select job_id from attempts
      union all select substr(message_id, length('result-') + 1) from messages where topic = 'worker-results'`,
   )
   for (const { jobId } of settled) answered.delete(jobId)
@@ -66,7 +66,7 @@ export function outOfOrder(effects: readonly Effect[]): string[] {
 export async function missingEffects(db: Db, effects: readonly Effect[]): Promise<string[]> {
   const ended = new Set(effects.flatMap((one) => (one.what === 'end' ? [one.jobId] : [])))
   const rows = await db.query<{ jobId: string }>(
-    `select job_id as "jobId" from attempts where outcome = 'succeeded'`,
+    `select job_id from attempts where outcome = 'succeeded'`,
   )
   return rows
     .filter(({ jobId }) => !ended.has(jobId))
@@ -149,7 +149,7 @@ export async function unhealthy(db: Db): Promise<string[]> {
     `select id, held_by as by, held_reason as reason from batches where held_by not like '${OPERATOR}%'`,
   )
   const letters = await db.query<{ topic: string; messageId: string; reason: string }>(
-    `select topic, message_id as "messageId", reason from dead_letters order by id limit ${SHOWN_MAX}`,
+    `select topic, message_id, reason from dead_letters order by id limit ${SHOWN_MAX}`,
   )
   const failed = await db.query<{ id: number; failed: number }>(
     `select id, members_failed as failed from batches where runbook_name = '${LARGE}' and members_failed > 0`,

@@ -116,7 +116,7 @@ async function findMember(
   pick: Pick,
 ): Promise<Found | null> {
   const found = await engine.db.query<Found>(
-    `select b.id as "batchId", m.id as "memberId" from batches b join batch_members m on m.batch_id = b.id
+    `select b.id as batch_id, m.id as member_id from batches b join batch_members m on m.batch_id = b.id
       where b.runbook_name = $1 and m.status = $2 and b.status <> 'cancelled' order by m.id desc limit 50`,
     [runbook, status],
   )

@@ -61,7 +61,7 @@ it('holds everything, gives jobs back once, and records what ran after the backu
   assert.partialDeepStrictEqual(ran, [{ jobId: 'step-1', status: 'Success', stepName: 'create' }])
   const state = `select s.status, s.attempt, s.retry_count as retries, w.kind,
       (select array_agg(epoch = '' order by number) from epochs) as epochs,
-      (select held_by from holds where scope = 'system') as "heldBy"
+      (select held_by from holds where scope = 'system') as held_by
     from step_executions s left join waits w on w.step_id = s.id where s.id = 1`
   const given = {
     status: 'pending',

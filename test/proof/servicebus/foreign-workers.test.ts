@@ -151,7 +151,7 @@ describe('a worker of the earlier system on Service Bus', () => {
       await world.orchestrate()
       await world.bus.sweep()
       const letters = await world.db.query(
-        'select worker_id as "workerId", reason, description from dead_letters',
+        'select worker_id, reason, description from dead_letters',
       )
       const description = 'The property WorkerId of a worker-result names no worker: "\ufffd".'
       assert.deepEqual(letters, [{ workerId: '\ufffd', reason: 'WrongSender', description }])
@@ -160,7 +160,7 @@ describe('a worker of the earlier system on Service Bus', () => {
       await world.orchestrate()
       assert.deepEqual((await attemptsOf(world))[0], 'step-1 succeeded')
       const held = await world.db.query('select held_reason from batches where id = $1', [batchId])
-      assert.deepEqual(held, [{ held_reason: null }])
+      assert.deepEqual(held, [{ heldReason: null }])
     }))
 
   it('gets no job while the configuration does not name it', () =>

@@ -123,7 +123,7 @@ const FOUND_MAX = 10
 const NO_SLACK = '0'
 
 const LOOK = `
-  select "check", batch_id as "batchId", found from (${CHECKS.map(
+  select "check", batch_id, found from (${CHECKS.map(
     ({ id, sql }, index) =>
       `select ${index} as check, batch_id, found from (${sql}) as c${index} where $4::boolean or ${!AT_REST.has(id)}`,
   ).join(' union all ')}) as broken

@@ -120,7 +120,7 @@ export async function moodOf(world: World): Promise<Mood> {
   const [ready] = await db.query<{ topics: string[]; hasTimers: boolean; isBetween: boolean }>(
     `select array(select distinct topic from messages
                    where visible_at <= $1 and (leased_until is null or leased_until <= $1)) as topics,
-            exists (select from phase_executions where status = 'dispatched' and expanded_at is null) as "isBetween",
+            exists (select from phase_executions where status = 'dispatched' and expanded_at is null) as is_between,
             exists (select from waits w join batches b on b.id = w.batch_id
                      where (w.wake_at <= $1 and (w.kind = 'job' or ${WAIT_IS_FREE}))
                         or (w.kind = 'slot' and ${WAIT_IS_FREE} and (b.window_opens_at is null or b.window_opens_at <= $1)
@@ -134,7 +134,7 @@ export async function moodOf(world: World): Promise<Mood> {
                                and (p.ramp_through is null or p.expanded_through < p.ramp_through)))
             or exists (select from batches where window_opens_at <= $1)
             or exists (select from holds where withdrawn_at is null)
-            or exists (select from dead_letters where topic = 'worker-jobs' and noticed_at is null) as "hasTimers"`,
+            or exists (select from dead_letters where topic = 'worker-jobs' and noticed_at is null) as has_timers`,
     [clock.now(), maxOutstanding],
   )
   const topics = new Set(ready!.topics)
@@ -183,7 +183,7 @@ export async function nextDueMs({ db, broker }: World): Promise<number | null> {
 /** Any message, or a result: one after its deadline does most harm. */
 async function someMessage({ db, chance }: World): Promise<number | null> {
   const rows = await db.query<{ id: number; isResult: boolean }>(
-    `select id, topic = 'worker-results' as "isResult" from messages where lease_token is null order by id`,
+    `select id, topic = 'worker-results' as is_result from messages where lease_token is null order by id`,
   )
   const results = rows.filter(({ isResult }) => isResult)
   const from = results.length > 0 && chance.happens(0.7) ? results : rows
@@ -216,11 +216,11 @@ interface PhaseHinted {
 /** Hints may come at any time and for anything: they only cause a look. */
 async function giveHint({ db, bus, chance, clock }: World): Promise<void> {
   const steps = await db.query<{ id: number; batchId: number }>(
-    'select id, batch_id as "batchId" from step_executions order by id',
+    'select id, batch_id from step_executions order by id',
   )
   const phases = await db.query<PhaseHinted>(
-    `select id, batch_id as "batchId", phase_name as name, offset_minutes as "offset",
-            coalesce(status = 'pending' and due_at <= $1, false) as "isDue"
+    `select id, batch_id, phase_name as name, offset_minutes as "offset",
+            coalesce(status = 'pending' and due_at <= $1, false) as is_due
        from phase_executions order by id`,
     [clock.now()],
   )

@@ -29,24 +29,24 @@ export type Moment = Readonly<
 
 export async function momentOf({ db, workers }: World): Promise<Moment> {
   const [now] = await db.query<Omit<Moment, 'isOut'>>(
-    `select exists (select from phase_executions where status = 'dispatched' and expanded_at is null) as "isStarting",
+    `select exists (select from phase_executions where status = 'dispatched' and expanded_at is null) as is_starting,
             exists (select from step_executions
-                     where kind = 'rollback' and status in ('pending', 'dispatched', 'polling')) as "isUndoing",
+                     where kind = 'rollback' and status in ('pending', 'dispatched', 'polling')) as is_undoing,
             exists (select from waits w join step_executions s on s.id = w.step_id
-                     where w.kind = 'job' and s.status = 'polling') as "isAsking",
-            exists (select from batches where held_at is not null) as "isHeld",
-            exists (select from holds) as "isHeldWider",
+                     where w.kind = 'job' and s.status = 'polling') as is_asking,
+            exists (select from batches where held_at is not null) as is_held,
+            exists (select from holds) as is_held_wider,
             exists (select from batch_members m join batches b on b.id = m.batch_id
-                     where m.status = 'failed' and b.status <> 'cancelled') as "hasFailed",
-            exists (select from batches where failed_in_init) as "hasFailedInit",
+                     where m.status = 'failed' and b.status <> 'cancelled') as has_failed,
+            exists (select from batches where failed_in_init) as has_failed_init,
             exists (select from batch_members m join batches b on b.id = m.batch_id
-                     where m.status = 'removed' and b.status <> 'cancelled') as "hasRemoved",
+                     where m.status = 'removed' and b.status <> 'cancelled') as has_removed,
             exists (select from batches
-                     where is_manual and status in ('detected', 'init_dispatched', 'active')) as "hasManual",
-            exists (select from ${STEPS} where ${HAS_ROLLBACK}) as "hasRollback",
+                     where is_manual and status in ('detected', 'init_dispatched', 'active')) as has_manual,
+            exists (select from ${STEPS} where ${HAS_ROLLBACK}) as has_rollback,
             exists (select from step_executions
-                     where kind in ('rollback', 'removal') and batch_member_id is not null and status = 'failed') as "hasFailedUndo",
-            exists (select from ${STEPS} where ${HAS_LATE}) as "hasLate"`,
+                     where kind in ('rollback', 'removal') and batch_member_id is not null and status = 'failed') as has_failed_undo,
+            exists (select from ${STEPS} where ${HAS_LATE}) as has_late`,
   )
   return { ...now!, isOut: workers.some(({ inHand }) => inHand.length > 0) }
 }

@@ -110,7 +110,7 @@ const TOLD = ['gate_approved', 'gate_waived', 'approval_withdrawn', 'waiver_with
 
 async function lookAtCommit(watch: Watch): Promise<void> {
   const facts = await watch.db.query<Fact>(
-    `select id, at, batch_id as "batchId", phase_id as "phaseId", event, actor, because from events
+    `select id, at, batch_id, phase_id, event, actor, because from events
       where id > $1 and event = any($2) order by id`,
     [watch.lastEvent, [...TOLD, 'gate_passed', 'share_started']],
   )
@@ -138,7 +138,7 @@ async function gateOf({ db }: Watch, phaseId: number): Promise<Gate> {
   const [gate] = await db.query<Gate>(
     `select format('%s/%s', p.batch_id, lower(p.phase_name)) as key, r.published_by as publisher,
             concat_ws(' ', b.runbook_version, p.due_at, m.ids) as subject, p.gate_approvals as approvals,
-            p.gate_ready_percent as "readyPercent", m.present, m.ready
+            p.gate_ready_percent as ready_percent, m.present, m.ready
        from phase_executions p join batches b on b.id = p.batch_id
        join runbooks r on lower(r.name) = b.runbook_name and r.version = b.runbook_version
       cross join lateral (
@@ -207,7 +207,7 @@ async function lookAtShare({ db, night, found }: Watch, { id, phaseId, at }: Fac
             (select count(*)::int from batch_members m where m.batch_id = p.batch_id and m.status <> 'removed') as present,
             (select count(*)::int from batch_members m
               where m.batch_id = p.batch_id and m.status <> 'removed' and m.id <= p.ramp_through) as within,
-            former.event as former, former.at as "formerAt"
+            former.event as former, former.at as former_at
        from phase_executions p
       cross join lateral (select e.event, e.at from events e
                            where e.phase_id = p.id and e.id < $2 and e.event in ('start', 'share_ended', 'share_reopened', 'share_started')
@@ -241,8 +241,8 @@ interface SentJob {
 async function lookAtJobs({ db, night, found, jobs }: Watch): Promise<void> {
   if (night.windows.every((pattern) => pattern === null)) return
   const out = await db.query<SentJob>(
-    `select w.job_id as "jobId", w.since as "sentAt", s.deadline_at as "latestStart", b.runbook_version as version,
-            b.window_override_until as "overrideUntil"
+    `select w.job_id, w.since as sent_at, s.deadline_at as latest_start, b.runbook_version as version,
+            b.window_override_until as override_until
        from waits w join step_executions s on s.id = w.step_id join batches b on b.id = w.batch_id where w.kind = 'job'`,
   )
   for (const { jobId, sentAt, latestStart, version, overrideUntil } of out) {

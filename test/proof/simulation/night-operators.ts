@@ -27,7 +27,7 @@ interface Gate {
 /** Gates of phases that have not started. */
 const gatesOf = ({ db }: World): Promise<Gate[]> =>
   db.query(
-    `select p.batch_id as "batchId", p.phase_name as "phaseName" from phase_executions p join batches b on b.id = p.batch_id
+    `select p.batch_id, p.phase_name from phase_executions p join batches b on b.id = p.batch_id
       where p.status = 'pending' and p.gate_approvals is not null and b.status in ('detected', 'init_dispatched', 'active')
       order by p.id`,
   )
@@ -73,8 +73,8 @@ const someBatch = async (
   fits: (batch: BatchOf) => boolean,
 ): Promise<BatchOf | null> => {
   const all = await db.query<BatchOf>(
-    `select b.id, coalesce(b.window_override_until > $1, false) as "isOverridden",
-            exists (select from attempts a where a.batch_id = b.id and a.effect_json -> 'undo' is not null) as "hasEffects"
+    `select b.id, coalesce(b.window_override_until > $1, false) as is_overridden,
+            exists (select from attempts a where a.batch_id = b.id and a.effect_json -> 'undo' is not null) as has_effects
        from batches b order by b.id`,
     [clock.now()],
   )
@@ -101,7 +101,7 @@ const endOverride: NightAct = async (world, night, engine) => {
 /** Members with a change that can be undone. */
 async function membersToUndo({ db }: World, batchId: number | null) {
   return db.query<{ id: number; batchId: number }>(
-    `select m.id, m.batch_id as "batchId" from batch_members m
+    `select m.id, m.batch_id from batch_members m
       where ($1::bigint is null or m.batch_id = $1)
         and exists (select from attempts a join step_executions s on s.id = a.step_id
                      where s.batch_member_id = m.id and a.effect_json -> 'undo' is not null)
@@ -195,7 +195,7 @@ export async function drawNightOperation(
 export async function approveWaiting(world: World): Promise<void> {
   const { db, clock, office } = world
   const waiting = await db.query<Gate & { isReadyAsked: boolean }>(
-    `select p.batch_id as "batchId", p.phase_name as "phaseName", p.gate_ready_percent is not null as "isReadyAsked"
+    `select p.batch_id, p.phase_name, p.gate_ready_percent is not null as is_ready_asked
        from phase_executions p join batches b on b.id = p.batch_id
       where p.status = 'pending' and p.gate_approvals is not null and b.status in ('detected', 'active') and (b.is_manual or p.due_at <= $1)
       order by p.id`,

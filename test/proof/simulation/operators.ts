@@ -79,21 +79,21 @@ const MINUTE_MS = 60_000
 
 export const batchesOf = ({ db }: World): Promise<Batch[]> =>
   db.query(
-    `select id, status, held_at is not null as "isHeld", failed_in_init as "hasFailedInit", is_manual as "isManual"
+    `select id, status, held_at is not null as is_held, failed_in_init as has_failed_init, is_manual
        from batches order by id`,
   )
 
 const membersOf = ({ db }: World): Promise<Member[]> =>
   db.query(
-    `select m.id, m.batch_id as "batchId", m.status, b.status <> 'cancelled' as "isLive"
+    `select m.id, m.batch_id, m.status, b.status <> 'cancelled' as is_live
        from batch_members m join batches b on b.id = m.batch_id order by m.id`,
   )
 
 const stepsOf = ({ db }: World, isCompensation = false): Promise<Step[]> =>
   db.query(
-    `select s.id, s.step_name as name, s.batch_member_id as "memberId", s.batch_id as "batchId", s.status,
-            b.status <> 'cancelled' as "isLive", (${HAS_LATE}) as "hasLate",
-            (${HAS_ROLLBACK}) as "hasRollback"
+    `select s.id, s.step_name as name, s.batch_member_id as member_id, s.batch_id, s.status,
+            b.status <> 'cancelled' as is_live, (${HAS_LATE}) as has_late,
+            (${HAS_ROLLBACK}) as has_rollback
        from ${STEPS} where s.batch_member_id is not null and (s.kind <> 'phase') = $1 order by s.id`,
     [isCompensation],
   )

@@ -56,14 +56,14 @@ export async function heldShift(
          join all_holds h on h.target = case h.scope when 'system' then '' when 'runbook' then b.runbook_name
                 when 'worker' then s.worker_id when 'batch' then b.id::text else s.batch_member_id::text end
         where ${TIMED} group by w.step_id)
-     select step_id as "stepId", wake_at as "wakeAt",
-            wake_at + greatest(least($3::timestamptz, other_at) - greatest(held_at, since), interval '0') as "expectedAt"
+     select step_id, wake_at,
+            wake_at + greatest(least($3::timestamptz, other_at) - greatest(held_at, since), interval '0') as expected_at
        from covered where held_at is not null`,
     [scope, target, clock.now()],
   )
   return async () => {
     const after = await db.query<{ stepId: number; wakeAt: Date }>(
-      `select w.step_id as "stepId", w.wake_at as "wakeAt" from waits w where ${TIMED}`,
+      `select w.step_id, w.wake_at from waits w where ${TIMED}`,
     )
     const now = new Map(after.map(({ stepId, wakeAt }) => [stepId, wakeAt]))
     for (const { stepId, expectedAt } of before) {

@@ -26,7 +26,7 @@ export async function lookAtChanges(
   { answer }: Scheduler,
 ): Promise<void> {
   const changes = await db.query<Change>(
-    `select e.id, e.event, e.batch_id as "batchId", m.key_folded as key, ${TIMES} as times
+    `select e.id, e.event, e.batch_id, m.key_folded as key, ${TIMES} as times
        from events e join batches b on b.id = e.batch_id left join batch_members m on m.id = e.batch_member_id
       where e.id > $1 and e.actor = 'scheduler' order by e.id`,
     [programme.lastLooked],

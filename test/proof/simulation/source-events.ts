@@ -131,11 +131,11 @@ interface Place {
 
 const placesOf = ({ db }: World): Promise<Place[]> =>
   db.query<Place>(
-    `select m.key_folded as key, b.ended_at is not null as "isEnded", m.status <> 'removed' as "isHere",
+    `select m.key_folded as key, b.ended_at is not null as is_ended, m.status <> 'removed' as is_here,
             (m.status = 'removed' and m.removed_by <> 'source' and m.moved_to_batch_id is null)
             or exists (select from step_executions s where s.batch_member_id = m.id and s.kind in ('rollback', 'removal')
                           and s.status in ('pending', 'dispatched', 'polling'))
-            or exists (select from waits w where w.batch_member_id = m.id and w.kind = 'job') as "isExplained",
+            or exists (select from waits w where w.batch_member_id = m.id and w.kind = 'job') as is_explained,
             ${TIMES} as times
        from batch_members m join batches b on b.id = m.batch_id`,
   )

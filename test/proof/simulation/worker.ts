@@ -308,12 +308,12 @@ async function sendOdd(world: World, { jobId }: Job): Promise<void> {
   const row = {
     topic: 'worker-results' as const,
     subscription: 'orchestrator',
-    message_id: `odd-${chance.uuid()}`,
-    message_type: 'worker-result',
-    worker_id: null,
+    messageId: `odd-${chance.uuid()}`,
+    messageType: 'worker-result',
+    workerId: null,
     body: text,
-    visible_at: now,
-    expires_at: new Date(+now + 3_600_000),
+    visibleAt: now,
+    expiresAt: new Date(+now + 3_600_000),
   }
   await db.transaction((tx) => enqueueRows(tx, [row], now))
 }

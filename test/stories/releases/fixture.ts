@@ -111,7 +111,7 @@ export async function restoreFixture(db: Db, fixture: ReleaseFixture): Promise<v
 
 async function restoreTable(tx: Tx, table: string, rows: readonly FixtureRow[]): Promise<void> {
   const columns = await tx.query<{ name: string; isIdentity: boolean }>(
-    `select column_name as name, is_identity = 'YES' as "isIdentity" from information_schema.columns
+    `select column_name as name, is_identity = 'YES' as is_identity from information_schema.columns
       where table_schema = 'public' and table_name = $1`,
     [table],
   )

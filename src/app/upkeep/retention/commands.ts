@@ -2,6 +2,7 @@
 // must not be in use; a running system does the same by its settings.
 
 import { userInfo } from 'node:os'
+import { resolve } from 'node:path'
 import { EXIT, MatoolkitError, messageOf } from '../../../base/errors/errors.ts'
 import { realClock } from '../../../base/run/clock.ts'
 import { type Config, loadConfig } from '../../../base/settings/config.ts'
@@ -15,7 +16,6 @@ import { type EndedBatch, listEndedBatches } from '../../../db/orders/retention.
 import type { Runtime } from '../../roles/runtime.ts'
 import { openIdle } from '../snapshots.ts'
 import { verifyArchive } from './archive-file.ts'
-import { openArchivePlace } from './archive-place.ts'
 import {
   archiveEnded,
   DAYS_AFTER_END_MIN,
@@ -75,8 +75,7 @@ export async function runRetention(
   const config = loadConfig()
   const days = daysOf(flags, config)
   const show = openShow(flags.output, io)
-  const clock = realClock()
-  const runtime = await openIdle(config, clock)
+  const runtime = await openIdle(config, realClock())
   try {
     const chosen = await choose(runtime, act, flags, days)
     const open = chosen.filter((batch) => whyNot(act, batch) === null)
@@ -88,7 +87,7 @@ export async function runRetention(
     const context: RetentionContext = {
       db: runtime.db,
       clock: runtime.engine.clock,
-      place: openArchivePlace(config, clock),
+      folder: resolve(config.archiveDir),
       actor: `local:${userInfo().username}`,
       reason: flags.reason ?? `by "matoolkit admin ${act}"`,
     }

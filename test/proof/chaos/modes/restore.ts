@@ -115,7 +115,7 @@ async function restore({ world, way, findings }: Round): Promise<void> {
  */
 async function answerOldJobs(db: Db): Promise<number> {
   const jobs = await db.query<{ jobId: string; batchId: number }>(
-    `select job_id as "jobId", batch_id as "batchId" from waits where kind = 'job'`,
+    `select job_id, batch_id from waits where kind = 'job'`,
   )
   const timestamp = clock.now().toISOString()
   const answers = jobs.map(({ jobId, batchId }) => ({
@@ -151,7 +151,7 @@ async function readOldAnswers(db: Db): Promise<void> {
 
 async function succeededJobs(db: Db): Promise<Set<string>> {
   const rows = await db.query<{ jobId: string }>(
-    `select job_id as "jobId" from attempts where outcome = 'succeeded'`,
+    `select job_id from attempts where outcome = 'succeeded'`,
   )
   return new Set(rows.map(({ jobId }) => jobId))
 }
@@ -206,7 +206,7 @@ async function wrongOnHold({ world, way }: Round, backedUp: Set<string>): Promis
   await clock.wait(ON_HOLD_MS)
   const booked = [...(await succeededJobs(db))].filter((jobId) => !backedUp.has(jobId))
   const out = await db.query<{ jobId: string }>(
-    `select message_id as "jobId" from messages where message_type = 'worker-job' limit 10`,
+    `select message_id as job_id from messages where message_type = 'worker-job' limit 10`,
   )
   return [
     ...booked.slice(0, 10).map((jobId) => `${jobId} was booked after the restore, on hold`),

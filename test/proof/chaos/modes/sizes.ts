@@ -166,7 +166,7 @@ async function runTogether(world: SizeWorld, sizes: readonly number[]): Promise<
     `select (select extract(epoch from max(ended_at) - $2) * 1000 from batches where id = any($1::bigint[]))::int as ms,
             (select extract(epoch from max(p.dispatched_at - greatest(p.due_at, b.activated_at, $2))) * 1000
                from phase_executions p join batches b on b.id = p.batch_id
-              where b.id = any($1::bigint[]) and p.phase_name = 'prepare')::int as "lateMs"`,
+              where b.id = any($1::bigint[]) and p.phase_name = 'prepare')::int as late_ms`,
     [ids, beganAt],
   )
   const { ms, lateMs } = row!

@@ -122,7 +122,7 @@ async function operate(world: SeededWorld): Promise<void> {
     `select id, held_at is not null as held from batches where status in ('detected', 'init_dispatched', 'active') order by id`,
   )
   const members = await db.query<{ id: number; batchId: number; status: string }>(
-    `select m.id, m.batch_id as "batchId", m.status from batch_members m join batches b on b.id = m.batch_id
+    `select m.id, m.batch_id, m.status from batch_members m join batches b on b.id = m.batch_id
       where b.status <> 'cancelled' order by m.id`,
   )
   const batch = batches.length > 0 ? chance.pick(batches) : null
