@@ -65,11 +65,12 @@ export async function writeNewFile(
   file: string,
   content: string | AsyncIterable<string | Uint8Array>,
   mayReplace: boolean,
+  mode: number = OWNER_ONLY,
 ): Promise<void> {
   requireReplaceable(file, mayReplace)
   const draft = draftOf(file)
   try {
-    const target = createWriteStream(draft, { mode: OWNER_ONLY, flags: 'wx' })
+    const target = createWriteStream(draft, { mode, flags: 'wx' })
     await pipeline(typeof content === 'string' ? [content] : content, target)
     await rename(draft, file)
   } catch (error) {

@@ -1,6 +1,9 @@
 // The difference of two texts, line by line, as in `diff -u`: the shortest edit script of Myers (1986). Texts with little in common
 // are shown as all of one removed and all of the other added.
 
+import { printable } from '../../base/text/printable.ts'
+import type { Io } from './io.ts'
+
 export interface Change {
   readonly kind: 'same' | 'removed' | 'added'
   readonly line: string
@@ -64,6 +67,27 @@ function walkBack(
     y = fromY
   }
   return found.reverse()
+}
+
+export interface Compared {
+  readonly changes: readonly Change[]
+  readonly names: readonly [before: string, after: string]
+}
+
+/** As `diff -u` shows it, in colours. */
+export function printDiff(
+  print: (line: string) => void,
+  { changes, names }: Compared,
+  { paint }: Pick<Io, 'paint'>,
+): void {
+  print(paint('red', printable(`--- ${names[0]}`)))
+  print(paint('green', printable(`+++ ${names[1]}`)))
+  for (const change of withContext(changes)) {
+    if (change === null) print(paint('dim', '…'))
+    else if (change.kind === 'same') print(printable(` ${change.line}`))
+    else if (change.kind === 'added') print(paint('green', printable(`+${change.line}`)))
+    else print(paint('red', printable(`-${change.line}`)))
+  }
 }
 
 const CONTEXT = 3

@@ -193,18 +193,29 @@ export interface Span {
   readonly end: number
 }
 
+/** The mend of a problem that keeps what the earlier system did: a text instead of the span, or null to remove its lines. */
+export interface Mend {
+  readonly at: Span
+  readonly write: string | null
+  readonly problem: RunbookProblem
+}
+
 /** Reading stops at this many problems; it also bounds the output for hostile input. */
 const PROBLEMS_MAX = 500
 const TEXT_MAX = 80
+
+/** What to write instead of the problem's span or of another. */
+export type MendOf = Pick<Mend, 'write'> & Partial<Pick<Mend, 'at'>>
 
 /** Collects problems with line, column and offending text. */
 export interface Findings {
   readonly problems: readonly RunbookProblem[]
   /** Left out of `problems` by a comment. */
   readonly ignored: readonly IgnoredProblem[]
+  readonly mends: readonly Mend[]
   readonly hasErrors: boolean
   /** A function computes details only when the problem is kept: finding near names is slow. */
-  add(code: ProblemCode, at: Span, path: string, details?: Details): void
+  add(code: ProblemCode, at: Span, path: string, details?: Details, mend?: MendOf): void
   /** Whether there was such a problem. */
   ignore(matches: (problem: RunbookProblem) => boolean, reason: string): boolean
   lineOf(offset: number): number
@@ -214,12 +225,20 @@ export function findingsIn(source: string): Findings {
   const lineStarts = lineStartsOf(source)
   let problems: RunbookProblem[] = []
   const ignored: IgnoredProblem[] = []
+  const mends: Mend[] = []
   let hasErrors = false
 
-  function add(code: ProblemCode, at: Span, path: string, details: Details = {}): void {
+  function add(
+    code: ProblemCode,
+    at: Span,
+    path: string,
+    details: Details = {},
+    mend?: MendOf,
+  ): void {
     if (problems.length === PROBLEMS_MAX) keep('TOO_MANY_PROBLEMS', at, path, { max: PROBLEMS_MAX })
     if (problems.length > PROBLEMS_MAX) return
     keep(code, at, path, typeof details === 'function' ? details() : details)
+    if (mend) mends.push({ at, ...mend, problem: problems.at(-1)! })
   }
 
   function keep(code: ProblemCode, at: Span, path: string, details: ProblemDetails): void {
@@ -246,6 +265,7 @@ export function findingsIn(source: string): Findings {
       return problems
     },
     ignored,
+    mends,
     add,
     ignore,
     lineOf: (offset) => lineAt(lineStarts, offset),

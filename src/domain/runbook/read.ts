@@ -7,7 +7,7 @@ import { factsFrom } from './function-facts.ts'
 import { lintRunbook } from './lint/lint.ts'
 import type { Runbook } from './model.ts'
 import { outlineOf } from './outline.ts'
-import type { IgnoredProblem, RunbookProblem } from './problems.ts'
+import type { IgnoredProblem, Mend, RunbookProblem } from './problems.ts'
 import { checkRules } from './rules.ts'
 import { checkStructure } from './structure.ts'
 import { checkVariables } from './variables.ts'
@@ -42,6 +42,7 @@ export function readRunbook(
   runbook: Runbook | null
   problems: RunbookProblem[]
   ignored: readonly IgnoredProblem[]
+  mends: readonly Mend[]
 } {
   const { root, findings, text } = readDocument(source)
   if (root) checkStructure(root, findings)
@@ -63,5 +64,5 @@ export function readRunbook(
   // More warnings than are shown are an error, too.
   const runbook = findings.hasErrors ? null : built
   const problems = findings.problems.toSorted((a, b) => a.line - b.line || a.column - b.column)
-  return { runbook, problems, ignored: findings.ignored }
+  return { runbook, problems, ignored: findings.ignored, mends: findings.mends }
 }

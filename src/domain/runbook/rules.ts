@@ -21,6 +21,7 @@ import {
 import { checkPeople } from './people-rules.ts'
 import type { Findings, Span } from './problems.ts'
 import { chosen, SOURCE_TYPE, type SOURCE_TYPES } from './shape.ts'
+import { asName } from './text-formats.ts'
 import type { MapNode } from './tree.ts'
 
 export function checkRules(
@@ -76,8 +77,15 @@ function checkSourceKeys(source: MapNode, findings: Findings): void {
   }
   for (const key of keys.refuses) refuse(key, `in a data_source of type ${type}`)
   const immediate = source.entries.get('batch_time')
-  if (source.entries.has('batch_time_column')) {
-    if (immediate) findings.add('TWO_BATCH_TIMES', immediate.keySpan, 'data_source.batch_time')
+  const column = source.entries.get('batch_time_column')
+  if (column) {
+    // In the earlier system `immediate` won.
+    const at = { start: column.keySpan.start, end: column.value.end }
+    if (immediate)
+      findings.add('TWO_BATCH_TIMES', immediate.keySpan, 'data_source.batch_time', undefined, {
+        at,
+        write: null,
+      })
   } else if (!source.entries.has('batch_time')) {
     missing('batch_time_column', 'Without "batch_time: immediate", data_source')
   }
@@ -165,10 +173,13 @@ function checkRollbackUse({ init, phases, rollbacks }: Outline, findings: Findin
     const name = String(value.value)
     used.add(name.toLowerCase())
     if (known.has(name.toLowerCase())) continue
-    findings.add('UNKNOWN_ROLLBACK', value, `${path}.on_failure`, () => ({
+    const details = () => ({
       name,
       hint: hintFor(name, names, 'There are') || 'Add it under "rollbacks".',
-    }))
+    })
+    const renamed = names.find((one) => one === asName(name))
+    const mend = renamed === undefined ? undefined : { write: renamed }
+    findings.add('UNKNOWN_ROLLBACK', value, `${path}.on_failure`, details, mend)
   }
   for (const { entry, path } of rollbacks) {
     if (!used.has(entry.key.toLowerCase())) findings.add('UNUSED_ROLLBACK', entry.keySpan, path)

@@ -1,7 +1,7 @@
 // Checks a document against the table of keys: unknown and missing keys, wrong types, invalid values. Continues after every
 // problem, so that an author sees all of them at once.
 
-import { hintFor } from '../../base/text/spelling.ts'
+import { hintFor, nearest } from '../../base/text/spelling.ts'
 import type { Findings, Span } from './problems.ts'
 import { chosen, RUNBOOK_SHAPE, type Shape } from './shape.ts'
 import type { ShapeFault, TextFormat } from './text-formats.ts'
@@ -17,6 +17,8 @@ interface Place {
   readonly path: string
   readonly key: string
   readonly keySpan: Span
+  /** Key and value. */
+  readonly whole?: Span
 }
 
 export function checkStructure(root: Node, findings: Findings, shape = RUNBOOK_SHAPE): void {
@@ -32,7 +34,8 @@ class StructureCheck {
 
   check(node: Node, shape: Shape, at: Place): void {
     if (shape.is === 'json') this.#json(node, at)
-    else if (node.kind === 'scalar' && node.value === null) this.#empty(at, expectedOf(shape))
+    else if (node.kind === 'scalar' && node.value === null)
+      this.#empty(at, expectedOf(shape), shape)
     else if (shape.is === 'map' && node.kind === 'map') this.#map(node, shape, at)
     else if (shape.is === 'named' && node.kind === 'map') this.#named(node, shape, at)
     else if (shape.is === 'list' && node.kind === 'list') this.#list(node, shape, at)
@@ -60,13 +63,15 @@ class StructureCheck {
     const { path } = placeOf(entry, at.path)
     if (key === 'on_failure' && called === 'a rollback or removal step') {
       const condition = 'on rollback and removal steps'
-      this.#findings.add('CONFLICTING_KEYS', keySpan, path, { key, condition })
+      const mend = { at: wholeOf(entry), write: null }
+      this.#findings.add('CONFLICTING_KEYS', keySpan, path, { key, condition }, mend)
     } else {
-      this.#findings.add('UNKNOWN_KEY', keySpan, path, () => ({
-        key,
-        place: called,
-        hint: hintFor(key, Object.keys(keys), 'Use one of'),
-      }))
+      const names = Object.keys(keys)
+      const details = () => ({ key, place: called, hint: hintFor(key, names, 'Use one of') })
+      // The earlier system ignored it; what looks like a slip is for a person.
+      const isNote = /^[\w-]+$/.test(key) && nearest(key, names) === null
+      const mend = isNote ? { write: `${OWN_KEY_PREFIX}${key}` } : undefined
+      this.#findings.add('UNKNOWN_KEY', keySpan, path, details, mend)
     }
   }
 
@@ -154,12 +159,17 @@ class StructureCheck {
     this.#findings.add('WRONG_TYPE', node, at.path, details)
   }
 
-  #empty({ key, keySpan, path }: Place, expected: string): void {
-    this.#findings.add('EMPTY_VALUE', keySpan, path, { key, expected })
+  #empty({ key, keySpan, path, whole }: Place, expected: string, shape?: Shape): void {
+    // A section without entries; what is required stays for a person.
+    const isSection = shape?.is === 'named' || (shape?.is === 'list' && shape.min === 0)
+    const mend = isSection && whole ? { at: whole, write: null } : undefined
+    this.#findings.add('EMPTY_VALUE', keySpan, path, { key, expected }, mend)
   }
 
-  #fault({ code, details }: ShapeFault, at: Span, path: string, value: string): void {
-    this.#findings.add(code, at, path, { value, ...details })
+  #fault({ code, details, write }: ShapeFault, at: Span, path: string, value: string): void {
+    // Jobs go to a worker by its id: another one is for a person to choose.
+    const mend = write !== undefined && code !== 'BAD_WORKER_ID' ? { write } : undefined
+    this.#findings.add(code, at, path, { value, ...details }, mend)
   }
 }
 
@@ -170,10 +180,16 @@ const FORMER_BOOLEANS = new Map([
   ['off', 'false'],
 ])
 
-const placeOf = ({ key, keySpan }: Entry, parent: string): Place => ({
-  path: parent === '' ? key : `${parent}.${key}`,
-  key,
-  keySpan,
+const placeOf = (entry: Entry, parent: string): Place => ({
+  path: parent === '' ? entry.key : `${parent}.${entry.key}`,
+  key: entry.key,
+  keySpan: entry.keySpan,
+  whole: wholeOf(entry),
+})
+
+const wholeOf = ({ keySpan, value }: Entry): Span => ({
+  start: keySpan.start,
+  end: Math.max(keySpan.end, value.end),
 })
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

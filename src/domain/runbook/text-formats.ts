@@ -21,6 +21,8 @@ export interface TextFormat {
 export interface ShapeFault {
   readonly code: ProblemCode
   readonly details?: ProblemDetails
+  /** What was certainly meant. */
+  readonly write?: string
 }
 
 const LANGUAGE_PATTERN = '^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8}){0,3}$'
@@ -36,16 +38,17 @@ function matching(
   return {
     expected,
     pattern,
-    check: (text) => (regexp.test(text) ? null : { code, details: meant(mend(text), regexp) }),
+    check: (text) => (regexp.test(text) ? null : { code, ...meant(mend(text), regexp) }),
   }
 }
 
-const meant = (guess: string, pattern: RegExp): { hint: string } => ({
-  hint: pattern.test(guess) ? `Write ${guess}.` : '',
-})
+const meant = (guess: string, pattern: RegExp, more: ProblemDetails = {}) =>
+  pattern.test(guess)
+    ? { details: { ...more, hint: `Write ${guess}.` }, write: guess }
+    : { details: { ...more, hint: '' } }
 
 /** "Create user (new)" becomes "Create-user-new". */
-const asName = (text: string): string =>
+export const asName = (text: string): string =>
   text
     .normalize('NFD')
     .replaceAll(/[^a-zA-Z0-9_]+/g, '-')
@@ -85,7 +88,7 @@ export function duration(max: string): TextFormat {
     check(text) {
       const seconds = parseDurationSec(text)
       return seconds === null || seconds > maxSec
-        ? { code: 'BAD_DURATION', details: { max, ...meantTime(text, parseDurationSec) } }
+        ? { code: 'BAD_DURATION', ...meantTime(text, parseDurationSec, { max }) }
         : null
     },
   }
@@ -96,15 +99,21 @@ export const OFFSET: TextFormat = {
   pattern: OFFSET_PATTERN,
   check: (text) =>
     parseOffsetMinutes(text) === null
-      ? { code: 'BAD_OFFSET', details: meantTime(text, parseOffsetMinutes) }
+      ? { code: 'BAD_OFFSET', ...meantTime(text, parseOffsetMinutes) }
       : null,
 }
 
 /** Blanks and case are the usual slips: "T- 5D". */
-function meantTime(text: string, parse: (text: string) => number | null): { hint: string } {
+function meantTime(
+  text: string,
+  parse: (text: string) => number | null,
+  more: ProblemDetails = {},
+): Pick<ShapeFault, 'details' | 'write'> {
   const tight = unspaced(text).toLowerCase().replace(/^t/, 'T')
   const guess = /^T[-+]0[smhd]$/.test(tight) ? 'T-0' : tight
-  return { hint: guess !== text && parse(guess) !== null ? `Write ${guess}.` : '' }
+  return guess !== text && parse(guess) !== null
+    ? { details: { ...more, hint: `Write ${guess}.` }, write: guess }
+    : { details: { ...more, hint: '' } }
 }
 
 const PERCENT_PATTERN = '^([1-9][0-9]?|100)%$'
@@ -128,10 +137,9 @@ export const CONNECTION: TextFormat = {
       ? null
       : {
           code: 'BAD_CONNECTION',
-          details: {
+          ...meant(`MATOOLKIT_SOURCE_${text.toUpperCase()}`, connectionRegexp, {
             prefixes: CONNECTION_PREFIXES.join(', '),
-            ...meant(`MATOOLKIT_SOURCE_${text.toUpperCase()}`, connectionRegexp),
-          },
+          }),
         },
 }
 
@@ -167,7 +175,7 @@ export const CLOCK_TIME: TextFormat = {
   check: (text) =>
     clockRegexp.test(text)
       ? null
-      : { code: 'BAD_CLOCK_TIME', details: meant(`0${unspaced(text)}`, clockRegexp) },
+      : { code: 'BAD_CLOCK_TIME', ...meant(`0${unspaced(text)}`, clockRegexp) },
 }
 
 const DATE_PATTERN = '^\\d{4}-\\d\\d-\\d\\d$'

@@ -95,7 +95,9 @@ class TreeReader {
         this.#findings.add('RESERVED_NAME', keySpan, keyPath, { name: key })
       } else if (former) {
         const first = this.#findings.lineOf(former.keySpan.start)
-        this.#findings.add('DUPLICATE_KEY', keySpan, keyPath, { key, first })
+        // In the earlier system the last one counted.
+        const at = { start: former.keySpan.start, end: former.value.end }
+        this.#findings.add('DUPLICATE_KEY', keySpan, keyPath, { key, first }, { at, write: null })
       } else entries.set(key, { key, keySpan, value })
     }
     return entries

@@ -7,7 +7,7 @@ import {
   textFlag,
   usageError,
 } from '../../program/command-context.ts'
-import { changesBetween, withContext } from '../../terminal/text-diff.ts'
+import { changesBetween, printDiff } from '../../terminal/text-diff.ts'
 import { loadVersion } from './lists.ts'
 
 export async function runDiff(
@@ -42,12 +42,5 @@ export async function runDiff(
     })
   }
   if (changes.every(({ kind }) => kind === 'same')) return io.out('No differences.')
-  io.out(io.paint('red', `--- ${beforeName}`))
-  io.out(io.paint('green', `+++ ${afterName}`))
-  for (const change of withContext(changes)) {
-    if (change === null) io.out(io.paint('dim', '…'))
-    else if (change.kind === 'same') io.out(` ${change.line}`)
-    else if (change.kind === 'added') io.out(io.paint('green', `+${change.line}`))
-    else io.out(io.paint('red', `-${change.line}`))
-  }
+  printDiff((line) => io.out(line), { changes, names: [beforeName, afterName] }, io)
 }

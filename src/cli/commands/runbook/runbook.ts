@@ -26,10 +26,12 @@ function addFileVerbs(runbook: Command, io: Io): void {
   const validate = runbook
     .command('validate')
     .description('report every problem in runbook files')
-    .argument('[file...]', 'runbook files (YAML)')
+    .argument('[file...]', 'runbook files (YAML), or folders of them')
     .option('--members <csv>', 'check variables against the columns of this member file')
     .option('--offline', 'ask no API for functions of workers')
     .option('--schema', 'print the JSON Schema of runbooks instead')
+    .option('--write', 'convert runbooks of the earlier system, after a diff')
+    .option('-y, --yes', 'skip the confirmation')
     .addOption(outputOption(true, ['sarif']))
     .addHelpText('after', VALIDATE_HELP)
     .action(async (files: string[], options: Omit<ValidateOptions, 'files'>) => {
@@ -188,6 +190,7 @@ const VALIDATE_HELP = `
 Exit code: 0 all files are valid (warnings are allowed), 1 a file has errors, 2 wrong usage.
 A running API adds the functions of its workers to the standard ones: the API that a flag names, else that of the settings or an instance
 that runs here, if it answers.
+--write changes only what keeps what the earlier system did; docs/coming-from-the-earlier-system.md lists it. The rest stays for you.
 Editors use the schema through a first line such as "# yaml-language-server: $schema=runbook.schema.json".
 docs/runbook.md explains every key, problem code and migration rule, and how to ignore one.
 
@@ -195,8 +198,9 @@ Examples:
   $ matoolkit runbook validate examples/user-migration.yaml
   $ matoolkit runbook validate wave.yaml --members wave-members.csv
   $ matoolkit runbook validate wave.yaml --api-url https://matoolkit.contoso.com
-  $ matoolkit runbook validate runbooks/*.yaml --offline --output json
+  $ matoolkit runbook validate runbooks --offline --output json
   $ matoolkit runbook validate runbooks/*.yaml --output sarif > runbooks.sarif
+  $ matoolkit runbook validate runbooks --write
   $ matoolkit runbook validate --schema > runbook.schema.json`
 
 const INIT_HELP = `

@@ -1,11 +1,16 @@
-// `matoolkit runbook validate`: reports every problem of every file at once, migration rules included.
+// `matoolkit runbook validate`: reports every problem of every file at once, migration rules included. A folder stands for its runbooks.
+import { statSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { EXIT, MatoolkitError, messageOf } from '../../../base/errors/errors.ts'
 import { CsvFault, decodeCsv, delimiterProblem } from '../../../base/files/csv-text.ts'
 import { printable } from '../../../base/text/printable.ts'
+import { type Conversion, convertRunbook } from '../../../domain/runbook/convert.ts'
 import { RUNBOOK_BYTES_MAX } from '../../../domain/runbook/document.ts'
 import {
   type IgnoredProblem,
+  type ReadRunbookOptions,
   type RunbookProblem,
   readRunbook,
 } from '../../../domain/runbook/read.ts'
@@ -25,6 +30,9 @@ export interface ValidateOptions extends WorkerFunctionsFlags {
   readonly members?: string
   readonly output?: OutputFormat | 'sarif'
   readonly schema?: true
+  /** Convert what the earlier system wrote differently. */
+  readonly write?: true
+  readonly yes?: true
 }
 
 interface Report {
@@ -32,6 +40,8 @@ interface Report {
   readonly valid: boolean
   readonly errors: number
   readonly warnings: number
+  /** What `--write` changes. */
+  readonly conversions: readonly Conversion[]
   readonly problems: readonly RunbookProblem[]
   readonly ignored: readonly IgnoredProblem[]
 }
@@ -52,31 +62,56 @@ export async function validateRunbooks(options: ValidateOptions, io: Io): Promis
   const columns = options.members === undefined ? undefined : await readHeader(options.members)
   const { files, members, output = 'table', ...flags } = options
   const known = await loadWorkerFunctions(flags, io)
-  const reports: Report[] = []
-  for (const file of files) {
-    // One byte over the limit is enough to report that the file is too large.
-    const bytes = await readStart(file, RUNBOOK_BYTES_MAX + 1)
-    const { problems, ignored } = readRunbook(bytes, {
-      catalogues: known.catalogues,
-      isLinted: true,
-      ...(columns && { columns }),
-    })
-    const errors = problems.filter(({ severity }) => severity === 'error').length
-    reports.push({
-      file,
-      valid: errors === 0,
-      errors,
-      warnings: problems.length - errors,
-      problems,
-      ignored,
-    })
+  const catalogues = { catalogues: known.catalogues, isLinted: true }
+  const reading = { ...catalogues, ...(columns && { columns }) }
+  const all = await runbooksIn(files)
+  if (options.write) {
+    const { writeConversions } = await import('./convert.ts')
+    await writeConversions(all, reading, options, io)
   }
+  const reports: Report[] = []
+  for (const file of all) reports.push(await reportOn(file, reading))
   const valid = reports.every((report) => report.valid)
   if (output === 'table') printReports(reports, io)
   else if (output === 'sarif') await printSarif(reports, io)
   else await showProblems(output, known.api, reports, io)
   sayUnasked(known, reports, io)
   io.exitCode = valid ? EXIT.ok : EXIT.failed
+}
+
+/** The files, and the runbooks in folders and below. */
+async function runbooksIn(given: readonly string[]): Promise<string[]> {
+  const files: string[] = []
+  for (const path of given) {
+    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) files.push(path)
+    else {
+      const found = await readdir(path, { recursive: true })
+      const runbooks = found.filter((name) => RUNBOOK.test(name)).sort()
+      if (runbooks.length === 0) throw usageError(`The folder "${path}" holds no YAML file.`)
+      files.push(...runbooks.map((name) => join(path, name)))
+    }
+  }
+  return files
+}
+
+/** Hidden folders and dependencies hold YAML of others. */
+const RUNBOOK = /^(?!(?:.*[\\/])?(?:\.|node_modules[\\/])).*\.ya?ml$/i
+
+async function reportOn(file: string, reading: ReadRunbookOptions): Promise<Report> {
+  // One byte over the limit is enough to report that the file is too large.
+  const bytes = await readStart(file, RUNBOOK_BYTES_MAX + 1)
+  const { problems, ignored, mends } = readRunbook(bytes, reading)
+  const errors = problems.filter(({ severity }) => severity === 'error').length
+  const text = mends.length > 0 ? Buffer.from(bytes).toString('utf8') : null
+  return {
+    file,
+    valid: errors === 0,
+    errors,
+    warnings: problems.length - errors,
+    conversions: text === null ? [] : convertRunbook(text, reading).conversions,
+    problems,
+    ignored,
+  }
 }
 
 /** A function or parameter that no catalogue has may be one of a worker's own. */
@@ -145,9 +180,10 @@ function problemLine(file: string, problem: RunbookProblem, io: Io): string {
   return `${place} ${kind} ${code}${quoted} ${printable(message)}${more}`
 }
 
-function verdict({ valid, errors, warnings }: Report): string {
+function verdict({ valid, errors, warnings, conversions }: Report): string {
   const count = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`
-  if (!valid) return `${count(errors, 'error')}, ${count(warnings, 'warning')}`
+  const more = conversions.length > 0 ? `; --write converts ${conversions.length}` : ''
+  if (!valid) return `${count(errors, 'error')}, ${count(warnings, 'warning')}${more}`
   return warnings === 0 ? 'valid' : `valid, ${count(warnings, 'warning')}`
 }
 

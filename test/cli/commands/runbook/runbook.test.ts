@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -71,13 +71,47 @@ describe('runbook validate', () => {
     assert.match(out, /warned\.yaml: valid, 1 warning\n$/)
   })
 
+  it('takes a folder, shows what --write would convert, and writes it once a person agrees', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'matoolkit-earlier-'))
+    const earlier = readFileSync(sample, 'utf8').replace(/^name: .*/m, 'name: Our first wave')
+    writeFileSync(join(folder, 'wave.yaml'), earlier)
+    mkdirSync(join(folder, 'more', '.git'), { recursive: true })
+    writeFileSync(join(folder, 'more', 'same.yml'), readFileSync(sample))
+    writeFileSync(join(folder, 'more', '.git', 'other.yaml'), 'not: ours')
+    const seen = await validate([folder, '--offline'])
+    assert.match(
+      seen.out,
+      /same\.yml +valid\n.*wave\.yaml +1 error, 0 warnings; --write converts 1\n$/,
+    )
+
+    const nobody = await validate([folder, '--offline', '--write'])
+    assert.match(nobody.err, /\n-name: Our first wave\n\+name: Our-first-wave\n/)
+    assert.match(
+      nobody.err,
+      /In a script: matoolkit runbook validate .* --offline --write --yes\n$/,
+    )
+    assert.equal(readFileSync(join(folder, 'wave.yaml'), 'utf8'), earlier)
+
+    const yes = await validate([folder, '--offline', '--write'], recordingIo({ answers: ['y'] }))
+    assert.equal(yes.exit, EXIT.ok, yes.err)
+    assert.match(yes.out, /wave\.yaml +valid\n$/)
+    assert.match(readFileSync(join(folder, 'wave.yaml'), 'utf8'), /^name: Our-first-wave$/m)
+    assert.equal(
+      readFileSync(join(folder, 'more', 'same.yml'), 'utf8'),
+      readFileSync(sample, 'utf8'),
+    )
+    const empty = await validate([join(folder, 'more', '.git', 'none')])
+    assert.match(empty.err, /FILE_UNREADABLE/)
+    rmSync(folder, { recursive: true })
+  })
+
   it('takes several files and ends with a line per file', async () => {
     const path = file('one-bad.yaml', SAMPLE.replace('name: sample', 'name: -'))
     const { exit, out } = await validate([sample, path])
     assert.equal(exit, EXIT.failed)
     assert.match(
       out,
-      /FILE +RESULT\n.*sample-migration\.yaml +valid\n.*one-bad\.yaml +1 error, 0 warnings\n$/,
+      /FILE +RESULT\n.*sample-migration\.yaml +valid\n.*one-bad\.yaml +1 error, 0 warnings; --write converts 1\n$/,
     )
   })
 
@@ -88,7 +122,8 @@ describe('runbook validate', () => {
     assert.equal(exit, EXIT.failed)
     assert.equal(answer.valid, false)
     const [{ problems, ...report }] = answer.files
-    assert.deepEqual(report, { file: path, valid: false, errors: 1, warnings: 0, ignored: [] })
+    const none = { conversions: [], ignored: [] }
+    assert.deepEqual(report, { file: path, valid: false, errors: 1, warnings: 0, ...none })
     assert.deepEqual(Object.keys(problems[0]).sort(), [
       'code',
       'column',
@@ -181,7 +216,11 @@ describe('runbook validate', () => {
       () => ['nowhere.yaml'],
       /Cannot read the file "nowhere\.yaml": no such file/,
     ],
-    ['a folder', () => [folder], /it is a folder.*FILE_UNREADABLE/],
+    [
+      'a folder without runbooks',
+      () => [mkdtempSync(join(folder, 'none-'))],
+      /holds no YAML file.*USAGE/,
+    ],
     ['an empty member file', () => [sample, '--members', file('0.csv', '')], /it is empty/],
     [
       'a column twice',
