@@ -19,27 +19,20 @@ function renderSchema(): string {
   return `${JSON.stringify(runbookSchema(M365_CATALOGUE.functions), null, 2)}\n`
 }
 
-const filled = (sentence: string): string => sentence.replaceAll(/\{([a-z]+)\}/g, '*$1*')
-
-/** A problem prints its whole sentence; the page needs to say only what is wrong. */
-const whatIsWrong = (sentence: string): string =>
-  filled(/^.+?[.:](?= |$)/.exec(sentence)![0]).replace(/:$/, '.')
-
+/** A problem prints its sentence, with what to do: the page needs only the codes, for programs. */
 function renderProblems(): string {
-  const lines = (wanted: string) =>
+  const codes = (wanted: string) =>
     Object.entries(PROBLEMS)
       .filter(([, { severity }]) => severity === wanted)
-      .map(([code, { sentence }]) => `- \`${code}\`: ${whatIsWrong(sentence)}`)
-      .join('\n')
-  return `Errors:\n\n${lines('error')}\n\nWarnings:\n\n${lines('warning')}`
+      .map(([code]) => `\`${code}\``)
+      .join(' ')
+  return `Errors: ${codes('error')}.\n\nWarnings: ${codes('warning')}.`
 }
 
+/** A warning leads here, so its sentence is not repeated. */
 function renderLintRules(): string {
   return Object.entries(LINT_RULES)
-    .map(
-      ([id, { sentence, why, better }]) =>
-        `### ${id}\n\n> ${whatIsWrong(sentence)}\n\n${why} ${better}`,
-    )
+    .map(([id, { why, better }]) => `### ${id}\n\n${why} ${better}`)
     .join('\n\n')
 }
 

@@ -128,11 +128,20 @@ const SAID_BY =
   /^(?:Microsoft Graph returned|Exchange Online returned|No token for .+?refused the sign-in:|Error:) /
 const RECOGNISED_BY_WORDS = 9
 
-/** The words of an error that tell it from the others. */
+const codeOf = (example: string): string => example.replace(SAID_BY, '').split(': ')[0]!
+
+const entriesByCode = Map.groupBy(Object.values(ERROR_TABLE).flat(), ({ example }) =>
+  codeOf(example),
+)
+
+/** The code of an error if no other has it, else with the words that tell it from the others. */
 function recognisedBy(example: string): string {
-  const words = example.replace(SAID_BY, '').replaceAll('<', '&lt;').split(' ')
-  const shown = words.slice(0, RECOGNISED_BY_WORDS).join(' ')
-  return words.length > RECOGNISED_BY_WORDS ? `${shown}…` : shown
+  const code = codeOf(example)
+  const words = example.replace(SAID_BY, '').split(' ')
+  const isUnique = entriesByCode.get(code)!.length === 1 && code.split(' ').length < 3
+  const shown = isUnique ? code : words.slice(0, RECOGNISED_BY_WORDS).join(' ')
+  const mark = shown.length < words.join(' ').length ? '…' : ''
+  return `${shown}${mark}`.replaceAll('<', '&lt;')
 }
 
 function renderRehearsalFaults(): string {

@@ -120,7 +120,7 @@ const CHECKS: Readonly<Record<string, Check | Elsewhere>> = {
     assert.equal((await api.call('GET', '/api/health', given)).text, '{"status":"healthy"}')
     assert.equal((await api.call('GET', '/api/ready', given)).status, 200)
   },
-  'anybody may read': [
+  'anyone may read': [
     'test/api/sign-in/sign-in.test.ts',
     'holds for anonymous, signed-in, HelpDesk, Reader and Admin callers',
   ],

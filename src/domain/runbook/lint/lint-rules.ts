@@ -15,12 +15,12 @@ export const LINT_RULES = table({
   RUNS_TOO_EARLY: {
     sentence: '{function} runs before step "{step}": {because}',
     why: 'Some functions close the way for others: a licence with a mailbox gives an account a new one, and the old one can no longer be moved into it.',
-    better: 'Move it behind the named step.',
+    better: 'Move the step behind the named one.',
   },
   CHANGE_WITHOUT_CHECK: {
     sentence:
       '{function} changes something, has no rollback, and no later step checks it. Add on_failure, or a step with a Test- function on the same worker.',
-    why: 'If it fails half-way or its effect never shows, nothing notices and nothing is undone.',
+    why: 'A change that fails half-way or never takes effect would go unnoticed and stay.',
     better:
       'Add an `on_failure` that undoes it, or let a later phase poll a `Test-…` function. A rollback that only sends mail does not count.',
   },
@@ -68,7 +68,7 @@ export const LINT_RULES = table({
     sentence:
       'People get their first notice after the cut-over has begun. Add a notice in a phase before T-0.',
     why: 'People who were not told cannot sign in one morning and do not know why.',
-    better: 'Send it a day or more before the cut-over. A second one afterwards is fine.',
+    better: 'Send a notice a day or more before the cut-over. A second one afterwards is fine.',
   },
   REMOVAL_DELETES: {
     sentence:
@@ -107,7 +107,7 @@ export const LINT_RULES = table({
   PHASE_OUTSIDE_WINDOW: {
     sentence:
       'No batch that starts inside a change window has this phase inside one. Starting {start}, it is due {due}, and its changes wait {wait}, until {opens}. Choose another offset, or add hours.',
-    why: 'Its steps begin long after the announced time, and closer to the next phase.',
+    why: 'The steps of the phase begin long after the announced time, and closer to the next phase.',
     better:
       'Choose an offset that leads from a window into a window, such as `T-7d`, or add hours on that day. `matoolkit runbook plan` shows when changes really begin.',
   },
@@ -137,7 +137,7 @@ export const LINT_RULES = table({
   },
   IGNORE_UNUSED: {
     sentence: 'Nothing here is reported as {id}. Remove the comment.',
-    why: 'It would hide the next mistake.',
+    why: 'A comment that ignores nothing would hide the next mistake.',
     better: 'Remove it, or move it directly above what it is about.',
   },
   IGNORE_INCOMPLETE: {
