@@ -105,7 +105,11 @@ function meaningOf(uses: readonly { flag: Option }[]): string {
     .join('; or ')
 }
 
-/** Every flag once: the shared ones first, then the others by name. */
+/** Such as --phase: only of this phase. */
+const isFilter = ({ long }: Option): boolean =>
+  commandsByFlag.get(long!)!.every(({ flag }) => flag.description.startsWith('only '))
+
+/** Every flag once: the shared ones first, then the others by name, without filters. */
 function renderFlags(): string {
   const rows = [...commandsByFlag.values()].map((uses) => {
     const { flag } = uses[0]!
@@ -113,9 +117,9 @@ function renderFlags(): string {
   })
   const list = (shared: boolean) =>
     rows
-      .filter(({ flag }) => isShared(flag) === shared)
+      .filter(({ flag }) => isShared(flag) === shared && !isFilter(flag))
       .map(({ line }) => line)
       .toSorted()
       .join('\n')
-  return `Most commands take these:\n\n${list(true)}\n\nSome take these:\n\n${list(false)}`
+  return `Most commands take these:\n\n${list(true)}\n\nSome take these. A flag named for a thing, such as \`--phase\`, keeps only what belongs to it:\n\n${list(false)}`
 }

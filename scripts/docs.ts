@@ -105,7 +105,7 @@ function renderErrors(): string {
 const ACTORS: Readonly<Record<ErrorActor, string>> = {
   operator: 'You',
   runbook_author: 'Author',
-  tenant_administrator: 'Tenant admin',
+  tenant_administrator: 'Admin',
   microsoft: 'Wait',
   nobody: 'No one',
 }
@@ -126,7 +126,7 @@ function renderMeanings(): string {
 /** Every error of a service begins with these words. */
 const SAID_BY =
   /^(?:Microsoft Graph returned|Exchange Online returned|No token for .+?refused the sign-in:|Error:) /
-const RECOGNISED_BY_WORDS = 9
+const RECOGNISED_BY_WORDS = 7
 
 const codeOf = (example: string): string => example.replace(SAID_BY, '').split(': ')[0]!
 
