@@ -132,6 +132,21 @@ describe('the PowerShell module', () => {
     }
   })
 
+  // test/proof/powershell runs it. This keeps what a real PowerShell taught, where there is none.
+  it('has next to it a host script that outlives what functions do', () => {
+    const host = readFileSync(join(ROOT, 'src/worker/powershell/host.ps1'), 'utf8')
+    assert.deepEqual(faultsIn(host), [])
+    const tree = parser.parse(host) as Tree
+    const called = tree.rootNode
+      .descendantsOfType('do_statement')
+      .filter((node) => node!.text.includes('& $command @arguments'))
+    assert.equal(called.length, 1, 'break and continue in a function leave this loop, not its own')
+    const runs = /^function Invoke-ForWorker[\s\S]*?^\}/m.exec(host)![0]
+    assert.match(runs, /\{\n {4}Reset-Preferences\n/, 'no call inherits what another one set')
+    assert.doesNotMatch(host, /\] = if /, 'an empty list must not become null')
+    tree.delete()
+  })
+
   it('is PowerShell, its manifest too', () => {
     assert.deepEqual(faultsIn(text), [])
     assert.deepEqual(faultsIn(manifest), [])

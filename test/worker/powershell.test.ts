@@ -148,6 +148,25 @@ describe('PowerShell modules', { timeout: 60_000 }, () => {
     assert.equal(typeof (await call('Get-ProcessId')), 'number')
   })
 
+  it('that crash are quoted from the beginning, without what an earlier call of the process wrote', async () => {
+    const call = await misbehaving()
+    await call('Write-Complaint')
+    await assert.rejects(call('Stop-Crashing'), ({ message }: Error) => {
+      assert.match(message, /ended with code 4\. It said: the reason/)
+      return !message.includes('another person')
+    })
+  })
+
+  it('leave no process behind when the deadline comes before the call begins, and show its reason', async () => {
+    const call = await misbehaving()
+    const pid = (await call('Get-ProcessId')) as number
+    const deadline = new AbortController()
+    const running = call('Get-Nothing', {}, deadline.signal)
+    deadline.abort(new DOMException('too late', 'TimeoutError'))
+    await assert.rejects(running, { name: 'TimeoutError', message: 'too late' })
+    await eventually(() => isGone(pid))
+  })
+
   it('see none of the settings of the worker', async () => {
     process.env.MATOOLKIT_APP_SECRET = 'hush'
     try {
@@ -175,6 +194,23 @@ describe('PowerShell modules', { timeout: 60_000 }, () => {
     await assert.rejects(run(functions, 'Fail-WithToken', {}, { tenant: TENANT }), {
       message: '401 for ***',
     })
+  })
+
+  it('that say nothing of connections get both, and run on a worker without a tenant too', async () => {
+    await writeFile(join(folder, 'Silent.psm1'), '')
+    const { functions } = await discover()
+    const asked: string[] = []
+    const tenant: Tenant = Object.create(TENANT, {
+      token: { value: async (service: string) => String(asked.push(service)) },
+    })
+    await run(functions, 'Get-Request', {}, { tenant })
+    assert.deepEqual(asked, ['graph', 'exchange'])
+    const { tokens } = (await run(functions, 'Get-Request', {})) as { tokens: Json }
+    assert.deepEqual(tokens, {})
+    const refusing: Tenant = Object.create(TENANT, {
+      token: { value: () => Promise.reject(new Error('sign-in refused')) },
+    })
+    await assert.rejects(run(functions, 'Get-Request', {}, { tenant: refusing }), /sign-in refused/)
   })
 
   it('run instead of a built-in function where the manifest says so', async () => {

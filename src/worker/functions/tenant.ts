@@ -43,10 +43,12 @@ export const countedWebhooks = (webhooks: Webhooks, change: CountChange): Webhoo
   post: (url, body, options) => change(() => webhooks.post(url, body, options)),
 })
 
+export const NO_TENANT_CODE = 'NoTenant'
+
 export const refuseWithoutTenant = (): never => {
   throw new ApiError({
     status: null,
-    code: 'NoTenant',
+    code: NO_TENANT_CODE,
     message:
       'This worker has no tenant. Set MATOOLKIT_TENANT_ID and its sign-in, or send the job to a worker that has one.',
   })

@@ -8,7 +8,8 @@ import type { CloudName } from '../../base/settings/worker.ts'
 import { isObject, type Json, type JsonObject } from '../../base/text/json.ts'
 import { declaredFacts } from '../../domain/runbook/function-facts.ts'
 import { defineFunction, type FunctionCall, type WorkerFunction } from '../functions/catalogue.ts'
-import type { Tenant } from '../functions/tenant.ts'
+import { NO_TENANT_CODE, type Tenant } from '../functions/tenant.ts'
+import { ApiError } from '../http/api.ts'
 import { PowerShellSession } from './session.ts'
 
 export interface PowerShellParts {
@@ -65,7 +66,13 @@ function asDeclared(value: Json): Json {
 
 const moduleShape = z.union([
   z.object({ path: z.string(), problem: z.string() }),
-  z.object({ path: z.string(), connects: z.array(z.string()), functions: z.array(z.json()) }),
+  z.object({
+    path: z.string(),
+    connects: z.array(z.string()),
+    /** It says nothing about connections: it gets those that there are, and runs without a tenant too. */
+    isDefault: z.boolean(),
+    functions: z.array(z.json()),
+  }),
 ])
 
 function misfit(described: Json, { issues: [first] }: z.ZodError): string {
@@ -92,7 +99,7 @@ export async function openPowerShell(
         else
           functions.set(
             found.path,
-            shapes.map(({ data }) => asFunction(data!, found.connects, sessions, parts)),
+            shapes.map(({ data }) => asFunction(data!, found, sessions, parts)),
           )
       }
     }
@@ -126,6 +133,8 @@ class Sessions {
     try {
       return await session.run(request, signal)
     } finally {
+      // Also one whose call was aborted before it began: no other call would find it, and it would outlive the worker.
+      if (signal.aborted) session.kill()
       if (session.isEnded || signal.aborted) this.#all.delete(session)
       else this.#idle.push(session)
     }
@@ -158,7 +167,7 @@ class Sessions {
 
 function asFunction(
   shape: FunctionShape,
-  connects: readonly string[],
+  connections: Connections,
   sessions: Sessions,
   parts: PowerShellParts,
 ): WorkerFunction {
@@ -178,7 +187,7 @@ function asFunction(
     ...(shape.overrides && { overrides: true }),
     ...shape.facts,
     run: async (call) => {
-      const tokens = await tokensFor(connects, call.tenant)
+      const tokens = await tokensFor(connections, call.tenant)
       const request = requestOf(shape.name, call, parts.cloud, tokens)
       const { result, outputs } = await sessions
         .run(request, call.signal)
@@ -191,9 +200,21 @@ function asFunction(
 
 type ServiceTokens = Readonly<Record<string, string>>
 
-async function tokensFor(services: readonly string[], tenant: Tenant): Promise<ServiceTokens> {
+interface Connections {
+  readonly connects: readonly string[]
+  readonly isDefault: boolean
+}
+
+async function tokensFor(
+  { connects, isDefault }: Connections,
+  tenant: Tenant,
+): Promise<ServiceTokens> {
   const tokens: Record<string, string> = {}
-  for (const name of services) tokens[name] = await tenant.token(name)
+  try {
+    for (const name of connects) tokens[name] = await tenant.token(name)
+  } catch (error) {
+    if (!(isDefault && error instanceof ApiError && error.code === NO_TENANT_CODE)) throw error
+  }
   return tokens
 }
 
@@ -215,8 +236,11 @@ function hiding(tokens: ServiceTokens): HiddenSecrets {
   return hidden
 }
 
+/** Of another's error, such as the reason of an abort, the message may be read-only. */
 function throwWithout(tokens: ServiceTokens, error: unknown): never {
-  if (error instanceof Error) error.message = hiding(tokens).hideIn(error.message)
+  if (!(error instanceof Error)) throw error
+  const message = hiding(tokens).hideIn(error.message)
+  if (message !== error.message) error.message = message
   throw error
 }
 

@@ -28,7 +28,8 @@ export async function startHost(program: string, late: Promise<never>): Promise<
   const pipe = await openPipe()
   const greeting = randomUUID()
   const child = startProgram(program, pipe.name, greeting)
-  const ended = endOf(program, child)
+  const said = keepWords(child)
+  const ended = endOf(program, child, said)
   const endedEarly = ended.then((reason) => Promise.reject(reason))
   endedEarly.catch(() => {})
   try {
@@ -43,7 +44,10 @@ export async function startHost(program: string, late: Promise<never>): Promise<
       throw new Error('Another program answered on the pipe of PowerShell.')
     socket.once('close', () => killTree(child))
     return {
-      send: (line) => void socket.write(`${line}\n`),
+      send: (line) => {
+        said.forget()
+        socket.write(`${line}\n`)
+      },
       onLine: (take) => void lines.on('line', take),
       ended,
       kill: () => killTree(child),
@@ -92,13 +96,28 @@ function startProgram(program: string, pipeName: string, greeting: string): Chil
   })
 }
 
-function endOf(program: string, child: ChildProcess): Promise<Error> {
-  let output = ''
-  const keep = (text: Buffer) => {
-    output = (output + text.toString()).slice(-OUTPUT_CHARS_KEPT)
-  }
+interface Words {
+  text(): string
+  /** What one call wrote is no reason for the end of another. */
+  forget(): void
+}
+
+/** The first ones: a crash says why before it prints its stack. */
+function keepWords(child: ChildProcess): Words {
+  let words = ''
   child.stdout!.resume()
-  child.stderr!.on('data', keep)
+  child.stderr!.on('data', (text: Buffer) => {
+    words = (words + text.toString()).slice(0, OUTPUT_CHARS_KEPT)
+  })
+  return {
+    text: () => words.trim(),
+    forget: () => {
+      words = ''
+    },
+  }
+}
+
+function endOf(program: string, child: ChildProcess, words: Words): Promise<Error> {
   return new Promise((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
       const reason =
@@ -109,7 +128,7 @@ function endOf(program: string, child: ChildProcess): Promise<Error> {
     })
     child.once('close', (code, signal) => {
       const how = signal === null ? `with code ${code}` : `by ${signal}`
-      const said = output.trim() === '' ? '' : ` It said: ${output.trim()}`
+      const said = words.text() === '' ? '' : ` It said: ${words.text()}`
       resolve(new Error(`PowerShell ended ${how}.${said}`))
     })
   })

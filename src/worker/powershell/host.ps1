@@ -4,11 +4,20 @@ param(
     [Parameter(Mandatory)] [string] $PipeName
 )
 
-# Modules read their preferences from the global scope, not from the script that calls them.
-$global:ErrorActionPreference = 'Stop'
-$global:ConfirmPreference = 'None'
-$global:ProgressPreference = 'SilentlyContinue'
-$global:WarningPreference = 'Continue'
+$startFolder = Get-Location
+
+# Modules read their preferences from the global scope, not from the script that calls them. What one function sets there must not turn the
+# errors of the next one into success.
+function Reset-Preferences {
+    $global:ErrorActionPreference = 'Stop'
+    $global:ConfirmPreference = 'None'
+    $global:ProgressPreference = 'SilentlyContinue'
+    $global:WarningPreference = 'Continue'
+    $global:WhatIfPreference = $false
+    $global:PSDefaultParameterValues = @{}
+    Set-Location $startFolder
+}
+Reset-Preferences
 
 $utf8 = [System.Text.UTF8Encoding]::new($false)
 $pipe = [System.IO.Pipes.NamedPipeClientStream]::new('.', $PipeName, [System.IO.Pipes.PipeDirection]::InOut)
@@ -20,6 +29,7 @@ $writer.AutoFlush = $true
 
 $connectedWith = @{}
 $connectsOf = @{}
+$moduleOf = @{ graph = 'Microsoft.Graph.Authentication'; exchange = 'ExchangeOnlineManagement' }
 
 function Send-Answer([hashtable] $Answer) {
     $writer.WriteLine((ConvertTo-Json -InputObject $Answer -Depth 12 -Compress -EnumsAsStrings -WarningAction SilentlyContinue))
@@ -116,17 +126,46 @@ function Import-ForWorker([string] $Path) {
     if ($module.PrivateData -is [hashtable] -and $module.PrivateData.Matoolkit -is [hashtable]) { $own = $module.PrivateData.Matoolkit }
     $connects = @($own.Connect | Where-Object { $_ })
     $required = @($module.RequiredModules | ForEach-Object { $_.Name })
-    if ($connects.Count -eq 0) {
+    if (-not $own.ContainsKey('Connect')) {
         if ($required -like 'Microsoft.Graph*') { $connects += 'graph' }
-        if ($required -contains 'ExchangeOnlineManagement') { $connects += 'exchange' }
+        if ($required -contains $moduleOf.exchange) { $connects += 'exchange' }
     }
+    # A module that says nothing gets what there is, as scripts of the earlier system did.
+    $isDefault = $connects.Count -eq 0 -and -not $own.ContainsKey('Connect')
+    if ($isDefault) { $connects = @(Get-ServicesInstalled) }
     $functions = foreach ($command in $module.ExportedFunctions.Values) {
-        $connectsOf[$command.Name] = $connects
-        $notes = @{}
-        if ($own.Functions -is [hashtable] -and $own.Functions[$command.Name] -is [hashtable]) { $notes = $own.Functions[$command.Name] }
+        $connectsOf[$command.Name] = @{ services = $connects; isDefault = $isDefault }
+        $notes = Get-NotesInHelp $command.Name
+        if ($own.Functions -is [hashtable] -and $own.Functions[$command.Name] -is [hashtable]) {
+            foreach ($key in $own.Functions[$command.Name].Keys) { $notes[$key] = $own.Functions[$command.Name][$key] }
+        }
         Get-FunctionDescription $command $notes
     }
-    @{ path = $Path; connects = $connects; functions = @($functions) }
+    @{ path = $Path; connects = $connects; isDefault = $isDefault; functions = @($functions) }
+}
+
+function Get-ServicesInstalled {
+    foreach ($service in 'graph', 'exchange') {
+        if (Get-Module -ListAvailable -Name $moduleOf[$service]) { $service }
+    }
+}
+
+# What the help says after a line `matoolkit:` in its .NOTES, one `Key: value` a line. The manifest says the same, and counts first.
+function Get-NotesInHelp([string] $Name) {
+    $notes = @{}
+    $text = ((Get-Help -Name $Name -ErrorAction SilentlyContinue).alertSet.alert.Text) -join "`n"
+    $isOurs = $false
+    foreach ($line in $text -split '\r?\n') {
+        if ($line -match '^\s*matoolkit:\s*$') { $isOurs = $true; continue }
+        if (-not $isOurs) { continue }
+        if ($line.Trim() -eq '') { break }
+        if ($line -notmatch '^\s*(\w+):\s*(.+?)\s*$') { throw "The notes of $Name have a line that is not 'Key: value': $($line.Trim())" }
+        $key, $value = $Matches[1], $Matches[2]
+        if ($key -in 'Graph', 'Exchange', 'UndoneBy') { $notes[$key] = @($value -split '\s*,\s*') }
+        elseif ($value -in 'true', 'false') { $notes[$key] = $value -eq 'true' }
+        else { $notes[$key] = $value }
+    }
+    $notes
 }
 
 function Get-Modules([object[]] $Paths) {
@@ -138,39 +177,60 @@ function Get-Modules([object[]] $Paths) {
 
 function Connect-Tenant([string] $FunctionName, [hashtable] $Session) {
     $global:Matoolkit = @{ JobId = $Session.jobId; TenantId = $Session.tenantId; Organization = $Session.organization }
-    foreach ($service in $connectsOf[$FunctionName]) {
+    $isDefault = $connectsOf[$FunctionName].isDefault
+    foreach ($service in $connectsOf[$FunctionName].services) {
         $token = $Session.tokens[$service]
+        if (-not $token -and $isDefault) { continue }
         if (-not $token) { throw "Function $FunctionName needs a connection to $service, and this worker has no tenant." }
         $secure = ConvertTo-SecureString -String $token -AsPlainText -Force
         $global:Matoolkit["$($service)Token"] = $secure
         if ($connectedWith[$service] -eq $token) { continue }
-        if ($service -eq 'graph') {
-            $environments = @{ public = 'Global'; usgov = 'USGov'; usdod = 'USGovDoD'; china = 'China' }
-            Connect-MgGraph -AccessToken $secure -Environment $environments[$Session.cloud] -NoWelcome
-        }
-        else {
-            $environments = @{ public = 'O365Default'; usgov = 'O365USGovGCCHigh'; usdod = 'O365USGovDoD'; china = 'O365China' }
-            if ($connectedWith[$service]) { Disconnect-ExchangeOnline -Confirm:$false }
-            Connect-ExchangeOnline -AccessToken $token -Organization $Session.organization -ExchangeEnvironmentName $environments[$Session.cloud] -ShowBanner:$false
+        try { Connect-Service $service $Session $secure }
+        catch {
+            if (-not $isDefault) { throw }
+            throw "The connection to $service failed, which a module gets unless its manifest says PrivateData.Matoolkit.Connect = @(): $($_.Exception.Message)"
         }
         $connectedWith[$service] = $token
     }
 }
 
+function Connect-Service([string] $Service, [hashtable] $Session, [securestring] $Secure) {
+    if ($Service -eq 'graph') {
+        $environments = @{ public = 'Global'; usgov = 'USGov'; usdod = 'USGovDoD'; china = 'China' }
+        Connect-MgGraph -AccessToken $Secure -Environment $environments[$Session.cloud] -NoWelcome
+        return
+    }
+    $environments = @{ public = 'O365Default'; usgov = 'O365USGovGCCHigh'; usdod = 'O365USGovDoD'; china = 'O365China' }
+    if ($connectedWith[$Service]) { Disconnect-ExchangeOnline -Confirm:$false }
+    $token = $Session.tokens[$Service]
+    Connect-ExchangeOnline -AccessToken $token -Organization $Session.organization -ExchangeEnvironmentName $environments[$Session.cloud] -ShowBanner:$false
+}
+
 function Get-Arguments([System.Management.Automation.FunctionInfo] $Command, [hashtable] $Given) {
     $arguments = @{}
     foreach ($name in $Given.Keys) {
-        $isSecure = $Command.Parameters[$name].ParameterType -eq [securestring]
-        $arguments[$name] = if ($isSecure) { ConvertTo-SecureString -String $Given[$name] -AsPlainText -Force } else { $Given[$name] }
+        # Not the value of an `if`: that turns an empty list into null and a list of one into its element.
+        $arguments[$name] = $Given[$name]
+        if ($Command.Parameters[$name].ParameterType -eq [securestring]) {
+            $arguments[$name] = ConvertTo-SecureString -String $Given[$name] -AsPlainText -Force
+        }
     }
     $arguments
 }
 
 function Invoke-ForWorker([hashtable] $Request) {
+    Reset-Preferences
     $command = Get-Command -Name $Request.function -CommandType Function
     $null = Connect-Tenant $command.Name $Request
     $arguments = Get-Arguments $command $Request.parameters
-    $output = @(& $command @arguments)
+    # `break` and `continue` without a loop around them, as in `ForEach-Object { continue }`, leave the nearest loop of any caller. Without this
+    # one they left the loop that answers, and the job hung until its deadline.
+    $hasReturned = $false
+    do {
+        $output = @(& $command @arguments)
+        $hasReturned = $true
+    } while ($false)
+    if (-not $hasReturned) { throw "$($command.Name) left by break or continue outside of a loop: use return." }
     # `return` writes the last object; what came before it was written by accident.
     $result = if ($output.Count -eq 0) { $true } else { $output[-1] }
     @{ result = $result; outputs = $output.Count }
