@@ -88,13 +88,13 @@ function renderFunction(definition: WorkerFunction): string {
   const marks = [
     ...(rest.isIdempotent ? [] : ['Not repeated if it may have run.']),
     ...(rest.isSensitive ? ['Administrators need [more](#people-with-admin-roles).'] : []),
-    ...(rest.isBeta && !description.includes('Beta:') ? ['Microsoft beta.'] : []),
+    ...(rest.isBeta ? ['Microsoft beta.'] : []),
   ]
   const taken = parameters.map(renderTaken).join(' ')
   const described = parameters.flatMap(renderParameter)
   return [
     `### ${name}\n`,
-    [description, ...marks].join(' '),
+    [description.replace(' Beta: Microsoft may change it.', ''), ...marks].join(' '),
     '',
     `Takes ${taken}${described.length > 0 ? ':\n' : '.'}`,
     ...described,

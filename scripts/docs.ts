@@ -145,8 +145,9 @@ function recognisedBy(example: string): string {
 }
 
 function renderRehearsalFaults(): string {
-  const rows = Object.entries(REHEARSAL_FAULTS).map(([name, { what }]) => [`\`${name}\``, what])
-  return markdownTable(['Name', 'What happens'], rows)
+  return Object.entries(REHEARSAL_FAULTS)
+    .map(([name, { what }]) => `- \`${name}\`: ${what}`)
+    .join('\n')
 }
 
 function renderChaosModes(): string {
@@ -161,9 +162,14 @@ function renderSettings(): string {
   return Object.values(SETTINGS)
     .map((one) => {
       const choice = /^(?:one|a list) of (.+)$/.exec(one.mustBe)?.[1]
-      const secret = one.secret ? ' Secret: never logged.' : ''
-      const facts = [...(choice ? [choice] : []), `default: ${shownDefault(one)}`]
-      return `- \`${one.name}\` (${facts.join('; ')}): ${one.description}${secret}`
+      const byDefault = shownDefault(one)
+      const facts = [
+        ...(one.secret ? ['secret'] : []),
+        ...(choice ? [choice] : []),
+        ...(byDefault === 'none' ? [] : [`default: ${byDefault}`]),
+      ]
+      const shown = facts.length === 0 ? '' : ` (${facts.join('; ')})`
+      return `- \`${one.name}\`${shown}: ${one.description}`
     })
     .join('\n')
 }
@@ -219,14 +225,18 @@ const WHO: Readonly<Record<Route['rule'], string>> = {
 /** The OpenAPI document has the whole summary. */
 const briefly = (summary: string): string => summary.split(/[:;]/)[0]!
 
-/** One heading per role that an endpoint needs, one line per endpoint. */
+/** One heading per role that an endpoint needs. The path of a change says what it does; a read has a line that says what it gives. */
 function renderEndpoints(): string {
   const routes = describedRoutes()
   return Object.entries(WHO)
     .map(([rule, who]) => {
       const lines = routes
         .filter((route) => route.rule === rule)
-        .map(({ method, path, summary }) => `- \`${method} ${path}\`: ${briefly(summary)}`)
+        .map(({ method, path, summary, action }) =>
+          action === null
+            ? `- \`${method} ${path}\`: ${briefly(summary)}`
+            : `- \`${method} ${path}\``,
+        )
       return `### ${who}\n\n${lines.join('\n')}`
     })
     .join('\n\n')

@@ -178,6 +178,7 @@ create table phase_executions (
   steps_failed       integer not null default 0 check (steps_failed >= 0),
   steps_poll_timeout integer not null default 0 check (steps_poll_timeout >= 0),
   steps_rolled_back  integer not null default 0 check (steps_rolled_back >= 0),
+  steps_undone       integer not null default 0 check (steps_undone >= 0),
   steps_cancelled    integer not null default 0 check (steps_cancelled >= 0),
   steps_skipped      integer not null default 0 check (steps_skipped >= 0),
   fuse_acknowledged  integer not null default 0 check (fuse_acknowledged >= 0),
@@ -290,7 +291,7 @@ create table step_executions (
   retry_max_interval_sec integer,
   timeout_sec            integer not null check (timeout_sec > 0),
   status                 text not null default 'pending' check (status in
-    ('pending', 'dispatched', 'polling', 'succeeded', 'failed', 'poll_timeout', 'rolled_back', 'cancelled', 'skipped')),
+    ('pending', 'dispatched', 'polling', 'succeeded', 'failed', 'poll_timeout', 'rolled_back', 'undone', 'cancelled', 'skipped')),
   attempt                integer not null default 0 check (attempt >= 0),
   retry_count            integer not null default 0 check (retry_count >= 0),
   retry_after            timestamptz,

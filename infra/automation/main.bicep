@@ -1,6 +1,8 @@
 // Stage 2: the database, the roles as container apps, and one app per worker. No secret anywhere: identities sign in to everything.
 targetScope = 'resourceGroup'
 
+import { maintenanceHour, workerEntry } from '../shared/types.bicep'
+
 @description('Begins the name of every resource; the same as in stage 1.')
 @minLength(3)
 @maxLength(11)
@@ -17,22 +19,55 @@ param isPrivate bool = true
 
 @description('Outputs of stage 1.')
 param logsWorkspaceName string
+@description('Joined with commas.')
+param networkIds string
 param appsSubnetId string
 param privateEndpointsSubnetId string
 param postgresZoneId string
+param keyVaultZoneId string
 param insightsName string
 param serviceBusName string
+param serviceBusHost string
 param keyVaultName string
 param registryName string
+param registryServer string
+param archiveAccountName string
+param archiveUrl string
+
+@description('How many processes each role has. Two: one continues while the other is replaced or its zone fails.')
+param replicas { scheduler: int, orchestrator: int, api: int } = { scheduler: 2, orchestrator: 2, api: 2 }
+
+@description('True: replicas are spread over the zones of the region. Azure cannot change it later.')
+param isZoneRedundant bool = true
 
 @description('Size of the database server. Burstable sizes are for trials.')
-param postgresSku object = { name: 'Standard_D2ds_v5', tier: 'GeneralPurpose' }
+param postgresSku { name: string, tier: 'Burstable' | 'GeneralPurpose' | 'MemoryOptimized' } = { name: 'Standard_D2ds_v5', tier: 'GeneralPurpose' }
 
 @description('Size of its disk in GB; it grows by itself.')
 param postgresStorageGb int = 128
 
 @description('True: a standby server in another zone.')
 param isPostgresRedundant bool = true
+
+@description('True: backups in the paired region too. Azure cannot change it later.')
+param isPostgresGeoRedundant bool = true
+
+@description('When Azure may restart the database: day 0 is Sunday, hours are UTC. Null: when Azure likes.')
+param postgresMaintenance maintenanceHour?
+
+@description('Addresses that reach a database that is not private. The default lets every address of Azure ask; only your identities are let in.')
+param postgresFirewall { name: string, from: string, to: string }[] = [{ name: 'azure', from: '0.0.0.0', to: '0.0.0.0' }]
+
+@description('As in stage 1, for the vaults of workers.')
+@minValue(7)
+@maxValue(90)
+param vaultKeptDays int = 90
+
+@description('As in stage 1.')
+param isVaultPurgeProtected bool = true
+
+@description('As in stage 1.')
+param vaultGeneration string = ''
 
 @description('Who signs in to the API: issuer, audience and client id of the app registration.')
 param oidc { issuer: string, audience: string, clientId: string }
@@ -46,8 +81,11 @@ param notifications string = ''
 @description('Change windows of the system: the text of the file that docs/runbook.md describes. Empty: only those of runbooks count.')
 param windows string = ''
 
-@description('One worker per tenant: id as in the runbooks, the tenant and its app, and the name of the app certificate in the vault.')
-param workers { id: string, tenantId: string, organization: string, appId: string, certificate: string, slots: int?, maxReplicas: int? }[]
+@description('Addresses that get a mail when an alert rule fires. Empty: rules only show in the portal.')
+param alertEmails string[] = []
+
+@description('Usually one per tenant.')
+param workers workerEntry[]
 
 @description('Tags of every resource.')
 param tags object = {}
@@ -55,7 +93,7 @@ param tags object = {}
 var databaseName = 'matoolkit'
 var databaseRoles = ['scheduler', 'orchestrator', 'api']
 var roleSettings = toObject(databaseRoles, role => role, role => filter(settings, setting => contains(setting.?roles ?? databaseRoles, role)))
-var roleSecrets = flatten(map(databaseRoles, role => map(filter(roleSettings[role], setting => contains(setting, 'secretName')), setting => { role: role, name: setting.secretName })))
+var roleSecrets = flatten(map(databaseRoles, role => map(filter(roleSettings[role], setting => contains(setting, 'secretName')), setting => { role: role, name: setting.?secretName! })))
 
 module identities 'modules/identities.bicep' = {
   name: '${name}-identities'
@@ -63,9 +101,14 @@ module identities 'modules/identities.bicep' = {
     name: name
     location: location
     roles: concat(databaseRoles, ['migrate', 'scaler'], map(workers, worker => worker.id))
-    registryName: registryName
     tags: tags
   }
+}
+
+var identity = toObject(identities.outputs.all, one => one.role)
+
+resource workspace 'Microsoft.OperationalInsights/workspaces@2025-02-01' existing = {
+  name: logsWorkspaceName
 }
 
 module postgres 'modules/postgres.bicep' = {
@@ -77,9 +120,13 @@ module postgres 'modules/postgres.bicep' = {
     sku: postgresSku
     storageGb: postgresStorageGb
     isRedundant: isPostgresRedundant
+    isGeoRedundant: isPostgresGeoRedundant
+    maintenance: postgresMaintenance
+    firewall: postgresFirewall
     databaseName: databaseName
-    ownerName: identities.outputs.names.migrate
-    ownerPrincipalId: identities.outputs.principalIds.migrate
+    ownerName: identity.migrate.name
+    ownerPrincipalId: identity.migrate.principalId
+    logsWorkspaceId: workspace.id
     tags: tags
   }
 }
@@ -103,8 +150,19 @@ module environment 'modules/environment.bicep' = {
     name: '${name}-apps'
     location: location
     isPrivate: isPrivate
+    isZoneRedundant: isZoneRedundant
     subnetId: appsSubnetId
     logsWorkspaceName: logsWorkspaceName
+    tags: tags
+  }
+}
+
+module environmentZone 'modules/environment-zone.bicep' = if (isPrivate) {
+  name: '${name}-environment-zone'
+  params: {
+    domain: environment.outputs.domain
+    address: environment.outputs.address
+    networkIds: split(networkIds, ',')
     tags: tags
   }
 }
@@ -115,7 +173,9 @@ module access 'modules/access.bicep' = {
     serviceBusName: serviceBusName
     keyVaultName: keyVaultName
     insightsName: insightsName
-    principalIds: identities.outputs.principalIds
+    registryName: registryName
+    archiveAccountName: archiveAccountName
+    principalIds: toObject(identities.outputs.all, one => one.role, one => one.principalId)
     workerIds: map(workers, worker => worker.id)
     roleSecrets: roleSecrets
   }
@@ -126,8 +186,9 @@ resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
   name: insightsName
 }
 
-var secretsUrl = 'https://${keyVaultName}${az.environment().suffixes.keyvaultDns}/secrets'
-var serviceBusHost = '${serviceBusName}.servicebus.windows.net'
+resource vault 'Microsoft.KeyVault/vaults@2024-11-01' existing = {
+  name: keyVaultName
+}
 
 module migrate 'modules/migrate-job.bicep' = {
   name: '${name}-migrate'
@@ -136,13 +197,13 @@ module migrate 'modules/migrate-job.bicep' = {
     location: location
     environmentId: environment.outputs.id
     image: image
-    registryServer: '${registryName}.azurecr.io'
-    identityId: identities.outputs.ids.migrate
-    clientId: identities.outputs.clientIds.migrate
-    databaseUrl: 'postgres://${identities.outputs.names.migrate}@${postgres.outputs.host}/${databaseName}'
+    registryServer: registryServer
+    identityId: identity.migrate.id
+    clientId: identity.migrate.clientId
+    databaseUrl: 'postgres://${identity.migrate.name}@${postgres.outputs.host}/${databaseName}'
     databaseRoles: map(databaseRoles, role => {
-      name: identities.outputs.names[role]
-      principalId: identities.outputs.principalIds[role]
+      name: identity[role].name
+      principalId: identity[role].principalId
     })
     tags: tags
   }
@@ -156,17 +217,19 @@ module role 'modules/role-app.bicep' = [
       location: location
       environmentId: environment.outputs.id
       image: image
-      registryServer: '${registryName}.azurecr.io'
+      registryServer: registryServer
       role: roleName
-      identityId: identities.outputs.ids[roleName]
-      clientId: identities.outputs.clientIds[roleName]
-      databaseUrl: 'postgres://${identities.outputs.names[roleName]}@${postgres.outputs.host}/${databaseName}'
+      identityId: identity[roleName].id
+      clientId: identity[roleName].clientId
+      databaseUrl: 'postgres://${identity[roleName].name}@${postgres.outputs.host}/${databaseName}'
       serviceBusHost: serviceBusHost
-      secretsUrl: secretsUrl
+      keyVaultUrl: vault.properties.vaultUri
       insightsConnection: insights.properties.ConnectionString
       settings: roleSettings[roleName]
       notifications: notifications
       windows: windows
+      archiveUrl: archiveUrl
+      replicas: replicas[roleName]
       oidc: oidc
       workerIds: map(workers, worker => worker.id)
       tags: tags
@@ -182,14 +245,22 @@ module worker 'modules/worker-app.bicep' = [
       name: '${name}-${entry.id}'
       location: location
       environmentId: environment.outputs.id
-      image: image
-      registryServer: '${registryName}.azurecr.io'
-      identityId: identities.outputs.ids[entry.id]
-      clientId: identities.outputs.clientIds[entry.id]
-      principalId: identities.outputs.principalIds[entry.id]
-      scalerIdentityId: identities.outputs.ids.scaler
+      image: entry.?image ?? image
+      registryServer: registryServer
+      identityId: identity[entry.id].id
+      clientId: identity[entry.id].clientId
+      principalId: identity[entry.id].principalId
+      scalerIdentityId: identity.scaler.id
       serviceBusName: serviceBusName
-      keyVaultName: keyVaultName
+      serviceBusHost: serviceBusHost
+      keyVaultUrl: vault.properties.vaultUri
+      ownVaultName: take('${name}-${uniqueString(resourceGroup().id, name, vaultGeneration, entry.id)}', 24)
+      isPrivate: isPrivate
+      vaultKeptDays: vaultKeptDays
+      isVaultPurgeProtected: isVaultPurgeProtected
+      privateEndpointsSubnetId: privateEndpointsSubnetId
+      keyVaultZoneId: keyVaultZoneId
+      logsWorkspaceId: workspace.id
       worker: entry
       insightsConnection: insights.properties.ConnectionString
       tags: tags
@@ -198,5 +269,20 @@ module worker 'modules/worker-app.bicep' = [
   }
 ]
 
+module alerts 'modules/alerts.bicep' = {
+  name: '${name}-alerts'
+  params: {
+    name: name
+    location: location
+    insightsId: insights.id
+    emails: alertEmails
+    tags: tags
+  }
+}
+
+@description('Where each worker keeps its certificate and passwords.')
+output workerVaults { worker: string, vault: string }[] = [
+  for (entry, index) in workers: { worker: entry.id, vault: worker[index].outputs.vaultName }
+]
 output apiHost string = role[2].outputs.host
 output migrateJobName string = migrate.outputs.name

@@ -3,19 +3,28 @@ using 'main.bicep'
 
 param logsWorkspaceName = 'matoolkit-logs'
 param insightsName = 'matoolkit-insights'
+param networkIds = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/matoolkit/providers/Microsoft.Network/virtualNetworks/matoolkit-vnet'
 param appsSubnetId = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/matoolkit/providers/Microsoft.Network/virtualNetworks/matoolkit-vnet/subnets/snet-apps'
 param privateEndpointsSubnetId = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/matoolkit/providers/Microsoft.Network/virtualNetworks/matoolkit-vnet/subnets/snet-private-endpoints'
 param postgresZoneId = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/matoolkit/providers/Microsoft.Network/privateDnsZones/privatelink.postgres.database.azure.com'
+param keyVaultZoneId = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/matoolkit/providers/Microsoft.Network/privateDnsZones/privatelink.vaultcore.azure.net'
 param serviceBusName = 'matoolkit-sb-example'
+param serviceBusHost = 'matoolkit-sb-example.servicebus.windows.net'
 param keyVaultName = 'matoolkit-example'
 param registryName = 'matoolkitexample'
+param registryServer = 'matoolkitexample.azurecr.io'
+param archiveAccountName = 'matoolkitexample'
+param archiveUrl = 'https://matoolkitexample.blob.core.windows.net/archive'
 
 param image = 'matoolkitexample.azurecr.io/matoolkit@sha256:0000000000000000000000000000000000000000000000000000000000000000'
 param oidc = {
   issuer: 'https://login.microsoftonline.com/00000000-0000-0000-0000-000000000000/v2.0'
-  audience: 'api://matoolkit'
+  // Tokens of version 2 carry the client id.
+  audience: '00000000-0000-0000-0000-000000000000'
   clientId: '00000000-0000-0000-0000-000000000000'
 }
+param postgresMaintenance = { day: 0, hour: 3 }
+param alertEmails = ['migration-team@example.com']
 param workers = [
   {
     id: 'fabrikam-worker'
@@ -32,5 +41,6 @@ param workers = [
     certificate: 'contoso-worker'
     slots: 8
     maxReplicas: 2
+    settings: [{ name: 'MATOOLKIT_GRAPH_WRITES_PER_SEC', value: '10' }]
   }
 ]

@@ -3,4 +3,8 @@ using 'main.bicep'
 
 param isPrivate = false
 param logRetentionDays = 30
+param vaultKeptDays = 7
+param isVaultPurgeProtected = false
+param archiveKeptDays = 1
+param isArchiveGeoRedundant = false
 param tags = { product: 'matoolkit', environment: 'dev' }

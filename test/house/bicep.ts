@@ -25,6 +25,8 @@ export interface BicepFile {
   readonly modules: readonly ModuleCall[]
   /** Such as `Microsoft.App/jobs@2025-07-01`. */
   readonly types: readonly string[]
+  /** `collection[i]` of resources and modules where `i` is the variable of a lambda: error BCP247 of the compiler. */
+  readonly indexedByLambda: readonly string[]
   /** `symbol.outputs.name` of modules. */
   readonly outputsUsed: readonly (readonly [symbol: string, output: string])[]
 }
@@ -48,6 +50,8 @@ const DECLARATIONS = [
   'variable_declaration',
   'module_declaration',
   'resource_declaration',
+  'type_declaration',
+  'user_defined_function',
 ]
 /** Namespaces of functions. */
 const BUILT_IN = ['az', 'sys']
@@ -59,6 +63,8 @@ function fileOf(path: string, text: string, root: Node): BicepFile {
     node.namedChildren.find((child) => child?.type === 'identifier')!.text
   const locals = nodes.flatMap((node) => {
     if (node.type === 'loop_variable' || node.type === 'loop_enumerator') return [node.text]
+    if (node.type === 'parameter') return [nameOf(node)]
+    if (node.type === 'import_functionality') return namesIn(node)
     // The grammar takes `one => one.id` for a property of `one => one`.
     const names = node.type === 'lambda_expression' || node.type === 'for_statement'
     const [first] = node.namedChildren
@@ -76,18 +82,28 @@ function fileOf(path: string, text: string, root: Node): BicepFile {
     params: new Map(
       of('parameter_declaration').map((node) => [
         nameOf(node),
-        { isRequired: !/=/.test(node.text.replace(/\{[^}]*\}/s, '')) },
+        { isRequired: !/=|\?$/.test(node.text.replace(/\{[^}]*\}/s, '').trim()) },
       ]),
     ),
     outputs: of('output_declaration').map(nameOf),
     declared: new Set([...declarations.map(nameOf), ...locals, ...BUILT_IN]),
     used: new Set(nodes.filter(isUse).map((node) => node.text)),
     modules: of('module_declaration').map((node) => moduleOf(path, node, nameOf(node))),
+    indexedByLambda: of('lambda_expression').flatMap((lambda) => indexedIn(lambda, of)),
     types: [...text.matchAll(/'(Microsoft\.[\w./]+@[\w.-]+)'/g)].map(([, type]) => type!),
     outputsUsed: [...text.matchAll(/\b(\w+)(?:\[\w+\])?\.outputs\.(\w+)/g)].map(
       ([, symbol, output]) => [symbol!, output!] as const,
     ),
   }
+}
+
+/** Also where the grammar takes the body of a lambda for something else: the texts are searched. */
+function indexedIn(lambda: Node, of: (type: string) => Node[]): string[] {
+  const names = [...of('resource_declaration'), ...of('module_declaration')]
+    .filter((node) => node.text.includes('[\n') || /= \[/.test(node.text))
+    .map((node) => node.namedChildren.find((child) => child?.type === 'identifier')!.text)
+  const [variable] = /^\w+/.exec(lambda.text) ?? []
+  return names.filter((name) => new RegExp(`\\b${name}\\[${variable}\\b`).test(lambda.text))
 }
 
 function* descendants(node: Node): Generator<Node> {
@@ -98,7 +114,7 @@ function* descendants(node: Node): Generator<Node> {
 function isUse(node: Node): boolean {
   if (node.type !== 'identifier') return false
   const { parent } = node
-  if (!parent || /declaration|decorator|type|parameter/.test(parent.type)) {
+  if (!parent || /declaration|decorator|type|parameter|user_defined/.test(parent.type)) {
     // `output x string = y` and `param x string = y` use what stands after the sign.
     return parent !== null && /declaration/.test(parent.type) && !isFirst(node, parent)
   }
@@ -106,6 +122,9 @@ function isUse(node: Node): boolean {
   if (parent.type === 'call_expression') return !isFirst(node, parent)
   return true
 }
+
+const namesIn = (node: Node): string[] =>
+  node.namedChildren.flatMap((child) => (child?.type === 'identifier' ? [child.text] : []))
 
 const isFirst = (node: Node, parent: Node): boolean => parent.namedChildren[0]?.id === node.id
 

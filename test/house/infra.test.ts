@@ -7,31 +7,47 @@ import { before, describe, it } from 'node:test'
 import { ROOT } from '../kit/processes.ts'
 import { type BicepFile, readBicep } from './bicep.ts'
 
-/** Newest stable versions that Azure's own type tables of 20 August 2026 list; diagnostic settings have no stable one. */
+/** Stable versions that Azure's own type tables of 20 August 2026 list; diagnostic settings have no stable one. */
 const TYPES: Readonly<Record<string, string>> = {
   'Microsoft.App/containerApps': '2025-07-01',
   'Microsoft.App/jobs': '2025-07-01',
   'Microsoft.App/managedEnvironments': '2025-07-01',
   'Microsoft.Authorization/roleAssignments': '2022-04-01',
+  'Microsoft.Compute/virtualMachines': '2025-04-01',
+  'Microsoft.Compute/virtualMachines/extensions': '2025-04-01',
   'Microsoft.ContainerRegistry/registries': '2025-11-01',
   'Microsoft.DBforPostgreSQL/flexibleServers': '2025-08-01',
   'Microsoft.DBforPostgreSQL/flexibleServers/administrators': '2025-08-01',
   'Microsoft.DBforPostgreSQL/flexibleServers/databases': '2025-08-01',
+  'Microsoft.DBforPostgreSQL/flexibleServers/firewallRules': '2025-08-01',
+  'Microsoft.Insights/actionGroups': '2023-01-01',
   'Microsoft.Insights/components': '2020-02-02',
   'Microsoft.Insights/diagnosticSettings': '2021-05-01-preview',
+  'Microsoft.Insights/scheduledQueryRules': '2023-12-01',
+  'Microsoft.Insights/workbooks': '2023-06-01',
   'Microsoft.KeyVault/vaults': '2024-11-01',
   'Microsoft.KeyVault/vaults/secrets': '2024-11-01',
   'Microsoft.ManagedIdentity/userAssignedIdentities': '2024-11-30',
+  'Microsoft.Network/bastionHosts': '2025-05-01',
+  'Microsoft.Network/networkInterfaces': '2025-05-01',
   'Microsoft.Network/privateDnsZones': '2024-06-01',
+  'Microsoft.Network/privateDnsZones/A': '2024-06-01',
   'Microsoft.Network/privateDnsZones/virtualNetworkLinks': '2024-06-01',
   'Microsoft.Network/privateEndpoints': '2025-05-01',
   'Microsoft.Network/privateEndpoints/privateDnsZoneGroups': '2025-05-01',
+  'Microsoft.Network/publicIPAddresses': '2025-05-01',
   'Microsoft.Network/virtualNetworks': '2025-05-01',
+  'Microsoft.Network/virtualNetworks/subnets': '2025-05-01',
+  'Microsoft.Network/virtualNetworks/virtualNetworkPeerings': '2025-05-01',
   'Microsoft.OperationalInsights/workspaces': '2025-02-01',
   'Microsoft.ServiceBus/namespaces': '2024-01-01',
   'Microsoft.ServiceBus/namespaces/topics': '2024-01-01',
   'Microsoft.ServiceBus/namespaces/topics/subscriptions': '2024-01-01',
   'Microsoft.ServiceBus/namespaces/topics/subscriptions/rules': '2024-01-01',
+  'Microsoft.Storage/storageAccounts': '2025-01-01',
+  'Microsoft.Storage/storageAccounts/blobServices': '2025-01-01',
+  'Microsoft.Storage/storageAccounts/blobServices/containers': '2025-01-01',
+  'Microsoft.Storage/storageAccounts/blobServices/containers/immutabilityPolicies': '2025-01-01',
 }
 
 const GUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
@@ -65,6 +81,15 @@ describe('the infrastructure', () => {
         path,
       )
     }
+  })
+
+  it('indexes no collection by the variable of a lambda, which the compiler refuses (BCP247)', () => {
+    assert.deepEqual(
+      files.flatMap(({ path, indexedByLambda }) =>
+        indexedByLambda.map((name) => `${path}: ${name}`),
+      ),
+      [],
+    )
   })
 
   it('calls modules that exist, with all their parameters and no others, and uses outputs that they have', () => {
@@ -124,6 +149,8 @@ describe('the infrastructure', () => {
       'KEY_VAULT_URL',
       'JOB_KEY',
       'WORKER_REPLICAS',
+      // The platform scales.
+      'IDLE_EXIT_SEC',
     ])
       assert.ok(worker.includes(`MATOOLKIT_${name}`), name)
     // Keys are switched off there, so the identity signs in.
@@ -133,7 +160,7 @@ describe('the infrastructure', () => {
       assert.ok(set.includes('APPLICATIONINSIGHTS_AUTHENTICATION_STRING'), app)
     }
     const role = settingsOf('infra/automation/modules/role-app.bicep')
-    for (const name of ['NOTIFICATIONS_FILE', 'WINDOWS_FILE'])
+    for (const name of ['NOTIFICATIONS_FILE', 'WINDOWS_FILE', 'ARCHIVE'])
       assert.ok(role.includes(`MATOOLKIT_${name}`), name)
     // A worker at zero replicas announces nothing: the orchestrator must know it to wake it.
     assert.ok(role.includes('MATOOLKIT_DECLARED_WORKERS'))
@@ -180,7 +207,9 @@ describe('the infrastructure', () => {
     for (const line of [
       'disableLocalAuth: true',
       "minimumTlsVersion: '1.2'",
-      'enablePurgeProtection: true',
+      'enablePurgeProtection: isPurgeProtected ? true : null',
+      'allowSharedKeyAccess: false',
+      'allowBlobPublicAccess: false',
       'enableRbacAuthorization: true',
       "passwordAuth: 'Disabled'",
       'adminUserEnabled: false',
@@ -194,6 +223,27 @@ describe('the infrastructure', () => {
       new Set(open),
       new Set(["publicNetworkAccess: isPrivate ? 'Disabled' : 'Enabled'"]),
     )
+  })
+
+  it('names each role assignment after its principal, so that a new identity gets its own', () => {
+    for (const { path, text } of files)
+      for (const [assignment] of text.matchAll(
+        /resource \w+ 'Microsoft\.Authorization\/roleAssignments@[\s\S]*?name: .*/g,
+      ))
+        assert.match(assignment, /name: guid\([^,]+, principalId(?:s\W[^,]+)?, [\w.]+\)$/, path)
+  })
+
+  it('lets a worker read no secrets but the job key and those of its own vault', () => {
+    const { text } = file('infra/automation/modules/access.bicep')
+    const assignments = text.split(/^resource /m).filter((one) => one.includes('roleIds.secrets'))
+    const ofWorkers = assignments.filter((one) => one.includes('workerIds'))
+    assert.deepEqual(
+      ofWorkers.map((one) => /scope: (\S+)/.exec(one)![1]),
+      ['vault::jobKey'],
+    )
+    const own = file('infra/automation/modules/worker-app.bicep').text
+    assert.match(own, /resource storeSecrets [\s\S]*?scope: ownVault\n/)
+    assert.equal([...own.matchAll(/scope: (\w+)/g)].length, 3)
   })
 
   it('assigns exactly the roles of the table in docs/install.md', () => {

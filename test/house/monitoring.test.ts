@@ -142,6 +142,32 @@ describe('monitoring', () => {
     }
   })
 
+  it('has the same alerts in Azure Monitor, and a workbook, over metrics and labels that exist', () => {
+    const bicep = readFileSync(
+      new URL('../../infra/automation/modules/alerts.bicep', import.meta.url),
+      'utf8',
+    )
+    const found = [...bicep.matchAll(/name: '(Matoolkit\w+)', page: (\w+)/g)]
+    assert.deepEqual(
+      found.map(([, name, page]) => `${name} ${page === 'true' ? 'page' : 'ticket'}`).toSorted(),
+      rules.map(({ alert, labels }) => `${alert} ${labels.severity}`).toSorted(),
+    )
+    const calls = [...bicep.matchAll(/(?:highest|lasting)\('(\w+)', '(\w+)'/g)]
+    const plain = [...bicep.matchAll(/query: '(customMetrics[^']*)'/g)].map(([, query]) => query!)
+    const { items } = JSON.parse(text('workbook.json')) as {
+      items: { content: { query: string } }[]
+    }
+    const queries = [...plain, ...items.map(({ content }) => content.query)]
+    assert.ok(calls.length >= 8 && plain.length >= 4 && items.length >= 8)
+    for (const [, name, label] of calls)
+      assert.ok(exported.get(name!)?.has(label!), `${name} ${label}`)
+    for (const query of queries) {
+      const [, name] = /name == ["'](\w+)["']/.exec(query)!
+      for (const [, label] of query.matchAll(/customDimensions\.(\w+)/g))
+        assert.ok(exported.get(name!)?.has(label!), `${name} ${label}`)
+    }
+  })
+
   it('watches every metric of ours', () => {
     const all = expressions.join('\n')
     const unwatched = [...exported.keys()].filter(

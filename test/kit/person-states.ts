@@ -15,7 +15,7 @@ import {
   personState,
   waveOf,
 } from '../../src/domain/state/person-state.ts'
-import type { BatchStatus } from '../../src/domain/state/transitions.ts'
+import type { BatchStatus, StepStatus } from '../../src/domain/state/transitions.ts'
 
 /** Each disagreement as a sentence; none when all agree. */
 export async function statesThatDisagree(
@@ -73,11 +73,24 @@ async function readOneByOne(
       where batch_id = $1 and kind = 'phase'`,
     [batchId],
   )
+  const undos = await db.query<{ memberId: number; status: StepStatus }>(
+    `select batch_member_id as "memberId", status from step_executions where batch_id = $1 and kind = 'undo'`,
+    [batchId],
+  )
   const stepsOf = Map.groupBy(steps, ({ memberId }) => memberId)
   return new Map(
     people.map((one) => [
       one.id,
-      personState(personFacts({ ...one, steps: stepsOf.get(one.id) ?? [] }, wave)),
+      personState(
+        personFacts(
+          {
+            ...one,
+            steps: stepsOf.get(one.id) ?? [],
+            undo: undos.filter(({ memberId }) => memberId === one.id).map(({ status: is }) => is),
+          },
+          wave,
+        ),
+      ),
     ]),
   )
 }

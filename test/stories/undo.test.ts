@@ -1,9 +1,14 @@
 // A person undoes what jobs have changed: the inverse of each effect, the last one first, as tracked steps. Never what nothing changed,
 // never twice, never past the point of no return, and a failure leaves the rest as it is.
+
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { JsonObject } from '../../src/base/text/json.ts'
 import { findBroken } from '../../src/db/invariants/invariants.ts'
+import { findBatchLines } from '../../src/db/views/batches.ts'
+import { withStates } from '../../src/db/views/person-states.ts'
+import { statesText } from '../../src/domain/state/person-state.ts'
+import { loadVerdict } from '../../src/engine/needs/find-needs.ts'
 import { listCandidates } from '../../src/engine/orders/actions.ts'
 import { holdBatch, resumeBatch } from '../../src/engine/orders/batch-actions.ts'
 import {
@@ -101,18 +106,25 @@ it('takes back each change of one member, the last first, and leaves everybody e
     assert.deepEqual(calls(world, before), ['un-switch user1', 'un-create user1'])
     assert.deepEqual(world.jobs[before]!.parameters.IfStill, { value: 'new' })
     assert.deepEqual(await stepsOf(world, ids[0]!), [
-      'create rolled_back',
+      'create undone',
       'group succeeded',
       'check succeeded',
-      'switch rolled_back',
+      'switch undone',
       'notify succeeded',
       'undo switch succeeded',
       'undo create succeeded',
     ])
     assert.deepEqual(await phasesOf(world, batchId), [
-      'prepare completed 2: 1 passed, 1 failed',
-      'cutover completed 2: 1 passed, 1 failed',
+      'prepare completed 2: 2 passed',
+      'cutover completed 2: 2 passed',
     ])
+    // Nobody failed, nobody is needed, and the others stay where they are.
+    const { needs } = await loadVerdict(world.engine, world.clock.now(), { batchId })
+    assert.deepEqual(needs, [])
+    const [counted] = await withStates(world.db, [
+      (await findBatchLines(world.db, [batchId])).get(batchId)!,
+    ])
+    assert.equal(statesText(counted!.states), '1 of 2 done, 1 taken back')
     const { status, active, failed, held } = await batchOf(world, batchId)
     assert.deepEqual([status, active, failed, held], ['completed', 1, 1, null])
     // A second undo finds nothing to do.
@@ -159,10 +171,10 @@ it('stops at a failure, leaves what came before, and continues there when it is 
     await world.settle()
     assert.deepEqual(calls(world, before), ['un-switch user1'])
     assert.deepEqual((await stepsOf(world, ids[0]!)).slice(0, 4), [
-      'create failed',
+      'create undone',
       'group succeeded',
       'check succeeded',
-      'switch failed',
+      'switch undone',
     ])
     assert.equal((await batchOf(world, batchId)).status, 'completed', 'everything ends')
     const ledger = await readMemberLedger(world.engine, batchId, ids[0]!)
@@ -243,7 +255,7 @@ it('of a whole batch in flight wants a hold, sends nothing while it is held, and
     assert.deepEqual(calls(world, before).sort(), ['un-create user1', 'un-create user2'])
     await world.pass(3600)
     assert.equal(world.jobs.length, before + 2, 'no later phase runs for people who were undone')
-    assert.equal((await batchOf(world, batchId)).status, 'failed')
+    assert.equal((await batchOf(world, batchId)).status, 'completed', 'nobody failed')
   }))
 
 it('a retry after an undo does everything again, and that can be undone again', () =>
@@ -386,7 +398,7 @@ it('takes back in the wave where a person is now what an earlier wave did for th
     await world.settle()
     assert.deepEqual(calls(world, before), ['un-create user1'])
     assert.deepEqual(await stepsOf(world, there), [
-      'create rolled_back',
+      'create undone',
       'group succeeded',
       'check succeeded',
       'undo create succeeded',
@@ -496,9 +508,9 @@ for (const way of ['undo', 'rollback'] as const)
           : await rollBackMembers(world.engine, who)
       assert.deepEqual(refused, [])
       assert.deepEqual((await stepsOf(world, who.memberIds[0]!)).slice(0, 3), [
-        'create failed',
+        way === 'undo' ? 'create cancelled' : 'create failed',
         'group cancelled',
-        'switch failed',
+        way === 'undo' ? 'switch cancelled' : 'switch failed',
       ])
       assert.deepEqual(await findBroken(world.db, world.clock.now(), null, 0), [])
       await resumeBatch(world.engine, order(batchId))

@@ -12,6 +12,7 @@ const STATE_LOOKS: Readonly<Record<PersonState, Look>> = {
   done: ['good', '✓'],
   failed: ['bad', '✕'],
   rolled_back: ['bad', '↶'],
+  taken_back: ['off', '↶'],
   stopped: ['off', '–'],
   removed: ['off', '–'],
 }

@@ -2,6 +2,8 @@
 param name string
 param location string
 param isPrivate bool
+@description('Replicas are spread over zones. Azure cannot change it later.')
+param isZoneRedundant bool
 param subnetId string
 param logsWorkspaceName string
 param tags object
@@ -19,6 +21,7 @@ resource environment 'Microsoft.App/managedEnvironments@2025-07-01' = {
       internal: isPrivate
       infrastructureSubnetId: subnetId
     }
+    zoneRedundant: isZoneRedundant
     publicNetworkAccess: isPrivate ? 'Disabled' : 'Enabled'
     workloadProfiles: [{ name: 'Consumption', workloadProfileType: 'Consumption' }]
     // Logs reach the workspace by its diagnostic settings: no key is needed.
@@ -37,3 +40,5 @@ resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' 
 }
 
 output id string = environment.id
+output domain string = environment.properties.defaultDomain
+output address string = environment.properties.staticIp

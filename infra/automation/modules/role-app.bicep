@@ -10,8 +10,7 @@ param identityId string
 param clientId string
 param databaseUrl string
 param serviceBusHost string
-@description('Of the vault.')
-param secretsUrl string
+param keyVaultUrl string
 param insightsConnection string
 param settings { name: string, value: string?, secretName: string?, roles: string[]? }[]
 @description('Texts of files; empty: none.')
@@ -19,6 +18,10 @@ param notifications string
 param windows string
 @description('Workers that sleep until the orchestrator sends their first job.')
 param workerIds string[]
+@description('Where archives of ended batches go: a container of blobs.')
+param archiveUrl string
+@minValue(1)
+param replicas int
 param oidc { issuer: string, audience: string, clientId: string }
 param tags object
 
@@ -54,10 +57,10 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
       ingress: isApi ? { external: true, targetPort: port, transport: 'http', allowInsecure: false } : null
       registries: [{ server: registryServer, identity: identityId }]
       secrets: concat(
-        [{ name: 'job-key', keyVaultUrl: '${secretsUrl}/job-key', identity: identityId }],
+        [{ name: 'job-key', keyVaultUrl: '${keyVaultUrl}secrets/job-key', identity: identityId }],
         map(secretSettings, setting => {
           name: toLower(replace(setting.name, '_', '-'))
-          keyVaultUrl: '${secretsUrl}/${setting.secretName}'
+          keyVaultUrl: '${keyVaultUrl}secrets/${setting.?secretName}'
           identity: identityId
         }),
         map(files, file => { name: file.name, value: file.text })
@@ -83,6 +86,7 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
               { name: 'APPLICATIONINSIGHTS_CONNECTION_STRING', value: insightsConnection }
               { name: 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING', value: 'Authorization=AAD' }
               { name: 'OTEL_SERVICE_NAME', value: 'matoolkit-${role}' }
+              { name: 'MATOOLKIT_ARCHIVE', value: archiveUrl }
             ],
             isApi
               ? [
@@ -125,7 +129,8 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
               secrets: map(files, file => { secretRef: file.name, path: file.path })
             }
           ]
-      scale: { minReplicas: 1, maxReplicas: 3 }
+      // Requests scale the API further; nothing else has a rule.
+      scale: { minReplicas: replicas, maxReplicas: isApi ? replicas + 2 : replicas }
     }
   }
 }

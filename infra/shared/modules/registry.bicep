@@ -14,6 +14,8 @@ resource registry 'Microsoft.ContainerRegistry/registries@2025-11-01' = {
   properties: {
     adminUserEnabled: false
     anonymousPullEnabled: false
+    // `az acr import` copies images as a trusted service of Azure; no build runs there.
+    networkRuleBypassOptions: 'AzureServices'
     publicNetworkAccess: isPrivate ? 'Disabled' : 'Enabled'
   }
 }
@@ -29,3 +31,4 @@ resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' 
 
 output id string = registry.id
 output name string = registry.name
+output server string = registry.properties.loginServer

@@ -3,10 +3,12 @@
 param name string
 param location string
 param isPrivate bool
+@description('Messaging units of the premium tier.')
+param units int
 param logsWorkspaceId string
 param tags object
 
-// Only the premium tier has private endpoints.
+// Only the premium tier has private endpoints. Both are spread over the zones of the region by themselves.
 var tier = isPrivate ? 'Premium' : 'Standard'
 
 var topics = ['orchestrator-events', 'worker-jobs', 'worker-results']
@@ -19,7 +21,7 @@ resource namespace 'Microsoft.ServiceBus/namespaces@2024-01-01' = {
   sku: {
     name: tier
     tier: tier
-    capacity: isPrivate ? 1 : null
+    capacity: isPrivate ? units : null
   }
   properties: {
     disableLocalAuth: true
@@ -64,3 +66,4 @@ resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' 
 
 output id string = namespace.id
 output name string = namespace.name
+output host string = split(replace(namespace.properties.serviceBusEndpoint, 'https://', ''), ':')[0]

@@ -101,6 +101,7 @@ export async function loadReport(
 const STATUS_OF: Partial<Readonly<Record<PersonState, MemberStatus>>> = {
   failed: 'failed',
   rolled_back: 'failed',
+  taken_back: 'failed',
   removed: 'removed',
 }
 

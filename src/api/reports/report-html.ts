@@ -191,6 +191,11 @@ const groupsFor = (isInternal: boolean): readonly MemberGroup[] => [
   failedGroup('failed'),
   failedGroup('rolled_back'),
   {
+    state: 'taken_back',
+    more: ['Taken back'],
+    cells: ({ failedAt }) => html`<td>${time(failedAt)}</td>`,
+  },
+  {
     state: 'removed',
     more: ['Joined', 'Left', 'State', ...(isInternal ? ['Removed by'] : [])],
     cells: ({ joinedAt, leftAt, removedBy, movedToBatchId, state }) =>

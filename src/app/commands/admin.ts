@@ -73,7 +73,7 @@ Exit code: 0, 1 when a batch could not be handled, 6 when a named one is refused
 
 const HELP: Readonly<Record<RetentionAct, string>> = {
   archive: `
-Writes each batch to a file of MATOOLKIT_ARCHIVE_DIR: one JSON line per row, then the counts and a digest. Nothing is deleted. The files hold
+Writes each batch to a file of MATOOLKIT_ARCHIVE: one JSON line per row, then the counts and a digest. Nothing is deleted. The files hold
 personal data and only their owner can read them.
 
 ${OPENS}

@@ -40,6 +40,7 @@ import {
   tellRestored,
   watchesRestores,
 } from '../upkeep/restore-watch.ts'
+import { openArchivePlace } from '../upkeep/retention/archive-place.ts'
 import { hasRetention, makeRetentionLoop } from '../upkeep/retention/retention-loop.ts'
 import { schemaWatch } from '../upkeep/schema.ts'
 import { makeSnapshotLoop, snapshotAndTell } from '../upkeep/snapshot-loop.ts'
@@ -288,8 +289,9 @@ async function servicesOf(shared: RoleContext, options: ServeOptions): Promise<S
 /** Several schedulers share a lease: one of them does it. */
 const retentionOf = ({ db, clock, log, config }: RoleContext): Service[] => {
   const { batchesKeptDays, personsKeptDays } = config
-  const options = { batchesKeptDays, personsKeptDays, archiveDir: resolve(config.archiveDir) }
-  return hasRetention(options) ? [makeRetentionLoop({ ...options, db, clock, log })] : []
+  const options = { batchesKeptDays, personsKeptDays }
+  if (!hasRetention(options)) return []
+  return [makeRetentionLoop({ ...options, place: openArchivePlace(config, clock), db, clock, log })]
 }
 
 /** The first look at the disk is before anything is sent. */

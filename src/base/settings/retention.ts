@@ -1,5 +1,16 @@
 // Settings of what is kept: batches, personal data and the audit. Part of the table in config.ts.
-import { aPath, setting, wholeNumber } from './kinds.ts'
+import { aPath, httpsUrl, type SettingKind, setting, wholeNumber } from './kinds.ts'
+
+const container = httpsUrl('')
+
+/** A folder of that name would be made by mistake. */
+const aPathOrContainer: SettingKind<string> = {
+  mustBe: 'a path, or a container such as https://account.blob.core.windows.net/archive',
+  read: (text) => {
+    if (!/^\w{2,}:/.test(text)) return text
+    return /^\w+:\/\/[^/?#]+\/[^/?#]+\/?$/.test(text) ? container.read(text) : undefined
+  },
+}
 
 export const RETENTION_SETTINGS = {
   batchesKeptDays: setting<number | null>('MATOOLKIT_BATCHES_KEPT_DAYS', wholeNumber(8, 36_500), {
@@ -14,9 +25,10 @@ export const RETENTION_SETTINGS = {
     description:
       'Days to keep the personal data of ended batches. Then it is erased; counts, events and audit stay.',
   }),
-  archiveDir: setting('MATOOLKIT_ARCHIVE_DIR', aPath, {
+  archive: setting('MATOOLKIT_ARCHIVE', aPathOrContainer, {
     default: '.matoolkit/archive',
-    description: 'Folder of the archives of ended batches. They hold personal data.',
+    description:
+      'Where archives of ended batches go: a folder, or a container of Azure Blob storage, to which the managed identity may write. They hold personal data.',
   }),
   auditKeptDays: setting<number | null>('MATOOLKIT_AUDIT_KEPT_DAYS', wholeNumber(30, 36_500), {
     default: null,

@@ -3,6 +3,7 @@
 import { COMPENSATION_KINDS } from '../../domain/state/facts.ts'
 import {
   FAILED_STEP_STATUSES,
+  ONCE_PASSED_STEP_STATUSES,
   OPEN_PHASE_STATUSES,
   OPEN_STEP_STATUSES,
   PASSED_STEP_STATUSES,
@@ -17,6 +18,7 @@ const sqlList = (texts: readonly string[]): string => `(${texts.map(textLiteral)
 export const COMPENSATION = sqlList(COMPENSATION_KINDS)
 export const OPEN_STEPS = sqlList(OPEN_STEP_STATUSES)
 export const PASSED_STEPS = sqlList(PASSED_STEP_STATUSES)
+export const ONCE_PASSED_STEPS = sqlList(ONCE_PASSED_STEP_STATUSES)
 export const FAILED_STEPS = sqlList(FAILED_STEP_STATUSES)
 export const OPEN_PHASES = sqlList(OPEN_PHASE_STATUSES)
 export const STARTED_PHASES = sqlList(STARTED_PHASE_STATUSES)

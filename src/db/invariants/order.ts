@@ -2,6 +2,7 @@
 import {
   COMPENSATION,
   FAILED_STEPS,
+  ONCE_PASSED_STEPS,
   OPEN_PHASES,
   OPEN_STEPS,
   PASSED_STEPS,
@@ -39,7 +40,7 @@ const SENT_BEFORE = `
 /** Each member's standing in each phase, from its steps. */
 export const STANDING = `
   (select s.batch_id, s.phase_execution_id as phase_id, s.batch_member_id as member_id,
-          case when bool_and(s.status in ${PASSED_STEPS}) then 'passed'
+          case when bool_and(s.status in ${ONCE_PASSED_STEPS}) then 'passed'
                when bool_or(s.status in ${FAILED_STEPS}) then 'failed'
                when bool_or(s.status in ${OPEN_STEPS}) then 'open'
                when m.status = 'removed' then 'removed'

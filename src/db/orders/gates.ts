@@ -8,7 +8,7 @@ import type { LostApproval } from '../../domain/plan/lost-approvals.ts'
 import type { SupplyCount } from '../../domain/runbook/function-facts.ts'
 import { idsParam } from '../connection/arrays.ts'
 import type { Queryable, Tx } from '../connection/db.ts'
-import { PASSED_STEPS, UNFINISHED_BATCHES } from '../connection/status-lists.ts'
+import { ONCE_PASSED_STEPS, PASSED_STEPS, UNFINISHED_BATCHES } from '../connection/status-lists.ts'
 
 /** Members who are not removed, as a hash of their ids in order. */
 export async function hashMembers(db: Queryable, batchId: number): Promise<string> {
@@ -29,7 +29,7 @@ export async function countPassedInactive(
   const rows = await db.query<{ phaseId: number; passed: number }>(
     `select p.id as phase_id, count(*)::int as passed
        from batch_members m cross join unnest($2::bigint[]) as p (id)
-      cross join lateral (select bool_and(s.status in ${PASSED_STEPS}) as is_passed from step_executions s
+      cross join lateral (select bool_and(s.status in ${ONCE_PASSED_STEPS}) as is_passed from step_executions s
                            where s.batch_member_id = m.id and s.phase_execution_id = p.id and s.kind = 'phase') as steps
       where m.batch_id = $1 and m.status <> 'active' and steps.is_passed group by 1`,
     [batchId, idsParam(phaseIds)],

@@ -35,7 +35,7 @@ export function listEndedBatches(db: Queryable, filter: EndedFilter): Promise<En
     `select b.id as batch_id, b.runbook_name, b.status, b.ended_at,
             b.members_active + b.members_failed + b.members_removed as members,
             (select coalesce(sum(steps_pending + steps_dispatched + steps_polling + steps_succeeded + steps_failed + steps_poll_timeout
-                                 + steps_rolled_back + steps_cancelled + steps_skipped), 0)::int
+                                 + steps_rolled_back + steps_undone + steps_cancelled + steps_skipped), 0)::int
                from phase_executions p where p.batch_id = b.id) as steps,
             exists (select from waits w where w.batch_id = b.id) as is_waiting, b.erased_at,
             a.archived_at, a.file_name, a.digest, a.purge_began_at is not null as is_purge_begun

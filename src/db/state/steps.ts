@@ -3,7 +3,7 @@ import type { StepDefinition } from '../../domain/state/facts.ts'
 import { STEP_STATUSES } from '../../domain/state/transitions.ts'
 import { arrayParams, integerArray } from '../connection/arrays.ts'
 import type { Tx } from '../connection/db.ts'
-import { FAILED_STEPS, OPEN_STEPS, PASSED_STEPS } from '../connection/status-lists.ts'
+import { FAILED_STEPS, ONCE_PASSED_STEPS, OPEN_STEPS } from '../connection/status-lists.ts'
 import { PHASE_COUNTERS } from './counters.ts'
 
 const KEEP_EXISTING = `on conflict (batch_member_id, phase_execution_id, lower(step_name)) where kind = 'phase' do nothing`
@@ -144,7 +144,7 @@ export async function cancelSteps(
 const RECOUNT_PHASES = `
   with by_member as (
     select s.phase_execution_id as phase, s.batch_member_id as member, m.status as member_status,
-           bool_and(s.status in ${PASSED_STEPS}) as passed,
+           bool_and(s.status in ${ONCE_PASSED_STEPS}) as passed,
            bool_or(s.status in ${FAILED_STEPS}) as failed,
            bool_or(s.status in ${OPEN_STEPS}) as open
       from step_executions s join batch_members m on m.id = s.batch_member_id

@@ -59,7 +59,7 @@ interface PaceRow extends Omit<BatchPace, 'parts'> {
   readonly parts: Readonly<Record<number, number>> | null
 }
 
-/** Failed steps after `after`, in id order. */
+/** Failed steps after `after`, in id order. What failed for somebody who was taken back since is nobody's failure. */
 export function listFailures(
   db: Queryable,
   batchId: number,
@@ -72,6 +72,8 @@ export function listFailures(
        from step_executions s left join phase_executions p on p.id = s.phase_execution_id
       where s.batch_id = $1 and s.error_message is not null and s.id > $2
         and s.status in ${FAILED_STEPS}
+        and (s.kind <> 'phase' or not exists (select from step_executions u
+              where u.batch_member_id = s.batch_member_id and u.kind = 'phase' and u.status = 'undone'))
       order by s.id limit $3`,
     [batchId, after, limit],
   )

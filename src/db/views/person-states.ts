@@ -18,7 +18,7 @@ import {
 import type { BatchStatus } from '../../domain/state/transitions.ts'
 import { idsParam } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/db.ts'
-import { PASSED_STEPS } from '../connection/status-lists.ts'
+import { FAILED_STEPS, PASSED_STEPS } from '../connection/status-lists.ts'
 import { loadPhasesOf } from '../state/facts.ts'
 
 const stepOf = (which: string): string =>
@@ -42,12 +42,17 @@ const hasPassed = (phases: readonly BegunPhase[]): string => {
   return all([...phases.filter(({ isWritten }) => !isWritten).map(isIn), `not ${isOpen}`])
 }
 
-const IS_ROLLED_BACK = `not ${stepOf(`s.status in ('failed', 'poll_timeout')`)}`
+const UNDO = `from step_executions s where s.kind = 'undo' and s.batch_member_id = m.id`
+/** Where member `m` takes no part any more: an undo did it, and neither it nor a step that stays has failed. */
+export const IS_TAKEN_BACK = `(exists (select ${UNDO}) and not exists (select ${UNDO} and s.status in ${FAILED_STEPS})
+  and (${stepOf(`s.status = 'undone'`)} or not ${stepOf(`s.status in ${FAILED_STEPS}`)}))`
+const IS_ROLLED_BACK = `(not ${stepOf(`s.status in ('failed', 'poll_timeout')`)} and not exists (select ${UNDO} and s.status in ${FAILED_STEPS}))`
 
 /** Each fact about member `m`. */
 export const FACT_SQL: Readonly<Record<Fact, (wave: Wave) => string>> = {
   isRemoved: () => `m.status = 'removed'`,
   hasFailed: () => `m.status = 'failed'`,
+  isTakenBack: () => IS_TAKEN_BACK,
   isRolledBack: () => IS_ROLLED_BACK,
   isThrough: (wave) => (hasRun(wave) ? hasPassed(wave.begun) : 'false'),
   isCutOver: ({ cutOver }) =>
@@ -113,18 +118,19 @@ export async function withStates<B extends CountedBatch>(
       .filter(({ active }) => active === null)
       .map(({ batch, wave }) => ({ id: batch.id, wave })),
   )
-  const rolledBack = await readRolledBack(
+  const back = await readBack(
     db,
     known
-      .filter(({ phases }) => phases.some(({ steps }) => steps.rolled_back > 0))
+      .filter(({ phases }) =>
+        phases.some(({ steps }) => steps.rolled_back + steps.undone + steps.cancelled > 0),
+      )
       .map(({ batch }) => batch.id),
   )
   return known.map(({ batch, phases, active, wave }) => {
     const states = {
       ...noStates(),
       ...(active ?? read.get(batch.id)),
-      failed: batch.membersFailed - (rolledBack.get(batch.id) ?? 0),
-      rolled_back: rolledBack.get(batch.id) ?? 0,
+      ...failedOf(batch.membersFailed, back.get(batch.id) ?? NONE_BACK),
       removed: batch.membersRemoved,
     }
     return { ...batch, phases, wave, states }
@@ -150,16 +156,31 @@ async function readActive(
   return counts
 }
 
-async function readRolledBack(
+interface Back {
+  readonly rolledBack: number
+  readonly takenBack: number
+}
+const NONE_BACK: Back = { rolledBack: 0, takenBack: 0 }
+
+const failedOf = (failed: number, { rolledBack, takenBack }: Back) => ({
+  failed: failed - rolledBack - takenBack,
+  rolled_back: rolledBack,
+  taken_back: takenBack,
+})
+
+/** Of the people who do not take part any more: whom a rollback or an undo has taken back. */
+async function readBack(
   db: Queryable,
   batchIds: readonly number[],
-): Promise<ReadonlyMap<number, number>> {
+): Promise<ReadonlyMap<number, Back>> {
   if (batchIds.length === 0) return new Map()
-  const rows = await db.query<{ batchId: number; count: number }>(
-    `select m.batch_id, count(*)::int as count from batch_members m
-      where m.batch_id = any($1::bigint[]) and m.status = 'failed' and ${IS_ROLLED_BACK}
+  const rows = await db.query<Back & { batchId: number }>(
+    `select batch_id, count(*) filter (where taken)::int as taken_back,
+            count(*) filter (where rolled and not taken)::int as rolled_back
+       from (select m.batch_id, ${IS_TAKEN_BACK} as taken, ${IS_ROLLED_BACK} as rolled from batch_members m
+              where m.batch_id = any($1::bigint[]) and m.status = 'failed') as m
       group by 1`,
     [idsParam(batchIds)],
   )
-  return new Map(rows.map(({ batchId, count }) => [batchId, count]))
+  return new Map(rows.map(({ batchId, ...back }) => [batchId, back]))
 }

@@ -4,6 +4,7 @@ import type { PhaseStatus } from '../../domain/state/transitions.ts'
 import { idsParam } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/db.ts'
 import { FAILED_STEPS, UNFINISHED_BATCHES } from '../connection/status-lists.ts'
+import { IS_TAKEN_BACK } from './person-states.ts'
 
 export interface PhaseOutlook {
   readonly batchId: number
@@ -78,13 +79,18 @@ export function listFailedBatches(
   { runbookName, batchId }: { runbookName?: string | undefined; batchId?: number | undefined } = {},
 ): Promise<FailedBatchLine[]> {
   return db.query<FailedBatchLine>(
-    `select id, failure_revision, runbook_name, members_failed,
-            failed_in_init, coalesce((
+    `select b.id, b.failure_revision, b.runbook_name, b.members_failed - taken.back as members_failed,
+            b.failed_in_init, coalesce((
               select s.completed_at from step_executions s
                where s.batch_id = b.id and s.error_message is not null and s.status in ${FAILED_STEPS} order by s.id limit 1),
               b.detected_at) as since
-       from batches b where (members_failed > 0 or failed_in_init) and (ended_at is null or ended_at >= $1)
-        and ($3::text is null or runbook_name = lower($3)) and ($4::bigint is null or id = $4) order by id desc limit $2`,
+       from batches b
+      cross join lateral (
+        select count(*)::int as back from batch_members m
+         where m.batch_id = b.id and m.status = 'failed' and ${IS_TAKEN_BACK}
+           and exists (select from phase_executions p where p.batch_id = b.id and p.steps_undone + p.steps_cancelled > 0)) as taken
+      where (b.members_failed > taken.back or b.failed_in_init) and (b.ended_at is null or b.ended_at >= $1)
+        and ($3::text is null or b.runbook_name = lower($3)) and ($4::bigint is null or b.id = $4) order by b.id desc limit $2`,
     [since, limit, runbookName ?? null, batchId ?? null],
   )
 }

@@ -5,8 +5,8 @@ import { isShareWritten, type Member, openSteps, type Phase, type Step } from '.
 import { HELD_BY_RAMP } from '../state/holds.ts'
 import {
   isFailed,
+  isOncePassed,
   isOpen,
-  isPassed,
   isPhaseEnded,
   type MemberStatus,
   type StepStatus,
@@ -81,7 +81,7 @@ export function outcomeOf<T>(
     if (status === null) continue
     if (isFailed(status)) return 'failed'
     if (isOpen(status)) outcome = 'open'
-    else if (isPassed(status)) outcome ??= 'passed'
+    else if (isOncePassed(status)) outcome ??= 'passed'
     else if (outcome !== 'open') outcome = member === 'removed' ? 'removed' : 'stopped'
   }
   return outcome

@@ -6,7 +6,7 @@ import type { Json } from '../../base/text/json.ts'
 import { sameName } from '../../base/text/same-name.ts'
 import type { RunbookStep } from '../runbook/model.ts'
 import { isCompensation, isUnsettled, type Member, mayHaveRun, type Step } from '../state/facts.ts'
-import { isFailed, isPassed } from '../state/transitions.ts'
+import { isFailed, isPassed, type StepStatus } from '../state/transitions.ts'
 import { runbookStepOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
 import { isCompensationOpen, type Refusal } from './membership.ts'
@@ -74,6 +74,9 @@ export function refuseRetry(draft: Draft, member: Member, fromStepId?: number): 
 const hasPhaseToCome = (draft: Draft): boolean =>
   draft.phases.some((phase) => phase.status === 'pending' && isEffective(draft, phase))
 
+/** By a rollback, or by hand. */
+const isTakenBack = (status: StepStatus): boolean => status === 'rolled_back' || status === 'undone'
+
 /** The rollbacks that have undone something of the member's present steps, in lower case. */
 export function rolledBackNames(draft: Draft, member: Member): ReadonlySet<string> {
   const sent = new Set(
@@ -85,7 +88,7 @@ export function rolledBackNames(draft: Draft, member: Member): ReadonlySet<strin
   const names = effectiveSteps(draft, member.id)
     .filter(
       ({ id, attempt, status }) =>
-        status === 'rolled_back' || (isFailed(status) && sent.has(`${id} ${attempt}`)),
+        isTakenBack(status) || (isFailed(status) && sent.has(`${id} ${attempt}`)),
     )
     // What was undone by hand need not have a rollback.
     .flatMap(({ definition }) => definition.onFailure?.toLowerCase() ?? [])
@@ -175,7 +178,7 @@ function forgetUndone(draft: Draft, member: Member): void {
   const steps = effectiveSteps(draft, member.id)
   const isUndone = new Set(
     steps
-      .filter(({ status }) => status === 'rolled_back')
+      .filter(({ status }) => isTakenBack(status))
       .map(({ definition }) => definition.onFailure?.toLowerCase()),
   )
   for (const step of steps) {
@@ -232,8 +235,8 @@ export function acceptLateResult(draft: Draft, step: Step, why: string): Refusal
 
 export function refuseLateResult(draft: Draft, step: Step): Refusal {
   if (step.lateResult === undefined) return `step ${step.id} has no late result to accept`
-  if (step.status === 'rolled_back') {
-    return `step ${step.id} was rolled back, so its late result no longer holds`
+  if (isTakenBack(step.status)) {
+    return `step ${step.id} was ${step.status === 'undone' ? 'taken back' : 'rolled back'}, so its late result no longer holds`
   }
   return refusePass(draft, step)
 }
@@ -247,7 +250,10 @@ export function refusePass(draft: Draft, step: Step): Refusal {
   const no = refuseRepair(draft, member)
   if (no) return no
   const isPending =
-    step.status === 'pending' || step.status === 'cancelled' || isFailed(step.status)
+    step.status === 'pending' ||
+    step.status === 'cancelled' ||
+    step.status === 'undone' ||
+    isFailed(step.status)
   if (!isPending) return `step ${step.definition.stepName} of member ${member.id} is ${step.status}`
   return firstNotPassed(draft, member.id) === step
     ? null

@@ -91,7 +91,7 @@ function failForRollback(draft: Draft, step: Step, because: string, error: strin
 }
 
 /** A person's rollback is no failure that the fuse should hold the batch for. */
-export function acknowledge(draft: Draft, member: Member, steps: readonly Step[]): void {
+function acknowledge(draft: Draft, member: Member, steps: readonly Step[]): void {
   for (const phaseId of new Set(steps.map((step) => step.phaseId!))) {
     const hasFailed = draft
       .siblings(member.id, 'phase')

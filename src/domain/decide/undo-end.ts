@@ -7,17 +7,19 @@ import { isOpen, isPassed } from '../state/transitions.ts'
 import { cancelStep } from './cancel.ts'
 import type { Draft } from './draft.ts'
 
-/** After an undo step: its origin counts as rolled back once everything that it changed is taken back. A failure ends the undo. */
+/** After an undo step: once everything that its origin changed is taken back, a failure counts as rolled back. A failed undo step ends the undo. */
 export function onUndoEnd(draft: Draft, step: Step): void {
   const rows = draft.siblings(step.memberId, 'undo')
   if (!isPassed(step.status)) return stopUndo(draft, step, rows)
   for (const origin of originsOf(draft, step)) {
     const own = rows.filter((row) => isUndoOf(draft, row, origin))
-    if (origin.status !== 'failed' || !own.every(({ status }) => isPassed(status))) continue
-    draft.changeStep(origin, { mayHaveEffect: false })
-    draft.transitionStep(origin, 'roll_back', 'what it changed was undone', {
-      completedAt: draft.now,
-    })
+    if (!own.every(({ status }) => isPassed(status))) continue
+    if (['undone', 'cancelled', 'failed'].includes(origin.status))
+      draft.changeStep(origin, { mayHaveEffect: false })
+    if (origin.status === 'failed')
+      draft.transitionStep(origin, 'roll_back', 'what it changed was undone', {
+        completedAt: draft.now,
+      })
   }
   if (rows.some(({ status }) => isOpen(status))) return
   draft.note('undone', 'everything that was to be undone is undone', subjectOf(step))

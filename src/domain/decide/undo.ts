@@ -1,13 +1,13 @@
 // The undo of effects: the inverse of each change that the ledger has of a member, the last change first. Unlike a rollback it does not
 // follow the runbook but what was really changed; what nothing changed stays. The first inverse that fails ends the undo: what came before
-// it may rest on it. The member ends as failed, with a retry open.
+// it may rest on it. The person is taken back, which is no failure, and may be retried.
 
 import { countText } from '../../base/text/count-text.ts'
 import type { Json } from '../../base/text/json.ts'
 import { sameName } from '../../base/text/same-name.ts'
 import { isReversible, type ReversibleEffect } from '../state/effects.ts'
 import { isUnsettled, type Member, type Step, type StepDefinition } from '../state/facts.ts'
-import { isOpen, isPassed, STATUSES_TO_UNDO } from '../state/transitions.ts'
+import { isOpen, isPassed } from '../state/transitions.ts'
 import type { UndoState } from '../state/undo-states.ts'
 import { cancelOpenSteps } from './cancel.ts'
 import { pendingStep } from './definitions.ts'
@@ -15,7 +15,6 @@ import type { Draft } from './draft.ts'
 import { isCompensationOpen, type Refusal } from './membership.ts'
 import { queueNextOfBatch, queueNextOfMember } from './next.ts'
 import { reopenStep } from './reopen-step.ts'
-import { acknowledge } from './rollback-by-hand.ts'
 import {
   isSamePlace,
   keyOf,
@@ -133,7 +132,7 @@ export function undoMember(
   if (no) return no
   const due = items.filter(({ state }) => state === 'to_undo')
   const because = `undone by ${draft.actor}: ${why}`
-  if (member.status !== 'removed') stopMember(draft, member, due, because, why)
+  if (member.status !== 'removed') stopMember(draft, member, due, because)
   sendInverses(draft, member.id, due, because)
   draft.note('undo_begun', `${because}; ${countText(due.length, 'change')} to take back`, {
     memberId: member.id,
@@ -157,28 +156,13 @@ export function undoInit(draft: Draft, items: readonly UndoItem[], why: string):
 }
 
 /** The member stops: what its steps rest on is taken away. */
-function stopMember(
-  draft: Draft,
-  member: Member,
-  due: readonly UndoItem[],
-  because: string,
-  why: string,
-): void {
-  const undoable = new Set(
+function stopMember(draft: Draft, member: Member, due: readonly UndoItem[], because: string): void {
+  const passed = new Set(
     due
       .flatMap((item) => stepsHere(draft, member, item))
-      .filter(({ kind, status }) => kind === 'phase' && STATUSES_TO_UNDO.includes(status)),
+      .filter(({ kind, status }) => kind === 'phase' && status === 'succeeded'),
   )
-  acknowledge(draft, member, [...undoable])
-  for (const step of undoable) {
-    draft.setWait(step, null)
-    // The event names the person; the error is shown to customers.
-    draft.transitionStep(step, 'undo', because, {
-      completedAt: draft.now,
-      retryAfter: null,
-      error: `undone by hand: ${why}`,
-    })
-  }
+  for (const step of passed) draft.transitionStep(step, 'undo', because)
   if (member.status === 'active')
     draft.transitionMember(member, 'fail', because, { failedAt: draft.now })
   cancelOpenSteps(draft, member.id, because)

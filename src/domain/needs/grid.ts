@@ -17,6 +17,7 @@ export const CELL_OF: Readonly<Record<StepStatus, string>> = {
   failed: 'f',
   poll_timeout: 't',
   rolled_back: 'r',
+  undone: 'u',
   cancelled: 'c',
 }
 const NOT_WRITTEN = '.'
@@ -33,6 +34,7 @@ const CLASS_OF: Readonly<Record<StepStatus, number>> = {
   failed: 3,
   poll_timeout: 3,
   rolled_back: 4,
+  undone: 4,
   cancelled: 4,
 }
 

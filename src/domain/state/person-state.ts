@@ -4,6 +4,7 @@
 import type { Phase } from './facts.ts'
 import {
   type BatchStatus,
+  isFailed,
   isPassed,
   type MemberStatus,
   type PhaseStatus,
@@ -19,6 +20,7 @@ export const PERSON_STATES = [
   'done',
   'failed',
   'rolled_back',
+  'taken_back',
   'stopped',
   'removed',
 ] as const
@@ -32,7 +34,9 @@ export const STATE_MEANS: Readonly<Record<PersonState, string>> = {
   cut_over: 'Passed every step of the cut-over phase; a later phase is still to end.',
   done: 'Passed every phase.',
   failed: 'A step failed, and it was not rolled back.',
-  rolled_back: 'A step failed or was undone, and everything that failed was taken back.',
+  rolled_back: 'A step failed, and everything that failed was rolled back.',
+  taken_back:
+    'Taken back on purpose: what was changed for the person is undone, or is being undone.',
   stopped:
     'The batch was cancelled or failed before the person was cut over, or ended with every phase overdue.',
   removed: 'Left the batch: removed, gone from the source, or moved to another batch.',
@@ -41,7 +45,9 @@ export const STATE_MEANS: Readonly<Record<PersonState, string>> = {
 export const FACTS = [
   'isRemoved',
   'hasFailed',
-  /** None of the person's steps is failed that was not rolled back. */
+  /** By an undo that did not fail. */
+  'isTakenBack',
+  /** Nothing is failed that was not rolled back, and no undo. */
   'isRolledBack',
   /** Passed every phase of the wave, and none is to come. */
   'isThrough',
@@ -60,6 +66,7 @@ export type PersonFacts = Readonly<Record<Fact, boolean>>
 /** The first rule whose facts are all true gives the state. The last one always holds. */
 export const RULES: readonly (readonly [PersonState, readonly Fact[]])[] = [
   ['removed', ['isRemoved']],
+  ['taken_back', ['hasFailed', 'isTakenBack']],
   ['rolled_back', ['hasFailed', 'isRolledBack']],
   ['failed', ['hasFailed']],
   ['done', ['isThrough']],
@@ -199,9 +206,11 @@ export interface PersonRows {
   readonly status: MemberStatus
   /** Of the phases. */
   readonly steps: readonly { readonly phaseId: number; readonly status: StepStatus }[]
+  /** Of undo steps. */
+  readonly undo: readonly StepStatus[]
 }
 
-export function personFacts({ id, status, steps }: PersonRows, wave: Wave): PersonFacts {
+export function personFacts({ id, status, steps, undo }: PersonRows, wave: Wave): PersonFacts {
   const inPhase = (phase: BegunPhase) => steps.filter(({ phaseId }) => phaseId === phase.id)
   const isIn = (phase: BegunPhase): boolean =>
     phase.isWritten ||
@@ -211,7 +220,14 @@ export function personFacts({ id, status, steps }: PersonRows, wave: Wave): Pers
   return {
     isRemoved: status === 'removed',
     hasFailed: status === 'failed',
-    isRolledBack: !steps.some((step) => ['failed', 'poll_timeout'].includes(step.status)),
+    isTakenBack:
+      undo.length > 0 &&
+      !undo.some(isFailed) &&
+      (steps.some((step) => step.status === 'undone') ||
+        !steps.some((step) => isFailed(step.status))),
+    isRolledBack:
+      !undo.some(isFailed) &&
+      !steps.some((step) => ['failed', 'poll_timeout'].includes(step.status)),
     isThrough: hasRun(wave) && wave.begun.every(hasPassed),
     // Who failed before it has no step there.
     isCutOver: wave.cutOver !== null && inPhase(wave.cutOver).length > 0 && hasPassed(wave.cutOver),
@@ -294,6 +310,7 @@ const WORDS: Readonly<Record<PersonState, string>> = {
   done: 'done',
   failed: 'failed',
   rolled_back: 'rolled back',
+  taken_back: 'taken back',
   stopped: 'stopped',
   removed: 'removed',
 }
@@ -313,6 +330,7 @@ const UNDER_WAY: Readonly<Record<PersonState, boolean>> = {
   done: false,
   failed: false,
   rolled_back: false,
+  taken_back: false,
   stopped: false,
   removed: false,
 }

@@ -21,22 +21,28 @@ const STEP_TRANSITIONS = define({
   unresolved: { from: ['pending'], to: 'failed' },
   fail: { from: ['dispatched', 'polling'], to: 'failed' },
   time_out: { from: ['polling'], to: 'poll_timeout' },
-  // Both by a person, of a step that passed, polls or waits for its retry: its rollback begins, or the undo of its effects. They end no
-  // job: the last one is settled.
+  // By a person, of a step that passed, polls or waits for its retry. It ends no job: the last one is settled.
   begin_rollback: { from: ['pending', 'polling', 'succeeded'], to: 'failed' },
-  undo: { from: ['pending', 'polling', 'succeeded'], to: 'failed' },
+  // A person takes back what it changed: no failure, and it did pass.
+  undo: { from: ['succeeded'], to: 'undone' },
   roll_back: { from: ['failed', 'poll_timeout'], to: 'rolled_back' },
   cancel: { from: ['pending', 'dispatched', 'polling'], to: 'cancelled' },
-  reactivate: { from: ['failed', 'poll_timeout', 'rolled_back', 'cancelled'], to: 'pending' },
+  reactivate: {
+    from: ['failed', 'poll_timeout', 'rolled_back', 'undone', 'cancelled'],
+    to: 'pending',
+  },
   redo: { from: ['succeeded', 'skipped'], to: 'pending' },
   // What it told its member is no longer true, or is true again before the correction was sent.
   correct: { from: ['succeeded', 'skipped'], to: 'pending' },
   need_no_correction: { from: ['pending'], to: 'succeeded' },
   // A condition of its `when` does not hold for this member.
   leave_out: { from: ['pending'], to: 'skipped' },
-  skip: { from: ['pending', 'failed', 'poll_timeout', 'rolled_back', 'cancelled'], to: 'skipped' },
+  skip: {
+    from: ['pending', 'failed', 'poll_timeout', 'rolled_back', 'undone', 'cancelled'],
+    to: 'skipped',
+  },
   mark_done: {
-    from: ['pending', 'failed', 'poll_timeout', 'rolled_back', 'cancelled'],
+    from: ['pending', 'failed', 'poll_timeout', 'rolled_back', 'undone', 'cancelled'],
     to: 'succeeded',
   },
 })
@@ -159,8 +165,11 @@ export const FAILED_STEP_STATUSES: readonly StepStatus[] = [
 ]
 /** What a person may roll back, as far as it may have had an effect. */
 export const STATUSES_TO_ROLL_BACK: readonly StepStatus[] = STEP_TRANSITIONS.begin_rollback.from
-/** What fails when a person undoes its effects. */
-export const STATUSES_TO_UNDO: readonly StepStatus[] = STEP_TRANSITIONS.undo.from
+/** Passed, and maybe taken back later: who was through a phase stays counted there. */
+export const ONCE_PASSED_STEP_STATUSES: readonly StepStatus[] = [
+  ...PASSED_STEP_STATUSES,
+  STEP_TRANSITIONS.undo.to,
+]
 export const OPEN_PHASE_STATUSES: readonly PhaseStatus[] = PHASE_TRANSITIONS.cancel.from
 export const ENDED_PHASE_STATUSES = except(PHASE_STATUSES, OPEN_PHASE_STATUSES)
 /** Members have steps here; emptied phases count as skipped. */
@@ -173,6 +182,8 @@ export const UNFINISHED_BATCH_STATUSES: readonly BatchStatus[] = BATCH_TRANSITIO
 export const ENDED_BATCH_STATUSES = except(BATCH_STATUSES, UNFINISHED_BATCH_STATUSES)
 
 export const isPassed = (status: StepStatus): boolean => PASSED_STEP_STATUSES.includes(status)
+export const isOncePassed = (status: StepStatus): boolean =>
+  ONCE_PASSED_STEP_STATUSES.includes(status)
 export const isOpen = (status: StepStatus): boolean => OPEN_STEP_STATUSES.includes(status)
 export const isFailed = (status: StepStatus): boolean => FAILED_STEP_STATUSES.includes(status)
 export const isPhaseStarted = (status: PhaseStatus): boolean =>

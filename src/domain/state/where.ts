@@ -77,6 +77,8 @@ function endText(facts: WhereFacts): string | null {
       return place
     case 'rolled_back':
       return `${place}, rolled back`
+    case 'taken_back':
+      return 'taken back'
     case 'removed':
       return removalText(facts)
   }

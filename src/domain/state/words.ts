@@ -2,7 +2,12 @@
 import type { Entity } from './transitions.ts'
 
 const STATUS_WORDS: Readonly<Record<Entity, Readonly<Record<string, string>>>> = {
-  step: { dispatched: 'running', poll_timeout: 'timed out', rolled_back: 'rolled back' },
+  step: {
+    dispatched: 'running',
+    poll_timeout: 'timed out',
+    rolled_back: 'rolled back',
+    undone: 'taken back',
+  },
   member: {},
   phase: { dispatched: 'running' },
   batch: { detected: 'new', init_dispatched: 'init running' },
@@ -37,7 +42,7 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   'step redo': 'runs again',
   'step correct': 'corrects what it told',
   'step need_no_correction': 'needs no correction',
-  'step undo': 'to be rolled back',
+  'step undo': 'taken back by hand',
   'step roll_back': 'rolled back',
   'step begin_rollback': 'rollback begun by hand',
   'step rollback_begun': 'rollback started',

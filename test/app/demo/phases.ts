@@ -14,6 +14,7 @@ const NO_STEPS = {
   failed: 0,
   poll_timeout: 0,
   rolled_back: 0,
+  undone: 0,
   cancelled: 0,
   skipped: 0,
 }

@@ -71,7 +71,7 @@ const DEFAULTS: Config = {
   oidcClientId: null,
   oidcApps: [],
   readPolicy: 'reader',
-  archiveDir: '.matoolkit/archive',
+  archive: '.matoolkit/archive',
   batchesKeptDays: null,
   personsKeptDays: null,
   notificationsFile: null,
@@ -162,6 +162,10 @@ describe('reading the configuration', () => {
 })
 
 const WRONG: [env: Record<string, string>, sentence: string][] = [
+  [
+    { MATOOLKIT_ARCHIVE: 'https://account.blob.core.windows.net' },
+    'MATOOLKIT_ARCHIVE is "https://account.blob.core.windows.net", but must be a path, or a container such as https://account.blob.core.windows.net/archive.',
+  ],
   [
     { MATOOLKIT_MIN_FREE_MB: '10' },
     'MATOOLKIT_MIN_FREE_MB is "10", but must be a whole number from 64 to 1000000.',

@@ -87,6 +87,7 @@ const TIED: Record<Entity, Record<string, { needs: Row; refuses: Row }>> = {
     failed: { needs: ENDED, refuses: { retry_after: AT } },
     poll_timeout: { needs: ENDED, refuses: { retry_after: AT } },
     rolled_back: { needs: ENDED, refuses: { retry_after: AT } },
+    undone: { needs: ENDED, refuses: { retry_after: AT } },
     cancelled: { needs: ENDED, refuses: { retry_after: AT } },
     skipped: { needs: ENDED, refuses: { retry_after: AT } },
   },

@@ -24,7 +24,7 @@ const phase = (name: string, status: Phase['status'], more: Partial<Phase> = {})
   runbookVersion: 1,
   dueAt: null,
   status,
-  steps: { ...none, poll_timeout: 0, rolled_back: 0, cancelled: 0, skipped: 0 },
+  steps: { ...none, poll_timeout: 0, rolled_back: 0, undone: 0, cancelled: 0, skipped: 0 },
   members: { total: 0, passed: 0, failed: 0, stopped: 0, removed: 0 },
   ...more,
 })

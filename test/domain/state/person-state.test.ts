@@ -52,10 +52,12 @@ const three = ([prepare, cutover, aftercare]: Three): WavePhase[] => [
 const person = (
   steps: PersonRows['steps'],
   status: PersonRows['status'] = 'active',
+  undo: PersonRows['undo'] = [],
 ): PersonRows => ({
   id: 5,
   status,
   steps,
+  undo,
 })
 const stepsOf = (...steps: readonly (readonly [phaseId: number, status: StepStatus])[]) =>
   steps.map(([phaseId, status]) => ({ phaseId, status }))
@@ -98,6 +100,25 @@ describe('where a person stands', () => {
     assert.equal(failed('succeeded', 'poll_timeout'), 'failed')
     assert.equal(failed('succeeded', 'rolled_back', 'cancelled'), 'rolled_back')
     assert.equal(failed('rolled_back', 'failed'), 'failed')
+  })
+
+  it('tells who was taken back on purpose from a failure, unless the undo failed or something fails later', () => {
+    const phases = three(['completed', 'completed', 'pending'])
+    const after = (undo: readonly StepStatus[], ...statuses: StepStatus[]) =>
+      stateOf(
+        person(
+          statuses.map((status) => ({ phaseId: CUTOVER, status })),
+          'failed',
+          undo,
+        ),
+        phases,
+      )
+    assert.equal(after(['pending'], 'undone', 'succeeded'), 'taken_back')
+    assert.equal(after(['succeeded'], 'undone', 'failed'), 'taken_back', 'also after a failure')
+    assert.equal(after(['succeeded'], 'cancelled', 'cancelled'), 'taken_back')
+    assert.equal(after(['succeeded', 'failed'], 'undone', 'undone'), 'failed')
+    assert.equal(after(['succeeded'], 'succeeded', 'failed'), 'failed', 'retried, and failed')
+    assert.equal(after(['succeeded'], 'rolled_back'), 'rolled_back')
   })
 
   it('a cancelled wave stops those who are not cut over, and no one else', () => {
@@ -229,7 +250,7 @@ describe('whatever the facts', () => {
   })
   it('who was removed or has failed is never counted as cut over or done', () => {
     for (const facts of all.filter(({ isRemoved, hasFailed }) => isRemoved || hasFailed))
-      assert.ok(['removed', 'failed', 'rolled_back'].includes(personState(facts)))
+      assert.ok(['removed', 'failed', 'rolled_back', 'taken_back'].includes(personState(facts)))
   })
   it('nobody is cut over before the last step of the cut-over phase', () => {
     for (const facts of all.filter(({ isCutOver, isThrough }) => !isCutOver && !isThrough))

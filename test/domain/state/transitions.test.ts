@@ -28,7 +28,6 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
       dispatch: 'dispatched',
       unresolved: 'failed',
       begin_rollback: 'failed',
-      undo: 'failed',
       cancel: 'cancelled',
       leave_out: 'skipped',
       skip: 'skipped',
@@ -52,7 +51,6 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
       fail: 'failed',
       time_out: 'poll_timeout',
       begin_rollback: 'failed',
-      undo: 'failed',
       cancel: 'cancelled',
     },
     failed: {
@@ -68,8 +66,9 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
       mark_done: 'succeeded',
     },
     rolled_back: { reactivate: 'pending', skip: 'skipped', mark_done: 'succeeded' },
+    undone: { reactivate: 'pending', skip: 'skipped', mark_done: 'succeeded' },
     cancelled: { reactivate: 'pending', skip: 'skipped', mark_done: 'succeeded' },
-    succeeded: { redo: 'pending', begin_rollback: 'failed', undo: 'failed', correct: 'pending' },
+    succeeded: { redo: 'pending', begin_rollback: 'failed', undo: 'undone', correct: 'pending' },
     skipped: { redo: 'pending', correct: 'pending' },
   },
   member: {

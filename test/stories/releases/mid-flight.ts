@@ -1,6 +1,8 @@
 // A database in mid-flight: two batches under way with steps in every status and every kind of wait, messages in the queue, a result
 // nobody has read and a dead letter. Each release keeps one as a fixture, so that later migrations meet real rows.
+import assert from 'node:assert/strict'
 import { removeMembers, skip } from '../../../src/engine/orders/member-actions.ts'
+import { undoMembers } from '../../../src/engine/orders/undo.ts'
 import { WORKER, type World } from '../world.ts'
 
 const STEP = `worker_id: ${WORKER}, params: { Who: "{{Name}}" }`
@@ -26,6 +28,12 @@ phases:
       - { name: switch, ${STEP}, function: Switch }
 `
 
+const CREATED = {
+  changed: true,
+  target: 'joe',
+  before: { exists: false },
+  undo: { functionName: 'Uncreate', parameters: { Who: 'joe' } },
+}
 const TEN_MINUTES = 600
 const named = (...names: string[]) => names.map((name) => ({ key: name, data: { Name: name } }))
 
@@ -40,7 +48,7 @@ async function stepOf({ db }: World, member: string, step: string): Promise<numb
 
 /**
  * After 40 minutes: ann passed, bob's job is out, cat waits for a retry, dan polls, eve is rolled back, fay failed and her rollback too,
- * gus polled too long, hal was removed while polling, ida's first step was skipped. Of the second batch the jobs of kim and lou are one bundle
+ * gus polled too long, hal was removed while polling, ida's first step was skipped, joe was taken back. Of the second batch the jobs of kim and lou are one bundle
  * in the queue and max waits for a slot.
  */
 export async function reachMidFlight(world: World): Promise<void> {
@@ -49,13 +57,14 @@ export async function reachMidFlight(world: World): Promise<void> {
     const call = `${functionName} ${String(parameters.Who)}`
     if (['Create bob', 'Await ida', 'Tidy hal'].includes(call)) return 'silent'
     if (['Create eve', 'Create fay', 'Create ida', 'Undo fay'].includes(call)) return { fail: 'no' }
+    if (call === 'Create joe') return { ok: true, effect: CREATED }
     if (call === 'Create dan' && minutes === 0) return { refuse: 'not for me' }
     if (call === 'Await cat' && minutes === 30) return { fail: 'connection lost' }
     if (/^Await (cat|dan|gus|hal)$/.test(call)) return { ok: { complete: false } }
     return { ok: true }
   }
   await world.publish(YAML)
-  const members = named('ann', 'bob', 'cat', 'dan', 'eve', 'fay', 'gus', 'hal', 'ida')
+  const members = named('ann', 'bob', 'cat', 'dan', 'eve', 'fay', 'gus', 'hal', 'ida', 'joe')
   const batchId = await world.batch('wave', members, { startsInMin: 60 })
   await world.settle()
   const order = { actor: 'operator', reason: 'as agreed' }
@@ -66,6 +75,15 @@ export async function reachMidFlight(world: World): Promise<void> {
       const [hal] = await world.db.query<{ id: number }>(
         `select id from batch_members where member_key = 'hal'`,
       )
+      const [joe] = await world.db.query<{ id: number }>(
+        `select id from batch_members where member_key = 'joe'`,
+      )
+      const { refused } = await undoMembers(world.engine, {
+        ...order,
+        batchId,
+        memberIds: [joe!.id],
+      })
+      assert.deepEqual(refused, [])
       await removeMembers(world.engine, { ...order, batchId, memberIds: [hal!.id] })
       await world.settle()
     }

@@ -25,6 +25,7 @@ describe('fixtures of releases', () => {
         'phase',
         'removal',
         'rollback',
+        'undo',
       ])
       assert.deepEqual(valuesIn('waits', 'kind'), ['job', 'poll', 'retry', 'slot'])
       assert.deepEqual(valuesIn('bundles', 'topic'), ['worker-jobs', 'worker-results'])

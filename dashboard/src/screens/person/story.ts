@@ -42,6 +42,7 @@ export function headlineOf(person: Person): Headline {
   switch (state) {
     case 'failed':
     case 'rolled_back':
+    case 'taken_back':
       return failedHeadline(person)
     case 'scheduled':
     case 'preparing':
@@ -110,10 +111,10 @@ function undoHeadline(person: Person): Headline | null {
       next: 'Look at the tenant. Then undo the rest again, or skip the failed step first.',
     }
   return {
-    status: 'undone',
-    where: 'what was changed for this person is undone',
+    status: 'taken_back',
+    where: 'taken back: what was changed for this person is undone',
     why: null,
-    next: 'Nothing more happens for this person unless they are retried.',
+    next: 'Nothing more happens for this person, and nobody is needed. A retry takes them through again.',
   }
 }
 

@@ -1,10 +1,11 @@
-// The file of an archived batch: JSON Lines. A header names the batch, each row is a line, and the last line counts the rows of each table
+// An archived batch as text, and as a file: JSON Lines. A header names the batch, each row is a line, and the last line counts the rows of each table
 // and has the SHA-256 of everything before it. So a file that was cut, changed or put into another order is recognised without a database.
 import { createHash } from 'node:crypto'
 import { createReadStream, type PathLike, readdirSync, rmSync } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { messageOf } from '../../../base/errors/errors.ts'
 import { draftOf, OWNER_ONLY } from '../../../base/files/private-files.ts'
 import { isObject, type Json } from '../../../base/text/json.ts'
@@ -29,34 +30,43 @@ export interface TableRow {
   readonly row: Json
 }
 
+/** Returns the sum when the text is complete. */
+export async function* archiveText(
+  header: ArchiveHeader,
+  pages: AsyncIterable<readonly TableRow[]>,
+): AsyncGenerator<string, ArchiveSum> {
+  const hash = createHash('sha256')
+  const rowCounts: Record<string, number> = {}
+  const hashed = (text: string): string => {
+    hash.update(text)
+    return text
+  }
+  yield hashed(lineOf({ format: FORMAT, version: FORMAT_VERSION, ...header }))
+  for await (const rows of pages) {
+    for (const { table } of rows) rowCounts[table] = (rowCounts[table] ?? 0) + 1
+    yield hashed(rows.map(({ table, row }) => lineOf({ table, row })).join(''))
+  }
+  const digest = hash.digest('hex')
+  yield lineOf({ end: true, rows: rowCounts, sha256: digest })
+  return { digest, rowCounts }
+}
+
 /** Writes the whole file and flushes it to the disk before it gets its name. A file of that name is replaced. */
 export async function writeArchive(
   file: string,
-  header: ArchiveHeader,
-  pages: AsyncIterable<readonly TableRow[]>,
+  text: AsyncGenerator<string, ArchiveSum>,
 ): Promise<ArchiveSum> {
   removeDrafts(file)
   const draft = draftOf(file)
   const handle = await open(draft, 'wx', OWNER_ONLY)
   try {
-    const hash = createHash('sha256')
-    const rowCounts: Record<string, number> = {}
-    const write = async (text: string) => {
-      hash.update(text)
-      await handle.writeFile(text)
-    }
-    await write(lineOf({ format: FORMAT, version: FORMAT_VERSION, ...header }))
-    for await (const rows of pages) {
-      for (const { table } of rows) rowCounts[table] = (rowCounts[table] ?? 0) + 1
-      await write(rows.map(({ table, row }) => lineOf({ table, row })).join(''))
-    }
-    const digest = hash.digest('hex')
-    await handle.writeFile(lineOf({ end: true, rows: rowCounts, sha256: digest }))
+    let part = await text.next()
+    for (; part.done !== true; part = await text.next()) await handle.writeFile(part.value)
     await handle.sync()
     await handle.close()
     await rename(draft, file)
     await flushFolder(dirname(file))
-    return { digest, rowCounts }
+    return part.value
   } catch (error) {
     await handle.close().catch(() => {})
     rmSync(draft, { force: true })
@@ -88,14 +98,17 @@ export type Verified =
   | ({ readonly ok: true; readonly header: ArchiveHeader } & ArchiveSum)
   | { readonly ok: false; readonly reason: string }
 
-/** Reads the whole file, a line at a time. */
-export async function verifyArchive(file: string): Promise<Verified> {
+export const verifyArchive = (file: string): Promise<Verified> =>
+  verifyText(() => createReadStream(file, 'utf8'))
+
+/** Reads the whole text, a line at a time. */
+export async function verifyText(read: () => Readable | Promise<Readable>): Promise<Verified> {
   const hash = createHash('sha256')
   const rowCounts: Record<string, number> = {}
   let header: ArchiveHeader | null = null
   let number = 0
   try {
-    for await (const { line, isLast } of linesOf(file)) {
+    for await (const { line, isLast } of linesOf(await read())) {
       number += 1
       const value: unknown = JSON.parse(line)
       if (!isObject(value)) return refuse(`line ${number} is no object`)
@@ -139,8 +152,8 @@ function compare(
   return { ok: true, header, ...found }
 }
 
-async function* linesOf(file: string): AsyncGenerator<{ line: string; isLast: boolean }> {
-  const lines = createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Infinity })
+async function* linesOf(input: Readable): AsyncGenerator<{ line: string; isLast: boolean }> {
+  const lines = createInterface({ input, crlfDelay: Infinity })
   let held: string | null = null
   for await (const line of lines) {
     if (held !== null) yield { line: held, isLast: false }

@@ -2,7 +2,6 @@
 // must not be in use; a running system does the same by its settings.
 
 import { userInfo } from 'node:os'
-import { resolve } from 'node:path'
 import { EXIT, MatoolkitError, messageOf } from '../../../base/errors/errors.ts'
 import { realClock } from '../../../base/run/clock.ts'
 import { type Config, loadConfig } from '../../../base/settings/config.ts'
@@ -16,6 +15,7 @@ import { type EndedBatch, listEndedBatches } from '../../../db/orders/retention.
 import type { Runtime } from '../../roles/runtime.ts'
 import { openIdle } from '../snapshots.ts'
 import { verifyArchive } from './archive-file.ts'
+import { openArchivePlace } from './archive-place.ts'
 import {
   archiveEnded,
   DAYS_AFTER_END_MIN,
@@ -75,7 +75,8 @@ export async function runRetention(
   const config = loadConfig()
   const days = daysOf(flags, config)
   const show = openShow(flags.output, io)
-  const runtime = await openIdle(config, realClock())
+  const clock = realClock()
+  const runtime = await openIdle(config, clock)
   try {
     const chosen = await choose(runtime, act, flags, days)
     const open = chosen.filter((batch) => whyNot(act, batch) === null)
@@ -87,7 +88,7 @@ export async function runRetention(
     const context: RetentionContext = {
       db: runtime.db,
       clock: runtime.engine.clock,
-      folder: resolve(config.archiveDir),
+      place: openArchivePlace(config, clock),
       actor: `local:${userInfo().username}`,
       reason: flags.reason ?? `by "matoolkit admin ${act}"`,
     }

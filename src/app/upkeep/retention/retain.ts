@@ -1,9 +1,7 @@
 // Retention of one batch that has ended: erase its personal data, archive it to a file, purge its rows. Each may be killed at any point and
 // is run again: the archive is complete and on the disk before it is recorded, it is recorded before anything is purged, and a batch that
 // has changed since is not purged. Every act leaves an event and an audit row.
-import { join } from 'node:path'
 import { MatoolkitError } from '../../../base/errors/errors.ts'
-import { requirePrivateFolder } from '../../../base/files/private-files.ts'
 import type { Json } from '../../../base/text/json.ts'
 import type { Db, Tx } from '../../../db/connection/db.ts'
 import { insertAudit } from '../../../db/orders/audit.ts'
@@ -22,17 +20,16 @@ import {
 import { insertEvents } from '../../../db/state/changes.ts'
 import { lockBatches } from '../../../db/state/facts.ts'
 import { eventRecord } from '../../../domain/state/event-record.ts'
-import { type ArchiveSum, verifyArchive, writeArchive } from './archive-file.ts'
+import { type ArchiveSum, archiveText } from './archive-file.ts'
+import type { ArchivePlace } from './archive-place.ts'
 
 /** Messages live so long: until then a late result could still be recorded. */
 export const DAYS_AFTER_END_MIN = 7
-const ARCHIVE_DIR_SETTING = 'MATOOLKIT_ARCHIVE_DIR'
 
 export interface RetentionContext {
   readonly db: Db
   readonly clock: { now(): Date }
-  /** Where archives are. */
-  readonly folder: string
+  readonly place: ArchivePlace
   /** Who asked for it: the person, or `system` for the settings. */
   readonly actor: string
   readonly reason: string
@@ -64,11 +61,9 @@ export async function archiveEnded(
   context: RetentionContext,
   batch: EndedBatch,
 ): Promise<Archived> {
-  const { db, clock, folder } = context
+  const { db, clock, place } = context
   const { batchId, runbookName } = batch
-  requirePrivateFolder(folder, { setting: ARCHIVE_DIR_SETTING })
-  const fileName = fileNameOf(batch)
-  const file = join(folder, fileName)
+  const fileName = fileNameOf(batch, place.isWriteOnce ? clock.now() : null)
   const header = {
     batchId,
     runbookName,
@@ -78,7 +73,10 @@ export async function archiveEnded(
   const read = await db.transaction(async (tx) => {
     await readOneSnapshot(tx)
     const state = await readFingerprint(tx, batchId)
-    return { ...state, ...(await writeArchive(file, header, readBatchRows(tx, batchId))) }
+    return {
+      ...state,
+      ...(await place.write(fileName, archiveText(header, readBatchRows(tx, batchId)))),
+    }
   })
   const { digest, rowCounts, fingerprint, lastEventId } = read
   await db.transaction(async (tx) => {
@@ -88,22 +86,27 @@ export async function archiveEnded(
     await insertArchive(tx, entry, clock.now())
     await record(tx, context, batchId, 'archive', 'archived', { fileName, digest, rowCounts })
   })
-  return { file, digest, rowCounts }
+  return { file: place.whereIs(fileName), digest, rowCounts }
 }
 
-/** No names of people, and the same for the same end of the batch: a second run replaces the file of a killed one. */
-const fileNameOf = ({ batchId, endedAt }: EndedBatch): string =>
-  `batch-${batchId}-ended-${endedAt.toISOString().replace(/[-:]|\.\d+/g, '')}.jsonl`
+/**
+ * No names of people. In a folder the same for the same end of the batch: a second run replaces the file of a killed one. Where nothing
+ * can be replaced, the time of the run is part of it.
+ */
+const fileNameOf = ({ batchId, endedAt }: EndedBatch, runAt: Date | null): string =>
+  `batch-${batchId}-ended-${stamp(endedAt)}${runAt === null ? '' : `-archived-${stamp(runAt)}`}.jsonl`
+
+const stamp = (at: Date): string => at.toISOString().replace(/[-:]|\.\d+/g, '')
 
 /** Returns how many rows are gone, earlier runs included. */
 export async function purgeArchived(context: RetentionContext, batch: EndedBatch): Promise<number> {
-  const { db, clock, folder } = context
+  const { db, clock, place } = context
   const { batchId, fileName, digest } = batch
   if (fileName === null)
     throw refused(`batch ${batchId} is not archived: run "matoolkit admin archive" first`)
   if (!batch.isPurgeBegun) {
-    const file = join(folder, fileName)
-    const found = await verifyArchive(file)
+    const file = place.whereIs(fileName)
+    const found = await place.verify(fileName)
     if (!found.ok)
       throw refused(`the archive "${file}" of batch ${batchId} is damaged: ${found.reason}`)
     if (found.digest !== digest || found.header.batchId !== batchId)

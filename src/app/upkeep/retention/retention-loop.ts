@@ -6,6 +6,7 @@ import type { Clock } from '../../../base/run/clock.ts'
 import { everyLoop, type Service } from '../../../base/run/service.ts'
 import type { Db } from '../../../db/connection/db.ts'
 import { type EndedBatch, listEndedBatches, takeNamedLease } from '../../../db/orders/retention.ts'
+import type { ArchivePlace } from './archive-place.ts'
 import {
   archiveEnded,
   eraseEnded,
@@ -24,10 +25,10 @@ const DAY_MS = 86_400_000
 export interface RetentionSettings {
   readonly batchesKeptDays: number | null
   readonly personsKeptDays: number | null
-  readonly archiveDir: string
 }
 
 export interface RetentionLoopOptions extends RetentionSettings {
+  readonly place: ArchivePlace
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
@@ -84,7 +85,7 @@ async function each(
   handle: (context: RetentionContext, batch: EndedBatch) => Promise<boolean>,
 ): Promise<number> {
   if (keptDays === null) return 0
-  const { db, clock, log, archiveDir: folder } = options
+  const { db, clock, log, place } = options
   const endedBefore = new Date(+clock.now() - keptDays * DAY_MS)
   const reason = `ended more than ${keptDays} days ago`
   let done = 0
@@ -101,7 +102,7 @@ async function each(
       if (!isMine || stopping.aborted) return done
       if (whyNotYet(batch) !== null) continue
       try {
-        const context = { db, clock, folder, actor: 'system', reason }
+        const context = { db, clock, place, actor: 'system', reason }
         if (await handle(context, batch)) done += 1
       } catch (err) {
         log.error({ err, batchId: batch.batchId }, 'A batch is kept for now')

@@ -248,8 +248,8 @@ function rollbackLines(answer: Answer<EndpointOf<'rollback'>>): string[] {
 
 export const runUndo = memberAction({
   verb: 'undo',
-  words: are('undone'),
-  more: 'They end as failed; a retry can start them again.',
+  words: are('taken back'),
+  more: 'They take no part any more, and count as no failure; a retry takes them through again.',
   fields: (flags) => (flags.pastNoReturn ? { pastNoReturn: true } : {}),
   plan: undoLines,
 })

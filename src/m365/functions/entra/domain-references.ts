@@ -22,7 +22,7 @@ const references = z.object({
 export const getDomainReferences = defineM365Function({
   name: 'Get-DomainReferences',
   description:
-    'Lists what still refers to a domain: users, groups and apps with a name or an address in it. A domain can leave a tenant only when nothing does.',
+    'Lists users, groups and apps with a name or address in a domain. A domain can leave a tenant only when nothing does.',
   parameters: z.strictObject({
     Domain: domainName,
     Limit: z

@@ -42,7 +42,7 @@ export const newEntraB2bInvitation = defineM365Function({
   name: 'New-EntraB2BInvitation',
   answeredTrue: true,
   description:
-    'Invites an internal user to sign in with an account of another tenant. The user keeps id and groups. Microsoft does not support it for a user with a mailbox or mail user: change its address in Exchange instead.',
+    'Invites an internal user to sign in with an account of another tenant, with the same id and groups. Not supported for a user with a mailbox or mail user: change its address in Exchange instead.',
   parameters: invitation,
   result: invited,
   permissions: { graph: ['User.Invite.All', 'User.Read.All'] },

@@ -22,7 +22,7 @@ const counted = z.object({
 export const getEntraLicenseCount = defineM365Function({
   name: 'Get-EntraLicenseCount',
   description:
-    'Counts the free licences of a tenant, and tells whether a user has them already. A gate after this step compares the people who need one with what is free. An account that does not exist yet has none. Unconfirmed: whether units in warning can still be assigned; they do not count as free.',
+    'Counts the free licences of a tenant, and whether a user has them. A later gate compares the people who need one with what is free. Unconfirmed: whether units in warning can still be assigned; they do not count as free.',
   parameters: z.strictObject({
     UserId: userId,
     SkuId: listParameter(nameParameter).describe(

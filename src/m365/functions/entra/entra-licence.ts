@@ -108,8 +108,7 @@ function licencesTaken(_: Fields, result: Fields): LedgerEffect {
 
 export const addEntraUserLicense = defineM365Function({
   name: 'Add-EntraUserLicense',
-  description:
-    'Assigns licences to a user, all of them in one request or none. Leaves those with the same plans unchanged.',
+  description: 'Assigns licences to a user, all or none. Those with the same plans stay unchanged.',
   parameters: newLicences,
   result: licensed,
   permissions: { graph: [...LICENSING, 'User.ReadWrite.All'] },
@@ -164,7 +163,7 @@ async function locate(call: M365Call<NewLicences>, id: string): Promise<void> {
 export const removeEntraUserLicense = defineM365Function({
   name: 'Remove-EntraUserLicense',
   description:
-    'Removes licences from a user, all of them in one request or none. Microsoft deletes their data, such as a mailbox, after 30 days.',
+    'Removes licences from a user, all or none. Microsoft deletes their data, such as a mailbox, after 30 days.',
   parameters: z.strictObject({ UserId: userId, SkuId: skus }),
   result: licensed,
   permissions: { graph: [...LICENSING, 'User.Read.All'] },

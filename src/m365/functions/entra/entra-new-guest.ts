@@ -43,7 +43,7 @@ const LIST_UNITS = 2
 export const newEntraGuest = defineM365Function({
   name: 'New-EntraGuest',
   description:
-    'Invites a new person as a guest. Returns a guest who already has the address, without another invitation; refuses when an account of the tenant has it. Wait for the answer with Test-EntraInvitationRedeemed.',
+    'Invites a person as a guest, or returns the guest who has the address; refuses the address of an account. Wait with Test-EntraInvitationRedeemed.',
   parameters: newcomer,
   result: welcomed,
   permissions: { graph: ['User.Invite.All', 'User.Read.All'] },

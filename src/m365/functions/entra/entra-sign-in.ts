@@ -22,7 +22,7 @@ const NEVER_SET = 'matoolkit: this password was never set'
 export const resetEntraPassword = defineM365Function({
   name: 'Reset-EntraPassword',
   description:
-    "Gives a user a new password, which only the vault knows. Administrators need a higher role of the app. Not for people whose passwords come from another directory. Unconfirmed: whether the app also needs the role User Administrator; Microsoft's pages differ.",
+    "Gives a user a new password, which only the vault knows. Not for people whose passwords come from another directory. Unconfirmed: whether the app also needs the role User Administrator; Microsoft's pages differ.",
   parameters: z.strictObject({
     UserId: userId,
     ForceChangePasswordNextSignIn: z.boolean().default(true),
@@ -71,7 +71,7 @@ const passed = z.object({
 export const newEntraTemporaryAccessPass = defineM365Function({
   name: 'New-EntraTemporaryAccessPass',
   description:
-    'Makes a Temporary Access Pass, with which a user signs in without a password. Only the vault knows it. It replaces an earlier one. The tenant must allow the method, and its policy limits the lifetime.',
+    'Makes a Temporary Access Pass, which only the vault knows, in place of an earlier one. The tenant must allow the method; its policy limits the lifetime.',
   parameters: z.strictObject({
     UserId: userId,
     LifetimeInMinutes: optional(z.int().min(MINUTES_MIN).max(MINUTES_MAX)).describe(

@@ -37,7 +37,7 @@ const forwarding = z.object({
 export const setExchangeForwarding = defineM365Function({
   name: 'Set-ExchangeForwarding',
   description:
-    'Starts or stops forwarding the mail of a mailbox to another address. Refuses to forward out of a tenant whose outbound spam policies all forbid it: every mail would bounce with 550 5.7.520. Where a policy says Automatic, as by default, send a mail to be sure.',
+    'Starts or stops forwarding the mail of a mailbox. Refuses an outside address if all outbound spam policies forbid it. Where a policy says Automatic, as by default, send a mail to be sure.',
   parameters: z.strictObject({
     Identity: recipientId,
     ForwardingSmtpAddress: orNothing(smtpAddress).describe('Null or empty stops forwarding.'),

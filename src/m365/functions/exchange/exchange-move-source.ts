@@ -56,7 +56,7 @@ const MAILBOX = [
 export const getExchangeMoveSource = defineM365Function({
   name: 'Get-ExchangeMoveSource',
   description:
-    'Reads what a mailbox move needs from the mailbox in the source tenant. Run it on the worker of that tenant and pass its outputs on.',
+    'Reads what a mailbox move needs; run it on the worker of the source and pass its outputs on.',
   parameters: z.strictObject({ Identity: recipientId }),
   result: source,
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] },

@@ -227,7 +227,7 @@ const REMOVABLE = ['Created', 'Stopped', 'Completed', 'CompletedWithErrors', 'Fa
 export const removeMigrationBatch = defineM365Function({
   name: 'Remove-MigrationBatch',
   description:
-    'Stops a migration batch, removes it and waits until it is gone, which takes minutes: use a poll. Completed mailbox moves stay in place.',
+    'Stops and removes a migration batch, which takes minutes: use a poll. Completed moves stay in place.',
   parameters: z.strictObject({ Name: batchName }),
   result: removedBatch,
   permissions: migrationPermissions,

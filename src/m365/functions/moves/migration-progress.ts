@@ -45,7 +45,7 @@ const question = z.strictObject({
       'Syncing: the copy has begun. Synced: copied and kept up to date. Completed: mail arrives here.',
     ),
   BatchName: optional(batchName).describe(
-    'The batch of the wave, as in Add-MigrationUser: its people are asked about together, without a search for their batch.',
+    'The batch of the wave, as in Add-MigrationUser: one call for all its people.',
   ),
 })
 type Question = z.infer<typeof question>

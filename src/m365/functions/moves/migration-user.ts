@@ -36,7 +36,7 @@ const AS_FAR = 'What was copied meanwhile stays copied.'
 export const completeMigrationUser = defineM365Function({
   name: 'Complete-MigrationUser',
   description:
-    'Completes a copied mailbox move now: the cut-over of one person. Refuses one that is not copied yet. Follow it with Test-MigrationUser.',
+    'Completes a copied mailbox move: the cut-over of one person. Refuses one that is not copied yet. Follow it with Test-MigrationUser.',
   parameters: z.strictObject({ Identity: identity }),
   result: changed,
   permissions,
@@ -160,7 +160,7 @@ export const startOneMigration = defineM365Function({
 export const stopOneMigration = defineM365Function({
   name: 'Stop-MigrationUser',
   description:
-    'Stops one mailbox move and waits until it has stopped, which takes minutes: use a poll. What was copied stays. Refuses one that has completed.',
+    'Stops one mailbox move, which takes minutes: use a poll. What was copied stays. Refuses a completed one.',
   parameters: z.strictObject({ Identity: identity }),
   result: changedInTime,
   permissions,
@@ -206,7 +206,7 @@ const removedUser = z.object({ Identity: z.string(), ...takesMinutes })
 export const removeOneMigration = defineM365Function({
   name: 'Remove-MigrationUser',
   description:
-    'Stops the mailbox move of one person, removes it from its batch and waits until it is gone, which takes minutes: use a poll. A completed mailbox stays in place.',
+    'Stops the mailbox move of one person and removes it from its batch, which takes minutes: use a poll. A completed mailbox stays in place.',
   parameters: z.strictObject({ Identity: identity }),
   result: removedUser,
   permissions,

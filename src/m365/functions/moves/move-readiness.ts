@@ -69,7 +69,7 @@ type Readiness = z.infer<typeof readiness>
 export const testExchangeMoveReadiness = defineM365Function({
   name: 'Test-ExchangeMoveReadiness',
   description:
-    'Tests whether everything is ready for the mailbox move of a person, for a step with poll. Returns every gap with its remedy; with a hold among them, a polled step fails at once, because only reading the source again shows its end. Unconfirmed: how Exchange answers a test of the connection to one mailbox, and all names of the licence for the move.',
+    'Tests whether a mailbox can move, for a step with poll. Returns every gap with its remedy; a hold fails a polled step at once, because only reading the source again shows its end. Unconfirmed: how Exchange answers a test of the connection to one mailbox, and all names of the licence for the move.',
   parameters,
   result: readiness,
   permissions: {

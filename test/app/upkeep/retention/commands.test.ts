@@ -50,10 +50,10 @@ describe('retention by hand', () => {
     await world.publish(runbook('wave', { 'cutover T-0': [step('create')] }))
     await world.batch('wave', MEMBERS)
     await world.settle()
-    setEnv({ DATABASE_URL: app.url, MATOOLKIT_ARCHIVE_DIR: archiveDir })
+    setEnv({ DATABASE_URL: app.url, MATOOLKIT_ARCHIVE: archiveDir })
   })
   after(async () => {
-    setEnv({ DATABASE_URL: undefined, MATOOLKIT_ARCHIVE_DIR: undefined })
+    setEnv({ DATABASE_URL: undefined, MATOOLKIT_ARCHIVE: undefined })
     await app[Symbol.asyncDispose]()
     await world.close()
     rmSync(folder, { recursive: true })

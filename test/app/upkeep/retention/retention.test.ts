@@ -9,10 +9,17 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { verifyArchive } from '../../../../src/app/upkeep/retention/archive-file.ts'
+import {
+  archiveText,
+  type TableRow,
+  verifyArchive,
+} from '../../../../src/app/upkeep/retention/archive-file.ts'
+import { blobPlace, folderPlace } from '../../../../src/app/upkeep/retention/archive-place.ts'
 import {
   archiveEnded,
   eraseEnded,
@@ -43,6 +50,7 @@ const DAY_SEC = 86_400
 interface Past {
   readonly world: World
   readonly context: RetentionContext
+  readonly folder: string
   readonly batchId: number
   ended(batchId?: number): Promise<EndedBatch>
 }
@@ -74,8 +82,14 @@ function past(tell: (past: Past) => Promise<void>): Promise<void> {
       return (await listEndedBatches(world.db, filter))[0]!
     }
     const { db, clock } = world
-    const context = { db, clock, folder, actor: 'operator', reason: 'it is over' }
-    await tell({ world, context, batchId, ended })
+    const context = {
+      db,
+      clock,
+      place: folderPlace(folder),
+      actor: 'operator',
+      reason: 'it is over',
+    }
+    await tell({ world, context, folder, batchId, ended })
   }).finally(() => rmSync(folder, { recursive: true, force: true }))
 }
 
@@ -271,7 +285,7 @@ describe('archive and purge', () => {
     }))
 
   it('continues after a kill at every statement', () =>
-    past(async ({ context, ended }) => {
+    past(async ({ context, folder, ended }) => {
       let kills = 0
       for (let statements = 0; await ended(); statements += 1) {
         const db = dyingAfter(context.db, statements)
@@ -285,7 +299,7 @@ describe('archive and purge', () => {
         }
       }
       assert.ok(kills > 10, `killed only ${kills} times`)
-      assert.equal(readdirSync(context.folder).length, 1, 'no drafts are left')
+      assert.equal(readdirSync(folder).length, 1, 'no drafts are left')
     }))
 
   it('deletes nothing without its sealed audit row, not even for the owner of the tables', () =>
@@ -300,6 +314,124 @@ describe('archive and purge', () => {
       )
     }))
 })
+
+/** Blob storage with a policy of immutability, as far as it is used: blocks, lists, one writing per name. */
+async function blobStore(): Promise<{
+  readonly url: string
+  readonly blobs: Map<string, string>
+  readonly asked: string[]
+  readonly failing: { next: number }
+  close(): Promise<void>
+}> {
+  const blobs = new Map<string, string>()
+  const blocks = new Map<string, string>()
+  const asked: string[] = []
+  const failing = { next: 0 }
+  const server = createServer((request, answer) => {
+    const { pathname, searchParams } = new URL(request.url!, 'http://store')
+    asked.push(`${request.method} ${searchParams.get('comp') ?? ''}`.trim())
+    const say = (status: number, text = '') => answer.writeHead(status).end(text)
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => {
+      const body = Buffer.concat(parts).toString()
+      if (failing.next > 0) {
+        failing.next -= 1
+        return say(503, 'busy')
+      }
+      if (request.headers.authorization !== 'Bearer of-the-machine') return say(403, 'who are you')
+      if (request.method === 'GET') {
+        const found = blobs.get(pathname)
+        return found === undefined ? say(404, 'BlobNotFound') : say(200, found)
+      }
+      if (searchParams.get('comp') === 'block') {
+        blocks.set(searchParams.get('blockid')!, body)
+        return say(201)
+      }
+      if (blobs.has(pathname)) return say(409, 'BlobImmutableDueToPolicy')
+      const ids = [...body.matchAll(/<Latest>(.+?)<\/Latest>/g)].map(([, id]) => id!)
+      blobs.set(pathname, ids.map((id) => blocks.get(id)).join(''))
+      say(201)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/archive`
+  const close = () => new Promise<void>((resolve) => server.close(() => resolve()))
+  return { url, blobs, asked, failing, close }
+}
+
+describe('archives in Blob storage', () => {
+  it('are written whole and once, read again before anything is purged, and leave nothing on the disk', () =>
+    past(async ({ world, context, folder, batchId, ended }) => {
+      const store = await blobStore()
+      try {
+        const at = { url: store.url, clock: world.clock, token: async () => 'of-the-machine' }
+        const place = blobPlace(at)
+        const inBlobs = { ...context, place }
+        const first = await archiveEnded(inBlobs, await ended())
+        assert.match(first.file, /\/archive\/batch-\d+-ended-\w+-archived-\w+\.jsonl$/)
+        assert.doesNotMatch(first.file, PERSONAL)
+        const [path] = store.blobs.keys()
+        const whole = store.blobs.get(path!)!
+        store.blobs.set(path!, whole.replace('user1@', 'user9@'))
+        await assert.rejects(purgeArchived(inBlobs, await ended()), {
+          message: /damaged: its rows/,
+        })
+        store.blobs.delete(path!)
+        await assert.rejects(purgeArchived(inBlobs, await ended()), { message: /404/ })
+        store.blobs.set(path!, whole)
+        const refused = blobPlace({ ...at, token: async () => 'of-a-stranger' })
+        await assert.rejects(archiveEnded({ ...context, place: refused }, await ended()), {
+          code: 'REFUSED',
+          message: /answered 403 who are you/,
+        })
+        const steps = 'select from step_executions where batch_id = $1'
+        assert.equal(
+          (await world.db.query(steps, [batchId])).length,
+          2 * MEMBERS,
+          'nothing is gone',
+        )
+        await assert.rejects(archiveEnded(inBlobs, await ended()), { message: /409 BlobImmutable/ })
+        assert.equal(store.blobs.get(path!), whole, 'what is written stays')
+        await world.pass(1)
+        const second = await archiveEnded(inBlobs, await ended())
+        assert.notEqual(second.file, first.file)
+        assert.deepEqual([store.blobs.size, store.blobs.get(path!)], [2, whole])
+        assert.ok((await purgeArchived(inBlobs, await ended())) > 0)
+        assert.equal(await ended(), undefined)
+        assert.deepEqual(readdirSync(folder), [])
+      } finally {
+        await store.close()
+      }
+    }))
+
+  it('waits for a store that is busy, and not forever', async () => {
+    const store = await blobStore()
+    try {
+      const waits: number[] = []
+      const clock = { now: () => new Date(0), wait: async (ms: number) => void waits.push(ms) }
+      const place = blobPlace({
+        url: store.url,
+        clock,
+        token: async () => 'of-the-machine',
+      } as never)
+      const header = { batchId: 1, runbookName: 'wave', endedAt: '', archivedAt: '' }
+      const write = (name: string) => place.write(name, archiveText(header, noPages()))
+      store.failing.next = 2
+      await write('a.jsonl')
+      assert.deepEqual(waits, [1_000, 4_000])
+      assert.equal((await place.verify('a.jsonl')).ok, true)
+      store.failing.next = 99
+      await assert.rejects(write('b.jsonl'), { code: 'REFUSED', message: /answered 503 busy/ })
+      assert.equal(waits.length, 2 + 3)
+      assert.equal(store.blobs.size, 1)
+    } finally {
+      await store.close()
+    }
+  })
+})
+
+async function* noPages(): AsyncGenerator<readonly TableRow[]> {}
 
 describe('a damaged archive', () => {
   const DAMAGES: readonly [what: string, damage: (lines: string[]) => string[], reason: RegExp][] =
@@ -316,7 +448,7 @@ describe('a damaged archive', () => {
       ['unreadable', (lines) => [lines[0]!, '{'], /line 2 cannot be read/],
     ]
   it('is recognised', () =>
-    past(async ({ context, ended }) => {
+    past(async ({ context, folder, ended }) => {
       const { file } = await archiveEnded(context, await ended())
       const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
       for (const [what, damage, reason] of DAMAGES) {
@@ -326,7 +458,7 @@ describe('a damaged archive', () => {
         assert.match(found.ok ? 'intact' : found.reason, reason, what)
       }
       assert.match(JSON.stringify(await verifyArchive(`${file}.gone`)), /cannot be read/)
-      assert.equal(readdirSync(context.folder).length, 1, 'no drafts are left')
+      assert.equal(readdirSync(folder).length, 1, 'no drafts are left')
     }))
 })
 
@@ -341,7 +473,7 @@ describe('automatic retention', () => {
         destination: { isTTY: false, write: () => {} },
       } as never)
       const { signal } = new AbortController()
-      const options = { db, clock, log, archiveDir: context.folder }
+      const options = { db, clock, log, place: context.place }
       const run = (personsKeptDays: number | null, batchesKeptDays: number | null, token = 'a') =>
         retainOnce({ ...options, personsKeptDays, batchesKeptDays }, token, signal)
       assert.deepEqual(await run(30, 30), { erased: 0, purged: 0 })
