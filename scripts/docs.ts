@@ -215,31 +215,19 @@ function renderEndpointKinds(): string {
   ].join('')
 }
 
-const WHO: Readonly<Record<Route['rule'], string>> = {
-  anonymous: 'Anyone',
-  'help-desk': 'HelpDesk',
-  reader: 'Reader',
-  admin: 'Admin',
-}
-
-/** The OpenAPI document has the whole summary. */
-const briefly = (summary: string): string => summary.split(/[:;]/)[0]!
-
-/** One heading per role that an endpoint needs. The path of a change says what it does; a read has a line that says what it gives. */
+/** One line per path. /api/docs and the OpenAPI document say what each does. */
 function renderEndpoints(): string {
-  const routes = describedRoutes()
-  return Object.entries(WHO)
-    .map(([rule, who]) => {
-      const lines = routes
-        .filter((route) => route.rule === rule)
-        .map(({ method, path, summary, action }) =>
-          action === null
-            ? `- \`${method} ${path}\`: ${briefly(summary)}`
-            : `- \`${method} ${path}\``,
-        )
-      return `### ${who}\n\n${lines.join('\n')}`
-    })
-    .join('\n\n')
+  const marks = { admin: '**', 'help-desk': '*', reader: '', anonymous: '' }
+  const methodOf = ({ method, rule }: Route): string => `${marks[rule]}${method}${marks[rule]}`
+  const paths = Map.groupBy(describedRoutes(), ({ path }) => path)
+  const lineOf = ([path, routes]: [string, Route[]]) =>
+    `- \`${path}\`: ${routes.map(methodOf).join(', ')}`
+  const open = [...paths].filter(([, [route]]) => route!.rule === 'anonymous')
+  const others = [...paths].filter(([, [route]]) => route!.rule !== 'anonymous')
+  return [
+    `Without a token:\n\n${open.map(lineOf).join('\n')}`,
+    `With a token; **bold** needs the role Admin, *italic* is open to HelpDesk too:\n\n${others.map(lineOf).join('\n')}`,
+  ].join('\n\n')
 }
 
 function renderTransitions(): string {
