@@ -73,7 +73,9 @@ export function scopeProblem(source: SandboxTenant, from: User): string | null {
 }
 
 const isOnHold = ({ recipient }: User): boolean =>
-  recipient!.isOnLitigationHold || recipient!.inPlaceHolds.length > 0
+  recipient!.isOnLitigationHold ||
+  recipient!.hasDelayReleaseHold ||
+  recipient!.inPlaceHolds.some((hold) => !hold.startsWith('-'))
 
 const holdProblem = (from: User): string | null =>
   isOnHold(from)

@@ -17,6 +17,7 @@ export function softDelete(tenant: SandboxTenant, user: User, at: string): void 
       externalEmailAddress: recipient.externalEmailAddress,
       exchangeGuid: recipient.exchangeGuid,
       archiveGuid: recipient.archiveGuid,
+      isExcludedFromHolds: false,
       deletedAt: at,
     })
   tenant.change(user, { deletedDateTime: at })

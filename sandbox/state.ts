@@ -37,6 +37,10 @@ const recipientSchema = z.strictObject({
   /** Items that cannot be copied: somebody must approve their loss before a mailbox move completes. */
   brokenItemCount: z.int().min(0).default(0),
   isOnLitigationHold: z.boolean().default(false),
+  /** For 30 days after a hold on the Teams data of the mailbox ended. */
+  hasDelayReleaseHold: z.boolean().default(false),
+  recoverableBytes: z.int().min(0).default(0),
+  archiveSizeBytes: z.int().min(0).default(0),
   /** Ids of other holds. */
   inPlaceHolds: z.array(z.string()).default([]),
   /** UPNs: may open it, send as it, send on its behalf. */
@@ -262,6 +266,8 @@ const dialectSchema = z.strictObject({
   missingLicence: z.enum(['failed', 'needsApproval']).default('failed'),
   /** Graph's list of a user's licence details: closed to applications, as documented, or open, as reported. */
   licenseDetails: z.enum(['refused', 'allowed']).default('refused'),
+  /** Microsoft's test of one mailbox's connection: its answer, a refusal of its parameters, or an answer without content. */
+  connectionTest: z.enum(['answered', 'refused', 'empty']).default('answered'),
   /** Reading a user's manager as an app: closed by its page, open as observed. */
   manager: z.enum(['allowed', 'refused']).default('allowed'),
 })
@@ -277,6 +283,8 @@ const softDeletedSchema = z.strictObject({
   externalEmailAddress: address.nullable(),
   exchangeGuid: guid.nullable(),
   archiveGuid: guid.nullable(),
+  /** From the retention policies of the organisation, which refuse the purge. */
+  isExcludedFromHolds: z.boolean().default(false),
   deletedAt: instant,
 })
 
@@ -309,6 +317,8 @@ const tenantSchema = z.strictObject({
   oneDriveMoves: z.array(oneDriveMoveSchema).default([]),
   /** Only members of this group may be moved to another tenant; null allows everybody. */
   moveScopeGroupId: guid.nullable().default(null),
+  /** Retention policies for all mailboxes, such as `mbx7cfb30345d454ac0a989ab3041051209:2`. */
+  organizationHolds: z.array(z.string()).default([]),
   /** Of the default outbound spam policy; what Automatic means differs by tenant (Set-HostedOutboundSpamFilterPolicy). */
   autoForwardingMode: z.enum(['Automatic', 'On', 'Off']).default('Automatic'),
 })

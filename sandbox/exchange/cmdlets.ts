@@ -70,6 +70,7 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
       'ExchangeGuid',
       'ArchiveGuid',
       'EnableLitigationHoldForMigration',
+      'ExcludeFromAllOrgHolds',
       'HiddenFromAddressListsEnabled',
     ],
     about:
@@ -82,8 +83,8 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
     run: (call, given) => recipients.getRecipients(call, given, 'mailbox'),
   },
   'Get-MailboxStatistics': {
-    parameters: ['Identity'],
-    about: 'Returns the size of a mailbox.',
+    parameters: ['Identity', 'Archive'],
+    about: 'Returns the size of a mailbox, or of its archive.',
     run: mailboxes.getStatistics,
   },
   'Get-MailboxPermission': {

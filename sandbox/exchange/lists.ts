@@ -61,6 +61,7 @@ export function getListMembers(call: SandboxCall, parameters: Parameters): Outpu
         Alias: user.mailNickname,
         DisplayName: user.displayName,
         PrimarySmtpAddress: primaryOf(user.proxyAddresses) ?? '',
+        WindowsLiveID: user.userPrincipalName,
         ExternalDirectoryObjectId: user.id,
         RecipientType,
       },

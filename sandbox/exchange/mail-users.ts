@@ -118,6 +118,12 @@ export function removeMailUser(call: SandboxCall, parameters: Parameters): Outpu
       'RecipientTaskException',
       `The mail user "${found.mailNickname}" still has an AAD user backing it. Delete that user permanently first.`,
     )
+  const isHeld = call.tenant.state.organizationHolds.some((hold) => hold.startsWith('mbx'))
+  if (isHeld && !found.isExcludedFromHolds)
+    throw refused(
+      'RecipientTaskException',
+      'Unable to permanently delete mail enabled user. The mail enabled user has litigation hold or In-Place hold applied on it.',
+    )
   forget(call.tenant, (one) => one === found)
   const on = { id: found.guid, name: found.userPrincipalName }
   recordEffect(call, 'mail user purged', on)

@@ -16,8 +16,9 @@ const mailboxOf = (call: SandboxCall, parameters: Parameters) =>
 
 export function getStatistics(call: SandboxCall, parameters: Parameters): Output {
   const { recipient, displayName } = mailboxOf(call, parameters)
-  const TotalItemSize = sizeText(recipient.sizeBytes)
-  const TotalDeletedItemSize = sizeText(0)
+  const isArchive = parameters.flag('Archive')
+  const TotalItemSize = sizeText(isArchive ? recipient.archiveSizeBytes : recipient.sizeBytes)
+  const TotalDeletedItemSize = sizeText(isArchive ? 0 : recipient.recoverableBytes)
   const counts = { ItemCount: recipient.itemCount, DeletedItemCount: 0 }
   return {
     items: [{ DisplayName: displayName, TotalItemSize, TotalDeletedItemSize, ...counts }],

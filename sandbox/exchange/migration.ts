@@ -280,7 +280,10 @@ export function getAcceptedDomains(call: SandboxCall): Output {
 }
 
 export function getOrganization(call: SandboxCall): Output {
-  const { id, displayName } = call.tenant.state
+  const { id, displayName, organizationHolds } = call.tenant.state
   const Name = call.tenant.initialDomain
-  return { items: [{ Name, DisplayName: displayName, ExternalDirectoryOrganizationId: id }] }
+  const InPlaceHolds = [...organizationHolds]
+  return {
+    items: [{ Name, DisplayName: displayName, ExternalDirectoryOrganizationId: id, InPlaceHolds }],
+  }
 }

@@ -4,6 +4,7 @@
 import type { SandboxCall } from '../call.ts'
 import type { JsonObject } from '../json.ts'
 import { isMailboxOf, relationshipProblem, scopeProblem, sourceOf } from '../mailbox-moves.ts'
+import { CmdletRefusal } from '../refusal.ts'
 import type { OrganizationRelationship } from '../state.ts'
 import { noObject, type Parameters } from './parameters.ts'
 import { type Output, recipientOf } from './recipients.ts'
@@ -34,6 +35,14 @@ function shown({ tenant }: SandboxCall, one: OrganizationRelationship): JsonObje
 }
 
 export function testAvailability(call: SandboxCall, parameters: Parameters): Output {
+  const { connectionTest } = call.tenant.state.dialect
+  if (connectionTest === 'refused')
+    throw new CmdletRefusal(
+      400,
+      'System.Management.Automation.ParameterBindingException',
+      'Parameter set cannot be resolved using the specified named parameters.',
+    )
+  if (connectionTest === 'empty') return { items: [{}] }
   const endpoint = parameters.required('Endpoint')
   const source = sourceOf(call.world, call.tenant, { sourceEndpoint: endpoint })
   if (!source) throw noObject(call, endpoint)

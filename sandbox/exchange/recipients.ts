@@ -14,6 +14,7 @@ import { recordUserEffect, type SandboxCall, updateMail } from '../call.ts'
 import { NO_GUID } from '../identity.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { CmdletRefusal, GraphRefusal } from '../refusal.ts'
+import { softDeletedNamed } from '../soft-deleted.ts'
 import type { Recipient, User } from '../state.ts'
 import { isVisible, recipientGuidOf } from '../tenant.ts'
 import { noObject, type Parameters } from './parameters.ts'
@@ -83,6 +84,7 @@ export function cmdletRecipient(user: RecipientUser): JsonObject {
     ForwardingAddress: recipient.forwardingAddress,
     DeliverToMailboxAndForward: recipient.deliverToMailboxAndForward,
     LitigationHoldEnabled: recipient.isOnLitigationHold,
+    DelayReleaseHoldApplied: recipient.hasDelayReleaseHold,
     InPlaceHolds: [...recipient.inPlaceHolds],
     GrantSendOnBehalfTo: [...recipient.sendOnBehalf],
   }
@@ -144,6 +146,12 @@ const unchanged = (user: User): Output => ({
 })
 
 export function setMailUser(call: SandboxCall, parameters: Parameters): Output {
+  if (parameters.flag('ExcludeFromAllOrgHolds')) {
+    const [kept] = softDeletedNamed(call.tenant, parameters.required('Identity'))
+    if (!kept) throw noObject(call, parameters.required('Identity'))
+    kept.isExcludedFromHolds = true
+    return NOTHING
+  }
   const user = recipientOf(call, parameters.required('Identity'), 'mailUser')
   const exchangeGuid = parameters.guid('ExchangeGuid')
   const archiveGuid = parameters.guid('ArchiveGuid')

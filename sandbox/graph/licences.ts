@@ -23,8 +23,20 @@ const consumedOf = (tenant: SandboxTenant, skuId: string): number =>
 const hasSku = (user: User, skuId: string): boolean =>
   user.assignedLicenses.some((one) => one.skuId === skuId)
 
+/** As a licensed E5 user shows them for good (learn.microsoft.com, cross-tenant-mailbox-migration, 2024-10-24). */
+const NEVER_DONE: Readonly<Record<string, JsonObject>> = {
+  INTUNE_A: { provisioningStatus: 'PendingInput' },
+  INTUNE_O365: { provisioningStatus: 'PendingActivation', appliesTo: 'Company' },
+  MESH_IMMERSIVE_FOR_TEAMS: { provisioningStatus: 'PendingProvisioning' },
+}
+
 const plansOf = (sku: Sku): Json[] =>
-  sku.servicePlans.map((plan) => ({ ...plan, provisioningStatus: 'Success', appliesTo: 'User' }))
+  sku.servicePlans.map((plan) => ({
+    ...plan,
+    provisioningStatus: 'Success',
+    appliesTo: 'User',
+    ...NEVER_DONE[plan.servicePlanName],
+  }))
 
 export const listSkus = ({ tenant }: SandboxCall): SandboxResponse =>
   ok({

@@ -28,7 +28,7 @@ export function sendMail(call: SandboxCall): SandboxResponse {
     call,
     'mail sent',
     { id: user.id, name: user.userPrincipalName },
-    { to: addresses, subject },
+    { to: addresses, subject, ...textOfUnkept(call, message) },
   )
   const { tenant, now } = call
   if (call.body.saveToSentItems !== false)
@@ -43,6 +43,12 @@ export function sendMail(call: SandboxCall): SandboxResponse {
     })
   return { status: 202 }
 }
+
+/** Sent Items have a copy of every other mail. */
+const textOfUnkept = ({ body }: SandboxCall, message: JsonObject): JsonObject =>
+  body.saveToSentItems === false
+    ? { text: (message.body as JsonObject | undefined)?.content ?? null }
+    : {}
 
 const propertiesOf = ({
   singleValueExtendedProperties: given,

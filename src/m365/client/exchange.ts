@@ -95,8 +95,7 @@ export class ExchangeOnline implements Exchange {
       })
       const response = objectOf(body)
       requireNoErrors(response)
-      for (const item of Array.isArray(response.value) ? response.value : [])
-        found.push(withoutAnnotations(objectOf(item)))
+      for (const item of itemsOf(response)) found.push(withoutAnnotations(objectOf(item)))
       const next = response['@odata.nextLink']
       if (typeof next !== 'string') return found
       if (page >= PAGES_MAX || new URL(next).origin !== new URL(this.#url).origin)
@@ -104,6 +103,13 @@ export class ExchangeOnline implements Exchange {
       url = next
     }
   }
+}
+
+/** Some cmdlets return their object itself, without `value` (observed: davidhend/tenant-migration-platform, 2026-07-19). */
+function itemsOf(response: JsonObject): readonly Json[] {
+  if (Array.isArray(response.value)) return response.value
+  const isObject = Object.keys(response).some((key) => !key.startsWith('@') && key !== 'value')
+  return isObject ? [response] : []
 }
 
 const nextPageRefused = (): ApiError =>

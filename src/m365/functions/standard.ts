@@ -62,6 +62,7 @@ import {
 } from './exchange/exchange-settings.ts'
 import { sendMessage } from './messages/message.ts'
 import { sendNotification } from './messages/notification.ts'
+import { sendSignInDetails } from './messages/sign-in-details.ts'
 import {
   newCrossTenantMigrationJob,
   startCrossTenantMigrationJob,
@@ -157,6 +158,7 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   stopCrossTenantMigrationJob,
   testCrossTenantMigrationJob,
   sendNotification,
+  sendSignInDetails,
   sendMessage,
 ]
 

@@ -98,6 +98,7 @@ const NAMES_NOTHING: Readonly<Record<string, readonly string[]>> = {
     'MailNickname',
     'OnPremisesImmutableId',
     'Password',
+    'Secret',
     'SourceAddresses',
     'State',
     'Type',

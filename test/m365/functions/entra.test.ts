@@ -262,6 +262,53 @@ describe('Send-Notification by mail', () => {
     })
 })
 
+describe('Send-SignInDetails', () => {
+  const { params } = CASES['Send-SignInDetails']!
+  const mailsWith = ({ sandbox }: Setting, text: string) =>
+    sandbox.journal.effects.map((one) => JSON.stringify(one)).filter((one) => one.includes(text))
+
+  story('the value is in the mail to the private address, and nowhere else', async (s) => {
+    const { status, result } = await s.run('Send-SignInDetails', params)
+    assert.equal(status, 'Success')
+    assert.doesNotMatch(JSON.stringify(result), /pass-of-kim/)
+    const [sent, ...others] = mailsWith(s, 'your pass is pass-of-kim-1.')
+    assert.deepEqual(others, [])
+    assert.match(sent!, /\["kim@home.example"\]/)
+    assert.doesNotMatch(JSON.stringify(s.sandbox.state()), /pass-of-kim/, 'nor in Sent Items')
+  })
+
+  story('a secret of somebody else, or of no account, is not sent', async (s) => {
+    const others = [{ UserId: ADA }, { Secret: 'matoolkit-hook' }, { UserId: LEAD }]
+    for (const one of others)
+      await fails(
+        s,
+        'Send-SignInDetails',
+        { ...params, ...one },
+        'Refused',
+        /no password or access/,
+      )
+    assert.deepEqual(s.effects(), [])
+  })
+
+  story('nothing goes to the account itself, which nobody can open yet', async (s) => {
+    const own = { ...params, To: "Kim.O'Brien@contoso.example" }
+    await fails(s, 'Send-SignInDetails', own, 'Refused', /before the first sign-in/)
+    assert.deepEqual(s.effects(), [])
+  })
+
+  story('a new account gets its password, one that others made has none to send', async (s) => {
+    const names = {
+      DisplayName: 'Zoe',
+      UserPrincipalName: 'zoe@contoso.example',
+      MailNickname: 'zoe',
+    }
+    const { Id, PasswordSecret } = await succeeds(s, 'New-EntraUser', names)
+    const ofZoe = { ...params, UserId: Id!, Secret: PasswordSecret! }
+    assert.equal((await succeeds(s, 'Send-SignInDetails', ofZoe)).Kind, 'password')
+    await fails(s, 'Send-SignInDetails', { ...ofZoe, UserId: ADA }, 'Refused', /Nothing was sent/)
+  })
+})
+
 describe('Send-Message', () => {
   const { params } = CASES['Send-Message']!
 

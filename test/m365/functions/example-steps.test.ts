@@ -7,7 +7,12 @@ import { describe, it } from 'node:test'
 import { parse } from 'yaml'
 import type { Json } from '../../../src/base/text/json.ts'
 import { readRunbook } from '../../../src/domain/runbook/read.ts'
-import { resolveTemplates, scopeOf, variablesOf } from '../../../src/domain/runbook/template.ts'
+import {
+  resolveTemplates,
+  scopeOf,
+  variableIn,
+  variablesOf,
+} from '../../../src/domain/runbook/template.ts'
 import { M365_CATALOGUE } from '../../../src/m365/catalogue.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import { fitParameters } from '../../../src/worker/jobs/fit-parameters.ts'
@@ -33,7 +38,8 @@ const MEMBER: Readonly<Record<string, Json>> = {
   SourceAddresses: ['SMTP:kim@fabrikam.example'],
   Holds: [],
   SizeBytes: 1_024,
-  FullAccess: ['lead@contoso.example'],
+  AccessPassSecret: 'matoolkit-access-pass-kim',
+  PrivateMail: 'kim@home.example',
   SendAs: [],
   SendOnBehalf: [],
   CalendarEditors: ['lead@contoso.example'],
@@ -67,7 +73,9 @@ describe('the example of', () => {
         catalogues: [M365_CATALOGUE],
       })
       assert.deepEqual(problems, [])
-      const resolved = resolveTemplates(step.params, scopeOf([BUILT_IN, MEMBER]))
+      const scope = scopeOf([BUILT_IN, MEMBER])
+      const lookup = (name: string) => scope.lookup(variableIn(name))
+      const resolved = resolveTemplates(step.params, { ...scope, lookup })
       assert.ok(resolved.ok)
       const fitted = fitParameters(definition, resolved.value as Record<string, Json>)
       assert.ok('params' in fitted, 'misfits' in fitted ? fitted.misfits : '')
@@ -83,6 +91,7 @@ data_source:
   primary_key: Key
   batch_time_column: CutoverTime
   columns: ${JSON.stringify([...new Set(['Key', 'CutoverTime', ...columns])])}
+people: { worker_id: contoso-worker, source: ["{{Key}}"], target: "{{Key}}" }
 phases:
   - name: only
     offset: T-0

@@ -11,9 +11,10 @@ import { caseOf, type Params } from './cases.ts'
 
 const WAVE = 'wave {{_batch_id}}'
 const MAILBOX_USERS = {
-  FullAccess: '{{FullAccess}}',
-  SendAs: '{{SendAs}}',
-  SendOnBehalf: '{{SendOnBehalf}}',
+  FullAccess: undefined,
+  AutoMapping: undefined,
+  SendAs: '{{person:SendAs}}',
+  SendOnBehalf: '{{person:SendOnBehalf}}',
 }
 const ONEDRIVE = {
   SourceUserPrincipalName: '{{UserPrincipalName}}',
@@ -99,6 +100,12 @@ const SPECIAL: Readonly<Record<string, Readonly<Record<string, Json | undefined>
   'Test-OneDriveMove': { SourceUserPrincipalName: '{{UserPrincipalName}}' },
   'New-CrossTenantMigrationJob': { Name: `${WAVE}, {{TargetUpn}}`, UserIds: '{{AccountId}}' },
   'Test-CrossTenantMigrationJob': { WaitFor: 'Validated' },
+  'Send-SignInDetails': {
+    From: 'migration@contoso.example',
+    Secret: '{{AccessPassSecret}}',
+    To: '{{PrivateMail}}',
+    Body: 'Dear {{DisplayName}}, sign in as {{TargetUpn}}. Your access pass: [secret]',
+  },
   'Send-Notification': { From: 'migration@contoso.example', To: '{{TargetUpn}}' },
 }
 

@@ -1,6 +1,10 @@
 // The cases of the functions that send mail.
+import { secretNameOf } from '../../../src/m365/functions/entra/password.ts'
 import type { Case } from './cases.ts'
+import { CONTOSO, NOBODY, OBRIEN } from './tenants.ts'
 
+/** setting.ts has it in the vault. */
+export const PASS_OF_KIM = secretNameOf({ tenant: { id: CONTOSO } }, 'access-pass', OBRIEN)
 const KIM = "kim.o'brien@contoso.example"
 
 export const MAIL_CASES: Readonly<Record<string, Case>> = {
@@ -17,6 +21,22 @@ export const MAIL_CASES: Readonly<Record<string, Case>> = {
     isRepeated: true,
     wrong: { From: '' },
     missing: { params: { From: 'nobody@contoso.example' }, says: /404/ },
+  },
+  'Send-SignInDetails': {
+    params: {
+      UserId: OBRIEN,
+      Secret: PASS_OF_KIM,
+      From: 'box@contoso.example',
+      To: 'kim@home.example',
+      Subject: 'Your first sign-in',
+      Body: 'Dear Kim, your pass is [secret].',
+    },
+    gives: { UserId: OBRIEN, Kind: 'access pass', Status: 202 },
+    again: {},
+    effects: ['mail sent'],
+    isRepeated: true,
+    wrong: { Body: 'Your pass is on its way.' },
+    missing: { params: { UserId: NOBODY }, says: /has no user/ },
   },
   'Send-Message': {
     params: {

@@ -294,6 +294,10 @@ export const CMDLET_SOURCES: Readonly<Record<string, CallSource>> = {
     seenIn: [CIPP, PLATFORM],
     open: 'whether PrimarySmtpAddress is taken in the cloud: a second write sets it where it was ignored',
   },
+  'Get-OrganizationConfig': {
+    fields: [],
+    seenIn: [CIPP],
+  },
   'Get-AcceptedDomain': {
     fields: [],
     seenIn: [CIPP, PLATFORM],

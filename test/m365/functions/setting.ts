@@ -19,6 +19,7 @@ import { RecentNames } from '../../../src/worker/jobs/recent-names.ts'
 import type { JobResult } from '../../../src/worker/jobs/result-cache.ts'
 import { runJob } from '../../../src/worker/jobs/run-job.ts'
 import type { Params } from './cases.ts'
+import { PASS_OF_KIM } from './mail-cases.ts'
 import { SEED, UNDER_WAY } from './tenants.ts'
 
 export const START = new Date('2030-02-14T08:00:00Z')
@@ -72,7 +73,7 @@ export function configFor(
 export function connect(
   config: Config,
   clock: Clock,
-  secrets: Secrets = memorySecrets(),
+  secrets: Secrets = memorySecrets(new Map([[PASS_OF_KIM, 'pass-of-kim-1']])),
 ): ConnectedTenant {
   return connectTenant({
     config,

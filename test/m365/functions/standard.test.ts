@@ -50,6 +50,7 @@ describe('the standard functions', () => {
 /** Parts for other runbooks than the examples. */
 const NOT_IN_EXAMPLES = [
   'Send-Message',
+  'Send-SignInDetails',
   'Set-EntraUserAttributes',
   'Reset-EntraPassword',
   'New-EntraTemporaryAccessPass',

@@ -1,5 +1,6 @@
 // The two tenants of the function tests: Contoso, where most functions work, and Fabrikam, the source of mailbox moves. Some
 // names contain an apostrophe on purpose.
+import { guidOf } from '../../../sandbox/identity.ts'
 import type { Seed } from '../../../sandbox/state.ts'
 
 /** An id that is easy to recognise. */
@@ -18,6 +19,7 @@ export const SOURCE = id(50)
 export const EVERYBODY = id(101)
 export const NEWCOMERS = id(100)
 
+export const CONTOSO = guidOf('tenant', 'contoso.example')
 export const FABRIKAM = id(900)
 export const READY_JOB = id(850)
 export const NOBODY = id(999)

@@ -22,9 +22,19 @@ const tested = z.object({
   }),
 })
 
-/** Disabled plans are not wanted, so nothing waits for them unless they are named. */
 const READY = ['Success']
-const SETTLED = [...READY, 'Disabled']
+/**
+ * Nothing waits for these unless they are named: disabled plans, those that wait for an administrator or for the first sign-in, and those of
+ * the company. A licensed E5 user on Microsoft's page shows PendingInput, PendingActivation and PendingProvisioning for good
+ * (cross-tenant-mailbox-migration, 2024-10-24).
+ */
+const SETTLED = [...READY, 'Disabled', 'PendingInput', 'PendingActivation']
+/** Provisioned when it is first used, if ever. */
+const ON_FIRST_USE = /^MESH_/i
+const isSettled = (plan: JsonObject): boolean =>
+  SETTLED.includes(textOf(plan.provisioningStatus)) ||
+  isSameText(textOf(plan.appliesTo), 'Company') ||
+  ON_FIRST_USE.test(textOf(plan.servicePlanName))
 
 export const testEntraLicense = defineM365Function({
   name: 'Test-EntraLicense',
@@ -55,9 +65,9 @@ export const testEntraLicense = defineM365Function({
     const lacking = Plans.filter((name) => !plans.some((plan) => isPlan(plan, name)))
     const wanted =
       Plans.length === 0 ? plans : plans.filter((plan) => Plans.some((name) => isPlan(plan, name)))
-    const fitting = Plans.length === 0 ? SETTLED : READY
+    const isReadyPlan = (plan: JsonObject) => READY.includes(textOf(plan.provisioningStatus))
     const Pending = wanted
-      .filter((plan) => !fitting.includes(textOf(plan.provisioningStatus)))
+      .filter((plan) => !(Plans.length === 0 ? isSettled(plan) : isReadyPlan(plan)))
       .map((plan) => `${textOf(plan.servicePlanName)}: ${textOf(plan.provisioningStatus)}`)
     const Reason =
       found === null
@@ -116,6 +126,7 @@ async function licencesByPlans(
     const servicePlans = objectsOf(sku.servicePlans).map((plan) => ({
       servicePlanId: plan.servicePlanId ?? null,
       servicePlanName: plan.servicePlanName ?? null,
+      appliesTo: plan.appliesTo ?? null,
       provisioningStatus: statusOf(plan, licence, user),
     }))
     licences.push({ skuId, skuPartNumber, servicePlans })

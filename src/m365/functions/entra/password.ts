@@ -39,7 +39,11 @@ export interface StoredPassword {
 const READABLE_CHARS_MAX = 60
 
 /** Letters, digits and hyphens, as Key Vault requires; readable, and unique to this account and tenant by its digest. */
-export function secretNameOf({ tenant }: ReplicationContext, kind: string, name: string): string {
+export function secretNameOf(
+  { tenant }: { tenant: { id: string } },
+  kind: string,
+  name: string,
+): string {
   const account = name.toLowerCase()
   const digest = createHash('sha256').update(`${tenant.id}\n${account}`).digest('hex').slice(0, 16)
   const readable = account.replaceAll(/[^a-z0-9]+/g, '-').slice(0, READABLE_CHARS_MAX)
@@ -49,7 +53,8 @@ export function secretNameOf({ tenant }: ReplicationContext, kind: string, name:
 const secretName = (caller: ReplicationContext, upn: string): string =>
   secretNameOf(caller, 'password', upn)
 
-async function storedPassword(
+/** Null too for one that was never set. */
+export async function storedPassword(
   caller: ReplicationContext,
   upn: string,
 ): Promise<Omit<StoredPassword, 'isNew'> | null> {

@@ -134,7 +134,13 @@ const tested = z.object({
 })
 
 /** Any of these identifies a member. */
-const MEMBER_NAMES = ['PrimarySmtpAddress', 'Alias', 'Identity', 'ExternalDirectoryObjectId']
+const MEMBER_NAMES = [
+  'PrimarySmtpAddress',
+  'WindowsLiveID',
+  'Alias',
+  'Identity',
+  'ExternalDirectoryObjectId',
+]
 
 const listMembership = z.strictObject({
   GroupIdentity: listParameter(nameParameter).describe('Address, id or name of each group.'),

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../../base/text/json.ts'
 import { defineM365Function } from '../define.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { isNoGuid, isSameText, recipientId, withoutSmtp } from '../parameters.ts'
+import type { ReplicationContext } from '../replication.ts'
 import { readMailbox } from './exchange-mailbox.ts'
 import { textsOf } from './exchange-recipient.ts'
 import { accessRightsOf, addressesOfTrustees } from './exchange-trustee.ts'
@@ -25,6 +26,16 @@ const source = z.object({
   SizeBytes: z.number().nullable().describe('Null when Exchange does not tell.'),
   ItemCount: z.number().nullable(),
   Holds: z.array(z.string()).describe('Each of them blocks the mailbox move.'),
+  OrganizationHolds: z
+    .array(z.string())
+    .describe(
+      'Retention policies of the whole organisation that hold this mailbox. Unconfirmed whether they block the move; an administrator excludes the mailbox with Set-Mailbox -ExcludeFromAllOrgHolds.',
+    ),
+  RecoverableBytes: z
+    .number()
+    .nullable()
+    .describe('Size of the recoverable items, which move too.'),
+  ArchiveSizeBytes: z.number().nullable().describe('Null without an archive.'),
   FullAccess: z
     .array(z.string())
     .describe('Addresses of people who may open the mailbox. Moves with it, when both move.'),
@@ -36,7 +47,12 @@ const source = z.object({
 })
 
 /** Identify a hold on an Exchange Online mailbox (Microsoft Learn) names these. */
-const FLAGS = ['LitigationHoldEnabled', 'ComplianceTagHoldApplied', 'DelayHoldApplied']
+const FLAGS = [
+  'LitigationHoldEnabled',
+  'ComplianceTagHoldApplied',
+  'DelayHoldApplied',
+  'DelayReleaseHoldApplied',
+]
 const MAILBOX = [
   'Guid',
   'ExternalDirectoryObjectId',
@@ -72,7 +88,13 @@ export const getExchangeMoveSource = defineM365Function({
     const { tenant, signal } = call
     const ask = (cmdlet: string, select: readonly string[]) =>
       tenant.exchange.run(cmdlet, { Identity: textOf(mailbox.Guid) }, { signal, select })
-    const [size] = await ask('Get-MailboxStatistics', ['TotalItemSize', 'ItemCount'])
+    const [size] = await ask('Get-MailboxStatistics', SIZES)
+    const [archived] = isNoGuid(archive) ? [] : await statisticsOfArchive(call, mailbox)
+    const [organization] = await tenant.exchange.run(
+      'Get-OrganizationConfig',
+      {},
+      { signal, select: ['InPlaceHolds'] },
+    )
     const access = await ask('Get-MailboxPermission', ['User', ...RIGHTS])
     const sending = await ask('Get-RecipientPermission', ['Trustee', ...RIGHTS])
     const full = await addressesOfTrustees(call, allowedTo('FullAccess', access, 'User'))
@@ -92,6 +114,9 @@ export const getExchangeMoveSource = defineM365Function({
       SizeBytes: bytesOf(size?.TotalItemSize),
       ItemCount: typeof size?.ItemCount === 'number' ? size.ItemCount : null,
       Holds: holdsOf(mailbox),
+      OrganizationHolds: organizationHoldsOn(mailbox, textsOf(organization?.InPlaceHolds)),
+      RecoverableBytes: bytesOf(size?.TotalDeletedItemSize),
+      ArchiveSizeBytes: bytesOf(archived?.TotalItemSize),
       FullAccess: full.addresses,
       SendAs: as.addresses,
       SendOnBehalf: behalf.addresses,
@@ -111,6 +136,28 @@ function bytesOf(size: Json | undefined): number | null {
   if (typeof size === 'number') return size
   const digits = /\(([\d\s.,'’]+)bytes\)/i.exec(textOf(size))?.[1]?.replaceAll(/\D/g, '')
   return digits ? Number(digits) : null
+}
+
+const SIZES = ['TotalItemSize', 'TotalDeletedItemSize', 'ItemCount']
+
+const statisticsOfArchive = (
+  { tenant, signal }: Pick<ReplicationContext, 'tenant' | 'signal'>,
+  mailbox: JsonObject,
+) =>
+  tenant.exchange.run(
+    'Get-MailboxStatistics',
+    { Identity: textOf(mailbox.Guid), Archive: true },
+    { signal, select: SIZES },
+  )
+
+/** `mbx…` holds all mailboxes but those that name it as `-mbx…` (Identify a hold on an Exchange Online mailbox, Microsoft Learn). */
+function organizationHoldsOn(mailbox: JsonObject, all: readonly string[]): string[] {
+  const idOf = (hold: string) => hold.replace(/^-/, '').replace(/:\d$/, '').toLowerCase()
+  const excepted = textsOf(mailbox.InPlaceHolds).filter((hold) => hold.startsWith('-'))
+  return all.filter(
+    (hold) =>
+      /^mbx/i.test(hold) && isHold(hold) && !excepted.some((one) => idOf(one) === idOf(hold)),
+  )
 }
 
 /** `-mbx…` is an exception from a policy, and `:1` at the end deletes without holding. */

@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import type { JsonObject } from '../../../base/text/json.ts'
-import { type ApiError, pathOf } from '../../../worker/http/api.ts'
+import { ApiError, pathOf } from '../../../worker/http/api.ts'
 import { isNotFound } from '../../client/not-found.ts'
 import { defineM365Function, type M365Call } from '../define.ts'
 import { findUser, textOf, textOrNull } from '../entra/entra-directory.ts'
@@ -122,8 +122,38 @@ async function purgeInExchange(call: M365Call<Removal>): Promise<boolean> {
   const identity = textOf(seen.kept.Guid)
   const parameters = { Identity: identity, PermanentlyDelete: true, Confirm: false }
   const options = { signal, isIdempotent: true }
-  await runOrNone(() => tenant.exchange.run('Remove-MailUser', parameters, options))
+  const purge = () => runOrNone(() => tenant.exchange.run('Remove-MailUser', parameters, options))
+  try {
+    await purge()
+  } catch (error) {
+    if (!(error instanceof ApiError) || !isHeld(error)) throw error
+    await excludeFromPolicies(call, identity)
+    await purgeExcluded(purge, params.UserPrincipalName)
+  }
   return true
+}
+
+/** A retention policy of the whole organisation keeps deleted mail users too (kevinstreet.co.uk shows the refusal). */
+const isHeld = ({ message }: ApiError): boolean =>
+  /litigation hold|in-?place hold|retention (?:policy|hold)/i.test(message)
+
+/** Only this one, which has no mailbox and no content ("Set-MailUser", ExcludeFromAllOrgHolds: DistinguishedName, Guid or ExchangeGuid). */
+const excludeFromPolicies = (
+  { tenant, signal }: M365Call<Removal>,
+  guid: string,
+): Promise<unknown> =>
+  tenant.exchange.run('Set-MailUser', { Identity: guid, ExcludeFromAllOrgHolds: true }, { signal })
+
+/** How long the exclusion takes to work is unconfirmed. To repeat the purge at once is refused again and again. */
+async function purgeExcluded(purge: () => Promise<unknown>, name: string): Promise<void> {
+  try {
+    await purge()
+  } catch (error) {
+    if (!(error instanceof ApiError) || !isHeld(error)) throw error
+    throw new FunctionRefused(
+      `The account "${name}" is gone, but a hold keeps its deleted mail user, with the addresses. It was excluded from the organisation's policies, which may take a day: retry the step tomorrow, and do not create the person again before. A litigation hold of its own must be ended by hand (Set-MailUser -ExcludeFromAllHolds).`,
+    )
+  }
 }
 
 async function findDeletedMailUser({

@@ -61,6 +61,10 @@ const readiness = z.object({
     Gaps: z
       .array(z.object({ Gap: z.string(), Remedy: z.string() }))
       .describe('All of them, each with what to do.'),
+    Untested: z
+      .string()
+      .nullable()
+      .describe('Why the connection could not be tested, which says nothing about the person.'),
     Reason: z.string().nullable().describe('All gaps in one text; null when there is none.'),
   }),
 })
@@ -97,6 +101,7 @@ export const testExchangeMoveReadiness = defineM365Function({
         Ready: isReady,
         Moved: found.isMoved,
         Gaps: gaps,
+        Untested: found.untested,
         Reason: reason,
       },
     }
@@ -118,14 +123,15 @@ const wantedOf = (params: Parameters): WantedMove => ({
 interface Look {
   readonly isMoved: boolean
   readonly gaps: Gap[]
+  readonly untested: string | null
 }
 
 type Call = M365Call<Parameters> & ReplicationContext
 
 async function lookAt(call: Call, wanted: WantedMove): Promise<Look> {
   const found = await findTarget(call, wanted.identity)
-  if ('Gap' in found) return { isMoved: false, gaps: [found] }
-  if (isMoved(wanted, found)) return { isMoved: true, gaps: [] }
+  if ('Gap' in found) return { isMoved: false, gaps: [found], untested: null }
+  if (isMoved(wanted, found)) return { isMoved: true, gaps: [], untested: null }
   const account = await readAccountOf(call, found.guid)
   const before = textOf(account.PreviousRecipientTypeDetails)
   const domains = await call.tenant.exchange.run(
@@ -140,11 +146,8 @@ async function lookAt(call: Call, wanted: WantedMove): Promise<Look> {
     acceptedDomains: domains.map(({ DomainName }) => textOf(DomainName).toLowerCase()),
     plans: await plansOf(call, found.objectId),
   })
-  const isMailUser = found.kind === 'MailUser'
-  return {
-    isMoved: false,
-    gaps: [...gaps, ...(isMailUser ? await connectionGaps(call, found) : [])],
-  }
+  const connection = found.kind === 'MailUser' ? await tryConnection(call, found) : TRIED
+  return { isMoved: false, gaps: [...gaps, ...connection.gaps], untested: connection.untested }
 }
 
 async function findTarget(call: Call, identity: string): Promise<ExchangeRecipient | Gap> {
@@ -191,15 +194,22 @@ async function plansOf(call: Call, objectId: string): Promise<string[]> {
 const objectsOf = (value: JsonObject[string] | undefined): JsonObject[] =>
   Array.isArray(value) ? (value as JsonObject[]) : []
 
-/** Microsoft's own test of the set-up ("How do I know this worked?"). Its answers are not documented: any but success is a gap. */
-async function connectionGaps(call: Call, target: ExchangeRecipient): Promise<Gap[]> {
+type Connection = Pick<Look, 'gaps' | 'untested'>
+const TRIED: Connection = { gaps: [], untested: null }
+
+/**
+ * Microsoft's own test of the set-up ("How do I know this worked?"). Its answers are not documented: a failure that it tells is a gap. A
+ * question that Exchange did not take, and an answer that says nothing, are ours: nobody is rolled back for them.
+ */
+async function tryConnection(call: Call, target: ExchangeRecipient): Promise<Connection> {
   const { tenant, signal, params } = call
   const { SourceEndpoint: Endpoint } = params
-  if (Endpoint === null) return []
-  const gap = (why: string): Gap[] => {
+  if (Endpoint === null) return TRIED
+  const gap = (why: string): Connection => {
     const known = moveRemedy('', why).trim()
     const Remedy = known || 'Check the set-up of both tenants: matoolkit tenant check.'
-    return [{ Gap: `Exchange cannot reach the source mailbox: ${why}`, Remedy }]
+    const Gap = `Exchange cannot reach the source mailbox: ${why}`
+    return { gaps: [{ Gap, Remedy }], untested: null }
   }
   try {
     const asked = { Endpoint, TestMailbox: target.primary }
@@ -207,15 +217,28 @@ async function connectionGaps(call: Call, target: ExchangeRecipient): Promise<Ga
       signal,
     })
     const result = textOf(answer?.Result)
-    if (isSameText(result, 'Success')) return []
-    return gap(
-      textOf(answer?.Message) || textOf(answer?.ErrorDetail) || `the test says "${result}".`,
-    )
+    if (isSameText(result, 'Success')) return TRIED
+    const why = textOf(answer?.Message) || textOf(answer?.ErrorDetail)
+    if (result === '' && why === '')
+      return untested(`it answered ${JSON.stringify(answer ?? null)}`)
+    return gap(why || `the test says "${result}".`)
   } catch (error) {
     if (!(error instanceof ApiError) || !isAnswer(error)) throw error
+    if (isOurQuestion(error)) return untested(error.message)
     return gap(error.message)
   }
 }
+
+/** Exchange's documents show TestMailbox with other parameters than Endpoint (Test-MigrationServerAvailability, 2026-08-21): unconfirmed. */
+const isOurQuestion = ({ code, message }: ApiError): boolean =>
+  /Parameter(?:Binding|ArgumentTransformation|ArgumentValidation)|parameter set|CommandNotFound/i.test(
+    `${code} ${message}`,
+  )
+
+const untested = (why: string): Connection => ({
+  gaps: [],
+  untested: `The connection was not tested: ${why}. Test it by hand: Test-MigrationServerAvailability.`,
+})
 
 /** The cmdlet's own failure, not a missing right or a lost connection. */
 const isAnswer = ({ status, isThrottled }: ApiError): boolean =>

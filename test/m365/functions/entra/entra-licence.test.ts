@@ -6,7 +6,39 @@ import type { JsonObject } from '../../../../src/base/text/json.ts'
 import { CASES } from '../cases.ts'
 import type { WithinOptions } from '../setting.ts'
 import { fails, story, succeeds, userOf } from '../story.ts'
-import { ADA, BOX, LEAD, NOBODY } from '../tenants.ts'
+import { ADA, BOX, id, LEAD, NOBODY } from '../tenants.ts'
+
+const plan = (n: number, servicePlanName: string) => ({
+  servicePlanId: id(600 + n),
+  servicePlanName,
+})
+const E5 = {
+  ...DEFAULT_SKUS[0]!,
+  skuId: id(600),
+  skuPartNumber: 'SPE_E5',
+  servicePlans: [
+    plan(1, 'EXCHANGE_S_ENTERPRISE'),
+    plan(2, 'INTUNE_A'),
+    plan(3, 'INTUNE_O365'),
+    plan(4, 'MESH_IMMERSIVE_FOR_TEAMS'),
+  ],
+}
+const withE5: NonNullable<WithinOptions['seeded']> = ({
+  tenants: [contoso, ...others],
+  ...rest
+}) => ({
+  ...rest,
+  tenants: [
+    {
+      ...contoso!,
+      skus: [...DEFAULT_SKUS, E5],
+      users: contoso!.users!.map((user) =>
+        user.id === BOX ? { ...user, assignedLicenses: [{ skuId: E5.skuId }] } : user,
+      ),
+    },
+    ...others,
+  ],
+})
 
 describe('Test-EntraLicense', () => {
   const { params } = CASES['Test-EntraLicense']!
@@ -27,6 +59,17 @@ describe('Test-EntraLicense', () => {
       },
       { dialect: { licenseDetails } },
     )
+
+  story(
+    'plans that are never done, as an E5 shows them, keep nobody waiting unless they are named',
+    async (s) => {
+      const asked = { UserId: BOX, SkuId: 'SPE_E5' }
+      assert.equal((await succeeds(s, 'Test-EntraLicense', asked)).complete, true)
+      const named = await succeeds(s, 'Test-EntraLicense', { ...asked, Plans: 'INTUNE_A' })
+      assert.equal(named.complete, false)
+    },
+    { dialect: { licenseDetails: 'allowed' }, seeded: withE5 },
+  )
 
   story('waits for a plan that is disabled only if it is named', async (s) => {
     const disabledPlans = ['efb87545-963c-4e0d-99df-69c6916d9eb0']

@@ -1,6 +1,7 @@
 // The target of a mailbox move: made in one call, never taken over from somebody else, stamped in one write, whatever was there before.
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
+import type { Seed } from '../../../../sandbox/state.ts'
 import type { JsonObject } from '../../../../src/base/text/json.ts'
 import { CASES, caseOf } from '../cases.ts'
 import type { Setting } from '../setting.ts'
@@ -104,6 +105,13 @@ describe('New-ExchangeMailUser', () => {
   })
 })
 
+const withHolds =
+  (at: number, organizationHolds = ['mbx0a1b:2']) =>
+  ({ tenants, ...rest }: Seed): Seed => ({
+    ...rest,
+    tenants: tenants.map((one, n) => (n === at ? { ...one, organizationHolds } : one)),
+  })
+
 describe('Remove-ExchangeMailUser', () => {
   const KIM_HERE = { UserId: OBRIEN, UserPrincipalName: KIM }
 
@@ -147,6 +155,19 @@ describe('Remove-ExchangeMailUser', () => {
     await succeeds(s, 'Set-ExchangeMoveTarget', { ...stamp, Identity: second.Id! })
   })
 
+  story(
+    'purges under a retention policy of the organisation, from which it takes this mail user alone',
+    async (s) => {
+      const { Id } = await succeeds(s, 'New-ExchangeMailUser', NORA)
+      await succeeds(s, 'Remove-ExchangeMailUser', { UserId: Id!, UserPrincipalName: NORA_UPN })
+      const [contoso] = s.sandbox.state().tenants
+      assert.deepEqual(contoso!.softDeletedMailUsers, [])
+      assert.deepEqual(contoso!.organizationHolds, ['mbx0a1b:2'], 'the policy holds all others')
+      assert.equal((await succeeds(s, 'New-ExchangeMailUser', NORA)).Created, true)
+    },
+    { seeded: withHolds(0) },
+  )
+
   story('does not take over an account made by hand afterwards', async (s) => {
     const { Id } = await succeeds(s, 'New-ExchangeMailUser', NORA)
     await succeeds(s, 'Remove-ExchangeMailUser', { UserId: Id!, UserPrincipalName: NORA_UPN })
@@ -173,6 +194,18 @@ describe('Clear-ExchangePreviousMailbox', () => {
 })
 
 describe('Get-ExchangeMoveSource', () => {
+  story(
+    'tells the holds of the organisation apart from those of the mailbox, and sizes that move too',
+    async (s) => {
+      const read = (Identity: string) => succeeds(s, 'Get-ExchangeMoveSource', { Identity })
+      const box = await read('box@contoso.example')
+      assert.deepEqual(box.OrganizationHolds, ['mbx0a1b:2'])
+      assert.deepEqual([box.RecoverableBytes, box.ArchiveSizeBytes], [0, null])
+      assert.ok(!(box.Holds as string[]).includes('mbx0a1b:2'))
+    },
+    { seeded: withHolds(0, ['mbx2:2', 'mbx0a1b:2', 'grp77:2', 'mbx9:1']) },
+  )
+
   story('reads every x500 address once, with the LegacyExchangeDN first', async (s) => {
     const from = await succeeds({ run: s.runAtSource }, 'Get-ExchangeMoveSource', {
       Identity: "kim.o'brien@fabrikam.example",

@@ -21,6 +21,7 @@ interface Answer {
     readonly Ready: boolean
     readonly Moved: boolean
     readonly Gaps: readonly { readonly Gap: string; readonly Remedy: string }[]
+    readonly Untested: string | null
     readonly Reason: string | null
   }
 }
@@ -132,6 +133,21 @@ describe(TEST, () => {
       [/has a mailbox of its own/, /Remove-EntraUserLicense.*Clear-ExchangePreviousMailbox/],
     ])
   })
+})
+
+describe(`${TEST}, when the question is at fault`, () => {
+  for (const connectionTest of ['refused', 'empty'] as const)
+    story(
+      `a connection test that is ${connectionTest} makes nobody unready`,
+      async (s) => {
+        const params = await readSource(s)
+        await prepare(s, params)
+        const { complete, data } = await askedOf(s, params)
+        assert.deepEqual([complete, data.Gaps], [true, []])
+        assert.match(data.Untested!, /was not tested: .*Test-MigrationServerAvailability/)
+      },
+      { dialect: { connectionTest } },
+    )
 })
 
 describe(`${TEST}, one gap at a time`, () => {
