@@ -151,7 +151,7 @@ function renderRehearsalFaults(): string {
 }
 
 function renderChaosModes(): string {
-  return CHAOS_MODES.map(({ name, sabotage }) => `- \`${name}\`: ${sabotage}`).join('\n')
+  return CHAOS_MODES.map(({ name }) => `\`${name}\``).join(' ')
 }
 
 const shownDefault = (one: { default: unknown; defaultShown?: string }): string =>
