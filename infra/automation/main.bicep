@@ -40,6 +40,9 @@ param replicas { scheduler: int, orchestrator: int, api: int } = { scheduler: 2,
 @description('True: replicas are spread over the zones of the region. Azure cannot change it later.')
 param isZoneRedundant bool = true
 
+@description('Name of the database server. Another one after a restore, which makes a new server (docs/azure.md).')
+param postgresName string = '${name}-pg-${uniqueString(resourceGroup().id, name)}'
+
 @description('Size of the database server. Burstable sizes are for trials.')
 param postgresSku { name: string, tier: 'Burstable' | 'GeneralPurpose' | 'MemoryOptimized' } = { name: 'Standard_D2ds_v5', tier: 'GeneralPurpose' }
 
@@ -114,7 +117,7 @@ resource workspace 'Microsoft.OperationalInsights/workspaces@2025-02-01' existin
 module postgres 'modules/postgres.bicep' = {
   name: '${name}-postgres'
   params: {
-    name: '${name}-pg-${uniqueString(resourceGroup().id, name)}'
+    name: postgresName
     location: location
     isPrivate: isPrivate
     sku: postgresSku

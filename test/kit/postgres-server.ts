@@ -2,6 +2,7 @@
 // PostgreSQL refuses to run as root, so as root it runs as `nobody`, from a copy of the binaries that `nobody` may read.
 import { spawnSync } from 'node:child_process'
 import {
+  appendFileSync,
   chmodSync,
   chownSync,
   cpSync,
@@ -11,6 +12,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
@@ -34,6 +36,12 @@ export interface PostgresServer {
   backUp(): void
   /** Puts the copy in the place of the data. The server must be stopped. */
   restore(): void
+  /** A second server, not started, that will follow this one. This one must be stopped: its data is copied. */
+  standby(): Promise<PostgresServer>
+  /** A standby becomes a server that takes changes. */
+  promote(): void
+  /** A second server, not started, with the data of the copy. */
+  fromBackup(): Promise<PostgresServer>
   /** Stops the server and deletes its data. */
   destroy(): void
 }
@@ -41,23 +49,36 @@ export interface PostgresServer {
 /** Starts a server with an empty data folder. `durable` turns fsync on, for tests of crashes and for benchmarks. */
 export async function startPostgres({ durable = false } = {}): Promise<PostgresServer> {
   const bin = binaries()
+  const server = await serverIn(bin, durable, (data) =>
+    must(bin, 'initdb', [
+      '-D',
+      data,
+      '-U',
+      'postgres',
+      '-A',
+      'trust',
+      '-E',
+      'UTF8',
+      '--locale=C',
+      '--no-sync',
+    ]),
+  )
+  server.start()
+  return server
+}
+
+/** A server of its own port, whose data folder `fill` makes. */
+async function serverIn(
+  bin: string,
+  durable: boolean,
+  fill: (data: string) => void,
+): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'matoolkit-pg-'))
   if (isRoot) chownSync(folder, NOBODY, NOBODY)
   chmodSync(folder, 0o700)
   const data = join(folder, 'data')
   const port = await freePort()
-  must(bin, 'initdb', [
-    '-D',
-    data,
-    '-U',
-    'postgres',
-    '-A',
-    'trust',
-    '-E',
-    'UTF8',
-    '--locale=C',
-    '--no-sync',
-  ])
+  fill(data)
   const settings = [
     `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder} -c max_connections=200`,
     `-c shared_buffers=256MB -c max_wal_size=4GB -c log_min_messages=fatal`,
@@ -73,6 +94,15 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
     stop: (mode = 'fast') => ctl('-m', mode, 'stop'),
     backUp: () => copyFolder(data, join(folder, 'backup')),
     restore: () => copyFolder(join(folder, 'backup'), data),
+    standby: () =>
+      serverIn(bin, durable, (copy) => {
+        copyFolder(data, copy)
+        writeFileSync(join(copy, 'standby.signal'), '')
+        const source = `host=127.0.0.1 port=${port} user=postgres application_name=standby`
+        appendFileSync(join(copy, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`)
+      }),
+    promote: () => ctl('promote'),
+    fromBackup: () => serverIn(bin, durable, (copy) => copyFolder(join(folder, 'backup'), copy)),
     destroy: () => {
       try {
         server.stop('immediate')
@@ -82,7 +112,6 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
       rmSync(folder, { recursive: true, force: true })
     },
   }
-  server.start()
   return server
 }
 

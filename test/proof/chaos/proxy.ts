@@ -16,6 +16,8 @@ export interface TcpProxy {
   /** Open connections that are not silenced. */
   open(): number
   become(mode: Mode): void
+  /** New connections go there: an address that a standby has taken over. */
+  leadTo(port: number): void
   /** Resets the open connections; new ones are as the mode says. */
   dropOpen(): void
   close(): Promise<void>
@@ -32,13 +34,14 @@ const TRICKLE_EVERY_MS = 1
 
 export async function startProxy(toPort: number, clock: Clock = realClock()): Promise<TcpProxy> {
   let mode: Mode = 'pass'
+  let port = toPort
   const pairs = new Set<Pair>()
   const listener = createServer((client) => {
     if (mode === 'reset') return void client.resetAndDestroy()
     const server = new Socket()
     const pair: Pair = { client, server, isSilent: mode === 'stall' }
     pairs.add(pair)
-    if (mode !== 'stall') server.connect(toPort, '127.0.0.1')
+    if (mode !== 'stall') server.connect(port, '127.0.0.1')
     forward(pair, client, server, () => mode, clock)
     forward(pair, server, client, () => mode, clock)
     client.on('close', () => pairs.delete(pair))
@@ -50,6 +53,9 @@ export async function startProxy(toPort: number, clock: Clock = realClock()): Pr
     become: (next) => {
       mode = next
       for (const pair of pairs) enter(pair, next)
+    },
+    leadTo: (next) => {
+      port = next
     },
     dropOpen: () => {
       for (const pair of pairs) enter(pair, 'reset')

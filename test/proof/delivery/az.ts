@@ -13,6 +13,8 @@ export interface AzStory {
   /** Apps whose new revision never gets healthy. */
   readonly sick?: readonly string[]
   readonly outputs?: Readonly<Record<string, string>>
+  /** Lines of the job key, and the step that wrote them. */
+  readonly jobKey?: { readonly value: string; readonly rotation?: string }
   /** What each deployment is refused with, in order; then they succeed. */
   readonly refusals?: readonly string[]
 }
@@ -23,6 +25,7 @@ export interface AzRun {
   /** Every call that changes something, in order, without its common flags. */
   readonly changes: readonly string[]
   readonly apps: Readonly<Record<string, string>>
+  readonly jobKey: AzStory['jobKey']
 }
 
 /** Plain JavaScript, because it is the whole program; `story` and `log` are files in its folder. */
@@ -61,6 +64,13 @@ switch (words) {
     say(app + '-1')
   case 'containerapp job execution show':
     say(story.migration ?? 'Succeeded')
+  case 'keyvault secret show':
+    say(query === 'value' ? story.jobKey.value : story.jobKey.rotation ?? '')
+  case 'keyvault secret set':
+    changed('secret set ' + flag('tags'))
+    story.jobKey = { value: readFileSync(flag('file'), 'utf8'), rotation: flag('tags').split('=')[1] }
+    writeFileSync(folder + '/story.json', JSON.stringify(story))
+    say('id')
   case 'deployment group show':
     say(query.startsWith('keys') ? Object.keys(story.outputs).join('\\n') : story.outputs[query.split('.')[2]])
   case 'deployment group what-if':
@@ -105,7 +115,8 @@ export async function runWithAz(
     })
     const read = (file: string) => readFileSync(join(folder, file), 'utf8')
     const changes = read('changes').split('\n').filter(Boolean)
-    return { ...ran, changes, apps: (JSON.parse(read('story.json')) as AzStory).apps }
+    const { apps, jobKey } = JSON.parse(read('story.json')) as AzStory
+    return { ...ran, changes, apps, jobKey }
   } finally {
     rmSync(folder, { recursive: true })
   }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { ROOT } from '../../kit/processes.ts'
-import { bash, runWithAz } from './az.ts'
+import { type AzStory, bash, runWithAz } from './az.ts'
 
 const OLD = `old.azurecr.io/matoolkit@sha256:${'0'.repeat(64)}`
 const NEW = `new.azurecr.io/matoolkit@sha256:${'1'.repeat(64)}`
@@ -130,6 +130,33 @@ describe('the deployment of a stage', () => {
       const run = await runWithAz({ apps: {}, outputs: {} }, ['deploy.sh', action], given)
       assert.deepEqual([run.code, run.changes], [2, []], run.said)
     }
+  })
+})
+
+describe('the rotation of the job key', () => {
+  it('adds a key, signs with it, takes the former away, and refuses a step out of order', async () => {
+    const env = { KEY_VAULT: 'vault' }
+    const rotate = (jobKey: AzStory['jobKey'], step: string) =>
+      runWithAz({ apps: {}, jobKey: jobKey! }, ['rotate-job-key.sh', step], env)
+    const old = { value: 'b2xkIG9sZCBvbGQgb2xkIG9sZCBvbGQgb2xkIG9sZCE=' }
+    const begun = await rotate(old, 'begin')
+    const [first, added] = begun.jobKey!.value.split('\n')
+    assert.deepEqual([begun.code, first, Buffer.from(added!, 'base64').length], [0, old.value, 32])
+    assert.ok(!begun.said.includes(added!), 'no key is shown')
+    const used = await rotate(begun.jobKey, 'use')
+    assert.equal(used.jobKey!.value, `${added}\n${old.value}`)
+    for (const [jobKey, step] of [
+      [old, 'use'],
+      [old, 'end'],
+      [begun.jobKey, 'begin'],
+      [begun.jobKey, 'end'],
+      [used.jobKey, 'use'],
+    ] as const) {
+      const refused = await rotate(jobKey, step)
+      assert.deepEqual([refused.code, refused.changes, refused.jobKey], [2, [], jobKey], step)
+    }
+    const ended = await rotate(used.jobKey, 'end')
+    assert.equal(ended.jobKey!.value, added)
   })
 })
 
