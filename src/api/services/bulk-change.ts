@@ -284,7 +284,7 @@ function recordedOf<Body>({ action, body, by }: MembersRequest<Body>) {
   const named = { ...(ids && { ids: ids.length }), ...(keys && { keys: keys.length }) }
   const options = OPTIONS_KEPT.flatMap((name) => {
     const value = (body as Partial<Record<string, Json>>)[name]
-    return value === undefined ? [] : [[name, value] as const]
+    return value === undefined || value === false ? [] : [[name, value] as const]
   })
   return {
     action: action!,

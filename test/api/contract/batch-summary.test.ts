@@ -194,7 +194,7 @@ describe('reads of a batch', () => {
   })
 
   it('answer 404 for an unknown id', async () => {
-    for (const part of ['summary', 'forecast', 'failures', 'stuck', 'events', 'members/1'])
+    for (const part of ['summary', 'failures', 'stuck', 'events', 'members/1'])
       await api.refused(404, 'BATCH_NOT_FOUND', 'GET', `/api/batches/9/${part}`)
   })
 
