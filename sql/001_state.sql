@@ -43,7 +43,7 @@ create table runbook_automation_settings (
 -- source_time is the instant in the data that made the batch and never changes; batch_start_time may be rescheduled. A manual
 -- batch has no source_time and is never matched to data.
 -- erased_at: the personal data of its members is gone; nothing can be done with the batch any more. purged_at: so are its steps, attempts
--- and events, which are in a file (archives in 004_history). The row and its counters stay: a source that still lists the people of an old
+-- and events, which are in the evidence pack pack_file up to pack_event_id; rows_purged_at: none is left. The row and its counters stay: a source that still lists the people of an old
 -- wave must not make it again.
 -- Every transaction updates the counters it affects, so a summary never counts 100,000 rows. failure_revision grows whenever a
 -- step enters or leaves a failed status: a cache of failure groups compares it, where reading 2,000 failures takes 2 ms.
@@ -83,6 +83,9 @@ create table batches (
   failure_revision   bigint not null default 0 check (failure_revision >= 0),
   erased_at          timestamptz,
   purged_at          timestamptz,
+  pack_file          text,
+  pack_event_id      bigint,
+  rows_purged_at     timestamptz,
   check ((source_time is null) = is_manual),
   check (is_manual or batch_start_time is not null),
   check ((status in ('completed', 'failed', 'cancelled')) = (ended_at is not null)),
@@ -90,7 +93,8 @@ create table batches (
   check (status not in ('active', 'completed') or activated_at is not null),
   check (not failed_in_init or status = 'failed'),
   check (erased_at is null or ended_at is not null),
-  check (purged_at is null or erased_at is not null),
+  check (purged_at is null or erased_at is not null and pack_file is not null and pack_event_id is not null),
+  check (rows_purged_at is null or purged_at is not null),
   check ((held_at is null) = (held_by is null) and (held_at is null) = (held_reason is null)),
   check (window_closed_at is not null or window_opens_at is null),
   check ((window_override_until is null) = (window_override_by is null)
@@ -103,7 +107,7 @@ create index batches_by_runbook on batches (runbook_id);
 -- Timers look every second whether their windows have opened.
 create index batches_outside_window on batches (runbook_id) where window_closed_at is not null;
 -- What retention looks at: ended batches by their end.
-create index batches_by_end on batches (ended_at, id) where ended_at is not null and purged_at is null;
+create index batches_by_end on batches (ended_at, id) where ended_at is not null and rows_purged_at is null;
 -- Lists of batches by their cut-over.
 create index batches_by_start on batches (batch_start_time, id);
 

@@ -91,23 +91,6 @@ create trigger number_before_events before insert on events for each statement e
 -- What is known of the time that a restore from a backup undid.
 create index events_before_restore on events (job_id, id) where event = 'result_before_restore';
 
--- Batches that were written to a file, before their rows are purged. fingerprint tells whether the batch has changed since; what was purged
--- is counted in the transaction that deletes it, so a purge that was killed continues. The row stays: it says where the history is.
-create table archives (
-  batch_id       bigint primary key references batches,
-  file_name      text not null,
-  digest         text not null check (digest ~ '^[0-9a-f]{64}$'),
-  row_counts     jsonb not null check (jsonb_typeof(row_counts) = 'object'),
-  fingerprint    text not null,
-  last_event_id  bigint not null,
-  archived_at    timestamptz not null,
-  purge_began_at timestamptz,
-  purged_rows    bigint not null default 0 check (purged_rows >= 0),
-  purged_at      timestamptz,
-  check (purged_at is null or purge_began_at is not null)
-);
-create index archives_being_purged on archives (batch_id) where purge_began_at is not null and purged_at is null;
-
 -- Who asked for what. An audit row belongs to the transaction of its change and is sealed in the background, in the order in which
 -- the sealer finds the rows: seal_number counts that order without gaps, and each hash covers the row and the previous hash. The
 -- order of ids would not do: a row may commit after one with a higher id was sealed.
@@ -326,8 +309,8 @@ declare
   total integer := 0;
   remembered bigint := (select id from events where at < day_ago order by id desc limit 1);
 begin
-  if not exists (select from archives a join audit u on u.action = 'batch.purge' and u.subject = 'batch ' || purged and u.hash is not null
-                  where a.batch_id = purged and a.purge_began_at is not null and a.purged_at is null) then
+  if not exists (select from batches b join audit u on u.action = 'batch.purge' and u.subject = 'batch ' || purged and u.hash is not null
+                  where b.id = purged and b.purged_at is not null and b.rows_purged_at is null) then
     raise exception 'the purge of batch % is not recorded in a sealed audit row', purged;
   end if;
   with gone as (
@@ -340,8 +323,8 @@ begin
     return total;
   end if;
   delete from events where id = any (array(
-     select f.id from events f join archives b on b.batch_id = purged
-      where f.batch_id = purged and f.id <= b.last_event_id and f.at < day_ago and f.id <> remembered order by f.id limit most));
+     select f.id from events f join batches b on b.id = purged
+      where f.batch_id = purged and f.id <= b.pack_event_id and f.at < day_ago and f.id <> remembered order by f.id limit most));
   get diagnostics part = row_count;
   return part;
 end

@@ -1,7 +1,6 @@
 // The admin API as a service: an HTTP server in front of the engine, and a loop that seals the audit each minute, prunes it and
 // deletes old idempotency keys. Without a token issuer it serves the loopback only and refuses to listen elsewhere. Stopping lets
 // running requests finish.
-import { dirname, join } from 'node:path'
 import { MatoolkitError, messageOf } from '../base/errors/errors.ts'
 import { isLoopback } from '../base/keys/local-token.ts'
 import type { Log } from '../base/log/log.ts'
@@ -200,10 +199,8 @@ const limitsOf = (config: ApiConfig) => ({
  * when the first pack is asked for.
  */
 function signingKeyOf(config: ApiConfig, { mode }: SignInMethod): Services['signingKey'] {
-  const { evidenceKey, evidenceKeyFile, apiTokenFile } = config
-  const file = evidenceKeyFile ?? join(dirname(apiTokenFile), 'evidence-key.pem')
-  const open = () => openSigningKey({ evidenceKey, evidenceKeyFile: file }, mode === 'local')
-  if (evidenceKey === null && evidenceKeyFile === null) return open
+  const open = () => openSigningKey(config, mode === 'local')
+  if (config.evidenceKey === null && config.evidenceKeyFile === null) return open
   const key = open()
   return () => key
 }

@@ -61,7 +61,7 @@ export function openApiDocument(routes: readonly Route[]): JsonObject {
   return {
     openapi: '3.1.0',
     info: {
-      title: 'matoolkit admin API',
+      title: 'The admin API of matoolkit',
       version: manifest.version,
       description:
         'Lists are paged (`limit`, `cursor`); `next` is the cursor of the next page. Errors are problem+json with a stable code. Times are ISO 8601 in UTC.',

@@ -91,7 +91,7 @@ export async function routeMessages(
  */
 const unknownEpoch = (message: Message, epoch: string): MessageVerdict => ({
   deadLetter: 'UnknownEpoch',
-  description: `The ${message.messageType} names epoch ${epoch}, which this database never began. If it was restored from a backup, run "matoolkit admin restored".`,
+  description: `The ${message.messageType} names epoch ${epoch}, which this database never began. If it was restored from a backup, run "matoolkit db restored".`,
 })
 
 /** Results of steps that a restore undid are recorded; everything else goes to the dead letters. */

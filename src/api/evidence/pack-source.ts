@@ -28,7 +28,7 @@ const BEFORE_BATCH_MS = 60_000
 export async function packSource(
   db: Db,
   line: BatchLine,
-  { id, name }: Actor,
+  { id, name }: Pick<Actor, 'id' | 'name'>,
   now: Date,
 ): Promise<PackSource> {
   const { batchStartTime, runbookName, runbookVersion, status, endedAt } = line

@@ -9,7 +9,7 @@ import {
   sign,
 } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
 import {
   isPrivateFile,
@@ -30,7 +30,9 @@ export interface SigningKey {
 export interface KeySettings {
   /** The key itself. */
   readonly evidenceKey: string | null
-  readonly evidenceKeyFile: string
+  /** Null: next to the local token. */
+  readonly evidenceKeyFile: string | null
+  readonly apiTokenFile: string
 }
 
 /**
@@ -38,10 +40,11 @@ export interface KeySettings {
  * EVIDENCE_KEY_UNUSABLE for one that is none, or that others can read.
  */
 export function openSigningKey(
-  { evidenceKey, evidenceKeyFile: file }: KeySettings,
+  { evidenceKey, evidenceKeyFile, apiTokenFile }: KeySettings,
   mayCreate: boolean,
 ): SigningKey {
   if (evidenceKey !== null) return keyIn(evidenceKey, 'MATOOLKIT_EVIDENCE_KEY')
+  const file = evidenceKeyFile ?? join(dirname(apiTokenFile), 'evidence-key.pem')
   if (!existsSync(file)) {
     if (!mayCreate) throw new MatoolkitError('EVIDENCE_KEY_MISSING', {})
     requirePrivateFolder(dirname(file), { setting: KEY_FILE_SETTING, mayBeListed: true })

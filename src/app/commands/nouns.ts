@@ -38,9 +38,13 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     load: async () => (await import('./serve.ts')).addServeCommands,
   },
   db: {
-    about: 'set up the PostgreSQL server',
-    group: 'start',
-    load: async () => (await import('./db.ts')).addDbCommands,
+    about: 'set up, back up, restore and tidy the database',
+    group: 'system',
+    load: async () => {
+      const { addRestoredCommand } = await import('../../cli/commands/restored.ts')
+      const { addDbCommands } = await import('./db.ts')
+      return (program, io) => addRestoredCommand(addDbCommands(program, io), io)
+    },
   },
   runbook: {
     about: 'validate, publish and inspect runbooks',
@@ -171,19 +175,6 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'client',
     load: async () => (await import('../../cli/commands/config.ts')).addConfigCommands,
   },
-  admin: {
-    about: 'archive, purge, erase; report a restore',
-    group: 'system',
-    load: async () => {
-      const { addAdminCommands } = await import('../../cli/commands/admin.ts')
-      const { addBackupCommands, addRetentionCommands } = await import('./admin.ts')
-      return (program, io) => {
-        const noun = addAdminCommands(program, io)
-        addRetentionCommands(noun, io)
-        addBackupCommands(noun, io)
-      }
-    },
-  },
   doctor: {
     about: 'check configuration, API, workers and data sources',
     group: 'system',
@@ -208,11 +199,6 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     about: 'run a simulated Microsoft 365 for rehearsals',
     group: 'start',
     load: async () => (await import('./sandbox.ts')).addSandboxCommands,
-  },
-  snapshot: {
-    about: 'list and restore snapshots of the embedded database',
-    group: 'system',
-    load: async () => (await import('./snapshot.ts')).addSnapshotCommands,
   },
   complete: {
     about: 'list names and ids for shells',

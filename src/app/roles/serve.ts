@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import manifest from '../../../package.json' with { type: 'json' }
 import { type Api, openApi } from '../../api/api.ts'
+import { openSigningKey } from '../../api/evidence/signing-key.ts'
 import { Figures, processLines } from '../../api/services/figures.ts'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { isUnfit } from '../../base/errors/transient.ts'
@@ -291,7 +292,10 @@ const retentionOf = ({ db, clock, log, config }: RoleContext): Service[] => {
   const { batchesKeptDays, personsKeptDays } = config
   const options = { batchesKeptDays, personsKeptDays }
   if (!hasRetention(options)) return []
-  return [makeRetentionLoop({ ...options, place: openArchivePlace(config, clock), db, clock, log })]
+  const place = openArchivePlace(config, clock)
+  // Several machines get their key by a setting; one makes its own.
+  const signingKey = () => openSigningKey(config, config.databaseUrl === null)
+  return [makeRetentionLoop({ ...options, place, signingKey, db, clock, log })]
 }
 
 /** The first look at the disk is before anything is sent. */

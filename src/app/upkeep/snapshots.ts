@@ -1,4 +1,4 @@
-// `matoolkit snapshot list` and `restore`, `matoolkit admin backup` and `restore`. A restored database comes up with everything on hold: the tenants changed without it.
+// `matoolkit db snapshots`, `backup` and `restore`. A restored database comes up with everything on hold: the tenants changed without it.
 import { join, resolve } from 'node:path'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { type RealClock, realClock } from '../../base/run/clock.ts'
@@ -81,18 +81,6 @@ const BACKED_UP: readonly Column<SnapshotRow & { readonly folder: string }>[] = 
   ['FOLDER', 'folder', 'whole'],
 ]
 
-export async function restoreBackup(
-  name: string | undefined,
-  flags: SnapshotFlags,
-  io: Io,
-): Promise<void> {
-  requireEmbedded(
-    loadConfig(),
-    'pg_restore --clean --if-exists --dbname="$DATABASE_URL" matoolkit.dump',
-  )
-  await restoreNamed(name, flags, io)
-}
-
 /** A server has better means than a program of ours: consistent, parallel, and known to those who run it. */
 function requireEmbedded({ databaseUrl }: Config, command: string): void {
   if (databaseUrl === null) return
@@ -106,6 +94,7 @@ export async function restoreNamed(
   io: Io,
 ): Promise<void> {
   const config = loadConfig()
+  requireEmbedded(config, 'pg_restore --clean --if-exists --dbname="$DATABASE_URL" matoolkit.dump')
   const dataDir = resolve(config.dataDir)
   const all = listSnapshots(dataDir)
   const snapshot = name === undefined ? all[0] : all.find((one) => one.name === name)
@@ -155,7 +144,7 @@ async function beginAnew(config: Config, { takenAt }: Snapshot): Promise<void> {
   try {
     await beginEpoch(engine, {
       actor: RESTORE,
-      because: `the snapshot of ${takenAt.toISOString()}, by "matoolkit snapshot restore"`,
+      because: `the snapshot of ${takenAt.toISOString()}, by "matoolkit db restore"`,
     })
   } finally {
     await close()

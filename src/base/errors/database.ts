@@ -12,7 +12,7 @@ export const DATABASE_ERRORS = errorRows({
     http: 503,
     exit: EXIT.unavailable,
     sentence:
-      'The embedded database in "{folder}" is broken: {reason}. Restore its newest good snapshot, of {takenAt}, with "matoolkit snapshot restore {name}"; the present files are kept.',
+      'The embedded database in "{folder}" is broken: {reason}. Restore its newest good snapshot, of {takenAt}, with "matoolkit db restore {name}"; the present files are kept.',
   },
   DATABASE_FOLDER_LOST: {
     http: 503,
@@ -89,7 +89,7 @@ export const DATABASE_ERRORS = errorRows({
     http: 404,
     exit: EXIT.notFound,
     sentence:
-      'There is no snapshot "{name}" in "{folder}". List them with "matoolkit snapshot list".',
+      'There is no snapshot "{name}" in "{folder}". List them with "matoolkit db snapshots".',
   },
   SCHEMA_NEWER: {
     http: 503,

@@ -23,7 +23,7 @@ const TRANSIENT_CODES = new Set([
 /** Our own codes, the second of `newest_event` in the database: nothing is decided or run until a new epoch has begun. */
 const RESTORED = new Set(['DATABASE_RESTORED', 'MT001'])
 const RESTORED_TEXT =
-  'the database was restored or has moved, and not everything is on hold yet; if it stays so, run "matoolkit admin restored"'
+  'the database was restored or has moved, and not everything is on hold yet; if it stays so, run "matoolkit db restored"'
 /** Thrown for a connection that cannot sign in yet. */
 const NO_SIGN_IN: Readonly<Record<string, string>> = {
   DATABASE_TOKEN_MISSING: 'the identity of this process gets no token for the database',

@@ -17,7 +17,7 @@ export const RETENTION_SETTINGS = {
     default: null,
     defaultShown: 'forever',
     description:
-      'Days to keep ended batches. Older ones are archived to files and purged; their counters stay.',
+      'Days to keep ended batches. Older ones are written to evidence packs and purged; their counters stay. On a server it needs MATOOLKIT_EVIDENCE_KEY.',
   }),
   personsKeptDays: setting<number | null>('MATOOLKIT_PERSONS_KEPT_DAYS', wholeNumber(8, 36_500), {
     default: null,
@@ -28,7 +28,7 @@ export const RETENTION_SETTINGS = {
   archive: setting('MATOOLKIT_ARCHIVE', aPathOrContainer, {
     default: '.matoolkit/archive',
     description:
-      'Where archives of ended batches go: a folder, or a container of Azure Blob storage, to which the managed identity may write. They hold personal data.',
+      'Where evidence packs of purged batches go: a folder, or a container of Azure Blob storage, to which the managed identity may write. They hold personal data.',
   }),
   auditKeptDays: setting<number | null>('MATOOLKIT_AUDIT_KEPT_DAYS', wholeNumber(30, 36_500), {
     default: null,

@@ -41,6 +41,11 @@ const BY_ID: readonly (readonly [name: string, table: string, isOfBatch: string]
 /** Rows of a table that belong to rows of another: `$1` are their ids. */
 const BELONGING: readonly (readonly [name: string, of: string, sql: string])[] = [
   [
+    'addresses',
+    'batch_members',
+    'select to_jsonb(t) as row from member_addresses t where member_id = any($1::bigint[]) order by member_id, address',
+  ],
+  [
     'attempts',
     'step_executions',
     'select to_jsonb(t) as row from attempts t where step_id = any($1::bigint[]) order by step_id, attempt, poll',

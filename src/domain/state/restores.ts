@@ -34,7 +34,7 @@ export const tellWentBack = (eventId: number): string =>
 
 /** The reason of the hold. */
 export const restoreReason = (because: string, backupAt: Date, now: Date): string =>
-  `restored from a backup (${because}); its newest record is ${durationText(+now - +backupAt)} old: see "matoolkit admin ran-after-backup" before you resume`
+  `restored from a backup (${because}); its newest record is ${durationText(+now - +backupAt)} old: see "matoolkit db restored --list" before you resume`
 
 /** Why a result of an earlier epoch changes nothing. */
 export const beforeRestore = (jobId: string): string =>

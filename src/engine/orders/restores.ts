@@ -1,5 +1,5 @@
 // A restore of the database from a backup: a new epoch begins, everything is put on hold, and the jobs that were out are given back.
-// Who notices it calls `beginEpoch`: a process at its start, a running orchestrator, or a person (`matoolkit admin restored`).
+// Who notices it calls `beginEpoch`: a process at its start, a running orchestrator, or a person (`matoolkit db restored`).
 import type { OutgoingMessage } from '../../bus/bus.ts'
 import { enqueue } from '../../bus/outbox.ts'
 import type { Tx } from '../../db/connection/db.ts'

@@ -14,7 +14,7 @@ import type { Json } from '../../../src/base/text/json.ts'
 export function newKey(): SigningKey {
   const { privateKey } = generateKeyPairSync('ed25519')
   const evidenceKey = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-  return openSigningKey({ evidenceKey, evidenceKeyFile: 'unused' }, false)
+  return openSigningKey({ evidenceKey, evidenceKeyFile: null, apiTokenFile: 'unused' }, false)
 }
 
 export function auditRows(count: number): Json[] {

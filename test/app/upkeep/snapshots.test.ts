@@ -1,10 +1,10 @@
-// `matoolkit admin backup` and `restore`: snapshots of the embedded database by hand; a server has its own means.
+// `matoolkit db backup` and `restore`: snapshots of the embedded database by hand; a server has its own means.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, it } from 'node:test'
-import { backUp, restoreBackup } from '../../../src/app/upkeep/snapshots.ts'
+import { backUp, restoreNamed } from '../../../src/app/upkeep/snapshots.ts'
 import { openPglite } from '../../../src/db/connection/pglite.ts'
 import { findHold } from '../../../src/db/state/holds.ts'
 import { SYSTEM } from '../../../src/domain/state/holds.ts'
@@ -26,7 +26,7 @@ it('backs the embedded database up, and brings it back on hold', async () => {
   await backUp({ output: 'json' }, io)
   const { name, cause, folder: at } = JSON.parse(io.outText()) as Record<string, string>
   assert.deepEqual([cause, at], ['asked', join(dataDir, 'snapshots', name!)])
-  await restoreBackup(name, { output: 'json', yes: true }, recordingIo())
+  await restoreNamed(name, { output: 'json', yes: true }, recordingIo())
   assert.equal(readdirSync(dataDir).filter((file) => file.startsWith('pgdata-until-')).length, 1)
   const db = await openPglite(dataDir)
   const hold = await findHold(db, SYSTEM)
@@ -40,6 +40,6 @@ it('leaves a server to its own means, with the command', async () => {
     code: 'USAGE',
     message: /pg_dump --format=custom/,
   })
-  const restored = restoreBackup(undefined, { yes: true }, recordingIo())
+  const restored = restoreNamed(undefined, { yes: true }, recordingIo())
   await assert.rejects(restored, { code: 'USAGE', message: /pg_restore --clean/ })
 })

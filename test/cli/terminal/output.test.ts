@@ -27,12 +27,9 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'runbook rehearse': 'rehearsal/command.test.ts: it takes seconds',
   'batch rehearse': 'proof/rehearsal/live-batch.test.ts: it takes seconds',
   'runbook preview-message': 'messages.test.ts: it needs messages',
-  'admin archive': 'retention/commands.test.ts: it opens the database itself',
-  'admin purge': 'retention/commands.test.ts: it opens the database itself',
-  'admin erase': 'retention/commands.test.ts: it opens the database itself',
-  'admin backup': 'snapshots.test.ts: it opens the database itself',
-  'admin restore': 'snapshots.test.ts: it opens the database itself',
-  'admin verify-archive': 'retention/commands.test.ts: it needs an archive',
+  'db purge': 'retention/commands.test.ts: it opens the database itself',
+  'db erase': 'retention/commands.test.ts: it opens the database itself',
+  'db backup': 'snapshots.test.ts: it opens the database itself',
   'evidence verify': 'evidence.test.ts: it needs a pack',
   'db migrate': 'schema.test.ts: it needs an empty server',
   'db grant': 'database-roles.test.ts: it needs roles of a server',
@@ -183,10 +180,9 @@ const ASKED: Readonly<Record<string, Args>> = {
   'config set': () => ['output', 'json'],
   'config use': () => ['default'],
   'config path': () => [],
-  'admin ran-after-backup': () => [],
   doctor: () => [],
   'function list': () => [],
-  'snapshot list': () => [],
+  'db snapshots': () => [],
 }
 
 /** Other forms of commands. */
@@ -208,6 +204,7 @@ const FORMS: Readonly<Record<string, Args>> = {
   'worker list w1': () => [],
   'function list New-EntraUser': () => [],
   'status --link': () => [],
+  'db restored --list': () => [],
   actions: () => [actionId],
   'config set output --unset': () => [],
 }
@@ -217,7 +214,7 @@ const DONE_ONCE: Readonly<Record<string, Args>> = {
   'batch advance': () => [advanced, '--yes'],
   'deadletters replay': () => [letters[0]!, ...SURE],
   'deadletters discard': () => [letters[1]!, ...SURE],
-  'admin restored': () => [...SURE],
+  'db restored': () => [...SURE],
 }
 
 /** Refused here, because there is nothing to decide; operator.test.ts has their answers. */
@@ -229,7 +226,7 @@ const REFUSED: Readonly<Record<string, Args>> = {
   'batch approve 1 cutover --withdraw': () => WHY,
   resume: () => ['--all', ...SURE],
   'batch accept-late': () => [stepId, ...SURE],
-  'snapshot restore': () => ['--yes'],
+  'db restore': () => ['--yes'],
 }
 
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
@@ -298,7 +295,7 @@ describe('--output', () => {
       const piped = await cli.script(...words.split(' '), ...args())
       assert.equal(piped.exit, exitOf(words), piped.err)
       assert.equal(typeof JSON.parse(piped.out), 'object')
-      if (words === 'admin restored') await cli.json('resume', '--all', ...SURE)
+      if (words === 'db restored') await cli.json('resume', '--all', ...SURE)
     })
   }
 

@@ -77,7 +77,7 @@ describe('snapshots of the embedded database', () => {
     await assert.rejects(openPglite(folder), {
       code: 'DATABASE_FOLDER_BROKEN',
       message:
-        /Restore its newest good snapshot, of 2026-03-01T10:00:00\.000Z, with "matoolkit snapshot restore 2026-03-01T10-00-00";/,
+        /Restore its newest good snapshot, of 2026-03-01T10:00:00\.000Z, with "matoolkit db restore 2026-03-01T10-00-00";/,
     })
     const { movedTo } = await restoreSnapshot(folder, taken.snapshot, later(5), async () => {})
     assert.equal(movedTo, join(folder, 'pgdata-until-2026-03-01T10-05-00.000Z'))

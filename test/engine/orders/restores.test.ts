@@ -273,7 +273,7 @@ for (const database of variants(DATABASES))
         assert.ok(!(await isHeld(world)))
         assert.equal((await epochs(world)).length, 1)
         assert.deepEqual(await deadLettersOf(world), [
-          'UnknownEpoch: The worker-result names epoch k3f2qz, which this database never began. If it was restored from a backup, run "matoolkit admin restored".',
+          'UnknownEpoch: The worker-result names epoch k3f2qz, which this database never began. If it was restored from a backup, run "matoolkit db restored".',
         ])
         // In a restored database it tells what ran in a life that is gone.
         await beginEpoch(world.engine, { actor: 'ann', because: 'the disk was lost' })

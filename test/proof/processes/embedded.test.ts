@@ -33,13 +33,13 @@ describe('matoolkit up and its database', () => {
     const data = join(here, '.matoolkit', 'data')
     await makeDataFolder(data)
     const run = (...args: string[]) => start(args, env, here).ended
-    const none = await run('snapshot', 'restore', '--yes')
+    const none = await run('db', 'restore', '--yes')
     assert.equal(none.code, EXIT.notFound)
 
     const up = start(['up'], env, here)
     try {
       await up.saying(/Took a snapshot of the embedded database/)
-      const refused = await run('snapshot', 'restore', '--yes')
+      const refused = await run('db', 'restore', '--yes')
       assert.equal(refused.code, EXIT.unavailable)
       assert.match(refused.err, /is in use by process \d+/)
     } finally {
@@ -51,11 +51,11 @@ describe('matoolkit up and its database', () => {
     const broken = await run('up')
     assert.equal(broken.code, EXIT.unavailable)
     assert.match(broken.err, /DATABASE_FOLDER_BROKEN/)
-    const [, name] = /with "matoolkit snapshot restore (\S+)"/.exec(broken.err)!
+    const [, name] = /with "matoolkit db restore (\S+)"/.exec(broken.err)!
 
-    const unsure = await run('snapshot', 'restore', name!)
+    const unsure = await run('db', 'restore', name!)
     assert.notEqual(unsure.code, EXIT.ok, 'nothing is replaced without a word')
-    const restored = await run('snapshot', 'restore', name!, '--yes')
+    const restored = await run('db', 'restore', name!, '--yes')
     assert.equal(restored.code, EXIT.ok, restored.err)
     assert.match(restored.err, /Everything is held/)
     assert.equal(readdirSync(data).filter((file) => file.startsWith('pgdata-until-')).length, 1)
@@ -63,7 +63,7 @@ describe('matoolkit up and its database', () => {
     assert.equal(heldBy, 'restore')
     assert.match(
       reason,
-      /^restored from a backup \(the snapshot of .*, by "matoolkit snapshot restore"\)/,
+      /^restored from a backup \(the snapshot of .*, by "matoolkit db restore"\)/,
     )
   })
 

@@ -1,5 +1,6 @@
-// Where archives are: a private folder, or a container of Azure Blob storage. In a container an archive appears whole and once; with a policy of
+// Where evidence packs of purged batches are: a private folder, or a container of Azure Blob storage. In a container a pack appears whole and once; with a policy of
 // immutability nobody changes it after that, so each run takes another name. The disk of a container app is gone with its replica: there, a blob.
+import { createReadStream } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
@@ -10,19 +11,13 @@ import { dropBody, readBeginning } from '../../../base/run/read-answer.ts'
 import type { Config } from '../../../base/settings/config.ts'
 import { tokenEndpointsOf } from '../../../base/sign-in/clouds.ts'
 import { makeTokens } from '../../../base/sign-in/token.ts'
-import {
-  type ArchiveSum,
-  type Verified,
-  verifyArchive,
-  verifyText,
-  writeArchive,
-} from './archive-file.ts'
+import { writeFlushed } from './pack-file.ts'
 
 export interface ArchivePlace {
   /** What was written stays: a second run needs another name. */
   readonly isWriteOnce: boolean
-  write(name: string, text: AsyncGenerator<string, ArchiveSum>): Promise<ArchiveSum>
-  verify(name: string): Promise<Verified>
+  write(name: string, parts: AsyncIterable<Uint8Array>): Promise<void>
+  read(name: string): Promise<AsyncIterable<Uint8Array>>
   /** For people. */
   whereIs(name: string): string
 }
@@ -40,11 +35,11 @@ export function openArchivePlace(config: Config, clock: Clock): ArchivePlace {
 
 export const folderPlace = (folder: string): ArchivePlace => ({
   isWriteOnce: false,
-  write: (name, text) => {
+  write: (name, parts) => {
     requirePrivateFolder(folder, { setting: 'MATOOLKIT_ARCHIVE' })
-    return writeArchive(join(folder, name), text)
+    return writeFlushed(join(folder, name), parts)
   },
-  verify: (name) => verifyArchive(join(folder, name)),
+  read: async (name) => createReadStream(join(folder, name)),
   whereIs: (name) => join(folder, name),
 })
 
@@ -93,9 +88,9 @@ export function blobPlace({ url, clock, token }: BlobPlaceOptions): ArchivePlace
   return {
     isWriteOnce: true,
     whereIs,
-    write: async (name, text) => {
+    write: async (name, parts) => {
       const ids: string[] = []
-      const sum = await inBlocks(text, async (block) => {
+      await inBlocks(parts, async (block) => {
         const id = Buffer.from(String(ids.length).padStart(6, '0')).toString('base64')
         const query = `?comp=block&blockid=${encodeURIComponent(id)}`
         await dropBody(await call('PUT', `${whereIs(name)}${query}`, { body: block }))
@@ -103,39 +98,34 @@ export function blobPlace({ url, clock, token }: BlobPlaceOptions): ArchivePlace
       })
       const list = ids.map((id) => `<Latest>${id}</Latest>`).join('')
       const body = `<?xml version="1.0" encoding="utf-8"?><BlockList>${list}</BlockList>`
-      const headers = { 'if-none-match': '*', 'x-ms-blob-content-type': 'application/jsonl' }
+      const headers = { 'if-none-match': '*', 'x-ms-blob-content-type': 'application/gzip' }
       await dropBody(await call('PUT', `${whereIs(name)}?comp=blocklist`, { body, headers }))
-      return sum
     },
-    verify: (name) =>
-      verifyText(async () => {
-        const { body } = await call('GET', whereIs(name))
-        return Readable.fromWeb(body as ReadableStream)
-      }),
+    read: async (name) => {
+      const { body } = await call('GET', whereIs(name))
+      return Readable.fromWeb(body as ReadableStream)
+    },
   }
 }
 
-/** Hands the text over in blocks of bytes, one at a time. */
+/** Hands them over in blocks, one at a time. */
 async function inBlocks(
-  text: AsyncGenerator<string, ArchiveSum>,
+  parts: AsyncIterable<Uint8Array>,
   put: (block: Buffer<ArrayBuffer>) => Promise<void>,
-): Promise<ArchiveSum> {
-  let waiting: Buffer[] = []
+): Promise<void> {
+  let waiting: Uint8Array[] = []
   let bytes = 0
   const flush = async () => {
     if (bytes > 0) await put(Buffer.concat(waiting))
     waiting = []
     bytes = 0
   }
-  let part = await text.next()
-  for (; part.done !== true; part = await text.next()) {
-    const next = Buffer.from(part.value)
-    waiting.push(next)
-    bytes += next.length
+  for await (const part of parts) {
+    waiting.push(part)
+    bytes += part.length
     if (bytes >= BLOCK_BYTES) await flush()
   }
   await flush()
-  return part.value
 }
 
 async function refusedBy(address: string, answer: Response | string): Promise<MatoolkitError> {

@@ -1,7 +1,8 @@
-// `matoolkit admin archive`, `purge`, `erase` and `verify-archive`: retention by hand. They open the database themselves, so an embedded one
+// `matoolkit db purge` and `erase`: retention by hand. They open the database themselves, so an embedded one
 // must not be in use; a running system does the same by its settings.
 
 import { userInfo } from 'node:os'
+import { openSigningKey } from '../../../api/evidence/signing-key.ts'
 import { EXIT, MatoolkitError, messageOf } from '../../../base/errors/errors.ts'
 import { realClock } from '../../../base/run/clock.ts'
 import { type Config, loadConfig } from '../../../base/settings/config.ts'
@@ -14,13 +15,11 @@ import type { Column, OutputFormat } from '../../../cli/terminal/show.ts'
 import { type EndedBatch, listEndedBatches } from '../../../db/orders/retention.ts'
 import type { Runtime } from '../../roles/runtime.ts'
 import { openIdle } from '../snapshots.ts'
-import { verifyArchive } from './archive-file.ts'
 import { openArchivePlace } from './archive-place.ts'
 import {
-  archiveEnded,
   DAYS_AFTER_END_MIN,
   eraseEnded,
-  purgeArchived,
+  purgeEnded,
   type RetentionContext,
   whyNotYet,
 } from './retain.ts'
@@ -34,7 +33,7 @@ export interface RetentionFlags {
   readonly output?: OutputFormat
 }
 
-export type RetentionAct = 'archive' | 'purge' | 'erase'
+export type RetentionAct = 'purge' | 'erase'
 
 /** What became of a batch. */
 interface Handled {
@@ -60,9 +59,8 @@ const PER_PAGE = 100
 const DAY_MS = 86_400_000
 
 const WHAT: Readonly<Record<RetentionAct, string>> = {
-  archive: 'are written to files. They stay as they are',
   purge:
-    'lose their members, steps, attempts and events, which are in their archives. The counters stay. This cannot be undone',
+    'lose their members, steps, attempts and events, after these are written to evidence packs. The counters stay. This cannot be undone',
   erase:
     'lose the personal data of their members. Counts, events and audit stay, and nothing can be done with them any more. This cannot be undone',
 }
@@ -78,7 +76,7 @@ export async function runRetention(
   const clock = realClock()
   const runtime = await openIdle(config, clock)
   try {
-    const chosen = await choose(runtime, act, flags, days)
+    const chosen = await choose(runtime, flags, days)
     const open = chosen.filter((batch) => whyNot(act, batch) === null)
     if (!flags.dryRun && open.length > 0)
       await confirm(
@@ -90,7 +88,8 @@ export async function runRetention(
       clock: runtime.engine.clock,
       place: openArchivePlace(config, clock),
       actor: `local:${userInfo().username}`,
-      reason: flags.reason ?? `by "matoolkit admin ${act}"`,
+      reason: flags.reason ?? `by "matoolkit db ${act}"`,
+      signingKey: () => openSigningKey(config, config.databaseUrl === null),
     }
     const rows: BatchRow[] = []
     for (const batch of chosen) {
@@ -118,7 +117,6 @@ const shown = ({ batchId, runbookName, status, endedAt, members }: EndedBatch) =
 
 const whyNot = (act: RetentionAct, batch: EndedBatch): string | null => {
   if (act === 'erase' && batch.erasedAt !== null) return null
-  if (act === 'purge' && batch.archivedAt === null) return 'not archived'
   return whyNotYet(batch)
 }
 
@@ -129,28 +127,21 @@ async function handle(
   isDryRun: boolean,
 ): Promise<Handled> {
   const why = whyNot(act, batch)
-  const nothing = { rows: null, file: batch.fileName }
+  const nothing = { rows: null, file: batch.packFile }
   if (why !== null) return { result: `kept: ${why}`, ...nothing }
-  if (isDryRun) return { result: `would ${act}`, rows: batch.steps, file: batch.fileName }
+  if (isDryRun) return { result: `would ${act}`, rows: batch.steps, file: null }
   try {
     if (act === 'erase')
       return { result: 'erased', rows: await eraseEnded(context, batch), file: null }
-    if (act === 'purge')
-      return { result: 'purged', rows: await purgeArchived(context, batch), file: batch.fileName }
-    const { file, rowCounts } = await archiveEnded(context, batch)
-    return { result: 'archived', rows: sumOf(rowCounts), file }
+    return { result: 'purged', ...(await purgeEnded(context, batch)) }
   } catch (error) {
     if (!(error instanceof MatoolkitError)) throw error
     return { result: 'failed', ...nothing, reason: messageOf(error) }
   }
 }
 
-const sumOf = (counts: Readonly<Record<string, number>>): number =>
-  Object.values(counts).reduce((sum, count) => sum + count, 0)
-
 async function choose(
   { db, engine }: Runtime,
-  act: RetentionAct,
   flags: RetentionFlags,
   days: number,
 ): Promise<EndedBatch[]> {
@@ -159,9 +150,7 @@ async function choose(
   const chosen: EndedBatch[] = []
   for (let afterId = 0; ; ) {
     const page = await listEndedBatches(db, { endedBefore, batchIds, afterId, limit: PER_PAGE })
-    const isLeft = (batch: EndedBatch) =>
-      act === 'erase' ? true : act === 'purge' ? batch.archivedAt !== null : !batch.isPurgeBegun
-    chosen.push(...page.filter((batch) => batchIds !== null || isLeft(batch)))
+    chosen.push(...page)
     if (page.length < PER_PAGE) break
     afterId = page.at(-1)!.batchId
   }
@@ -181,45 +170,4 @@ function daysOf({ olderThan, batch }: RetentionFlags, config: Config): number {
     throw new MatoolkitError('USAGE', { reason })
   }
   return days
-}
-
-interface VerifiedFile {
-  readonly file: string
-  readonly ok: boolean
-  readonly batchId?: number
-  readonly rows?: number
-  readonly digest?: string
-  readonly rowCounts?: Readonly<Record<string, number>>
-  readonly reason: string | null
-}
-
-const VERIFIED: readonly Column<VerifiedFile>[] = [
-  ['FILE', 'file'],
-  ['BATCH', 'batchId'],
-  ['ROWS', 'rows'],
-  ['DIGEST', 'digest'],
-  ['INTACT', 'ok'],
-  ['BECAUSE', 'reason'],
-]
-
-/** Exit code 1 when the file is not what was written. */
-export async function verifyFile(
-  file: string,
-  { output }: { readonly output?: OutputFormat },
-  io: Io,
-): Promise<void> {
-  const found = await verifyArchive(file)
-  if (!found.ok) io.exitCode = EXIT.failed
-  const row: VerifiedFile = found.ok
-    ? {
-        file,
-        ok: true,
-        batchId: found.header.batchId,
-        rows: sumOf(found.rowCounts),
-        digest: found.digest,
-        rowCounts: { ...found.rowCounts },
-        reason: null,
-      }
-    : { file, ok: false, reason: found.reason }
-  await openShow(output, io).one(row, VERIFIED)
 }

@@ -1,6 +1,11 @@
-// Retention of one batch that has ended: erase its personal data, archive it to a file, purge its rows. Each may be killed at any point and
-// is run again: the archive is complete and on the disk before it is recorded, it is recorded before anything is purged, and a batch that
-// has changed since is not purged. Every act leaves an event and an audit row.
+// Retention of one batch that has ended: erase its personal data, or write its evidence pack and purge its rows. Each may be killed at any
+// point and is run again: the pack is complete, on the disk and read again before anything is purged, and a batch that has changed since
+// is not purged. Every act leaves an event and an audit row.
+import { createHash, type Hash } from 'node:crypto'
+import { packSource } from '../../../api/evidence/pack-source.ts'
+import type { SigningKey } from '../../../api/evidence/signing-key.ts'
+import { verifyPack } from '../../../api/evidence/verify-pack.ts'
+import { writePack } from '../../../api/evidence/write-pack.ts'
 import { MatoolkitError } from '../../../base/errors/errors.ts'
 import type { Json } from '../../../base/text/json.ts'
 import type { Db, Tx } from '../../../db/connection/db.ts'
@@ -9,18 +14,14 @@ import {
   beginPurge,
   type EndedBatch,
   eraseMarked,
-  findFingerprintOfArchive,
-  insertArchive,
   markErased,
   purgeBegun,
-  readBatchRows,
   readFingerprint,
-  readOneSnapshot,
 } from '../../../db/orders/retention.ts'
 import { insertEvents } from '../../../db/state/changes.ts'
 import { lockBatches } from '../../../db/state/facts.ts'
+import { findBatchLine } from '../../../db/views/batches.ts'
 import { eventRecord } from '../../../domain/state/event-record.ts'
-import { type ArchiveSum, archiveText } from './archive-file.ts'
 import type { ArchivePlace } from './archive-place.ts'
 
 /** Messages live so long: until then a late result could still be recorded. */
@@ -30,12 +31,14 @@ export interface RetentionContext {
   readonly db: Db
   readonly clock: { now(): Date }
   readonly place: ArchivePlace
+  /** Throws EVIDENCE_KEY_MISSING. */
+  signingKey(): SigningKey
   /** Who asked for it: the person, or `system` for the settings. */
   readonly actor: string
   readonly reason: string
 }
 
-/** Why it cannot be erased, archived or purged yet; null when it can. */
+/** Why it cannot be erased or purged yet; null when it can. */
 export const whyNotYet = ({ isWaiting }: EndedBatch): string | null =>
   isWaiting ? 'a job of it is still out' : null
 
@@ -53,40 +56,49 @@ export async function eraseEnded(context: RetentionContext, batch: EndedBatch): 
   return eraseMarked(db, batchId)
 }
 
-export interface Archived extends ArchiveSum {
+export interface Purged {
   readonly file: string
+  readonly rows: number
 }
 
-export async function archiveEnded(
-  context: RetentionContext,
-  batch: EndedBatch,
-): Promise<Archived> {
+/** Writes the evidence pack, reads it again, then deletes the rows. A run that was killed continues. */
+export async function purgeEnded(context: RetentionContext, batch: EndedBatch): Promise<Purged> {
   const { db, clock, place } = context
-  const { batchId, runbookName } = batch
-  const fileName = fileNameOf(batch, place.isWriteOnce ? clock.now() : null)
-  const header = {
-    batchId,
-    runbookName,
-    endedAt: batch.endedAt.toISOString(),
-    archivedAt: clock.now().toISOString(),
-  }
-  const read = await db.transaction(async (tx) => {
-    await readOneSnapshot(tx)
-    const state = await readFingerprint(tx, batchId)
-    return {
-      ...state,
-      ...(await place.write(fileName, archiveText(header, readBatchRows(tx, batchId)))),
-    }
-  })
-  const { digest, rowCounts, fingerprint, lastEventId } = read
+  const packFile = batch.isPurgeBegun ? batch.packFile! : await packAndBegin(context, batch)
+  await eraseMarked(db, batch.batchId)
+  const rows = await purgeBegun(db, batch.batchId, clock.now())
+  return { file: place.whereIs(packFile), rows }
+}
+
+async function packAndBegin(context: RetentionContext, batch: EndedBatch): Promise<string> {
+  const { db, clock, place, actor } = context
+  const { batchId } = batch
+  const key = context.signingKey()
+  const packFile = fileNameOf(batch, place.isWriteOnce ? clock.now() : null)
+  const { fingerprint, lastEventId } = await readFingerprint(db, batchId)
+  const line = (await findBatchLine(db, batchId))!
+  const source = await packSource(db, line, { id: actor, name: actor }, clock.now())
+  const hash = createHash('sha256')
+  await place.write(packFile, hashed(hash, writePack(source, key, new AbortController().signal)))
+  const { findings, manifest } = await verifyPack(await place.read(packFile), key.fingerprint)
+  if (findings.length > 0)
+    throw refused(`the pack "${place.whereIs(packFile)}" is damaged: ${findings[0]}`)
+  const digest = hash.digest('hex')
   await db.transaction(async (tx) => {
     await lockBatches(tx, [batchId])
     await requireStill(tx, batch, fingerprint)
-    const entry = { batchId, fileName, digest, rowCounts, fingerprint, lastEventId }
-    await insertArchive(tx, entry, clock.now())
-    await record(tx, context, batchId, 'archive', 'archived', { fileName, digest, rowCounts })
+    const after = { packFile, digest, rowCounts: { ...manifest!.tables } }
+    await record(tx, context, batchId, 'purge', 'purged', after)
+    await beginPurge(tx, batchId, { packFile, lastEventId }, clock.now())
   })
-  return { file: place.whereIs(fileName), digest, rowCounts }
+  return packFile
+}
+
+async function* hashed(hash: Hash, parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const bytes of parts) {
+    hash.update(bytes)
+    yield bytes
+  }
 }
 
 /**
@@ -94,33 +106,9 @@ export async function archiveEnded(
  * can be replaced, the time of the run is part of it.
  */
 const fileNameOf = ({ batchId, endedAt }: EndedBatch, runAt: Date | null): string =>
-  `batch-${batchId}-ended-${stamp(endedAt)}${runAt === null ? '' : `-archived-${stamp(runAt)}`}.jsonl`
+  `batch-${batchId}-ended-${stamp(endedAt)}${runAt === null ? '' : `-purged-${stamp(runAt)}`}.tar.gz`
 
 const stamp = (at: Date): string => at.toISOString().replace(/[-:]|\.\d+/g, '')
-
-/** Returns how many rows are gone, earlier runs included. */
-export async function purgeArchived(context: RetentionContext, batch: EndedBatch): Promise<number> {
-  const { db, clock, place } = context
-  const { batchId, fileName, digest } = batch
-  if (fileName === null)
-    throw refused(`batch ${batchId} is not archived: run "matoolkit admin archive" first`)
-  if (!batch.isPurgeBegun) {
-    const file = place.whereIs(fileName)
-    const found = await place.verify(fileName)
-    if (!found.ok)
-      throw refused(`the archive "${file}" of batch ${batchId} is damaged: ${found.reason}`)
-    if (found.digest !== digest || found.header.batchId !== batchId)
-      throw refused(`the archive "${file}" is not the one that was written for batch ${batchId}`)
-    await db.transaction(async (tx) => {
-      await lockBatches(tx, [batchId])
-      await requireStill(tx, batch, await findFingerprintOfArchive(tx, batchId))
-      await record(tx, context, batchId, 'purge', 'purged', { fileName, digest })
-      await beginPurge(tx, batchId, clock.now())
-    })
-  }
-  await eraseMarked(db, batchId)
-  return purgeBegun(db, batchId, clock.now())
-}
 
 /** Under the batch's lock: it has not been reopened, nothing waits, and it is as it was read, if that is known. */
 async function requireStill(
@@ -131,7 +119,7 @@ async function requireStill(
   const now = await readFingerprint(tx, batchId)
   const isChanged = fingerprint !== null && now.fingerprint !== fingerprint
   if (isChanged || now.isWaiting || +(now.endedAt ?? 0) !== +endedAt)
-    throw refused(`batch ${batchId} has changed since it was read: archive it again`)
+    throw refused(`batch ${batchId} has changed since it was read: try again`)
 }
 
 const refused = (reason: string) => new MatoolkitError('REFUSED', { reason })

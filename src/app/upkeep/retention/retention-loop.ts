@@ -1,19 +1,14 @@
-// Automatic retention: every hour, the batches that the settings no longer keep are erased, or archived and purged. One process at a time
+// Automatic retention: every hour, the batches that the settings no longer keep are erased or purged. One process at a time
 // does it, by a lease. A batch that cannot be handled is told and does not stop the others.
 import { randomUUID } from 'node:crypto'
+import type { SigningKey } from '../../../api/evidence/signing-key.ts'
 import type { Log } from '../../../base/log/log.ts'
 import type { Clock } from '../../../base/run/clock.ts'
 import { everyLoop, type Service } from '../../../base/run/service.ts'
 import type { Db } from '../../../db/connection/db.ts'
 import { type EndedBatch, listEndedBatches, takeNamedLease } from '../../../db/orders/retention.ts'
 import type { ArchivePlace } from './archive-place.ts'
-import {
-  archiveEnded,
-  eraseEnded,
-  purgeArchived,
-  type RetentionContext,
-  whyNotYet,
-} from './retain.ts'
+import { eraseEnded, purgeEnded, type RetentionContext, whyNotYet } from './retain.ts'
 
 const INTERVAL_MS = 3_600_000
 /** Renewed before each batch; a process that dies is replaced after this. */
@@ -28,10 +23,11 @@ export interface RetentionSettings {
 }
 
 export interface RetentionLoopOptions extends RetentionSettings {
-  readonly place: ArchivePlace
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
+  readonly place: ArchivePlace
+  signingKey(): SigningKey
 }
 
 export const hasRetention = ({ batchesKeptDays, personsKeptDays }: RetentionSettings): boolean =>
@@ -50,7 +46,7 @@ export function makeRetentionLoop(options: RetentionLoopOptions): Service {
   })
 }
 
-/** Returns how many batches were erased, and how many archived and purged; nothing when another process has the lease. */
+/** Returns how many batches were erased, and how many purged; nothing when another process has the lease. */
 export async function retainOnce(
   options: RetentionLoopOptions,
   token: string,
@@ -63,18 +59,10 @@ export async function retainOnce(
     return true
   })
   const purged = await each(options, token, batchesKeptDays, stopping, async (context, batch) => {
-    if (!batch.isPurgeBegun) {
-      const { digest } = await archiveEnded(context, batch)
-      await purgeArchived(context, { ...batch, ...(await again(options, batch)), digest })
-    } else await purgeArchived(context, batch)
+    await purgeEnded(context, batch)
     return true
   })
   return { erased, purged }
-}
-
-async function again({ db, clock }: RetentionLoopOptions, { batchId }: EndedBatch) {
-  const filter = { endedBefore: clock.now(), batchIds: [batchId], afterId: 0, limit: 1 }
-  return (await listEndedBatches(db, filter))[0]!
 }
 
 async function each(
@@ -85,7 +73,7 @@ async function each(
   handle: (context: RetentionContext, batch: EndedBatch) => Promise<boolean>,
 ): Promise<number> {
   if (keptDays === null) return 0
-  const { db, clock, log, place } = options
+  const { db, clock, log, place, signingKey } = options
   const endedBefore = new Date(+clock.now() - keptDays * DAY_MS)
   const reason = `ended more than ${keptDays} days ago`
   let done = 0
@@ -102,7 +90,7 @@ async function each(
       if (!isMine || stopping.aborted) return done
       if (whyNotYet(batch) !== null) continue
       try {
-        const context = { db, clock, place, actor: 'system', reason }
+        const context = { db, clock, place, signingKey, actor: 'system', reason }
         if (await handle(context, batch)) done += 1
       } catch (err) {
         log.error({ err, batchId: batch.batchId }, 'A batch is kept for now')

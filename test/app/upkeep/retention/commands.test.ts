@@ -1,15 +1,16 @@
-// `matoolkit admin archive`, `purge`, `erase` and `verify-archive` on a server, as the application: a role that cannot change events.
+// `matoolkit db purge` and `erase` on a server, as the application: a role that cannot change events.
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { generateKeyPairSync } from 'node:crypto'
+import { createReadStream, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { verifyPack } from '../../../../src/api/evidence/verify-pack.ts'
 import { setUpRole } from '../../../../src/app/upkeep/database-roles.ts'
 import {
   type RetentionAct,
   type RetentionFlags,
   runRetention,
-  verifyFile,
 } from '../../../../src/app/upkeep/retention/commands.ts'
 import { EXIT } from '../../../../src/base/errors/errors.ts'
 import { setEnv } from '../../../cli/against-api.ts'
@@ -33,6 +34,9 @@ interface Told {
   }[]
 }
 
+const newKeyPem = (): string =>
+  generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+
 async function run(act: RetentionAct, flags: RetentionFlags = {}) {
   const io = recordingIo()
   await runRetention(act, { output: 'json', yes: true, ...flags }, io)
@@ -53,7 +57,11 @@ describe('retention by hand', () => {
     setEnv({ DATABASE_URL: app.url, MATOOLKIT_ARCHIVE: archiveDir })
   })
   after(async () => {
-    setEnv({ DATABASE_URL: undefined, MATOOLKIT_ARCHIVE: undefined })
+    setEnv({
+      DATABASE_URL: undefined,
+      MATOOLKIT_ARCHIVE: undefined,
+      MATOOLKIT_EVIDENCE_KEY: undefined,
+    })
     await app[Symbol.asyncDispose]()
     await world.close()
     rmSync(folder, { recursive: true })
@@ -63,33 +71,29 @@ describe('retention by hand', () => {
   it('asks which batches, and refuses those that ended a moment ago or do not exist', async () => {
     await assert.rejects(run('purge'), { code: 'USAGE', message: /--older-than 90d/ })
     await assert.rejects(run('erase', { olderThan: '3d' }), { code: 'USAGE', message: /"3d"/ })
-    await assert.rejects(run('archive', { batch: ['99'] }), { code: 'REFUSED', message: /99/ })
+    await assert.rejects(run('purge', { batch: ['99'] }), { code: 'REFUSED', message: /99/ })
   })
 
   it('a dry run tells what would happen and changes nothing', async () => {
-    const { dryRun, batches } = await run('archive', { olderThan: '30d', dryRun: true })
-    assert.deepEqual([dryRun, batches.map(({ result }) => result)], [true, ['would archive']])
+    const { dryRun, batches } = await run('purge', { olderThan: '30d', dryRun: true })
+    assert.deepEqual([dryRun, batches.map(({ result }) => result)], [true, ['would purge']])
     assert.throws(() => readdirSync(archiveDir), { code: 'ENOENT' })
-    assert.deepEqual((await run('purge', { olderThan: '30d', dryRun: true })).batches, [])
+    assert.equal(await stepsLeft(), MEMBERS)
   })
 
-  it('archives, verifies, purges, and tells what was done', async () => {
-    const archived = await run('archive', { batch: ['1'] })
-    const { result, file } = archived.batches[0]!
-    assert.deepEqual([archived.exit, result, await stepsLeft()], [EXIT.ok, 'archived', MEMBERS])
-    const io = recordingIo()
-    await verifyFile(file!, { output: 'json' }, io)
-    assert.partialDeepStrictEqual(JSON.parse(io.outText()), { ok: true, batchId: 1 })
-    writeFileSync(join(folder, 'other.jsonl'), '{}\n')
-    await verifyFile(join(folder, 'other.jsonl'), { output: 'json' }, io)
-    assert.equal(io.exitCode, EXIT.failed)
+  it('keeps a batch without a key that signs its pack', async () => {
+    const kept = await run('purge', { batch: ['1'] })
+    assert.deepEqual([kept.exit, kept.batches[0]!.result], [EXIT.failed, 'failed'])
+    assert.equal(await stepsLeft(), MEMBERS)
+  })
 
-    writeFileSync(`${archiveDir}/damaged`, '')
+  it('purges after writing a pack, and tells what was done', async () => {
+    setEnv({ MATOOLKIT_EVIDENCE_KEY: newKeyPem() })
     const purged = await run('purge', { olderThan: '30d' })
-    assert.deepEqual(
-      [purged.exit, purged.batches[0]!.result, await stepsLeft()],
-      [EXIT.ok, 'purged', 0],
-    )
+    const { result, file } = purged.batches[0]!
+    assert.deepEqual([purged.exit, result, await stepsLeft()], [EXIT.ok, 'purged', 0])
+    const { findings, manifest } = await verifyPack(createReadStream(file!), null)
+    assert.deepEqual([findings, manifest!.tables.steps], [[], MEMBERS])
     await assert.rejects(app.db.query('delete from events'), { code: '42501' })
     await assert.rejects(run('purge', { batch: ['1'] }), { code: 'REFUSED' })
   })

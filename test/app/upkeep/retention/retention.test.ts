@@ -1,32 +1,25 @@
-// Retention of ended batches: erase, archive, purge. What is kept, what is gone, and what happens when it is killed half way.
+// Retention of ended batches: erase, purge. What is kept, what is gone, and what happens when it is killed half way.
 import assert from 'node:assert/strict'
-import {
-  appendFileSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { createReadStream, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
+import { verifyPack } from '../../../../src/api/evidence/verify-pack.ts'
 import {
-  archiveText,
-  type TableRow,
-  verifyArchive,
-} from '../../../../src/app/upkeep/retention/archive-file.ts'
-import { blobPlace, folderPlace } from '../../../../src/app/upkeep/retention/archive-place.ts'
+  type ArchivePlace,
+  blobPlace,
+  folderPlace,
+} from '../../../../src/app/upkeep/retention/archive-place.ts'
 import {
-  archiveEnded,
   eraseEnded,
-  purgeArchived,
+  purgeEnded,
   type RetentionContext,
 } from '../../../../src/app/upkeep/retention/retain.ts'
 import { retainOnce } from '../../../../src/app/upkeep/retention/retention-loop.ts'
+import { MatoolkitError } from '../../../../src/base/errors/errors.ts'
 import { createLog } from '../../../../src/base/log/log.ts'
 import type { Db, Queryable } from '../../../../src/db/connection/db.ts'
 import { verifyAudit } from '../../../../src/db/orders/audit-chain.ts'
@@ -40,12 +33,14 @@ import { insertMemberHolds } from '../../../../src/db/orders/member-holds.ts'
 import { type EndedBatch, listEndedBatches } from '../../../../src/db/orders/retention.ts'
 import { findPast, loadLastPast } from '../../../../src/db/sources/membership.ts'
 import { retryMembers } from '../../../../src/engine/orders/member-actions.ts'
+import { newKey } from '../../../api/evidence/packs.ts'
 import { memberId, runbook, step } from '../../../stories/looking.ts'
 import { story, type World } from '../../../stories/world.ts'
 
 const MEMBERS = 3
 const PERSONAL = /user\d@contoso|User \d|secret-\d/
 const DAY_SEC = 86_400
+const KEY = newKey()
 
 interface Past {
   readonly world: World
@@ -86,6 +81,7 @@ function past(tell: (past: Past) => Promise<void>): Promise<void> {
       db,
       clock,
       place: folderPlace(folder),
+      signingKey: () => KEY,
       actor: 'operator',
       reason: 'it is over',
     }
@@ -198,44 +194,29 @@ describe('erase', () => {
     }))
 })
 
-describe('archive and purge', () => {
-  it('writes a private file that can be verified, then removes exactly that', () =>
+describe('purge', () => {
+  it('writes a private pack that can be verified, then removes exactly that', () =>
     past(async ({ world, context, batchId, ended }) => {
       const { db, clock } = world
       const before = await counts(world, batchId)
-      const { file, digest, rowCounts } = await archiveEnded(context, await ended())
+      const events = `select count(*)::int as count from events where batch_id = $1 and event <> 'purged'`
+      const [kept] = await db.query<{ count: number }>(events, [batchId])
+      const { file, rows } = await purgeEnded(context, await ended())
       assert.equal(statSync(file).mode & 0o777, 0o600)
       assert.doesNotMatch(file, PERSONAL)
-      const events = `select count(*)::int as count from events where batch_id = $1 and event not in ('archived', 'purged')`
-      const [kept] = await db.query<{ count: number }>(events, [batchId])
-      const { runbooks, member_addresses: addresses, ...rest } = rowCounts
-      assert.deepEqual(rest, {
-        batches: 1,
-        phase_executions: 1,
-        batch_members: MEMBERS,
-        step_executions: 2 * MEMBERS,
+      const { findings, manifest } = await verifyPack(createReadStream(file), KEY.fingerprint)
+      assert.deepEqual([findings, manifest!.batch.id], [[], batchId])
+      assert.partialDeepStrictEqual(manifest!.tables, {
+        phases: 1,
+        members: MEMBERS,
+        steps: 2 * MEMBERS,
         attempts: 2 * MEMBERS,
         events: kept!.count,
-        bulk_actions: 1,
-        bulk_action_members: 2,
+        'bulk-actions': 1,
+        'bulk-action-members': 2,
       })
-      assert.deepEqual([runbooks, (addresses ?? 0) >= 0], [1, true])
-      assert.deepEqual(await verifyArchive(file), {
-        ok: true,
-        digest,
-        rowCounts,
-        header: {
-          format: 'matoolkit-archive',
-          version: 1,
-          batchId,
-          runbookName: 'wave',
-          endedAt: (await ended()).endedAt.toISOString(),
-          archivedAt: clock.now().toISOString(),
-        },
-      })
-      const purged = await purgeArchived(context, await ended())
       // The newest event from before a day stays: running processes remember it.
-      assert.equal(purged, 4 * MEMBERS + kept!.count - 1)
+      assert.equal(rows, 4 * MEMBERS + kept!.count - 1)
       assert.deepEqual(await personsLeft(world), [])
       assert.deepEqual(await counts(world, batchId), before, 'counters stay')
       const left = await db.query(
@@ -250,8 +231,8 @@ describe('archive and purge', () => {
         {
           steps: 0,
           attempts: 0,
-          events: ['complete', 'archived', 'purged'],
-          remembered: 3,
+          events: ['complete', 'purged'],
+          remembered: 2,
           others: 0,
         },
       ])
@@ -260,28 +241,39 @@ describe('archive and purge', () => {
       assert.equal((await verifyAudit(db, { keptDays: null, now: clock.now() })).broken, null)
     }))
 
-  it('does not purge what was changed since, is not archived, or whose file is damaged', () =>
+  it('deletes nothing of a batch that changes while its pack is written, or without a key', () =>
     past(async ({ world, context, batchId, ended }) => {
       const { db } = world
-      const refused = (why: RegExp) => ({ code: 'REFUSED', message: why })
-      await assert.rejects(purgeArchived(context, await ended()), refused(/is not archived/))
-      const { file } = await archiveEnded(context, await ended())
-      const whole = readFileSync(file, 'utf8')
-      writeFileSync(file, whole.replace('user1@', 'user9@'))
-      await assert.rejects(
-        purgeArchived(context, await ended()),
-        refused(/damaged: its rows have the digest/),
-      )
-      writeFileSync(file, whole)
-      await db.query(
-        `insert into events (at, batch_id, entity, event, actor, because) values ($1, $2, 'batch', 'note', 'x', 'y')`,
-        [world.clock.now(), batchId],
-      )
-      await assert.rejects(purgeArchived(context, await ended()), refused(/has changed since/))
-      const steps = await db.query('select from step_executions where batch_id = $1', [batchId])
-      assert.equal(steps.length, 2 * MEMBERS, 'nothing is gone')
-      await archiveEnded(context, await ended())
-      assert.ok((await purgeArchived(context, await ended())) > 0, 'archived again, it goes')
+      const steps = async () =>
+        (await db.query('select from step_executions where batch_id = $1', [batchId])).length
+      let changed: Promise<unknown> = Promise.resolve()
+      const changing = {
+        ...context,
+        signingKey: () => ({
+          ...KEY,
+          sign: (bytes: Uint8Array) => {
+            changed = db.query(
+              `insert into events (at, batch_id, entity, event, actor, because) values ($1, $2, 'batch', 'note', 'x', 'y')`,
+              [world.clock.now(), batchId],
+            )
+            return KEY.sign(bytes)
+          },
+        }),
+      }
+      await assert.rejects(purgeEnded(changing, await ended()), {
+        code: 'REFUSED',
+        message: /has changed since/,
+      })
+      await changed
+      const keyless = () => {
+        throw new MatoolkitError('EVIDENCE_KEY_MISSING', {})
+      }
+      await assert.rejects(purgeEnded({ ...context, signingKey: keyless }, await ended()), {
+        code: 'EVIDENCE_KEY_MISSING',
+      })
+      assert.equal(await steps(), 2 * MEMBERS, 'nothing is gone')
+      assert.ok((await purgeEnded(context, await ended())).rows > 0, 'tried again, it goes')
+      assert.equal(await steps(), 0)
     }))
 
   it('continues after a kill at every statement', () =>
@@ -290,9 +282,7 @@ describe('archive and purge', () => {
       for (let statements = 0; await ended(); statements += 1) {
         const db = dyingAfter(context.db, statements)
         try {
-          const batch = await ended()
-          if (!batch.isPurgeBegun) await archiveEnded({ ...context, db }, batch)
-          await purgeArchived({ ...context, db }, await ended())
+          await purgeEnded({ ...context, db }, await ended())
         } catch (error) {
           assert.match(String(error), /killed/)
           kills += 1
@@ -318,23 +308,23 @@ describe('archive and purge', () => {
 /** Blob storage with a policy of immutability, as far as it is used: blocks, lists, one writing per name. */
 async function blobStore(): Promise<{
   readonly url: string
-  readonly blobs: Map<string, string>
+  readonly blobs: Map<string, Buffer>
   readonly asked: string[]
   readonly failing: { next: number }
   close(): Promise<void>
 }> {
-  const blobs = new Map<string, string>()
-  const blocks = new Map<string, string>()
+  const blobs = new Map<string, Buffer>()
+  const blocks = new Map<string, Buffer>()
   const asked: string[] = []
   const failing = { next: 0 }
   const server = createServer((request, answer) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://store')
     asked.push(`${request.method} ${searchParams.get('comp') ?? ''}`.trim())
-    const say = (status: number, text = '') => answer.writeHead(status).end(text)
+    const say = (status: number, text: string | Buffer = '') => answer.writeHead(status).end(text)
     const parts: Buffer[] = []
     request.on('data', (part: Buffer) => parts.push(part))
     request.on('end', () => {
-      const body = Buffer.concat(parts).toString()
+      const body = Buffer.concat(parts)
       if (failing.next > 0) {
         failing.next -= 1
         return say(503, 'busy')
@@ -349,8 +339,8 @@ async function blobStore(): Promise<{
         return say(201)
       }
       if (blobs.has(pathname)) return say(409, 'BlobImmutableDueToPolicy')
-      const ids = [...body.matchAll(/<Latest>(.+?)<\/Latest>/g)].map(([, id]) => id!)
-      blobs.set(pathname, ids.map((id) => blocks.get(id)).join(''))
+      const ids = [...body.toString().matchAll(/<Latest>(.+?)<\/Latest>/g)].map(([, id]) => id!)
+      blobs.set(pathname, Buffer.concat(ids.map((id) => blocks.get(id)!)))
       say(201)
     })
   })
@@ -360,7 +350,13 @@ async function blobStore(): Promise<{
   return { url, blobs, asked, failing, close }
 }
 
-describe('archives in Blob storage', () => {
+async function wholeOf(place: ArchivePlace, name: string): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  for await (const part of await place.read(name)) parts.push(part)
+  return Buffer.concat(parts)
+}
+
+describe('packs in Blob storage', () => {
   it('are written whole and once, read again before anything is purged, and leave nothing on the disk', () =>
     past(async ({ world, context, folder, batchId, ended }) => {
       const store = await blobStore()
@@ -368,37 +364,39 @@ describe('archives in Blob storage', () => {
         const at = { url: store.url, clock: world.clock, token: async () => 'of-the-machine' }
         const place = blobPlace(at)
         const inBlobs = { ...context, place }
-        const first = await archiveEnded(inBlobs, await ended())
-        assert.match(first.file, /\/archive\/batch-\d+-ended-\w+-archived-\w+\.jsonl$/)
-        assert.doesNotMatch(first.file, PERSONAL)
-        const [path] = store.blobs.keys()
-        const whole = store.blobs.get(path!)!
-        store.blobs.set(path!, whole.replace('user1@', 'user9@'))
-        await assert.rejects(purgeArchived(inBlobs, await ended()), {
-          message: /damaged: its rows/,
-        })
-        store.blobs.delete(path!)
-        await assert.rejects(purgeArchived(inBlobs, await ended()), { message: /404/ })
-        store.blobs.set(path!, whole)
+        const steps = async () =>
+          (await world.db.query('select from step_executions where batch_id = $1', [batchId]))
+            .length
         const refused = blobPlace({ ...at, token: async () => 'of-a-stranger' })
-        await assert.rejects(archiveEnded({ ...context, place: refused }, await ended()), {
+        await assert.rejects(purgeEnded({ ...context, place: refused }, await ended()), {
           code: 'REFUSED',
           message: /answered 403 who are you/,
         })
-        const steps = 'select from step_executions where batch_id = $1'
-        assert.equal(
-          (await world.db.query(steps, [batchId])).length,
-          2 * MEMBERS,
-          'nothing is gone',
-        )
-        await assert.rejects(archiveEnded(inBlobs, await ended()), { message: /409 BlobImmutable/ })
-        assert.equal(store.blobs.get(path!), whole, 'what is written stays')
+        const lost = { ...place, read: () => place.read('another') }
+        await assert.rejects(purgeEnded({ ...context, place: lost }, await ended()), {
+          message: /404/,
+        })
+        const [path, whole] = [...store.blobs][0]!
+        await assert.rejects(purgeEnded(inBlobs, await ended()), { message: /409 BlobImmutable/ })
+        assert.equal(store.blobs.get(path), whole, 'what is written stays')
         await world.pass(1)
-        const second = await archiveEnded(inBlobs, await ended())
-        assert.notEqual(second.file, first.file)
-        assert.deepEqual([store.blobs.size, store.blobs.get(path!)], [2, whole])
-        assert.ok((await purgeArchived(inBlobs, await ended())) > 0)
-        assert.equal(await ended(), undefined)
+        const cut = {
+          ...place,
+          read: async (name: string) => {
+            const bytes = await wholeOf(place, name)
+            return Readable.from([bytes.subarray(0, -9)])
+          },
+        }
+        await assert.rejects(purgeEnded({ ...context, place: cut }, await ended()), {
+          code: 'REFUSED',
+          message: /is damaged/,
+        })
+        assert.equal(await steps(), 2 * MEMBERS, 'nothing is gone')
+        await world.pass(1)
+        const { file } = await purgeEnded(inBlobs, await ended())
+        assert.match(file, /\/archive\/batch-\d+-ended-\w+-purged-\w+\.tar\.gz$/)
+        assert.doesNotMatch(file, PERSONAL)
+        assert.deepEqual([store.blobs.size, await ended(), await steps()], [3, undefined, 0])
         assert.deepEqual(readdirSync(folder), [])
       } finally {
         await store.close()
@@ -415,51 +413,19 @@ describe('archives in Blob storage', () => {
         clock,
         token: async () => 'of-the-machine',
       } as never)
-      const header = { batchId: 1, runbookName: 'wave', endedAt: '', archivedAt: '' }
-      const write = (name: string) => place.write(name, archiveText(header, noPages()))
+      const write = (name: string) => place.write(name, Readable.from([Buffer.from('whole')]))
       store.failing.next = 2
-      await write('a.jsonl')
+      await write('a')
       assert.deepEqual(waits, [1_000, 4_000])
-      assert.equal((await place.verify('a.jsonl')).ok, true)
+      assert.equal(String(await wholeOf(place, 'a')), 'whole')
       store.failing.next = 99
-      await assert.rejects(write('b.jsonl'), { code: 'REFUSED', message: /answered 503 busy/ })
+      await assert.rejects(write('b'), { code: 'REFUSED', message: /answered 503 busy/ })
       assert.equal(waits.length, 2 + 3)
       assert.equal(store.blobs.size, 1)
     } finally {
       await store.close()
     }
   })
-})
-
-async function* noPages(): AsyncGenerator<readonly TableRow[]> {}
-
-describe('a damaged archive', () => {
-  const DAMAGES: readonly [what: string, damage: (lines: string[]) => string[], reason: RegExp][] =
-    [
-      ['cut off', (lines) => lines.slice(0, -1), /has no last line/],
-      ['without a row', (lines) => lines.toSpliced(2, 1), /its rows have the digest/],
-      [
-        'in another order',
-        (lines) => [lines[0]!, lines[2]!, lines[1]!, ...lines.slice(3)],
-        /digest/,
-      ],
-      ['with more behind its end', (lines) => [...lines, '{}'], /more follows/],
-      ['of something else', () => ['{"a":1}'], /no archive/],
-      ['unreadable', (lines) => [lines[0]!, '{'], /line 2 cannot be read/],
-    ]
-  it('is recognised', () =>
-    past(async ({ context, folder, ended }) => {
-      const { file } = await archiveEnded(context, await ended())
-      const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
-      for (const [what, damage, reason] of DAMAGES) {
-        writeFileSync(file, '')
-        appendFileSync(file, `${damage(lines).join('\n')}\n`)
-        const found = await verifyArchive(file)
-        assert.match(found.ok ? 'intact' : found.reason, reason, what)
-      }
-      assert.match(JSON.stringify(await verifyArchive(`${file}.gone`)), /cannot be read/)
-      assert.equal(readdirSync(folder).length, 1, 'no drafts are left')
-    }))
 })
 
 describe('automatic retention', () => {
@@ -473,7 +439,7 @@ describe('automatic retention', () => {
         destination: { isTTY: false, write: () => {} },
       } as never)
       const { signal } = new AbortController()
-      const options = { db, clock, log, place: context.place }
+      const options = { db, clock, log, place: context.place, signingKey: () => KEY }
       const run = (personsKeptDays: number | null, batchesKeptDays: number | null, token = 'a') =>
         retainOnce({ ...options, personsKeptDays, batchesKeptDays }, token, signal)
       assert.deepEqual(await run(30, 30), { erased: 0, purged: 0 })

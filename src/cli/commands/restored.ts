@@ -1,4 +1,4 @@
-// `matoolkit admin …`: after a restore of the database from a backup.
+// `matoolkit db restored`: after a restore of the database from a backup.
 
 import type { Command } from 'commander'
 import type { Answer, ListedRow } from '../../api/client/endpoints.ts'
@@ -31,37 +31,36 @@ const RAN: readonly Column<ListedRow<'GET /api/restored/ran-after-backup'>>[] = 
   ['WORKER', 'workerId', 'spare'],
 ]
 
-/** Returns the noun: further verbs need no API. */
-export function addAdminCommands(program: Command, io: Io): Command {
-  const noun = program.command('admin').description('archive, purge, erase; report a restore')
+export function addRestoredCommand(noun: Command, io: Io): void {
   addVerb(noun, io, {
     name: 'restored',
     about: 'say that the database was restored',
-    options: CHANGE,
-    more: 'Everything is put on hold, and no answer to a job sent before counts. PostgreSQL shows most restores by itself; say it for a dump that was loaded into the same database, or an embedded folder that was copied back. See docs/operating.md, "After a restore".',
-    examples: ['admin restored --reason "loaded the dump of 03:00"'],
-    run: async (context) => {
+    options: [
+      ['--list', 'list the jobs known to have run after the backup instead'],
+      ...CHANGE,
+      ...PAGED,
+    ],
+    more: `Everything is put on hold, and no answer to a job sent before counts. PostgreSQL shows most restores by itself; say it for a dump
+that was loaded into the same database, or an embedded folder that was copied back. See docs/operating.md, "After a restore".
+--list knows what workers remember and what arrives late; a worker that was stopped meanwhile remembers nothing.`,
+    examples: [
+      'db restored --reason "loaded the dump of 03:00"',
+      'db restored --list --all --output csv > lost.csv',
+    ],
+    run: async (context, _, flags) => {
+      if (flags.list)
+        return showPages(context, 'GET /api/restored/ran-after-backup', {
+          given: {},
+          columns: RAN,
+          empty: 'No job is known to have run after the backup.',
+        })
       const what =
         'Everything is put on hold. Jobs that are out are sent again after the resume; their answers no longer count.'
       await confirm(context, { what, members: 0 })
       const body = { reason: await askReason(context) }
       const restored = await context.client.call('POST /api/restored', { body })
-      context.show.say('What ran after the backup: matoolkit admin ran-after-backup')
+      context.show.say('What ran after the backup: matoolkit db restored --list')
       await context.show.one(restored, RESTORED)
     },
   })
-  addVerb(noun, io, {
-    name: 'ran-after-backup',
-    about: 'list jobs that ran after the backup',
-    options: PAGED,
-    more: 'From what workers remember and what arrives late; a worker that was stopped meanwhile remembers nothing.',
-    examples: ['admin ran-after-backup', 'admin ran-after-backup --all --output csv > lost.csv'],
-    run: (context) =>
-      showPages(context, 'GET /api/restored/ran-after-backup', {
-        given: {},
-        columns: RAN,
-        empty: 'No job is known to have run after the backup.',
-      }),
-  })
-  return noun
 }
