@@ -165,7 +165,7 @@ describe('a wave of twelve', () => {
       assert.match(csv.out, /^MEMBER,NAME,DEPARTMENT,BATCH,RUNBOOK,CUT-OVER,STATE,/)
       assert.equal(csv.out.trimEnd().split('\n').length, 1 + 12)
       const done = await cli.cli('member', 'find', '--state', 'done,stopped')
-      assert.equal(done.out, 'Nobody matches.\n')
+      assert.equal(done.out, 'No one matches.\n')
     })
 
     it('a late joiner is not cut over with the others', async () => {

@@ -30,10 +30,10 @@ describe('signing in to PostgreSQL as the machine', () => {
   before(async () => {
     test = await openTestPostgres()
     // The server trusts this machine. This role alone must give its password.
-    const [hba] = await test.db.query<{ hba_file: string }>('show hba_file')
-    const rules = readFileSync(hba!.hba_file, 'utf8')
+    const [hba] = await test.db.query<{ hbaFile: string }>('show hba_file')
+    const rules = readFileSync(hba!.hbaFile, 'utf8')
     if (!rules.includes(ROLE))
-      writeFileSync(hba!.hba_file, `host all "${ROLE}" 127.0.0.1/32 password\n${rules}`)
+      writeFileSync(hba!.hbaFile, `host all "${ROLE}" 127.0.0.1/32 password\n${rules}`)
     await test.db.script('select pg_reload_conf()')
     const named = new URL(test.url!)
     named.username = ROLE
