@@ -105,11 +105,13 @@ function meaningOf(uses: readonly { flag: Option }[]): string {
     .join('; or ')
 }
 
-/** Such as --phase: only of this phase. */
-const isFilter = ({ long }: Option): boolean =>
-  commandsByFlag.get(long!)!.every(({ flag }) => flag.description.startsWith('only '))
+/** Of one command only, or one such as --phase, which keeps what belongs to the phase: the name says it, and the help of the command. */
+function isToldElsewhere({ long }: Option): boolean {
+  const uses = commandsByFlag.get(long!)!
+  return uses.length === 1 || uses.every(({ flag }) => flag.description.startsWith('only '))
+}
 
-/** Every flag once: the shared ones first, then the others by name, without filters. */
+/** Every flag of several commands once: the shared ones first, then the others by name. */
 function renderFlags(): string {
   const rows = [...commandsByFlag.values()].map((uses) => {
     const { flag } = uses[0]!
@@ -117,9 +119,9 @@ function renderFlags(): string {
   })
   const list = (shared: boolean) =>
     rows
-      .filter(({ flag }) => isShared(flag) === shared && !isFilter(flag))
+      .filter(({ flag }) => isShared(flag) === shared && !isToldElsewhere(flag))
       .map(({ line }) => line)
       .toSorted()
       .join('\n')
-  return `Most commands take these:\n\n${list(true)}\n\nSome take these. A flag named for a thing, such as \`--phase\`, keeps only what belongs to it:\n\n${list(false)}`
+  return `Most commands take these:\n\n${list(true)}\n\nSeveral take these. A flag named for a thing, such as \`--phase\`, keeps only what belongs to it, and the help of a command explains its own flags:\n\n${list(false)}`
 }
