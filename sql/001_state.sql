@@ -483,5 +483,15 @@ create table holds (
 create index holds_of_members on holds (member_id) where scope = 'member';
 create index holds_of_batch on holds (batch_id) where scope = 'member';
 
+-- What people said about a need, by its key (domain/needs/needs.ts): who takes care of it, and that it is accepted as it was then.
+create table need_decisions (
+  need_key      text primary key,
+  owner         text,
+  accepted_mark text,
+  decided_by    text not null,
+  decided_at    timestamptz not null,
+  reason        text not null
+);
+
 -- Each role is granted what it needs (src/bus/role-rights.ts).
 revoke execute on function database_sign, current_epoch from public;

@@ -30,6 +30,12 @@ export const SCREENS: readonly Screen[] = [
     Component: lazy(() => import('./screens/wall/wallboard.tsx')),
   },
   {
+    path: '/handover',
+    navigation: 'Hand-over',
+    folder: 'handover',
+    Component: lazy(() => import('./screens/handover/handover.tsx')),
+  },
+  {
     path: '/batches',
     navigation: 'Batches',
     folder: 'batches',

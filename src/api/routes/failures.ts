@@ -8,7 +8,6 @@ import {
   type GroupOfBatches,
   groupOverBatches,
 } from '../../domain/needs/failures.ts'
-import { NEWS_MS } from '../../engine/needs/find-needs.ts'
 import { read } from '../route.ts'
 import { GROUPS_LISTED_MAX } from '../services/failure-cache.ts'
 import { errorMeaning, STEP_KINDS } from '../shapes/batch-shapes.ts'
@@ -49,14 +48,14 @@ const failuresRoute = read({
   tag: 'service',
   summary: 'List failures over all batches, the same failure as one group',
   about:
-    'Of batches that run, or ended in the last 24 hours. `select: {"pattern": …}` applies an action to everyone of a group in a batch.',
+    'Of all batches, the newest first, until the people are through, in a later wave or taken back. `select: {"pattern": …}` applies an action to everyone of a group in a batch.',
   rule: 'reader',
   isPersonal: true,
   query: z.strictObject({
     runbook: nameText.optional(),
     endedSince: instant
       .optional()
-      .meta({ description: 'Include batches that ended since then; by default 24 hours.' }),
+      .meta({ description: 'Only batches that run or ended since then.' }),
   }),
   answers: {
     200: z
@@ -69,12 +68,12 @@ const failuresRoute = read({
       })
       .meta({ id: 'FailuresOfBatches' }),
   },
-  handle: async ({ engine: { db }, services: { failureCache, meaningOf }, query, now }) => {
-    const { runbook, endedSince = new Date(+now - NEWS_MS) } = query
-    const found = await listFailedBatches(db, endedSince, BATCHES_MAX + 1, {
-      runbookName: runbook,
-    })
-    const batches = found.slice(0, BATCHES_MAX)
+  handle: async ({ engine: { db }, services: { failureCache, meaningOf }, query }) => {
+    const { runbook, endedSince } = query
+    const found = await listFailedBatches(db, BATCHES_MAX + 1, { runbookName: runbook })
+    const batches = found
+      .filter(({ endedAt }) => !endedSince || !endedAt || endedAt >= endedSince)
+      .slice(0, BATCHES_MAX)
     const failures: FailuresOfBatch[] = []
     let isComplete = found.length <= BATCHES_MAX
     for (const batch of batches) {

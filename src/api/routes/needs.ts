@@ -1,10 +1,13 @@
 // Who is needed, and for what: over all batches, or for one batch or runbook.
 import { z } from 'zod'
-import { loadVerdict } from '../../engine/needs/find-needs.ts'
-import { read } from '../route.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import { storeNeedDecision } from '../../db/orders/need-decisions.ts'
+import { decideNeed, withDecision } from '../../domain/needs/needs.ts'
+import { findNeeds, loadVerdict } from '../../engine/needs/find-needs.ts'
+import { change, read } from '../route.ts'
 import { loadBatchLine } from '../shapes/batch-state.ts'
-import { dateTime, id, nameText } from '../shapes/shapes.ts'
-import { shownVerdict, verdictFields } from '../shapes/verdict-shape.ts'
+import { dateTime, id, nameText, reason } from '../shapes/shapes.ts'
+import { need, shownNeed, shownVerdict, verdictFields } from '../shapes/verdict-shape.ts'
 
 const needsRoute = read({
   method: 'GET',
@@ -27,4 +30,48 @@ const needsRoute = read({
   },
 })
 
-export const NEED_ROUTES = [needsRoute]
+const KEY_CHARS_MAX = 400
+const NAME_CHARS_MAX = 200
+
+const decideRoute = change({
+  method: 'POST',
+  path: '/api/needs',
+  operation: 'decideNeed',
+  tag: 'service',
+  summary: 'Say who takes care of a need, or accept it as it is',
+  about:
+    'What is accepted needs no one until there is more to it: another failure, more rows. A need that ends with its cause, such as a gate, cannot be accepted.',
+  rule: 'admin',
+  action: 'need.decide',
+  takes: 'json',
+  errors: ['REFUSED'],
+  body: z.strictObject({
+    key: z.string().min(1).max(KEY_CHARS_MAX).meta({ description: 'As listed.' }),
+    owner: z
+      .string()
+      .trim()
+      .min(1)
+      .max(NAME_CHARS_MAX)
+      .nullish()
+      .meta({ description: 'Who takes care of it; null: no one. Left out: as before.' }),
+    isAccepted: z.boolean().optional(),
+    reason,
+  }),
+  answers: { 200: need },
+  handle: async ({ engine, body: { key, owner, isAccepted, reason: why }, by, now }) => {
+    const { needs } = await findNeeds(engine.db, engine, now)
+    const found = needs.find((one) => one.key === key)
+    if (!found) throw new MatoolkitError('REFUSED', { reason: `no need has the key ${key} now` })
+    const order = { owner, isAccepted, actor: by.name, reason: why, now }
+    const decided = decideNeed(found, order)
+    if ('refusal' in decided) throw new MatoolkitError('REFUSED', { reason: decided.refusal })
+    await engine.db.transaction((tx) => storeNeedDecision(tx, key, decided.decision))
+    return {
+      status: 200,
+      body: shownNeed(withDecision(found, decided.decision)),
+      auditNote: { subject: `need ${key}`, reason: why, after: { owner: owner ?? null } },
+    }
+  },
+})
+
+export const NEED_ROUTES = [needsRoute, decideRoute]

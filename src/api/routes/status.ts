@@ -16,7 +16,7 @@ import { batchIdOf, type Need } from '../../domain/needs/needs.ts'
 import { isSilent, WORKER_STATES, workerState } from '../../domain/needs/stuck.ts'
 import { PHASE_STATUSES } from '../../domain/state/transitions.ts'
 import { forecastBatches } from '../../engine/needs/batch-forecasts.ts'
-import { loadVerdict, NEWS_MS } from '../../engine/needs/find-needs.ts'
+import { loadVerdict } from '../../engine/needs/find-needs.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
 import { read } from '../route.ts'
 import type { FailureCache } from '../services/failure-cache.ts'
@@ -129,7 +129,7 @@ const statusRoute = read({
     const { holds } = await listHolds(db, {}, null, HOLDS_MAX)
     const lines = await listWorkers(db)
     const verdict = await loadVerdict(engine, now)
-    const causes = await causesOf(engine, failureCache, now, verdict.needs)
+    const causes = await causesOf(engine, failureCache, verdict.needs)
     const { needs, ...shown } = shownVerdict(verdict)
     const body = {
       at: now,
@@ -166,7 +166,6 @@ const isRunning = (phase: PhaseOutlook): boolean => phase.status === 'dispatched
 async function causesOf(
   { db }: Engine,
   cache: FailureCache,
-  now: Date,
   needs: readonly Need[],
 ): Promise<ReadonlyMap<string, z.input<typeof causedNeed>['causes']>> {
   const failed = new Map(
@@ -174,8 +173,7 @@ async function causesOf(
   )
   const found = new Map<string, z.input<typeof causedNeed>['causes']>()
   if (failed.size === 0) return found
-  const since = new Date(+now - NEWS_MS)
-  for (const batch of await listFailedBatches(db, since, FAILED_BATCHES_MAX)) {
+  for (const batch of await listFailedBatches(db, FAILED_BATCHES_MAX)) {
     const { groups } = await cache.groups(db, batch)
     const shown = groups.slice(0, CAUSES_MAX)
     const keys = await keysOfMembers(

@@ -1,7 +1,7 @@
 // Who is needed, as every answer that says so has it: the sentence, the needs, and what is held as planned.
 import { z } from 'zod'
 import { NEED_KINDS, SEVERITIES } from '../../domain/needs/kinds.ts'
-import { batchIdOf, type Need, needPage } from '../../domain/needs/needs.ts'
+import { batchIdOf, isAccepted, type Need, needPage } from '../../domain/needs/needs.ts'
 import type { LoadedVerdict } from '../../engine/needs/find-needs.ts'
 import { dateTime, wholeCount } from './shapes.ts'
 
@@ -29,6 +29,16 @@ export const needFields = {
   since: dateTime,
   command: z.string().meta({ description: 'Handles it, or shows it in full.' }),
   decide: z.array(z.string()).meta({ description: 'Commands that decide it as a whole.' }),
+  decision: z
+    .strictObject({
+      owner: z.string().nullable(),
+      isAccepted: z.boolean(),
+      by: z.string(),
+      at: dateTime,
+      reason: z.string(),
+    })
+    .nullable()
+    .meta({ description: 'Who takes care of it, and whether it is accepted as it is.' }),
   page: z
     .strictObject({ path: z.string(), link: z.string() })
     .meta({ description: 'The page of the dashboard that handles it.' }),
@@ -36,8 +46,15 @@ export const needFields = {
 
 export const need = z.strictObject(needFields).meta({ id: 'Need' })
 
-export const shownNeed = (one: Need): z.input<typeof need> => ({
+export const shownNeed = ({ mark, decision, ...one }: Need): z.input<typeof need> => ({
   ...one,
+  decision: decision && {
+    owner: decision.owner,
+    isAccepted: isAccepted({ decision, mark }),
+    by: decision.by,
+    at: decision.at,
+    reason: decision.reason,
+  },
   batchId: batchIdOf(one),
   batchIds: one.batchIds && [...one.batchIds],
   runbookNames: one.runbookNames && [...one.runbookNames],

@@ -78,6 +78,11 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'daily',
     load: async () => (await import('../../cli/commands/status.ts')).addStatusCommands,
   },
+  handover: {
+    about: 'hand over the shift in one text',
+    group: 'daily',
+    load: async () => (await import('../../cli/commands/handover.ts')).addHandoverCommands,
+  },
   batch: {
     about: 'manage batches and their members',
     group: 'daily',

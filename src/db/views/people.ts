@@ -11,7 +11,7 @@ const isNotCutOver = (wave: Wave): string =>
    and not (m.status = 'active' and ${FACT_SQL.isThrough(wave)})`
 
 /** People who failed in one wave and are in a later one of the runbook are listed there. */
-const IS_NOT_LATER = `not exists (select from batch_members n join batches l on l.id = n.batch_id join batches b on b.id = m.batch_id
+export const IS_NOT_LATER = `not exists (select from batch_members n join batches l on l.id = n.batch_id join batches b on b.id = m.batch_id
   where n.key_folded = m.key_folded and n.id > m.id and n.status <> 'removed' and l.runbook_name = b.runbook_name)`
 
 const MAY_BE_NOT_CUT_OVER = PERSON_STATES.filter(

@@ -4,6 +4,7 @@ import type { PhaseStatus } from '../../domain/state/transitions.ts'
 import { idsParam } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/db.ts'
 import { FAILED_STEPS, UNFINISHED_BATCHES } from '../connection/status-lists.ts'
+import { IS_NOT_LATER } from './people.ts'
 import { IS_TAKEN_BACK } from './person-states.ts'
 
 export interface PhaseOutlook {
@@ -67,31 +68,28 @@ export async function listLateBatches(
   return rows.map(({ id }) => id)
 }
 
-export interface FailedBatchLine extends FailedBatch {
-  readonly failureRevision: number
-}
-
-/** Batches with failed people or a failed init that run, or ended since then; newest first. */
+/**
+ * Batches with failed people or a failed init, newest first. Who was taken back on purpose, or is in a later wave of the runbook, counts
+ * no more.
+ */
 export function listFailedBatches(
   db: Queryable,
-  since: Date,
   limit: number,
   { runbookName, batchId }: { runbookName?: string | undefined; batchId?: number | undefined } = {},
-): Promise<FailedBatchLine[]> {
-  return db.query<FailedBatchLine>(
-    `select b.id, b.failure_revision, b.runbook_name, b.members_failed - taken.back as members_failed,
+): Promise<FailedBatch[]> {
+  return db.query<FailedBatch>(
+    `select b.id, b.failure_revision, b.runbook_name, b.members_failed - gone.count as members_failed, b.ended_at,
             b.failed_in_init, coalesce((
               select s.completed_at from step_executions s
                where s.batch_id = b.id and s.error_message is not null and s.status in ${FAILED_STEPS} order by s.id limit 1),
               b.detected_at) as since
        from batches b
       cross join lateral (
-        select count(*)::int as back from batch_members m
-         where m.batch_id = b.id and m.status = 'failed' and ${IS_TAKEN_BACK}
-           and exists (select from phase_executions p where p.batch_id = b.id and p.steps_undone + p.steps_cancelled > 0)) as taken
-      where (b.members_failed > taken.back or b.failed_in_init) and (b.ended_at is null or b.ended_at >= $1)
-        and ($3::text is null or b.runbook_name = lower($3)) and ($4::bigint is null or b.id = $4) order by b.id desc limit $2`,
-    [since, limit, runbookName ?? null, batchId ?? null],
+        select count(*)::int as count from batch_members m
+         where m.batch_id = b.id and m.status = 'failed' and b.members_failed > 0 and (${IS_TAKEN_BACK} or not ${IS_NOT_LATER})) as gone
+      where (b.members_failed > gone.count or b.failed_in_init)
+        and ($2::text is null or b.runbook_name = lower($2)) and ($3::bigint is null or b.id = $3) order by b.id desc limit $1`,
+    [limit, runbookName ?? null, batchId ?? null],
   )
 }
 

@@ -107,11 +107,19 @@ export interface FailedBatch {
   readonly membersFailed: number
   readonly failedInInit: boolean
   readonly since: Date
+  /** Rises with each change of a failure. */
+  readonly failureRevision: number
+  /** Null while the batch runs. */
+  readonly endedAt: Date | null
 }
 
+/** A failure of a wave that ended longer ago waits, and is no alarm. It does not vanish: people are still where it left them. */
+const NEWS_MS = 24 * 3_600_000
+
 /** Counted, not told: an error message may name people. */
-export function failedNeed(batch: FailedBatch): Need {
-  const { id, runbookName, membersFailed, failedInInit, since } = batch
+export function failedNeed(batch: FailedBatch, now: Date): Need {
+  const { id, runbookName, membersFailed, failedInInit, since, failureRevision, endedAt } = batch
+  const isOld = endedAt !== null && +now - +endedAt > NEWS_MS
   const text = failedInInit
     ? `the init steps of batch ${id} failed`
     : `${countText(membersFailed, 'person', 'people')} of batch ${id} failed`
@@ -123,6 +131,8 @@ export function failedNeed(batch: FailedBatch): Need {
       title: text,
       text,
       count: membersFailed || 1,
+      mark: String(failureRevision),
+      ...(isOld && { severity: 'later' as const }),
       since,
       command: commandLine`failures ${id}`,
     },

@@ -14,6 +14,8 @@ interface Kind {
   readonly word: string
   /** One of what is counted. */
   readonly noun: string
+  /** It may be accepted as it is; then nobody is needed until it changes. */
+  readonly mayBeAccepted?: true
   /** False: no channel hears of it. */
   readonly isTold: boolean
   /** Where the dashboard leads; `:batchId` and `:workerId` are filled in. */
@@ -73,6 +75,7 @@ export const KINDS = {
     severity: 'urgent',
     word: 'Failed',
     noun: 'failure',
+    mayBeAccepted: true,
     isTold: true,
     page: '/failures?batchId=:batchId',
     link: 'See the failures',
@@ -127,6 +130,7 @@ export const KINDS = {
     severity: 'soon',
     word: 'Messages',
     noun: 'dead letter',
+    mayBeAccepted: true,
     isTold: true,
     page: '/dead-letters',
     link: 'See the messages',
@@ -137,6 +141,7 @@ export const KINDS = {
     word: 'Channel',
     noun: 'failing channel',
     // The channel that would tell it does not work.
+    mayBeAccepted: true,
     isTold: false,
     page: '/notifications',
     link: 'See the channel',
@@ -146,6 +151,7 @@ export const KINDS = {
     severity: 'later',
     word: 'Rows',
     noun: 'left-out row',
+    mayBeAccepted: true,
     isTold: false,
     page: '/sources',
     link: 'See the source',

@@ -26,13 +26,70 @@ export interface Need {
   readonly command: string
   /** Commands that decide it as a whole. */
   readonly decide: readonly string[]
+  /** Changes when there is more to it than before: then it is no longer accepted. */
+  readonly mark: string
+  /** What people said about it. */
+  readonly decision: NeedDecision | null
+}
+
+export interface NeedDecision {
+  /** Who takes care of it. */
+  readonly owner: string | null
+  /** The need's mark when it was accepted. */
+  readonly acceptedMark: string | null
+  readonly by: string
+  readonly at: Date
+  readonly reason: string
+}
+
+const mayBeAccepted = ({ kind }: Pick<Need, 'kind'>): boolean =>
+  kindRow(kind).mayBeAccepted === true
+
+/** Somebody accepted it as it is now. */
+export const isAccepted = ({ decision, mark }: Pick<Need, 'decision' | 'mark'>): boolean =>
+  decision !== null && decision.acceptedMark === mark
+
+/** Nobody is needed for what is accepted: it is as somebody decided. */
+export function withDecision(need: Need, decision: NeedDecision | null): Need {
+  const decided = { ...need, decision }
+  return isAccepted(decided)
+    ? { ...decided, severity: 'planned', text: `${need.text}, accepted by ${decision!.by}` }
+    : decided
+}
+
+export interface NeedOrder {
+  readonly owner: string | null | undefined
+  readonly isAccepted: boolean | undefined
+  readonly actor: string
+  readonly reason: string
+  readonly now: Date
+}
+
+/** The decision as it is from now on; what the order leaves out stays. */
+export function decideNeed(
+  need: Need,
+  { owner, isAccepted: accepts, actor, reason, now }: NeedOrder,
+): { readonly decision: NeedDecision } | { readonly refusal: string } {
+  if (accepts && !mayBeAccepted(need))
+    return { refusal: `this need ends when its cause does, and cannot be accepted: ${need.text}` }
+  const { decision } = need
+  const mark = accepts === undefined ? (decision?.acceptedMark ?? null) : accepts ? need.mark : null
+  return {
+    decision: {
+      owner: owner === undefined ? (decision?.owner ?? null) : owner,
+      acceptedMark: mark,
+      by: actor,
+      at: now,
+      reason,
+    },
+  }
 }
 
 type Given = Pick<
   Need,
   'kind' | 'runbookNames' | 'batchIds' | 'title' | 'text' | 'since' | 'command'
 > &
-  Partial<Pick<Need, 'severity' | 'count' | 'noun' | 'decide' | 'workerId'>>
+  Partial<Pick<Need, 'severity' | 'count' | 'noun' | 'decide' | 'workerId' | 'mark'>>
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
@@ -46,6 +103,8 @@ export function makeNeed(given: Given, ...identity: readonly (string | number)[]
     noun: row.noun,
     decide: [],
     workerId: null,
+    mark: String(given.count ?? 1),
+    decision: null,
     ...given,
     title: capital(given.title),
     text: capital(given.text),
@@ -118,7 +177,7 @@ export interface NeedVerdict {
   readonly severity: Severity | null
   readonly headline: string
   readonly needs: readonly Need[]
-  /** Holds that a person set. */
+  /** Holds that a person set, and what people accepted. */
   readonly planned: readonly Need[]
 }
 
@@ -140,7 +199,7 @@ export function verdictOf(
   const [hold] = planned
   const more = needs.length < 2 ? '' : ` And ${countText(needs.length - 1, 'more thing')}.`
   const headline = first
-    ? `Action needed: ${first.text}.${more}`
+    ? `Action needed: ${first.text}${first.decision?.owner ? `; ${first.decision.owner} takes care of it` : ''}.${more}`
     : `No action needed: ${doing}.${hold ? ` ${hold.text}.` : ''}`
   const severity = first?.severity ?? null
   return { isSomebodyNeeded: needs.length > 0, severity, headline, needs, planned }

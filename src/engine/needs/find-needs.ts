@@ -4,6 +4,7 @@ import { countDeadLetters } from '../../bus/dead-letters.ts'
 import type { Queryable } from '../../db/connection/db.ts'
 import { listMisses } from '../../db/orders/forecast-misses.ts'
 import { listUnapprovedGates } from '../../db/orders/gates.ts'
+import { loadNeedDecisions } from '../../db/orders/need-decisions.ts'
 import { listFailingChannels } from '../../db/orders/notifications.ts'
 import { listBatchesIn, listHolds } from '../../db/state/holds.ts'
 import { findBatchLines } from '../../db/views/batches.ts'
@@ -26,6 +27,7 @@ import {
   type Need,
   type NeedVerdict,
   verdictOf,
+  withDecision,
   withoutGates,
   withoutHeld,
 } from '../../domain/needs/needs.ts'
@@ -128,9 +130,8 @@ const ofStuck: Finder = async ({ db, engine, now, batchId }) => {
 }
 
 const ofFailures: Finder = async ({ db, now, batchId }) => {
-  const since = new Date(+now - NEWS_MS)
-  const failed = await listFailedBatches(db, since, FAILED_BATCHES_MAX + 1, { batchId })
-  return upTo(failed, FAILED_BATCHES_MAX, failedNeed)
+  const failed = await listFailedBatches(db, FAILED_BATCHES_MAX + 1, { batchId })
+  return upTo(failed, FAILED_BATCHES_MAX, (batch) => failedNeed(batch, now))
 }
 
 /** As people were told; the forecast has the present figures. */
@@ -209,7 +210,13 @@ export async function findNeeds(
       .filter(([, by]) => by.some((finder) => seen.get(finder)?.isComplete === false))
       .map(([kind]) => kind),
   )
-  return { needs: await inScope(db, all, { batchId, runbookName }), incomplete }
+  const wanted = await inScope(db, all, { batchId, runbookName })
+  const decisions = await loadNeedDecisions(
+    db,
+    wanted.map(({ key }) => key),
+  )
+  const needs = wanted.map((need) => withDecision(need, decisions.get(need.key) ?? null))
+  return { needs, incomplete }
 }
 
 async function inScope(

@@ -6,6 +6,7 @@ import { testItem } from '../../../src/domain/notifications/message.ts'
 import { readNotificationSettings } from '../../../src/domain/notifications/read-settings.ts'
 import { lookForConditions } from '../../../src/engine/needs/notifications.ts'
 import { holdBatch } from '../../../src/engine/orders/batch-actions.ts'
+import { holdScope, resumeScope } from '../../../src/engine/orders/holds.ts'
 import { order } from '../../stories/looking.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { covers } from './covers.ts'
@@ -130,6 +131,25 @@ describe('notifications', () => {
     await api.refused(404, 'NOTIFICATION_NOT_FOUND', 'GET', '/api/notifications/999')
   })
 
+  it('says who takes care of a need, and refuses one that is not there or ends with its cause', async () => {
+    const body = { key: 'stuck:9', owner: 'ben', reason: 'asks the vendor' }
+    const none = await api.refused(409, 'REFUSED', 'POST', '/api/needs', { body })
+    assert.match(JSON.stringify(none.body), /no need has the key stuck:9 now/)
+    const { engine } = api.world
+    await holdScope(engine, { scope: 'system', target: '', actor: 'ann', reason: 'mail bounces' })
+    const all = await api.call<{ needs: { key: string }[] }>('GET', '/api/needs')
+    const { key } = all.body.needs[0]!
+    const owned = await api.call<{ decision: object }>('POST', '/api/needs', {
+      body: { ...body, key },
+    })
+    assert.partialDeepStrictEqual(owned.body.decision, { owner: 'ben', isAccepted: false })
+    const accept = { key, isAccepted: true, reason: 'x' }
+    await api.refused(409, 'REFUSED', 'POST', '/api/needs', { body: accept })
+    const { body: after } = await api.call<{ headline: string }>('GET', '/api/needs')
+    assert.match(after.headline, /^Action needed: The whole system .*; ben takes care of it\.$/)
+    await resumeScope(engine, { scope: 'system', target: '', actor: 'ann', reason: 'flows' })
+  })
+
   it('pages through messages and open conditions', async () => {
     const first = await api.call<{ notifications: Shown[]; next: string }>(
       'GET',
@@ -171,6 +191,7 @@ describe('notifications', () => {
 
 covers(
   'getNotification',
+  'decideNeed',
   'listNeeds',
   'listChannels',
   'listConditions',

@@ -103,6 +103,16 @@ interface Example {
   readonly isUntold?: true
 }
 
+const FAILED = {
+  id: 7,
+  runbookName: 'wave',
+  membersFailed: 2,
+  failedInInit: false,
+  since: THEN,
+  failureRevision: 3,
+  endedAt: null,
+}
+
 /** The compiler asks for an example of a new kind. */
 const EXAMPLES: Readonly<Record<NeedKind, Example>> = {
   everything_held: {
@@ -141,13 +151,7 @@ const EXAMPLES: Readonly<Record<NeedKind, Example>> = {
     page: '/holds',
   },
   people_failed: {
-    need: failedNeed({
-      id: 7,
-      runbookName: 'wave',
-      membersFailed: 2,
-      failedInInit: false,
-      since: THEN,
-    }),
+    need: failedNeed(FAILED, NOW),
     text: '2 people of batch 7 failed',
     severity: 'urgent',
     command: 'matoolkit failures 7',

@@ -61,6 +61,7 @@ describe('every page of the dashboard, in the night', () => {
     const person = `/batches/1/members/${await memberId(world, 1, 3)}`
     paths = [
       '/',
+      '/handover',
       '/batches',
       '/batches/1',
       person,
@@ -147,6 +148,29 @@ describe('every page of the dashboard, in the night', () => {
     await dialog.getByRole('button', { name: 'Resume everything' }).click()
     await page.getByRole('button', { name: 'Hold everything' }).waitFor()
     assert.match(await page.title(), /^\(2!\) /)
+  })
+
+  it('hands over on one page, where a need gets its owner', async () => {
+    await goTo(page, '/handover')
+    await shown(page)
+    const needs = page.getByRole('region', { name: 'Needs a person' })
+    const failed = needs.getByRole('listitem').filter({ hasText: '1 person of batch 1 failed' })
+    await failed.getByText('No one has it yet').waitFor()
+    await failed.getByRole('button', { name: 'Take or assign…' }).click()
+    const dialog = page.getByRole('alertdialog')
+    await dialog.getByLabel('Owner').fill('ben')
+    await dialog.getByLabel('Reason').fill('asks the vendor')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await failed.getByText('ben takes care of it').waitFor()
+    await page.getByRole('region', { name: 'Waves' }).getByText('4 preparing, 1 failed').waitFor()
+    await page
+      .getByRole('region', { name: 'What comes next' })
+      .getByText(/cutover of/)
+      .waitFor()
+    const decided = page.getByRole('region', { name: 'What people decided' })
+    await decided.getByText('asks the vendor').waitFor()
+    await decided.getByText('mail bounces').first().waitFor()
+    await assertSound(opened)
   })
 
   it('moves the focus with the page', async () => {

@@ -1,12 +1,12 @@
 // The wall: what runs, what needs a person, what comes next. It names nobody.
 import { Link } from 'wouter'
+import { Needs } from '../../needs/needs.tsx'
 import { Empty, Loaded } from '../../ui/feedback.tsx'
 import { Page, Section } from '../../ui/page.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { BatchCard, MemberCounts } from './batch-card.tsx'
-import { Needs } from './needs.tsx'
 import { PhaseClock } from './phase-clock.tsx'
 import { useWall, type WallAnswer } from './use-wall.ts'
 import { Sources, Workers } from './workers-and-sources.tsx'

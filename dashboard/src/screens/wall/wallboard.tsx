@@ -3,12 +3,12 @@ import { useEffect } from 'react'
 import { Link } from 'wouter'
 import { LiveMark } from '../../layout/header.tsx'
 import { lookOfVerdict, useVerdict } from '../../layout/verdict-bar.tsx'
+import { Needs } from '../../needs/needs.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Loaded } from '../../ui/feedback.tsx'
 import { titlePage } from '../../ui/page-title.ts'
 import { Sentence } from '../../ui/sentence.tsx'
 import { BatchCard } from './batch-card.tsx'
-import { Needs } from './needs.tsx'
 import { ClockFace, PhaseClock } from './phase-clock.tsx'
 import { useWall } from './use-wall.ts'
 import { Sources, Workers } from './workers-and-sources.tsx'
@@ -34,7 +34,7 @@ export default function Wallboard() {
             </div>
             <div className="wall">
               <div className="wall-main">
-                <Needs needs={verdict.needs} planned={verdict.planned} />
+                <Needs needs={verdict.needs} planned={verdict.planned} isBare />
                 {batches
                   .filter(({ batch }) => batch.endedAt === null)
                   .map((one) => (
