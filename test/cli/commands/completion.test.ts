@@ -100,7 +100,7 @@ const ASKED: readonly [typed: string, offered: readonly string[], not: readonly 
   ['matoolkit ', LISTED_NOUNS, ['list', 'complete']],
   ['matoolkit ba', ['batch'], ['auth']],
   ['matoolkit batch ', ['list', 'watch', 'export', 'advance'], ['batch', 'login']],
-  ['matoolkit batch re', ['resume', 'retry'], ['list']],
+  ['matoolkit batch re', ['reschedule', 'retry'], ['list']],
   ['matoolkit batch list --', ['--runbook', '--status', '--output', '--help'], ['--reason']],
   ['matoolkit batch list --output ', ['table', 'json', 'yaml', 'csv'], ['--help']],
   ['matoolkit batch list -o js', ['json'], ['table']],

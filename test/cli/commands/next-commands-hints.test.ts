@@ -222,14 +222,14 @@ describe('every printed hint works:', () => {
       const people = cli.file('people.csv', 'UserPrincipalName,When\nada@contoso.example,\n')
       await cli.cli('batch', 'create', 'wave', people, '--reason', 'pilot')
       const unknown = await cli.cli('stuck', '1')
-      assert.deepEqual(commandsIn(unknown.out), ['worker list'])
+      assert.deepEqual(commandsIn(unknown.out), ['worker list w9'])
       assert.match(
         (await cli.cli('batch', 'phases', '1')).out,
         /\nprepare waits: worker w9 was never seen and is not configured\n/,
       )
       const manual = await cli.cli('stuck', '2')
       assert.deepEqual(commandsIn(manual.out), ['batch advance 2'], manual.out)
-      for (const hint of ['worker list', 'batch advance 2']) await tryHint(cli, hint)
+      for (const hint of ['worker list w9', 'batch advance 2']) await tryHint(cli, hint)
       await holdBatch(world.engine, order(2))
       const held = await cli.cli('stuck', '2')
       assert.deepEqual(commandsIn(held.out), ['resume --batch 2'], 'a held batch is not advanced')
