@@ -7,8 +7,8 @@ set -euo pipefail
 : "${KEY_VAULT:?set KEY_VAULT}"
 secret=(--vault-name "$KEY_VAULT" --name job-key)
 now=$(az keyvault secret show "${secret[@]}" --query value --output tsv)
-# One key a line; the first one signs, all are accepted.
-mapfile -t keys <<< "$now"
+# Apps get them as MATOOLKIT_JOB_KEY: a list with commas, of which the first one signs and all are accepted.
+IFS=, read -ra keys <<< "$now"
 step=$(az keyvault secret show "${secret[@]}" --query tags.rotation --output tsv)
 
 case "${1:-}:${#keys[@]}:${step:-none}" in
@@ -25,7 +25,7 @@ esac
 # Not on the command line, where others of the machine could read it.
 file=$(mktemp)
 trap 'rm -f "$file"' EXIT
-printf '%s' "$(IFS=$'\n' && echo "${keys[*]}")" > "$file"
+printf '%s' "$(IFS=, && echo "${keys[*]}")" > "$file"
 az keyvault secret set "${secret[@]}" --file "$file" --tags "rotation=$1" --query id --output tsv
 case $1 in
   begin) echo "Next, in half an hour: use" ;;

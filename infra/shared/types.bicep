@@ -16,7 +16,7 @@ type workerSetting = { name: string, value: string?, secretName: string? }
 @export()
 @description('A worker: its tenant, the app it signs in with, and the name of the certificate in its own vault.')
 type workerEntry = {
-  @description('As in the runbooks: small letters, digits and hyphens.')
+  @description('As in the runbooks: small letters, digits and hyphens; not scheduler, orchestrator, api, migrate or scaler.')
   @maxLength(20)
   id: string
   tenantId: string

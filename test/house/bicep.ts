@@ -27,6 +27,8 @@ export interface BicepFile {
   readonly types: readonly string[]
   /** `collection[i]` of resources and modules where `i` is the variable of a lambda: error BCP247 of the compiler. */
   readonly indexedByLambda: readonly string[]
+  /** Names, conditions and loops that use what is known only while a deployment runs: errors BCP120, 178 and 182 of the compiler. */
+  readonly tooEarly: readonly string[]
   /** `symbol.outputs.name` of modules. */
   readonly outputsUsed: readonly (readonly [symbol: string, output: string])[]
 }
@@ -90,6 +92,7 @@ function fileOf(path: string, text: string, root: Node): BicepFile {
     used: new Set(nodes.filter(isUse).map((node) => node.text)),
     modules: of('module_declaration').map((node) => moduleOf(path, node, nameOf(node))),
     indexedByLambda: of('lambda_expression').flatMap((lambda) => indexedIn(lambda, of)),
+    tooEarly: declarations.flatMap((node) => startValuesOf(node).filter(isKnownLater)),
     types: [...text.matchAll(/'(Microsoft\.[\w./]+@[\w.-]+)'/g)].map(([, type]) => type!),
     outputsUsed: [...text.matchAll(/\b(\w+)(?:\[\w+\])?\.outputs\.(\w+)/g)].map(
       ([, symbol, output]) => [symbol!, output!] as const,
@@ -97,13 +100,25 @@ function fileOf(path: string, text: string, root: Node): BicepFile {
   }
 }
 
-/** Also where the grammar takes the body of a lambda for something else: the texts are searched. */
+/** The texts that Azure must know before a deployment starts: everything before the object, and its name. */
+function startValuesOf(node: Node): string[] {
+  if (!/^(?:resource|module)_/.test(node.type)) return []
+  const body = [...descendants(node)].find(({ type }) => type === 'object')!
+  const name = body.namedChildren.find((child) => child?.namedChildren[0]?.text === 'name')
+  return [node.text.slice(0, body.startIndex - node.startIndex), name?.text ?? '']
+}
+
+const isKnownLater = (text: string): boolean => /\.(?:outputs|properties)\b/.test(text)
+
+/** The grammar ends a lambda too early, so the whole call that it is passed to is searched. */
 function indexedIn(lambda: Node, of: (type: string) => Node[]): string[] {
   const names = [...of('resource_declaration'), ...of('module_declaration')]
-    .filter((node) => node.text.includes('[\n') || /= \[/.test(node.text))
+    .filter((node) => node.children.some((child) => child?.type === 'for_statement'))
     .map((node) => node.namedChildren.find((child) => child?.type === 'identifier')!.text)
-  const [variable] = /^\w+/.exec(lambda.text) ?? []
-  return names.filter((name) => new RegExp(`\\b${name}\\[${variable}\\b`).test(lambda.text))
+  const variable = /^\w+/.exec(lambda.text)?.[0] ?? ''
+  let call: Node | null = lambda
+  while (call !== null && call.type !== 'call_expression') call = call.parent
+  return names.filter((name) => new RegExp(`\\b${name}\\[${variable}\\b`).test(call?.text ?? ''))
 }
 
 function* descendants(node: Node): Generator<Node> {

@@ -92,6 +92,41 @@ describe('the infrastructure', () => {
     )
   })
 
+  it('names, repeats and conditions nothing by what is known only while it deploys (BCP120)', () => {
+    assert.deepEqual(
+      files.flatMap(({ path, tooEarly }) => tooEarly.map((text) => `${path}: ${text}`)),
+      [],
+    )
+  })
+
+  it('writes no address of a cloud that Azure can tell, but for private zones, whose names it cannot', () => {
+    const addresses = /[\w.-]*\.(?:azure|windows)\.(?:net|com)|[\w.-]*\.azurecr\.io/g
+    const found = files.flatMap(
+      ({ text }) => text.replace(/^ *\/\/.*|@description.*/gm, '').match(addresses) ?? [],
+    )
+    assert.ok(found.length >= 3)
+    for (const address of found) assert.match(address, /^privatelink\./)
+  })
+
+  it('lets people and pipelines of every linked network find the private names of apps and services', () => {
+    const zone = file('infra/automation/modules/environment-zone.bicep').text
+    assert.match(
+      zone,
+      /name: '\*'\n {2}properties: \{\n {4}ttl: \d+\n {4}aRecords: \[\{ ipv4Address: address \}\]/,
+    )
+    assert.match(zone, /for \(networkId, index\) in networkIds/)
+    const main = file('infra/automation/main.bicep').text
+    assert.match(
+      main,
+      /module environmentZone [^=]+= if \(isPrivate\) \{[\s\S]*?networkIds: split\(networkIds, ','\)/,
+    )
+    const network = file('infra/shared/modules/network.bicep').text
+    assert.match(network, /linkedIds = concat\(\[networkId\], peerNetworkIds\)/)
+    assert.match(network, /virtualNetwork: \{ id: linkedIds\[/)
+    // A subnet in the text of its network would take away what others made there.
+    assert.doesNotMatch(network, /subnets: \[/)
+  })
+
   it('calls modules that exist, with all their parameters and no others, and uses outputs that they have', () => {
     for (const { path, modules, outputsUsed } of files) {
       for (const call of modules) {

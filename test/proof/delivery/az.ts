@@ -13,7 +13,7 @@ export interface AzStory {
   /** Apps whose new revision never gets healthy. */
   readonly sick?: readonly string[]
   readonly outputs?: Readonly<Record<string, string>>
-  /** Lines of the job key, and the step that wrote them. */
+  /** The secret with the job keys, and the step that wrote it. */
   readonly jobKey?: { readonly value: string; readonly rotation?: string }
   /** What each deployment is refused with, in order; then they succeed. */
   readonly refusals?: readonly string[]

@@ -6,6 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { type JobKeys, readJobKeys } from '../../../src/base/keys/job-keys.ts'
+import { readConfig } from '../../../src/base/settings/config.ts'
 import { ROOT } from '../../kit/processes.ts'
 import { type AzStory, bash, runWithAz } from './az.ts'
 
@@ -133,6 +135,13 @@ describe('the deployment of a stage', () => {
   })
 })
 
+/** As an app reads the secret. */
+function keysOf(jobKey: AzStory['jobKey']): JobKeys {
+  const read = readConfig({ MATOOLKIT_JOB_KEY: jobKey!.value })
+  assert.ok('config' in read, JSON.stringify(read))
+  return readJobKeys(read.config)!
+}
+
 describe('the rotation of the job key', () => {
   it('adds a key, signs with it, takes the former away, and refuses a step out of order', async () => {
     const env = { KEY_VAULT: 'vault' }
@@ -140,11 +149,11 @@ describe('the rotation of the job key', () => {
       runWithAz({ apps: {}, jobKey: jobKey! }, ['rotate-job-key.sh', step], env)
     const old = { value: 'b2xkIG9sZCBvbGQgb2xkIG9sZCBvbGQgb2xkIG9sZCE=' }
     const begun = await rotate(old, 'begin')
-    const [first, added] = begun.jobKey!.value.split('\n')
+    const [first, added] = begun.jobKey!.value.split(',')
     assert.deepEqual([begun.code, first, Buffer.from(added!, 'base64').length], [0, old.value, 32])
     assert.ok(!begun.said.includes(added!), 'no key is shown')
     const used = await rotate(begun.jobKey, 'use')
-    assert.equal(used.jobKey!.value, `${added}\n${old.value}`)
+    assert.equal(used.jobKey!.value, `${added},${old.value}`)
     for (const [jobKey, step] of [
       [old, 'use'],
       [old, 'end'],
@@ -157,6 +166,12 @@ describe('the rotation of the job key', () => {
     }
     const ended = await rotate(used.jobKey, 'end')
     assert.equal(ended.jobKey!.value, added)
+    // Apps read the secret at different times: each accepts what those one step before and after it sign.
+    const course = [old, begun.jobKey, used.jobKey, ended.jobKey].map(keysOf)
+    for (const [at, keys] of course.entries())
+      for (const other of course.slice(Math.max(0, at - 1), at + 2))
+        assert.equal(other.faultIn(keys.sign('{"jobId":"step-1"}')), null, `step ${at}`)
+    assert.equal(course[3]!.faultIn(course[0]!.sign('{"jobId":"step-1"}')), 'JobKeyUnknown')
   })
 })
 
