@@ -387,7 +387,7 @@ create index waits_for_slots_reading on waits (worker_id, batch_id, priority, si
 create index waits_outstanding on waits (worker_id, kind, batch_id, since) where kind <> 'slot';
 create index waits_timers on waits (wake_at) where wake_at is not null;
 
--- job_ms is the mean run time of its latest jobs: with the slots it gives the pace, and so how many jobs are sent ahead.
+-- job_ms is the mean run time of its latest jobs, pace_json the results a second: they say how many jobs are sent ahead.
 create table workers (
   worker_id       text primary key,
   version         text,
@@ -401,6 +401,7 @@ create table workers (
   last_seen_at    timestamptz,
   max_outstanding integer check (max_outstanding > 0),
   job_ms          double precision check (job_ms >= 0),
+  pace_json       jsonb,
   last_served_batch_id bigint not null default 0,
   check (is_configured or first_seen_at is not null),
   check ((first_seen_at is null) = (last_seen_at is null))

@@ -8,6 +8,7 @@ import {
 } from '../db/state/waits.ts'
 import { findJobLimitFacts, lockWorker, recordServed } from '../db/state/workers.ts'
 import { type Blocks, shareSlots, slotsFree } from '../domain/decide/job-limit.ts'
+import { isJustFull } from '../domain/decide/pace.ts'
 import {
   type BatchTransaction,
   type Engine,
@@ -79,7 +80,10 @@ async function sharesOf(
   const jobLimit = engine.pace.jobLimitOf(worker)
   let jobs = 0
   for (const count of outstanding.values()) jobs += count
-  if (jobs >= jobLimit) return []
+  if (jobs >= jobLimit) {
+    if (isJustFull(jobs, jobLimit)) engine.pace.noteFull(workerId)
+    return []
+  }
   const waiting = await listBatchesWaiting(engine.db, workerId)
   const shares = shareSlots(jobLimit, waiting, outstanding, {
     lastServed: worker.lastServed,

@@ -909,9 +909,10 @@ export const SABOTAGES: readonly Proof[] = [
     ],
   },
   {
-    what: 'a giant batch next to small ones: 3 times as long as alone at most',
-    modes: ['giant'],
+    what: 'a giant batch next to small ones: twice as long as alone at most, with fast and with slow workers',
+    modes: ['giant', 'giant-slow'],
     tests: [
+      ['test/domain/decide/pace.test.ts', 'is used in full, and a job does not wait long: '],
       [
         'test/proof/chaos/checks.test.ts',
         'compare the best of both kinds, and say all of them when the limit is passed',

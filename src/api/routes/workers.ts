@@ -56,7 +56,7 @@ const worker = z
     maxOutstanding: wholeCount.meta({ description: 'The most that its job limit may be.' }),
     jobLimit: wholeCount.meta({
       description:
-        'Jobs it may have outstanding now: one for each slot and those it finishes in two seconds, within the limit.',
+        'Jobs it may have outstanding now: those it finishes while one is out, and 0.15 seconds more, within the limit.',
     }),
     outstanding: wholeCount.meta({ description: 'Outstanding jobs.' }),
     oldestSentAt: nullableDateTime.meta({ description: 'When the oldest of them was sent.' }),

@@ -5,7 +5,7 @@ export const ORCHESTRATOR_SETTINGS = {
   maxOutstanding: setting('MATOOLKIT_MAX_OUTSTANDING', wholeNumber(1, 1_000_000), {
     default: 1_000,
     description:
-      'Maximum unsettled jobs per worker id; the rest wait. Fewer are sent to a slow worker: one per slot and those it finishes in 2 seconds.',
+      'Maximum unsettled jobs per worker id; the rest wait. A worker gets what it finishes while one job is out, and 0.15 seconds more.',
   }),
   queueLimitSec: setting('MATOOLKIT_QUEUE_LIMIT_SEC', wholeNumber(60, 604_800), {
     default: 21_600,

@@ -251,7 +251,7 @@ export async function listSharedWorkers(
   batchId: number,
 ): Promise<SharedWorker[]> {
   return db.query<SharedWorker>(
-    `select w.id as worker_id, k.slots, k.job_ms, k.max_outstanding,
+    `select w.id as worker_id, k.slots, k.job_ms, k.pace_json as pace, k.max_outstanding,
             coalesce(k.last_served_batch_id, 0) as last_served,
             coalesce((select true from waits where worker_id = w.id and kind = 'slot' and batch_id > $2 limit 1),
                      (select true from waits where worker_id = w.id and kind = 'slot' and batch_id < $2 limit 1), false) as is_contended

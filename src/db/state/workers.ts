@@ -1,5 +1,10 @@
 // Workers that announced themselves, or that the configuration names because they never will.
-import { meanAfter, type PaceFacts } from '../../domain/decide/job-limit.ts'
+import {
+  meanAfter,
+  type PaceFacts,
+  paceAfter,
+  type SeenOfWorker,
+} from '../../domain/decide/pace.ts'
 import type { AnnouncedThrottle } from '../../domain/messages/messages.ts'
 import type { FunctionCatalogue } from '../../domain/runbook/read.ts'
 import type { Db, Queryable, Tx } from '../connection/db.ts'
@@ -15,7 +20,7 @@ export interface JobLimitFacts extends PaceFacts {
   readonly lastServed: number
 }
 
-const JOB_LIMIT_FACTS = `slots, job_ms, max_outstanding, last_served_batch_id as last_served`
+const JOB_LIMIT_FACTS = `slots, job_ms, pace_json as pace, max_outstanding, last_served_batch_id as last_served`
 
 /** Locks the worker's row: transactions that need a free slot queue here. Null for an unknown worker. */
 export async function lockWorker(tx: Tx, workerId: string): Promise<JobLimitFacts | null> {
@@ -53,35 +58,40 @@ export async function listWorkerShares(
   return new Map(rows.map(({ id, share }) => [id, share]))
 }
 
-export interface NewRunTimes {
+export interface NewResults extends SeenOfWorker {
   readonly workerId: string
-  readonly jobs: number
   readonly meanMs: number
 }
 
-export interface ChangedPace extends Pick<JobLimitFacts, 'slots' | 'jobMs' | 'maxOutstanding'> {
-  /** The mean run time until now. */
-  readonly before: number | null
-}
+type Paced = Pick<JobLimitFacts, 'slots' | 'jobMs' | 'maxOutstanding' | 'pace'>
 
-/** Adds run times to the workers' means. A row that another transaction has locked is left out: the next results count as well. */
-export async function addRunTimes(
+/** Adds results to what is known of the workers' pace. A row that another transaction has locked is left out: the next results count as well. */
+export async function notePaces(
   db: Db,
-  times: readonly NewRunTimes[],
-): Promise<readonly ChangedPace[]> {
+  seen: readonly NewResults[],
+  limitOf: (worker: Paced) => number,
+  nowMs: number,
+): Promise<readonly { readonly before: Paced; readonly after: Paced }[]> {
   return db.transaction(async (tx) => {
     const rows = await tx.query<JobLimitFacts & { id: string }>(
       `select worker_id as id, ${JOB_LIMIT_FACTS} from workers where worker_id = any($1::text[]) order by worker_id for update skip locked`,
-      [times.map(({ workerId }) => workerId)],
+      [seen.map(({ workerId }) => workerId)],
     )
-    const changed = rows.map(({ id, slots, maxOutstanding, jobMs: before }) => {
-      const { jobs, meanMs } = times.find(({ workerId }) => workerId === id)!
-      return { id, slots, maxOutstanding, before, jobMs: meanAfter(before, jobs, meanMs) }
+    const changed = rows.map((before) => {
+      const results = seen.find(({ workerId }) => workerId === before.id)!
+      const jobMs = meanAfter(before.jobMs, results.jobs, results.meanMs)
+      const pace = paceAfter(before, results, limitOf(before), nowMs)
+      return { before, after: { ...before, jobMs, pace } }
     })
     if (changed.length > 0)
       await tx.query(
-        `update workers w set job_ms = c.ms from unnest($1::text[], $2::float8[]) as c (id, ms) where w.worker_id = c.id`,
-        [changed.map(({ id }) => id), changed.map(({ jobMs }) => jobMs)],
+        `update workers w set job_ms = c.ms, pace_json = c.pace::jsonb
+           from unnest($1::text[], $2::float8[], $3::text[]) as c (id, ms, pace) where w.worker_id = c.id`,
+        [
+          changed.map(({ after }) => after.id),
+          changed.map(({ after }) => after.jobMs),
+          changed.map(({ after }) => JSON.stringify(after.pace)),
+        ],
       )
     return changed
   })

@@ -6,7 +6,7 @@ import { listWorkersWithQueue } from '../state/waits.ts'
 import type { JobLimitFacts } from '../state/workers.ts'
 
 const FACTS = `k.worker_id, w.worker_id is not null as is_known, coalesce(w.is_configured, false) as is_configured,
-  w.last_seen_at, w.slots, w.job_ms, w.max_outstanding, o.outstanding,
+  w.last_seen_at, w.slots, w.job_ms, w.pace_json as pace, w.max_outstanding, o.outstanding,
   o.oldest_sent_at`
 const LOAD = `cross join lateral (
        select count(*)::int as outstanding, min(since) as oldest_sent_at from waits o
@@ -15,7 +15,7 @@ const LOAD = `cross join lateral (
 /** All but the job limit, which follows from these (engine/transactions/worker-pace.ts). */
 export interface WorkerLoad
   extends Omit<WorkerFacts, 'jobLimit'>,
-    Pick<JobLimitFacts, 'slots' | 'jobMs' | 'maxOutstanding'> {}
+    Pick<JobLimitFacts, 'slots' | 'jobMs' | 'maxOutstanding' | 'pace'> {}
 
 /** Includes workers that never announced themselves. */
 export function listWorkerFacts(db: Queryable, workerIds: Iterable<string>): Promise<WorkerLoad[]> {

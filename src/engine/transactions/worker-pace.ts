@@ -1,24 +1,28 @@
-// How fast workers are, from the run times of their results. Kept in the workers' rows, so that every orchestrator has the same
+// How fast workers are, from their results. Kept in the workers' rows, so that every orchestrator has the same
 // picture and a restart forgets nothing; between two writes it is gathered here.
 import type { Db } from '../../db/connection/db.ts'
-import { addRunTimes, type JobLimitFacts } from '../../db/state/workers.ts'
+import { type JobLimitFacts, notePaces } from '../../db/state/workers.ts'
 import type { Draft } from '../../domain/decide/draft.ts'
-import { jobLimitOf, jobsShownBy, runTimeOf } from '../../domain/decide/job-limit.ts'
+import { jobLimitOf, jobsShownBy, leastOf, onWayMsOf, runTimeOf } from '../../domain/decide/pace.ts'
 
 /** Work sent ahead of a worker's slots. */
-const AHEAD_MS = 2_000
+const AHEAD_MS = 150
 /** Four writes a second cost nothing; one per chunk of results did. */
 const WRITE_EVERY_MS = 250
 
-interface RunTimes {
+interface Gathered {
+  /** Results, and the jobs that they stand for. */
+  results: number
   jobs: number
   sumMs: number
+  onWayMs: number | null
 }
 
 export class WorkerPace {
   readonly #maxOutstanding: number
   readonly #aheadMs: number
-  #gathered = new Map<string, RunTimes>()
+  #gathered = new Map<string, Gathered>()
+  readonly #full = new Set<string>()
   #writtenAtMs = Number.NEGATIVE_INFINITY
 
   /** `aheadMs`: only an accelerated clock needs another. */
@@ -33,8 +37,13 @@ export class WorkerPace {
   }
 
   /** The jobs that this worker may have outstanding now. */
-  jobLimitOf(worker: Pick<JobLimitFacts, 'maxOutstanding' | 'slots' | 'jobMs'>): number {
+  jobLimitOf(worker: Pick<JobLimitFacts, 'maxOutstanding' | 'slots' | 'jobMs' | 'pace'>): number {
     return jobLimitOf(worker, this.maxOutstandingOf(worker), this.#aheadMs)
+  }
+
+  /** Steps wait for the worker, and it has all jobs that it may have. */
+  noteFull(workerId: string): void {
+    this.#full.add(workerId)
   }
 
   /** Call it when the draft is committed. */
@@ -42,12 +51,13 @@ export class WorkerPace {
     for (const attempt of attempts) {
       const ms = runTimeOf(attempt, now)
       if (ms === null) continue
-      const jobs = jobsShownBy(attempt)
-      const known = this.#gathered.get(attempt.workerId)
-      if (known) {
-        known.jobs += jobs
-        known.sumMs += ms
-      } else this.#gathered.set(attempt.workerId, { jobs, sumMs: ms })
+      const { workerId } = attempt
+      const known = this.#gathered.get(workerId) ?? { results: 0, jobs: 0, sumMs: 0, onWayMs: null }
+      known.results += 1
+      known.jobs += jobsShownBy(attempt)
+      known.sumMs += ms
+      known.onWayMs = leastOf(known.onWayMs, onWayMsOf(attempt, now))
+      this.#gathered.set(workerId, known)
     }
   }
 
@@ -57,15 +67,15 @@ export class WorkerPace {
     const gathered = this.#gathered
     this.#gathered = new Map()
     this.#writtenAtMs = +now
-    const times = [...gathered].map(([workerId, { jobs, sumMs }]) => ({
+    const seen = [...gathered].map(([workerId, { results, jobs, sumMs, onWayMs }]) => ({
       workerId,
       jobs,
       meanMs: sumMs / jobs,
+      onWayMs,
+      isFull: this.#full.delete(workerId),
+      isJoint: jobs > results,
     }))
-    const changed = await addRunTimes(db, times)
-    return changed.some(
-      ({ before, ...worker }) =>
-        this.jobLimitOf(worker) > this.jobLimitOf({ ...worker, jobMs: before }),
-    )
+    const changed = await notePaces(db, seen, (worker) => this.jobLimitOf(worker), +now)
+    return changed.some(({ before, after }) => this.jobLimitOf(after) > this.jobLimitOf(before))
   }
 }

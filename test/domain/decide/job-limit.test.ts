@@ -1,15 +1,8 @@
-// A worker's job limit follows its pace. Sharing its slots: never more than are free, as level as possible, deterministic.
+// Sharing a worker's slots: never more than are free, as level as possible, deterministic.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { AttemptRecord } from '../../../src/domain/decide/draft.ts'
-import {
-  jobLimitOf,
-  jobsShownBy,
-  meanAfter,
-  shareSlots,
-  slotsToReuse,
-} from '../../../src/domain/decide/job-limit.ts'
+import { shareSlots, slotsToReuse } from '../../../src/domain/decide/job-limit.ts'
 
 type Out = Readonly<Record<number, number>>
 const outstanding = (out: Out) => new Map(Object.entries(out).map(([id, jobs]) => [+id, jobs]))
@@ -27,42 +20,6 @@ const SHARES: readonly [string, number, readonly number[], Out, Out][] = [
   ['three levels', 12, [1, 2, 3], { 1: 5, 2: 2 }, { 1: 0, 2: 1, 3: 4 }],
   ['fewer slots than batches', 2, [1, 2, 3], {}, { 1: 1, 2: 1, 3: 0 }],
 ]
-
-describe('the job limit', () => {
-  const LIMITS: readonly [string, number | null, number | null, number][] = [
-    ['4 slots, jobs of 3 s', 4, 3_000, 7],
-    ['4 slots, jobs of an hour', 4, 3_600_000, 5],
-    ['4 slots, jobs of 20 ms', 4, 20, 404],
-    ['4 slots, jobs of no time: the limit', 4, 0, 1_000],
-    ['before the first result a job is taken to last a second', 4, null, 12],
-    ['a worker that never announced itself', null, null, 48],
-    ['more slots than the limit', 5_000, null, 1_000],
-  ]
-  for (const [name, slots, jobMs, limit] of LIMITS) {
-    it(`is ${limit}: ${name}`, () => {
-      assert.equal(jobLimitOf({ slots, jobMs }, 1_000, 2_000), limit)
-    })
-  }
-
-  it('follows the mean of about the last hundred jobs, whatever chunks they come in', () => {
-    assert.equal(meanAfter(null, 7, 300), 300)
-    let oneByOne = 5
-    for (let job = 0; job < 100; job++) oneByOne = meanAfter(oneByOne, 1, 3_000)
-    assert.ok(Math.abs(oneByOne - meanAfter(5, 100, 3_000)) < 1e-6)
-    assert.ok(oneByOne > 2_800, `${oneByOne} ms`)
-    assert.ok(meanAfter(5, 1, 3_000) < 100, 'one slow job says little')
-  })
-
-  it('is wide after one result of a call for a thousand, and narrow again after a few slow jobs', () => {
-    const attempt = { durationMs: 1_500, togetherMax: 1_000 } as AttemptRecord
-    const jobs = jobsShownBy(attempt)
-    const fast = meanAfter(1_500, jobs, attempt.durationMs! / jobs)
-    assert.equal(jobLimitOf({ slots: 4, jobMs: fast }, 1_000, 2_000), 1_000)
-    assert.ok(jobLimitOf({ slots: 4, jobMs: meanAfter(fast, 4, 3_000) }, 1_000, 2_000) < 50)
-    assert.equal(jobsShownBy({} as AttemptRecord), 1)
-    assert.equal(jobsShownBy({ togetherMax: 2 ** 53 } as AttemptRecord), 10_000)
-  })
-})
 
 describe('slots', () => {
   for (const [name, limit, waiting, out, share] of SHARES) {

@@ -11,7 +11,7 @@ import {
   type ReceivedMessage,
 } from '../../../src/bus/bus.ts'
 import type { AttemptRecord } from '../../../src/domain/decide/draft.ts'
-import { jobLimitOf, jobsShownBy, meanAfter } from '../../../src/domain/decide/job-limit.ts'
+import { jobLimitOf, jobsShownBy, meanAfter } from '../../../src/domain/decide/pace.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import type { JobResult } from '../../../src/worker/jobs/result-cache.ts'
 import { Worker } from '../../../src/worker/jobs/worker.ts'
@@ -104,7 +104,7 @@ function windowedBus(jobs: readonly ReceivedMessage[], results: Map<string, JobR
   let jobMs = ORDINARY_JOB_MS
   let outstanding = 0
   const fill = () => {
-    const jobLimit = jobLimitOf({ slots: SLOTS, jobMs }, MAX_OUTSTANDING, AHEAD_MS)
+    const jobLimit = jobLimitOf({ slots: SLOTS, jobMs, pace: null }, MAX_OUTSTANDING, AHEAD_MS)
     const sent = unsent.splice(0, Math.max(0, jobLimit - outstanding))
     outstanding += sent.length
     queue.push(...sent)

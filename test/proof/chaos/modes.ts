@@ -10,7 +10,7 @@ import { hangingSourcesMode } from './modes/hanging-sources.ts'
 import { notificationsMode } from './modes/notifications.ts'
 import { restoreMode } from './modes/restore.ts'
 import { serviceBusSeedsMode } from './modes/servicebus-seeds.ts'
-import { giantMode, manyBatchesMode, memoryMode } from './modes/sizes.ts'
+import { giantMode, giantSlowMode, manyBatchesMode, memoryMode } from './modes/sizes.ts'
 
 const kills = harmMode(
   'kills',
@@ -31,6 +31,7 @@ export const CHAOS_MODES: readonly [ChaosMode, ...ChaosMode[]] = [
   hangingSourcesMode,
   manyBatchesMode,
   giantMode,
+  giantSlowMode,
   memoryMode,
   serviceBusSeedsMode,
   clusterOnPostgres,

@@ -10,9 +10,12 @@ import { bundleOf, splitBundles } from '../../../src/bus/postgres/bundle-rows.ts
 import { sweepBus } from '../../../src/bus/postgres/sweep.ts'
 import { BATCH_IS_FREE, WAIT_IS_FREE } from '../../../src/db/state/holds.ts'
 import { listUnexpandedPhases } from '../../../src/db/state/phases.ts'
+import { listWorkerIds } from '../../../src/db/state/workers.ts'
+import { listWorkerFacts } from '../../../src/db/views/workers.ts'
 import type { Engine } from '../../../src/engine/transactions/engine.ts'
 import { expandLarge } from '../../../src/engine/transactions/expand.ts'
 import { orHoldBatch } from '../../../src/engine/transactions/hold-on-failure.ts'
+import { WorkerPace } from '../../../src/engine/transactions/worker-pace.ts'
 import {
   expandPhases,
   fillWorkers,
@@ -115,8 +118,15 @@ export interface Mood {
   readonly isBetween: boolean
 }
 
+async function jobLimits({ db, maxOutstanding }: World) {
+  const pace = new WorkerPace(maxOutstanding)
+  const facts = await listWorkerFacts(db, await listWorkerIds(db))
+  return facts.map((worker) => ({ id: worker.workerId, jobs: pace.jobLimitOf(worker) }))
+}
+
 export async function moodOf(world: World): Promise<Mood> {
-  const { db, clock, broker, workers, maxOutstanding } = world
+  const { db, clock, broker, workers } = world
+  const limits = await jobLimits(world)
   const [ready] = await db.query<{ topics: string[]; hasTimers: boolean; isBetween: boolean }>(
     `select array(select distinct topic from messages
                    where visible_at <= $1 and (leased_until is null or leased_until <= $1)) as topics,
@@ -125,8 +135,8 @@ export async function moodOf(world: World): Promise<Mood> {
                      where (w.wake_at <= $1 and (w.kind = 'job' or ${WAIT_IS_FREE}))
                         or (w.kind = 'slot' and ${WAIT_IS_FREE} and (b.window_opens_at is null or b.window_opens_at <= $1)
                             and (select count(*) from waits o where o.worker_id = w.worker_id and o.kind = 'job') <
-                                (select least($2, k.slots + ceil(k.slots * 2000 / greatest(coalesce(k.job_ms, 1000), 1)))
-                                   from workers k where k.worker_id = w.worker_id)))
+                                (select l.jobs from unnest($2::text[], $3::int[]) as l (worker_id, jobs)
+                                  where l.worker_id = w.worker_id)))
             or exists (select from phase_executions p join batches b on b.id = p.batch_id
                         where (p.status = 'pending' and coalesce(p.gate_look_at, p.due_at) <= $1 and b.status = 'active' and ${BATCH_IS_FREE})
                            or (p.soak_ends_at <= $1 and b.status = 'active' and ${BATCH_IS_FREE})
@@ -135,7 +145,7 @@ export async function moodOf(world: World): Promise<Mood> {
             or exists (select from batches where window_opens_at <= $1)
             or exists (select from holds where withdrawn_at is null)
             or exists (select from dead_letters where topic = 'worker-jobs' and noticed_at is null) as has_timers`,
-    [clock.now(), maxOutstanding],
+    [clock.now(), limits.map(({ id }) => id), limits.map(({ jobs }) => jobs)],
   )
   const topics = new Set(ready!.topics)
   for (const { message, atMs } of broker.copies)

@@ -40,10 +40,12 @@ const MANY_RATIO_MAX = 1.5
 const START_LATE_MAX_MS = 2_000
 const SMALL_MEMBERS = 10
 const SMALL_BATCHES = 3
-const GIANT_RATIO_MAX = 3
+const GIANT_RATIO_MAX = 2
 const RESULT_BYTES = 200_000
 /** So fast that the orchestrators are what takes the time. */
 const FAST = { workMs: 2, slots: 64 }
+/** So slow that the slots are. */
+const SLOW = { workMs: 400, slots: 8 }
 
 interface SizeWorld extends ChaosSetup {
   readonly fleet: Fleet
@@ -295,13 +297,25 @@ export const manyBatchesMode = sizeMode({
   run: runMany,
 })
 
+const GIANT = {
+  holds: `a small batch takes at most ${GIANT_RATIO_MAX} times as long as alone`,
+  run: runGiant,
+}
+
 export const giantMode = sizeMode({
+  ...GIANT,
   name: 'giant',
   members: 3_000,
   sabotage: `one batch with all members, and ${SMALL_BATCHES} of ${SMALL_MEMBERS} members next to it, one after another`,
-  holds: `a small batch takes at most ${GIANT_RATIO_MAX} times as long as alone`,
   worker: FAST,
-  run: runGiant,
+})
+
+export const giantSlowMode = sizeMode({
+  ...GIANT,
+  name: 'giant-slow',
+  members: 300,
+  sabotage: 'the same with slow functions on few slots',
+  worker: SLOW,
 })
 
 export const memoryMode = sizeMode({
