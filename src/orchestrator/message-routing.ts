@@ -135,9 +135,15 @@ const needsStep = ({ messageType }: Message): boolean =>
 const jobOf = (message: Message): JobName | null =>
   message.messageType === 'worker-result' ? parseJobId(message.jobId) : null
 
-/** A result's step comes from its job id: foreign workers may garble the correlation data. */
+/**
+ * A result's step comes from its job id: foreign workers may garble the correlation data. It counts where a worker of the earlier system
+ * names the job by an id of its own.
+ */
 function stepIdOf(message: Message, job: JobName | null): number | null {
-  if (message.messageType === 'worker-result') return job?.stepId ?? null
+  if (message.messageType === 'worker-result') {
+    const { stepExecutionId, initExecutionId } = message.correlationData ?? {}
+    return job?.stepId ?? stepExecutionId ?? initExecutionId ?? null
+  }
   if (message.messageType === 'poll-check' || message.messageType === 'retry-check')
     return message.stepExecutionId
   return null

@@ -72,7 +72,13 @@ it('runs init first, by name', () =>
     const batchId = await begin(world, INIT)
     await assert.rejects(advance(world, batchId, 'prepare'), /next step of batch 1 is init, not/)
     world.answer = ({ functionName }) => (functionName === 'setup' ? 'silent' : { ok: true })
-    await advance(world, batchId, 'init')
+    const order = { batchId, actor: 'operator', expectedPhase: 'init', allowStragglers: false }
+    await advanceBatch(world.engine, order)
+    const [told] = await world.db.query<{ bodies: string }>(
+      "select bodies from bundles where message_type = 'batch-init'",
+    )
+    assert.partialDeepStrictEqual(JSON.parse(told!.bodies), { batchId, memberCount: 2 })
+    await world.settle()
     await assert.rejects(advance(world, batchId, 'prepare'), /batch 1 is init_dispatched/)
     await world.result(world.jobs[0]!, { ok: true })
     await world.settle()

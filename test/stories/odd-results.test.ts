@@ -6,7 +6,7 @@ import type { Json } from '../../src/base/text/json.ts'
 import { cancelBatch } from '../../src/engine/orders/batch-actions.ts'
 import { removeMembers } from '../../src/engine/orders/member-actions.ts'
 import { deadLettersOf, deliver } from './foreign-mail.ts'
-import { attemptsOf, batchOf, because, jobIds, order, runbook, step } from './looking.ts'
+import { attemptsOf, batchOf, because, calls, jobIds, order, runbook, step } from './looking.ts'
 import { passUntil, stepLook } from './timeline.ts'
 import { story, type World } from './world.ts'
 
@@ -319,3 +319,24 @@ for (const { what, body } of BODIES) {
       assert.equal((await batchOf(world, batchId)).held, null)
     }))
 }
+
+for (const jobId of ['step-123-attempt-1', '5f0c1c52-7a0f-4a55-9d6f-0d2f9c1b7a11'])
+  it(`a result for job ${jobId} of the earlier system finds its step by the correlation data, once`, () =>
+    story({}, async (world) => {
+      world.answer = () => 'silent'
+      await world.publish(runbook('wave', { 'prepare T-1h': [step('create'), step('tag')] }))
+      await world.batch('wave', 2, { startsInMin: 60 })
+      await world.settle()
+      const [first, second] = world.jobs
+      const stepExecutionId = Number(first!.jobId.replace('step-', ''))
+      const earlier = { jobId, correlationData: { stepExecutionId, isInitStep: false } }
+      await world.result(first!, { ok: { Id: 'T' } }, earlier)
+      await world.settle()
+      assert.deepEqual(calls(world), ['create user1', 'create user2', 'tag user1'])
+      await world.result(first!, { fail: 'twice' }, earlier)
+      await world.result(second!, { ok: true }, { jobId, correlationData: null })
+      await world.settle()
+      assert.equal(world.jobs.length, 3, 'nobody else was moved on')
+      const letters = await world.db.query<{ reason: string }>('select reason from dead_letters')
+      assert.deepEqual(letters, [{ reason: 'UnknownSubject' }])
+    }))

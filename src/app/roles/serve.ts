@@ -15,6 +15,7 @@ import type { Config } from '../../base/settings/config.ts'
 import type { Role } from '../../base/settings/process.ts'
 import type { Exporting } from '../../base/telemetry/exporting.ts'
 import { Measures } from '../../base/telemetry/measures.ts'
+import { declaredIds } from '../../base/text/worker-id.ts'
 import { logOutage, makeOutage } from '../../bus/outage.ts'
 import { makeRelayLoop } from '../../bus/relay-loop.ts'
 import { inHome } from '../../cli/connection/home.ts'
@@ -377,7 +378,7 @@ function relayOf({ bus, clock, log, measures }: RoleContext, { roles }: ServeOpt
 
 async function orchestratorOf(shared: RoleContext): Promise<Service> {
   const { db, engine, bus, clock, config, log } = shared
-  await configureWorkers(db, config.declaredWorkers)
+  await configureWorkers(db, declaredIds(config.declaredWorkers))
   const orchestrator = makeOrchestrator({
     engine,
     bus,

@@ -8,6 +8,7 @@ import type { Config } from '../../base/settings/config.ts'
 import { azureCredential } from '../../base/sign-in/azure-credential.ts'
 import { tokenEndpointsOf } from '../../base/sign-in/clouds.ts'
 import { makeTokens } from '../../base/sign-in/token.ts'
+import { inPascalCase } from '../../base/text/worker-id.ts'
 import type { Bus } from '../../bus/bus.ts'
 import { openPostgresBus } from '../../bus/postgres/postgres-bus.ts'
 import type { BusCheck, BusCheckOptions } from '../../bus/servicebus/check.ts'
@@ -36,7 +37,8 @@ const TRANSPORTS: Transports = {
   servicebus: async (options, config) => {
     const { openServiceBus } = await import('../../bus/servicebus/servicebus-bus.ts')
     const access = serviceBusAccess(config, options.clock)
-    return openServiceBus({ ...options, access })
+    const pascalWorkers = new Set(inPascalCase(config.declaredWorkers))
+    return openServiceBus({ ...options, access, pascalWorkers })
   },
 }
 

@@ -3,6 +3,7 @@
 
 import { realClock } from '../../base/run/clock.ts'
 import { type Config, loadConfig } from '../../base/settings/config.ts'
+import { declaredIds } from '../../base/text/worker-id.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import { openShow } from '../../cli/terminal/output.ts'
 import type { OutputFormat } from '../../cli/terminal/show.ts'
@@ -34,5 +35,5 @@ export async function runBusCheck(
 function workerIdsOf({ workers }: BusCheckFlags, config: Config): readonly string[] {
   if (workers) return workers
   const own = config.workerId === null ? [] : [config.workerId]
-  return [...new Set([...own, ...config.declaredWorkers])]
+  return [...new Set([...own, ...declaredIds(config.declaredWorkers)])]
 }

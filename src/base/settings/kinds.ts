@@ -1,7 +1,7 @@
 // Kinds of setting values for src/base/settings/config.ts and its parts. A kind parses a text, says what it must be, and may suggest what was
 // meant.
 import { nearest } from '../text/spelling.ts'
-import { WORKER_ID } from '../text/worker-id.ts'
+import { DECLARED_WORKER, WORKER_ID } from '../text/worker-id.ts'
 import { knownZone } from '../text/zoned-time.ts'
 
 /** `read` returns undefined for an invalid text; `meant` suggests a correction. */
@@ -105,6 +105,11 @@ export const postgresUrl: SettingKind<string> = {
 export const workerId: SettingKind<string> = {
   mustBe: 'a worker id',
   read: (text) => (WORKER_ID.test(text) ? text : undefined),
+}
+
+export const declaredWorker: SettingKind<string> = {
+  mustBe: 'a worker id, or one with ":PascalCase" after it',
+  read: (text) => (DECLARED_WORKER.test(text) ? text : undefined),
 }
 
 const GUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i

@@ -1,5 +1,5 @@
 // Settings of the orchestrator: how many jobs it sends, change windows and notifications. Part of the table in config.ts.
-import { aPath, listSetting, setting, wholeNumber, workerId } from './kinds.ts'
+import { aPath, declaredWorker, listSetting, setting, wholeNumber } from './kinds.ts'
 
 export const ORCHESTRATOR_SETTINGS = {
   maxOutstanding: setting('MATOOLKIT_MAX_OUTSTANDING', wholeNumber(1, 1_000_000), {
@@ -14,12 +14,15 @@ export const ORCHESTRATOR_SETTINGS = {
   }),
   declaredWorkers: setting(
     'MATOOLKIT_DECLARED_WORKERS',
-    listSetting(workerId, 'a list of worker ids (letters, digits, "_", ".", "-"; at most 63)'),
+    listSetting(
+      declaredWorker,
+      'a list of worker ids (letters, digits, "_", ".", "-"; at most 63)',
+    ),
     {
       default: [] as readonly string[],
       defaultShown: 'none',
       description:
-        'Ids of workers that get jobs before they announce themselves, because they sleep until there is work or never do. Read when the orchestrator starts. Jobs for other unannounced workers wait.',
+        'Ids of workers that get jobs before they announce themselves, because they sleep until there is work or never do. Read when the orchestrator starts. Jobs for other unannounced workers wait. `worker-01:PascalCase` gets its jobs on Service Bus in that casing; set it for every process.',
     },
   ),
   windowsFile: setting<string | null>('MATOOLKIT_WINDOWS_FILE', aPath, {

@@ -3,9 +3,10 @@
 
 import { messageOf } from '../../base/errors/errors.ts'
 import type { Clock } from '../../base/run/clock.ts'
+import { durationText } from '../../base/text/duration.ts'
 import type { OutboxRow } from '../outbox.ts'
 import { rowOf } from '../outbox.ts'
-import type { Administration } from './administration.ts'
+import type { Administration, FoundSubscription } from './administration.ts'
 import type { ServiceBusConnection } from './connection.ts'
 import { readControl } from './control.ts'
 import {
@@ -72,15 +73,30 @@ async function checkSubscription(
     if (name.length > NAME_MAX)
       return failed(`the name has more than ${NAME_MAX} characters`, 'Choose a shorter worker id.')
     const found = await administration.subscription(topic, name)
-    if (found)
-      return judged([
-        ...differences({ ...found.settings }, { ...settings }),
+    if (found) {
+      const { timeToLiveMs, ...others } = settings
+      const isLonger = found.settings.timeToLiveMs > timeToLiveMs && others.isDeadLetteredOnExpiry
+      // The topic's time to live counts when it is shorter, and so does that of our messages.
+      const wanted = isLonger ? others : settings
+      const faults = [
+        ...differences({ ...found.settings }, { ...wanted }),
         ...ruleFaults(found.rules, filter),
-      ])
+      ]
+      return faults.length > 0 ? judged(faults) : ok(notesOn(found, isLonger))
+    }
     if (!mayCreate) return missing()
     await administration.createSubscription(entity)
     return created()
   })
+}
+
+/** What differs and works, as in subscriptions of the earlier system. */
+function notesOn({ settings, rules }: FoundSubscription, isLonger: boolean): string {
+  const rule = rules.has(DEFAULT_RULE) ? [] : [...rules.keys()]
+  return [
+    ...(isLonger ? [`time to live ${durationText(settings.timeToLiveMs)}: works`] : []),
+    ...rule.map((name) => `the rule is called ${name}: works`),
+  ].join('; ')
 }
 
 /** Rules are OR-ed: any other rule lets messages in that are not for this worker. */
@@ -89,12 +105,13 @@ function ruleFaults(
   filter: SubscriptionEntity['filter'],
 ): string[] {
   if (filter === null) return rules.size > 0 ? [] : ['no rule, so that no message comes in']
-  const others = [...rules.keys()].filter((name) => name !== DEFAULT_RULE)
-  const own = JSON.stringify(rules.get(DEFAULT_RULE) ?? null)
+  const named = rules.has(DEFAULT_RULE) ? DEFAULT_RULE : [...rules.keys()][0]
+  const others = [...rules.keys()].filter((name) => name !== named)
+  const own = JSON.stringify(rules.get(named ?? DEFAULT_RULE) ?? null)
   return [
     ...(own === JSON.stringify(filter)
       ? []
-      : [`the rule ${DEFAULT_RULE} is ${own}, not ${JSON.stringify(filter)}`]),
+      : [`the rule ${named ?? DEFAULT_RULE} is ${own}, not ${JSON.stringify(filter)}`]),
     ...others.map((name) => `the rule ${name} lets further messages in`),
   ]
 }

@@ -11,9 +11,10 @@ export async function send(
   connection: ServiceBusConnection,
   rows: readonly OutboxRow[],
   now: Date,
+  pascalWorkers?: ReadonlySet<string>,
 ): Promise<void> {
   for (const [topic, same] of Map.groupBy(rows, (row) => row.topic)) {
-    const messages = same.map((row) => outgoingOf(row, now))
+    const messages = same.map((row) => outgoingOf(row, now, pascalWorkers))
     await connection.call(`sending to ${topic}`, () =>
       sendBatches(connection.sender(topic), messages),
     )

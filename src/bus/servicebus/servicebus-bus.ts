@@ -38,6 +38,8 @@ export interface ServiceBusOptions extends ConnectionOptions {
   readonly db: Db | null
   readonly clock: Clock
   readonly newToken: () => string
+  /** Workers that get their jobs in PascalCase. */
+  readonly pascalWorkers?: ReadonlySet<string>
 }
 
 /** Dead letters that nobody here made are looked for this often. */
@@ -145,7 +147,7 @@ class ServiceBusTransport {
     const rows = messages.map((message) => rowOf(message, now))
     for (const { topic, workerId } of rows)
       if (topic === 'worker-jobs') this.#workerIds.add(workerId!)
-    await send(this.#connection, rows, now)
+    await send(this.#connection, rows, now, this.#options.pascalWorkers)
   }
 
   async #receive(subscription: Subscription, limit: number): Promise<ReceivedMessage[]> {
@@ -180,7 +182,7 @@ class ServiceBusTransport {
       db,
       clock,
       newToken,
-      send: (rows, now) => send(this.#connection, rows, now),
+      send: (rows, now) => send(this.#connection, rows, now, this.#options.pascalWorkers),
     })
   }
 

@@ -18,19 +18,42 @@ const JSON_TYPE = 'application/json'
 const COMPRESSED_TYPE = 'application/gzip'
 const PROPERTIES = ['MessageType', 'WorkerId']
 
-export function outgoingOf(row: OutboxRow, now: Date): ServiceBusMessage {
+/** `pascalWorkers` read only bodies in PascalCase. */
+export function outgoingOf(
+  row: OutboxRow,
+  now: Date,
+  pascalWorkers?: ReadonlySet<string>,
+): ServiceBusMessage {
   const isScheduled = row.visibleAt > now
   const fromMs = isScheduled ? +row.visibleAt : +now
   return {
     messageId: row.messageId,
     contentType: JSON_TYPE,
-    body: Buffer.from(row.body),
+    body: Buffer.from(bodyFor(row, pascalWorkers)),
     applicationProperties: addressed(row),
     // The broker counts from when it enqueues; one that has run out goes to its dead letters.
     timeToLive: Math.max(1, +row.expiresAt - fromMs),
     ...(isScheduled && { scheduledEnqueueTimeUtc: row.visibleAt }),
   }
 }
+
+function bodyFor(
+  { messageType, workerId, body }: OutboxRow,
+  pascalWorkers?: ReadonlySet<string>,
+): string {
+  const isCased = messageType === 'worker-job' && pascalWorkers?.has(workerId ?? '')
+  if (!isCased) return body
+  const { correlationData, ...job } = JSON.parse(body) as Fields & { correlationData: Fields }
+  return JSON.stringify(capitalised({ ...job, correlationData: capitalised(correlationData) }))
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** The keys of the message itself: parameters keep theirs. */
+const capitalised = (fields: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [key[0]!.toUpperCase() + key.slice(1), value]),
+  )
 
 /** What a worker must hear at once has a subscription of its own. */
 function addressed(row: OutboxRow): Record<string, string> {

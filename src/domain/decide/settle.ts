@@ -4,7 +4,7 @@
 import { durationText } from '../../base/text/duration.ts'
 import { isObject, type Json, type JsonObject } from '../../base/text/json.ts'
 import { sameName } from '../../base/text/same-name.ts'
-import { epochOf, GIVEN_BACK } from '../messages/messages.ts'
+import { epochOf, GIVEN_BACK, parseJobId } from '../messages/messages.ts'
 import { readEffect } from '../state/effects.ts'
 import type { Step } from '../state/facts.ts'
 import { beforeRestore, detailsOfLost } from '../state/restores.ts'
@@ -56,6 +56,19 @@ export interface WorkerResult {
 const isCurrentJob = ({ wait }: Step, jobId: string): boolean =>
   wait?.kind === 'job' && wait.jobId === jobId
 
+/**
+ * Workers of the earlier system may name a job by an id of their own: their result counts while the step awaits one. From the second job
+ * on it must be younger than the job, or a repeated result of an earlier one would be taken for its own.
+ */
+function isAnswer(step: Step, { jobId, timestamp }: WorkerResult): boolean {
+  if (isCurrentJob(step, jobId)) return true
+  const { wait, attempt, pollCount } = step
+  if (wait?.kind !== 'job' || parseJobId(jobId) !== null) return false
+  const isFirst = attempt === 0 && pollCount === 0
+  const hasZone = /(?:Z|[+-]\d\d:\d\d)$/i.test(timestamp ?? '')
+  return isFirst || (hasZone && new Date(timestamp!) >= wait.since)
+}
+
 /** It was sent before the database was restored: its end means nothing now, and costs no retry. */
 const isEarlier = ({ batch }: Draft, jobId: string): boolean => epochOf(jobId) !== batch.epoch
 
@@ -65,7 +78,7 @@ export function onResult(draft: Draft, step: Step, result: WorkerResult): void {
     return draft.note('unexpected_result', because, { step, jobId: result.jobId })
   }
   if (isEarlier(draft, result.jobId)) return recordBeforeRestore(draft, step, result)
-  if (!isCurrentJob(step, result.jobId)) return recordUnexpected(draft, step, result)
+  if (!isAnswer(step, result)) return recordUnexpected(draft, step, result)
   if (result.error?.type === GIVEN_BACK) return onGivenBack(draft, step, result)
   const failure = failureOf(step, result)
   const payload = payloadOf(result.result)

@@ -29,6 +29,7 @@ import { begin, changeBatch } from '../transactions/locking.ts'
 import { loadStartFacts } from '../transactions/phase-starts.ts'
 import { isOutdated, upgradeBatch } from '../transactions/version-upgrade.ts'
 import { withdrawJobs } from '../transactions/withdraw.ts'
+import { announceInit } from './create.ts'
 
 export interface BatchOrder {
   readonly batchId: number
@@ -125,7 +126,11 @@ export function advanceBatch(
       batchTx,
       batchTx.draft.phases.filter(({ status }) => status === 'pending'),
     )
+    const { batch } = batchTx.draft
+    const wasDetected = batch.status === 'detected'
     requireAccepted(advanceManual(batchTx.draft, order))
+    if (wasDetected && batch.status === 'init_dispatched')
+      await announceInit(batchTx, batch.membersActive)
   })
 }
 

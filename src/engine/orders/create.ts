@@ -24,7 +24,7 @@ import { messageIdOf } from '../../domain/messages/messages.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
 import type { Batch } from '../../domain/state/facts.ts'
 import { foldKey } from '../../domain/state/member-key.ts'
-import type { Engine } from '../transactions/engine.ts'
+import type { BatchTransaction, Engine } from '../transactions/engine.ts'
 import { finish } from '../transactions/finish.ts'
 import { begin, changeBatch } from '../transactions/locking.ts'
 
@@ -120,24 +120,23 @@ async function startBatch(
   if (request.hold) setHold(draft, request.hold.by, request.hold.reason)
   await finish(batchTx)
   if (!isScheduled || runbook.init.length === 0) return
-  await enqueue(
-    tx,
-    [
-      {
-        topic: 'orchestrator-events',
-        messageId: messageIdOf.batchInit(batchId, draft.batch.epoch),
-        type: 'batch-init',
-        body: {
-          batchId,
-          runbookName: draft.batch.runbookName,
-          runbookVersion: draft.batch.runbookVersion,
-          batchStartTime: draft.batch.startTime!.toISOString(),
-          memberCount: request.members.length,
-        },
-      },
-    ],
-    draft.now,
-  )
+  await announceInit(batchTx, request.members.length)
+}
+
+/** Starts init in the orchestrator, unless it has begun; peers of the earlier system hear of it. */
+export async function announceInit(
+  { tx, draft }: Pick<BatchTransaction, 'tx' | 'draft'>,
+  memberCount: number,
+): Promise<void> {
+  const { id: batchId, runbookName, runbookVersion, startTime, epoch } = draft.batch
+  const body = { batchId, runbookName, runbookVersion, memberCount }
+  const message: OutgoingMessage = {
+    topic: 'orchestrator-events',
+    messageId: messageIdOf.batchInit(batchId, epoch),
+    type: 'batch-init',
+    body: { ...body, batchStartTime: startTime!.toISOString() },
+  }
+  await enqueue(tx, [message], draft.now)
 }
 
 const phasesOf = (runbook: Runbook, startTime: Date | null): PhaseToCreate[] =>

@@ -6,7 +6,8 @@ export type Identity =
   | { readonly kind: 'sql'; readonly user: string; readonly password: string }
   | {
       readonly kind: 'service_principal'
-      readonly tenantId: string
+      /** Null: Dataverse says to which tenant it belongs, as Microsoft's driver lets it. */
+      readonly tenantId: string | null
       readonly clientId: string
       readonly secret: string
     }
@@ -27,6 +28,9 @@ export interface Connection {
 const KEYS: Readonly<Record<string, keyof Parts>> = {
   server: 'server',
   datasource: 'server',
+  address: 'server',
+  addr: 'server',
+  networkaddress: 'server',
   host: 'server',
   database: 'database',
   initialcatalog: 'database',
@@ -43,9 +47,28 @@ const KEYS: Readonly<Record<string, keyof Parts>> = {
   trustservercertificate: 'trust',
   hostnameincertificate: 'hostName',
 }
-/** Common in copied connection strings, and without meaning here. */
+/** Keys of Microsoft's driver that are common in copied connection strings, and without meaning here. */
 const IGNORED_KEYS = new Set([
   'persistsecurityinfo',
+  'app',
+  'connectretrycount',
+  'connectretryinterval',
+  'connectionlifetime',
+  'currentlanguage',
+  'enlist',
+  'ipaddresspreference',
+  'language',
+  'loadbalancetimeout',
+  'maxpoolsize',
+  'minpoolsize',
+  'multisubnetfailover',
+  'poolblockingperiod',
+  'replication',
+  'timeout',
+  'transactionbinding',
+  'typesystemversion',
+  'workstationid',
+  'wsid',
   'multipleactiveresultsets',
   'applicationname',
   'applicationintent',
@@ -93,6 +116,13 @@ function partsOf(text: string, variable: string): Partial<Parts> {
   return parts
 }
 
+/** Other names of an identity of this machine, folded. */
+const OF_THE_MACHINE = new Set([
+  'activedirectorydefault',
+  'activedirectorymsi',
+  'activedirectoryworkloadidentity',
+])
+
 /** Supported values of `Authentication`, folded; the first is the default. */
 const AUTHENTICATIONS = {
   dataverse: ['activedirectorymanagedidentity', 'activedirectoryserviceprincipal'],
@@ -123,8 +153,9 @@ export function readConnection(
   variable: string,
   hide: (secret: string) => void,
 ): Connection {
-  const isAddress = /^https?:\/\/[^;=\s]*$/i.test(text)
-  const parts: Partial<Parts> = isAddress ? { server: text } : partsOf(text, variable)
+  const isAddress =
+    /^(?:https?:\/\/[^;=\s]*|(?:tcp:)?[a-z0-9-]+(?:\.[a-z0-9-]+)+(?:,\d{1,5})?)$/i.test(text.trim())
+  const parts: Partial<Parts> = isAddress ? { server: text.trim() } : partsOf(text, variable)
   if (parts.password) hide(parts.password)
   const refuse = (reason: string) => new SourceFault('not_configured', `${variable} ${reason}`)
   if (!parts.server) throw refuse('has no Server')
@@ -136,7 +167,7 @@ export function readConnection(
   return {
     server: parts.server,
     database: parts.database || null,
-    identity: identityOf(authenticationOf(type, parts, refuse), parts, refuse),
+    identity: identityOf(authenticationOf(type, parts, refuse), withTenant(type, parts), refuse),
     encrypt,
     trustServerCertificate: trust,
     hostNameInCertificate: parts.hostName || null,
@@ -165,15 +196,28 @@ function authenticationOf(
   const possible: readonly Authentication[] = AUTHENTICATIONS[type]
   if (!parts.authentication) return possible[0]!
   const folded = parts.authentication.replaceAll(/\s/g, '').toLowerCase()
+  if (OF_THE_MACHINE.has(folded)) return 'activedirectorymanagedidentity'
   const found = possible.find((name) => name === folded)
   if (found) return found
   const names = possible.map((name) => SPELLINGS[name]).join(', ')
   throw refuse(`has an unsupported Authentication; use one of: ${names}`)
 }
 
+/** `clientId@tenantId`, as older connection strings have it; null where Dataverse will be asked. */
+function withTenant(type: ConnectedType, parts: Partial<Parts>): Partial<Parts> & Tenancy {
+  const [clientId = '', tenantId] = (parts.user ?? '').split('@')
+  if (parts.tenantId) return parts
+  if (tenantId && /^[0-9a-f-]{36}$/i.test(clientId)) return { ...parts, user: clientId, tenantId }
+  return { ...parts, asksDataverse: type === 'dataverse' }
+}
+
+interface Tenancy {
+  readonly asksDataverse?: boolean
+}
+
 function identityOf(
   authentication: Authentication,
-  parts: Partial<Parts>,
+  parts: Partial<Parts> & Tenancy,
   refuse: Refuse,
 ): Identity {
   const require = (part: 'user' | 'password' | 'tenantId', key: string): string => {
@@ -193,7 +237,7 @@ function identityOf(
     case 'activedirectoryserviceprincipal':
       return {
         kind: 'service_principal',
-        tenantId: require('tenantId', 'Tenant ID'),
+        tenantId: parts.asksDataverse ? null : require('tenantId', 'Tenant ID'),
         clientId: require('user', 'User ID'),
         secret: require('password', 'Password'),
       }

@@ -89,7 +89,7 @@ function tokenRequestOf(identity: Identity, host: string): TokenRequest {
       return { from: 'databricks', host, clientId: identity.clientId, secret: identity.secret }
     case 'service_principal': {
       const { tenantId, clientId, secret } = identity
-      return { from: 'entra', tenantId, clientId, secret, scope: ENTRA_SCOPE }
+      return { from: 'entra', tenantId: tenantId!, clientId, secret, scope: ENTRA_SCOPE }
     }
     default: {
       const clientId = identity.kind === 'managed_identity' ? identity.clientId : null

@@ -9,6 +9,7 @@ import { loadOptional } from '../../base/run/optional-packages.ts'
 import type { TokenRequest } from '../../base/sign-in/token.ts'
 import type { SourceColumn, SourceRow } from '../../domain/sources/source-values.ts'
 import { type Connection as ConnectionTarget, type Identity, readConnection } from './connection.ts'
+import { tenantOfDataverse } from './dataverse-tenant.ts'
 import { SourceFault } from './fault.ts'
 import { rowBytes } from './row-bytes.ts'
 import type { OpenedSource, SourceRequest } from './source.ts'
@@ -87,13 +88,18 @@ async function authenticationFor(
       type: 'default',
       options: { userName: identity.user, password: identity.password },
     }
-  const token = await request.token(tokenRequestOf(identity, scope))
+  const token = await request.token(await tokenRequestOf(identity, scope, request.signal))
   return { type: 'azure-active-directory-access-token', options: { token } }
 }
 
-function tokenRequestOf(identity: Identity, scope: string): TokenRequest {
+async function tokenRequestOf(
+  identity: Identity,
+  scope: string,
+  signal: AbortSignal,
+): Promise<TokenRequest> {
   if (identity.kind === 'service_principal') {
-    const { tenantId, clientId, secret } = identity
+    const { clientId, secret } = identity
+    const tenantId = identity.tenantId ?? (await tenantOfDataverse(new URL(scope).host, signal))
     return { from: 'entra', tenantId, clientId, secret, scope }
   }
   const clientId = identity.kind === 'managed_identity' ? identity.clientId : null

@@ -81,6 +81,24 @@ describe('bus check', () => {
     jobs.queue.settings = { ...jobs.queue.settings, maxDeliveries: 10 }
   })
 
+  it('takes the subscriptions of the earlier system as they are, and says what differs', async () => {
+    const jobs = namespace.subscription('worker-jobs', 'worker-w1')!
+    const settings = jobs.queue.settings
+    jobs.queue.settings = { ...settings, timeToLiveMs: 14 * 86_400_000 }
+    jobs.rules.delete('$Default')
+    jobs.setRule('WorkerIdFilter', { sql: "WorkerId = 'w1'" })
+    const { failed, checks, isOk } = await check()
+    assert.deepEqual([failed, isOk], [[], true])
+    const found = checks.find(({ name }) => name === 'subscription worker-jobs/worker-w1')
+    assert.equal(found!.about, 'time to live 14d: works; the rule is called WorkerIdFilter: works')
+
+    jobs.setRule('WorkerIdFilter', { sql: "WorkerId = 'w2'" })
+    assert.match((await check()).failed[0]!, /the rule WorkerIdFilter is {"WorkerId":"w2"}, not/)
+    jobs.rules.clear()
+    jobs.setRule('$Default', { correlation: { properties: { WorkerId: 'w1' } } })
+    jobs.queue.settings = settings
+  })
+
   it('says which right is missing', async () => {
     management.isAllowed = false
     const { failed, exitCode } = await check()

@@ -54,6 +54,34 @@ const late = (status: string) => [
   `step 11 unexpected_result: duplicate or late: job step-11 is already settled, the step is ${status}`,
 ]
 
+const foreign = (timestamp?: string) => ({
+  jobId: 'step-123-attempt-1',
+  ...(timestamp && { timestamp }),
+})
+
+table('a result of the earlier system with a job id of its own', [
+  {
+    name: 'counts while the step awaits its first job',
+    facts: CREATE,
+    decide: result(11, { ...foreign(), ...says({ id: 'T' }) }),
+    records: {
+      events: ['step 11 succeed dispatched→succeeded: the worker reported success'],
+      attempts: ['step-11 succeeded'],
+      waits: ['11 nothing', '12 slot'],
+    },
+  },
+  {
+    name: 'of an attempt before is recorded: it is older than the job, or has no time',
+    facts: createTried(1),
+    decide: result(11, foreign()),
+    records: {
+      events: [
+        "step 11 unexpected_result: late or foreign: job step-123-attempt-1 is not the step's job (step-11-retry-1)",
+      ],
+    },
+  },
+])
+
 table('an unexpected result is recorded and changes nothing', [
   {
     name: 'of an earlier attempt',

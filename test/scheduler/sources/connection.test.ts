@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Connection, readConnection } from '../../../src/scheduler/sources/connection.ts'
+import { tenantOfDataverse } from '../../../src/scheduler/sources/dataverse-tenant.ts'
 import { SourceFault } from '../../../src/scheduler/sources/fault.ts'
 
 type Type = Parameters<typeof readConnection>[0]
@@ -54,6 +55,45 @@ describe('a connection', () => {
       { identity: { kind: 'service_principal', tenantId: 't', clientId: 'c', secret: 's' } },
     ],
     [
+      'dataverse',
+      'Server=org;Authentication=Active Directory Default;ConnectRetryCount=3;Max Pool Size=5',
+      { server: 'org', identity: { kind: 'managed_identity', clientId: null } },
+    ],
+    [
+      'dataverse',
+      'Data Source=org.crm.dynamics.com,1433;Authentication=Active Directory MSI;User Id=c',
+      {
+        server: 'org.crm.dynamics.com,1433',
+        identity: { kind: 'managed_identity', clientId: 'c' },
+      },
+    ],
+    [
+      'dataverse',
+      'org.crm.dynamics.com,5558',
+      {
+        server: 'org.crm.dynamics.com,5558',
+        identity: { kind: 'managed_identity', clientId: null },
+        encrypt: true,
+      },
+    ],
+    [
+      'dataverse',
+      'Server=org;Authentication=Active Directory Service Principal;User ID=c;Password=s',
+      { identity: { kind: 'service_principal', tenantId: null, clientId: 'c', secret: 's' } },
+    ],
+    [
+      'sqlserver',
+      'Server=db;Authentication=Active Directory Service Principal;User ID=11111111-1111-1111-1111-111111111111@contoso.com;Password=s',
+      {
+        identity: {
+          kind: 'service_principal',
+          tenantId: 'contoso.com',
+          clientId: '11111111-1111-1111-1111-111111111111',
+          secret: 's',
+        },
+      },
+    ],
+    [
       'databricks',
       'https://adb-1.2.azuredatabricks.net',
       {
@@ -99,8 +139,9 @@ describe('a connection', () => {
     ],
     ['dataverse', 'Server=org;TrustServerCertificate=True', /must leave Encrypt on/],
     ['dataverse', 'Server=org;Authentication=Sql Password', /has an unsupported Authentication/],
+    ['dataverse', 'Server=o;Authentication=Active Directory Interactive', /use one of: Active/],
     [
-      'dataverse',
+      'sqlserver',
       'Server=o;Authentication=Active Directory Service Principal;User ID=a;Password=geheim',
       /has no Tenant ID, which Active Directory Service Principal needs/,
     ],
@@ -133,6 +174,33 @@ describe('a connection', () => {
     assert.throws(
       () => read('sqlserver', `Server=${'x'.repeat(4_000)}`),
       /more than 4000 characters/,
+    )
+  })
+})
+
+describe('the tenant of a Dataverse environment', () => {
+  const TENANT = '11111111-2222-3333-4444-555555555555'
+  const answering = (header: string) => async (url: unknown) => {
+    assert.equal(String(url), 'https://org.crm.dynamics.com/api/data/v9.2/')
+    return new Response('', { status: 401, headers: { 'www-authenticate': header } })
+  }
+  const { signal } = new AbortController()
+  const tenantBy = (ask: unknown) =>
+    tenantOfDataverse('org.crm.dynamics.com', signal, ask as typeof fetch)
+
+  it('is what its Web API says to a call without a token', async () => {
+    const bearer = `Bearer authorization_uri=https://login.microsoftonline.com/${TENANT}/oauth2/authorize, resource_id=https://org.crm.dynamics.com/`
+    assert.equal(await tenantBy(answering(bearer)), TENANT)
+  })
+  it('is asked for when it says nothing useful, or nothing', async () => {
+    for (const header of [
+      'Bearer',
+      `Bearer authorization_uri=https://login.microsoftonline.com/common/oauth2`,
+    ])
+      await assert.rejects(tenantBy(answering(header)), /add Tenant ID to the connection/)
+    await assert.rejects(
+      tenantBy(async () => Promise.reject(new TypeError('fetch failed'))),
+      /org\.crm\.dynamics\.com does not say its tenant/,
     )
   })
 })
