@@ -21,7 +21,8 @@ function Connect-Matoolkit {
         [Parameter(Mandatory = $true)] [securestring] $Token
     )
     if ($Url.Scheme -ne 'https' -and -not $Url.IsLoopback) {
-        throw "Cannot send a token to ${Url}: without https others could read it. Use an https address."
+        $exception = New-Object System.InvalidOperationException "Cannot send a token to ${Url}: without https others could read it. Use an https address."
+        $PSCmdlet.ThrowTerminatingError((New-Object System.Management.Automation.ErrorRecord $exception, 'HTTPS_NEEDED', 'SecurityError', $Url))
     }
     # Windows PowerShell does not offer TLS 1.2 by itself on older machines.
     if ($PSVersionTable.PSVersion.Major -lt 6) {
@@ -35,6 +36,8 @@ function Disconnect-Matoolkit {
     <#
     .SYNOPSIS
     Forget the address and the token.
+    .EXAMPLE
+    Disconnect-Matoolkit
     #>
     [CmdletBinding()]
     param()
@@ -100,21 +103,24 @@ function New-MatError {
 function Invoke-MatRequest {
     [CmdletBinding()]
     param(
-        [string] $Method, [string] $Path, [System.Collections.IDictionary] $Bound,
+        [string] $Method, [string] $Path, [System.Collections.Generic.Dictionary[string, object]] $Bound,
         [string[]] $InPath, [string[]] $InQuery, [string[]] $InBody,
         [switch] $Creates, [switch] $Upload, [switch] $Paged
     )
-    if (-not $script:MatSession) { throw 'Not connected. Run Connect-Matoolkit first.' }
+    if (-not $script:MatSession) {
+        $exception = New-Object System.InvalidOperationException 'Not connected. Run Connect-Matoolkit first.'
+        $PSCmdlet.ThrowTerminatingError((New-Object System.Management.Automation.ErrorRecord $exception, 'NOT_CONNECTED', 'ConnectionError', $null))
+    }
     foreach ($name in $InPath) {
         $Path = $Path.Replace('{' + (ConvertTo-MatName $name) + '}', [uri]::EscapeDataString((ConvertTo-MatText $Bound[$name])))
     }
     $query = @{}
     foreach ($name in $InQuery) {
-        if ($Bound.Contains($name)) { $query[(ConvertTo-MatName $name)] = ConvertTo-MatText $Bound[$name] }
+        if ($Bound.ContainsKey($name)) { $query[(ConvertTo-MatName $name)] = ConvertTo-MatText $Bound[$name] }
     }
     $body = @{}
     foreach ($name in $InBody) {
-        if ($Bound.Contains($name)) { $body[(ConvertTo-MatName $name)] = $Bound[$name] }
+        if ($Bound.ContainsKey($name)) { $body[(ConvertTo-MatName $name)] = $Bound[$name] }
     }
     $token = (New-Object System.Net.NetworkCredential '', $script:MatSession.Token).Password
     $request = @{ Method = $Method; UseBasicParsing = $true; Headers = @{ Authorization = "Bearer $token" }; ErrorAction = 'Stop' }

@@ -153,6 +153,28 @@ describe('the PowerShell module', () => {
     assert.notDeepEqual(faultsIn(text.replace('process {', 'process {{{ (')), [])
   })
 
+  // With Contains, which the dictionary of bound parameters hides, every cmdlet with a parameter failed in a real PowerShell.
+  it('asks what is bound with ContainsKey', () => {
+    assert.doesNotMatch(text, /\$Bound\.Contains\(/)
+    assert.match(text, /\$Bound\.ContainsKey\(/)
+  })
+
+  it('is shown in docs/api.md with cmdlets and parameters that exist', () => {
+    const document = readFileSync(join(ROOT, 'docs/api.md'), 'utf8')
+    const [, examples] = /```powershell\n([\s\S]*?)```/.exec(document)!
+    const used = [...examples!.matchAll(/(\w+-Mat\w+)([^\n|}]*)/g)].filter(
+      ([, name]) => !name!.endsWith('Matoolkit'),
+    )
+    assert.ok(used.length > 3)
+    for (const [, name, given] of used) {
+      const known = [...(cmdlets().get(name!) ?? [])].flatMap(({ parameters }) =>
+        parameters.map((one) => one.name),
+      )
+      for (const [, parameter] of given!.matchAll(/ -([A-Z]\w+)/g))
+        assert.ok([...known, 'WhatIf', 'Confirm'].includes(parameter!), `${name} -${parameter}`)
+    }
+  })
+
   it('has a cmdlet for every endpoint that people use, and none for any other', () => {
     const called = [...text.matchAll(/-Method '(\w+)' -Path '([^']+)'/g)].map(
       ([, method, path]) => `${method} ${path}`,
