@@ -1,7 +1,9 @@
 // The broker of the tests, spoken to by the real SDK: what the transport relies on is true of the broker too.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { ServiceBusClient, type ServiceBusReceivedMessage } from '@azure/service-bus'
+import rhea from 'rhea'
 import { Broker } from '../../kit/broker/broker.ts'
 import { type CorrelationFilter, matcherOf } from '../../kit/broker/filters.ts'
 import { connectionStringOf } from '../../kit/namespace.ts'
@@ -15,8 +17,9 @@ describe('broker', () => {
   let nowMs = +new Date('2026-03-01T10:00:00Z')
   const broker = new Broker({ now: () => new Date(nowMs) })
   let client: ServiceBusClient
+  let port = 0
   before(async () => {
-    const port = await broker.open()
+    port = await broker.open()
     client = new ServiceBusClient(connectionStringOf(port), { retryOptions: RETRY })
   })
   beforeEach(() => {
@@ -59,6 +62,34 @@ describe('broker', () => {
     for (const message of got) await receiver.completeMessage(message)
     assert.deepEqual(await receiver.peekMessages(5), [])
     await Promise.all([sender.close(), receiver.close()])
+  })
+
+  // As Microsoft's SDK for Python does (test/proof/others/bus.test.ts).
+  it('answers a client that writes whole addresses, names no link for replies, and settles right before it closes', async () => {
+    const container = rhea.create_container()
+    const username = 'anonymous'
+    const connection = container.connect({ host: '127.0.0.1', port, username, reconnect: false })
+    const replies = connection.open_receiver('$cbs')
+    const asking = connection.open_sender('$cbs')
+    await Promise.all([once(asking, 'sendable'), once(replies, 'receiver_open')])
+    assert.equal(asking.source.address, '$cbs', 'a link without a source counts as refused')
+    const application_properties = { operation: 'put-token', type: 'sastoken', name: 'sb://any' }
+    asking.send({ body: 'a token', application_properties })
+    await once(replies, 'message')
+    const sender = connection.open_sender('amqps://127.0.0.1/t')
+    await once(sender, 'sendable')
+    sender.send({ message_id: 'whole', body: 'x' })
+    await once(sender, 'accepted')
+    const source = 'amqps://127.0.0.1/t/Subscriptions/s'
+    const receiver = connection.open_receiver({ source, autoaccept: false })
+    const [{ delivery }] = (await once(receiver, 'message')) as [{ delivery: rhea.Delivery }]
+    delivery.accept()
+    receiver.close()
+    await once(receiver, 'receiver_close')
+    connection.close()
+    await once(connection, 'connection_close')
+    advance(2 * MINUTE)
+    assert.deepEqual(await take(), [])
   })
 
   it('locks for a minute, renews, and takes nothing from a lost lock', async () => {

@@ -60,6 +60,9 @@ interface RheaSender extends Sender {
   _get_drain(): boolean
 }
 
+/** Some clients write the whole address: `amqps://namespace/topic`. */
+const entityIn = (address: string): string => address.replace(/^amqps?:\/\/[^/]+\//, '')
+
 const isManagement = (address: string): boolean => /\$management$/i.test(address)
 
 export class Broker {
@@ -83,7 +86,10 @@ export class Broker {
     this.#tls = tls
     this.#freesLocks = freesLocksOfLinks
     this.#container = rhea.create_container({ id: 'servicebus' })
-    this.#container.sasl_server_mechanisms.enable_anonymous()
+    const mechanisms = this.#container.sasl_server_mechanisms
+    mechanisms.enable_anonymous()
+    // Azure's name for "the token comes by $cbs": Microsoft's SDK for Python knows no other.
+    Object.assign(mechanisms, { MSSBCBS: mechanisms.ANONYMOUS })
     this.#listenToLinks()
   }
 
@@ -144,9 +150,10 @@ export class Broker {
     })
     container.on('receiver_open', ({ receiver }: EventContext) => this.#openSender(receiver!))
     container.on('sender_open', ({ sender }: EventContext) => this.#openReceiver(sender!))
-    container.on('sender_close', ({ sender }: EventContext) => this.#drop(sender!))
+    container.on('sender_close', ({ sender }: EventContext) => this.#dropSoon(sender!))
     container.on('session_close', ({ session }: EventContext) => {
-      for (const link of [...this.#consumers.keys()]) if (link.session === session) this.#drop(link)
+      for (const link of [...this.#consumers.keys()])
+        if (link.session === session) this.#dropSoon(link)
     })
     container.on('message', (context: EventContext) => this.#receive(context))
     // An answer to each flow: without one, the next waits 40 ms in the client's socket.
@@ -178,6 +185,13 @@ export class Broker {
       if (link.connection === connection) this.#drop(link)
   }
 
+  /** rhea tells of a close first, and then of the settlements that came before it in the same packet. */
+  #dropSoon(link: Sender): void {
+    const consumer = this.#consumers.get(link)
+    if (consumer) consumer.isClosed = true
+    setImmediate(() => this.#drop(link))
+  }
+
   #drop(link: Sender): void {
     const consumer = this.#consumers.get(link)
     if (!consumer) return
@@ -190,9 +204,12 @@ export class Broker {
   #openSender(receiver: Receiver): void {
     const address = String(receiver.target.address)
     receiver.set_target({ address })
+    // Azure names both ends; a link without a source counts as refused for Microsoft's SDK for Python.
+    receiver.set_source({ address: receiver.source?.address ?? address } as Receiver['source'])
     const local = receiver as unknown as { local: { attach: { max_message_size: number } } }
     local.local.attach.max_message_size = MESSAGE_MAX_BYTES
-    const isKnown = address === '$cbs' || isManagement(address) || this.namespace.topic(address)
+    const isKnown =
+      address === '$cbs' || isManagement(address) || this.namespace.topic(entityIn(address))
     if (!isKnown) receiver.close(notFound(address))
   }
 
@@ -206,7 +223,7 @@ export class Broker {
       this.#replies.set(String(link.target?.address), link)
       return
     }
-    const queue = this.namespace.queue(address)
+    const queue = this.namespace.queue(entityIn(address))
     if (!queue) {
       link.close(notFound(address))
       return
@@ -263,22 +280,31 @@ export class Broker {
   }
 
   #receive({ receiver, delivery, message }: EventContext): void {
-    const address = String(receiver!.target.address)
+    const address = entityIn(String(receiver!.target.address))
     if (address === '$cbs') {
       delivery!.accept()
-      this.#answerToken(message as Message)
+      this.#answerToken(message as Message, receiver!)
     } else if (isManagement(address)) {
       delivery!.accept()
-      this.#answerRequest(address, message as Message)
+      this.#answerRequest(address, message as Message, receiver!)
     } else this.#publish(address, delivery!, message as Message | Buffer)
   }
 
-  #answerToken(request: Message): void {
+  /** To the link that the request names; without a name, to the one of the same connection. */
+  #repliesTo(request: Message, asked: Receiver): Sender | undefined {
+    if (request.reply_to) return this.#replies.get(String(request.reply_to))
+    const { connection, target } = asked
+    return [...this.#replies.values()].find(
+      (link) => link.connection === connection && link.source.address === target.address,
+    )
+  }
+
+  #answerToken(request: Message, asked: Receiver): void {
     const { type, name } = request.application_properties as Record<string, string>
     const given = { type: type!, audience: name!, token: String(request.body) }
     this.tokens.push(given)
     const isRefused = this.faults.take('refuse-token') || !this.takesToken(given)
-    this.#replies.get(String(request.reply_to))?.send({
+    this.#repliesTo(request, asked)?.send({
       correlation_id: request.message_id!,
       application_properties: {
         'status-code': rhea.types.wrap_int(isRefused ? 401 : 202),
@@ -288,12 +314,12 @@ export class Broker {
     })
   }
 
-  #answerRequest(address: string, request: Message): void {
+  #answerRequest(address: string, request: Message, asked: Receiver): void {
     if (this.faults.take('ignore-request')) return
     const answer = this.faults.take('busy-request')
       ? { status: 503, description: BUSY, condition: 'com.microsoft:server-busy' }
       : manage(this.namespace, address, request, this.#nowMs())
-    this.#replies.get(String(request.reply_to))?.send(answerTo(request, answer))
+    this.#repliesTo(request, asked)?.send(answerTo(request, answer))
   }
 
   #publish(address: string, delivery: Delivery, received: Message | Buffer): void {
