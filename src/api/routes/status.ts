@@ -99,8 +99,11 @@ const status = z
           membersTotal: wholeCount,
           membersDone: wholeCount,
           membersActive: wholeCount,
-          batchEndsAt: nullableDateTime.meta({
-            description: `Estimated end of the batch, as in its summary; of the first ${ESTIMATED_MAX} with a running phase.`,
+          nightEndsAt: nullableDateTime.meta({
+            description: `Estimated end of tonight's phases, as in the summary; of the first ${ESTIMATED_MAX} with a running phase.`,
+          }),
+          nightLatestAt: nullableDateTime.meta({
+            description: 'Nine of ten such nights end by then.',
           }),
           noEstimateBecause: nullableText.meta({
             description: 'Why a batch with a running phase has none, such as a hold.',
@@ -151,11 +154,12 @@ async function withEnds(engine: Engine, phases: readonly PhaseOutlook[], now: Da
   const ends = await forecastBatches(engine, states, now)
   return phases.map((phase) => {
     const end = isRunning(phase) ? ends.get(phase.batchId)?.forecast : undefined
-    const batchEndsAt = end?.endsAt ?? null
+    const nightEndsAt = end?.night?.endsAt ?? null
     return {
       ...phase,
-      batchEndsAt,
-      noEstimateBecause: end && batchEndsAt === null ? end.because : null,
+      nightEndsAt,
+      nightLatestAt: end?.night?.p90 ?? null,
+      noEstimateBecause: end && nightEndsAt === null ? (end.night?.because ?? end.because) : null,
     }
   })
 }

@@ -15,7 +15,7 @@ import { read } from '../route.ts'
 import { RecentAnswer } from '../services/recent-answer.ts'
 import { batch, shownBatch, stepTotals, throughput, totalsOf } from '../shapes/batch-shapes.ts'
 import { type BatchState, withPhases } from '../shapes/batch-state.ts'
-import { forecastMiss } from '../shapes/forecast-shape.ts'
+import { forecastMiss, nightForecast } from '../shapes/forecast-shape.ts'
 import { dateTime, nullableDateTime, wholeCount } from '../shapes/shapes.ts'
 import { shownVerdict, verdictFields } from '../shapes/verdict-shape.ts'
 import { openReviews } from './reviews.ts'
@@ -49,6 +49,7 @@ const wallBatch = z
     endsAt: nullableDateTime.meta({ description: 'The p50; null where it would be a guess.' }),
     p90: nullableDateTime.meta({ description: 'Nine of ten such nights end by then.' }),
     because: z.string().meta({ description: 'What the estimate rests on, or why there is none.' }),
+    night: nightForecast,
     misses: z
       .array(forecastMiss)
       .meta({ description: 'Phases that are forecast to miss their time.' }),
@@ -138,6 +139,7 @@ function shownOnWall(
     endsAt: forecast.endsAt,
     p90: forecast.p90,
     because: forecast.because,
+    night: forecast.night,
     misses: forecast.phases.flatMap(({ miss }) => miss ?? []),
   }
 }

@@ -39,6 +39,19 @@ const phaseForecast = z
   })
   .meta({ id: 'PhaseForecast' })
 
+export const nightForecast = z
+  .strictObject({
+    phaseName: z.string(),
+    endsAt: nullableDateTime.meta({ description: 'The p50. Null where it would be a guess.' }),
+    p90,
+    because: z.string(),
+  })
+  .nullable()
+  .meta({
+    description:
+      'The end of tonight: of the phases at work, and of those that follow with less than six hours between them.',
+  })
+
 export const forecast = z
   .strictObject({
     endsAt: nullableDateTime.meta({
@@ -47,6 +60,7 @@ export const forecast = z
     p90,
     because: z.string(),
     heldSince: nullableDateTime,
+    night: nightForecast,
     phases: z
       .array(phaseForecast)
       .meta({ description: 'The phases that have not ended, in order of time.' }),

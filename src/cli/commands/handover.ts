@@ -136,10 +136,11 @@ function lineOf({ text, key, command, decision }: Need): string {
   return `${text}.${who} ${by} at ${at}: ${reason} (${key})\n    ${command}`
 }
 
-const waveLine = ({ batch, endsAt, p90 }: Wall['batches'][number]): string => {
+const waveLine = ({ batch, night }: Wall['batches'][number]): string => {
   const start = batch.batchStartTime === null ? '' : `, cut-over ${batch.batchStartTime}`
-  const end =
-    endsAt === null ? '' : `; ends about ${endsAt}${p90 === null ? '' : `, latest ${p90}`}`
+  const end = night?.endsAt
+    ? `; ${night.phaseName} ends about ${night.endsAt}, latest ${night.p90}`
+    : ''
   return `batch ${batch.id} of ${batch.runbookName}${start}: ${statesText(batch.members)}${end}`
 }
 

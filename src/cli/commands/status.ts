@@ -65,7 +65,7 @@ async function showOnce(context: CommandContext): Promise<void> {
 }
 
 /** Fields that differ at each look, and say nothing new. */
-const MOVING: ReadonlySet<string> = new Set(['at', 'batchEndsAt', 'lastSeenAt'])
+const MOVING: ReadonlySet<string> = new Set(['at', 'nightEndsAt', 'nightLatestAt', 'lastSeenAt'])
 
 /** On a terminal the page is redrawn; elsewhere it is written again when it says something new. */
 async function watchStatus(context: CommandContext): Promise<void> {
@@ -114,7 +114,7 @@ async function showStatus(show: Show, io: Io, body: Status): Promise<void> {
   sayNeeds(show, body.needs)
   const now = new Date(body.at)
   const hasEnds = phases.some((phase) => endOf(phase) !== null)
-  const columns = phaseColumns(now).filter(([title]) => hasEnds || title !== 'BATCH ENDS')
+  const columns = phaseColumns(now).filter(([title]) => hasEnds || title !== 'NIGHT ENDS')
   await showSection(show, 'Phases', phases, columns)
   await showSection(show, 'Holds', holdsOf(body), HOLDS)
   await showSection(show, 'Sources', sources, sourceColumns(now))
@@ -147,12 +147,12 @@ const phaseColumns = (now: Date): readonly Column<Phase>[] => [
   ['PHASE', 'phaseName'],
   ['TIME', ({ dueAt, startedAt }) => startedAt ?? dueAt],
   ['STATE', (phase) => stateOf(phase, now)],
-  ['BATCH ENDS', (phase) => endOf(phase)],
+  ['NIGHT ENDS', (phase) => endOf(phase)],
 ]
 
 /** The estimate of `batch get` and `batch watch`. */
-function endOf({ batchEndsAt, noEstimateBecause }: Phase): string | null {
-  if (batchEndsAt !== null) return `about ${batchEndsAt}`
+function endOf({ nightEndsAt, nightLatestAt, noEstimateBecause }: Phase): string | null {
+  if (nightEndsAt !== null) return `about ${nightEndsAt}, latest ${nightLatestAt}`
   return noEstimateBecause === null ? null : `no estimate: ${noEstimateBecause}`
 }
 

@@ -8,6 +8,7 @@ import { type Hold, type HoldsOnBatch, nameOfHeld } from '../state/holds.ts'
 import { windowText } from '../windows/window-text.ts'
 import { endOfComing } from './coming.ts'
 import { type KnownMiss, type Miss, missOf } from './miss.ts'
+import { type NightForecast, nightOf } from './night.ts'
 import type { WindowAt } from './open-time.ts'
 import { type PaceSpread, paceOfEnded, rateText, type Throughput } from './pace.ts'
 import type { Rehearsed } from './rehearsed.ts'
@@ -75,6 +76,8 @@ export interface Forecast {
   readonly because: string
   /** A hold stops the batch, or people or steps without which it cannot end. */
   readonly heldSince: Date | null
+  /** The end of the phases at work and of those that follow without a long pause; null when none is open. */
+  readonly night: NightForecast | null
   /** The phases that have not ended, in order of time. */
   readonly phases: PhaseForecast[]
 }
@@ -96,7 +99,8 @@ export function forecastBatch(facts: ForecastFacts): Forecast {
   const { batch, phases } = facts
   if (batch.endedAt !== null) {
     const because = `it ended at ${batch.endedAt.toISOString()}`
-    return { endsAt: batch.endedAt, p90: batch.endedAt, because, heldSince: null, phases: [] }
+    const end = { endsAt: batch.endedAt, p90: batch.endedAt, because }
+    return { ...end, heldSince: null, night: null, phases: [] }
   }
   const stop = stopOf(facts)
   const ofPhases = stop?.isForAll
@@ -109,11 +113,15 @@ export function forecastBatch(facts: ForecastFacts): Forecast {
   )
   const isHeld = stop?.isForAll === true && stop.heldSince !== null
   const withMisses = found.map((one) => ({ ...one, miss: missOf(facts, one, isHeld) }))
+  const night = nightOf(
+    withMisses.map((one, at) => ({ ...one, isTail: isTail(ofPhases[at]!.phase) })),
+    facts.now,
+  )
   if (stop) {
     const { because, heldSince } = stop
-    return { endsAt: null, p90: null, because, heldSince, phases: withMisses }
+    return { endsAt: null, p90: null, because, heldSince, night, phases: withMisses }
   }
-  return { ...endOfBatch(facts, ofPhases), heldSince: null, phases: withMisses }
+  return { ...endOfBatch(facts, ofPhases), heldSince: null, night, phases: withMisses }
 }
 
 interface EndOfPhase {

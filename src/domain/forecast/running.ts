@@ -5,7 +5,7 @@ import { shareText } from '../decide/ramp.ts'
 import { openSteps, type Phase } from '../state/facts.ts'
 import type { ForecastFacts, FoundEnd } from './forecast.ts'
 import { endOfWork } from './open-time.ts'
-import { type PaceSpread, rateText } from './pace.ts'
+import { type PaceSpread, paceOfEnded, rateText } from './pace.ts'
 import { stepsIn } from './progress.ts'
 import { rehearsedMs } from './rehearsed.ts'
 
@@ -29,7 +29,7 @@ export function endOfRunning(facts: ForecastFacts, phase: Phase, openBefore: num
   }
   const rehearsed = byRehearsal(facts, phase)
   if (whyNoPace !== null) {
-    if (rehearsed === null) return { whyNot: whyNoPace }
+    if (rehearsed === null) return byPhasesBefore(facts, phase, openBefore) ?? { whyNot: whyNoPace }
     if (rehearsed.p50 > +facts.now) return rehearsed
     return { whyNot: `${whyNoPace}; ${rehearsed.because}, and it has run longer` }
   }
@@ -58,6 +58,28 @@ function whyPaceIsSilent(phase: Phase, stepsPerMin: number): string | null {
     return `no step passed lately and ${countText(open, 'step is', 'steps are')} open`
   return ended < total * PACE_FROM_SHARE ? `phase ${phase.name} has just started` : null
 }
+
+/** A phase that passes nothing for longer is not just beginning. */
+const BEGINS_MS = 10 * 60_000
+
+/** In its first minutes a phase has no pace of its own: that of the phases before, and it may take three times as long. */
+function byPhasesBefore(facts: ForecastFacts, phase: Phase, openBefore: number): KnownEnd | null {
+  const { phases, windowAt, now } = facts
+  const isBeginning = phase.rampThrough === null && +now - +phase.dispatchedAt! < BEGINS_MS
+  const stepsPerMin = isBeginning && !isTail(phase) ? paceOfEnded(phases, now) : 0
+  if (stepsPerMin === 0) return null
+  const open = phase.expandedAt === null ? stepsOfAll(facts, phase) : openSteps(phase)
+  const ms = ((openBefore + open) / stepsPerMin) * 60_000
+  const p50 = endOfWork(+now, ms, windowAt)
+  const p90 = endOfWork(+now, ms * FACTOR_MAX, windowAt)
+  if (p50 === null || p90 === null) return null
+  const because = `${countText(open, 'step')} left at ${rateText(stepsPerMin)}, the pace of the phases before`
+  return { p50, p90, source: 'other_phases', because }
+}
+
+/** While its steps are being written. */
+const stepsOfAll = ({ batch, stepsPerMember }: ForecastFacts, { name }: Phase): number =>
+  batch.membersActive * stepsPerMember(name)
 
 type KnownEnd = Extract<FoundEnd, { readonly p50: number }>
 

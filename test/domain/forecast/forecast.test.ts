@@ -356,7 +356,9 @@ describe('the forecast of a batch', () => {
   ]
   for (const [about, more, because, heldSince = null] of NONE)
     it(`is not given for ${about}`, () => {
-      const { phases, ...found } = forecastBatch(facts({ phases: [underWay], ...more }))
+      const { phases, night, ...found } = forecastBatch(facts({ phases: [underWay], ...more }))
+      // One held person keeps the batch open, and the others have their night.
+      assert.equal((night?.endsAt ?? null) !== null, /held member/.test(about))
       assert.deepEqual(found, { endsAt: null, p90: null, because, heldSince })
       assert.equal(phases.length, 1)
     })

@@ -21,8 +21,12 @@ async function tokensOf(issuer: TestIssuer): Promise<Record<string, string>> {
   const claims = (more: object = {}) => claimsOf(issuer.v2, now, more)
   const good = await signed(claims(), key!)
   const [header, payload, signature] = good.split('.') as [string, string, string]
-  const forged = Buffer.from(JSON.stringify({ ...claims(), roles: ['Owner'] })).toString('base64url')
-  const publicKey = new TextEncoder().encode(await exportSPKI(key!.secret).catch(() => key!.open.n!))
+  const forged = Buffer.from(JSON.stringify({ ...claims(), roles: ['Owner'] })).toString(
+    'base64url',
+  )
+  const publicKey = new TextEncoder().encode(
+    await exportSPKI(key!.secret).catch(() => key!.open.n!),
+  )
   return {
     good,
     'several audiences': await signed(claims({ aud: ['else', AUDIENCE] }), key!),
@@ -31,7 +35,10 @@ async function tokensOf(issuer: TestIssuer): Promise<Record<string, string>> {
     'no audience': await signed(claims({ aud: undefined }), key!),
     'other issuer': await signed(claims({ iss: 'https://else.example' }), key!),
     'no issuer': await signed(claims({ iss: undefined }), key!),
-    expired: await signed(claims({ exp: nowSec - 600, nbf: nowSec - 900, iat: nowSec - 900 }), key!),
+    expired: await signed(
+      claims({ exp: nowSec - 600, nbf: nowSec - 900, iat: nowSec - 900 }),
+      key!,
+    ),
     'no end': await signed(claims({ exp: undefined }), key!),
     'not yet': await signed(claims({ nbf: nowSec + 600 }), key!),
     'another key of that name': await signed(claims(), other!),
@@ -58,7 +65,10 @@ describe('tokens', { timeout: 200_000 }, () => {
       options: { clock },
     })
     try {
-      const said = await judge.ask<string>([issuer.v2, AUDIENCE], `${Object.values(tokens).join('\n')}\n`)
+      const said = await judge.ask<string>(
+        [issuer.v2, AUDIENCE],
+        `${Object.values(tokens).join('\n')}\n`,
+      )
       const differing: unknown[] = []
       let accepted = 0
       for (const [at, [name, token]] of Object.entries(tokens).entries()) {

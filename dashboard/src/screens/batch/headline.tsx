@@ -47,15 +47,10 @@ function sentence(summary: Summary): ReactNode {
         </>
       )}
       <RunningPhases summary={summary} /> <NextPhase summary={summary} />{' '}
-      {estimate.endsAt !== null && (
+      {estimate.night?.endsAt && (
         <>
-          Expected end: <Time at={estimate.endsAt} />
-          {estimate.p90 !== null && (
-            <>
-              , 90 % sure by <Time at={estimate.p90} />
-            </>
-          )}
-          .
+          {estimate.night.phaseName} ends about <Time at={estimate.night.endsAt} />, latest{' '}
+          <Time at={estimate.night.p90} />.
         </>
       )}
     </>

@@ -101,8 +101,8 @@ const Waves = ({ batches }: Pick<Wall, 'batches'>) => (
         },
         { name: 'Cut-over', cell: ({ batch }) => <Time at={batch.batchStartTime} /> },
         { name: 'People', cell: ({ batch }) => statesText(batch.members) },
-        { name: 'Ends about', cell: ({ endsAt }) => <Time at={endsAt} /> },
-        { name: 'Latest', cell: ({ p90 }) => <Time at={p90} /> },
+        { name: 'Ends about', cell: ({ night }) => <Time at={night?.endsAt ?? null} /> },
+        { name: 'Latest', cell: ({ night }) => <Time at={night?.p90 ?? null} /> },
       ]}
     />
   </Section>

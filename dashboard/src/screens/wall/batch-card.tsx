@@ -16,7 +16,7 @@ type Phase = WallBatch['phases'][number]
 type Members = WallBatch['batch']['members']
 
 export function BatchCard({ of }: CardProps) {
-  const { batch, phases, throughput, endsAt, p90, because, misses } = of
+  const { batch, phases, throughput, night, because, misses } = of
   const title = `Batch ${batch.id}, ${batch.runbookName}`
   return (
     <section className="section batch-card" aria-label={title} data-held={batch.held !== null}>
@@ -61,22 +61,18 @@ export function BatchCard({ of }: CardProps) {
             `${countText(Math.round(throughput.stepsPerMin))} steps/min`}
         </span>
         <span className="batch-end">
-          {endsAt === null ? (
-            <span className="quiet">
-              No estimate: <TextWithTimes text={because} />
-            </span>
-          ) : (
+          {night?.endsAt ? (
             <>
-              Ends about <Time at={endsAt} />
-              {p90 !== null && (
-                <>
-                  , 90 % sure by <Time at={p90} />
-                </>
-              )}{' '}
+              {night.phaseName} ends about <Time at={night.endsAt} />, latest{' '}
+              <Time at={night.p90} />{' '}
               <span className="quiet">
-                (<TextWithTimes text={because} />)
+                (<TextWithTimes text={night.because} />)
               </span>
             </>
+          ) : (
+            <span className="quiet">
+              No estimate: <TextWithTimes text={night?.because ?? because} />
+            </span>
           )}
         </span>
       </div>

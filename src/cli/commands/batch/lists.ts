@@ -177,10 +177,11 @@ function paceText({ throughput, phases }: ShownBatch): string | null {
 
 function estimateText({ batch, estimate }: ShownBatch): string | null {
   if (!estimate || batch.endedAt !== null) return null
-  const { endsAt, p90, because } = estimate
+  const { endsAt, p90, because, night } = estimate
+  const tonight = night?.endsAt ? `tonight about ${night.endsAt}, latest ${night.p90}; ` : ''
   return endsAt === null
-    ? `no estimate: ${because}`
-    : `about ${endsAt}, 90 % sure by ${p90}: ${because}`
+    ? `${tonight}no estimate: ${because}`
+    : `${tonight}about ${endsAt}, 90 % sure by ${p90}: ${because}`
 }
 
 /** Null when every phase is forecast to be in time. */

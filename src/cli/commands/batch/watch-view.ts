@@ -134,7 +134,7 @@ function outlookText({ summary, now, zone }: WatchFrame): string {
 
 function endText({ batch, estimate }: Summary, now: Date, zone: string): string | null {
   if (estimate.heldSince !== null) return printable(withZonedTimes(estimate.because, now, zone))
-  const endsAt = dateOf(estimate.endsAt)
+  const endsAt = dateOf(estimate.night?.endsAt ?? estimate.endsAt)
   if (endsAt === null || BATCH_ENDED.includes(batch.status)) return null
   return `ends in ${leftText(endsAt, now).replace('~', '')}`
 }
