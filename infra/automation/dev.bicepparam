@@ -30,8 +30,6 @@ param isPostgresRedundant = false
 param isPostgresGeoRedundant = false
 param isZoneRedundant = false
 param replicas = { scheduler: 1, orchestrator: 1, api: 1 }
-param vaultKeptDays = 7
-param isVaultPurgeProtected = false
 param tags = { product: 'matoolkit', environment: 'dev' }
 param workers = [
   {

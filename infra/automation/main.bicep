@@ -14,7 +14,7 @@ param location string = resourceGroup().location
 @description('The image by digest, such as registry.azurecr.io/matoolkit@sha256:….')
 param image string
 
-@description('As in stage 1. True: nothing is reachable from the internet.')
+@description('As in stage 1, whose output it is. True: nothing is reachable from the internet.')
 param isPrivate bool = true
 
 @description('Outputs of stage 1.')
@@ -61,15 +61,15 @@ param postgresMaintenance maintenanceHour?
 @description('Addresses that reach a database that is not private. The default lets every address of Azure ask; only your identities are let in.')
 param postgresFirewall { name: string, from: string, to: string }[] = [{ name: 'azure', from: '0.0.0.0', to: '0.0.0.0' }]
 
-@description('As in stage 1, for the vaults of workers.')
+@description('As in stage 1, whose output it is: for the vaults of workers.')
 @minValue(7)
 @maxValue(90)
 param vaultKeptDays int = 90
 
-@description('As in stage 1.')
+@description('As in stage 1, whose output it is.')
 param isVaultPurgeProtected bool = true
 
-@description('As in stage 1.')
+@description('As in stage 1, whose output it is.')
 param vaultGeneration string = ''
 
 @description('Who signs in to the API: issuer, audience and client id of the app registration.')

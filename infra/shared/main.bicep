@@ -32,6 +32,9 @@ param existingZoneIds zoneIds?
 @description('Networks from which people and pipelines come. Ours is peered with them, and they find the private addresses.')
 param peerNetworkIds string[] = []
 
+@description('True: traffic to your other places goes through the VPN or ExpressRoute gateway of the peered network.')
+param usesPeerGateway bool = false
+
 @description('Public SSH key. Set: a jump host behind Bastion is made in our network.')
 param jumpHostKey string = ''
 
@@ -90,6 +93,7 @@ module network 'modules/network.bicep' = {
     existingNetwork: existingNetwork
     existingZoneIds: existingZoneIds
     peerNetworkIds: peerNetworkIds
+    usesPeerGateway: usesPeerGateway
     tags: tags
   }
 }
@@ -179,6 +183,10 @@ module endpoint 'modules/private-endpoint.bicep' = [
   }
 ]
 
+output isPrivate bool = isPrivate
+output vaultKeptDays int = vaultKeptDays
+output isVaultPurgeProtected bool = isVaultPurgeProtected
+output vaultGeneration string = vaultGeneration
 output logsWorkspaceName string = monitoring.outputs.workspaceName
 output insightsName string = monitoring.outputs.insightsName
 output networkIds string = join(network.outputs.linkedIds, ',')

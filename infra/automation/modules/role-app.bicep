@@ -18,7 +18,7 @@ param notifications string
 param windows string
 @description('Workers that sleep until the orchestrator sends their first job.')
 param workerIds string[]
-@description('Where archives of ended batches go: a container of blobs.')
+@description('Where evidence packs of purged batches go: a container of blobs.')
 param archiveUrl string
 @minValue(1)
 param replicas int

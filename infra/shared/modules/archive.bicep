@@ -1,4 +1,4 @@
-// Where archives of ended batches go. Written once: until the days are over nobody changes or deletes one, not with any role. The policy
+// Where evidence packs of purged batches go. Written once: until the days are over nobody changes or deletes one, not with any role. The policy
 // is unlocked, so that a trial can be removed; `az storage container immutability-policy lock` makes it final.
 param name string
 param location string

@@ -13,6 +13,7 @@ param existingNetwork networkIds?
 param existingZoneIds zoneIds?
 @description('Networks that are peered with ours and find the private addresses too, such as a hub with a VPN.')
 param peerNetworkIds string[]
+param usesPeerGateway bool
 param tags object
 
 var zones = {
@@ -68,6 +69,7 @@ resource peering 'Microsoft.Network/virtualNetworks/virtualNetworkPeerings@2025-
       remoteVirtualNetwork: { id: peerId }
       allowVirtualNetworkAccess: true
       allowForwardedTraffic: true
+      useRemoteGateways: usesPeerGateway
     }
     dependsOn: [apps, endpoints]
   }

@@ -226,7 +226,7 @@ describe('the drill', () => {
     assert.match(status.out, /restored from a backup/, status.err)
     assert.notEqual(status.code, EXIT.ok, 'somebody is needed')
     const atHold = at.noted('before').size
-    const list = await at.ok('admin', 'ran-after-backup')
+    const list = await at.ok('db', 'restored', '--list')
     assert.match(list, /note/, 'jobs that ran after the backup are named')
     const resumedAt = performance.now()
     await at.ok('resume', '--all', '--yes', '--reason', 'compared with the tenant')
