@@ -93,35 +93,20 @@ function renderCommand({ words, command }: Leaf): string {
   return `- \`${words}${taken.join('')}\`: ${command.description()}${flags === '' ? '' : `; ${flags}`}`
 }
 
-/** The meanings of a flag that most commands give it; the help of a command has its own. */
-const MEANINGS_SHOWN = 2
-
+/** What most commands mean by the flag. */
 function meaningOf(uses: readonly { flag: Option }[]): string {
   const counts = Map.groupBy(uses, ({ flag }) => flag.description)
-  const meanings = [...counts].toSorted(([, a], [, b]) => b.length - a.length)
-  return meanings
-    .slice(0, MEANINGS_SHOWN)
-    .map(([text]) => text)
-    .join('; or ')
+  const [[text]] = [...counts].toSorted(([, a], [, b]) => b.length - a.length) as [
+    [string, unknown],
+  ]
+  return text
 }
 
-/** Of one command only, or one such as --phase, which keeps what belongs to the phase: the name says it, and the help of the command. */
-function isToldElsewhere({ long }: Option): boolean {
-  const uses = commandsByFlag.get(long!)!
-  return uses.length === 1 || uses.every(({ flag }) => flag.description.startsWith('only '))
-}
-
-/** Every flag of several commands once: the shared ones first, then the others by name. */
+/** The flags that most commands take. The help of a command has its own. */
 function renderFlags(): string {
-  const rows = [...commandsByFlag.values()].map((uses) => {
-    const { flag } = uses[0]!
-    return { flag, line: `- \`${flag.flags}\`: ${meaningOf(uses)}` }
-  })
-  const list = (shared: boolean) =>
-    rows
-      .filter(({ flag }) => isShared(flag) === shared && !isToldElsewhere(flag))
-      .map(({ line }) => line)
-      .toSorted()
-      .join('\n')
-  return `Most commands take these:\n\n${list(true)}\n\nSeveral take these. A flag named for a thing, such as \`--phase\`, keeps only what belongs to it, and the help of a command explains its own flags:\n\n${list(false)}`
+  return [...commandsByFlag.values()]
+    .filter(([use]) => isShared(use!.flag))
+    .map((uses) => `- \`${uses[0]!.flag.flags}\`: ${meaningOf(uses)}`)
+    .toSorted()
+    .join('\n')
 }

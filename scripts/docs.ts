@@ -116,7 +116,7 @@ function renderMeanings(): string {
       const lines = entries.map((one) => {
         const mark = one.isUnconfirmed ? ' (*unconfirmed*)' : ''
         const error = recognisedBy(one.example)
-        return `- \`${one.id}\`: “${error}” ${one.means}${mark} **${ACTORS[one.actor]}**: ${one.todo}`
+        return `- “${error}” ${one.means}${mark} **${ACTORS[one.actor]}**: ${one.todo}`
       })
       return `## ${title}\n\n${lines.join('\n')}`
     })

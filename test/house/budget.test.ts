@@ -34,6 +34,67 @@ const BUDGET: Readonly<
   'lines of sandbox': [() => linesIn('sandbox'), 8_600],
 }
 
+/** Words that a document may have. A page has one reader, answers their questions, and stops. */
+const WORDS: Readonly<Record<string, number>> = {
+  'ARCHITECTURE.md': 1_900,
+  'CHANGELOG.md': 400,
+  'CONTRIBUTING.md': 3_250,
+  'README.md': 800,
+  'docs/api.md': 2_900,
+  'docs/azure.md': 1_000,
+  'docs/bus.md': 1_650,
+  'docs/coming-from-the-earlier-system.md': 2_700,
+  'docs/custom-functions.md': 1_450,
+  'docs/cut-over-night.md': 3_300,
+  'docs/dashboard.md': 1_350,
+  'docs/decisions.md': 2_500,
+  'docs/engine.md': 950,
+  'docs/install.md': 1_650,
+  'docs/messages.md': 1_300,
+  'docs/notifications.md': 1_400,
+  'docs/operating.md': 3_400,
+  'docs/performance.md': 850,
+  'docs/proofs.md': 700,
+  'docs/rehearsal.md': 1_350,
+  'docs/reliability.md': 1_550,
+  'docs/runbook.md': 5_350,
+  'docs/security.md': 2_300,
+  'docs/tutorial.md': 600,
+  'docs/waves.md': 2_050,
+  'docs/reference/commands.md': 2_500,
+  'docs/reference/errors.md': 2_100,
+  'docs/reference/functions.md': 5_400,
+  'docs/reference/microsoft-errors.md': 3_050,
+  'docs/reference/settings.md': 1_950,
+  'docs/reference/transitions.md': 1_050,
+  'infra/README.md': 50,
+}
+const ALL_WORDS = 60_000
+
+/** Documents for people: not those of a test or a benchmark. */
+const documents = globSync(['*.md', 'docs/**/*.md', 'infra/**/*.md', 'examples/**/*.md'], {
+  cwd: root,
+}).toSorted()
+const wordsIn = (file: string): number =>
+  readFileSync(join(root, file), 'utf8').split(/\s+/).filter(Boolean).length
+
+describe('the words', () => {
+  it('of every document have a budget', () => {
+    assert.deepEqual(documents, Object.keys(WORDS).toSorted())
+  })
+
+  for (const file of documents)
+    it(`of ${file} are at most ${WORDS[file]}`, () => {
+      const words = wordsIn(file)
+      assert.ok(words <= WORDS[file]!, `${words} words: say it once, or let something else go`)
+    })
+
+  it(`of all documents are at most ${ALL_WORDS}`, () => {
+    const words = documents.reduce((sum, file) => sum + wordsIn(file), 0)
+    assert.ok(words <= ALL_WORDS, `${words} words: let something go`)
+  })
+})
+
 describe('the budget', () => {
   for (const [what, [count, cap]] of Object.entries(BUDGET))
     it(`${what} are at most ${cap}`, async () => {
