@@ -168,7 +168,7 @@ const shownCatalogue = ({ workerId, functions }: FunctionCatalogue) => ({
 })
 
 function shownWorker(
-  { heldAt, heldBy, heldReason, ...line }: WorkerLine,
+  { heldAt, heldBy, heldReason, pace: measured, ...line }: WorkerLine,
   { pace }: Engine,
   now: Date,
 ): z.input<typeof worker> {
@@ -187,7 +187,7 @@ function shownWorker(
     isSilent: isSilent(line, now),
     jobMs: line.jobMs === null ? null : Math.round(line.jobMs),
     maxOutstanding: pace.maxOutstandingOf(line),
-    jobLimit: pace.jobLimitOf(line),
+    jobLimit: pace.jobLimitOf({ ...line, pace: measured }),
   }
 }
 
