@@ -174,24 +174,24 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
           resources: { cpu: json('0.5'), memory: '1Gi' }
           env: concat(
             [
-                { name: 'MATOOLKIT_WORKER_ID', value: worker.id }
-                { name: 'MATOOLKIT_TRANSPORT', value: 'servicebus' }
-                { name: 'MATOOLKIT_SERVICEBUS_NAMESPACE', value: serviceBusHost }
-                { name: 'MATOOLKIT_IDENTITY_CLIENT_ID', value: clientId }
-                { name: 'MATOOLKIT_KEY_VAULT_URL', value: vault.outputs.url }
-                { name: 'MATOOLKIT_JOB_KEY', secretRef: 'job-key' }
-                { name: 'APPLICATIONINSIGHTS_CONNECTION_STRING', value: insightsConnection }
-                { name: 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING', value: 'Authorization=AAD' }
-                { name: 'OTEL_SERVICE_NAME', value: 'matoolkit-${worker.id}' }
-                { name: 'MATOOLKIT_TENANT_ID', value: worker.tenantId }
-                { name: 'MATOOLKIT_ORGANIZATION', value: worker.organization }
-                { name: 'MATOOLKIT_APP_ID', value: worker.appId }
-                { name: 'MATOOLKIT_CERTIFICATE_NAME', value: worker.certificate }
-                { name: 'MATOOLKIT_MAX_PARALLELISM', value: string(worker.?slots ?? 4) }
-                // KEDA ends it; an exit of its own would only restart the container.
-                { name: 'MATOOLKIT_IDLE_EXIT_SEC', value: '0' }
-                // Each replica keeps to its share of the tenant's limits.
-                { name: 'MATOOLKIT_WORKER_REPLICAS', value: string(worker.?maxReplicas ?? 1) }
+              { name: 'MATOOLKIT_WORKER_ID', value: worker.id }
+              { name: 'MATOOLKIT_TRANSPORT', value: 'servicebus' }
+              { name: 'MATOOLKIT_SERVICEBUS_NAMESPACE', value: serviceBusHost }
+              { name: 'MATOOLKIT_IDENTITY_CLIENT_ID', value: clientId }
+              { name: 'MATOOLKIT_KEY_VAULT_URL', value: vault.outputs.url }
+              { name: 'MATOOLKIT_JOB_KEY', secretRef: 'job-key' }
+              { name: 'APPLICATIONINSIGHTS_CONNECTION_STRING', value: insightsConnection }
+              { name: 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING', value: 'Authorization=AAD' }
+              { name: 'OTEL_SERVICE_NAME', value: 'matoolkit-${worker.id}' }
+              { name: 'MATOOLKIT_TENANT_ID', value: worker.tenantId }
+              { name: 'MATOOLKIT_ORGANIZATION', value: worker.organization }
+              { name: 'MATOOLKIT_APP_ID', value: worker.appId }
+              { name: 'MATOOLKIT_CERTIFICATE_NAME', value: worker.certificate }
+              { name: 'MATOOLKIT_MAX_PARALLELISM', value: string(worker.?slots ?? 4) }
+              // KEDA ends it; an exit of its own would only restart the container.
+              { name: 'MATOOLKIT_IDLE_EXIT_SEC', value: '0' }
+              // Each replica keeps to its share of the tenant's limits.
+              { name: 'MATOOLKIT_WORKER_REPLICAS', value: string(worker.?maxReplicas ?? 1) }
             ],
             map(settings, setting =>
               contains(setting, 'secretName')
