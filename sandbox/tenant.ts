@@ -162,8 +162,19 @@ export class SandboxTenant {
     if (next.deletedDateTime === null)
       this.#requireNamesFree(user, next.userPrincipalName, next.proxyAddresses)
     for (const key of keysOf(user)) this.#owners.delete(key)
+    if (next.userPrincipalName !== user.userPrincipalName)
+      this.#renameInRights(user.userPrincipalName, next.userPrincipalName)
     Object.assign(user, changes)
     this.#index(user)
+  }
+
+  /** Rights are those of an account, whatever its name: they are shown under the new one. */
+  #renameInRights(before: string, now: string): void {
+    for (const { recipient } of this.state.users)
+      for (const holders of recipient ? [recipient.fullAccess, recipient.sendAs] : []) {
+        const at = holders.findIndex((one) => one.toLowerCase() === before.toLowerCase())
+        if (at >= 0) holders[at] = now
+      }
   }
 
   /** Deletes the user permanently. */

@@ -75,6 +75,8 @@ function typeOf(shape: Shape): string | null {
   switch (shape.is) {
     case 'text':
       return shape.format.expected === 'text' ? null : kindOf(shape.format.expected)
+    case 'boolean':
+      return '`true`, `false`'
     case 'integer':
       return `${shape.min} to ${shape.max}`
     case 'choice':

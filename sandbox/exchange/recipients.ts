@@ -79,6 +79,7 @@ export function cmdletRecipient(user: RecipientUser): JsonObject {
     LegacyExchangeDN: recipient.legacyExchangeDn,
     RecipientType: recipient.kind === 'mailbox' ? 'UserMailbox' : 'MailUser',
     RecipientTypeDetails: typeDetailsOf(user),
+    IsDirSynced: user.attributes.onPremisesSyncEnabled === true,
     HiddenFromAddressListsEnabled: recipient.isHidden,
     ForwardingSmtpAddress: forwarding === null ? null : `smtp:${forwarding}`,
     ForwardingAddress: recipient.forwardingAddress,

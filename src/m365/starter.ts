@@ -36,26 +36,35 @@ retry:
   backoff: exponential
   max_interval: 10m
 
-${phasesOf(workerOf(to), noticeFrom === null ? '' : noticeOf(workerOf(to), noticeFrom))}
+${phasesOf(workerOf(to), from, noticeFrom === null ? '' : noticeOf(workerOf(to), noticeFrom))}
 ${undoingOf(workerOf(to))}`
 }
 
-const phasesOf = (worker: string, notice: string): string => `phases:
+const phasesOf = (worker: string, from: string, notice: string): string => `phases:
   # A week before, so that problems show early. The account is disabled until the cut-over.
   - name: prepare
     offset: T-7d
     steps:
+      # Account and mail user in one call: an account without mail could never receive a mailbox from ${from}.
       - name: create-account
         worker_id: ${worker}
-        function: New-EntraUser
+        function: New-ExchangeMailUser
         params:
           DisplayName: "{{DisplayName}}"
           UserPrincipalName: "{{TargetUpn}}"
-          MailNickname: "{{MailNickname}}"
-          AccountEnabled: false
+          Alias: "{{MailNickname}}"
+          PrimarySmtpAddress: "{{TargetUpn}}"
+          # Until the mailbox moves, mail goes to the person's present address.
+          ExternalEmailAddress: "{{UserPrincipalName}}"
         # Later steps use the account's id as {{AccountId}}.
         output_params:
           AccountId: Id
+
+      - name: keep-account-closed
+        worker_id: ${worker}
+        function: Disable-EntraUser
+        params:
+          UserId: "{{AccountId}}"
 
       - name: set-department
         worker_id: ${worker}
@@ -69,6 +78,17 @@ const phasesOf = (worker: string, notice: string): string => `phases:
   - name: verify
     offset: T-1d
     steps:
+      - name: check-address
+        worker_id: ${worker}
+        function: Test-ExchangeAttributeMatch
+        params:
+          Identity: "{{AccountId}}"
+          AttributeName: PrimarySmtpAddress
+          ExpectedValue: "{{TargetUpn}}"
+        poll:
+          interval: 10m
+          timeout: 12h
+
       - name: check-department
         worker_id: ${worker}
         function: Test-EntraAttributeMatch

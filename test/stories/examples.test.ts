@@ -35,15 +35,18 @@ const contoso = (more: Partial<TenantSeed> = {}): TenantSeed => ({
   ],
 })
 
-const sourceUser = (name: string, isOnLitigationHold = false) => ({
+const sourceUser = (name: string, isOnLitigationHold = false, rights = {}) => ({
+  id: idInFabrikam(name),
   userPrincipalName: `${name}@fabrikam.example`,
   proxyAddresses: [
     `SMTP:${name}@fabrikam.example`,
     `x500:/o=Old/cn=${name}`,
     `x500:/o=A/cn=${name}`,
   ],
-  recipient: { kind: 'mailbox' as const, isOnLitigationHold },
+  recipient: { kind: 'mailbox' as const, isOnLitigationHold, ...rights },
 })
+
+const idInFabrikam = (name: string): string => guid(800 + name.charCodeAt(0))
 
 interface Told {
   readonly world: World
@@ -139,14 +142,18 @@ it('user-migration: a new mailbox, mail forwarded there; a failure is rolled bac
 })
 
 // Ada's mailbox is on hold from the start; Cleo's from two days before the cut-over, when it has been copied already.
-it('full-migration: a hold before the copy takes the account back, a later one keeps the copy, and both people move at a second attempt', () => {
+it('full-migration: a hold before the copy takes the account back, a later one keeps the copy, both people move at a second attempt, with passes and rights', () => {
   const names = ['ada', 'ben', 'cleo']
   const seed: Seed = {
     tenants: [
       contoso(),
       {
         domains: ['fabrikam.example'],
-        users: [sourceUser('ada', true), sourceUser('ben'), sourceUser('cleo')],
+        users: [
+          sourceUser('ada', true, { sendAs: ['ben@fabrikam.example'] }),
+          sourceUser('ben', false, { sendOnBehalf: ['cleo'] }),
+          sourceUser('cleo'),
+        ],
         groups: [
           {
             displayName: 'Scope',
@@ -164,7 +171,7 @@ it('full-migration: a hold before the copy takes the account back, a later one k
       UserPrincipalName: `${name}@fabrikam.example`,
       DisplayName: name,
       MailNickname: name,
-      SourceObjectId: guid(9),
+      SourceObjectId: idInFabrikam(name),
       Department: 'Sales',
       TargetUpn: `${name}@contoso.example`,
     },
@@ -215,6 +222,21 @@ it('full-migration: a hold before the copy takes the account back, a later one k
       'nobody was created twice but Ada, whose copy had not begun',
     )
     assert.deepEqual([count('mailbox moved'), count('migration user removed')], [3, 0])
+    const inContoso = (name: string) => userOf(0, `${name}@contoso.example`)
+    assert.deepEqual(inContoso('ada').recipient!.sendAs, ['ben@contoso.example'])
+    assert.deepEqual(inContoso('ben').recipient!.sendOnBehalf, ['cleo'])
+    assert.deepEqual(inContoso('cleo').recipient!.sendAs, [], 'nobody else has a right')
+    const passes = sandbox.journal.effects
+      .filter(({ what }) => what === 'mail sent')
+      .filter(({ details }) => /^First sign-in/.test((details as { subject: string }).subject))
+    assert.equal(passes.length, 3, 'one pass for each, to the manager')
+    const isOpenAtSource = (name: string) => userOf(1, `${name}@fabrikam.example`).accountEnabled
+    assert.ok(names.every(isOpenAtSource), 'closed a month later, not before')
+    await world.pass(22 * 24 * HOUR)
+    await hours(6)
+    assert.ok(!names.some(isOpenAtSource))
+    assert.equal(count('migration user removed'), 3)
+    for (const name of names) assert.equal(inContoso(name).recipient!.kind, 'mailbox', name)
   })
 })
 

@@ -9,6 +9,7 @@ import type {
   RehearsedStep,
   SourceTrouble,
 } from '../../db/views/rehearsal.ts'
+import { whenText } from '../../domain/runbook/conditions.ts'
 import { factsFrom, mayChangeTenant } from '../../domain/runbook/function-facts.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 import type { RunbookProblem } from '../../domain/runbook/read.ts'
@@ -307,10 +308,10 @@ function neverRanIn({ runbook, steps }: RehearsalFacts): UnrunStep[] {
   return stepLists(runbook).flatMap(({ kind, name: place, steps: list }) =>
     list
       .filter(({ name }) => !ran.has(keyOf(kind, place, name)))
-      .map(({ name }) => ({
+      .map(({ name, when }) => ({
         where: place === null ? kind : `${kind} ${place}`,
-        step: name,
-        isForEverybody: kind === 'phase' || kind === 'init',
+        step: when.length === 0 ? name : `${name}, only when ${whenText(when)}`,
+        isForEverybody: (kind === 'phase' || kind === 'init') && when.length === 0,
       })),
   )
 }

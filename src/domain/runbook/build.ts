@@ -26,7 +26,6 @@ import {
   DEFAULTS,
   MESSAGE_FORMAT,
   MULTI_VALUED_FORMAT,
-  PRESENT,
   REMOVALS,
   SOURCE_TYPE,
   WEEKDAY,
@@ -187,9 +186,8 @@ function stepOf(map: MapNode, globalRetry: RetryPolicyDefinition | null): Runboo
 
 function conditionOf(map: MapNode): StepCondition {
   const variable = text(map, 'variable')
-  const present = choice(map, 'present', PRESENT)
-  if (present !== null)
-    return { variable, test: present === 'true' ? 'present' : 'absent', values: [] }
+  const present = optionally(map, 'present', scalarValue)
+  if (present !== null) return { variable, test: present ? 'present' : 'absent', values: [] }
   const isNegated = map.entries.has('is_not') || map.entries.has('not_in')
   const values = ['is', 'is_not', 'in', 'not_in'].flatMap((key) =>
     [optionally(map, key, jsonOf) ?? []].flat(),

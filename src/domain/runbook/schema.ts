@@ -23,6 +23,8 @@ function schemaOf(shape: Shape, packaged: Packaged): Schema {
   switch (shape.is) {
     case 'text':
       return textSchema(shape.format)
+    case 'boolean':
+      return { type: 'boolean' }
     case 'integer':
       return { type: 'integer', minimum: shape.min, maximum: shape.max }
     case 'choice':

@@ -25,6 +25,7 @@ import {
 export type Shape =
   | { readonly is: 'text'; readonly format: TextFormat }
   | { readonly is: 'integer'; readonly min: number; readonly max: number }
+  | { readonly is: 'boolean' }
   | Choice
   | { readonly is: 'list'; readonly item: Shape; readonly min: number }
   | {
@@ -110,7 +111,6 @@ const optional = (shape: Shape, about: string, value?: string | number): Runbook
 export const SOURCE_TYPE = choice(SOURCE_TYPES, { sql: 'sqlserver' })
 export const MULTI_VALUED_FORMAT = choice(MULTI_VALUED_FORMATS)
 export const BACKOFF = choice(BACKOFFS)
-export const PRESENT = choice(['true', 'false'])
 export const REMOVALS = choice(REMOVALS_AFTER_START)
 
 const RETRY = map('retry', {
@@ -157,7 +157,7 @@ const CONDITION_OF_STEP = map('a condition', {
   in: optional(list({ is: 'json' }, 1), 'The value must be one of these.'),
   not_in: optional(list({ is: 'json' }, 1), 'The value must be none of these.'),
   present: optional(
-    PRESENT,
+    { is: 'boolean' },
     '`true`: there must be a value; `false`: there must be none. Null, an empty text and an empty list are none.',
   ),
 })

@@ -40,7 +40,9 @@ class StructureCheck {
     else if (shape.is === 'named' && node.kind === 'map') this.#named(node, shape, at)
     else if (shape.is === 'list' && node.kind === 'list') this.#list(node, shape, at)
     else if (shape.is === 'integer' && node.kind === 'scalar') this.#integer(node, shape, at)
-    else if (shape.is === 'choice' && node.kind === 'scalar') this.#choice(node, shape, at)
+    else if (shape.is === 'boolean' && node.kind === 'scalar') {
+      if (typeof node.value !== 'boolean') this.#wrongType(node, shape, at)
+    } else if (shape.is === 'choice' && node.kind === 'scalar') this.#choice(node, shape, at)
     else if (shape.is === 'text' && node.kind === 'scalar') this.#text(node, shape, at)
     else this.#wrongType(node, shape, at)
   }
@@ -198,6 +200,8 @@ function expectedOf(shape: Shape): string {
   switch (shape.is) {
     case 'text':
       return shape.format.expected
+    case 'boolean':
+      return 'true or false'
     case 'integer':
       return `a whole number from ${shape.min} to ${shape.max}`
     case 'choice':

@@ -53,6 +53,7 @@ import {
 } from './exchange/exchange-mailbox-permission.ts'
 import { getExchangeMoveSource } from './exchange/exchange-move-source.ts'
 import { newExchangeMailUser, setExchangeMoveTarget } from './exchange/exchange-move-target.ts'
+import { testExchangeNamesFree } from './exchange/exchange-name-holders.ts'
 import { clearExchangePreviousMailbox, removeExchangeMailUser } from './exchange/exchange-purge.ts'
 import {
   convertExchangeMailboxToShared,
@@ -110,6 +111,7 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   removeUserDomain,
   restoreUserDomain,
   getDomainReferences,
+  testExchangeNamesFree,
   testEntraAttributeMatch,
   testEntraGroupMembership,
   testEntraLicense,

@@ -98,6 +98,7 @@ const NAMES_NOTHING: Readonly<Record<string, readonly string[]>> = {
     'MailNickname',
     'OnPremisesImmutableId',
     'Password',
+    'Names',
     'Secret',
     'SourceAddresses',
     'State',

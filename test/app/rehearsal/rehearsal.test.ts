@@ -72,7 +72,8 @@ function assertThreeWeeks({ timeline, staysAfterUndo }: RehearsalReport): void {
       ['second-look', '2030-02-22T20:00:00.000Z', 6 * 86_400],
       ['verify', '2030-02-28T20:00:00.000Z', 86_400],
       ['cutover', '2030-03-01T20:00:00.000Z', 7 * 86_400],
-      ['aftercare', '2030-03-08T20:00:00.000Z', null],
+      ['aftercare', '2030-03-08T20:00:00.000Z', 23 * 86_400],
+      ['clean-up', '2030-03-31T20:00:00.000Z', null],
     ],
   )
   const cutover = timeline[4]!
@@ -281,7 +282,7 @@ describe('the remedy of refused parameters', () => {
     const written = uses(/^[^{]+$/)
     assert.match(
       remedyFor(written.step.name, `${written.name}: too long`)!,
-      /^Parameter \w+ is refused\. Its value stands in the runbook: correct it there\. The/,
+      /^Parameter \w+ is refused\. Its value is in the runbook: correct it there\. The/,
     )
     assert.match(remedyFor(giver.name, 'Absent: Required')!, /^Parameter Absent is missing: add it/)
   })

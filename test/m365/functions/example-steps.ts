@@ -100,6 +100,7 @@ const SPECIAL: Readonly<Record<string, Readonly<Record<string, Json | undefined>
   'Test-OneDriveMove': { SourceUserPrincipalName: '{{UserPrincipalName}}' },
   'New-CrossTenantMigrationJob': { Name: `${WAVE}, {{TargetUpn}}`, UserIds: '{{AccountId}}' },
   'Test-CrossTenantMigrationJob': { WaitFor: 'Validated' },
+  'Test-ExchangeNamesFree': { Names: ['{{TargetUpn}}', '{{MailNickname}}'] },
   'Send-SignInDetails': {
     From: 'migration@contoso.example',
     Secret: '{{AccessPassSecret}}',

@@ -31,6 +31,14 @@ export const EXCHANGE_CASES: Readonly<Record<string, Case>> = {
       says: NO_RECIPIENT,
     },
   },
+  'Test-ExchangeNamesFree': {
+    params: { Names: ['nora@contoso.example', 'nora.new'] },
+    gives: { complete: true },
+    again: {},
+    effects: [],
+    wrong: { Names: '' },
+    missing: null,
+  },
   'Add-ExchangeMailboxPermission': {
     params: {
       Identity: 'box@contoso.example',

@@ -50,10 +50,9 @@ describe('the standard functions', () => {
 /** Parts for other runbooks than the examples. */
 const NOT_IN_EXAMPLES = [
   'Send-Message',
-  'Send-SignInDetails',
   'Set-EntraUserAttributes',
+  'Test-ExchangeNamesFree',
   'Reset-EntraPassword',
-  'New-EntraTemporaryAccessPass',
   'Test-EntraLicense',
   'Get-EntraLicenseCount',
   'Test-EntraInvitationRedeemed',
@@ -74,7 +73,6 @@ const NOT_IN_EXAMPLES = [
   'Enable-ExchangeArchive',
   'Convert-ExchangeMailboxToShared',
   'Set-ExchangeLitigationHold',
-  'Add-ExchangeMailboxPermission',
   'Remove-ExchangeMailboxPermission',
   'Set-ExchangeCalendarPermission',
   'Remove-ExchangeCalendarPermission',

@@ -95,7 +95,7 @@ describe('the demonstration', () => {
     assert.equal(page.status, 200)
     assert.match(page.batches, /"runbookName":"full-migration".*"phaseName":"pre-stage"/)
     assert.doesNotMatch(out, /Press Ctrl-C/, 'nothing stays without a terminal')
-    assert.match(out, /\nStopped: 0 of 6 phases completed, [\d,]+ jobs? sent,\n/)
+    assert.match(out, /\nStopped: 0 of 7 phases completed, [\d,]+ jobs? sent,\n/)
     assert.ok(out.endsWith('nothing is left behind.\n'), out)
   })
 })

@@ -25,6 +25,7 @@ import {
 } from '../parameters.ts'
 import { type ReplicationContext, retryUntilFound, retryWhileTooEarly } from '../replication.ts'
 import { GUIDS_STAY, stampedMailbox } from './exchange-mail-user.ts'
+import { holdersOf, holderText } from './exchange-name-holders.ts'
 import {
   changeRecipient,
   type ExchangeRecipient,
@@ -93,8 +94,8 @@ export const newExchangeMailUser = defineM365Function({
       madeAt: ({ WhenCreatedUTC }: JsonObject) => textOrNull(WhenCreatedUTC),
       isTaken,
     }
-    const made = await createOnce(call, creation).catch((error: unknown) => {
-      throw inTheWay(error, upn)
+    const made = await createOnce(call, creation).catch(async (error: unknown) => {
+      throw await inTheWay(call, error)
     })
     requireOurs(call.params, made.found, made.passwordSecret)
     const recipient = await readRecipient(call, textOf(made.found.Guid))
@@ -165,12 +166,15 @@ const TAKEN = /already (?:exists|being used|in use|used)|existing identity/i
 const isTaken = ({ code, message }: ApiError): boolean =>
   /(?:Exists|AlreadyUsed|InUse)Exception$/i.test(code) || TAKEN.test(message)
 
-/** Says what may hold the name. */
-function inTheWay(error: unknown, upn: string): unknown {
+/** Says what holds the name, and the remedy that fits it. */
+async function inTheWay(call: M365Call<NewMailUser>, error: unknown): Promise<unknown> {
   const isName = error instanceof Error && 'code' in error && isTaken(error as ApiError)
   if (!isName) return error
+  const { UserPrincipalName: upn, ExternalEmailAddress, PrimarySmtpAddress, Alias } = call.params
+  const holders = await holdersOf(call, [upn, PrimarySmtpAddress, ExternalEmailAddress, Alias])
+  const found = holders.map(holderText).join(' ')
   return new FunctionRefused(
-    `${error.message} Another object has a name or address of "${upn}". A deleted mail user keeps both: remove it for good with Remove-ExchangeMailUser, then retry the step.`,
+    `${error.message} ${found || `Another object has a name or address of "${upn}". A deleted mail user keeps both: remove it for good with Remove-ExchangeMailUser, then retry the step.`}`,
   )
 }
 

@@ -78,7 +78,7 @@ describe('New-ExchangeMailUser', () => {
       'New-ExchangeMailUser',
       { ...NORA, PrimarySmtpAddress: KIM },
       'Refused',
-      /already being used.*Remove-ExchangeMailUser/,
+      /already being used.*is taken by a MailUser .*choose another name/,
     ),
   )
 
@@ -102,6 +102,63 @@ describe('New-ExchangeMailUser', () => {
     const kept = await s.tenant.secrets.get(String(made.PasswordSecret))
     assert.equal(kept.length, 20)
     assert.ok(!JSON.stringify(made).includes(kept))
+  })
+})
+
+/** Fabrikam's Nora has a guest account in Contoso, with her address. */
+const GUEST_NORA = {
+  userPrincipalName: 'nora_fabrikam.example#EXT#@contoso.onmicrosoft.com',
+  mail: "nora.o'hara@fabrikam.example",
+  proxyAddresses: ["SMTP:nora.o'hara@fabrikam.example"],
+  userType: 'Guest' as const,
+  creationType: 'Invitation' as const,
+  recipient: { kind: 'mailUser' as const, externalEmailAddress: "nora.o'hara@fabrikam.example" },
+}
+const withUser =
+  (user: NonNullable<Seed['tenants'][number]['users']>[number]) =>
+  ({ tenants: [contoso, ...others], ...rest }: Seed): Seed => ({
+    ...rest,
+    tenants: [{ ...contoso!, users: [...contoso!.users!, user] }, ...others],
+  })
+
+describe('names that are taken', () => {
+  const asked = { Names: [NORA_UPN, 'nora@contoso.example', "nora.o'hara@fabrikam.example"] }
+
+  story(
+    'a guest of the same person is found beforehand, and is to be converted, not deleted',
+    async (s) => {
+      const { complete, data } = await succeeds(s, 'Test-ExchangeNamesFree', asked)
+      assert.equal(complete, false)
+      const { Kinds, Reason } = data as { Kinds: string[]; Reason: string }
+      assert.deepEqual(Kinds, ['GuestMailUser'])
+      assert.match(Reason, /do not delete it: convert it \(Convert-EntraB2BToInternal\)/)
+      await fails(s, 'New-ExchangeMailUser', NORA, 'Refused', /GuestMailUser .*do not delete it/)
+      assert.deepEqual(s.effects(), [], 'the guest and everybody else stay as they are')
+    },
+    { seeded: withUser(GUEST_NORA) },
+  )
+
+  story(
+    'a synchronised namesake is changed in Active Directory',
+    async (s) => {
+      const { data } = await succeeds(s, 'Test-ExchangeNamesFree', asked)
+      assert.match((data as { Reason: string }).Reason, /is synchronised: change it in Active/)
+    },
+    {
+      seeded: withUser({
+        userPrincipalName: 'other@contoso.example',
+        proxyAddresses: ['SMTP:other@contoso.example', 'smtp:nora@contoso.example'],
+        attributes: { onPremisesSyncEnabled: true },
+        recipient: { kind: 'mailbox' },
+      }),
+    },
+  )
+
+  story('a deleted mail user keeps its names until it is removed for good', async (s) => {
+    const { Id } = await succeeds(s, 'New-ExchangeMailUser', NORA)
+    await succeeds(s, 'Remove-EntraUser', { UserId: Id! })
+    const { data } = await succeeds(s, 'Test-ExchangeNamesFree', asked)
+    assert.match((data as { Reason: string }).Reason, /deleted mail user keeps its names/)
   })
 })
 

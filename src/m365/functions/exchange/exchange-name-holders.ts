@@ -1,0 +1,123 @@
+// Who holds a name or an address that a new mail user needs, and the remedy that fits each. A guest of the same person is converted and
+// keeps its groups and teams; deleting it would lose them.
+import { z } from 'zod'
+import type { JsonObject } from '../../../base/text/json.ts'
+import { defineM365Function } from '../define.ts'
+import { textOf } from '../entra/entra-directory.ts'
+import { isNoGuid, isSameText, listParameter, nameParameter, withoutSmtp } from '../parameters.ts'
+import type { ReplicationContext } from '../replication.ts'
+import { runOrNone, textsOf } from './exchange-recipient.ts'
+
+export interface NameHolder {
+  readonly Name: string
+  readonly Kind: string
+  readonly Holder: string
+  readonly Remedy: string
+}
+
+const SHOWN = [
+  'Guid',
+  'DisplayName',
+  'Alias',
+  'PrimarySmtpAddress',
+  'EmailAddresses',
+  'ExternalEmailAddress',
+  'WindowsLiveID',
+  'ExternalDirectoryObjectId',
+  'RecipientTypeDetails',
+  'IsDirSynced',
+]
+
+type Caller = Pick<ReplicationContext, 'tenant' | 'signal'>
+
+/** Exchange matches loosely, so only an object that has the very name counts. */
+export async function holdersOf(
+  caller: Caller,
+  names: readonly string[],
+): Promise<readonly NameHolder[]> {
+  const holders: NameHolder[] = []
+  for (const name of new Set(names.map((one) => one.toLowerCase()))) {
+    const living = await ask(caller, 'Get-Recipient', { Identity: name })
+    const deleted = await ask(caller, 'Get-MailUser', { Identity: name, SoftDeletedMailUser: true })
+    const found = [
+      ...living.map((one) => ({ one, Kind: textOf(one.RecipientTypeDetails) || 'recipient' })),
+      ...deleted.map((one) => ({ one, Kind: 'deleted mail user' })),
+    ]
+    for (const { one, Kind } of found.filter(({ one }) => has(one, name)))
+      holders.push({ Name: name, Kind, Holder: shownAs(one), Remedy: remedyOf(Kind, one) })
+  }
+  return holders
+}
+
+const ask = ({ tenant, signal }: Caller, cmdlet: string, parameters: JsonObject) =>
+  runOrNone(() => tenant.exchange.run(cmdlet, parameters, { signal, select: SHOWN }))
+
+const has = (one: JsonObject, name: string): boolean =>
+  [
+    textOf(one.Alias),
+    textOf(one.PrimarySmtpAddress),
+    textOf(one.WindowsLiveID),
+    textOf(one.ExternalEmailAddress),
+    ...textsOf(one.EmailAddresses),
+  ].some((own) => isSameText(withoutSmtp(own), name))
+
+function shownAs(one: JsonObject): string {
+  const id = textOf(one.ExternalDirectoryObjectId)
+  const names = [textOf(one.DisplayName), textOf(one.PrimarySmtpAddress), isNoGuid(id) ? '' : id]
+  return names.filter((name) => name !== '').join(', ')
+}
+
+function remedyOf(kind: string, one: JsonObject): string {
+  if (one.IsDirSynced === true)
+    return 'It is synchronised: change it in Active Directory, and wait for the synchronisation.'
+  if (isSameText(kind, 'GuestMailUser'))
+    return 'If it is a guest account of this person, do not delete it: convert it (Convert-EntraB2BToInternal), and it keeps its groups and teams.'
+  if (isSameText(kind, 'MailContact'))
+    return 'It is a contact: remove it in Exchange (Remove-MailContact), or take the address from it.'
+  if (kind === 'deleted mail user')
+    return 'A deleted mail user keeps its names: remove it for good (Remove-ExchangeMailUser).'
+  return 'It belongs to somebody here: choose another name, or find out whether it is this person.'
+}
+
+export const holderText = ({ Name, Kind, Holder, Remedy }: NameHolder): string =>
+  `"${Name}" is taken by a ${Kind} (${Holder}). ${Remedy}`
+
+const tested = z.object({
+  complete: z.boolean(),
+  data: z.object({
+    Free: z.boolean(),
+    Collisions: z
+      .array(
+        z.object({ Name: z.string(), Kind: z.string(), Holder: z.string(), Remedy: z.string() }),
+      )
+      .describe('Each with what to do.'),
+    Kinds: z
+      .array(z.string())
+      .describe('Of the holders, for conditions: GuestMailUser and others.'),
+    Reason: z.string().nullable(),
+  }),
+})
+
+export const testExchangeNamesFree = defineM365Function({
+  name: 'Test-ExchangeNamesFree',
+  description:
+    'Tests before an account is created whether guests, contacts, namesakes, deleted or synchronised objects hold its names or addresses, each with its remedy. Unconfirmed: whether Exchange shows IsDirSynced of every recipient over REST.',
+  parameters: z.strictObject({
+    Names: listParameter(nameParameter).describe(
+      'All that the account will have: user principal name, alias, addresses, and the external address.',
+    ),
+  }),
+  result: tested,
+  permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] },
+  isIdempotent: true,
+  effect: 'reads',
+  subject: 'exchange',
+  undo: null,
+  run: async (call): Promise<z.infer<typeof tested>> => {
+    const Collisions = [...(await holdersOf(call, call.params.Names))]
+    const Free = Collisions.length === 0
+    const Reason = Free ? null : Collisions.map(holderText).join(' ')
+    const Kinds = [...new Set(Collisions.map(({ Kind }) => Kind))]
+    return { complete: Free, data: { Free, Collisions, Kinds, Reason } }
+  },
+})
