@@ -7,6 +7,8 @@ import type { AttemptRecord } from './draft.ts'
 const SLOTS_UNKNOWN = 16
 /** Until its first result. */
 const JOB_MS_UNKNOWN = 1_000
+/** Until its results were counted: what is sent too early has to be done first. */
+const JOB_MS_UNPROVEN_MIN = 75
 const ON_WAY_MS_UNKNOWN = 100
 
 /** What is known of a worker's pace. */
@@ -54,17 +56,13 @@ export function jobLimitOf(
   aheadMs: number,
 ): number {
   const running = slots ?? SLOTS_UNKNOWN
-  const runMs = Math.max(jobMs ?? JOB_MS_UNKNOWN, 1)
+  const isKnown = typeof pace?.perSec === 'number'
+  const runMs = Math.max(jobMs ?? JOB_MS_UNKNOWN, isKnown ? 1 : JOB_MS_UNPROVEN_MIN)
   const slotsPerSec = (running * 1_000) / runMs
   const perSec = Math.min(pace?.perSec ?? slotsPerSec, slotsPerSec)
   const outMs = runMs + (pace?.onWayMs ?? ON_WAY_MS_UNKNOWN) + aheadMs
-  const jobs = Math.max(Math.ceil((perSec * outMs) / 1_000), 1)
-  const isKnown = typeof pace?.perSec === 'number'
-  return Math.min(isKnown ? jobs : Math.min(jobs, running * UNKNOWN_PER_SLOT), limit)
+  return Math.min(Math.max(Math.ceil((perSec * outMs) / 1_000), 1), limit)
 }
-
-/** Enough for a count. What is sent too early has to be done first. */
-const UNKNOWN_PER_SLOT = 4
 
 /** It has all jobs that it may have, and no great number from before the limit fell: those say nothing of the way. */
 export const isJustFull = (jobs: number, limit: number): boolean =>

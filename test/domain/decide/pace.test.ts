@@ -21,7 +21,7 @@ describe('the job limit', () => {
   const LIMITS: readonly [string, number | null, number | null, Pace | null, number][] = [
     ['4 slots, jobs of 3 s', 4, 3_000, known, 5],
     ['4 slots, jobs of an hour', 4, 3_600_000, known, 5],
-    ['4 slots, jobs of 20 ms', 4, 20, known, 16],
+    ['4 slots, jobs of 20 ms', 4, 20, known, 15],
     ['4 slots that do what they can', 4, 20, { ...known, perSec: 200 }, 44],
     ['4 slots, jobs of no time', 4, 0, { ...known, perSec: 10_000 }, 804],
     ['before the first result a job is taken to last a second', 4, null, null, 5],

@@ -91,6 +91,24 @@ it('waits for the transaction that sends, and withdraws what it sent', async () 
   assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
 })
 
+it('withdraws the jobs of several batches at a time', async () => {
+  const batchIds = [await readyBatch(130, 1), await readyBatch(131, 1), await readyBatch(132, 1)]
+  await fillWorkers(world.engine)
+  let [open, most] = [0, 0]
+  const transaction: Db['transaction'] = (work) =>
+    second.transaction(async (tx) => {
+      open += 1
+      most = Math.max(most, open)
+      const result = await work(tx)
+      open -= 1
+      return result
+    })
+  await holdScope({ ...other, db: { ...second, transaction } }, EVERYTHING)
+  assert.ok(most >= batchIds.length, `${most} at once`)
+  for (const batchId of batchIds) assert.equal(await jobsOf(batchId), 0)
+  await resumeScope(world.engine, EVERYTHING)
+})
+
 it('takes effect within 2 s while a batch is locked', async () => {
   const busy = await readyBatch(10, 1)
   await fillWorkers(world.engine)
