@@ -29,6 +29,10 @@ const reason = 'as before'
 const batch = '/api/batches/1'
 
 const CHECKS: Readonly<Record<string, Check | Elsewhere>> = {
+  'as many changes as you like': [
+    'test/api/http.test.ts',
+    'limits each caller per minute, reads and changes separately',
+  ],
   '`{error}` or `{errors: […]}`': async (api) => {
     const refused = await api.refused(404, 'RUNBOOK_NOT_FOUND', 'GET', '/api/runbooks/nobody')
     assert.equal('error' in refused.body, false)
