@@ -48,7 +48,7 @@ export interface SeenOfWorker {
 
 /**
  * The jobs that a worker finishes while one is out and `aheadMs` more: so no slot waits for its next job, and the queue is so short
- * that a hold takes effect at once and a small batch beside a giant does not wait.
+ * that a hold takes effect at once and a small batch next to a giant does not wait.
  */
 export function jobLimitOf(
   { slots, jobMs, pace }: PaceFacts,

@@ -97,7 +97,7 @@ function startProgram(program: string, pipeName: string, greeting: string): Chil
 }
 
 interface Words {
-  text(): string
+  said(): string
   /** What one call wrote is no reason for the end of another. */
   forget(): void
 }
@@ -110,7 +110,7 @@ function keepWords(child: ChildProcess): Words {
     words = (words + text.toString()).slice(0, OUTPUT_CHARS_KEPT)
   })
   return {
-    text: () => words.trim(),
+    said: () => words.trim(),
     forget: () => {
       words = ''
     },
@@ -128,7 +128,7 @@ function endOf(program: string, child: ChildProcess, words: Words): Promise<Erro
     })
     child.once('close', (code, signal) => {
       const how = signal === null ? `with code ${code}` : `by ${signal}`
-      const said = words.text() === '' ? '' : ` It said: ${words.text()}`
+      const said = words.said() === '' ? '' : ` It said: ${words.said()}`
       resolve(new Error(`PowerShell ended ${how}.${said}`))
     })
   })
