@@ -2,15 +2,15 @@
 // purpose.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { exportSPKI, SignJWT, UnsecuredJWT } from 'jose'
+import { SignJWT, UnsecuredJWT } from 'jose'
 import { realClock } from '../../../src/base/run/clock.ts'
 import { openApiUnderTest } from '../../api/under-test.ts'
 import { AUDIENCE, claimsOf, newKey, signed, TestIssuer } from '../../kit/issuer.ts'
 import { openJudge } from './judge.ts'
 
 const clock = realClock()
-/** We refuse these, and the library alone does not. */
-const STRICTER: readonly string[] = []
+/** We refuse these, and the library alone does not: a token for several services can be used by each of them at the others. */
+const STRICTER = ['several audiences']
 
 async function tokensOf(issuer: TestIssuer): Promise<Record<string, string>> {
   const [key, other] = await Promise.all([newKey('one'), newKey('one')])
@@ -24,9 +24,7 @@ async function tokensOf(issuer: TestIssuer): Promise<Record<string, string>> {
   const forged = Buffer.from(JSON.stringify({ ...claims(), roles: ['Owner'] })).toString(
     'base64url',
   )
-  const publicKey = new TextEncoder().encode(
-    await exportSPKI(key!.secret).catch(() => key!.open.n!),
-  )
+  const publicKey = new TextEncoder().encode(key!.open.n!)
   return {
     good,
     'several audiences': await signed(claims({ aud: ['else', AUDIENCE] }), key!),
@@ -81,7 +79,7 @@ describe('tokens', { timeout: 200_000 }, () => {
       }
       assert.deepEqual(differing, [])
       assert.equal(said.length, Object.keys(tokens).length)
-      assert.ok(accepted >= 2 && accepted < said.length, `${accepted} accepted`)
+      assert.ok(accepted >= 3 && accepted < said.length, `${accepted} accepted`)
     } finally {
       await api.close()
       await issuer.close()

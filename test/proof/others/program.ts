@@ -20,8 +20,13 @@ export async function pythonWith(...modules: readonly string[]): Promise<string 
 }
 
 /** Runs a program to its end, and returns what it wrote. */
-export async function ask(program: string, args: readonly string[], input = ''): Promise<string> {
-  const child = spawn(program, args, { timeout: MS_MAX })
+export async function ask(
+  program: string,
+  args: readonly string[],
+  input = '',
+  env = process.env,
+): Promise<string> {
+  const child = spawn(program, args, { timeout: MS_MAX, env })
   child.stdin.on('error', () => {})
   child.stdin.end(input)
   const ended = new Promise<number | null>((resolve, reject) => {
