@@ -213,10 +213,13 @@ function branchText(route: Route, parameters: readonly CmdletParameter[]): strin
 
 const OWN = ['Connect-Matoolkit', 'Disconnect-Matoolkit']
 
+/** Without it Windows PowerShell 5.1 reads a file in the code page of the machine. */
+const BYTE_ORDER_MARK = '\uFEFF'
+
 function powerShellModule(): string {
   const all = [...cmdlets()].sort(([a], [b]) => (a < b ? -1 : 1))
   return [
-    '# Cmdlets over the admin API of matoolkit. Generated from the table of routes.\n',
+    `${BYTE_ORDER_MARK}# Cmdlets over the admin API of matoolkit. Generated from the table of routes.\n`,
     readFileSync(join(import.meta.dirname, 'session.ps1'), 'utf8'),
     `$script:MatNames = @{ ${Object.entries(RENAMED)
       .map(([name, renamed]) => `${renamed} = ${quoted(name)}`)

@@ -83,7 +83,7 @@ function ConvertTo-MatForm {
 }
 
 # A refusal as an error record: its id is the code of the API.
-function New-MatError {
+function ConvertTo-MatError {
     param($Failure, [string] $Uri)
     $problem = $null
     if ($Failure.ErrorDetails -and $Failure.ErrorDetails.Message) {
@@ -139,7 +139,7 @@ function Invoke-MatRequest {
         $uri = $script:MatSession.Url + $Path
         if ($pairs.Count -gt 0) { $uri += '?' + ($pairs -join '&') }
         try { $response = Invoke-WebRequest @request -Uri $uri }
-        catch { $PSCmdlet.ThrowTerminatingError((New-MatError -Failure $_ -Uri $uri)) }
+        catch { $PSCmdlet.ThrowTerminatingError((ConvertTo-MatError -Failure $_ -Uri $uri)) }
         if ([string]$response.Headers['Content-Type'] -notmatch 'json') { return $response.Content }
         $answer = $response.Content | ConvertFrom-Json
         $list = @($answer.PSObject.Properties | Where-Object { $_.Value -is [array] })

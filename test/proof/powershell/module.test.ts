@@ -84,4 +84,19 @@ describe('the cmdlets', { timeout: 120_000 }, () => {
       await api.close()
     }
   })
+
+  it('leave PSScriptAnalyzer nothing to say', async (test) => {
+    if ((await pwshVersion()) === null) return test.skip(NO_PWSH)
+    const folder = writtenModule()
+    try {
+      const command = `if (-not (Get-Module -ListAvailable PSScriptAnalyzer)) { 'none'; exit }
+        @(Invoke-ScriptAnalyzer -Path '${folder}' -Recurse | ForEach-Object { "$($_.RuleName) in line $($_.Line)" }) -join "\n"`
+      const asked = ['-NoLogo', '-NoProfile', '-NonInteractive', '-Command', command]
+      const { stdout } = await promisify(execFile)('pwsh', asked, { timeout: RUN_MS_MAX })
+      if (stdout.trim() === 'none') return test.skip('left out: there is no PSScriptAnalyzer')
+      assert.equal(stdout.trim(), '')
+    } finally {
+      rmSync(join(folder, '..'), { recursive: true })
+    }
+  })
 })
