@@ -100,6 +100,7 @@ describe('signing in to the dashboard at an issuer', () => {
     assert.equal(page.url(), `${api.url}/?wallboard=no`)
     await page.reload()
     await page.getByRole('button', { name: 'Hold everything' }).waitFor()
+    await page.getByRole('heading', { name: 'Now' }).waitFor()
     const stored = await page.evaluate(() => JSON.stringify(localStorage))
     assert.doesNotMatch(stored, /eyJ/, 'no token of an issuer outlives the tab')
     await assertSound(opened)

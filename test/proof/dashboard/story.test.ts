@@ -154,7 +154,7 @@ describe('the headline of a person', () => {
     )
     assert.equal(stopped[1], 'the undo stopped at step move: 1 of 2 changes are taken back')
     assert.equal(stopped[2], 'The error: changed since')
-    assert.equal(of(failed, done)[0], 'undone')
+    assert.equal(of(failed, done)[0], 'taken_back')
     const later = step({ status: 'failed', errorMessage: 'no', completedAt: '2026-03-03T10:00Z' })
     assert.equal(of(later, done)[2], 'The error: no')
   })

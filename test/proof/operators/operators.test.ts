@@ -157,7 +157,8 @@ async function tryFirst(
   act: Act,
   headers: Record<string, string>,
 ): Promise<void> {
-  const canBeTried = act.method === 'POST'
+  // A hold is never tried: it must not wait.
+  const canBeTried = act.method === 'POST' && act.path !== '/api/holds'
   if (!canBeTried) return note(name, [await send(api, act, headers)])
   const { db } = api.world
   const before = await everything(db)

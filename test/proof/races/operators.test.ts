@@ -184,8 +184,8 @@ describe('two operators at once', () => {
     const path = `/api/batches/${batchId}/members`
     for (const { body } of await both({ path: `${path}/variable`, body: set }))
       assert.equal(body.doneCount, 3)
-    const redo = { reason, select, fromStep: 'create' }
-    const answers = await both({ path: `${path}/redo`, body: redo })
+    const redo = { reason, select, fromStep: 'create', again: true }
+    const answers = await both({ path: `${path}/retry`, body: redo })
     for (const { body } of answers)
       assert.equal((body.doneCount as number) + (body.refusedCount as number), 3)
     await world.settle()
@@ -197,11 +197,11 @@ describe('two operators at once', () => {
       const { body } = await api.call<{ reviews: { id: number }[] }>('GET', path)
       return body.reviews.map(({ id }) => id)
     }
-    const once = async (verb: string, reviewIds: number[], more = {}) => {
+    const once = async (decision: string, reviewIds: number[], more = {}) => {
       assert.ok(reviewIds.length > 0)
       const answers = await both({
-        path: `/api/reviews/${verb}`,
-        body: { reviewIds, reason, ...more },
+        path: '/api/reviews',
+        body: { decision, reviewIds, reason, ...more },
       })
       assert.deepEqual(
         answers.map(({ status }) => status).sort(),
