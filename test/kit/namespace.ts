@@ -1,4 +1,4 @@
-// A namespace as `matoolkit bus check --create` makes it, in the tests' broker, and how to reach it.
+// A namespace as `matoolkit doctor bus --create` makes it, in the tests' broker, and how to reach it.
 import {
   DEFAULT_RULE,
   subscriptionEntities,

@@ -1,4 +1,4 @@
-// The bus: three topics, and the two subscriptions of the orchestrator. Workers bring their own (stage 2). `matoolkit bus check`
+// The bus: three topics, and the two subscriptions of the orchestrator. Workers bring their own (stage 2). `matoolkit doctor bus`
 // verifies all of it from outside.
 param name string
 param location string

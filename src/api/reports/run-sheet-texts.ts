@@ -13,7 +13,7 @@ export const nightCommands = (
   ['continue after that', commandLine`resume --all --reason "…"`],
   ['hold this batch', commandLine`hold --batch ${batchId} --reason "…"`],
   ['resume it', commandLine`resume --batch ${batchId} --reason "…"`],
-  ['hold one person', commandLine`member hold ${batchId} PERSON --reason "…"`],
+  ['hold one person', commandLine`hold --member ${batchId} PERSON --reason "…"`],
   ['see what failed, and what to do', commandLine`failures ${batchId}`],
   ['try failed people again', commandLine`batch retry ${batchId} --all --reason "…"`],
   ['see what a person waits for', commandLine`member show ${batchId} PERSON`],

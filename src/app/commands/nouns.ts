@@ -22,11 +22,6 @@ export interface NounLoader {
 }
 
 export const NOUNS: Readonly<Record<string, NounLoader>> = {
-  demo: {
-    about: 'watch an example migration from start to end',
-    group: 'start',
-    load: async () => (await import('./demo.ts')).addDemoCommands,
-  },
   up: {
     about: 'start everything on this machine',
     group: 'start',
@@ -96,7 +91,7 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     },
   },
   member: {
-    about: 'find, inspect and hold members',
+    about: 'find and inspect members',
     group: 'daily',
     load: async () => (await import('../../cli/commands/member.ts')).addMemberCommands,
   },
@@ -181,19 +176,9 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     load: async () => (await import('../../cli/commands/config.ts')).addConfigCommands,
   },
   doctor: {
-    about: 'check configuration, API, workers and data sources',
+    about: 'check the system, a tenant or the Service Bus namespace',
     group: 'system',
-    load: async () => (await import('../../cli/commands/doctor.ts')).addDoctorCommands,
-  },
-  bus: {
-    about: 'check the Service Bus namespace',
-    group: 'start',
-    load: async () => (await import('./bus.ts')).addBusCommands,
-  },
-  tenant: {
-    about: 'check a Microsoft 365 tenant',
-    group: 'system',
-    load: async () => (await import('./tenant.ts')).addTenantCommands,
+    load: async () => (await import('./doctor.ts')).addDoctorCommands,
   },
   function: {
     about: 'inspect worker functions',

@@ -23,7 +23,7 @@ export function addSandboxCommands(program: Command, io: Io): void {
       '--faults <file or rates>',
       'faults to inject: a JSON file, or rates such as throttle=0.02',
     )
-    .option('--replay <file>', 'answer like the tenant of "tenant check --record"')
+    .option('--replay <file>', 'answer like the tenant of "doctor tenant --record"')
     .option('--https <file>', 'serve https; write the authority’s certificate to this file')
     .option('--fast', 'no replication lag; mailbox moves take seconds')
     .addHelpText('after', SANDBOX_HELP)

@@ -1,4 +1,4 @@
-// `matoolkit tenant check`: signs in as a worker would, works out what the runbook needs, and prints one line per check. Needs no server.
+// `matoolkit doctor tenant`: signs in as a worker would, works out what the runbook needs, and prints one line per check. Needs no server.
 
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'

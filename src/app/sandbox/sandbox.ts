@@ -23,7 +23,7 @@ export interface SandboxFlags {
   readonly allowedHosts?: string
   readonly seed?: string
   readonly faults?: string
-  /** A file of `matoolkit tenant check --record`. */
+  /** A file of `matoolkit doctor tenant --record`. */
   readonly replay?: string
   readonly fast?: true
   /** File for the certificate of its authority. */

@@ -1,4 +1,4 @@
-// `matoolkit bus check`: compares the Service Bus namespace of the settings with what it must hold.
+// `matoolkit doctor bus`: compares the Service Bus namespace of the settings with what it must hold.
 // Needs no server and no database.
 
 import { realClock } from '../../base/run/clock.ts'

@@ -18,19 +18,19 @@ export const BUS_ERRORS = errorRows({
     http: 503,
     exit: EXIT.failed,
     sentence:
-      'Service Bus did not do as asked ({what}): {reason}. It is tried again. To find out what is wrong, run "matoolkit bus check".',
+      'Service Bus did not do as asked ({what}): {reason}. It is tried again. To find out what is wrong, run "matoolkit doctor bus".',
   },
   BUS_REFUSED: {
     http: 503,
     exit: EXIT.failed,
     sentence:
-      'Service Bus refuses this process ({what}): {reason}. Give its identity the role that docs/bus.md names; it is tried again. "matoolkit bus check" shows what the identity may do.',
+      'Service Bus refuses this process ({what}): {reason}. Give its identity the role that docs/bus.md names; it is tried again. "matoolkit doctor bus" shows what the identity may do.',
   },
   BUS_ENTITY_MISSING: {
     http: 503,
     exit: EXIT.failed,
     sentence:
-      'The namespace has no "{entity}". Run "matoolkit bus check --create" with the right to manage it.',
+      'The namespace has no "{entity}". Run "matoolkit doctor bus --create" with the right to manage it.',
   },
   MESSAGE_ID_INVALID: {
     http: 422,
@@ -59,7 +59,7 @@ export const BUS_ERRORS = errorRows({
     http: 503,
     exit: EXIT.failed,
     sentence:
-      'Worker "{workerId}" takes no jobs: the namespace has no "{entity}", so no hold or cancel could stop them. Run "matoolkit bus check --create" with the right to manage it; the worker then continues by itself.',
+      'Worker "{workerId}" takes no jobs: the namespace has no "{entity}", so no hold or cancel could stop them. Run "matoolkit doctor bus --create" with the right to manage it; the worker then continues by itself.',
   },
   DEAD_LETTER_NOT_FOUND: {
     http: 404,

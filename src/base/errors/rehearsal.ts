@@ -18,7 +18,7 @@ export const REHEARSAL_ERRORS = errorRows({
     http: 400,
     exit: EXIT.usage,
     sentence:
-      'The recording "{file}" is invalid: {reason}. Make it with "matoolkit tenant check --record <file>".',
+      'The recording "{file}" is invalid: {reason}. Make it with "matoolkit doctor tenant --record <file>".',
   },
   REHEARSAL_NOT_FOUND: {
     http: 404,

@@ -32,8 +32,8 @@ export interface BusCheckOptions {
   readonly mayCreate: boolean
 }
 
-const CREATE = 'Run "matoolkit bus check --create" with the right to manage the namespace.'
-const RENEW = 'Correct it, or delete it while nothing runs and run "matoolkit bus check --create".'
+const CREATE = 'Run "matoolkit doctor bus --create" with the right to manage the namespace.'
+const RENEW = 'Correct it, or delete it while nothing runs and run "matoolkit doctor bus --create".'
 /** Azure's limit on a subscription's name. */
 const NAME_MAX = 50
 

@@ -1,5 +1,5 @@
 // What a namespace must hold: three topics, a subscription of the orchestrator on two of them and one per worker on the third, with
-// their settings. `matoolkit bus check` compares a namespace with this table and creates what is missing.
+// their settings. `matoolkit doctor bus` compares a namespace with this table and creates what is missing.
 import {
   DUPLICATE_WINDOW_MS,
   LEASE_MS,

@@ -1,7 +1,6 @@
 // `matoolkit doctor`: checks runtime, configuration, API, sign-in, database and its roles, bus, clock, workers and data sources, one line per check,
 // with advice for each problem.
 
-import type { Command } from 'commander'
 import { messageOf } from '../../base/errors/errors.ts'
 import { earlierSettings } from '../../base/settings/config.ts'
 import { countText } from '../../base/text/count-text.ts'
@@ -12,25 +11,14 @@ import {
   isClash,
 } from '../../domain/runbook/catalogues.ts'
 import type { CommandContext } from '../program/command-context.ts'
-import type { Io } from '../terminal/io.ts'
 import { type Check, showChecks } from '../terminal/show-checks.ts'
 import { capital, loadHoldsInForce } from './holds-in-force.ts'
 import { type ListedNeed, loadNeeds } from './needs.ts'
-import { addVerb } from './verb.ts'
 
 const NODE_MIN = 24
 
-export function addDoctorCommands(program: Command, io: Io): void {
-  addVerb(program, io, {
-    name: 'doctor',
-    about: 'check configuration, API, workers and data sources',
-    more: 'Exit code: 0 no check failed (warnings are allowed), 1 a check failed.',
-    examples: ['doctor', 'doctor --output json'],
-    run: async (context) => {
-      const checks = await examine(context, process.versions.node)
-      await showChecks(context.show, context.io, checks)
-    },
-  })
+export async function examineSystem(context: CommandContext): Promise<void> {
+  await showChecks(context.show, context.io, await examine(context, process.versions.node))
 }
 
 async function examine(context: CommandContext, nodeVersion: string): Promise<Check[]> {

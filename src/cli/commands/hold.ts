@@ -14,11 +14,13 @@ import {
 import type { Io } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD } from '../terminal/show.ts'
+import { runHoldMembers, runResumeMembers } from './batch/member-actions.ts'
 import { namedBatch, namedMember } from './batch/named.ts'
 import { waitAndShow } from './batch/results.ts'
+import { isSelecting, SELECTION } from './batch/select-people.ts'
 import { capital } from './holds-in-force.ts'
 import { warnStarts } from './starts.ts'
-import { addVerb, CHANGE, DRY_RUN, REASON, type Verb, WAITING } from './verb.ts'
+import { addVerb, CHANGE, DRY_RUN, type Verb, WAITING } from './verb.ts'
 
 const SCOPES: NonNullable<Verb['options']> = [
   ['--all', 'the whole system'],
@@ -62,6 +64,10 @@ const RESUMED: readonly Column<Resumed>[] = [
   ['steps starting', 'starts.steps'],
   DRY_RUN_FIELD,
 ]
+
+/** Some members of the batch that --batch names. */
+const PEOPLE = SELECTION.filter(([flag]) => !/^--(?:all|member <)/.test(flag))
+const isOfPeople = ({ all, member, ...flags }: Flags): boolean => isSelecting(flags)
 
 const SCOPE_FLAGS = ['all', 'runbook', 'worker', 'batch', 'member'] as const
 type Scope = (typeof SCOPE_FLAGS)[number]
@@ -125,6 +131,8 @@ async function runHold(
   if (action === 'list' || (scope === null && action === undefined && flags.reason === undefined))
     return listHolds(context)
   if (scope === null) throw usageError(`Say what to hold: ${scopeFlags()}.`)
+  if (isOfPeople(flags)) return runHoldMembers(context, [batchOfPeople(flags)], flags)
+  if (flags.dryRun) throw usageError('--dry-run goes with flags that select members.')
   const held = await heldBy(context, flags, scope)
   const { client, show } = context
   if (action === 'reason') {
@@ -134,6 +142,12 @@ async function runHold(
   const stopped = await holdThenAsk({ ...context, flags }, held)
   if (flags.wait) await waitForRunning(context, scope)
   await show.one<Explained>(stopped, HELD)
+}
+
+function batchOfPeople(flags: Flags): string {
+  const batchId = textFlag(flags, 'batch')
+  if (batchId !== undefined) return batchId
+  throw usageError('Name the batch of the members: --batch <id>.')
 }
 
 /**
@@ -196,6 +210,7 @@ async function runResume(
   const { client, io, show } = context
   const scope = scopeIn(flags)
   if (scope === null) throw usageError(`Say what to resume: ${scopeFlags()}.`)
+  if (isOfPeople(flags)) return runResumeMembers(context, [batchOfPeople(flags)], flags)
   if (flags.wait && scope !== 'batch') throw usageError('--wait goes with --batch.')
   const { name, target } = await heldBy(context, flags, scope)
   const endpoint = 'POST /api/holds/resume'
@@ -248,17 +263,20 @@ export function addHoldCommands(program: Command, io: Io): void {
     args: [['[action...]', '"list" (default): holds in force; "reason": say why']],
     options: [
       ...SCOPES,
+      ...PEOPLE,
       ['--limit <number>', 'maximum number of rows of the list'],
-      REASON,
+      ...CHANGE,
+      DRY_RUN,
       ['--wait', 'with --all: return when the last running job has ended'],
     ],
-    more: 'A hold takes effect at once and asks for its reason afterwards. Jobs that no worker has started are withdrawn; running ones finish.',
+    more: 'A hold takes effect at once and asks for its reason afterwards. Jobs that no worker has started are withdrawn; running ones finish. Flags that select members hold those of --batch, after a preview; everyone else continues.',
     examples: [
       'hold --all',
       'hold --runbook user-migration --reason "mailboxes are slow"',
       'hold --worker worker-01 --reason "certificate expired"',
       'hold --batch 7',
       'hold --member 7 ann@contoso.com --reason "on leave"',
+      'hold --batch 7 --failed-step set-licence --reason "licences are ordered" --dry-run',
       'hold list',
       'hold reason --all --reason "mail loops"',
     ],
@@ -270,10 +288,18 @@ export function addResumeCommands(program: Command, io: Io): void {
   addVerb(program, io, {
     name: 'resume',
     about: 'end a hold',
-    options: [...SCOPES, ...CHANGE, DRY_RUN, ...WAITING],
+    options: [
+      ...SCOPES,
+      ['--held', 'every held member of --batch'],
+      ...PEOPLE,
+      ...CHANGE,
+      DRY_RUN,
+      ...WAITING,
+    ],
     more: 'What another hold covers stays held. Time on hold does not count for retries and polls.',
     examples: [
       'resume --all --reason "mail flows again"',
+      'resume --batch 7 --held --reason "licences are there"',
       'resume --batch 7 --reason "fast again" --wait',
       'resume --runbook user-migration --dry-run',
     ],

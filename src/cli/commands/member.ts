@@ -10,15 +10,13 @@ import { type CommandContext, type Flags, showPages, textFlag } from '../program
 import type { Io } from '../terminal/io.ts'
 import { type Column, showSection } from '../terminal/show.ts'
 import { STATE_NAMES, stateCell, stateFlag } from './batch/lists.ts'
-import { runHoldMembers, runResumeMembers } from './batch/member-actions.ts'
 import { MESSAGES_OF_MEMBER } from './batch/messages.ts'
 import { namedMember } from './batch/named.ts'
-import { MEMBERS_ARG, NAMED_SELECTION } from './batch/select-people.ts'
 import { runShowEffects } from './batch/undo.ts'
 import { EVENT_COLUMNS } from './events.ts'
 import { sayMeaning } from './next-commands.ts'
 import { ATTEMPT_COLUMN, NOW_COLUMN, polledText } from './step-texts.ts'
-import { addVerb, BATCH_ARG, CHANGE, DRY_RUN, MEMBER_ARG, PAGED } from './verb.ts'
+import { addVerb, BATCH_ARG, MEMBER_ARG, PAGED } from './verb.ts'
 import { statusIn } from './words.ts'
 
 type MemberPage = Answer<'GET /api/batches/{batchId}/members/{memberId}'>
@@ -67,7 +65,7 @@ export const ACTION_COLUMNS: readonly Column<MemberPage['actions'][number]>[] = 
 const EVENTS_MAX = 500
 
 export function addMemberCommands(program: Command, io: Io): void {
-  const noun = program.command('member').description('find, inspect and hold members')
+  const noun = program.command('member').description('find and inspect members')
   addVerb(noun, io, {
     name: 'find',
     about: 'find people in all batches',
@@ -97,30 +95,6 @@ export function addMemberCommands(program: Command, io: Io): void {
       'member show 7 ada@contoso.com --effects',
     ],
     run: (context, args, { effects }) => (effects ? runShowEffects : runShowMember)(context, args),
-  })
-  addVerb(noun, io, {
-    name: 'hold',
-    about: 'hold members: nothing new is sent for them',
-    args: [BATCH_ARG, MEMBERS_ARG],
-    options: [...NAMED_SELECTION, ...CHANGE, DRY_RUN],
-    more: 'Jobs that no worker has started are withdrawn; running ones finish. Everyone else continues.',
-    examples: [
-      'member hold 7 ada@contoso.com ben@contoso.com --reason "on leave"',
-      'member hold 7 --failed-step set-licence --reason "licences are ordered" --dry-run',
-    ],
-    run: runHoldMembers,
-  })
-  addVerb(noun, io, {
-    name: 'resume',
-    about: 'end the hold of members',
-    args: [BATCH_ARG, MEMBERS_ARG],
-    options: [...NAMED_SELECTION, ...CHANGE, DRY_RUN],
-    more: 'Time on hold does not count for retries and polls. --all selects every held member of the batch.',
-    examples: [
-      'member resume 7 ada@contoso.com --reason "is back"',
-      'member resume 7 --all --reason "licences are there" --yes',
-    ],
-    run: runResumeMembers,
   })
 }
 

@@ -39,6 +39,8 @@ export interface Verb {
   /** Without the program's name. */
   readonly examples: readonly string[]
   readonly run: RunCommand
+  /** Forms that need no API, such as checks of a tenant; null for the others. */
+  runAlone?(args: readonly string[], flags: Flags): Promise<void> | null
 }
 
 export const BATCH_ARG: HelpEntry = ['<batch-id>', 'id of the batch']
@@ -89,6 +91,11 @@ export function addVerb(noun: Command, io: Io, verb: Verb): void {
     // Commander passes the arguments, then the flags, then the command.
     const flags = passed.at(-2) as Flags
     const args = passed.slice(0, -2).flat() as (string | undefined)[]
+    const alone = verb.runAlone?.(
+      args.filter((arg) => arg !== undefined),
+      flags,
+    )
+    if (alone) return alone
     const { openContext } = await import('../program/command-context.ts')
     const kind = { isText: verb.isText ?? false, isChange: isChange(verb) }
     const context = await openContext(flags, io, kind)

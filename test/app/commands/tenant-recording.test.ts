@@ -1,4 +1,4 @@
-// `matoolkit tenant check --record` and `matoolkit sandbox --replay`: the recording names nobody, the check changes nothing, and a sandbox
+// `matoolkit doctor tenant --record` and `matoolkit sandbox --replay`: the recording names nobody, the check changes nothing, and a sandbox
 // that replays it answers like the recorded tenant. All functions cope with that.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -63,7 +63,7 @@ async function notFoundIn({ tenant }: Setting, name = 'nobody@contoso.example') 
   return { status: error.status, code: error.code, isMissing: error.isMissing, text: error.message }
 }
 
-describe('matoolkit tenant check --record', () => {
+describe('matoolkit doctor tenant --record', () => {
   it('asks only by reading', () => {
     const plan = { side: null, endpoints: ['fabrikam'], organization: 'x.example', person: PERSON }
     for (const { cmdlet, graph } of probesOf(plan))
@@ -216,7 +216,7 @@ describe('matoolkit sandbox --replay', () => {
 
   it('refuses a file that is no recording, with its reason and what to do', async () => {
     for (const [text, says] of [
-      ['no', /"[^"]+" is invalid: it is not JSON\. Make it with "matoolkit tenant check --record/],
+      ['no', /"[^"]+" is invalid: it is not JSON\. Make it with "matoolkit doctor tenant --record/],
       ['{"format":"matoolkit-tenant-recording","version":2,"answers":[]}', /version/],
     ] as const) {
       const file = newFile()

@@ -1,4 +1,4 @@
-// `matoolkit bus check` against the tests' namespace, by Microsoft's administration client: it says what is missing or differs, creates
+// `matoolkit doctor bus` against the tests' namespace, by Microsoft's administration client: it says what is missing or differs, creates
 // what is missing, and proves that a message travels.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
@@ -14,7 +14,7 @@ interface Checked {
   readonly checks: readonly { readonly name: string; readonly state: string; about: string }[]
 }
 
-describe('bus check', () => {
+describe('doctor bus', () => {
   const broker = new Broker(realClock())
   const { namespace } = broker
   let management: Management

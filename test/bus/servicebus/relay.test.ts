@@ -174,7 +174,7 @@ describe('servicebus transport', () => {
   it('names a missing subscription and what creates it', async () => {
     await assert.rejects(bus.receive(workerJobs('nobody'), 1), {
       code: 'BUS_ENTITY_MISSING',
-      message: /worker-nobody.*bus check --create/,
+      message: /worker-nobody.*doctor bus --create/,
     })
   })
 })

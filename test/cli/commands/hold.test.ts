@@ -135,10 +135,20 @@ describe('a hold of each scope', () => {
 
   it('members by name: held after a preview, shown, resumed; the others are not', async () => {
     const [one, two] = ['user1@contoso.example', 'user2@contoso.example']
-    const dry = await cli.cli('member', 'hold', '1', one, two, '--dry-run')
+    for (const wrong of [['--all'], ['--batch', '1'], ['--worker', 'w1', '--members', one]])
+      assert.equal((await cli.cli('hold', ...wrong, '--dry-run')).exit, EXIT.usage)
+    const dry = await cli.cli('hold', '--batch', '1', '--members', `${one},${two}`, '--dry-run')
     assert.match(dry.out, /^2 people would be held: user1@.*, user2@.*\.\nDry run/)
     assert.match((await cli.cli('hold')).out, /^Nothing is held\./)
-    const held = await cli.cli('member', 'hold', '1', one, two, ...WHY, '--yes')
+    const held = await cli.cli(
+      'hold',
+      '--batch',
+      '1',
+      '--members',
+      `${one},${two}`,
+      ...WHY,
+      '--yes',
+    )
     assert.equal(held.exit, 0, held.err)
     assert.match(held.out, /^2 people were held: .*\n\d jobs? (was|were) withdrawn; /)
     const { members } = await cli.json<{ members: { memberKey: string; held: object | null }[] }>(
@@ -150,9 +160,9 @@ describe('a hold of each scope', () => {
       members.flatMap(({ memberKey, held: own }) => (own ? [memberKey] : [])),
       [one, two],
     )
-    const again = await cli.cli('member', 'hold', '1', one, ...WHY, '--yes')
+    const again = await cli.cli('hold', '--batch', '1', '--members', one, ...WHY, '--yes')
     assert.deepEqual([again.exit, /is already held by/.test(again.err)], [6, true])
-    const resumed = await cli.cli('member', 'resume', '1', '--all', ...WHY, '--yes')
+    const resumed = await cli.cli('resume', '--batch', '1', '--held', ...WHY, '--yes')
     assert.match(resumed.out, /^2 people were resumed: .*\nAt once: \d steps? starts?\./)
     assert.match((await cli.cli('hold')).out, /^Nothing is held\./)
     await cli.api.world.orchestrate()

@@ -16,14 +16,12 @@ import { type Cli, openCli, setEnv } from '../against-api.ts'
 import { COMMANDS, flagOf } from '../every-command.ts'
 
 /** Commands without `--output`: they run until stopped, or print one kind of document. */
-const NO_ANSWER = ['demo', 'up', 'serve', 'sandbox', 'runbook init', 'completion']
+const NO_ANSWER = ['up', 'serve', 'sandbox', 'runbook init', 'completion']
 /** Commands whose formats are tested where their setup is. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'auth login': 'auth.test.ts: it needs an issuer',
   'automation tick': 'tick.test.ts: it needs a data source',
   'query preview': 'serve.test.ts: it needs a scheduler in the same process',
-  'bus check': 'bus-check.test.ts: it needs a namespace',
-  'tenant check': 'tenant-check.test.ts: it needs a tenant',
   'runbook rehearse': 'rehearsal/command.test.ts: it takes seconds',
   'batch rehearse': 'proof/rehearsal/live-batch.test.ts: it takes seconds',
   'runbook preview-message': 'messages.test.ts: it needs messages',
@@ -153,8 +151,6 @@ const ASKED: Readonly<Record<string, Args>> = {
   'member find': () => [KEYS[0]!],
   'member show': () => ['2', KEYS[0]!],
   actions: () => [],
-  'member hold': () => ['2', KEYS[0]!, ...TRIED],
-  'member resume': () => ['2', '--all', ...TRIED],
   'step show': () => [stepId],
   failures: () => ['2'],
   hold: () => [],

@@ -73,7 +73,7 @@ describe('set-up', { skip: process.platform === 'win32' }, () => {
       : []
 
   for (const start of [
-    ['scripts/run.mjs', 'src/main.ts', 'demo'],
+    ['scripts/run.mjs', 'src/main.ts', 'up', '--demo'],
     ['bin/matoolkit', '--version'],
   ]) {
     it(`of ${start[0]} for the program installs what it needs to run, once`, () => {

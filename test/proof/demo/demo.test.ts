@@ -22,13 +22,13 @@ async function lookAt(link: string): Promise<{ status: number; batches: string }
   return { status: page.status, batches: await now.text() }
 }
 
-/** Runs `matoolkit demo`. As soon as its output matches `until`, looks and interrupts it. */
+/** Runs `matoolkit up --demo`. As soon as its output matches `until`, looks and interrupts it. */
 function runDemo(
   args: readonly string[],
   until?: RegExp,
   look: (out: string) => Promise<void> = async () => {},
 ): Promise<Ran> {
-  const child = spawn(process.execPath, ['src/main.ts', 'demo', ...args], { cwd: root })
+  const child = spawn(process.execPath, ['src/main.ts', 'up', '--demo', ...args], { cwd: root })
   const { promise, resolve, reject } = Promise.withResolvers<Ran>()
   let [out, err] = ['', '']
   let isInterrupted = false

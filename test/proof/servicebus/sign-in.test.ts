@@ -107,7 +107,7 @@ describe('signing in to Service Bus as the machine', () => {
     const bus = await open()
     await assert.rejects(bus.isReady(), {
       code: 'BUS_REFUSED',
-      message: /looking at Service Bus.*role.*bus check/s,
+      message: /looking at Service Bus.*role.*doctor bus/s,
     })
     broker.takesToken = () => true
     assert.equal(await bus.isReady(), true, 'and ready as soon as it has the right')

@@ -36,7 +36,16 @@ export interface Selected {
   readonly isNamed: boolean
 }
 
-const FLAGS = ['all', 'member', 'members', 'membersFile', 'failedPhase', 'failedStep', 'error']
+const FLAGS = [
+  'all',
+  'member',
+  'members',
+  'membersFile',
+  'failedPhase',
+  'failedStep',
+  'error',
+  'held',
+]
 
 /** Whether the command names members by flags. */
 export const isSelecting = (flags: Flags): boolean =>
@@ -56,6 +65,7 @@ export async function selectPeople(
     failedPhase: textFlag(flags, 'failedPhase'),
     failedStep: textFlag(flags, 'failedStep'),
     error: textFlag(flags, 'error'),
+    held: flags.held === true ? true : undefined,
   }
   const given = Object.entries(filters).filter(([, value]) => value !== undefined)
   const isNamed = names.length > 0

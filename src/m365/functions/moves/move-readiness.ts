@@ -207,7 +207,7 @@ async function tryConnection(call: Call, target: ExchangeRecipient): Promise<Con
   if (Endpoint === null) return TRIED
   const gap = (why: string): Connection => {
     const known = moveRemedy('', why).trim()
-    const Remedy = known || 'Check the set-up of both tenants: matoolkit tenant check.'
+    const Remedy = known || 'Check the set-up of both tenants: matoolkit doctor tenant.'
     const Gap = `Exchange cannot reach the source mailbox: ${why}`
     return { gaps: [{ Gap, Remedy }], untested: null }
   }

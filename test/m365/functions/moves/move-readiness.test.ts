@@ -160,7 +160,7 @@ describe(`${TEST}, one gap at a time`, () => {
       assertGaps(await askedOf(s, params), [[/published scope/, /MailboxMovePublishedScopes/]])
       assert.equal((await askedOf(s, without)).complete, true, 'not asked without an endpoint')
       assertGaps(await askedOf(s, { ...params, SourceEndpoint: 'nowhere' }), [
-        [/'nowhere' couldn't be found/, /tenant check/],
+        [/'nowhere' couldn't be found/, /doctor tenant/],
       ])
     },
     { seeded: withTenant(1, { moveScopeGroupId: NEWCOMERS }) },
