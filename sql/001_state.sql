@@ -195,6 +195,8 @@ create table phase_executions (
   ramp_share         integer check (ramp_share >= 0),
   ramp_through       bigint,
   soak_ends_at       timestamptz,
+  -- A forecast that it misses its time, as people were told: deadline, deadlineOf, bySec, because, since.
+  forecast_miss        jsonb,
   members_total      integer not null default 0 check (members_total >= 0),
   members_passed     integer not null default 0 check (members_passed >= 0),
   members_failed     integer not null default 0 check (members_failed >= 0),
@@ -219,18 +221,6 @@ create index phase_executions_due on phase_executions (due_at) where status = 'p
 create index phase_executions_soaking on phase_executions (soak_ends_at) where soak_ends_at is not null;
 create index phase_executions_unexpanded on phase_executions (id)
   where status = 'dispatched' and expanded_at is null;
-
--- A phase that is forecast to miss its time, as people were told; the row goes when the forecast is in time again, or the phase has ended.
--- deadline_of says what begins then: T-0, or a phase. Rows come and go with an event, under the lock of the batch.
-create table forecast_misses (
-  phase_id    bigint primary key,
-  batch_id    bigint not null references batches,
-  deadline    timestamptz not null,
-  deadline_of text not null,
-  by_sec      integer not null check (by_sec >= 0),
-  because     text not null,
-  since       timestamptz not null
-);
 
 -- What people decided about the gate of a phase: an approval of its start, or a waiver of its readiness until ends_at. It was made about
 -- this version, these members (a hash of their ids) and this time; when one of them changes, it is void. members_present and

@@ -1,5 +1,5 @@
 // Tells of phases that are forecast to miss their time: an event when the forecast turns late, one when it is in time again, each with the
-// row that says so, under the lock of the batch. It follows from the state: a look that never happened costs a minute and no event, and of
+// mark of the phase that says so, under the lock of the batch. It follows from the state: a look that never happened costs a minute and no event, and of
 // several orchestrators that find the same one writes it.
 
 import {
@@ -75,10 +75,7 @@ async function findChanges(engine: Engine): Promise<Change[]> {
 }
 
 /** What another orchestrator has written meanwhile is not written again. */
-async function write(
-  { tx, draft }: BatchTransaction,
-  { batchId, begun, ended }: Change,
-): Promise<number> {
+async function write({ tx, draft }: BatchTransaction, { begun, ended }: Change): Promise<number> {
   let events = 0
   for (const { told, because } of ended) {
     if (!(await deleteMiss(tx, told))) continue
@@ -88,7 +85,7 @@ async function write(
   for (const { phaseId, miss } of begun) {
     const { deadline, deadlineOf: of, bySec, text } = miss!
     const row = { phaseId, deadline, deadlineOf: of, bySec, because: text }
-    if (!(await insertMiss(tx, batchId, row, draft.now))) continue
+    if (!(await insertMiss(tx, row, draft.now))) continue
     draft.note('forecast_miss', text, { phaseId })
     events += 1
   }

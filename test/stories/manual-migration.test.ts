@@ -153,7 +153,7 @@ describe('a manual migration from the command line', () => {
       /\nSteps\n[\s\S]*switch +failed[\s\S]*\nEvents, newest first/,
     )
     assert.match(
-      (await cli.cli('stuck', '1')).out,
+      (await cli.cli('status', '1')).out,
       /^Action needed: 2 people of batch 1 failed\.\nNothing is stuck\./,
     )
     const course = await cli.cli('events', '1', '--entity', 'batch,phase', '--limit', '2')

@@ -239,9 +239,9 @@ describe('an operator’s night', () => {
   it('what is stuck: a silent worker is named, and nothing of an ended batch', async () => {
     world.workers = []
     await world.pass(24 * HOUR)
-    const out = await run('stuck', TOMORROW)
+    const out = await run('status', TOMORROW)
     assert.match(out, /worker w1 was last seen at/)
-    assert.doesNotMatch(await run('stuck', TONIGHT), /worker w1/)
+    assert.doesNotMatch(await run('status', TONIGHT), /worker w1/)
     for (const verb of ['get', 'phases']) {
       assert.match(
         await run('batch', verb, TOMORROW),

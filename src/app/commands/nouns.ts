@@ -69,7 +69,7 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     load: async () => (await import('../../cli/commands/template.ts')).addTemplateCommands,
   },
   status: {
-    about: 'show whether action is needed, and what runs',
+    about: 'show whether action is needed, and what runs or is stuck',
     group: 'daily',
     load: async () => (await import('../../cli/commands/status.ts')).addStatusCommands,
   },
@@ -114,11 +114,6 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     about: 'end a hold',
     group: 'daily',
     load: async () => (await import('../../cli/commands/hold.ts')).addResumeCommands,
-  },
-  stuck: {
-    about: 'show blocked work and why',
-    group: 'daily',
-    load: async () => (await import('../../cli/commands/stuck.ts')).addStuckCommands,
   },
   events: {
     about: 'list what happened in a batch',

@@ -14,6 +14,7 @@ import { openScreen, type Screen } from '../terminal/screen.ts'
 import { type Column, makeShow, type Show, showSection } from '../terminal/show.ts'
 import { cutTo } from '../terminal/text-width.ts'
 import { sayHeadline } from './needs.ts'
+import { showStuck } from './stuck.ts'
 import { addVerb } from './verb.ts'
 
 const REFRESH_MS = 5_000
@@ -21,7 +22,8 @@ const REFRESH_MS = 5_000
 export function addStatusCommands(program: Command, io: Io): void {
   addVerb(program, io, {
     name: 'status',
-    about: 'show whether action is needed, and what runs',
+    about: 'show whether action is needed, and what runs or is stuck',
+    args: [['[batch-id]', 'id of a batch: its blocked work and why, what its steps wait for']],
     options: [
       ['--watch', 'refresh every 5 seconds until Ctrl-C'],
       ['--link', 'print the link to the dashboard instead'],
@@ -32,9 +34,10 @@ behind them, and manual batches that wait to be advanced are as planned, and nee
 On one machine the link of --link holds a token: anyone with the link may do everything while the program runs. Elsewhere people
 sign in on the page.
 
-Exit code: 0 no action needed, 9 action needed; with --watch 130.`,
-    examples: ['status', 'status --output json', 'status --link'],
-    run: (context, _, flags) => {
+Exit code: 0 no action needed, 9 action needed; with --watch 130; of a batch 0, also when work is blocked.`,
+    examples: ['status', 'status 7', 'status --output json', 'status --link'],
+    run: (context, [id], flags) => {
+      if (id !== undefined) return showStuck(context, id)
       if (flags.link) return showLink(context)
       return flags.watch ? watchStatus(context) : showOnce(context)
     },

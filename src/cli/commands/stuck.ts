@@ -1,13 +1,11 @@
-// `matoolkit stuck`: the blocked work of a batch, and what open steps wait for.
-import type { Command } from 'commander'
+// `matoolkit status <batch>`: the blocked work of a batch, and what open steps wait for.
 import type { Answer } from '../../api/client/endpoints.ts'
-import type { Io } from '../terminal/io.ts'
+import type { CommandContext } from '../program/command-context.ts'
 import { type Column, showSection } from '../terminal/show.ts'
 import { namedBatch } from './batch/named.ts'
 import { ACTION_COLUMNS } from './member.ts'
 import { sayHeadline } from './needs.ts'
 import { sayFailures } from './next-commands.ts'
-import { addVerb, BATCH_ARG } from './verb.ts'
 
 type Stuck = Answer<'GET /api/batches/{batchId}/stuck'>
 
@@ -33,25 +31,16 @@ const WAITS: readonly Column<Stuck['waiting'][number]>[] = [
   ['NEXT', 'wakeAt'],
 ]
 
-export function addStuckCommands(program: Command, io: Io): void {
-  addVerb(program, io, {
-    name: 'stuck',
-    about: 'show blocked work and why',
-    args: [BATCH_ARG],
-    more: 'Exit code: 0, also when work is blocked.',
-    examples: ['stuck 7'],
-    run: async (context, [id]) => {
-      const { client, show } = context
-      const params = namedBatch(id)
-      const whole = await client.call('GET /api/batches/{batchId}/stuck', { params })
-      const { items: rows, waiting, verdict } = whole
-      if (show.format === 'table') sayHeadline(context, verdict)
-      await show.list({ whole, rows, columns: STUCK, empty: 'Nothing is stuck.' })
-      if (show.format !== 'table') return
-      const ways = rows.flatMap(({ actions }) => actions)
-      await showSection(show, 'What you can do', ways, ACTION_COLUMNS)
-      await showSection(show, 'What open steps wait for', waiting, WAITS)
-      await sayFailures(context, id!)
-    },
-  })
+export async function showStuck(context: CommandContext, id: string): Promise<void> {
+  const { client, show } = context
+  const params = namedBatch(id)
+  const whole = await client.call('GET /api/batches/{batchId}/stuck', { params })
+  const { items: rows, waiting, verdict } = whole
+  if (show.format === 'table') sayHeadline(context, verdict)
+  await show.list({ whole, rows, columns: STUCK, empty: 'Nothing is stuck.' })
+  if (show.format !== 'table') return
+  const ways = rows.flatMap(({ actions }) => actions)
+  await showSection(show, 'What you can do', ways, ACTION_COLUMNS)
+  await showSection(show, 'What open steps wait for', waiting, WAITS)
+  await sayFailures(context, id)
 }

@@ -13,10 +13,10 @@ export interface StoredMiss extends KnownMiss {
   readonly because: string
 }
 
-const MISS = `m.phase_id, m.batch_id, b.runbook_name, p.phase_name,
-  m.deadline, m.deadline_of, m.by_sec, m.because, m.since`
-const MISSES =
-  'forecast_misses m join batches b on b.id = m.batch_id join phase_executions p on p.id = m.phase_id'
+const MISS = `p.id as phase_id, p.batch_id, b.runbook_name, p.phase_name, (p.forecast_miss->>'deadline')::timestamptz as deadline,
+  p.forecast_miss->>'deadlineOf' as deadline_of, (p.forecast_miss->>'bySec')::int as by_sec, p.forecast_miss->>'because' as because,
+  (p.forecast_miss->>'since')::timestamptz as since`
+const MISSES = `phase_executions p join batches b on b.id = p.batch_id where p.forecast_miss is not null`
 
 /** Oldest first. */
 export const listMisses = (
@@ -25,7 +25,7 @@ export const listMisses = (
   batchId: number | null = null,
 ): Promise<StoredMiss[]> =>
   db.query<StoredMiss>(
-    `select ${MISS} from ${MISSES} where $2::bigint is null or m.batch_id = $2 order by m.since, m.phase_id limit $1`,
+    `select ${MISS} from ${MISSES} and ($2::bigint is null or p.batch_id = $2) order by since, phase_id limit $1`,
     [limit, batchId],
   )
 
@@ -35,7 +35,7 @@ export async function loadMisses(
   batchIds: readonly number[],
 ): Promise<ReadonlyMap<number, StoredMiss>> {
   const rows = await db.query<StoredMiss>(
-    `select ${MISS} from ${MISSES} where m.batch_id = any($1::bigint[])`,
+    `select ${MISS} from ${MISSES} and p.batch_id = any($1::bigint[])`,
     [idsParam(batchIds)],
   )
   return new Map(rows.map((row) => [row.phaseId, row]))
@@ -53,7 +53,7 @@ export async function listBatchesToForecast(
   const phase = 'exists (select from phase_executions p where p.batch_id = b.id and '
   const rows = await db.query<{ id: number }>(
     `select b.id from batches b
-      where b.id in (select batch_id from forecast_misses)
+      where b.id in (select batch_id from phase_executions where forecast_miss is not null)
          or (b.status = 'active' and not b.is_manual
              and ${phase} (p.status = 'dispatched' or (p.status = 'pending' and p.due_at <= $1)))
              and ${phase} (p.status = 'pending' or (p.status = 'dispatched' and p.offset_minutes > 0))))
@@ -66,14 +66,15 @@ export async function listBatchesToForecast(
 /** The batch is locked exclusively. False when it is there. */
 export async function insertMiss(
   tx: Tx,
-  batchId: number,
-  miss: Pick<StoredMiss, 'phaseId' | 'deadline' | 'deadlineOf' | 'bySec' | 'because'>,
-  now: Date,
+  {
+    phaseId,
+    ...miss
+  }: Pick<StoredMiss, 'phaseId' | 'deadline' | 'deadlineOf' | 'bySec' | 'because'>,
+  since: Date,
 ): Promise<boolean> {
   const added = await tx.change(
-    `insert into forecast_misses (phase_id, batch_id, deadline, deadline_of, by_sec, because, since)
-     values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`,
-    [miss.phaseId, batchId, miss.deadline, miss.deadlineOf, miss.bySec, miss.because, now],
+    'update phase_executions set forecast_miss = $2::jsonb where id = $1 and forecast_miss is null',
+    [phaseId, JSON.stringify({ ...miss, since })],
   )
   return added > 0
 }
@@ -81,7 +82,8 @@ export async function insertMiss(
 /** The batch is locked exclusively. False when it is gone, or another deadline is told. */
 export async function deleteMiss(tx: Tx, { phaseId, deadline }: KnownMiss): Promise<boolean> {
   const gone = await tx.change(
-    'delete from forecast_misses where phase_id = $1 and deadline = $2',
+    `update phase_executions set forecast_miss = null
+      where id = $1 and (forecast_miss->>'deadline')::timestamptz = $2`,
     [phaseId, deadline],
   )
   return gone > 0

@@ -114,4 +114,6 @@ export const UNCHANGED_PHASE_COLUMNS: readonly string[] = [
   ...Object.values(FIXED).map(([column]) => column),
   ...GATE,
   'ramp_percents',
+  // Written by the forecast, not by a decision.
+  'forecast_miss',
 ]

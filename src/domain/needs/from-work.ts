@@ -218,7 +218,7 @@ function blockedNeed(found: Found, now: Date): Need | null {
       text: `batch ${batchId} is ${isLate ? 'late' : 'stuck'}: ${because}`,
       count: isLate ? 1 : count,
       since: since ?? now,
-      command: commandLine`stuck ${batchId}`,
+      command: commandLine`status ${batchId}`,
     },
     batchId,
     isLate ? +since! : why,

@@ -75,7 +75,7 @@ describe('stop everything and resume', () => {
     assert.match((await cli.cli('batch', 'list')).out, /\n *1 +plain .*held/)
     const doctor = await cli.cli('doctor')
     assert.match(doctor.out, /holds +warning +1 hold is in force/)
-    assert.match((await cli.cli('stuck', '1')).out, /held .*matoolkit resume --all/)
+    assert.match((await cli.cli('status', '1')).out, /held .*matoolkit resume --all/)
     assert.match((await cli.cli('hold')).out, /^SCOPE +WHAT.*\nsystem +the whole system/)
   })
 

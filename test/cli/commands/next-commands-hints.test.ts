@@ -143,7 +143,7 @@ describe('an error of Microsoft 365', () => {
         },
         prints: [],
       })
-      for (const command of ['failures 1', 'stuck 1', 'member show 1 user1@contoso.example']) {
+      for (const command of ['failures 1', 'status 1', 'member show 1 user1@contoso.example']) {
         const { out } = await cli.cli(...words(command))
         const told = out.replaceAll(/\s+/g, ' ')
         for (const sentence of [MEANS, REMEDY])
@@ -186,7 +186,7 @@ describe('every printed hint works:', () => {
       try {
         await reach(cli.api, state)
         const failures = await cli.cli('failures', '1')
-        const stuck = await cli.cli('stuck', '1')
+        const stuck = await cli.cli('status', '1')
         const hints = commandsIn(failures.out)
         for (const pattern of state.prints)
           assert.ok(
@@ -221,17 +221,17 @@ describe('every printed hint works:', () => {
       await world.settle()
       const people = cli.file('people.csv', 'UserPrincipalName,When\nada@contoso.example,\n')
       await cli.cli('batch', 'create', 'wave', people, '--reason', 'pilot')
-      const unknown = await cli.cli('stuck', '1')
+      const unknown = await cli.cli('status', '1')
       assert.deepEqual(commandsIn(unknown.out), ['worker list w9'])
       assert.match(
         (await cli.cli('batch', 'phases', '1')).out,
         /\nprepare waits: worker w9 was never seen and is not configured\n/,
       )
-      const manual = await cli.cli('stuck', '2')
+      const manual = await cli.cli('status', '2')
       assert.deepEqual(commandsIn(manual.out), ['batch advance 2'], manual.out)
       for (const hint of ['worker list w9', 'batch advance 2']) await tryHint(cli, hint)
       await holdBatch(world.engine, order(2))
-      const held = await cli.cli('stuck', '2')
+      const held = await cli.cli('status', '2')
       assert.deepEqual(commandsIn(held.out), ['resume --batch 2'], 'a held batch is not advanced')
       await tryHint(cli, 'resume --batch 2')
     } finally {

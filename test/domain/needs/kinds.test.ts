@@ -161,14 +161,14 @@ const EXAMPLES: Readonly<Record<NeedKind, Example>> = {
     need: stuck({ kind: 'phase_overdue', because: 'phase x was due' }),
     text: 'Batch 7 is late: phase x was due',
     severity: 'urgent',
-    command: 'matoolkit stuck 7',
+    command: 'matoolkit status 7',
     page: '/batches/7',
   },
   stuck: {
     need: stuck({}),
     text: 'Batch 7 is stuck: the result is overdue',
     severity: 'urgent',
-    command: 'matoolkit stuck 7',
+    command: 'matoolkit status 7',
     page: '/batches/7',
   },
   forecast_miss: {
