@@ -23,8 +23,8 @@ const WHOLE: Readonly<Record<string, string>> = {
   'test/cli/commands/operator.test.ts': 'what an operator does besides batches',
   'test/db/schema/checks.test.ts': 'the CHECKs of sql/',
   'test/domain/decide/random-course.test.ts': 'all decisions in random order',
+  'test/domain/needs/decisions.test.ts': 'what is taken or accepted, among all needs',
   'test/domain/sources/detection.test.ts': 'joiners, leavers and moves together',
-  'test/m365/functions/recent-names.test.ts': 'what many functions share: a name made a moment ago',
   'test/m365/functions/requests.test.ts': 'every call of every function',
   'test/m365/functions/situations.test.ts': 'every function in every situation',
 }

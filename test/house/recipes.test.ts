@@ -95,6 +95,10 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
       'src/domain/needs/from-work.ts': 'it arrives from outside',
       'test/stories/needs.test.ts': 'a tick finds it',
     },
+    elsewhere: {
+      'src/cli/commands/handover.ts': 'a column of the handover',
+      'test/domain/needs/decisions.test.ts': 'an example of what may wait',
+    },
   },
 }
 
