@@ -155,6 +155,7 @@ const ASKED: Readonly<Record<string, Args>> = {
   failures: () => ['2'],
   hold: () => [],
   status: () => [],
+  handover: () => [],
   events: () => ['2'],
   'review list': () => [],
   'review approve': () => [...reviewIds.slice(0, 2), ...TRIED],
@@ -244,7 +245,8 @@ const asData = (words: string, text: string): unknown =>
     : JSON.parse(text)
 
 /** The fixtures have failures, which call somebody. */
-const exitOf = (words: string): number => (words === 'status' ? EXIT.needed : EXIT.ok)
+const exitOf = (words: string): number =>
+  ['status', 'handover'].includes(words) ? EXIT.needed : EXIT.ok
 
 describe('--output', () => {
   it('exists for every command that answers, with all formats and no fixed default', () => {
