@@ -10,27 +10,37 @@ import {
   requirePrivateFolder,
   writePrivateFile,
 } from '../../base/files/private-files.ts'
-import { isLocalToken, isLoopback, localProof, randomText } from '../../base/keys/local-token.ts'
+import {
+  isLocalToken,
+  isLoopback,
+  localProof,
+  randomText,
+  secondToken,
+} from '../../base/keys/local-token.ts'
 import { joinShare } from '../../db/connection/folder-lock.ts'
-import { refuseToken, type SignInMethod } from './sign-in.ts'
+import { type Actor, refuseToken, type SignInMethod } from './sign-in.ts'
 
 /** Throws LOCAL_TOKEN_UNFIT or FOLDER_UNSAFE. */
 export function localSignIn(file: string): SignInMethod {
   const { token: own, leave } = openToken(file)
-  const expected = digest(own)
   const { username } = userInfo()
-  const actor = {
-    id: `local/${username}`,
-    name: username,
+  const person = (id: string, name: string): Actor => ({
+    id,
+    name,
     roles: ['Admin'],
     clientApp: null,
-  } as const
+  })
+  const people = [
+    [digest(own), person(`local/${username}`, username)],
+    [digest(secondToken(own)), person(`local/${username}/second`, `${username}, second person`)],
+  ] as const
   return {
     mode: 'local',
     authenticate: async (token) => {
-      if (!timingSafeEqual(digest(token), expected))
-        return refuseToken('it is not the token in the local token file')
-      return { actor, lacks: null, tokenEndsAt: null }
+      const given = digest(token)
+      const [found] = people.filter(([expected]) => timingSafeEqual(given, expected))
+      if (!found) return refuseToken('it is not the token in the local token file')
+      return { actor: found[1], lacks: null, tokenEndsAt: null }
     },
     prove: (origin, nonce) => localProof(own, origin, nonce),
     close: leave,

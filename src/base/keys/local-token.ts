@@ -8,6 +8,13 @@ const RANDOM = /^[\w-]{43}$/
 /** A token or a nonce. */
 export const randomText = (): string => randomBytes(RANDOM_BYTES).toString('base64url')
 
+/**
+ * The token of a second person, so that an approval can be tried on one machine. Who has the first one can make it: it keeps no one out,
+ * and the audit says which of the two it was.
+ */
+export const secondToken = (token: string): string =>
+  createHmac('sha256', token).update('matoolkit second person').digest('base64url')
+
 /** Tokens of an issuer have dots. */
 export const isLocalToken = (text: string): boolean => RANDOM.test(text)
 

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { Answer } from '../../api/client/endpoints.ts'
 import { EXIT } from '../../base/errors/errors.ts'
-import { dashboardLink } from '../../base/keys/local-token.ts'
+import { dashboardLink, secondToken } from '../../base/keys/local-token.ts'
 import { durationText } from '../../base/text/duration.ts'
 import { printable } from '../../base/text/printable.ts'
 import { peopleText } from '../../domain/needs/failures.ts'
@@ -27,6 +27,7 @@ export function addStatusCommands(program: Command, io: Io): void {
     options: [
       ['--watch', 'refresh every 5 seconds until Ctrl-C'],
       ['--link', 'print the link to the dashboard instead'],
+      ['--second-person', 'with --link: of the second person, who approves what you published'],
     ],
     more: `The first line says whether action is needed. Holds that a person set, while no phase is late
 behind them, and manual batches that wait to be advanced are as planned, and need no action.
@@ -49,7 +50,8 @@ async function showLink({ client, profile, show, io, flags }: CommandContext): P
   // Proves that the API is there, and that it is the one whose token this is.
   await client.call('GET /api/me')
   const token = localTokenFor(apiUrl)
-  const url = token === null ? `${apiUrl}/` : dashboardLink(apiUrl, token)
+  const own = token !== null && flags.secondPerson ? secondToken(token) : token
+  const url = own === null ? `${apiUrl}/` : dashboardLink(apiUrl, own)
   // A link is text by nature, in a pipe too.
   if (flags.output === undefined) io.out(url)
   else await show.one({ url }, [['url', 'url']])

@@ -66,7 +66,7 @@ export function contextOf(
   const apiUrl = profile['api-url'].value!
   const client = openClient({
     apiUrl,
-    token: tokenSource({ profile, clock }),
+    token: tokenSource({ profile, clock, isSecondPerson: flags.secondPerson === true }),
     clock,
     progress: io.progress,
     doubt,

@@ -15,7 +15,12 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { localSignIn } from '../../../src/api/sign-in/local.ts'
 import { isPrivateFile } from '../../../src/base/files/private-files.ts'
-import { dashboardLink, localProof, randomText } from '../../../src/base/keys/local-token.ts'
+import {
+  dashboardLink,
+  localProof,
+  randomText,
+  secondToken,
+} from '../../../src/base/keys/local-token.ts'
 import { rawStatus } from '../raw-status.ts'
 import { openApiUnderTest } from '../under-test.ts'
 
@@ -41,6 +46,20 @@ describe('local sign-in', () => {
     const second = localSignIn(file)
     assert.notEqual(readFileSync(file, 'utf8'), token)
     second.close!()
+  })
+
+  it('knows a second person, by a token that only who has the first one can make', async () => {
+    const file = join(folder, 'two')
+    const signIn = localSignIn(file)
+    const token = readFileSync(file, 'utf8')
+    const nameOf = async (given: string) => (await signIn.authenticate(given)).actor.name
+    const [own, second] = [await nameOf(token), await nameOf(secondToken(token))]
+    assert.equal(second, `${own}, second person`)
+    await assert.rejects(signIn.authenticate(secondToken(secondToken(token))), {
+      code: 'TOKEN_REFUSED',
+    })
+    await assert.rejects(signIn.authenticate(secondToken(randomText())), { code: 'TOKEN_REFUSED' })
+    signIn.close!()
   })
 
   it('shares the token between two that run at once; the last one removes it', async () => {

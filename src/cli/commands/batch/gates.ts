@@ -119,10 +119,12 @@ export const APPROVE_VERB: Verb = {
     ['--waive', 'accept fewer ready members instead'],
     ['--until <time>', 'when the waiver ends: +2h, 22:30'],
     ['--withdraw', 'withdraw your approval; with --waive the waiver'],
+    ['--second-person', 'as the second person of matoolkit up, to try it on one machine'],
     REASON,
     DRY_RUN,
   ],
   more: `An approval counts once for each person, and not for the publisher of the version.
+On one machine you publish and a second person approves: --second-person. Elsewhere people sign in.
 It is void when the version, the members or the time change. batch get --gates shows what is missing.`,
   examples: [
     'batch approve 7 cutover --reason "checked with the help desk"',
