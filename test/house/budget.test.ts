@@ -30,7 +30,7 @@ const BUDGET: Readonly<
   endpoints: [() => describedRoutes().length, 106],
   settings: [() => Object.keys(SETTINGS).length, 92],
   tables: [() => tables().length, 34],
-  'lines of src': [() => linesIn('src'), 107_500],
+  'lines of src': [() => linesIn('src'), 107_900],
   'lines of sandbox': [() => linesIn('sandbox'), 8_600],
 }
 

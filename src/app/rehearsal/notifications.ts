@@ -62,7 +62,7 @@ export class RehearsedNotifications {
     const { db, clock } = this.#engine
     const from = new Date(+clock.now() + GATES_AHEAD_MS)
     const until = new Date(+from + FAR_MS)
-    const sought = { after: from, until, aheadMs: GATES_AHEAD_MS }
+    const sought = { after: from, until, aheadMs: GATES_AHEAD_MS, now: clock.now() }
     const [gate] = await listUnapprovedGates(db, sought, 1)
     return gate ? +gate.dueAt - GATES_AHEAD_MS : Number.POSITIVE_INFINITY
   }

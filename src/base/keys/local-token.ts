@@ -13,7 +13,7 @@ export const randomText = (): string => randomBytes(RANDOM_BYTES).toString('base
  * and the audit says which of the two it was.
  */
 export const secondToken = (token: string): string =>
-  createHmac('sha256', token).update('matoolkit second person').digest('base64url')
+  createHmac('sha256', token).update('second person of this machine').digest('base64url')
 
 /** Tokens of an issuer have dots. */
 export const isLocalToken = (text: string): boolean => RANDOM.test(text)

@@ -261,27 +261,34 @@ interface GatesSought {
   /** How long before their time people hear of them. */
   readonly aheadMs: number
   readonly batchId?: number | undefined
+  readonly now: Date
 }
 
 /**
- * Phases that are due until then and have fewer approvals than their gate asks for, the next first. An approval of another version, time
+ * Phases that are due until then and have fewer approvals than their gate asks for, or too many failed people for its share of ready ones,
+ * the next first. An approval of another version, time
  * or number of members does not count (`voidedBecause` in domain/decide/gate.ts).
  */
 export function listUnapprovedGates(
   db: Queryable,
-  { after, until, aheadMs, batchId }: GatesSought,
+  { after, until, aheadMs, batchId, now }: GatesSought,
   limit: number,
 ): Promise<UnapprovedGate[]> {
   return db.query<UnapprovedGate>(
     `select p.id as phase_id, p.phase_name, b.id as batch_id, b.runbook_name, p.due_at,
-            p.gate_approvals as needed, given.count as given, greatest(b.detected_at, p.due_at - $3 * interval '1 second') as since
+            p.gate_approvals as needed, given.count as given, asked.ready_percent, b.members_active as active,
+            b.members_active + b.members_failed as present, greatest(b.detected_at, p.due_at - $3 * interval '1 second') as since
        from phase_executions p join batches b on b.id = p.batch_id
       cross join lateral (select count(*)::int as count from gate_decisions d
                            where d.batch_id = b.id and d.phase_name = lower(p.phase_name) and d.kind = 'approval'
                              and ${STILL_FITS}) as given
-      where p.status = 'pending' and p.due_at <= $2 and ($1::timestamptz is null or p.due_at > $1) and p.gate_approvals > given.count
+      cross join lateral (select case when not exists (select from gate_decisions d
+                                  where d.batch_id = b.id and d.phase_name = lower(p.phase_name) and d.kind = 'waiver'
+                                    and d.ends_at > $6 and ${STILL_FITS}) then p.gate_ready_percent end as ready_percent) as asked
+      where p.status = 'pending' and p.due_at <= $2 and ($1::timestamptz is null or p.due_at > $1)
+        and (p.gate_approvals > given.count or b.members_active * 100 < asked.ready_percent * (b.members_active + b.members_failed))
         and b.status in ${UNFINISHED_BATCHES} and ($4::bigint is null or b.id = $4)
       order by p.due_at, p.id limit $5`,
-    [after, until, aheadMs / 1_000, batchId ?? null, limit],
+    [after, until, aheadMs / 1_000, batchId ?? null, limit, now],
   )
 }

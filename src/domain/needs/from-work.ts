@@ -55,7 +55,7 @@ function holdKind({ scope, heldBy }: Hold): NeedKind {
   return heldBy === 'fuse' || heldBy === HELD_BY_RAMP ? 'failure_limit' : 'batch_held'
 }
 
-/** A phase whose gate lacks approvals, less than a day before its time or after it. */
+/** A phase whose gate lacks something for certain, less than a day before its time or after it. */
 export interface UnapprovedGate {
   readonly phaseId: number
   readonly phaseName: string
@@ -64,6 +64,11 @@ export interface UnapprovedGate {
   readonly dueAt: Date
   readonly needed: number
   readonly given: number
+  /** Null: it asks for none, or that is waived. */
+  readonly readyPercent: number | null
+  /** Who can still be ready: all but those who failed. */
+  readonly active: number
+  readonly present: number
   readonly since: Date
 }
 
@@ -71,7 +76,8 @@ export interface UnapprovedGate {
 const GATE_URGENT_MS = 3_600_000
 
 export function gateNeed(gate: UnapprovedGate, now: Date): Need {
-  const { phaseId, phaseName, batchId, runbookName, dueAt, needed, given, since } = gate
+  const { phaseId, phaseName, batchId, runbookName, dueAt, since } = gate
+  const missing = missingText(gate)
   const isUrgent = +dueAt - +now <= GATE_URGENT_MS
   const phase = `phase ${phaseName} of batch ${batchId}`
   return makeNeed(
@@ -80,11 +86,11 @@ export function gateNeed(gate: UnapprovedGate, now: Date): Need {
       severity: isUrgent ? 'urgent' : 'soon',
       runbookNames: [runbookName],
       batchIds: [batchId],
-      title: `${phase} needs approval`,
+      title: `${phase} needs ${gate.given < gate.needed ? 'approval' : 'more ready people'}`,
       text:
         dueAt > now
-          ? `${phase} has ${given} of ${needed} approvals for the start at ${dueAt.toISOString()}; without them the batch is held then`
-          : `${phase} was due at ${dueAt.toISOString()} and has ${given} of ${needed} approvals`,
+          ? `${phase} has ${missing} for the start at ${dueAt.toISOString()}; without them the batch is held then`
+          : `${phase} was due at ${dueAt.toISOString()} and has ${missing}`,
       since,
       command: commandLine`batch get ${batchId} --gates`,
     },
@@ -92,6 +98,19 @@ export function gateNeed(gate: UnapprovedGate, now: Date): Need {
     +dueAt,
     ...(isUrgent ? [GROWN_URGENT] : []),
   )
+}
+
+/** `0 of 1 approvals and at most 8 of 10 people ready (95 % needed)`. */
+function missingText({ needed, given, readyPercent, active, present }: UnapprovedGate): string {
+  const parts = [
+    ...(given < needed ? [`${given} of ${needed} approvals`] : []),
+    ...(readyPercent !== null && active * 100 < readyPercent * present
+      ? [
+          `at most ${active} of ${countText(present, 'person', 'people')} ready (${readyPercent} % needed)`,
+        ]
+      : []),
+  ]
+  return parts.join(' and ')
 }
 
 /** Ends the key of a need that has become urgent: it is told again, and what it was is not "cleared". */

@@ -108,7 +108,7 @@ async function heldWork(
 
 const ofGates: Finder = async ({ db, now, batchId }) => {
   const until = new Date(+now + GATES_AHEAD_MS)
-  const sought = { after: null, until, aheadMs: GATES_AHEAD_MS, batchId }
+  const sought = { after: null, until, aheadMs: GATES_AHEAD_MS, batchId, now }
   const gates = await listUnapprovedGates(db, sought, GATES_MAX + 1)
   return upTo(gates, GATES_MAX, (gate) => gateNeed(gate, now))
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { sourceNeed } from '../../../src/domain/needs/from-sources.ts'
-import { failedNeed, stuckNeeds } from '../../../src/domain/needs/from-work.ts'
+import { failedNeed, gateNeed, stuckNeeds } from '../../../src/domain/needs/from-work.ts'
 import { decideNeed, type Need, verdictOf, withDecision } from '../../../src/domain/needs/needs.ts'
 
 const NOW = new Date('2026-03-02T22:00:00Z')
@@ -108,5 +108,35 @@ describe('a decision about a need', () => {
     const old = failed({ endedAt: hours(33) })
     assert.equal(old.severity, 'later')
     assert.equal(verdictOf([old], IDLE).isSomebodyNeeded, true)
+  })
+})
+
+describe('a gate that lacks ready people', () => {
+  const gate = {
+    phaseId: 3,
+    phaseName: 'cutover',
+    batchId: 2,
+    runbookName: 'wave',
+    dueAt: new Date(+NOW + 3 * 60_000),
+    needed: 1,
+    given: 1,
+    readyPercent: 95,
+    active: 8,
+    present: 10,
+    since: NOW,
+  }
+  it('says how many can be ready at most, red in the last hour', () => {
+    const need = gateNeed(gate, NOW)
+    assert.equal(need.severity, 'urgent')
+    assert.equal(
+      need.text,
+      'Phase cutover of batch 2 has at most 8 of 10 people ready (95 % needed) for the start at 2026-03-02T22:03:00.000Z; without them the batch is held then',
+    )
+  })
+  it('says both when approvals are missing too', () => {
+    assert.match(
+      gateNeed({ ...gate, given: 0 }, NOW).text,
+      /has 0 of 1 approvals and at most 8 of 10 people ready \(95 % needed\) for the start/,
+    )
   })
 })

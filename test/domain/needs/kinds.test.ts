@@ -89,6 +89,9 @@ const GATE = {
   needed: 2,
   given: 1,
   since: THEN,
+  readyPercent: null,
+  active: 8,
+  present: 10,
 }
 const gateIn = (minutes: number): Need =>
   gateNeed({ ...GATE, dueAt: new Date(+NOW + minutes * 60_000) }, NOW)

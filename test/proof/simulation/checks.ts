@@ -2,6 +2,9 @@
 // than the tables. All of them are one prepared statement, planned once: thirty single statements took 50 times as long.
 import { INVARIANTS } from '../../../src/db/invariants/invariants.ts'
 import { EFFECTIVE } from '../../../src/db/invariants/order.ts'
+import type { Engine } from '../../../src/engine/transactions/engine.ts'
+import { WorkerPace } from '../../../src/engine/transactions/worker-pace.ts'
+import { needsThatDisagree } from '../../kit/needs-by-rows.ts'
 import { statesThatDisagree } from '../../kit/person-states.ts'
 import { NIGHT_PROMISES } from './night-checks.ts'
 import type { World } from './world.ts'
@@ -136,6 +139,9 @@ interface Broken {
   readonly found: string
 }
 
+/** Of a program that only looks. */
+const PACE = new WorkerPace(1_000)
+
 /** Every violation in these batches, or in all of them. */
 export async function lookForBroken(
   world: World,
@@ -150,6 +156,8 @@ export async function lookForBroken(
   }
   await lookAtFailures(world, batchIds)
   found.push(...(await statesThatDisagree(db, batchIds)))
+  if (batchIds === null)
+    found.push(...(await needsThatDisagree({ db, pace: PACE } as unknown as Engine, clock.now())))
 }
 
 /** Cached failure groups (src/api/services/failure-cache.ts) stay correct while the batch's revision is the same. */
