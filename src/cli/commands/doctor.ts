@@ -15,17 +15,16 @@ import { type Check, showChecks } from '../terminal/show-checks.ts'
 import { capital, loadHoldsInForce } from './holds-in-force.ts'
 import { type ListedNeed, loadNeeds } from './needs.ts'
 
-const NODE_MIN = 24
-
 export async function examineSystem(context: CommandContext): Promise<void> {
-  await showChecks(context.show, context.io, await examine(context, process.versions.node))
+  await showChecks(context.show, context.io, await examine(context))
 }
 
-async function examine(context: CommandContext, nodeVersion: string): Promise<Check[]> {
+async function examine(context: CommandContext): Promise<Check[]> {
   const api = await apiChecks(context)
   const isReachable = api.every(({ state }) => state !== 'failed')
   return [
-    runtimeCheck(nodeVersion),
+    // The program asks for the Node that it needs at its start.
+    ok('runtime', `Node ${process.versions.node}`),
     ok(
       'configuration',
       `profile ${context.profile.name}, ${context.client.apiUrl} (${context.profile['api-url'].from})`,
@@ -51,13 +50,6 @@ const warning = (name: string, about: string, advice: string): Check => ({
   advice,
   state: 'warning',
 })
-
-function runtimeCheck(version: string): Check {
-  const isSupported = Number(version.split('.')[0]) >= NODE_MIN
-  return isSupported
-    ? ok('runtime', `Node ${version}`)
-    : failed('runtime', `Node ${version}`, `Use Node ${NODE_MIN} or newer.`)
-}
 
 async function apiChecks({ client }: CommandContext): Promise<Check[]> {
   try {
