@@ -99,6 +99,7 @@ export const ATTACKS: readonly Proof[] = [
         'test/domain/member-messages/shown-html.test.ts',
         'ends soon for a text of nothing but beginnings of tags',
       ],
+      ['test/app/rehearsal/rehearsal.test.ts', 'is found at once in a name of many parts'],
     ],
   },
   {
@@ -417,6 +418,15 @@ export const ATTACKS: readonly Proof[] = [
     ],
   },
   {
+    what: 'a worker on Azure reads the secrets of another one',
+    tests: [
+      [
+        'test/house/infra.test.ts',
+        'lets a worker read no secrets but the job key and those of its own vault',
+      ],
+    ],
+  },
+  {
     what: 'a `HelpDesk` lists everybody by counting ids, or by guessing addresses',
     tests: [
       [
@@ -615,6 +625,36 @@ export const SABOTAGES: readonly Proof[] = [
     what: 'the network between programs and server resets, stalls, cuts or drips',
     modes: ['kills'],
     tests: [['test/proof/chaos/chaos.test.ts', 'a network that misbehaves']],
+  },
+  {
+    what: "the database's clock jumps forward by ten minutes",
+    tests: [
+      ['test/base/run/clock.test.ts', 'lets no lease of a living process lapse when it jumps'],
+    ],
+  },
+  {
+    what: 'a change window closes on jobs that wait',
+    tests: [
+      [
+        'test/stories/change-windows.test.ts',
+        'calls nobody when a worker is handed jobs just after the close: they come back without a dead letter',
+      ],
+    ],
+  },
+  {
+    what: 'a wave is undone whose people have moved to another one',
+    tests: [
+      [
+        'test/stories/undo.test.ts',
+        'of a wave leaves alone who has moved to another one, and the other wave takes them through',
+      ],
+    ],
+  },
+  {
+    what: 'a hold of everything with jobs in many batches',
+    tests: [
+      ['test/engine/orders/holds-races.test.ts', 'withdraws the jobs of several batches at a time'],
+    ],
   },
   {
     what: 'the server crashes or is gone for a while',

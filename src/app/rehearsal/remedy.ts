@@ -40,7 +40,7 @@ function stepsIn(
 
 /** `UserId: no address; Aliases.0: too long`: the names. */
 const refusedIn = (misfits: string): string[] =>
-  misfits.split('; ').flatMap((misfit) => /^([\w$-]+)(?:\.[^\s:]+)*: /.exec(misfit)?.[1] ?? [])
+  misfits.split('; ').flatMap((misfit) => /^([\w$-]+)(?:\.[^\s:]+)?: /.exec(misfit)?.[1] ?? [])
 
 function originOf(runbook: Runbook, step: RunbookStep, parameter: string): string {
   const given = Object.entries(step.params).find(([name]) => isSame(name, parameter))

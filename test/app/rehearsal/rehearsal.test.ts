@@ -269,6 +269,13 @@ describe('the remedy of refused parameters', () => {
       )
       .find(({ value }) => text.test(String(value)))!
 
+  it('is found at once in a name of many parts', () => {
+    const stepName = steps[0]!.step.name
+    const parts = `Odd${'.a'.repeat(5_000)}`
+    assert.match(remedyFor(stepName, `${parts}: too long`)!, /^Parameter Odd is missing/)
+    assert.doesNotMatch(remedyFor(stepName, parts) ?? '', /Odd/)
+  })
+
   it('names outputs of steps, values in the runbook, and what is missing', () => {
     const giver = steps.find(({ step }) => Object.keys(step.outputParams).length > 0)!.step
     const output = Object.keys(giver.outputParams)[0]!
