@@ -30,7 +30,7 @@ const BUDGET: Readonly<
   endpoints: [() => describedRoutes().length, 106],
   settings: [() => Object.keys(SETTINGS).length, 92],
   tables: [() => tables().length, 34],
-  'lines of src': [() => linesIn('src'), 107_900],
+  'lines of src': [() => linesIn('src'), 108_300],
   'lines of sandbox': [() => linesIn('sandbox'), 8_600],
 }
 
@@ -49,6 +49,7 @@ const WORDS: Readonly<Record<string, number>> = {
   'docs/dashboard.md': 1_350,
   'docs/decisions.md': 2_500,
   'docs/engine.md': 950,
+  'docs/first-pilot.md': 720,
   'docs/install.md': 1_650,
   'docs/messages.md': 1_300,
   'docs/notifications.md': 1_400,
@@ -69,7 +70,7 @@ const WORDS: Readonly<Record<string, number>> = {
   'docs/reference/transitions.md': 1_050,
   'infra/README.md': 50,
 }
-const ALL_WORDS = 60_000
+const ALL_WORDS = 60_720
 
 /** Documents for people: not those of a test or a benchmark. */
 const documents = globSync(['*.md', 'docs/**/*.md', 'infra/**/*.md', 'examples/**/*.md'], {

@@ -19,6 +19,8 @@ export function addDoctorCommands(program: Command, io: Io): void {
       ['--target', 'tenant: as the target of mailbox moves'],
       ['--runbook <file>', 'tenant: check what this runbook uses (default: all functions)'],
       ['--people <number>', 'tenant: people who need licences (default: rows of its CSV)'],
+      ['--partner <id>', 'tenant: the other tenant, whose relationship counts'],
+      ['--script', 'tenant: print the PowerShell that prepares it; run nothing'],
       ['--record <file>', 'tenant: write redacted answers of unconfirmed calls to a file'],
       ['--test-person <address>', 'tenant: record what it says about this person, too'],
       ['--force', 'tenant: replace the file of --record'],
@@ -30,6 +32,7 @@ export function addDoctorCommands(program: Command, io: Io): void {
       'doctor',
       'doctor --output json',
       'doctor tenant --target --runbook examples/full-migration.yaml',
+      'doctor tenant --target --runbook examples/full-migration.yaml --script',
       'doctor tenant --target --record contoso.json --test-person ada@contoso.com',
       'doctor bus --workers contoso-worker,fabrikam-worker --create',
     ],
@@ -49,13 +52,14 @@ async function checkTenant(flags: Flags, io: Io): Promise<void> {
   if (people !== undefined && !/^[1-9]\d{0,6}$/.test(people))
     throw usageError(`--people is "${people}", but must be a whole number above 0.`)
   const { runTenantCheck } = await import('./tenant-check.ts')
-  const { source, target, force } = flags
+  const { source, target, force, script } = flags
   await runTenantCheck(
     {
       ...(source === true && { source }),
       ...(target === true && { target }),
       ...(force === true && { force }),
-      ...textsIn(flags, ['runbook', 'record', 'testPerson']),
+      ...(script === true && { script }),
+      ...textsIn(flags, ['runbook', 'partner', 'record', 'testPerson']),
       ...(people !== undefined && { people: Number(people) }),
       ...outputIn(flags),
     },
@@ -96,6 +100,9 @@ const outputIn = ({ output }: Flags) =>
 const HELP = `doctor tenant signs in with the settings of a worker (MATOOLKIT_TENANT_ID, MATOOLKIT_APP_ID …) and only reads; with
 MATOOLKIT_WORKER_ID, only the steps of that worker count. It checks sign-in, permissions, Exchange role, domains and licences, and for
 mailbox moves the organisation relationship, the migration endpoint and the scope group.
+
+With --script, it signs in nowhere and prints commented PowerShell with the values of the settings and the runbook: app, permissions, roles,
+migration app, endpoint, consent, relationship, scope group. Read it, and run it yourself. The advice of a check names its block.
 
 With --record, it asks the calls whose answers no document settles (docs/reference/functions.md, "Unconfirmed") and writes them to a file for you
 alone: without names, addresses, ids, domains and tokens, each with the same pseudonym everywhere. It reads about one person only if

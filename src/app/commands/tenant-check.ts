@@ -21,6 +21,7 @@ import { showChecks } from '../../cli/terminal/show-checks.ts'
 import { type Runbook, type RunbookStep, readRunbook } from '../../domain/runbook/read.ts'
 import { stepsOf } from '../../domain/runbook/steps.ts'
 import { type RecordRequest, recordAnswers, WireAnswers } from '../../m365/check/record.ts'
+import { setupScript } from '../../m365/check/setup-script.ts'
 import { checkTenant, type TenantPlan } from '../../m365/check/tenant-check.ts'
 import { connectTenant } from '../../m365/client/connect.ts'
 import { openCredential } from '../../m365/client/credential.ts'
@@ -33,6 +34,8 @@ export interface TenantCheckFlags {
   readonly target?: true
   readonly runbook?: string
   readonly people?: number
+  readonly partner?: string
+  readonly script?: true
   readonly record?: string
   readonly testPerson?: string
   readonly force?: true
@@ -48,6 +51,7 @@ export async function runTenantCheck(
   if (flags.record !== undefined) requireReplaceable(flags.record, flags.force === true)
   else if (flags.testPerson !== undefined || flags.force) throw needsRecord(flags)
   const plan = await planOf(flags, config.workerId)
+  if (flags.script) return printScript(plan, config, io)
   const answers = new WireAnswers()
   const tenant = await connect(config, realClock(), io, answers)
   const { signal } = new AbortController()
@@ -56,6 +60,18 @@ export async function runTenantCheck(
     flags.record === undefined ? null : await record(flags, { tenant, plan, answers, signal })
   await showChecks(show, io, checks, recorded ? { recorded: { ...recorded } } : {})
   if (recorded) show.say(printable(`\n${toldOf(recorded)}`))
+}
+
+/** Prints only: an administrator reads it and runs it. */
+function printScript(plan: TenantPlan, config: Config, io: Io): void {
+  const { side, partner, functions, endpoints, scopeGroups } = plan
+  if (side === null)
+    throw new MatoolkitError('USAGE', {
+      reason: '--script needs a side. Add --source or --target.',
+    })
+  const workerId = config.workerId ?? `${side}-worker`
+  const facts = { side, workerId, tenant: config.tenantId, partner, functions }
+  io.out(setupScript({ ...facts, endpoints, scopeGroups }))
 }
 
 const needsRecord = ({ testPerson }: TenantCheckFlags): MatoolkitError =>
@@ -111,19 +127,25 @@ async function connect(config: Config, clock: Clock, io: Io, { see }: WireAnswer
 }
 
 async function planOf(
-  { source, target, runbook: file, people }: TenantCheckFlags,
+  { source, target, runbook: file, people, partner: given }: TenantCheckFlags,
   workerId: string | null,
 ): Promise<TenantPlan> {
   const side = source ? 'source' : target ? 'target' : null
+  const partner = given ?? null
   if (file === undefined) {
-    const nothing = { endpoints: [], deliveryDomains: [], licences: [] }
-    return { side, functions: STANDARD_FUNCTIONS, ...nothing, people: people ?? null }
+    const nothing = { endpoints: [], deliveryDomains: [], licences: [], scopeGroups: [] }
+    return { side, partner, functions: STANDARD_FUNCTIONS, ...nothing, people: people ?? null }
   }
   const runbook = await runbookIn(file)
   const steps = stepsFor(runbook, workerId)
   const used = new Set(steps.map((step) => step.function.toLowerCase()))
   return {
     side,
+    partner,
+    scopeGroups: literals(
+      steps.filter((step) => sameName(step.function, 'Test-ExchangeGroupMembership')),
+      'GroupIdentity',
+    ),
     functions: STANDARD_FUNCTIONS.filter(({ name }) => used.has(name.toLowerCase())),
     endpoints: literals(steps, 'SourceEndpoint'),
     deliveryDomains: literals(steps, 'TargetDeliveryDomain'),

@@ -60,6 +60,12 @@ const INCLUDED_IN: Readonly<Record<string, readonly string[]>> = {
     ...DIRECTORY,
   ],
   'GroupMember.ReadWrite.All': ['Group.ReadWrite.All', 'Directory.ReadWrite.All'],
+  // subscribedsku-list-permissions (2026-08-04) lists these too.
+  'LicenseAssignment.Read.All': [
+    'Organization.Read.All',
+    'Organization.ReadWrite.All',
+    ...DIRECTORY,
+  ],
   'LicenseAssignment.ReadWrite.All': ['User.ReadWrite.All', 'Directory.ReadWrite.All'],
 }
 
@@ -75,9 +81,12 @@ export function missingRights(
     missing.set(right, [...(missing.get(right) ?? []), name])
   for (const definition of functions) {
     const { permissions } = definition
-    for (const right of graph === null ? [] : (permissions.graph ?? []))
-      if (![right, ...(INCLUDED_IN[right] ?? [])].some((one) => graph!.includes(one)))
-        lack(right, definition)
+    // user-delete-permissions (2026-08-04): no higher permission deletes a user.
+    const isExact = definition.removes === true || definition.isIrreversible === true
+    for (const right of graph === null ? [] : (permissions.graph ?? [])) {
+      const fitting = [right, ...(isExact ? [] : (INCLUDED_IN[right] ?? []))]
+      if (!fitting.some((one) => graph!.includes(one))) lack(right, definition)
+    }
     const isOnExchange = (permissions.exchange ?? []).length > 0
     if (isOnExchange && exchange !== null && !exchange.includes(EXCHANGE_RIGHT))
       lack(EXCHANGE_RIGHT, definition)

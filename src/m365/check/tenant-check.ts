@@ -12,6 +12,7 @@ import { textsOf } from '../functions/exchange/exchange-recipient.ts'
 import { isMoveLicence } from '../functions/moves/move-readiness-gaps.ts'
 import { isSameText } from '../functions/parameters.ts'
 import { mayChangeAdministrators, missingRights } from './rights.ts'
+import { blockFor } from './setup-script.ts'
 
 export interface TenantCheck {
   readonly name: string
@@ -25,6 +26,10 @@ export interface TenantCheck {
 export interface TenantPlan {
   /** Of mailbox moves; null leaves their set-up unchecked. */
   readonly side: 'source' | 'target' | null
+  /** Id of the other tenant; null when not known. */
+  readonly partner: string | null
+  /** Groups whose members the runbook wants in the scope. */
+  readonly scopeGroups: readonly string[]
   readonly functions: readonly WorkerFunction[]
   /** Names that the runbook gives; empty without one. */
   readonly endpoints: readonly string[]
@@ -47,6 +52,15 @@ interface Ask {
 }
 
 export async function checkTenant(ask: Ask): Promise<TenantCheck[]> {
+  const checks = await checksOf(ask)
+  return checks.map((one) => {
+    const number = one.state === 'ok' ? null : blockFor(one.name, ask.plan.side)
+    if (number === null) return one
+    return { ...one, advice: `${one.advice} Block ${number} of --script does it.` }
+  })
+}
+
+async function checksOf(ask: Ask): Promise<TenantCheck[]> {
   const signIn = await signInChecks(ask)
   if (signIn.some(({ name, state }) => name === 'sign-in' && state === 'failed')) return signIn
   const { side } = ask.plan
@@ -209,15 +223,20 @@ async function relationships(ask: Ask): Promise<TenantCheck[]> {
     (textsOf(one.MailboxMoveCapability).join(',') || textOf(one.MailboxMoveCapability))
       .split(/[,\s]+/)
       .some((given) => isSameText(given, wanted))
-  const fitting = all.filter(isFitting)
+  const { partner } = plan
+  const isPartner = (one: JsonObject) =>
+    partner === null || textsOf(one.DomainNames).some((name) => isSameText(name, partner))
+  const fitting = all.filter((one) => isFitting(one) && isPartner(one))
   if (fitting.length === 0) {
-    const about = `none of ${countText(all.length, 'relationship')} allows moves (${wanted})`
+    const whose = partner === null ? '' : ` with tenant ${partner}`
+    const about = `none of ${countText(all.length, 'relationship')} allows moves (${wanted})${whose}`
     const other = plan.side === 'source' ? 'target' : 'source'
     const advice = `Run New- or Set-OrganizationRelationship with -Enabled $true -MailboxMoveEnabled $true -MailboxMoveCapability ${wanted} -DomainNames <id of the ${other} tenant>; ${PAGE}.`
     return [{ name, ...failed(about, advice) }]
   }
   const names = fitting.map((one) => textOf(one.Name) || textOf(one.Identity))
-  const line = { name, ...ok(`${names.join(', ')} (${wanted})`) }
+  const about = `${names.join(', ')} (${wanted})`
+  const line = { name, ...ok(partner === null ? `${about}; --partner compares the tenant` : about) }
   return plan.side === 'source' ? [line, ...(await scopes(ask, fitting))] : [line]
 }
 

@@ -150,7 +150,10 @@ describe('matoolkit doctor tenant', () => {
     const flags = { target: true as const, runbook: RUNBOOK }
     const { exit, lines } = await check(both({ applications }), flags, AS_WORKER)
     assert.equal(exit, EXIT.failed)
-    assert.match(lines['permission Mail.Send']!, /needed by Send-Notification \| Add the appl/)
+    assert.match(
+      lines['permission Mail.Send']!,
+      /needed by Send-Notification, Send-SignInDetails \| Add the appl/,
+    )
     assert.equal(lines['permission User.RevokeSessions.All'], undefined, 'not used by this worker')
     assert.match(lines.licences!, /^warning .*cannot be read/)
   })
@@ -190,6 +193,63 @@ describe('matoolkit doctor tenant, what a tenant guards', () => {
       const { lines } = await check(both({ autoForwardingMode }), {})
       assert.match(lines.forwarding!, says)
     }
+  })
+})
+
+describe('matoolkit doctor tenant, the other tenant and the script', () => {
+  it('a relationship with a third tenant does not count, and the advice names the block that mends it', async () => {
+    const asked = { target: true as const, runbook: RUNBOOK }
+    const right = await check(both(), { ...asked, partner: id(2) }, AS_WORKER)
+    assert.match(right.lines['organisation relationship']!, /^ok \| From Fabrikam \(Inbound\)$/)
+    const { exit, lines } = await check(both(), { ...asked, partner: id(77) }, AS_WORKER)
+    assert.equal(exit, EXIT.failed)
+    assert.match(
+      lines['organisation relationship']!,
+      /^failed \| none of 1 relationship allows moves \(Inbound\) with tenant .*077.*Block 5 of --script/,
+    )
+  })
+
+  const printed = async (flags: TenantCheckFlags, env: Record<string, string>) => {
+    const io = recordingIo({ width: WIDE })
+    // No server listens there: nothing is asked.
+    await runTenantCheck(flags, io, configFor('http://127.0.0.1:9', id(1), env))
+    return io.outText()
+  }
+
+  it('prints PowerShell with this migration’s values and exactly the permissions of the runbook, and asks no tenant', async () => {
+    const script = await printed(
+      { target: true, runbook: RUNBOOK, partner: id(2), script: true },
+      AS_WORKER,
+    )
+    for (const value of [`$Tenant = '${id(1)}'`, `$Partner = '${id(2)}'`, "$Endpoint = 'fabrikam'"])
+      assert.ok(script.includes(value), value)
+    assert.match(
+      script,
+      /New-OrganizationRelationship .* -MailboxMoveCapability Inbound -DomainNames \$Partner/,
+    )
+    const [, granted = ''] = /'00000003-0000-0000-c000-000000000000' @\((.*)\)/.exec(script) ?? []
+    assert.ok(
+      granted.includes("'Mail.Send'") && granted.includes("'UserAuthMethod-TAP.ReadWrite.All'"),
+    )
+    assert.ok(
+      !granted.includes('SharePoint') && !granted.includes('CrossTenant'),
+      'nothing that it does not use',
+    )
+    assert.ok(!script.includes('RemoteOutbound'), 'the other side has a script of its own')
+  })
+
+  it('the source publishes its scope group, and no value ends its quotes', async () => {
+    const script = await printed(
+      { source: true, runbook: RUNBOOK, partner: "x'; Remove-Mailbox *; '", script: true },
+      { MATOOLKIT_WORKER_ID: 'fabrikam-worker' },
+    )
+    assert.match(script, /\$ScopeGroup = 'migration-scope@fabrikam.example'/)
+    assert.match(script, /RemoteOutbound .*-MailboxMovePublishedScopes \$ScopeGroup/)
+    assert.ok(script.includes("$Partner = 'x''; Remove-Mailbox *; '''"))
+  })
+
+  it('asks for a side', async () => {
+    await assert.rejects(printed({ script: true }, AS_WORKER), /Add --source or --target/)
   })
 })
 
