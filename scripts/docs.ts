@@ -10,7 +10,6 @@ import { describedRoutes } from '../src/api/routes.ts'
 import { REHEARSAL_FAULTS } from '../src/app/rehearsal/faults.ts'
 import { ERRORS } from '../src/base/errors/errors.ts'
 import { SETTINGS } from '../src/base/settings/config.ts'
-import { EARLIER_SETTINGS, EARLIER_WORKER_SETTINGS } from '../src/base/settings/earlier.ts'
 import type { ErrorActor } from '../src/domain/needs/error-meaning.ts'
 import { CONDITION_KINDS, conditionText } from '../src/domain/notifications/conditions.ts'
 import { type Entity, TRANSITIONS, type Transition } from '../src/domain/state/transitions.ts'
@@ -35,11 +34,6 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/rehearsal.md', section: 'faults', render: renderRehearsalFaults },
   { file: 'docs/reference/microsoft-errors.md', section: 'meanings', render: renderMeanings },
   { file: 'docs/reference/settings.md', section: 'settings', render: renderSettings },
-  {
-    file: 'docs/coming-from-the-earlier-system.md',
-    section: 'earlier settings',
-    render: renderEarlierSettings,
-  },
   { file: 'docs/notifications.md', section: 'conditions', render: renderConditions },
   { file: 'docs/reference/transitions.md', section: 'transitions', render: renderTransitions },
   { file: 'docs/waves.md', section: 'phase outcomes', render: renderPhaseOutcomes },
@@ -49,18 +43,6 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/api.md', section: 'endpoints', render: renderEndpoints },
   { file: 'src/api/client/endpoint-kinds.ts', render: renderEndpointKinds },
 ]
-
-function renderEarlierSettings(): string {
-  const all = [...EARLIER_SETTINGS, ...EARLIER_WORKER_SETTINGS]
-  const replaced = Map.groupBy(all, ({ now, advice }) => {
-    const names = now.map((name) => `\`${name}\``).join(', ')
-    return `${names || 'nothing'}: ${advice.replace(/https:\S+/, '`$&`')}`
-  })
-  const rows = [...replaced].map(
-    ([now, earlier]) => `| ${earlier.map(({ name }) => `\`${name}\``).join(', ')} | ${now} |`,
-  )
-  return ['| Earlier setting | Now |', '| --- | --- |', ...rows].join('\n')
-}
 
 function renderConditions(): string {
   return CONDITION_KINDS.map((kind) => `- \`${kind}\`: ${conditionText(kind)}`).join('\n')

@@ -87,15 +87,14 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWork
     ...(onIdle && config.idleExitSec > 0
       ? { idleExit: { afterMs: config.idleExitSec * 1_000, onIdle } }
       : {}),
-    onResult: ({ jobId, batchId, functionName, status, durationMs, error }) => {
+    onResult: ({ jobId, batchId, functionName, status, durationMs, error, correlationData }) => {
       // A runbook may name any function; a label has only names that exist.
       const known = names.has(functionName) ? functionName : 'unknown'
       const labels = { worker: workerId, function: known, status }
       measures.observe('matoolkit_job_seconds', labels, durationMs)
-      log.info(
-        { workerId, jobId, batchId, functionName, status, durationMs, failure: error?.type },
-        'Job finished',
-      )
+      const stepId = correlationData?.stepExecutionId ?? correlationData?.initExecutionId
+      const job = { workerId, jobId, batchId, stepId, functionName, status, durationMs }
+      log.info({ ...job, failure: error?.type }, 'Job finished')
     },
     onRefused: ({ messageId, reason, description }) => {
       measures.count('matoolkit_jobs_refused_total', { worker: workerId, reason })

@@ -3,7 +3,7 @@
 import { hostname } from 'node:os'
 import manifest from '../../../package.json' with { type: 'json' }
 import { processFamilies } from '../../api/services/figures.ts'
-import type { Log } from '../../base/log/log.ts'
+import { type Log, tapLog } from '../../base/log/log.ts'
 import type { Clock } from '../../base/run/clock.ts'
 import type { Config } from '../../base/settings/config.ts'
 import { quietExporters } from '../../base/settings/config.ts'
@@ -58,6 +58,7 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Exportin
     onError: (err, collector) =>
       log.warn({ err, collector }, 'Telemetry does not arrive; work continues without it'),
   })
+  tapLog(log, (line) => exporting.logLine(line))
   return tellingLife(exporting, clock, roles)
 }
 

@@ -21,9 +21,24 @@ export interface LogDestination {
   write(line: string): unknown
 }
 
+/** A finished line as fields: everything in it is redacted. */
+export type LogLine = Readonly<Record<string, unknown>>
+
+interface Tap {
+  take: ((line: LogLine) => void) | null
+}
+const taps = new WeakMap<Log, Tap>()
+
+/** Also gives each line of this log and its children to `take`, which never throws. */
+export function tapLog(log: Log, take: (line: LogLine) => void): void {
+  const tap = taps.get(log)
+  if (tap) tap.take = take
+}
+
 export function createLog({ level, format, clock, destination }: LogOptions): Log {
   const isPretty = format === 'pretty' || (format === 'auto' && destination.isTTY === true)
-  return pino(
+  const tap: Tap = { take: null }
+  const log = pino(
     {
       level,
       base: null,
@@ -41,11 +56,13 @@ export function createLog({ level, format, clock, destination }: LogOptions): Lo
           const said = rest.length > 0 ? rest.map(redact) : reasonIn(first)
           method.apply(this, [first, ...said] as Parameters<LogFn>)
         },
-        streamWrite: (line) => finishLine(line, isPretty),
+        streamWrite: (line) => finishLine(line, isPretty, tap),
       },
     },
     { write: (line: string) => void destination.write(line) },
   )
+  taps.set(log, tap)
+  return log
 }
 
 /** pino would take an error's message as it is, without the rules for errors. */
@@ -56,8 +73,9 @@ function reasonIn(first: unknown): string[] {
 }
 
 /** Every line passes here; messages and child fields are redacted only now. */
-function finishLine(line: string, isPretty: boolean): string {
+function finishLine(line: string, isPretty: boolean, { take }: Tap): string {
   const safe = redact(JSON.parse(line)) as Record<string, unknown>
+  take?.(safe)
   return `${printable(isPretty ? prettyLine(safe) : JSON.stringify(safe))}\n`
 }
 

@@ -1,5 +1,5 @@
 // Settings of the earlier system and what replaces each. A process that still has one, without its replacement, must not start: it would
-// open an empty embedded database, or wait for jobs of nobody. The table of the guide is generated from this one.
+// open an empty embedded database, or wait for jobs of nobody.
 import { sameName } from '../text/same-name.ts'
 
 interface EarlierSetting {
@@ -24,7 +24,7 @@ const NAMESPACE = 'MATOOLKIT_SERVICEBUS_NAMESPACE'
 const BUS = 'with MATOOLKIT_TRANSPORT=servicebus'
 
 /** Only the earlier system has such names. */
-export const EARLIER_SETTINGS: readonly EarlierSetting[] = [
+const EARLIER_SETTINGS: readonly EarlierSetting[] = [
   ...['Scheduler', 'Orchestrator', 'AdminApi'].flatMap((app) => [
     row(`${app}__SqlConnectionString`, 'DATABASE_URL', DATABASE),
     row(`${app}__ServiceBusNamespace`, NAMESPACE, BUS),
@@ -51,7 +51,7 @@ export const EARLIER_SETTINGS: readonly EarlierSetting[] = [
 ]
 
 /** The earlier worker's names; others use some of them too, so they count only next to WORKER_ID. */
-export const EARLIER_WORKER_SETTINGS: readonly EarlierSetting[] = [
+const EARLIER_WORKER_SETTINGS: readonly EarlierSetting[] = [
   row('WORKER_ID', 'MATOOLKIT_WORKER_ID', 'the same value'),
   row('SERVICE_BUS_NAMESPACE', NAMESPACE, BUS),
   row('KEY_VAULT_NAME', 'MATOOLKIT_KEY_VAULT_URL', 'https://{name}.vault.azure.net'),

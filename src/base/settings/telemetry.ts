@@ -32,7 +32,7 @@ export const TELEMETRY_SETTINGS = {
       default: null,
       defaultShown: 'none',
       description:
-        'Collector that gets traces, metrics and lifecycle events by OTLP over HTTP; see docs/operating.md. Without it nothing is loaded or sent.',
+        'Collector that gets traces, metrics, lifecycle events and log lines by OTLP over HTTP; see docs/operating.md. Without it nothing is loaded or sent.',
     },
   ),
   otlpHeaders: setting<string | null>('OTEL_EXPORTER_OTLP_HEADERS', headerList, {
@@ -56,7 +56,8 @@ export const TELEMETRY_SETTINGS = {
     {
       default: null,
       defaultShown: 'none',
-      description: 'Application Insights that gets traces, metrics and lifecycle events.',
+      description:
+        'Application Insights that gets traces, metrics, lifecycle events, log lines and exceptions.',
       secret: true,
     },
   ),

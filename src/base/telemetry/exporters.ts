@@ -18,6 +18,8 @@ export interface Collector {
   readonly temporality: Temporality
   sendSpans(spans: ReadableSpan[]): Promise<void>
   sendEvents(events: LogRecord[]): Promise<void>
+  /** Lines of the log: rows of `traces` in Application Insights, of `exceptions` with an error. */
+  sendLogs(lines: LogRecord[]): Promise<void>
   sendMetrics(metrics: ResourceMetrics): Promise<void>
   close(): Promise<void>
 }
@@ -135,6 +137,7 @@ function collectorOf(
     temporality,
     sendSpans: (items) => sent(spans, items),
     sendEvents: (items) => sent(events, items),
+    sendLogs: (items) => sent(events, items),
     sendMetrics: (items) => sent(metrics, items),
     close: async () => {
       await Promise.all([spans.shutdown(), events.shutdown(), metrics.shutdown()])

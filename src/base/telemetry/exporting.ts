@@ -1,12 +1,20 @@
 // Sends spans, events and metrics to the collectors of the settings. A collector that is slow or away costs telemetry and nothing else:
 // queues are bounded, nobody waits for them, and stopping sends what is left within a few seconds.
+
+import type { LogLine } from '../log/log.ts'
 import type { Clock } from '../run/clock.ts'
 import { everyLoop, type Loop, type Service } from '../run/service.ts'
 import { ExportQueue } from './export-queue.ts'
 import type { Collector } from './exporters.ts'
 import type { Measures } from './measures.ts'
 import type { MetricFamily } from './metric-family.ts'
-import { logRecord, MetricShaper, readableSpan, type Sender } from './open-telemetry-shapes.ts'
+import {
+  logRecord,
+  MetricShaper,
+  readableSpan,
+  recordOfLine,
+  type Sender,
+} from './open-telemetry-shapes.ts'
 import { isTraceSampled, type LifecycleEvent, type Telemetry, type TraceSpan } from './telemetry.ts'
 
 /** At 7,500 steps a second a queue takes about a second of spans. */
@@ -34,7 +42,10 @@ export interface ExportingOptions {
 }
 
 /** Telemetry that is on. As a service it is started first and stopped last. */
-export interface Exporting extends Telemetry, Service {}
+export interface Exporting extends Telemetry, Service {
+  /** Takes a finished line of the log. */
+  logLine(line: LogLine): void
+}
 
 export function exportTo(options: ExportingOptions): Exporting {
   const { clock, ratio } = options
@@ -50,6 +61,9 @@ export function exportTo(options: ExportingOptions): Exporting {
     event: (event) => {
       if (event.context?.isSampled === false) return
       for (const outlet of outlets) outlet.event(event)
+    },
+    logLine: (line) => {
+      for (const outlet of outlets) outlet.logLine(line)
     },
     start: () => {
       for (const outlet of outlets) outlet.start()
@@ -68,6 +82,7 @@ class Outlet {
   readonly #options: ExportingOptions
   readonly #spans: ExportQueue<TraceSpan>
   readonly #events: ExportQueue<LifecycleEvent>
+  readonly #logs: ExportQueue<LogLine>
   readonly #shaper: MetricShaper
   readonly #sendLoop: Loop
   readonly #pushLoop: Loop
@@ -90,6 +105,9 @@ class Outlet {
     )
     this.#events = queue('events', (items) =>
       collector.sendEvents(items.map((event) => logRecord(event, sender))),
+    )
+    this.#logs = queue('logs', (items) =>
+      collector.sendLogs(items.map((line) => recordOfLine(line, sender))),
     )
     const loop = (name: string, intervalMs: number, runOnce: (now: Date) => Promise<void>) =>
       everyLoop({
@@ -115,6 +133,10 @@ class Outlet {
     this.#events.push(event)
   }
 
+  logLine(line: LogLine): void {
+    this.#logs.push(line)
+  }
+
   start(): void {
     this.#sendLoop.start()
     this.#pushLoop.start()
@@ -134,6 +156,7 @@ class Outlet {
   async #flush(): Promise<void> {
     await this.#spans.flush()
     await this.#events.flush()
+    await this.#logs.flush()
   }
 
   async #push(families: readonly MetricFamily[], now: Date): Promise<void> {

@@ -3,6 +3,7 @@ import type { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-http'
 import type { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
 import type { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import type { Resource } from '@opentelemetry/resources'
+import type { LogLine } from '../log/log.ts'
 import type { MetricFamily, Series } from './metric-family.ts'
 import { labelText } from './prometheus.ts'
 import type { LifecycleEvent, SpanContext, TraceSpan } from './telemetry.ts'
@@ -76,6 +77,46 @@ export function logRecord(
     body: name,
     attributes: { ...attributes },
     ...(context && { spanContext: contextOf(context) }),
+  }
+}
+
+const SEVERITIES: Readonly<Record<string, number>> = { debug: 5, info: INFO, warn: 13, error: 17 }
+
+/** As runbooks and queries of the earlier system name them. */
+const CONTEXT: Readonly<Record<string, string>> = {
+  workerId: 'WorkerId',
+  batchId: 'BatchId',
+  stepId: 'StepExecutionId',
+  stepExecutionId: 'StepExecutionId',
+}
+
+/** A line of the log, redacted before. One with an error is an exception. */
+export function recordOfLine(line: LogLine, { resource, scope }: Sender): LogRecord {
+  const { level, time, msg, err, ...fields } = line
+  const at = timeOf(new Date(String(time)))
+  const attributes = Object.entries(fields).map(([name, value]) => [
+    CONTEXT[name] ?? name,
+    typeof value === 'string' || typeof value === 'number' ? value : JSON.stringify(value),
+  ])
+  return {
+    resource,
+    instrumentationScope: scope,
+    droppedAttributesCount: 0,
+    hrTime: at,
+    hrTimeObserved: at,
+    severityNumber: SEVERITIES[String(level)] ?? INFO,
+    severityText: String(level).toUpperCase(),
+    body: String(msg ?? ''),
+    attributes: { ...Object.fromEntries(attributes), ...(err ? exceptionOf(err) : {}) },
+  }
+}
+
+function exceptionOf(err: unknown): Record<string, string> {
+  const { type, name, message, stack } = Object(err) as Record<string, unknown>
+  return {
+    'exception.type': String(type ?? name ?? 'Error'),
+    'exception.message': String(message ?? err),
+    ...(typeof stack === 'string' && { 'exception.stacktrace': stack }),
   }
 }
 

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { makeAuthority } from '../../../sandbox/authority.ts'
+import { createLog, tapLog } from '../../../src/base/log/log.ts'
 import { virtualClock } from '../../../src/base/run/clock.ts'
 import { quietExporters } from '../../../src/base/settings/config.ts'
 import {
@@ -108,6 +109,7 @@ describe('a collector that is away', () => {
         taken.push(items.length)
       },
       sendEvents: async () => {},
+      sendLogs: async () => {},
       sendMetrics: async () => {},
     })
     for (let n = 0; n < 30_010; n++) telemetry.span(span(n))
@@ -157,6 +159,14 @@ describe('Azure Monitor', () => {
     await story.world.clock.advance(60_000)
     await story.settle(worker)
     story.telemetry.event({ name: 'WorkerStarted', at: START, attributes: { WorkerId: 'w1' } })
+    const shown: string[] = []
+    const destination = { write: (line: string) => shown.push(line) }
+    const log = createLog({ level: 'info', format: 'json', clock: story.world.clock, destination })
+    tapLog(log, (line) => story.telemetry.logLine(line))
+    const job = { workerId: 'w1', batchId: 7, stepId: 42 }
+    log.child(job).info({ token: 'hunter2' }, 'Job finished')
+    log.error({ ...job, err: new TypeError('no such user') }, 'Job failed')
+    log.debug('not shown, not sent')
     await story.close()
     setDefaultCACertificates(trusted)
     const { envelopes } = collector
@@ -170,6 +180,19 @@ describe('Azure Monitor', () => {
     )
     assert.ok(names('RemoteDependencyData').has('GET /v1.0/users/*'))
     assert.deepEqual(names('EventData'), new Set(['JobDispatched', 'WorkerStarted']))
+    const [trace, ...others] = of('MessageData')
+    assert.deepEqual(others, [])
+    assert.partialDeepStrictEqual(trace, {
+      message: 'Job finished',
+      properties: { WorkerId: 'w1', BatchId: '7', StepExecutionId: '42' },
+    })
+    const [exception] = of('ExceptionData')
+    assert.partialDeepStrictEqual(exception, {
+      exceptions: [{ typeName: 'TypeError', message: 'no such user' }],
+      properties: { WorkerId: 'w1', BatchId: '7', StepExecutionId: '42' },
+    })
+    assert.equal(shown.length, 2)
+    assert.doesNotMatch(collector.text(), /hunter2/)
     const operations = new Set(
       envelopes
         .filter(({ data }) => data.baseType === 'RequestData')
