@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { kindRow } from '../../../src/domain/needs/kinds.ts'
-import { useChange } from '../api/hooks.ts'
+import { useChange, useReading } from '../api/hooks.ts'
 import { LOOK_OF_SEVERITY, type Verdict } from '../layout/verdict-bar.tsx'
 import { useSession } from '../sign-in/use-session.ts'
 import { Button } from '../ui/button.tsx'
@@ -27,6 +27,14 @@ export function Needs({ needs, planned, isBare = false }: NeedsProps) {
       <NeedList title="As planned, or accepted" needs={planned} isBare={isBare} />
     </>
   )
+}
+
+const EVERY_MS = 5_000
+
+/** Asked for by itself: the wall's answer is shared for a second, and this list agrees with the bar over the page. */
+export function CurrentNeeds({ isBare = false }: Pick<NeedsProps, 'isBare'>) {
+  const { data } = useReading('GET /api/needs', {}, { everyMs: EVERY_MS })
+  return data ? <Needs needs={data.needs} planned={data.planned} isBare={isBare} /> : null
 }
 
 interface NeedListProps {

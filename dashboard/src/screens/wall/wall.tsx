@@ -1,6 +1,6 @@
 // The wall: what runs, what needs a person, what comes next. It names nobody.
 import { Link } from 'wouter'
-import { Needs } from '../../needs/needs.tsx'
+import { CurrentNeeds } from '../../needs/needs.tsx'
 import { Empty, Loaded } from '../../ui/feedback.tsx'
 import { Page, Section } from '../../ui/page.tsx'
 import { Status } from '../../ui/status.tsx'
@@ -22,7 +22,7 @@ export default function Wall() {
         <Page title="Now">
           <div className="wall">
             <div className="wall-main">
-              <Needs needs={wall.needs} planned={wall.planned} />
+              <CurrentNeeds />
               <Batches wall={wall} />
             </div>
             <div className="wall-side">

@@ -3,7 +3,7 @@ import { useEffect } from 'react'
 import { Link } from 'wouter'
 import { LiveMark } from '../../layout/header.tsx'
 import { lookOfVerdict, useVerdict } from '../../layout/verdict-bar.tsx'
-import { Needs } from '../../needs/needs.tsx'
+import { CurrentNeeds } from '../../needs/needs.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Loaded } from '../../ui/feedback.tsx'
 import { titlePage } from '../../ui/page-title.ts'
@@ -17,7 +17,7 @@ import './wallboard.css'
 
 export default function Wallboard() {
   const now = useWall()
-  useVerdict()
+  const current = useVerdict().data
   useEffect(() => {
     titlePage('Wallboard')
   }, [])
@@ -27,14 +27,14 @@ export default function Wallboard() {
         {({ batches, workers, sources, openReviews, ...verdict }) => (
           <>
             <div className="board-head">
-              <h1 data-look={lookOfVerdict(verdict)[0]}>
-                <Sentence text={verdict.headline} />
+              <h1 data-look={lookOfVerdict(current ?? verdict)[0]}>
+                <Sentence text={(current ?? verdict).headline} />
               </h1>
               <ClockFace />
             </div>
             <div className="wall">
               <div className="wall-main">
-                <Needs needs={verdict.needs} planned={verdict.planned} isBare />
+                <CurrentNeeds isBare />
                 {batches
                   .filter(({ batch }) => batch.endedAt === null)
                   .map((one) => (
