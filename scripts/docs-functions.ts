@@ -13,23 +13,9 @@ import type { GeneratedDocument } from './docs.ts'
 
 export const FUNCTION_DOCUMENTS: readonly GeneratedDocument[] = [
   { file: 'docs/reference/functions.md', section: 'functions', render: renderFunctions },
-  { file: 'docs/reference/functions.md', section: 'permissions', render: renderPermissions },
   { file: 'docs/reference/steps.yaml', render: renderSteps },
   { file: 'src/m365/standard-functions.json', render: renderCatalogue },
 ]
-
-/** For the administrator who consents: each permission, and what asks for it. */
-function renderPermissions(): string {
-  const uses = STANDARD_FUNCTIONS.flatMap((definition) =>
-    functionReferenceOf(definition)
-      .permissions.filter((permission) => !permission.endsWith('Exchange.ManageAsApp'))
-      .map((permission) => ({ permission, name: definition.name })),
-  )
-  return Object.entries(Object.groupBy(uses, ({ permission }) => permission))
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([permission, of]) => `- \`${permission}\`: ${of!.map(({ name }) => name).join(', ')}`)
-    .join('\n')
-}
 
 /** A parameter that this many functions describe alike is described once. */
 const COMMON_TO = 2
@@ -119,7 +105,11 @@ function renderTaken({ name, type, isRequired, default: value }: ReferenceField)
   return isRequired ? shown : `[${shown}]`
 }
 
+/** So short a description adds nothing to the name. */
+const WORDS_LEAST = 5
+
 /** A line for a parameter that its name does not explain. */
 function renderParameter({ name, about }: ReferenceField): string[] {
-  return about === '' || commonTexts(name).includes(about) ? [] : [`- \`${name}\`: ${about}`]
+  const isPlain = about.split(' ').length < WORDS_LEAST || commonTexts(name).includes(about)
+  return isPlain ? [] : [`- \`${name}\`: ${about}`]
 }

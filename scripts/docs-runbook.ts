@@ -2,7 +2,6 @@
 // src/domain/; `npm run docs` writes them, test/house/docs-runbook.test.ts compares them.
 
 import { LINT_RULES } from '../src/domain/runbook/lint/lint-rules.ts'
-import { PROBLEMS } from '../src/domain/runbook/problems.ts'
 import { runbookSchema } from '../src/domain/runbook/schema.ts'
 import { RUNBOOK_SHAPE, type RunbookField, type Shape } from '../src/domain/runbook/shape.ts'
 import { M365_CATALOGUE } from '../src/m365/catalogue.ts'
@@ -10,23 +9,12 @@ import type { GeneratedDocument } from './docs.ts'
 
 export const RUNBOOK_DOCUMENTS: readonly GeneratedDocument[] = [
   { file: 'docs/runbook.md', section: 'keys', render: renderKeys },
-  { file: 'docs/runbook.md', section: 'problems', render: renderProblems },
   { file: 'docs/runbook.schema.json', render: renderSchema },
   { file: 'docs/runbook.md', section: 'rules', render: renderLintRules },
 ]
 
 function renderSchema(): string {
   return `${JSON.stringify(runbookSchema(M365_CATALOGUE.functions), null, 2)}\n`
-}
-
-/** A problem prints its sentence, with what to do: the page needs only the codes, for programs. */
-function renderProblems(): string {
-  const codes = (wanted: string) =>
-    Object.entries(PROBLEMS)
-      .filter(([, { severity }]) => severity === wanted)
-      .map(([code]) => `\`${code}\``)
-      .join(' ')
-  return `Errors: ${codes('error')}.\n\nWarnings: ${codes('warning')}.`
 }
 
 /** A warning leads here, so its sentence is not repeated. */
@@ -82,7 +70,6 @@ function typeOf(shape: Shape): string | null {
     case 'choice':
       return shape.of.map((value) => `\`${value}\``).join(', ')
     case 'list':
-      return 'list'
     case 'named':
     case 'map':
     case 'json':

@@ -40,7 +40,6 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/reliability.md', section: 'chaos modes', render: renderChaosModes },
   { file: '.env.example', render: renderEnvExample },
   { file: 'docs/openapi.json', render: () => renderOpenApi() },
-  { file: 'docs/api.md', section: 'endpoints', render: renderEndpoints },
   { file: 'src/api/client/endpoint-kinds.ts', render: renderEndpointKinds },
 ]
 
@@ -75,13 +74,19 @@ export function markdownTable(
 const firstSentence = (text: string): string =>
   (/^.+?[.:](?= |$)/.exec(text)?.[0] ?? text).replace(/:$/, '.')
 
+/** One heading for each HTTP status and exit code. */
 function renderErrors(): string {
-  return Object.entries(ERRORS)
-    .map(([code, { http, exit, sentence }]) => {
-      const filled = sentence.replaceAll(/\{(\w+)( \w+)?\}/g, '*$1*$2')
-      return `- \`${code}\` ${http}/${exit}: ${firstSentence(filled)}`
+  const kinds = Map.groupBy(Object.entries(ERRORS), ([, { http, exit }]) => `${http}, exit ${exit}`)
+  return [...kinds]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([kind, errors]) => {
+      const lines = errors.map(([code, { sentence }]) => {
+        const filled = sentence.replaceAll(/\{(\w+)( \w+)?\}/g, '*$1*$2')
+        return `- \`${code}\`: ${firstSentence(filled)}`
+      })
+      return `### ${kind}\n\n${lines.join('\n')}`
     })
-    .join('\n')
+    .join('\n\n')
 }
 
 const ACTORS: Readonly<Record<ErrorActor, string>> = {
@@ -95,12 +100,14 @@ const ACTORS: Readonly<Record<ErrorActor, string>> = {
 function renderMeanings(): string {
   return Object.entries(ERROR_TABLE)
     .map(([title, entries]) => {
-      const lines = entries.map((one) => {
+      const lineOf = (one: (typeof entries)[number]): string => {
         const mark = one.isUnconfirmed ? ' (*unconfirmed*)' : ''
-        const error = recognisedBy(one.example)
-        return `- “${error}” ${one.means}${mark} **${ACTORS[one.actor]}**: ${one.todo}`
-      })
-      return `## ${title}\n\n${lines.join('\n')}`
+        return `- “${recognisedBy(one.example)}” ${one.means}${mark} ${one.todo}`
+      }
+      const parts = [...Map.groupBy(entries, ({ actor }) => actor)].map(
+        ([actor, all]) => `**${ACTORS[actor]}**\n\n${all.map(lineOf).join('\n')}`,
+      )
+      return `## ${title}\n\n${parts.join('\n\n')}`
     })
     .join('\n\n')
 }
@@ -108,7 +115,7 @@ function renderMeanings(): string {
 /** Every error of a service begins with these words. */
 const SAID_BY =
   /^(?:Microsoft Graph returned|Exchange Online returned|No token for .+?refused the sign-in:|Error:) /
-const RECOGNISED_BY_WORDS = 7
+const RECOGNISED_BY_WORDS = 5
 
 const codeOf = (example: string): string => example.replace(SAID_BY, '').split(': ')[0]!
 
@@ -195,21 +202,6 @@ function renderEndpointKinds(): string {
       return taken.includes('cursor') && !taken.includes('limit')
     }),
   ].join('')
-}
-
-/** One line per path. /api/docs and the OpenAPI document say what each does. */
-function renderEndpoints(): string {
-  const marks = { admin: '**', 'help-desk': '*', reader: '', anonymous: '' }
-  const methodOf = ({ method, rule }: Route): string => `${marks[rule]}${method}${marks[rule]}`
-  const paths = Map.groupBy(describedRoutes(), ({ path }) => path)
-  const lineOf = ([path, routes]: [string, Route[]]) =>
-    `- \`${path}\`: ${routes.map(methodOf).join(', ')}`
-  const open = [...paths].filter(([, [route]]) => route!.rule === 'anonymous')
-  const others = [...paths].filter(([, [route]]) => route!.rule !== 'anonymous')
-  return [
-    `Without a token:\n\n${open.map(lineOf).join('\n')}`,
-    `With a token; **bold** needs the role Admin, *italic* is open to HelpDesk too:\n\n${others.map(lineOf).join('\n')}`,
-  ].join('\n\n')
 }
 
 function renderTransitions(): string {

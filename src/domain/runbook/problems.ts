@@ -1,5 +1,5 @@
 // Every problem that reading a runbook can find: a stable code, its severity and a message that says what is wrong and what to
-// do. `{name}` is filled in where the problem is found. docs/runbook.md lists this table; a test keeps them equal. The migration rules
+// do. `{name}` is filled in where the problem is found. The migration rules
 // have a table of their own: lint/lint-rules.ts.
 import { isLintRule, LINT_RULES, lintLinkOf } from './lint/lint-rules.ts'
 

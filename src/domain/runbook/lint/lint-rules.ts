@@ -128,7 +128,7 @@ export const LINT_RULES = table({
     sentence: '{worker} {has} function "{function}". {hint}',
     why: 'A job for a function that its worker lacks is refused, for every member, on the night.',
     better:
-      'Correct the name, or start a worker that has the function and ask its API: `--api-url`. A comment that ignores this rule is never reported as unused, because a running API may know the function.',
+      'Correct the name, or ask the API of a worker that has the function: `--api-url`. A comment that ignores this is never unused.',
   },
   UNKNOWN_PARAMETER: {
     sentence: '{function} has no parameter "{name}". {hint}',
@@ -137,7 +137,7 @@ export const LINT_RULES = table({
   },
   IGNORE_UNUSED: {
     sentence: 'Nothing here is reported as {id}. Remove the comment.',
-    why: 'A comment that ignores nothing would hide the next mistake.',
+    why: 'It would hide the next mistake.',
     better: 'Remove it, or move it directly above what it is about.',
   },
   IGNORE_INCOMPLETE: {
