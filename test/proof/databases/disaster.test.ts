@@ -226,8 +226,10 @@ describe('the drill', () => {
     assert.match(status.out, /restored from a backup/, status.err)
     assert.notEqual(status.code, EXIT.ok, 'somebody is needed')
     const atHold = at.noted('before').size
-    const list = await at.ok('db', 'restored', '--list')
-    assert.match(list, /note/, 'jobs that ran after the backup are named')
+    // Their workers name them as soon as they reach the restored database.
+    await at.until('jobs that ran after the backup are named', async () =>
+      /note/.test(await at.ok('db', 'restored', '--list')),
+    )
     const resumedAt = performance.now()
     await at.ok('resume', '--all', '--yes', '--reason', 'compared with the tenant')
     await at.until('all are done', async () => {
