@@ -28,10 +28,10 @@ export const ATTACKS: readonly Proof[] = [
     what: 'a recording of a tenant names people, or changes the tenant',
     tests: [
       [
-        'test/app/commands/tenant-recording.test.ts',
+        'test/app/commands/tenant-check-recording.test.ts',
         'writes what the tenant answered for its owner alone, and names nobody',
       ],
-      ['test/app/commands/tenant-recording.test.ts', 'asks only by reading'],
+      ['test/app/commands/tenant-check-recording.test.ts', 'asks only by reading'],
       ['test/m365/check/pseudonyms.test.ts', 'leave no name in a sentence, and its meaning in it'],
     ],
   },
