@@ -61,7 +61,7 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
   stepsFailed: () => `${batch}/steps?status=failed`,
   member: (n) => `${batch}/members/${((n * 7919) % MEMBERS) + 1}`,
   events: () => `${batch}/events`,
-  stuck: () => `${batch}/stuck`,
+  needs: () => '/api/needs?batchId=1',
   now: () => '/api/now',
   grid: (n) => `${batch}/grid?from=${(n * 7919) % MEMBERS}`,
   gridOverview: () => `${batch}/grid/overview`,

@@ -18,7 +18,7 @@ const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   'who is where': ['batch', 'get', '1'],
   'what failed and why': ['failures', '1'],
   'what happens next and when': ['batch', 'phases', '1'],
-  'what is stuck': ['stuck', '1'],
+  'what is stuck': ['status', '1'],
   'what happened to this person': ['member', 'show', '1', 'user4711@contoso.example'],
 }
 

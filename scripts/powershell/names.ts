@@ -46,7 +46,6 @@ const NAMES: Readonly<Record<string, string>> = {
   listRanAfterBackup: 'Get-MatJobAfterBackup',
   previewQuery: 'Test-MatRunbookQuery',
   getMe: 'Get-MatIdentity',
-  listStuck: 'Get-MatStuckWork',
 }
 
 const singular = (noun: string): string =>

@@ -8,8 +8,7 @@ import {
   findPeopleByBeginning,
 } from '../../src/db/views/find-members.ts'
 import { setMemberVariable } from '../../src/engine/orders/member-actions.ts'
-import { moveMember } from '../../src/engine/orders/moves.ts'
-import { memberId, order, runbook, step } from './looking.ts'
+import { memberId, moveMember, order, runbook, step } from './looking.ts'
 import { people, story, type World } from './world.ts'
 
 const create = step('create', 'output_params: { NewAddress: mail, Licence: licence }')

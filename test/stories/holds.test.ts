@@ -18,7 +18,6 @@ import {
   resumeScope,
 } from '../../src/engine/orders/holds.ts'
 import { removeMembers } from '../../src/engine/orders/member-actions.ts'
-import { moveMember } from '../../src/engine/orders/moves.ts'
 import {
   attemptsOf,
   batchOf,
@@ -26,6 +25,7 @@ import {
   calls,
   jobIds,
   memberId,
+  moveMember,
   order,
   phasesOf,
   runbook,

@@ -1,4 +1,7 @@
 // How a story checks its members: short lines to compare with, and an operator's actions.
+import { type BatchOrder, requireAccepted } from '../../src/engine/orders/batch-actions.ts'
+import { moveMembers } from '../../src/engine/orders/moves.ts'
+import type { Engine } from '../../src/engine/transactions/engine.ts'
 import type { World } from './world.ts'
 
 export const memberId = async ({ db }: World, batchId: number, number: number): Promise<number> => {
@@ -118,6 +121,16 @@ export const calls = ({ jobs }: World, after = 0): string[] =>
     )
 
 export const order = (batchId: number) => ({ batchId, actor: 'operator', reason: 'as agreed' })
+
+/** Moves one member to an existing batch. Throws the refusal. */
+export async function moveMember(
+  engine: Engine,
+  { memberId: member, toBatchId, ...base }: BatchOrder & { memberId: number; toBatchId: number },
+): Promise<void> {
+  const moved = { ...base, memberIds: [member], to: { batchId: toBatchId } }
+  const { refused } = await moveMembers(engine, moved)
+  requireAccepted(refused[0]?.reason ?? null)
+}
 
 const source = (more: string) =>
   `data_source: { type: csv, path: x.csv, primary_key: UserPrincipalName, batch_time_column: When }\n${more}`

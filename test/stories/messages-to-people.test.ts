@@ -12,8 +12,7 @@ import {
   removeMembers,
   retryMembers,
 } from '../../src/engine/orders/member-actions.ts'
-import { moveMember } from '../../src/engine/orders/moves.ts'
-import { because, calls, order, phasesOf, step, stepsOf, waitsOf } from './looking.ts'
+import { because, calls, moveMember, order, phasesOf, step, stepsOf, waitsOf } from './looking.ts'
 import { DAY, inDays, person, wave } from './message-wave.ts'
 import { type Job, POLL, RETRY, story, type World } from './world.ts'
 

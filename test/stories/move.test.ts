@@ -3,9 +3,18 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { holdBatch } from '../../src/engine/orders/batch-actions.ts'
 import { removeMembers } from '../../src/engine/orders/member-actions.ts'
-import { moveMember } from '../../src/engine/orders/moves.ts'
 import { startDuePhases } from '../../src/orchestrator/timers.ts'
-import { batchOf, calls, memberId, order, phasesOf, runbook, step, stepsOf } from './looking.ts'
+import {
+  batchOf,
+  calls,
+  memberId,
+  moveMember,
+  order,
+  phasesOf,
+  runbook,
+  step,
+  stepsOf,
+} from './looking.ts'
 import { people, story, type World } from './world.ts'
 
 const create = step('create', 'output_params: { ThingId: id }')

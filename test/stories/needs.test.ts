@@ -93,8 +93,6 @@ async function whoIsNeeded({ api, cli }: Cli): Promise<string> {
     assert.doesNotMatch(JSON.stringify(answerOf(ofBatch)), new RegExp(`batch ${otherId}`, 'i'))
     const { verdict } = await get<{ verdict: Verdict }>(`/api/batches/${batchId}/summary`)
     assert.deepEqual(answerOf(verdict), answerOf(ofBatch), 'the page of the batch')
-    const stuck = await get<{ verdict: Verdict }>(`/api/batches/${batchId}/stuck`)
-    assert.deepEqual(answerOf(stuck.verdict), answerOf(ofBatch), 'what is stuck in the batch')
   }
   const kinds = [
     ...all.needs.map(({ kind }) => kind),

@@ -19,12 +19,12 @@ import {
   rollBackMembers,
   skip,
 } from '../../src/engine/orders/member-actions.ts'
-import { moveMember } from '../../src/engine/orders/moves.ts'
 import { readMemberLedger, undoInitOf, undoMembers } from '../../src/engine/orders/undo.ts'
 import {
   batchOf,
   calls,
   memberId,
+  moveMember,
   order,
   phasesOf,
   runbook,

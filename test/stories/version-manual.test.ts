@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { advanceBatch } from '../../src/engine/orders/batch-actions.ts'
 import { readmitMembers, removeMembers } from '../../src/engine/orders/member-actions.ts'
-import { moveMember } from '../../src/engine/orders/moves.ts'
 import {
   batchOf,
   calls,
   memberId,
+  moveMember,
   order,
   phasesOf,
   rowsOf,

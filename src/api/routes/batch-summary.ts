@@ -1,19 +1,14 @@
-// A running batch at a glance: progress and estimate, grouped failures, blocked work with the reason. Everything comes from counters,
-// an index or a bounded read, so dashboards can poll it every few seconds.
+// A running batch at a glance: progress and estimate, grouped failures. Everything comes from counters, an index or a bounded read, so
+// dashboards can poll it every few seconds.
 import { z } from 'zod'
 import { countReviews } from '../../db/sources/reviews.ts'
-import { loadHolds } from '../../db/state/holds.ts'
-import { listWaitGroups } from '../../db/views/batch-summary.ts'
 import { keysOfMembers } from '../../db/views/status.ts'
-import { listWorkerFacts } from '../../db/views/workers.ts'
 import {
   type FailureGroup,
   flagsOfGroup,
   listCommand,
   PEOPLE_KEPT_MAX,
 } from '../../domain/needs/failures.ts'
-import { findStuck } from '../../domain/needs/stuck.ts'
-import { holdsOnBatch } from '../../domain/state/holds.ts'
 import { windowAt } from '../../domain/windows/phase-window.ts'
 import { forecastBatches } from '../../engine/needs/batch-forecasts.ts'
 import { loadVerdict } from '../../engine/needs/find-needs.ts'
@@ -37,7 +32,7 @@ import { type BatchState, loadBatchLine, loadBatchState } from '../shapes/batch-
 import { forecast } from '../shapes/forecast-shape.ts'
 import { showPhases } from '../shapes/phase-waits.ts'
 import { windowNowShape } from '../shapes/phase-window-shape.ts'
-import { dateTime, id, nullableDateTime, nullableText, wholeCount } from '../shapes/shapes.ts'
+import { dateTime, id, nullableText, wholeCount } from '../shapes/shapes.ts'
 import { shownVerdict, verdictFields } from '../shapes/verdict-shape.ts'
 import { openReviews } from './reviews.ts'
 
@@ -179,86 +174,4 @@ const selectionIn =
   (group: FailureGroup) =>
     flagsOfGroup(group, groups, isComplete && groupCount === groups.length)
 
-const isCountExact = z
-  .boolean()
-  .meta({ description: 'False when `count` is a lower bound: at most a thousand are read.' })
-
-const stuck = z
-  .strictObject({
-    batchId: z.int(),
-    items: z.array(
-      z.strictObject({
-        kind: z.enum([
-          'held',
-          'not_advanced',
-          'phase_overdue',
-          'reviews_open',
-          'worker_unknown',
-          'worker_silent',
-          'worker_busy',
-          'window_closed',
-          'result_overdue',
-          'retry_overdue',
-          'poll_overdue',
-        ]),
-        because: z.string(),
-        aboutWorker: nullableText.meta({
-          description:
-            'The part of `because` about the worker; null unless a silent or unknown worker is the reason.',
-        }),
-        count: wholeCount.meta({ description: 'Members, steps or reviews that wait.' }),
-        isCountExact,
-        since: nullableDateTime,
-        workerId: nullableText,
-        stepId: z.int().nullable().meta({ description: 'One of the steps, as an example.' }),
-        actions: z.array(action).meta({ description: 'What an operator may do about it now.' }),
-      }),
-    ),
-    verdict: z.strictObject(verdictFields).meta({ description: 'As /api/needs of the batch.' }),
-    waiting: z
-      .array(
-        z.strictObject({
-          workerId: z.string(),
-          kind: z.enum(['slot', 'job', 'retry', 'poll']),
-          count: wholeCount,
-          isCountExact,
-          since: dateTime,
-          wakeAt: nullableDateTime,
-        }),
-      )
-      .meta({ description: 'What all open steps wait for, blocked or not.' }),
-  })
-  .meta({ id: 'Stuck' })
-
-const stuckRoute = read({
-  method: 'GET',
-  path: '/api/batches/{batchId}/stuck',
-  operation: 'listStuck',
-  tag: 'batches',
-  summary: 'List blocked work and why it is blocked',
-  rule: 'reader',
-  errors: ['BATCH_NOT_FOUND'],
-  params,
-  answers: { 200: stuck },
-  handle: async ({ engine, params: { batchId }, now }) => {
-    const { line, phases } = await loadBatchState(engine.db, batchId)
-    const waits = await listWaitGroups(engine.db, batchId, now)
-    const { removal, move, join } = await countReviews(engine.db, { batchId })
-    const loads = await listWorkerFacts(engine.db, new Set(waits.map(({ workerId }) => workerId)))
-    const found = findStuck({
-      batch: line,
-      holds: holdsOnBatch(await loadHolds(engine.db, batchId)),
-      phases,
-      waits,
-      workers: loads.map((load) => ({ ...load, jobLimit: engine.pace.jobLimitOf(load) })),
-      openReviews: removal + move + join,
-      now,
-    })
-    const items = found.map(({ actions, ...item }) => ({ ...item, actions: [...actions] }))
-    const waiting = waits.map(({ stepId, overdue, ...shown }) => shown)
-    const verdict = shownVerdict(await loadVerdict(engine, now, { batchId }))
-    return { status: 200, body: { batchId, items, verdict, waiting } }
-  },
-})
-
-export const BATCH_SUMMARY_ROUTES = [summaryRoute, failuresRoute, stuckRoute]
+export const BATCH_SUMMARY_ROUTES = [summaryRoute, failuresRoute]

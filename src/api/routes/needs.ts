@@ -2,11 +2,14 @@
 import { z } from 'zod'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { storeNeedDecision } from '../../db/orders/need-decisions.ts'
+import { countReviews } from '../../db/sources/reviews.ts'
 import { decideNeed, withDecision } from '../../domain/needs/needs.ts'
 import { findNeeds, loadVerdict } from '../../engine/needs/find-needs.ts'
+import { loadStuck } from '../../engine/needs/stuck-batches.ts'
+import type { Engine } from '../../engine/transactions/engine.ts'
 import { change, read } from '../route.ts'
-import { loadBatchLine } from '../shapes/batch-state.ts'
 import { dateTime, id, nameText, reason } from '../shapes/shapes.ts'
+import { shownStuck, stuck } from '../shapes/stuck-shape.ts'
 import { need, shownNeed, shownVerdict, verdictFields } from '../shapes/verdict-shape.ts'
 
 const needsRoute = read({
@@ -16,19 +19,33 @@ const needsRoute = read({
   tag: 'service',
   summary: 'List what needs a person, the greatest harm first, in all or for one batch or runbook',
   about:
-    'Status, wall, batch summary and notifications say the same. With a batch or a runbook, only what concerns it: a hold of everything does, a dead letter does not.',
+    'Status, wall, batch summary and notifications say the same. With a batch or a runbook, only what concerns it: a hold of everything does, a dead letter does not. With a batch also its blocked work and why.',
   rule: 'reader',
   errors: ['BATCH_NOT_FOUND'],
   query: z.strictObject({ runbook: nameText.optional(), batchId: id.optional() }),
   answers: {
-    200: z.strictObject({ at: dateTime, ...verdictFields }).meta({ id: 'Needs' }),
+    200: z
+      .strictObject({
+        at: dateTime,
+        ...verdictFields,
+        stuck: stuck.nullable().meta({ description: 'Null without a batch.' }),
+      })
+      .meta({ id: 'Needs' }),
   },
   handle: async ({ engine, query: { runbook, batchId }, now }) => {
-    if (batchId !== undefined) await loadBatchLine(engine.db, batchId)
+    const found = batchId === undefined ? null : await loadStuckOf(engine, batchId, now)
     const verdict = await loadVerdict(engine, now, { batchId, runbookName: runbook })
-    return { status: 200, body: { at: now, ...shownVerdict(verdict) } }
+    const body = { at: now, ...shownVerdict(verdict), stuck: found && shownStuck(found) }
+    return { status: 200, body }
   },
 })
+
+async function loadStuckOf(engine: Engine, batchId: number, now: Date) {
+  const { removal, move, join } = await countReviews(engine.db, { batchId })
+  const found = await loadStuck(engine.db, engine.pace, batchId, now, removal + move + join)
+  if (!found) throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
+  return found
+}
 
 const KEY_CHARS_MAX = 400
 const NAME_CHARS_MAX = 200

@@ -7,7 +7,7 @@ import { ACTION_COLUMNS } from './member.ts'
 import { sayHeadline } from './needs.ts'
 import { sayFailures } from './next-commands.ts'
 
-type Stuck = Answer<'GET /api/batches/{batchId}/stuck'>
+type Stuck = NonNullable<Answer<'GET /api/needs'>['stuck']>
 
 const STUCK: readonly Column<Stuck['items'][number]>[] = [
   ['WHAT', ({ kind }) => kind.replaceAll('_', ' ')],
@@ -33,10 +33,9 @@ const WAITS: readonly Column<Stuck['waiting'][number]>[] = [
 
 export async function showStuck(context: CommandContext, id: string): Promise<void> {
   const { client, show } = context
-  const params = namedBatch(id)
-  const whole = await client.call('GET /api/batches/{batchId}/stuck', { params })
-  const { items: rows, waiting, verdict } = whole
-  if (show.format === 'table') sayHeadline(context, verdict)
+  const whole = await client.call('GET /api/needs', { query: namedBatch(id) })
+  const { items: rows, waiting } = whole.stuck!
+  if (show.format === 'table') sayHeadline(context, whole)
   await show.list({ whole, rows, columns: STUCK, empty: 'Nothing is stuck.' })
   if (show.format !== 'table') return
   const ways = rows.flatMap(({ actions }) => actions)

@@ -319,13 +319,3 @@ async function upsertAbsences(
     ],
   )
 }
-
-/** Marks members of ended batches as missing for two good ticks. */
-export async function markGone(
-  tx: Tx,
-  runbookName: string,
-  memberIds: readonly number[],
-  now: Date,
-): Promise<void> {
-  await writeAbsences(tx, runbookName, new Map(), new Map(memberIds.map((id) => [id, 2])), now)
-}

@@ -8,7 +8,7 @@ import { listLateBatches } from '../../db/views/status.ts'
 import { listWorkerFacts, type WorkerLine } from '../../db/views/workers.ts'
 import { phaseOrder } from '../../domain/decide/next.ts'
 import type { StuckBatch } from '../../domain/needs/from-work.ts'
-import { findStuck, isSilent, LATE_AFTER_MS } from '../../domain/needs/stuck.ts'
+import { findStuck, isSilent, LATE_AFTER_MS, type WaitGroup } from '../../domain/needs/stuck.ts'
 import { holdsOnBatch } from '../../domain/state/holds.ts'
 import type { Engine } from '../transactions/engine.ts'
 
@@ -24,13 +24,19 @@ export function findLateBatches(
   return listLateBatches(db, new Date(+now - LATE_AFTER_MS), workerIds, limit)
 }
 
-/** Null when the batch is gone. Reviews are told elsewhere. */
+/** A batch with what its open steps wait for. */
+export interface LoadedStuck extends StuckBatch {
+  readonly waits: readonly WaitGroup[]
+}
+
+/** Null when the batch is gone. Among the needs, reviews have kinds of their own; the list of one batch takes them in. */
 export async function loadStuck(
   db: Queryable,
   pace: Engine['pace'],
   batchId: number,
   now: Date,
-): Promise<StuckBatch | null> {
+  openReviews = 0,
+): Promise<LoadedStuck | null> {
   const line = await findBatchLine(db, batchId)
   if (!line) return null
   const phases = phaseOrder((await loadPhasesOf(db, [batchId])).get(batchId)!)
@@ -38,6 +44,6 @@ export async function loadStuck(
   const loads = await listWorkerFacts(db, new Set(waits.map(({ workerId }) => workerId)))
   const workers = loads.map((load) => ({ ...load, jobLimit: pace.jobLimitOf(load) }))
   const holds = holdsOnBatch(await loadHolds(db, batchId))
-  const stuck = findStuck({ batch: line, holds, phases, waits, workers, openReviews: 0, now })
-  return { batchId, runbookName: line.runbookName, stuck }
+  const stuck = findStuck({ batch: line, holds, phases, waits, workers, openReviews, now })
+  return { batchId, runbookName: line.runbookName, stuck, waits }
 }

@@ -33,7 +33,6 @@ import { finish } from '../transactions/finish.ts'
 import { loadMembersWithSteps } from '../transactions/loading.ts'
 import { begin } from '../transactions/locking.ts'
 import { memberChunks } from '../transactions/member-chunks.ts'
-import { type BatchOrder, requireAccepted } from './batch-actions.ts'
 import { createBatchIn } from './create.ts'
 import { type MembersOrder, type MembersOutcome, requireMembers } from './member-actions.ts'
 
@@ -59,20 +58,6 @@ export async function moveMembers(engine: Engine, order: MoveOrder): Promise<Mem
     outcome.refused.push(...refused)
   }
   return outcome
-}
-
-/** Moves one member to an existing batch. Throws the refusal. */
-export async function moveMember(
-  engine: Engine,
-  order: BatchOrder & { memberId: number; toBatchId: number },
-): Promise<void> {
-  const { memberId, toBatchId } = order
-  const { refused } = await moveMembers(engine, {
-    ...order,
-    memberIds: [memberId],
-    to: { batchId: toBatchId },
-  })
-  requireAccepted(refused[0]?.reason ?? null)
 }
 
 async function moveChunk(

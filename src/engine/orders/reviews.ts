@@ -8,8 +8,6 @@ import type { Tx } from '../../db/connection/db.ts'
 import {
   addSourceTime,
   findBatchByTime,
-  findPast,
-  markGone,
   type NewData,
   refreshMembers,
 } from '../../db/sources/membership.ts'
@@ -290,17 +288,6 @@ async function rescheduleWave(
     await addSourceTime(tx, batchId!, toTime!, actor, draft.now)
   })
   return { done: items.map(({ memberId }) => memberId!), refused: [] }
-}
-
-/** Immediate runbooks: a key of an ended batch starts again at the next tick, as if it had been gone. */
-export async function restartKeys(
-  engine: Engine,
-  order: { runbookName: string; keys: readonly string[]; actor: string },
-): Promise<{ found: number }> {
-  const past = await findPast(engine.db, order.runbookName, order.keys.map(foldKey))
-  const ids = [...past.values()].map(([newest]) => newest!.memberId)
-  await engine.db.transaction((tx) => markGone(tx, order.runbookName, ids, engine.clock.now()))
-  return { found: ids.length }
 }
 
 async function eachBatch(

@@ -162,7 +162,9 @@ describe('reads of a batch', () => {
       items: { kind: string; because: string; count: number }[]
       waiting: { kind: string; count: number }[]
     }
-    const kinds = async () => (await get<Stuck>('/stuck')).body.items.map(({ kind }) => kind)
+    const stuckNow = async () =>
+      (await api.call<{ stuck: Stuck }>('GET', '/api/needs?batchId=1')).body.stuck
+    const kinds = async () => (await stuckNow()).items.map(({ kind }) => kind)
     assert.deepEqual(await kinds(), [])
     await api.world.clock.advance(3_600_000)
     await api.world.orchestrate()
@@ -183,19 +185,19 @@ describe('reads of a batch', () => {
     assert.equal(await ends(), null, 'it has begun: the pace of the phase before')
     await holdBatch(api.world.engine, { batchId: 1, actor: 'op', reason: 'wait' })
     assert.match((await ends())!, /^held since 2026-/)
-    const { body } = await get<Stuck>('/stuck')
+    const stuck = await stuckNow()
     assert.equal(
-      body.items[0]!.because,
+      stuck.items[0]!.because,
       'batch 1 is held by op: wait; end it with "matoolkit resume --batch 1"',
     )
     assert.deepEqual(
-      body.waiting.map(({ kind, count }) => [kind, count]),
+      stuck.waiting.map(({ kind, count }) => [kind, count]),
       [['slot', 2]],
     )
   })
 
   it('answer 404 for an unknown id', async () => {
-    for (const part of ['summary', 'failures', 'stuck', 'events', 'members/1'])
+    for (const part of ['summary', 'failures', 'events', 'members/1'])
       await api.refused(404, 'BATCH_NOT_FOUND', 'GET', `/api/batches/9/${part}`)
   })
 
@@ -499,7 +501,6 @@ covers(
   'listDeadLetters',
   'listEvents',
   'listFailureGroups',
-  'listStuck',
   'listWorkers',
   'planRunbook',
 )

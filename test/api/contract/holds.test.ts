@@ -298,16 +298,16 @@ function scopeHolds(): void {
       )
       const onlySystem = await api.call<Holds>('GET', '/api/holds?scope=system')
       assert.equal(onlySystem.body.total, 1)
-      const stuck = await api.call<{ items: { kind: string; because: string }[] }>(
+      const stuck = await api.call<{ stuck: { items: { kind: string; because: string }[] } }>(
         'GET',
-        '/api/batches/1/stuck',
+        '/api/needs?batchId=1',
       )
       assert.match(
-        stuck.body.items[0]!.because,
+        stuck.body.stuck.items[0]!.because,
         /the whole system is held by .*"matoolkit resume --all"/,
       )
       assert.match(
-        stuck.body.items[1]!.because,
+        stuck.body.stuck.items[1]!.because,
         /batch 1 is held by .*"matoolkit resume --batch 1"/,
       )
       await api.call('POST', '/api/holds/resume', { body: { scope: 'batch', target: '1', reason } })

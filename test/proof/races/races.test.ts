@@ -16,7 +16,6 @@ import {
 } from '../../../src/engine/orders/batch-actions.ts'
 import { createBatch } from '../../../src/engine/orders/create.ts'
 import { removeMembers } from '../../../src/engine/orders/member-actions.ts'
-import { moveMember } from '../../../src/engine/orders/moves.ts'
 import type { Engine } from '../../../src/engine/transactions/engine.ts'
 import { handleMessages } from '../../../src/orchestrator/messages.ts'
 import {
@@ -28,7 +27,7 @@ import {
 } from '../../../src/orchestrator/timers.ts'
 import { openTestPostgres, type TestDatabase } from '../../kit/databases.ts'
 import { brokenInvariants } from '../../kit/invariants.ts'
-import { batchOf, order, phasesOf, runbook, step } from '../../stories/looking.ts'
+import { batchOf, moveMember, order, phasesOf, runbook, step } from '../../stories/looking.ts'
 import { openWorld, people, START, type World } from '../../stories/world.ts'
 
 const ROUNDS = 20

@@ -25,9 +25,9 @@ import {
   setMemberVariable,
   skip,
 } from '../../../src/engine/orders/member-actions.ts'
-import { moveMember } from '../../../src/engine/orders/moves.ts'
 import { publishRunbook } from '../../../src/engine/orders/publish.ts'
 import type { Engine } from '../../../src/engine/transactions/engine.ts'
+import { moveMember } from '../../stories/looking.ts'
 import type { Chance } from './chance.ts'
 import { HAS_LATE, HAS_ROLLBACK, type Moment, momentOf, STEPS } from './moment.ts'
 import { drawNightOperation, NIGHT_OPERATIONS, type NightOperation } from './night-operators.ts'

@@ -3,9 +3,16 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { cancelBatch } from '../../../src/engine/orders/batch-actions.ts'
 import { createBatch } from '../../../src/engine/orders/create.ts'
-import { moveMember } from '../../../src/engine/orders/moves.ts'
 import { brokenInvariants } from '../../kit/invariants.ts'
-import { batchOf, calls, memberId, order, runbook, step } from '../../stories/looking.ts'
+import {
+  batchOf,
+  calls,
+  memberId,
+  moveMember,
+  order,
+  runbook,
+  step,
+} from '../../stories/looking.ts'
 import { at, programme, row, wave } from '../../stories/programme.ts'
 import { people, story } from '../../stories/world.ts'
 
