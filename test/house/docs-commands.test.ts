@@ -5,33 +5,30 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
-import { Command } from 'commander'
+import { Command, type Option } from 'commander'
 import { allCommands } from '../../src/app/commands/nouns.ts'
 import { processIo } from '../../src/cli/terminal/io.ts'
 import { M365_CATALOGUE } from '../../src/m365/catalogue.ts'
 import { M365_STARTER } from '../../src/m365/starter.ts'
 import { ROOT } from '../kit/processes.ts'
 
-/** Histories and generated pages: the one names what was, the other comes from the program. */
-const LEFT_OUT = [
-  'CHANGELOG.md',
-  'docs/reference/commands.md',
-  'docs/coming-from-the-earlier-system.md',
-]
+/** They name what was. */
+const LEFT_OUT = ['CHANGELOG.md', 'docs/coming-from-the-earlier-system.md']
 const FENCED = /^```(\w*)\n([\s\S]*?)^```$/gm
 const INLINE = /`((?:npx )?matoolkit [^`]+)`/g
 
-/** The commands that a document shows, in blocks of code and in sentences. */
-function commandsIn(text: string): string[] {
+/** The commands that a document shows: whole ones in blocks of code, and those that sentences name. */
+function commandsIn(text: string): { readonly typed: string[]; readonly named: string[] } {
   const blocks = [...text.matchAll(FENCED)].flatMap(([, language, block]) =>
-    (['', 'sh'].includes(language!) ? block! : '')
+    (['', 'sh', 'console'].includes(language!) ? block! : '')
       .replaceAll('\\\n', ' ')
       .split('\n')
+      .filter((line) => language !== 'console' || line.startsWith('$ '))
       .flatMap((line) => /(?:^|\s|\()(?:npx )?(matoolkit .*)/.exec(line)?.[1] ?? []),
   )
   const sentences = text.replaceAll(FENCED, '').replaceAll(/\s*\n\s*/g, ' ')
   const inline = [...sentences.matchAll(INLINE)].map(([, command]) => command!.replace('npx ', ''))
-  return [...blocks.filter((line) => /^matoolkit [a-z]/.test(line)), ...inline]
+  return { typed: blocks.filter((line) => /^matoolkit [a-z]/.test(line)), named: inline }
 }
 
 const COMMENT = /^\s*(?:\/\/|\/?\*).*$/gm
@@ -53,9 +50,22 @@ const commandsInSource = (source: string): string[] =>
       .matchAll(QUOTED),
   ].flatMap(([, command]) => (LABEL.test(command!) ? [] : [command!]))
 
-/** What is wrong with the command; null if nothing is. Words after the subcommand are arguments. */
-function whyUnknown(program: Command, command: string): string | null {
+/** How many of these words are arguments, and no flags or values of flags. */
+function countArguments({ options }: Command, words: readonly string[]): number {
+  let count = 0
+  let valued: Option | undefined
+  for (const word of words) {
+    if (word.startsWith('-')) valued = options.find((one) => [one.long, one.short].includes(word))
+    else if (valued?.required) valued = valued.variadic ? valued : undefined
+    else count += 1
+  }
+  return count
+}
+
+/** What is wrong with the command; null if nothing is. Words after the subcommand are arguments; one that is typed has all it needs. */
+function whyUnknown(program: Command, command: string, isTyped = false): string | null {
   const words = command
+    .replaceAll(/"[^"]*"/g, 'quoted')
     .replace(/['’]|\s[|>;#&].*$|;.*$|…/g, '')
     .replace(/ {2,}.*$/, '')
     .trim()
@@ -76,7 +86,10 @@ function whyUnknown(program: Command, command: string): string | null {
   const unknown = flags.filter(
     (flag) => !known.has(flag) && !['--help', '--version'].includes(flag),
   )
-  return unknown.length > 0 ? `${at.name()} has no ${unknown.join(', ')}` : null
+  if (unknown.length > 0) return `${at.name()} has no ${unknown.join(', ')}`
+  const needed = at.registeredArguments.filter(({ required }) => required)
+  const isShort = isTyped && countArguments(at, words) < needed.length
+  return isShort ? `${at.name()} needs ${needed.map((one) => one.name()).join(', ')}` : null
 }
 
 const program = new Command('matoolkit')
@@ -88,9 +101,9 @@ before(async () => {
   for (const add of await allCommands()) add(program, io)
 })
 
-const wrongAmong = (commands: readonly string[]): string[] =>
+const wrongAmong = (commands: readonly string[], isTyped = false): string[] =>
   commands.flatMap((command) => {
-    const why = whyUnknown(program, command)
+    const why = whyUnknown(program, command, isTyped)
     return why === null ? [] : [`${command}: ${why}`]
   })
 
@@ -98,20 +111,22 @@ describe('commands in documents', () => {
   for (const file of globSync('{*.md,docs/**/*.md,infra/**/*.md}', { cwd: ROOT }).toSorted()) {
     if (LEFT_OUT.includes(file)) continue
     it(`exist: ${file}`, () => {
-      const commands = commandsIn(readFileSync(join(ROOT, file), 'utf8'))
-      assert.deepEqual(wrongAmong(commands), [])
+      const { typed, named } = commandsIn(readFileSync(join(ROOT, file), 'utf8'))
+      assert.deepEqual([...wrongAmong(typed, true), ...wrongAmong(named)], [])
     })
   }
 
   it('are found and judged', () => {
     const text =
-      'Run `matoolkit dead-letter list`.\n\n```sh\nX=1 matoolkit batch get 7 --nothing | cat\n$ matoolkit status\n```\n'
-    const found = commandsIn(text)
-    assert.equal(found.length, 3)
-    assert.deepEqual(
-      found.map((command) => whyUnknown(program, command) !== null),
-      [true, false, true],
-    )
+      'Run `matoolkit dead-letter list`.\n\n```sh\nX=1 matoolkit batch get 7 --nothing | cat\n$ matoolkit batch get\n$ matoolkit hold --member 7 ada --reason "a b"\n```\n'
+    const { typed, named } = commandsIn(text)
+    assert.deepEqual(wrongAmong(named), [
+      'matoolkit dead-letter list: matoolkit has no dead-letter',
+    ])
+    assert.deepEqual(wrongAmong(typed, true), [
+      'matoolkit batch get 7 --nothing | cat: get has no --nothing',
+      'matoolkit batch get: get needs id',
+    ])
   })
 })
 

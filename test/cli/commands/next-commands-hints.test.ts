@@ -151,6 +151,10 @@ describe('an error of Microsoft 365', () => {
       }
       const other = await cli.cli('member', 'show', '1', 'user3@contoso.example')
       assert.doesNotMatch(other.out, /Who acts/)
+      const all = await cli.cli('failures')
+      assert.match(all.out, /^ +2 +1 +wave +\S+ +licence .*usage location/m, 'with its batch')
+      assert.match(all.out, /^ +1 +1 +wave +\S+ +licence .*something else/m)
+      assert.match(all.out, /matoolkit failures <batch-id>/)
       const json = async (...command: string[]) =>
         JSON.parse((await cli.cli(...command, '--output', 'json')).out) as {
           groups: { sample: { message: string }; meaning: object | null }[]
