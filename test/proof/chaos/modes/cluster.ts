@@ -135,11 +135,11 @@ async function ask(
 ): Promise<boolean> {
   try {
     const token = readFileSync(join(setup.folder, `api-${at + 1}.token`), 'utf8')
-    const path = `/api/batches/${batch.id}/${batch.held ? 'resume' : 'hold'}`
+    const path = batch.held ? '/api/holds/resume' : '/api/holds'
     const response = await fetch(`http://127.0.0.1:${apiPorts[at]}${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ reason }),
+      body: JSON.stringify({ scope: 'batch', target: String(batch.id), reason }),
       signal: AbortSignal.timeout(5_000),
     })
     await response.arrayBuffer()
@@ -268,6 +268,8 @@ async function missingOrders({ db }: ChaosSetup, orders: readonly string[]): Pro
     'select reason from audit where reason is not null',
   )
   const there = new Set(rows.map(({ reason }) => reason))
+  // Orders to an endpoint that had gone were all refused, and the run found nothing to complain about.
+  if (orders.length === 0) return ['no order of an operator was answered']
   return orders
     .filter((one) => !there.has(one))
     .map((one) => `"${one}" was answered and is not there`)
