@@ -11,7 +11,8 @@ import {
   schemaFunctions,
 } from '../db/schema/database-roles.ts'
 import { type Rights, type RightsReport, type RowRule, reportRights } from '../db/schema/rights.ts'
-import { workerJobs } from './bus.ts'
+import { BUNDLE_MAX } from './bundles.ts'
+import { MESSAGE_MAX_BYTES, workerJobs } from './bus.ts'
 
 export const rightsOf = ({ workerIds }: Pick<DatabaseRole, 'workerIds'>): Rights =>
   workerIds.length === 0 ? applicationRights() : workerRights(workerIds)
@@ -58,6 +59,19 @@ const applicationRights = (): Rights => ({
 
 const ENVELOPE = ['topic', 'subscription', 'message_type', 'worker_id', 'enqueued_at', 'expires_at']
 
+// What a worker writes others read. A bundle that could not be taken apart, or a time that no program can show, stopped the results of
+// everybody and the list of dead letters.
+const lines = (column: string): string =>
+  `octet_length(${column}) - octet_length(replace(${column}, E'\\n', '')) = size - 1`
+const IS_WHOLE = `size <= ${BUNDLE_MAX} and ${lines('message_ids')} and (size = 1 or ${lines('bodies')})`
+const areDated = (...columns: readonly string[]): string =>
+  columns.map((column) => `${column} between '2000-01-01Z' and '3000-01-01Z'`).join(' and ')
+const IS_LEASE = `delivery_count < 1000000 and ${areDated('visible_at', "coalesce(leased_until, '2000-01-01Z')")}`
+const TEXT_MAX_BYTES = 65_536
+const IS_SHOWABLE = `delivery_count between 0 and 1000000 and octet_length(body) <= ${MESSAGE_MAX_BYTES}
+  and octet_length(message_id || original_message_id || message_type || reason || description) <= ${TEXT_MAX_BYTES}
+  and ${areDated('enqueued_at', 'expires_at', 'dead_lettered_at')}`
+
 /** Constants, so that the planner uses the index of the queue. Ids are letters, digits, "_", "." and "-". */
 function workerRights(workerIds: readonly string[]): Rights {
   const oneOf = (column: string, values: readonly string[]) =>
@@ -65,7 +79,8 @@ function workerRights(workerIds: readonly string[]): Rights {
   const queues = workerIds.map((id) => workerJobs(id).name)
   const jobs = `topic = 'worker-jobs' and ${oneOf('subscription', queues)}`
   const own = oneOf('worker_id', workerIds)
-  const answers = `topic = 'worker-results' and ${own} and message_type in ('worker-result', 'worker-hello')`
+  const answers = `topic = 'worker-results' and ${own} and message_type in ('worker-result', 'worker-hello')
+    and ${IS_WHOLE} and ${areDated('enqueued_at', 'visible_at', 'expires_at')}`
   const remembered = oneOf(
     'topic',
     workerIds.map((id) => `worker-results/${id}`),
@@ -104,11 +119,11 @@ function workerRights(workerIds: readonly string[]): Rights {
     ],
     rows: [
       { table: 'bundles', action: 'select', sees: jobs },
-      { table: 'bundles', action: 'update', sees: jobs, writes: jobs },
+      { table: 'bundles', action: 'update', sees: jobs, writes: `${jobs} and ${IS_LEASE}` },
       { table: 'bundles', action: 'delete', sees: jobs },
       { table: 'bundles', action: 'insert', writes: answers },
       { table: 'message_ids', action: 'all', sees: remembered, writes: remembered },
-      { table: 'dead_letters', action: 'insert', writes: `${jobs} and ${own}` },
+      { table: 'dead_letters', action: 'insert', writes: `${jobs} and ${own} and ${IS_SHOWABLE}` },
     ],
   }
 }

@@ -216,6 +216,16 @@ export const ATTACKS: readonly Proof[] = [
     ],
   },
   {
+    what: 'a worker sends what nobody can read, and the results of all others wait behind it',
+    tests: [
+      ['test/bus/role-rights-hostile.test.ts', 'sends no bundle with '],
+      ['test/bus/role-rights-hostile.test.ts', 'gives up no job with '],
+      ['test/bus/role-rights-hostile.test.ts', 'leases no job with '],
+      ['test/bus/role-rights-hostile.test.ts', 'dates nothing '],
+      ['test/bus/servicebus/wire-hostile.test.ts', 'is received and given up'],
+    ],
+  },
+  {
     what: 'somebody makes up a restore',
     tests: [
       [

@@ -78,13 +78,20 @@ export const compressed = (message: ServiceBusMessage): ServiceBusMessage => ({
   body: gzipSync(message.body as Buffer),
 })
 
-/** A body may be bytes, or a value that a foreign sender gave as it is. */
+/**
+ * A body may be bytes, or a value that a foreign sender gave as it is. What does not unpack stays packed, and is refused as no JSON: an
+ * error here kept all messages waiting that came with it, those of other workers too.
+ */
 export function bodyText({ body, contentType }: ServiceBusReceivedMessage): string {
   if (typeof body === 'string') return body
   if (!Buffer.isBuffer(body)) return JSON.stringify(body ?? null)
   if (contentType !== COMPRESSED_TYPE) return body.toString()
-  // A small message must not become a large memory.
-  return gunzipSync(body, { maxOutputLength: 2 * MESSAGE_MAX_BYTES }).toString()
+  try {
+    // A small message must not become a large memory.
+    return gunzipSync(body, { maxOutputLength: 2 * MESSAGE_MAX_BYTES }).toString()
+  } catch {
+    return body.toString('base64')
+  }
 }
 
 function propertiesIn(message: ServiceBusReceivedMessage): Record<string, string> {

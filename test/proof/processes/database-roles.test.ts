@@ -261,7 +261,7 @@ describe('database roles', () => {
       )
       await w1.db.query("delete from bundles where subscription = 'worker-w2'")
       const left = await test.db.query("select delivery_count from messages where worker_id = 'w2'")
-      assert.deepEqual(left, [{ delivery_count: 0 }, { delivery_count: 0 }])
+      assert.deepEqual(left, [{ deliveryCount: 0 }, { deliveryCount: 0 }])
     })
 
     it('does not migrate', async () => {
@@ -314,8 +314,8 @@ describe('a whole batch', () => {
         'select step_name, status, count(*) from step_executions group by 1, 2 order by 1, 2',
       )
       assert.deepEqual(steps, [
-        { step_name: 'confirm', status: 'succeeded', count: 40 },
-        { step_name: 'create', status: 'succeeded', count: 40 },
+        { stepName: 'confirm', status: 'succeeded', count: 40 },
+        { stepName: 'create', status: 'succeeded', count: 40 },
       ])
       const left = await test.db.query('select from bundles')
       assert.equal(left.length, 0)
