@@ -145,7 +145,7 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
     parameters: ['Identity', 'Member', 'BypassSecurityGroupManagerCheck'],
     isAdministrators: true,
     about:
-      'Removes a member. `MemberNotFoundException` for anybody else; refused without `BypassSecurityGroupManagerCheck`.',
+      'Removes a member. `MemberNotFoundException` for anyone else; refused without `BypassSecurityGroupManagerCheck`.',
     run: lists.removeListMember,
   },
   'New-MigrationBatch': {

@@ -81,7 +81,7 @@ export const MIGRATION_ROUTES: readonly GraphRoute[] = [
     path: `${JOBS}/{job}/migrate`,
     permissions: WRITE,
     about:
-      'Syncs, and cuts over by itself after the date; mailboxes really move. 409 unless validated within seven days.',
+      'Syncs, and cuts over on its own after the date; mailboxes really move. 409 unless validated within seven days.',
     handle: jobs.startJob,
   },
   {
@@ -102,7 +102,7 @@ export const MIGRATION_ROUTES: readonly GraphRoute[] = [
     method: 'GET',
     path: `${JOBS}/{job}/users/{person}`,
     permissions: READ,
-    about: 'One person. 404 for somebody who is not in the job.',
+    about: 'One person. 404 for someone who is not in the job.',
     handle: jobs.getPerson,
   },
   {

@@ -79,7 +79,7 @@ export interface ApiOptions {
   readonly meaningOf?: MeaningOf
   readonly preview?: PreviewQuery
   readonly tickNow?: TickNow
-  /** Channels and rules; without them nobody is told. */
+  /** Channels and rules; without them no one is told. */
   readonly notifications?: Services['notifications'] | null
   /** Without it no rehearsal begins. */
   readonly runRehearsal?: RunRehearsal

@@ -81,7 +81,7 @@ export function openApiDocument(routes: readonly Route[]): JsonObject {
 }
 
 const ACCESS: Readonly<Record<Route['rule'], string>> = {
-  anonymous: 'Anybody',
+  anonymous: 'Anyone',
   'help-desk': 'Role HelpDesk, Reader or Admin',
   reader: 'Role Reader or Admin',
   admin: 'Role Admin',

@@ -136,7 +136,7 @@ function ofPhases(verdict: LoadedVerdict, { phases }: Rows, now: Date): string[]
       )
   }
   const late = pending.filter(({ dueAt, isHeld }) => !isHeld && +now - +dueAt! > 2 * MINUTE_MS)
-  if (!verdict.isSomebodyNeeded && late.length > 0)
+  if (!verdict.isActionNeeded && late.length > 0)
     found.push(`"${verdict.headline}", though a phase of batch ${late[0]!.batchId} is late`)
   const isRunning = phases.some(({ status }) => status === 'dispatched')
   const doing =

@@ -38,15 +38,15 @@ interface Need {
   readonly page: { readonly path: string; readonly link: string }
 }
 interface Verdict {
-  readonly isSomebodyNeeded: boolean
+  readonly isActionNeeded: boolean
   readonly severity: string | null
   readonly headline: string
   readonly needs: readonly Need[]
   readonly planned: readonly Need[]
 }
 
-const answerOf = ({ isSomebodyNeeded, severity, headline, needs, planned }: Verdict) => ({
-  isSomebodyNeeded,
+const answerOf = ({ isActionNeeded, severity, headline, needs, planned }: Verdict) => ({
+  isActionNeeded,
   severity,
   headline,
   needs: needs.map(({ key, text }) => `${key} ${text}`),
@@ -62,8 +62,8 @@ async function whoIsNeeded({ api, cli }: Cli): Promise<string> {
   assert.deepEqual(answerOf(await get<Verdict>('/api/status')), said, 'status')
   assert.deepEqual(answerOf(await get<Verdict>('/api/now')), said, 'wall')
   const status = await cli('status')
-  assert.equal(status.exit, all.isSomebodyNeeded ? EXIT.needed : EXIT.ok, said.headline)
-  assert.equal(status.out.startsWith('Action needed: '), all.isSomebodyNeeded, status.out)
+  assert.equal(status.exit, all.isActionNeeded ? EXIT.needed : EXIT.ok, said.headline)
+  assert.equal(status.out.startsWith('Action needed: '), all.isActionNeeded, status.out)
   for (const { text } of all.needs)
     assert.ok(status.out.includes(text.slice(0, text.indexOf('20'))), `${text} in ${status.out}`)
 

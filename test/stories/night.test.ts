@@ -58,7 +58,7 @@ describe('at night', () => {
     assert.match(said.out, /What happened last[\s\S]*matoolkit member show 1 /)
     assert.ok(!said.out.includes(KEYS[1]!))
     const near = await here('member', 'find', `${KEYS[2]!.split('@')[0]}@nowhere.example`)
-    assert.match(near.err, /^Nobody has ".*@nowhere\.example"\. Similar people:\n/)
+    assert.match(near.err, /^No one has ".*@nowhere\.example"\. Similar people:\n/)
     const nobody = await here('member', 'find', 'zz')
     assert.deepEqual(
       [nobody.exit, nobody.out],

@@ -74,7 +74,7 @@ export const CHANGES: Readonly<Record<MembersChange, ChangeWords>> = {
   undo: {
     verb: 'Undo',
     effect:
-      'What our jobs changed is taken back, the last change first. A value that somebody changed since is left alone, and the undo stops there. The member ends as failed and can be retried.',
+      'What our jobs changed is taken back, the last change first. A value that someone changed since is left alone, and the undo stops there. The member ends as failed and can be retried.',
     isDanger: true,
     reason: 'required',
   },

@@ -126,7 +126,7 @@ function Preview({ outcomes }: { readonly outcomes: readonly Outcome[] }) {
     <div className="change-preview" role="status">
       <p>
         {selected === 0
-          ? 'Nobody is selected any more.'
+          ? 'No one is selected any more.'
           : sum(outcomes, 'refusedCount') === 0
             ? `Applies to ${peopleOf(selected)}.`
             : `Applies to ${countText(sum(outcomes, 'doneCount'))} of ${peopleOf(selected)}.`}

@@ -9,6 +9,6 @@ interface NoReturnProps {
 export const NoReturn = ({ step, stays }: NoReturnProps) => (
   <span className="no-return-text">
     <strong>Point of no return:</strong> {step} cannot be undone. An undo leaves what is {stays},
-    unless somebody asks for more.
+    unless someone asks for more.
   </span>
 )

@@ -17,7 +17,7 @@ Or without matoolkit, in the folder with this file (OpenSSL 3):
   sha256sum SHA256SUMS
 
 The first command checks the signature, the second prints the fingerprint of the key: compare it with the one that the operators of
-matoolkit gave you on another way. A pack that anybody else has signed is intact too. The third compares every file with SHA256SUMS, the
+matoolkit gave you on another way. A pack that someone else has signed is intact too. The third compares every file with SHA256SUMS, the
 fourth prints the hash of that list: manifest.json must name the same.
 
 Files

@@ -45,7 +45,7 @@ export const nightCommands = (
 ]
 
 export const UNREACHABLE: readonly string[] = [
-  'You cannot reach the API, but its processes run: everything continues. Phases start at their times. Closed gates, the failure limit and closed change windows still stop the batch by themselves.',
+  'You cannot reach the API, but its processes run: everything continues. Phases start at their times. Closed gates, the failure limit and closed change windows still stop the batch on their own.',
   'To hold it then: type the command on a machine that reaches the API, such as the one it runs on. Or stop the orchestrator (SIGTERM, or scale it to 0): no new job is sent. Workers finish the jobs that they have, and their results wait.',
   'To stop calls to one tenant: stop its worker. Jobs that it runs are finished or given back, and run when it is there again.',
   'Stop processes with SIGTERM and give them time. A kill harms nothing either, but work that was under way waits for a minute and may run twice.',

@@ -83,7 +83,7 @@ const findRoute = read({
   tag: 'members',
   summary: 'Find people over all batches by key, address, another value or state',
   about:
-    'With a text, newest batch first. An address is found whole or by its beginning, any other text anywhere in keys and data. If nobody has it, those who have its beginning are near misses. With the role HelpDesk alone only a whole key or address finds anybody, 240 times an hour. Without a text everybody, batch by batch and page by page. With `notCutOver` who has still to be cut over, each once: who failed in one batch and is in a later one of the runbook is listed there.',
+    'With a text, newest batch first. An address is found whole or by its beginning, any other text anywhere in keys and data. If no one has it, people whose value begins with it are near misses. With the role HelpDesk alone only a whole key or address finds anybody, 240 times an hour. Without a text everybody, batch by batch and page by page. With `notCutOver` who has still to be cut over, each once: who failed in one batch and is in a later one of the runbook is listed there.',
   rule: 'help-desk',
   isPersonal: true,
   errors: ['CURSOR_INVALID'],

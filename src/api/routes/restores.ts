@@ -32,7 +32,7 @@ const restoredRoute = change({
   tag: 'service',
   summary: 'Say that the database was restored from a backup',
   about:
-    'Puts the whole system on hold and begins a new epoch: no result of an earlier job counts, and jobs that were out are sent again after the resume. PostgreSQL shows most restores by itself; then this happens without the call.',
+    'Puts the whole system on hold and begins a new epoch: no result of an earlier job counts, and jobs that were out are sent again after the resume. Most restores are noticed without this call.',
   rule: 'admin',
   action: 'system.restored',
   takes: 'json',

@@ -9,7 +9,7 @@ export const needFields = {
   kind: z.enum(NEED_KINDS),
   severity: z.enum(SEVERITIES).meta({
     description:
-      'urgent: harm happens now or within the hour. planned: as somebody ordered, and no action is needed.',
+      'urgent: harm happens now or within the hour. planned: as someone ordered, and no action is needed.',
   }),
   key: z.string().meta({ description: 'The same for as long as it lasts.' }),
   batchId: z.int().nullable().meta({ description: 'The batch, where it concerns one alone.' }),
@@ -63,7 +63,7 @@ export const shownNeed = ({ mark, decision, ...one }: Need): z.input<typeof need
 })
 
 export const verdictFields = {
-  isSomebodyNeeded: z.boolean(),
+  isActionNeeded: z.boolean(),
   severity: z
     .enum(SEVERITIES)
     .nullable()

@@ -100,7 +100,7 @@ const addTo = (value: string, before: readonly string[] = []): string[] => [...b
 
 const MIGRATE_HELP = `
 DATABASE_URL names the server and the owner of the tables. Processes that are not of the owner never change the tables: they wait
-until this command has run. Run it at every upgrade, before the new version starts: programs of the former release continue meanwhile.
+until this command has run. Run it at every upgrade, before the new version starts: programs of the previous release continue meanwhile.
 
 A migration that takes away what programs at work use is refused while they run. With --stop-older it is not: they notice within
 seconds, finish their running jobs and take no more work. --dry-run shows each missing migration, who is at work, and who continues.
@@ -168,7 +168,7 @@ const RETENTION_HELP: Readonly<Record<RetentionAct, string>> = {
   purge: `
 Writes an evidence pack of the batch to MATOOLKIT_ARCHIVE, reads it again, and refuses a batch that has changed since. Killed, it
 continues where it stopped. The batch keeps its number, counters and phases; of each person a hash of the key stays, so that a source that
-still lists them migrates nobody twice. The pack holds personal data; "matoolkit evidence verify" checks it.
+still lists them migrates no one twice. The pack holds personal data; "matoolkit evidence verify" checks it.
 
 ${OPENS}
 

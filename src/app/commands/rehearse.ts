@@ -126,7 +126,7 @@ const numberUpTo =
   }
 
 const REHEARSE_HELP = `
-Runs scheduler, orchestrator and workers on a database in memory, two sandbox tenants and a clock that skips what nobody waits for: weeks
+Runs scheduler, orchestrator and workers on a database in memory, two sandbox tenants and a clock that skips idle time: weeks
 take seconds. Says whether the runbook is ready, who would fail and why, and what rollbacks leave behind. docs/rehearsal.md explains it.
 The same seed gives the same result.
 

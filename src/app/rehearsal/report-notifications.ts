@@ -119,7 +119,7 @@ function warningsOf(
           .filter(({ untold, cleared }) => untold > 0 && cleared !== null)
           .map(
             ({ kind, untold, example }) =>
-              `Nobody would have been told ${countText(untold, 'time')} of ${kind}, for example: ${example}. No rule names it.`,
+              `No one would have been told ${countText(untold, 'time')} of ${kind}, for example: ${example}. No rule names it.`,
           )
       : []),
     ...[...named]

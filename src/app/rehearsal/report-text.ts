@@ -175,7 +175,7 @@ function sayNotifications({ notifications }: RehearsalReport, io: Io): void {
   say(`By the rules of ${rules}. Nothing was sent.`)
   for (const { kind, opened, cleared, firstAt, example, channels: told } of conditions) {
     const ended = cleared === null ? '' : `, ${cleared} cleared`
-    say(`${kind}, ${countText(opened, 'time')}${ended}: ${told.join(', ') || 'nobody is told'}`)
+    say(`${kind}, ${countText(opened, 'time')}${ended}: ${told.join(', ') || 'no one is told'}`)
     say(`  ${firstAt} ${example}.`)
   }
   for (const { channel, messages: count, firstAt, lastAt } of channels)

@@ -273,7 +273,7 @@ export function resultText(phase: TimelinePhase): string {
 function outcomeWords({ status, isLate, worstSec }: TimelinePhase): string {
   if (isLate) return 'overran'
   if (status === 'skipped') return 'skipped'
-  return worstSec === null ? 'nobody ran it' : 'in time'
+  return worstSec === null ? 'no one ran it' : 'in time'
 }
 
 /** More members need more time in the slots of the busiest worker; waiting for polls and replication takes no longer. */

@@ -226,7 +226,7 @@ export class WholeProgram {
     return waits.length > 0
   }
 
-  /** Of what is repeated nobody is told again. */
+  /** Of what is repeated no one is told again. */
   async lookForConditions(): Promise<void> {
     if (!this.isInPast) await this.#notifications.look()
   }

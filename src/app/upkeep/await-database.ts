@@ -49,7 +49,7 @@ export async function awaitDatabase<T>(options: AwaitOptions, open: () => Promis
         const nowMs = clock.now().getTime()
         if (nowMs - saidAt >= SAID_EVERY_MS) {
           saidAt = nowMs
-          log.warn({ err: cause }, `Waiting to start: ${outage.why()}. It starts by itself`)
+          log.warn({ err: cause }, `Waiting to start: ${outage.why()}. It starts on its own`)
         }
       }
       endpoints ??= await openEndpoints(options, () => outage.why())

@@ -59,7 +59,7 @@ export const BUS_ERRORS = errorRows({
     http: 503,
     exit: EXIT.failed,
     sentence:
-      'Worker "{workerId}" takes no jobs: the namespace has no "{entity}", so no hold or cancel could stop them. Run "matoolkit doctor bus --create" with the right to manage it; the worker then continues by itself.',
+      'Worker "{workerId}" takes no jobs: the namespace has no "{entity}", so no hold or cancel could stop them. Run "matoolkit doctor bus --create" with the right to manage it; the worker then continues on its own.',
   },
   DEAD_LETTER_NOT_FOUND: {
     http: 404,

@@ -79,7 +79,7 @@ async function showHandover(context: CommandContext, flags: Flags): Promise<void
     ? (await client.call('GET /api/audit', { query: { from: since, limit: DECISIONS_MAX } }))
         .entries
     : null
-  if (verdict.isSomebodyNeeded) io.exitCode = EXIT.needed
+  if (verdict.isActionNeeded) io.exitCode = EXIT.needed
   const whole = {
     at: verdict.at,
     since,
@@ -121,8 +121,8 @@ async function showHandover(context: CommandContext, flags: Flags): Promise<void
   else say('What people decided', decisions.toReversed().map(decisionLine))
 }
 
-const verdictOf = ({ isSomebodyNeeded, severity, headline, needs, planned }: Verdict) => ({
-  isSomebodyNeeded,
+const verdictOf = ({ isActionNeeded, severity, headline, needs, planned }: Verdict) => ({
+  isActionNeeded,
   severity,
   headline,
   needs,

@@ -152,7 +152,7 @@ async function runFindMember(
   }
   const whole = await client.call('GET /api/members', { query: { ...query, text } })
   const { members: rows } = whole
-  if (whole.how === 'near') io.err(`Nobody has "${text}". Similar people:`)
+  if (whole.how === 'near') io.err(`No one has "${text}". Similar people:`)
   const empty = `No one in any batch has "${text}" as a key or in their data.`
   await show.list({ whole, rows, columns: FOUND, empty })
   if (!whole.isComplete) io.err(`The newest ${rows.length} are shown; use a longer text.`)

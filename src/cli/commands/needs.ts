@@ -31,9 +31,9 @@ export function sayNeeds(
 /** Who is needed, in red or green, above what explains it. */
 export function sayHeadline(
   { show }: Pick<CommandContext, 'show'>,
-  { headline, isSomebodyNeeded }: Pick<Needs, 'headline' | 'isSomebodyNeeded'>,
+  { headline, isActionNeeded }: Pick<Needs, 'headline' | 'isActionNeeded'>,
 ): void {
-  show.say(printable(headline), isSomebodyNeeded ? 'red' : 'green')
+  show.say(printable(headline), isActionNeeded ? 'red' : 'green')
 }
 
 /** `15 removals, 1 move`: what this batch needs. */

@@ -40,7 +40,7 @@ export function addRestoredCommand(noun: Command, io: Io): void {
       ...CHANGE,
       ...PAGED,
     ],
-    more: `Everything is put on hold, and no answer to a job sent before counts. PostgreSQL shows most restores by itself; say it for a dump
+    more: `Everything is put on hold, and no answer to a job sent before counts. Most restores are noticed automatically; report a dump
 that was loaded into the same database, or an embedded folder that was copied back. See docs/operating.md, "After a restore".
 --list knows what workers remember and what arrives late; a worker that was stopped meanwhile remembers nothing.`,
     examples: [

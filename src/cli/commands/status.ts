@@ -66,7 +66,7 @@ const load = ({ client }: CommandContext): Promise<Status> => client.call('GET /
 async function showOnce(context: CommandContext): Promise<void> {
   const body = await load(context)
   await showStatus(context.show, context.io, body)
-  if (body.isSomebodyNeeded) context.io.exitCode = EXIT.needed
+  if (body.isActionNeeded) context.io.exitCode = EXIT.needed
 }
 
 /** Fields that differ at each look, and say nothing new. */

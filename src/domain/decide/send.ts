@@ -228,7 +228,7 @@ function foreignOf(draft: Draft, { definition }: Step, written: RunbookStep): st
 }
 
 const sayNobody = (names: readonly string[]): string =>
-  `nobody of this migration has an account in the target by the name of ${quoted(names)}: the name is not used there, it may be a stranger`
+  `no one in this migration has an account in the target by the name of ${quoted(names)}: the name is not used there, it may be a stranger`
 
 /** Their own step with `waiting:` does it once they have moved. */
 function noteWaiting(draft: Draft, step: Step, names: readonly string[]): void {

@@ -1,7 +1,7 @@
 // The kinds of what needs a person, from the greatest harm to people to the least. Everything that answers "who is needed?" reads this
 // table: status, wall, batch page, `stuck`, exit codes, notifications, metrics.
 
-/** urgent: harm happens now or within the hour. planned: as somebody ordered, and no action is needed. */
+/** urgent: harm happens now or within the hour. planned: as someone ordered, and no action is needed. */
 export const SEVERITIES = ['urgent', 'soon', 'later', 'planned'] as const
 export type Severity = (typeof SEVERITIES)[number]
 

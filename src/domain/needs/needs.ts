@@ -172,7 +172,7 @@ export function newNeeds(before: readonly Need[], after: readonly Need[]): Need[
 
 /** Who is needed, in one answer. */
 export interface NeedVerdict {
-  readonly isSomebodyNeeded: boolean
+  readonly isActionNeeded: boolean
   /** Of the first need; null when no action is needed. */
   readonly severity: Severity | null
   readonly headline: string
@@ -202,5 +202,5 @@ export function verdictOf(
     ? `Action needed: ${first.text}${first.decision?.owner ? `; ${first.decision.owner} takes care of it` : ''}.${more}`
     : `No action needed: ${doing}.${hold ? ` ${hold.text}.` : ''}`
   const severity = first?.severity ?? null
-  return { isSomebodyNeeded: needs.length > 0, severity, headline, needs, planned }
+  return { isActionNeeded: needs.length > 0, severity, headline, needs, planned }
 }

@@ -67,7 +67,7 @@ export function whatIfProblem(
   const keys = new Set(ground.keys.map(foldKey))
   const unknown = without.find((key) => !keys.has(foldKey(key)))
   if (unknown !== undefined) return `"${unknown}" is not among the ${left} people who are left`
-  if (keptKeys({ people, without }, ground.keys).length === 0) return 'nobody would be left'
+  if (keptKeys({ people, without }, ground.keys).length === 0) return 'no one would be left'
   const isChange =
     slots !== null || people !== null || without.length > 0 || faults.length > 0 || stranger
   return isChange || Object.keys(workerSlots).length > 0 ? null : 'nothing would change'

@@ -144,7 +144,7 @@ const source = (facts: SetupFacts): string[] => [
 
 const accessPass = block(
   6,
-  'Access passes: allowed for everybody, usable more than once',
+  'Access passes: allowed for everyone, usable more than once',
   "Connect-MgGraph -TenantId $Tenant -Scopes 'Policy.ReadWrite.AuthenticationMethod'",
   "Update-MgPolicyAuthenticationMethodPolicyAuthenticationMethodConfiguration -AuthenticationMethodConfigurationId TemporaryAccessPass -BodyParameter @{ '@odata.type' = '#microsoft.graph.temporaryAccessPassAuthenticationMethodConfiguration'; state = 'enabled'; isUsableOnce = $false; includeTargets = @(@{ targetType = 'group'; id = 'all_users' }) }",
 )

@@ -257,7 +257,7 @@ async function scopes({ tenant, signal }: Ask, fitting: readonly JsonObject[]) {
       lines.push({
         name: 'scope group',
         ...failed(
-          `"${relationship}" publishes nobody`,
+          `"${relationship}" publishes no one`,
           'Make a mail-enabled security group of the people who move, then Set-OrganizationRelationship -MailboxMovePublishedScopes <group>.',
         ),
       })

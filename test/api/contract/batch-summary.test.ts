@@ -69,7 +69,7 @@ describe('reads of a batch', () => {
 
   it('are one inbox over all batches', async () => {
     interface Status {
-      isSomebodyNeeded: boolean
+      isActionNeeded: boolean
       headline: string
       needs: {
         kind: string
@@ -82,7 +82,7 @@ describe('reads of a batch', () => {
     }
     const { status, body } = await api.call<Status>('GET', '/api/status')
     assert.equal(status, 200)
-    assert.deepEqual([body.isSomebodyNeeded, body.holds], [true, []])
+    assert.deepEqual([body.isActionNeeded, body.holds], [true, []])
     assert.equal(body.headline, 'Action needed: 3 people of batch 1 failed.')
     const { kind, causes, count, command } = body.needs[0]!
     assert.deepEqual([kind, count, command], ['people_failed', 3, 'matoolkit failures 1'])
@@ -312,7 +312,7 @@ describe('the status of many batches', () => {
   })
   after(() => api.close())
   interface Status {
-    isSomebodyNeeded: boolean
+    isActionNeeded: boolean
     needs: { kind: string; batchId: number | null; text: string; count: number }[]
   }
   const needs = async () => (await api.call<Status>('GET', '/api/status')).body.needs

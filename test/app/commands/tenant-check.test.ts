@@ -303,7 +303,7 @@ describe('matoolkit doctor tenant, the set-up of mailbox moves', () => {
     })
     assert.equal(bare.exit, EXIT.failed)
     assert.match(bare.lines['migration app']!, /names no app \| Consent to the app/)
-    assert.match(bare.lines['scope group']!, /publishes nobody \| Make a mail-enabled security/)
+    assert.match(bare.lines['scope group']!, /publishes no one \| Make a mail-enabled security/)
     const list = { ...scope, kind: 'distribution' as const, mail: 'movers@fabrikam.example' }
     const { lines } = await source({ groups: [list] })
     assert.match(lines['scope group']!, /is a MailUniversalDistributionGroup \| Publish a mail-en/)

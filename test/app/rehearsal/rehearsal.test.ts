@@ -131,7 +131,7 @@ describe('a rehearsal', () => {
     // The phases did not begin: they are not "in time".
     assert.deepEqual(
       report.timeline.map((phase) => resultText(phase)),
-      report.timeline.map(() => 'nobody ran it'),
+      report.timeline.map(() => 'no one ran it'),
     )
     assert.doesNotMatch(io.outText(), /in time/)
     assert.doesNotMatch(io.outText(), /\b(done|cut over)\b/)

@@ -93,7 +93,7 @@ describe('a private folder', { skip: !hasModes }, () => {
     assert.equal(code, 'FOLDER_UNSAFE')
   })
 
-  it('is refused if all users share it, and nobody is told to close it', () => {
+  it('is refused if all users share it, and no one is told to close it', () => {
     const folder = usedFolder('sticky', 0o1777)
     const { code, message } = refusalOf(() => requirePrivateFolder(folder, SETTING))
     assert.equal(code, 'FOLDER_UNSAFE')

@@ -31,18 +31,18 @@ const decided = (
 describe('a decision about a need', () => {
   it('names who takes care of it, and leaves it needed', () => {
     const owned = withDecision(failed(), decided(failed(), { owner: 'ben' }))
-    const { headline, isSomebodyNeeded } = verdictOf([owned], IDLE)
+    const { headline, isActionNeeded } = verdictOf([owned], IDLE)
     assert.equal(headline, 'Action needed: 3 people of batch 2 failed; ben takes care of it.')
-    assert.equal(isSomebodyNeeded, true)
+    assert.equal(isActionNeeded, true)
   })
 
   it('accepts it as it is: no one is needed until there is more to it', () => {
     const decision = decided(failed(), { isAccepted: true })
     const same = verdictOf([withDecision(failed(), decision)], IDLE)
-    assert.equal(same.isSomebodyNeeded, false)
+    assert.equal(same.isActionNeeded, false)
     assert.match(same.headline, /3 people of batch 2 failed, accepted by ann/)
     const another = withDecision(failed({ failureRevision: 9 }), decision)
-    assert.equal(verdictOf([another], IDLE).isSomebodyNeeded, true, 'another failure')
+    assert.equal(verdictOf([another], IDLE).isActionNeeded, true, 'another failure')
   })
 
   it('keeps the owner when it is accepted later, and the other way round', () => {
@@ -107,7 +107,7 @@ describe('a decision about a need', () => {
     assert.equal(failed({ endedAt: hours(23) }).severity, 'urgent')
     const old = failed({ endedAt: hours(33) })
     assert.equal(old.severity, 'later')
-    assert.equal(verdictOf([old], IDLE).isSomebodyNeeded, true)
+    assert.equal(verdictOf([old], IDLE).isActionNeeded, true)
   })
 })
 

@@ -333,7 +333,7 @@ describe('the verdict', () => {
       verdictOf([], { running: 0, next: null }).headline,
       'No action needed: nothing is scheduled.',
     )
-    const { headline, needs, planned, isSomebodyNeeded } = verdictOf([held({ heldBy: 'ada' })], {
+    const { headline, needs, planned, isActionNeeded } = verdictOf([held({ heldBy: 'ada' })], {
       running: 1,
       next: null,
     })
@@ -341,6 +341,6 @@ describe('the verdict', () => {
       headline,
       `No action needed: 1 phase is running. Batch 7 is held by ada since ${HELD}: 3 of 4 failed.`,
     )
-    assert.deepEqual([needs.length, planned.length, isSomebodyNeeded], [0, 1, false])
+    assert.deepEqual([needs.length, planned.length, isActionNeeded], [0, 1, false])
   })
 })

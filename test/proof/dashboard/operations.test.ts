@@ -297,7 +297,7 @@ describe('the screens of operations', () => {
     await test.focus()
     await page.keyboard.press('Enter')
     const dialog = page.getByRole('alertdialog')
-    await dialog.getByText('Everybody behind this Teams workflow').waitFor()
+    await dialog.getByText('Everyone behind this Teams workflow').waitFor()
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     assert.deepEqual(sent, [])

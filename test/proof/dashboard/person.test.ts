@@ -73,7 +73,7 @@ describe('a person in the dashboard', () => {
     await page.goBack()
     await page.getByLabel('Old or new address').fill('nobody@fabrikam.example')
     await page.keyboard.press('Enter')
-    await page.getByText('Nobody has “nobody@fabrikam.example”').waitFor()
+    await page.getByText('No one has “nobody@fabrikam.example”').waitFor()
   })
 
   it('says where a waiting person is, what comes next and when, on a phone and in the dark', async () => {

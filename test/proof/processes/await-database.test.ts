@@ -41,7 +41,7 @@ function waiting(env: Record<string, string> = { DATABASE_URL: 'postgres://db/x'
   return { clock, lines, stopping, options }
 }
 
-const WAITS = 'Waiting to start: the database does not answer. It starts by itself'
+const WAITS = 'Waiting to start: the database does not answer. It starts on its own'
 
 describe('a start without the database server', () => {
   it('waits, says so at once and every minute, and starts when the server is there', async () => {
@@ -102,7 +102,7 @@ describe('a start without the database server', () => {
       })
       await clock.advance(70_000)
       const line =
-        'Waiting to start: the database refuses the identity of this process; "matoolkit db grant --migrate" (on Azure the job migrate) makes its role. It starts by itself'
+        'Waiting to start: the database refuses the identity of this process; "matoolkit db grant --migrate" (on Azure the job migrate) makes its role. It starts on its own'
       assert.deepEqual(lines, [line, line])
       hasRole = true
       await clock.advance(10_000)

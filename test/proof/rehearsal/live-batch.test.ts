@@ -249,7 +249,7 @@ phases:
       b: 9,
     })
     const ground = { workerSlots: { a: 1 }, keys }
-    assert.equal(whatIfProblem({ ...all, without: keys }, ground), 'nobody would be left')
+    assert.equal(whatIfProblem({ ...all, without: keys }, ground), 'no one would be left')
     assert.equal(whatIfProblem({ ...all, people: 3 }, ground), null)
   })
 })

@@ -149,7 +149,7 @@ describe('the loops of a worker', () => {
     worker.start()
     await clock.advance(300_000)
     assert.equal(state.receives, 0)
-    const said = `Worker "w1" takes no jobs: the namespace has no "${entity}", so no hold or cancel could stop them. Run "matoolkit doctor bus --create" with the right to manage it; the worker then continues by itself.`
+    const said = `Worker "w1" takes no jobs: the namespace has no "${entity}", so no hold or cancel could stop them. Run "matoolkit doctor bus --create" with the right to manage it; the worker then continues on its own.`
     assert.equal(worker.whyNotReady(clock.now()), said)
     assert.deepEqual(
       errors.map((error) => (error as Error).message),

@@ -10,5 +10,5 @@ export function actionWord(action: string): string {
 /** The filters of the selection; of named people only how many. */
 export const selectionText = (selection: unknown): string =>
   Object.entries((selection ?? {}) as Record<string, unknown>)
-    .map(([name, value]) => (name === 'all' ? 'everybody' : `${name}: ${String(value)}`))
+    .map(([name, value]) => (name === 'all' ? 'everyone' : `${name}: ${String(value)}`))
     .join(', ')

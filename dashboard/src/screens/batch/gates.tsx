@@ -182,7 +182,7 @@ function GateDecision({ verb, gate, batchId, onClose }: GateDecisionProps) {
       {WORDS[verb](gate)}
       {verb === 'waive' && (
         <label className="field">
-          For so many hours
+          For this many hours
           <input
             type="number"
             min={1}

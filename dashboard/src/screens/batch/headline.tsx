@@ -41,7 +41,7 @@ function sentence(summary: Summary): ReactNode {
     )
   return (
     <>
-      {verdict.isSomebodyNeeded && (
+      {verdict.isActionNeeded && (
         <>
           <TextWithTimes text={verdict.headline} />{' '}
         </>

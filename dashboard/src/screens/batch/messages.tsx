@@ -145,7 +145,7 @@ function Lines({ batchId }: { readonly batchId: number }) {
   const lines = pages.data?.pages.flatMap(({ messages }) => messages) ?? []
   const [chosen, setChosen] = useState<MessageLine | null>(null)
   if (pages.isSuccess && lines.length === 0)
-    return <Empty title={isSent(query) ? 'Nobody was told yet' : 'No messages match'} />
+    return <Empty title={isSent(query) ? 'No messages sent yet' : 'No messages match'} />
   return (
     <Loaded reading={pages} what="messages">
       {({ pages: [first] }) => (

@@ -43,7 +43,7 @@ function UndoEverybody({ batch, onClose }: UndoWaveProps) {
   return (
     <MembersDecision
       change="undo"
-      who={`everybody in batch ${batch.id}`}
+      who={`everyone in batch ${batch.id}`}
       targets={[{ batchId: batch.id, select: { all: true } }]}
       more={{ pastNoReturn }}
       onClose={onClose}

@@ -115,7 +115,7 @@ function SendTest({ channel: { name, type }, onClose }: ChannelProps & { onClose
       onConfirm={() => test.mutate({ params: { channel: name } }, { onSuccess: onClose })}
     >
       <p>
-        Everybody behind this {TYPES[type]} gets one message at once, also in quiet hours. It says
+        Everyone behind this {TYPES[type]} gets one message at once, also in quiet hours. It says
         that you asked for it and that nothing is wrong.
       </p>
       <p className="quiet">

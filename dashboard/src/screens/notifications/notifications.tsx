@@ -101,7 +101,7 @@ function Rules() {
         {({ rules, urgent }) =>
           rules.length === 0 ? (
             <Empty title="No rules">
-              Nobody hears of anything. Name channels and rules in the file of{' '}
+              No one is notified of anything. Name channels and rules in the file of{' '}
               <code>MATOOLKIT_NOTIFICATIONS_FILE</code>, or <code>notifications</code> in a runbook.
             </Empty>
           ) : (

@@ -93,7 +93,7 @@ function Results({ text }: { readonly text: string }) {
     <Loaded reading={reading} what="the people">
       {(found) =>
         found.members.length === 0 ? (
-          <Empty title={`Nobody has “${text}”`}>
+          <Empty title={`No one has “${text}”`}>
             <p>
               {mayList
                 ? 'No batch has it as a key, as an address or in its data. Check the spelling, or try a part of it.'
@@ -114,7 +114,7 @@ function Results({ text }: { readonly text: string }) {
 }
 
 const titleOf = ({ how, members }: Found, text: string): string => {
-  if (how === 'near') return `Nobody has “${text}”. Similar people`
+  if (how === 'near') return `No one has “${text}”. Similar people`
   return members.length === 1 ? 'Found' : `Found in ${members.length} places, newest batch first`
 }
 

@@ -114,7 +114,7 @@ function undoHeadline(person: Person): Headline | null {
     status: 'taken_back',
     where: 'taken back: what was changed for this person is undone',
     why: null,
-    next: 'Nothing more happens for this person, and nobody is needed. A retry takes them through again.',
+    next: 'Nothing more happens for this person, and no action is needed. A retry takes them through again.',
   }
 }
 

@@ -239,13 +239,13 @@ const secondsText = (sec: number | null): string => (sec === null ? '–' : dura
 const RESULTS = {
   overran: 'failed',
   skipped: 'skipped',
-  'nobody ran it': 'stopped',
+  'no one ran it': 'stopped',
   'in time': 'completed',
 } as const
 function resultOf({ isLate, status, worstSec }: TimelinePhase): keyof typeof RESULTS {
   if (isLate) return 'overran'
   if (status === 'skipped') return 'skipped'
-  return worstSec === null ? 'nobody ran it' : 'in time'
+  return worstSec === null ? 'no one ran it' : 'in time'
 }
 
 const Timeline = ({ timeline }: { readonly timeline: readonly TimelinePhase[] }) => (

@@ -56,7 +56,7 @@ function Switch({ name, isOn, onClose }: SwitchProps) {
     >
       {isOn ? (
         <p>
-          The scheduler stops running the query: nobody joins, moves or leaves. Batches that exist
+          The scheduler stops running the query: no one joins, moves or leaves. Batches that exist
           continue.
         </p>
       ) : (

@@ -220,7 +220,7 @@ function Send({ upload, onClose, onDone }: SendProps) {
     >
       <p>
         {isNew
-          ? `The members of ${upload.file.name} become a manual batch. No job starts before somebody advances it.`
+          ? `The members of ${upload.file.name} become a manual batch. No job starts before someone advances it.`
           : `The members of ${upload.file.name} join and catch up on phases that have started.`}
       </p>
     </Decision>

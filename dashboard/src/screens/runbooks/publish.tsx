@@ -99,7 +99,7 @@ function ImpactOf({
   return (
     <div className="impact">
       {batches === 0 ? (
-        <p>No batch is unfinished: nothing changes for anybody now.</p>
+        <p>No batch is unfinished: nothing changes for anyone now.</p>
       ) : (
         <p>
           <strong>

@@ -99,7 +99,7 @@ const NoBatch = () => (
         <li>
           Start a worker for each tenant: <code>matoolkit serve --roles worker</code>.
         </li>
-        <li>Come back: each batch appears here by itself, with its phases and its clock.</li>
+        <li>Come back: each batch appears here on its own, with its phases and its clock.</li>
       </ol>
     </Empty>
   </Section>

@@ -37,7 +37,7 @@ export const Workers = ({ workers }: Pick<WallAnswer, 'workers'>) => (
 export const Sources = ({ sources, openReviews }: Pick<WallAnswer, 'sources' | 'openReviews'>) => (
   <Section title="Sources" actions={<Link href="/sources">See all</Link>}>
     {sources.length === 0 ? (
-      <p className="quiet">No runbook reads a data source by itself.</p>
+      <p className="quiet">No runbook reads a data source automatically.</p>
     ) : (
       <ul className="glance">
         {sources.map(({ runbookName, lastOutcome, lastTickAt, nextTickAt }) => (

@@ -324,7 +324,7 @@ Steps that did nothing are left out. The members end as failed and can be retrie
       ...WAITING,
     ],
     more: `The inverse of each change runs, the last change first; you see them before you confirm.
-What no job changed, and what somebody changed since, is left alone.
+What no job changed, and what someone changed since, is left alone.
 For all members of a batch that runs, hold it first; the undo begins when you resume it.`,
     examples: [
       'batch undo 7 --all --reason "the wave is off" --dry-run',

@@ -158,7 +158,7 @@ function requireSomebody(
   if (refusedCount === 0 || !(allOrNothing || isEverybody)) return
   const lines = refused.slice(0, NAMED_MAX).map((one) => `\n${refusalLine(one)}`)
   const rest = isEverybody ? '' : '\nLeave them out, or use --partial for the others.'
-  const reason = `Nobody was changed: ${refusedCount} of ${countText(selectedCount, 'person', 'people')} refused.${lines.join('')}${rest}`
+  const reason = `No one was changed: ${refusedCount} of ${countText(selectedCount, 'person', 'people')} refused.${lines.join('')}${rest}`
   throw new MatoolkitError('REFUSED', { reason: printable(reason) })
 }
 

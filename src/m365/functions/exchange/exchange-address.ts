@@ -130,7 +130,7 @@ const withPrimary = z.object({
 export const setExchangePrimaryEmail = defineM365Function({
   name: 'Set-ExchangePrimaryEmail',
   answeredTrue: true,
-  description: 'Sets the primary address. The former one becomes a secondary address.',
+  description: 'Sets the primary address. The previous one becomes a secondary address.',
   parameters: z.strictObject({
     Identity: recipientId,
     NewPrimaryEmail: smtpAddress,

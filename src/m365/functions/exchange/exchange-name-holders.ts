@@ -76,7 +76,7 @@ function remedyOf(kind: string, one: JsonObject): string {
     return 'It is a contact: remove it in Exchange (Remove-MailContact), or take the address from it.'
   if (kind === 'deleted mail user')
     return 'A deleted mail user keeps its names: remove it for good (Remove-ExchangeMailUser).'
-  return 'It belongs to somebody here: choose another name, or find out whether it is this person.'
+  return 'It belongs to someone here: choose another name, or find out whether it is this person.'
 }
 
 export const holderText = ({ Name, Kind, Holder, Remedy }: NameHolder): string =>

@@ -56,7 +56,7 @@ describe('a OneDrive move', () => {
   })
 
   story(
-    'to nobody is told before it starts, and fails its poll with the reason',
+    'to no one is told before it starts, and fails its poll with the reason',
     async (setting) => {
       const lost = { ...ROUTE, TargetUserPrincipalName: 'nobody@fabrikam.example' }
       const { complete, data } = await succeeds(setting, 'Test-OneDriveMoveReadiness', lost)

@@ -34,7 +34,7 @@ export function BulkActions({ batch, filter, selection, count }: BulkActionsProp
     <div className="bulk">
       <span role="status">
         {select === null
-          ? 'Nobody is selected.'
+          ? 'No one is selected.'
           : selection.isAll
             ? `All ${all} are selected.`
             : `${selection.ids.size} selected.`}
