@@ -200,11 +200,15 @@ async function loadOthers({ batchTx, messages }: GroupInTransaction): Promise<Re
   return leaving
 }
 
+/** Each once: a message that came twice must not count as two leavers. */
 const membersIn = (
   group: readonly RoutedMessage[],
   type: 'member-added' | 'member-removed',
-): number[] =>
-  group.flatMap(({ message }) => (message.messageType === type ? [message.batchMemberId] : []))
+): number[] => [
+  ...new Set(
+    group.flatMap(({ message }) => (message.messageType === type ? [message.batchMemberId] : [])),
+  ),
+]
 
 function decide(
   { draft }: BatchTransaction,

@@ -94,7 +94,9 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWork
       measures.observe('matoolkit_job_seconds', labels, durationMs)
       const stepId = correlationData?.stepExecutionId ?? correlationData?.initExecutionId
       const job = { workerId, jobId, batchId, stepId, functionName, status, durationMs }
-      log.info({ ...job, failure: error?.type }, 'Job finished')
+      // The failure's text may name people: it stays in the database.
+      if (error) log.warn({ ...job, failure: error.type, attempts: error.attempts }, 'Job failed')
+      else log.info(job, 'Job finished')
     },
     onRefused: ({ messageId, reason, description }) => {
       measures.count('matoolkit_jobs_refused_total', { worker: workerId, reason })

@@ -11,12 +11,14 @@ import { parseDurationSec, parseOffsetMinutes } from '../../src/base/text/durati
 import { type MessageType, readMessage } from '../../src/domain/messages/messages.ts'
 import { convertRunbook } from '../../src/domain/runbook/convert.ts'
 import { readRunbook } from '../../src/domain/runbook/read.ts'
+import { resolveTemplates, scopeOf } from '../../src/domain/runbook/template.ts'
 import { M365_CATALOGUE } from '../../src/m365/catalogue.ts'
 import { STANDARD_FUNCTIONS } from '../../src/m365/functions/standard.ts'
 import { readConnection } from '../../src/scheduler/sources/connection.ts'
 import { fitParameters } from '../../src/worker/jobs/fit-parameters.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
 import { type Cli, openCli } from '../cli/against-api.ts'
+import { openTestPglite, type TestDatabase } from '../kit/databases.ts'
 
 const DATA = join(import.meta.dirname, '../fixtures/earlier-system')
 const textOf = (file: string) => readFileSync(join(DATA, file), 'utf8')
@@ -32,7 +34,7 @@ describe('YAML of the documents', () => {
   const whole = (part: string, uses = '') => `name: contoso-mailbox-migration
 data_source: { type: dataverse, connection: DATAVERSE_CONNECTION_STRING, query: select 1, primary_key: UserPrincipalName, batch_time_column: At }
 ${part}${
-  part.includes('\nphases:')
+  /^phases:/m.test(part)
     ? ''
     : `phases:
   - { name: move, offset: T-0, steps: [{ name: a, worker_id: worker-01, function: Start-Move, params: { U: "{{UserPrincipalName}}" }${uses} }] }
@@ -54,13 +56,42 @@ ${part}${
       assert.deepEqual(convertRunbook(text, { catalogues: [M365_CATALOGUE] }).conversions, [])
     })
 
-  it('retry is read as it is; its steps only lack what the sample leaves out', () => {
-    const found = problems(whole(textOf('fragments/retry.yaml')))
-    assert.deepEqual([...new Set(found.map(({ code }) => code))], ['MISSING_KEY'])
-    assert.deepEqual(
-      found.filter(({ message }) => /retry/.test(message)),
-      [],
-    )
+  for (const document of ['001', '002'])
+    it(`retry of ${document} is read as it is; its steps only lack what the sample leaves out`, () => {
+      const found = problems(whole(textOf(`fragments/retry.${document}.yaml`)))
+      const others = found.filter(({ code, text }) => code !== 'MISSING_KEY' && text !== '...')
+      assert.deepEqual(others, [])
+      assert.ok(found.length > 0)
+    })
+
+  const indented = (text: string, by: number) => text.replaceAll(/^(?=.)/gm, ' '.repeat(by))
+  const PHASE = 'phases:\n  - name: move\n    offset: T-0\n'
+  const STEP = `${PHASE}    steps:\n      - name: a\n        worker_id: worker-01\n`
+  const SHAPES: Readonly<Record<string, (text: string) => string>> = {
+    runbook: (text) => text,
+    'data-source': (text) => text,
+    phases: (text) => text,
+    steps: (text) => PHASE + indented(text, 4),
+  }
+  for (const [file, around] of Object.entries(SHAPES))
+    it(`every key in the shape of ${file} is a key of a runbook here`, () => {
+      const found = problems(around(textOf(`shapes/${file}.yaml`)))
+      assert.deepEqual(
+        found.filter(({ code }) => code === 'UNKNOWN_KEY'),
+        [],
+      )
+      // Its placeholders stand where texts, lists and maps belong: it was looked at.
+      assert.ok(found.some(({ text }) => text.includes('<')))
+    })
+
+  it('templates of parameters and of the function work as they are', () => {
+    const params = `${STEP}        function: Set-Own\n${indented(textOf('fragments/params.yaml'), 8)}`
+    assert.deepEqual(problems(whole(params)), [])
+    const named = `${STEP}${indented(textOf('fragments/function-template.yaml'), 8)}`
+    const { runbook } = readRunbook(whole(named))
+    const [step] = runbook!.phases[0]!.steps
+    const found = resolveTemplates(step!.function, scopeOf([{ ObjectType: 'EntraUser' }]))
+    assert.deepEqual(found, { ok: true, value: 'New-EntraUser' })
   })
 
   it('a rollback that deletes by name is refused with the sentence of the guide', () => {
@@ -121,6 +152,38 @@ describe('functions of the documents', () => {
       const found = STANDARD_FUNCTIONS.find(({ name }) => name === 'New-EntraUser')!
       const fitted = fitParameters(found, given)
       assert.ok('params' in fitted, JSON.stringify(fitted))
+    })
+})
+
+describe('tables of the documents', () => {
+  const tables: Record<string, string> = JSON.parse(textOf('tables.json'))
+  let test: TestDatabase
+  before(async () => {
+    test = await openTestPglite()
+  })
+  after(() => test.close())
+
+  for (const [table, columns] of Object.entries(tables))
+    it(`${table} has their columns, or the guide says which are gone`, async () => {
+      const found = await test.db.query<{ name: string }>(
+        'select column_name as name from information_schema.columns where table_name = $1',
+        [table],
+      )
+      const here = new Set(found.map(({ name }) => name))
+      assert.ok(here.size > 0)
+      const snake = (name: string) => name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase()
+      for (const column of columns.split(' ').map(snake))
+        if (!here.has(column)) requireInGuide(`\`${column}\``)
+    })
+})
+
+describe('what the documents type to build and to deploy', () => {
+  for (const line of linesOf('shell.txt').filter((one) => !one.startsWith('#')))
+    it(`has its place in the guide: ${line.slice(0, 90)}`, () => {
+      const [, folder] = /infra\/(?:automation\/)?([\w-]+)\/deploy\.bicep/.exec(line) ?? []
+      const [first, second] = line.split(' ')
+      const named = /\[(runbook_)/.exec(line)?.[1] ?? (/db_data/.test(line) ? 'CREATE USER' : null)
+      requireInGuide(named ?? folder ?? (first === 'cd' ? 'func start' : `${first} ${second}`))
     })
 })
 

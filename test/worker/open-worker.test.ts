@@ -9,7 +9,7 @@ import { type Clock, realClock, virtualClock } from '../../src/base/run/clock.ts
 import type { Service as RunningService } from '../../src/base/run/service.ts'
 import { readConfig } from '../../src/base/settings/config.ts'
 import { Measures } from '../../src/base/telemetry/measures.ts'
-import type { Bus, OutgoingMessage } from '../../src/bus/bus.ts'
+import type { Bus, OutgoingMessage, ReceivedMessage } from '../../src/bus/bus.ts'
 import { M365 } from '../../src/m365/package.ts'
 import { openWorker } from '../../src/worker/open-worker.ts'
 import { UNUSED } from '../bus/under-test.ts'
@@ -32,11 +32,11 @@ const TENANT = {
   MATOOLKIT_APP_SECRET: CLIENT_SECRET,
 }
 
-function silentBus(published: OutgoingMessage[]): Bus {
+function silentBus(published: OutgoingMessage[], waiting: ReceivedMessage[] = []): Bus {
   return {
     leaseMs: 60_000,
     publish: async (messages) => void published.push(...messages),
-    receive: async () => [],
+    receive: async () => waiting.splice(0),
     ack: async () => [],
     abandon: async () => undefined,
     renew: async () => [],
@@ -70,6 +70,7 @@ describe('opening a worker', () => {
     env: Record<string, string>,
     clock: Clock = realClock(),
     published: OutgoingMessage[] = [],
+    waiting: ReceivedMessage[] = [],
   ) {
     const { log, lines } = collectLog()
     const read = readConfig({
@@ -81,13 +82,14 @@ describe('opening a worker', () => {
     worker = await openWorker({
       functionPackage: M365,
       config: read.config,
-      bus: silentBus(published),
+      bus: silentBus(published, waiting),
       clock,
       log,
       version: '1.0.0',
       measures: new Measures(),
     })
-    return { worker, lines: lines().map(({ level, msg }) => `${level}: ${msg}`), published }
+    const said = lines().map(({ level, msg }) => `${level}: ${msg}`)
+    return { worker, lines: said, all: lines, published }
   }
 
   const failure = async (env: Record<string, string>, published: OutgoingMessage[] = []) => {
@@ -197,6 +199,49 @@ describe('opening a worker', () => {
   it('starts without a tenant and warns', async () => {
     const { lines } = await open({ MATOOLKIT_WORKER_ID: 'w1' })
     assert.ok(lines.some((line) => line.startsWith('warn: No tenant configured')))
+  })
+
+  it('logs a failed job with its step, its kind of failure, and nothing that names a person', async () => {
+    const body = {
+      jobId: 'step-42',
+      batchId: 7,
+      workerId: 'w1',
+      functionName: 'Set-EntraUserUPN',
+      parameters: {
+        UserId: 'ada@contoso.example',
+        NewUserPrincipalName: 'lovelace@fabrikam.example',
+      },
+      correlationData: { stepExecutionId: 42, isInitStep: false },
+    }
+    const waiting = [
+      {
+        topic: 'worker-jobs',
+        messageId: 'step-42',
+        type: 'worker-job',
+        properties: { WorkerId: 'w1' },
+        body: JSON.stringify(body),
+        deliveryCount: 1,
+        enqueuedAt: new Date(),
+        lease: { sequence: '1', token: 't' },
+      },
+    ] as const
+    const { worker, all } = await open({ MATOOLKIT_WORKER_ID: 'w1' }, realClock(), [], [...waiting])
+    worker.start()
+    const ended = () => all().find(({ msg }) => /^Job /.test(String(msg)))
+    while (!ended()) await new Promise<void>((done) => setImmediate(done))
+    const { level, msg, workerId, batchId, stepId, failure: kind, attempts } = ended()!
+    assert.deepEqual(
+      { said: `${level}: ${msg}`, workerId, batchId, stepId, kind, attempts },
+      {
+        said: 'warn: Job failed',
+        workerId: 'w1',
+        batchId: 7,
+        stepId: 42,
+        kind: 'NoTenant',
+        attempts: 1,
+      },
+    )
+    assert.doesNotMatch(JSON.stringify(all()), /ada|lovelace/)
   })
 
   it('refuses settings that cannot work', async () => {

@@ -3,7 +3,7 @@
 import { sameName } from '../text/same-name.ts'
 
 interface EarlierSetting {
-  /** Ends with `*` when it stands for all names that begin so. */
+  /** `*` stands for any text. */
   readonly name: string
   /** Any of them is enough; empty when nothing is needed any more. */
   readonly now: readonly string[]
@@ -12,7 +12,8 @@ interface EarlierSetting {
 }
 
 const DATABASE = 'a PostgreSQL server, the same for all roles'
-const FIXED = 'names of topics and subscriptions are fixed'
+const FIXED_NAMES = ['orchestrator-events', 'worker-jobs', 'worker-results', 'orchestrator']
+const FIXED = `the names are fixed: ${FIXED_NAMES.join(', ')}`
 
 const row = (name: string, now: string | null, advice: string): EarlierSetting => ({
   name,
@@ -20,17 +21,19 @@ const row = (name: string, now: string | null, advice: string): EarlierSetting =
   advice,
 })
 
-const NAMESPACE = 'MATOOLKIT_SERVICEBUS_NAMESPACE'
-const BUS = 'with MATOOLKIT_TRANSPORT=servicebus'
+/** A namespace alone would be named and not used. */
+const TRANSPORT = 'MATOOLKIT_TRANSPORT'
+const BUS = 'servicebus, and the same value as MATOOLKIT_SERVICEBUS_NAMESPACE'
 
 /** Only the earlier system has such names. */
 const EARLIER_SETTINGS: readonly EarlierSetting[] = [
   ...['Scheduler', 'Orchestrator', 'AdminApi'].flatMap((app) => [
     row(`${app}__SqlConnectionString`, 'DATABASE_URL', DATABASE),
-    row(`${app}__ServiceBusNamespace`, NAMESPACE, BUS),
-    row(`${app}__*`, null, FIXED),
+    row(`${app}__ServiceBusNamespace`, TRANSPORT, BUS),
+    row(`${app}__*Name`, null, FIXED),
+    row(`${app}__*`, null, 'nothing reads it'),
   ]),
-  row('ServiceBusConnection__fullyQualifiedNamespace', NAMESPACE, BUS),
+  row('ServiceBusConnection__fullyQualifiedNamespace', TRANSPORT, BUS),
   row(
     'AzureAd__TenantId',
     'MATOOLKIT_OIDC_ISSUERS',
@@ -53,7 +56,7 @@ const EARLIER_SETTINGS: readonly EarlierSetting[] = [
 /** The earlier worker's names; others use some of them too, so they count only next to WORKER_ID. */
 const EARLIER_WORKER_SETTINGS: readonly EarlierSetting[] = [
   row('WORKER_ID', 'MATOOLKIT_WORKER_ID', 'the same value'),
-  row('SERVICE_BUS_NAMESPACE', NAMESPACE, BUS),
+  row('SERVICE_BUS_NAMESPACE', TRANSPORT, BUS),
   row('KEY_VAULT_NAME', 'MATOOLKIT_KEY_VAULT_URL', 'https://{name}.vault.azure.net'),
   row('TARGET_TENANT_ID', 'MATOOLKIT_TENANT_ID', 'the same value'),
   row('TARGET_ORGANIZATION', 'MATOOLKIT_ORGANIZATION', 'the same value'),
@@ -90,7 +93,7 @@ export interface FoundEarlier {
 
 /**
  * The earlier settings in the environment that nothing replaces yet; `has` tells whether a setting of today is given. Those that need no
- * replacement are told with the others: by themselves they do no harm.
+ * replacement are told with the others: by themselves they do no harm, unless they name a topic that nobody here listens to.
  */
 export function earlierSettingsIn(env: Texts, has: (name: string) => boolean): FoundEarlier[] {
   const names = Object.keys(env).filter((name) => env[name]?.trim())
@@ -101,15 +104,22 @@ export function earlierSettingsIn(env: Texts, has: (name: string) => boolean): F
     const earlier = known.find((one) => isNamed(name, one.name))
     return earlier && !earlier.now.some(has) ? [{ name, earlier }] : []
   })
-  if (found.every(({ earlier }) => earlier.now.length === 0)) return []
+  const isHarmless = (name: string, earlier: EarlierSetting) =>
+    earlier.advice === FIXED ? FIXED_NAMES.includes(env[name]!.trim()) : earlier.now.length === 0
+  if (found.every(({ name, earlier }) => isHarmless(name, earlier))) return []
   return found.map(({ name, earlier }) => ({ name, advice: adviceOf(earlier) }))
 }
 
 const adviceOf = ({ now: [first], advice }: EarlierSetting): string =>
   first === undefined ? `remove it: ${advice}` : `set ${first} instead (${advice})`
 
-/** .NET reads its settings without case. */
-const isNamed = (name: string, pattern: string): boolean =>
-  pattern.endsWith('*')
-    ? sameName(name.slice(0, pattern.length - 1), pattern.slice(0, -1))
-    : sameName(name, pattern)
+/** .NET reads its settings without case, and `:` is `__` where a shell allows it. */
+function isNamed(given: string, pattern: string): boolean {
+  const name = given.replaceAll(':', '__')
+  const [first = '', last] = pattern.split('*')
+  if (last === undefined) return sameName(name, pattern)
+  return (
+    sameName(name.slice(0, first.length), first) &&
+    sameName(name.slice(name.length - last.length), last)
+  )
+}

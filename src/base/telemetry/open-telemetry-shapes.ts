@@ -90,9 +90,10 @@ const CONTEXT: Readonly<Record<string, string>> = {
   stepExecutionId: 'StepExecutionId',
 }
 
-/** A line of the log, redacted before. One with an error is an exception. */
+/** A line of the log, redacted before. One with an error is an exception, and so is a failed job. */
 export function recordOfLine(line: LogLine, { resource, scope }: Sender): LogRecord {
-  const { level, time, msg, err, ...fields } = line
+  const { level, time, msg, failure, err: thrown, ...fields } = line
+  const err = thrown ?? (failure && { type: failure, message: msg })
   const at = timeOf(new Date(String(time)))
   const attributes = Object.entries(fields).map(([name, value]) => [
     CONTEXT[name] ?? name,
@@ -112,11 +113,13 @@ export function recordOfLine(line: LogLine, { resource, scope }: Sender): LogRec
 }
 
 function exceptionOf(err: unknown): Record<string, string> {
-  const { type, name, message, stack } = Object(err) as Record<string, unknown>
+  const { type, name, message = err, stack } = Object(err) as Record<string, unknown>
+  const kind = String(type ?? name ?? 'Error')
   return {
-    'exception.type': String(type ?? name ?? 'Error'),
-    'exception.message': String(message ?? err),
-    ...(typeof stack === 'string' && { 'exception.stacktrace': stack }),
+    'exception.type': kind,
+    'exception.message': String(message),
+    // Azure Monitor drops an exception without one.
+    'exception.stacktrace': typeof stack === 'string' ? stack : `${kind}: ${message}`,
   }
 }
 

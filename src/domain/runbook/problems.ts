@@ -180,7 +180,7 @@ export const PROBLEMS = table({
   FUNCTION_NAME_TAKEN: error(
     'Worker "{worker}" has a function of its own named {function}, as a built-in one is. Rename it, or write "overrides: true" in its module; the worker does not start before.',
   ),
-  LEADING_ZERO: warning('{value} is read as the number {number}. Quote it if the zeros matter.'),
+  NUMBER_REWRITTEN: warning('{value} is read as the number {number}. Quote it if it is a text.'),
 })
 
 export type ProblemCode = keyof typeof PROBLEMS | keyof typeof LINT_RULES

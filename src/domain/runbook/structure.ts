@@ -142,14 +142,13 @@ class StructureCheck {
     } else this.#bareWord(node, at.path)
   }
 
-  /** Two traps of YAML: former booleans such as `yes`, and numbers that lose leading zeros. */
+  /** Two traps of YAML: former booleans such as `yes`, and texts that look like numbers, such as `007`, `+49123` and `1.10`. */
   #bareWord(node: ScalarNode, path: string): void {
     const { source, value } = node
     const meant = FORMER_BOOLEANS.get(source.toLowerCase())
     if (meant) this.#findings.add('NOT_A_BOOLEAN', node, path, { value: source, meant })
-    if (typeof value === 'number' && /^[-+]?0[0-9]/.test(source)) {
-      this.#findings.add('LEADING_ZERO', node, path, { value: source, number: value })
-    }
+    if (typeof value === 'number' && /^[-+\d.]+$/.test(source) && String(value) !== source)
+      this.#findings.add('NUMBER_REWRITTEN', node, path, { value: source, number: value })
   }
 
   #wrongType(node: Node, shape: Shape, at: Place): void {

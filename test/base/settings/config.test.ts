@@ -286,6 +286,7 @@ describe('settings of the earlier system', () => {
   )
   const REPLACED = {
     DATABASE_URL: 'postgres://u@h/d',
+    MATOOLKIT_TRANSPORT: 'servicebus',
     MATOOLKIT_SERVICEBUS_NAMESPACE: 'matoolkit-sb.servicebus.windows.net',
     MATOOLKIT_OIDC_ISSUERS: 'https://login.microsoftonline.com/t/v2.0',
     MATOOLKIT_OIDC_AUDIENCES: 'api://matoolkit',
@@ -305,13 +306,32 @@ describe('settings of the earlier system', () => {
 
   it('stop nothing once each replacement is set, nor do those that nothing replaces', () => {
     assert.equal(configOf({ ...earlier, ...REPLACED }).workerId, 'worker-01')
-    configOf({ AzureWebJobsStorage__accountName: 'st', Scheduler__OrchestratorTopicName: 'x' })
+    configOf({ AzureWebJobsStorage__accountName: 'st', Scheduler__BatchSize: '5' })
+    configOf({ Scheduler__OrchestratorTopicName: 'orchestrator-events' })
+  })
+
+  it('that name a bus stop a process that would not use it', () => {
+    const { MATOOLKIT_TRANSPORT: _left, ...given } = REPLACED
+    const [problem, ...others] = problemsOf({ AdminApi__ServiceBusNamespace: 'x', ...given })
+    assert.match(problem!, /^AdminApi__ServiceBusNamespace .* set MATOOLKIT_TRANSPORT instead/)
+    assert.deepEqual(others, [])
+  })
+
+  it('that name a topic of their own stop a process: nobody here listens to it', () => {
+    const given = { Orchestrator__WorkerJobsTopicName: 'jobs', ...REPLACED }
+    assert.deepEqual(problemsOf(given), [
+      'Orchestrator__WorkerJobsTopicName is a setting of the earlier system: remove it: the names are fixed: orchestrator-events, worker-jobs, worker-results, orchestrator.',
+    ])
   })
 
   it('are read without case, as .NET does, and names that others use count only next to WORKER_ID', () => {
     assert.match(
       problemsOf({ SCHEDULER__SQLCONNECTIONSTRING: 'x' })[0]!,
       /set DATABASE_URL instead/,
+    )
+    assert.match(
+      problemsOf({ 'AdminApi:SqlConnectionString': 'x' })[0]!,
+      /^AdminApi:SqlConnectionString is a .* set DATABASE_URL instead/,
     )
     configOf({ APP_ID: 'x', MAX_PARALLELISM: '4', SERVICE_BUS_NAMESPACE: 'x' })
     assert.equal(problemsOf({ APP_ID: 'x', WORKER_ID: 'w' }).length, 2)

@@ -165,7 +165,8 @@ describe('Azure Monitor', () => {
     tapLog(log, (line) => story.telemetry.logLine(line))
     const job = { workerId: 'w1', batchId: 7, stepId: 42 }
     log.child(job).info({ token: 'hunter2' }, 'Job finished')
-    log.error({ ...job, err: new TypeError('no such user') }, 'Job failed')
+    log.error({ ...job, err: new TypeError('no such user') }, 'Worker error')
+    log.warn({ ...job, failure: 'UnknownFunction', attempts: 1 }, 'Job failed')
     log.debug('not shown, not sent')
     await story.close()
     setDefaultCACertificates(trusted)
@@ -186,12 +187,18 @@ describe('Azure Monitor', () => {
       message: 'Job finished',
       properties: { WorkerId: 'w1', BatchId: '7', StepExecutionId: '42' },
     })
-    const [exception] = of('ExceptionData')
-    assert.partialDeepStrictEqual(exception, {
-      exceptions: [{ typeName: 'TypeError', message: 'no such user' }],
-      properties: { WorkerId: 'w1', BatchId: '7', StepExecutionId: '42' },
-    })
-    assert.equal(shown.length, 2)
+    const thrown = of('ExceptionData')
+    assert.partialDeepStrictEqual(thrown, [
+      { exceptions: [{ typeName: 'TypeError', message: 'no such user' }] },
+      { exceptions: [{ typeName: 'UnknownFunction', message: 'Job failed' }] },
+    ])
+    for (const { properties } of thrown)
+      assert.partialDeepStrictEqual(properties, {
+        WorkerId: 'w1',
+        BatchId: '7',
+        StepExecutionId: '42',
+      })
+    assert.equal(shown.length, 3)
     assert.doesNotMatch(collector.text(), /hunter2/)
     const operations = new Set(
       envelopes

@@ -531,7 +531,13 @@ export const CASES: readonly Case[] = [
     catalogues,
     says: /^Worker "worker-1" has a function of its own named Own-It, as a built-in one is\. Rename it, or/,
   },
-  { code: 'LEADING_ZERO', edit: ['"{{Upn}}"', '«007»'], says: /the number 7/ },
+  { code: 'NUMBER_REWRITTEN', edit: ['"{{Upn}}"', '«007»'], says: /the number 7/ },
+  { code: 'NUMBER_REWRITTEN', edit: ['"{{Upn}}"', '«+4912345»'], says: /the number 4912345/ },
+  {
+    code: 'NUMBER_REWRITTEN',
+    edit: ['"{{Upn}}"', '«1.10»'],
+    says: /^1\.10 is read as the number 1\.1\./,
+  },
 ]
 
 function manyKeys(count: number): string {
