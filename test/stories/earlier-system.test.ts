@@ -82,10 +82,11 @@ const CHECKS: Readonly<Record<string, Check | Elsewhere>> = {
     await api.refused(400, 'REQUEST_INVALID', 'PUT', path, { body: {} })
     assert.equal((await api.call<Body>('GET', path)).body.automationEnabled, true)
   },
-  '`POST batches` answers `success` and `pending_init`': async (api) => {
-    const { body } = await api.call<{ batch: Body }>('GET', batch)
-    assert.deepEqual([body.batch.status, body.batch.memberCount], ['detected', 2])
-  },
+  '`POST batches` answers `success` and `pending_init`; changes answer `message` or `action`':
+    async (api) => {
+      const { body } = await api.call<{ batch: Body }>('GET', batch)
+      assert.deepEqual([body.batch.status, body.batch.memberCount], ['detected', 2])
+    },
   '`POST …/advance` without a body': async (api) => {
     await api.refused(400, 'REQUEST_INVALID', 'POST', `${batch}/advance`)
     const body = { expectedPhase: 'cutover', reason }

@@ -65,7 +65,7 @@ const EARLIER_WORKER_SETTINGS: readonly EarlierSetting[] = [
   row(
     'MAX_PARALLELISM',
     'MATOOLKIT_MAX_PARALLELISM',
-    '32 is a good start: quotas have gates of their own',
+    'the same value; each call of a PowerShell module is a process',
   ),
   row('IDLE_TIMEOUT_SECONDS', 'MATOOLKIT_IDLE_EXIT_SEC', 'the same value'),
   row('SHUTDOWN_GRACE_SECONDS', 'MATOOLKIT_SHUTDOWN_GRACE_SEC', 'the same value'),

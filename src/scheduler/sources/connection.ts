@@ -56,6 +56,8 @@ const IGNORED_KEYS = new Set([
   'connectionlifetime',
   'currentlanguage',
   'enlist',
+  // Where it is on, the string names no user, and is refused for that.
+  'integratedsecurity',
   'ipaddresspreference',
   'language',
   'loadbalancetimeout',
@@ -66,6 +68,7 @@ const IGNORED_KEYS = new Set([
   'replication',
   'timeout',
   'transactionbinding',
+  'trusted_connection',
   'typesystemversion',
   'workstationid',
   'wsid',

@@ -41,6 +41,11 @@ describe('a connection', () => {
     ],
     [
       'sqlserver',
+      'Server=db;UID=a;PWD=b;Trusted_Connection=False;Integrated Security=false',
+      { identity: { kind: 'sql', user: 'a', password: 'b' } },
+    ],
+    [
+      'sqlserver',
       'Server=db;Authentication=Active Directory Managed Identity',
       { identity: { kind: 'managed_identity', clientId: null } },
     ],
@@ -129,6 +134,7 @@ describe('a connection', () => {
     ['sqlserver', 'Server=db;Pasword=geheim', /has the unknown key "Pasword"/],
     ['sqlserver', 'Server=db;Password=geheim;PWD=geheim', /has the key "PWD" twice/],
     ['sqlserver', 'Password=geheim', /has no Server/],
+    ['sqlserver', 'Server=db;Integrated Security=SSPI', /has no User ID, which Sql Password needs/],
     ['sqlserver', 'Server=db;User ID=a', /has no Password, which Sql Password needs/],
     ['sqlserver', 'Server=db;Encrypt=maybe;UID=a;PWD=geheim', /has Encrypt=maybe; use True/],
     ['sqlserver', 'Server=db;Authentication=Databricks Token', /use one of: Sql Password, Active/],
