@@ -92,7 +92,7 @@ function addUpkeepCommands(noun: Command, io: Io): void {
 }
 
 const ABOUT: Readonly<Record<RetentionAct, string>> = {
-  purge: 'write ended batches to evidence packs, then delete their rows',
+  purge: 'pack ended batches as evidence, then delete them',
   erase: 'erase personal data of ended batches',
 }
 

@@ -12,7 +12,7 @@ type Part = (typeof PARTS)[number]
 export function addDoctorCommands(program: Command, io: Io): void {
   addVerb(program, io, {
     name: 'doctor',
-    about: 'check the system, a tenant or the Service Bus namespace',
+    about: 'check the system, a tenant or Service Bus',
     args: [['[part]', 'tenant or bus (default: configuration, API, workers, data sources)']],
     options: [
       ['--source', 'tenant: as the source of mailbox moves'],

@@ -69,7 +69,7 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     load: async () => (await import('../../cli/commands/template.ts')).addTemplateCommands,
   },
   status: {
-    about: 'show whether action is needed, and what runs or is stuck',
+    about: 'show whether action is needed, and what runs',
     group: 'daily',
     load: async () => (await import('../../cli/commands/status.ts')).addStatusCommands,
   },
@@ -171,7 +171,7 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     load: async () => (await import('../../cli/commands/config.ts')).addConfigCommands,
   },
   doctor: {
-    about: 'check the system, a tenant or the Service Bus namespace',
+    about: 'check the system, a tenant or Service Bus',
     group: 'system',
     load: async () => (await import('./doctor.ts')).addDoctorCommands,
   },

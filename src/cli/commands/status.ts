@@ -22,7 +22,7 @@ const REFRESH_MS = 5_000
 export function addStatusCommands(program: Command, io: Io): void {
   addVerb(program, io, {
     name: 'status',
-    about: 'show whether action is needed, and what runs or is stuck',
+    about: 'show whether action is needed, and what runs',
     args: [['[batch-id]', 'id of a batch: its blocked work and why, what its steps wait for']],
     options: [
       ['--watch', 'refresh every 5 seconds until Ctrl-C'],

@@ -44,10 +44,12 @@ export async function startHost(program: string, late: Promise<never>): Promise<
       throw new Error('Another program answered on the pipe of PowerShell.')
     socket.once('close', () => killTree(child))
     return {
-      send: (line) => {
-        said.forget()
-        socket.write(`${line}\n`)
-      },
+      // What the last call wrote came before its answer, but through another pipe: it is read by the end of this turn of the loop.
+      send: (line) =>
+        void setImmediate(() => {
+          said.forget()
+          socket.write(`${line}\n`)
+        }),
       onLine: (take) => void lines.on('line', take),
       ended,
       kill: () => killTree(child),

@@ -11,7 +11,13 @@ import {
   type ReceivedMessage,
 } from '../../../src/bus/bus.ts'
 import type { AttemptRecord } from '../../../src/domain/decide/draft.ts'
-import { jobLimitOf, jobsShownBy, meanAfter } from '../../../src/domain/decide/pace.ts'
+import {
+  jobLimitOf,
+  jobsShownBy,
+  meanAfter,
+  type PaceFacts,
+  paceAfter,
+} from '../../../src/domain/decide/pace.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import type { JobResult } from '../../../src/worker/jobs/result-cache.ts'
 import { Worker } from '../../../src/worker/jobs/worker.ts'
@@ -21,7 +27,8 @@ import { type Setting, START, type WithinOptions, withinOn } from './setting.ts'
 
 const SLOTS = 4
 const MAX_OUTSTANDING = 1_000
-const AHEAD_MS = 2_000
+/** As `WorkerPace` has it. */
+const AHEAD_MS = 150
 /** Time that passes while the sandbox takes one turn: little, so that its answers seem quick. */
 const TURN_MS = 10
 /** As after a phase of ordinary jobs. */
@@ -76,7 +83,7 @@ async function runOnWorker(
   jobs: readonly ReceivedMessage[],
 ): Promise<ReadonlyMap<string, JobResult>> {
   const results = new Map<string, JobResult>()
-  const { bus } = windowedBus(jobs, results)
+  const { bus } = windowedBus(jobs, results, clock)
   const errors: unknown[] = []
   const worker = new Worker({
     workerId: 'w',
@@ -98,14 +105,18 @@ async function runOnWorker(
   return results
 }
 
-function windowedBus(jobs: readonly ReceivedMessage[], results: Map<string, JobResult>) {
+function windowedBus(
+  jobs: readonly ReceivedMessage[],
+  results: Map<string, JobResult>,
+  clock: VirtualClock,
+) {
   const unsent = [...jobs]
   const queue: ReceivedMessage[] = []
-  let jobMs = ORDINARY_JOB_MS
+  let facts: PaceFacts = { slots: SLOTS, jobMs: ORDINARY_JOB_MS, pace: null }
   let outstanding = 0
+  const jobLimit = () => jobLimitOf(facts, MAX_OUTSTANDING, AHEAD_MS)
   const fill = () => {
-    const jobLimit = jobLimitOf({ slots: SLOTS, jobMs, pace: null }, MAX_OUTSTANDING, AHEAD_MS)
-    const sent = unsent.splice(0, Math.max(0, jobLimit - outstanding))
+    const sent = unsent.splice(0, Math.max(0, jobLimit() - outstanding))
     outstanding += sent.length
     queue.push(...sent)
   }
@@ -117,9 +128,13 @@ function windowedBus(jobs: readonly ReceivedMessage[], results: Map<string, JobR
       for (const message of messages) {
         if (message.type !== 'worker-result') continue
         results.set(message.body.jobId, message.body)
+        const isFull = outstanding >= jobLimit()
         outstanding -= 1
         const shown = jobsShownBy(message.body as unknown as AttemptRecord)
-        jobMs = meanAfter(jobMs, shown, message.body.durationMs / shown)
+        const seen = { jobs: shown, onWayMs: null, isFull, isJoint: shown > 1 }
+        const pace = paceAfter(facts, seen, jobLimit(), +clock.now())
+        const jobMs = meanAfter(facts.jobMs, shown, message.body.durationMs / shown)
+        facts = { ...facts, jobMs, pace }
       }
     },
     receive: async (_subscription, limit) => {

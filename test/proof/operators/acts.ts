@@ -182,13 +182,15 @@ export const ACTS: Readonly<Record<string, (scene: Scene) => Promise<Act | null>
 /** Weight relative to the other actions; default 1. */
 export const WEIGHTS: Readonly<Record<keyof typeof ACTS, number>> = {
   ...Object.fromEntries(Object.keys(ACTS).map((name) => [name, 1])),
+  hold: 2,
+  resume: 2,
   cancel: 0.4,
   clone: 0.6,
   restart: 1.5,
   advance: 2,
   retry: 2,
   publish: 0.6,
-  acceptLate: 1.5,
+  acceptLate: 3,
 }
 
 export const formOfFile = (rows: readonly string[], isNew: boolean): FormData =>

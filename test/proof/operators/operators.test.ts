@@ -14,7 +14,7 @@ import { type Chance, makeChance } from '../simulation/chance.ts'
 import { ACTS, type Act, formOfFile, keyOf, PEOPLE, type Scene, WEIGHTS, yamlOf } from './acts.ts'
 
 const SEEDS = Array.from({ length: 30 }, (_, n) => n + 1)
-const ACTS_PER_SEED = 10
+const ACTS_PER_SEED = 20
 
 const isDone = ({ status }: Answer): boolean => status === 200 || status === 201
 /** How often each action succeeded and was refused. */
@@ -138,7 +138,9 @@ async function send(
   })
   const exchange = `${method} ${path} ${JSON.stringify(body ?? file ?? {})}: ${answer.text}`
   assert.ok(isDone(answer) || [404, 409, 412, 422].includes(answer.status), exchange)
-  const { action, inChunks } = routeOf(method, path)!
+  const { action: listed, inChunks } = routeOf(method, path)!
+  // A decision's row names what was decided.
+  const action = listed?.replace(/decide$/, `${body?.decision}`)
   const rows = await api.world.db.query<{ action: string }>(
     'select action from audit where request_id = $1 order by id',
     [answer.headers.get('x-request-id')],

@@ -17,6 +17,7 @@ import {
 import type { LiveEvent } from '../../../../src/cli/connection/event-stream.ts'
 import { DISK_WATCH } from '../../../../src/domain/state/holds.ts'
 import { noStates } from '../../../../src/domain/state/person-state.ts'
+import { STEP_STATUSES } from '../../../../src/domain/state/transitions.ts'
 import { holdBatch, resumeBatch } from '../../../../src/engine/orders/batch-actions.ts'
 import { holdScope, resumeScope } from '../../../../src/engine/orders/holds.ts'
 import { plain } from '../../../api/contract/fixtures.ts'
@@ -25,17 +26,7 @@ import { people } from '../../../stories/world.ts'
 import { type Cli, openCli } from '../../against-api.ts'
 
 const noPaint = (_: string, text: string) => text
-const NO_STEPS = {
-  pending: 0,
-  dispatched: 0,
-  polling: 0,
-  succeeded: 0,
-  failed: 0,
-  poll_timeout: 0,
-  rolled_back: 0,
-  cancelled: 0,
-  skipped: 0,
-}
+const NO_STEPS = Object.fromEntries(STEP_STATUSES.map((status) => [status, 0]))
 
 /** What the screen shows of a batch. */
 const summaryWith = (more: object = {}): Summary =>
