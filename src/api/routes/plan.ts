@@ -4,9 +4,9 @@
 import { z } from 'zod'
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { sameName } from '../../base/text/same-name.ts'
+import { listCatalogues } from '../../db/state/workers.ts'
 import { findBatchOutputs } from '../../db/views/batches.ts'
 import { listSampleMembers } from '../../db/views/members.ts'
-import { planRun } from '../../domain/plan/run-plan.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
 import { madeUpMember, sampleMemberOf } from '../../domain/runbook/sample-member.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
@@ -134,8 +134,10 @@ const planRoute = read({
     const sample = await sampleMembers(engine, runbook, body)
     const startTime = body.startTime ?? sample.startTime
     const windows = windowsFor(engine, runbook)
-    const factsOf = await engine.functions.factsOf(engine.db, now)
-    const planned = planRun({ runbook, now, windows, ...sample, startTime, factsOf })
+    const catalogues = [engine.functions.packaged, ...(await listCatalogues(engine.db))]
+    const facts = { runbook, now, windows, ...sample, startTime, catalogues }
+    // A thousand freezes and as many phases, each of which asks when it may begin, took minutes.
+    const planned = await runbookReader.run('planRun', facts)
     const about = { batchId: sample.batchId, memberCount: sample.memberCount }
     return {
       status: 200,

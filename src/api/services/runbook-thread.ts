@@ -1,9 +1,21 @@
 // The thread that reads runbooks for callers (runbook-reader.ts): what is asked comes as a message, and its answer goes back.
 import { parentPort } from 'node:worker_threads'
 import { previewMessage } from '../../domain/member-messages/preview.ts'
+import { type PlanFacts, planRun } from '../../domain/plan/run-plan.ts'
+import type { FunctionCatalogue } from '../../domain/runbook/catalogues.ts'
+import { factsFrom } from '../../domain/runbook/function-facts.ts'
 import { readRunbook } from '../../domain/runbook/read.ts'
 
-const TASKS = { readRunbook, previewMessage }
+type ThreadPlanFacts = Omit<PlanFacts, 'factsOf'> & {
+  readonly catalogues: readonly FunctionCatalogue[]
+}
+
+const TASKS = {
+  readRunbook,
+  previewMessage,
+  planRun: ({ catalogues, ...facts }: ThreadPlanFacts) =>
+    planRun({ ...facts, factsOf: factsFrom(catalogues) }),
+}
 
 export type Tasks = typeof TASKS
 

@@ -116,7 +116,7 @@ describe('a search in the data of every member', () => {
 describe('texts of callers', () => {
   it('are read in the thread only', () => {
     const readers = globSync('src/api/**/*.ts').filter((file) =>
-      /^import (?!type)[^;]*?\b(?:readRunbook|readDocument|previewMessage)\b[^;]*? from/m.test(
+      /^import (?!type)[^;]*?\b(?:readRunbook|readDocument|previewMessage|planRun)\b[^;]*? from/m.test(
         readFileSync(file, 'utf8'),
       ),
     )

@@ -68,9 +68,26 @@ type Attack = readonly [method: string, path: string, body?: unknown]
 
 const plan = (yamlContent: string): Attack => ['POST', '/api/runbooks/wave/plan', { yamlContent }]
 
+const FREEZES = '{from: 2026-12-19, to: 2026-12-19, reason: x}, '.repeat(1_000)
+const PHASES = Array.from(
+  { length: 500 },
+  (_, n) =>
+    `\n  - { name: p${n}, offset: T-${n + 1}m, steps: [{ name: s${n}, worker_id: w1, function: F, params: { A: "{{Upn}}" } }] }`,
+)
+/** Valid, and every phase asks when it may begin. */
+const WINDOWS = `name: wave
+data_source: { type: csv, path: x.csv, primary_key: Upn, batch_time_column: When }
+windows: { time_zone: America/New_York, hours: [{ days: [sun], from: "01:00", to: "02:00" }], freezes: [${FREEZES}] }
+phases:${PHASES.join('')}`
+
 const ATTACKS: Readonly<Record<string, Attack>> = {
   'braces in a runbook': plan('}'.repeat(200_000)),
   'escapes in a runbook': plan(`"${'\\q'.repeat(200_000)}"`),
+  'change windows of many phases': [
+    'POST',
+    '/api/runbooks/wave/plan',
+    { yamlContent: WINDOWS, startTime: '2026-12-19T08:00:00Z' },
+  ],
   'searches in the data of everybody': ['GET', '/api/members?text=nobody-has-this'],
   reports: ['GET', '/api/batches/1/report'],
   'long lists': ['GET', '/api/batches/1/members?search=99&limit=500'],
