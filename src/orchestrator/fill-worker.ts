@@ -14,14 +14,10 @@ import {
   type Engine,
   requireExclusive,
 } from '../engine/transactions/engine.ts'
-import { finishSharedTogether, finishTogether } from '../engine/transactions/finish.ts'
+import { finish } from '../engine/transactions/finish.ts'
 import { orHoldBatch } from '../engine/transactions/hold-on-failure.ts'
 import { loadBatchSteps, loadMembersTogether } from '../engine/transactions/loading.ts'
-import {
-  beginSharedTogether,
-  beginTogether,
-  sharedElseExclusive,
-} from '../engine/transactions/locking.ts'
+import { begin, sharedElseExclusive } from '../engine/transactions/locking.ts'
 import { portionsOf, togetherElseAlone } from '../engine/transactions/several-batches.ts'
 
 /** Steps sent in one transaction. */
@@ -105,7 +101,7 @@ async function fillFromBatches(
   shares: readonly Share[],
   actor: string,
 ): Promise<{ looked: number; sent: number }> {
-  return sharedElseExclusive(engine, async (tx, isExclusive) => {
+  return sharedElseExclusive(engine, async (tx, access) => {
     const worker = await lockWorker(tx, workerId)
     if (!worker) return { looked: 0, sent: 0 }
     const wanted = slotsNow(
@@ -116,13 +112,8 @@ async function fillFromBatches(
     if (wanted.length === 0) return { looked: 0, sent: 0 }
     // The batches before the waits: an exclusive transaction may be deleting them.
     const batchIds = wanted.map(({ batchId }) => batchId)
-    const begun = await (isExclusive ? beginTogether : beginSharedTogether)(
-      engine,
-      tx,
-      batchIds,
-      actor,
-    )
-    const lock = isExclusive ? 'none' : 'take'
+    const begun = await begin(engine, tx, { batchIds, actor, access })
+    const lock = access === 'exclusive' ? 'none' : 'take'
     const held = begun.flatMap(({ draft }) => [...draft.holds.members.keys()])
     const open = new Set(begun.flatMap(({ draft }) => (draft.window.isOpen ? draft.batch.id : [])))
     const toFill = wanted.map((share) => ({
@@ -134,7 +125,7 @@ async function fillFromBatches(
     await loadQueued(workerId, begun, queued)
     const served = begun.findLast(({ freeSlots }) => freeSlots.get(workerId)! > 0)
     if (served && !shares[0]!.isAlone) await recordServed(tx, workerId, served.draft.batch.id)
-    await (isExclusive ? finishTogether : finishSharedTogether)(begun)
+    await finish(begun)
     const sent = begun.reduce((sum, { draft }) => sum + draft.jobs.length, 0)
     return { looked: queued.length, sent }
   })

@@ -15,19 +15,20 @@ import { onWake } from '../domain/decide/wake.ts'
 import type { Message } from '../domain/messages/messages.ts'
 import { concurrently } from '../engine/transactions/concurrently.ts'
 import {
+  type BatchAccess,
   type BatchTransaction,
   type Engine,
   NeedsExclusiveLock,
 } from '../engine/transactions/engine.ts'
 import { ensureStepsOfJoiners } from '../engine/transactions/expand.ts'
-import { finishSharedTogether, finishTogether } from '../engine/transactions/finish.ts'
+import { finish } from '../engine/transactions/finish.ts'
 import { holdAfterFailure } from '../engine/transactions/hold-on-failure.ts'
 import {
   loadBatchSteps,
   loadMembersTogether,
   loadMembersWithSteps,
 } from '../engine/transactions/loading.ts'
-import { beginSharedTogether, beginTogether } from '../engine/transactions/locking.ts'
+import { begin } from '../engine/transactions/locking.ts'
 import { loadStartFacts } from '../engine/transactions/phase-starts.ts'
 import { BATCHES_TOGETHER, mayBeOneBatch } from '../engine/transactions/several-batches.ts'
 import { withdrawJobs } from '../engine/transactions/withdraw.ts'
@@ -52,12 +53,12 @@ export async function handleMessages(
     batchId,
     messages,
   }))
-  const byLock = Map.groupBy(groups, lockFor)
-  const portions = [...byLock].flatMap(([lock, some]) =>
-    [...chunksOf(some, BATCHES_TOGETHER)].map((portion) => ({ lock, portion })),
+  const byAccess = Map.groupBy(groups, accessFor)
+  const portions = [...byAccess].flatMap(([access, some]) =>
+    [...chunksOf(some, BATCHES_TOGETHER)].map((portion) => ({ access, portion })),
   )
-  await concurrently(engine, portions, ({ lock, portion }) =>
-    handleGroups({ engine, verdicts, onSlots }, portion, lock),
+  await concurrently(engine, portions, ({ access, portion }) =>
+    handleGroups({ engine, verdicts, onSlots }, portion, access),
   )
   return verdicts
 }
@@ -74,23 +75,23 @@ interface Handling {
   readonly onSlots: () => void
 }
 
-type Lock = 'shared' | 'exclusive'
-
 /** In one transaction; what cannot be handled there batch by batch, then message by message. */
 async function handleGroups(
   handling: Handling,
   groups: readonly Group[],
-  lock: Lock,
+  access: BatchAccess,
 ): Promise<void> {
   let ending: readonly Group[] = []
   try {
-    ending = await decideGroups(handling, groups, lock)
+    ending = await decideGroups(handling, groups, access)
   } catch (error) {
     if (error instanceof NeedsExclusiveLock) ending = groups
     else if (groups.length > 1 && mayBeOneBatch(error))
-      await concurrently(handling.engine, groups, (group) => handleGroups(handling, [group], lock))
+      await concurrently(handling.engine, groups, (group) =>
+        handleGroups(handling, [group], access),
+      )
     else if (isTransient(error)) throw error
-    else await handleFailure(handling, groups[0]!, lock, error)
+    else await handleFailure(handling, groups[0]!, access, error)
   }
   if (ending.length > 0) await handleGroups(handling, ending, 'exclusive')
 }
@@ -99,12 +100,12 @@ async function handleGroups(
 async function handleFailure(
   handling: Handling,
   { batchId, messages }: Group,
-  lock: Lock,
+  access: BatchAccess,
   error: unknown,
 ): Promise<void> {
   if (messages.length > 1) {
     for (const message of messages)
-      await handleGroups(handling, [{ batchId, messages: [message] }], lock)
+      await handleGroups(handling, [{ batchId, messages: [message] }], access)
     return
   }
   handling.verdicts[messages[0]!.index] = {
@@ -119,27 +120,20 @@ async function handleFailure(
 async function decideGroups(
   { engine, onSlots }: Handling,
   groups: readonly Group[],
-  lock: Lock,
+  access: BatchAccess,
 ): Promise<readonly Group[]> {
   const batchIds = groups.map(({ batchId }) => batchId)
-  const isShared = lock === 'shared'
   const { decided, ending } = await engine.db.transaction(async (tx) => {
-    const begun = await (isShared ? beginSharedTogether : beginTogether)(
-      engine,
-      tx,
-      batchIds,
-      ACTOR,
-    )
+    const begun = await begin(engine, tx, { batchIds, actor: ACTOR, access })
     const all = groups.map((group, at) => ({ ...group, batchTx: begun[at]! }))
-    const ending = isShared ? all.filter(mayEndPhase) : []
+    const ending = access === 'shared' ? all.filter(mayEndPhase) : []
     const decided = all.filter((group) => !ending.includes(group))
     await loadResults(decided)
     for (const group of decided) {
       const leaving = await loadOthers(group)
       for (const routed of group.messages) decide(group.batchTx, routed, leaving)
     }
-    const batchTxs = decided.map(({ batchTx }) => batchTx)
-    await (isShared ? finishSharedTogether : finishTogether)(batchTxs)
+    await finish(decided.map(({ batchTx }) => batchTx))
     return { decided, ending }
   })
   for (const { batchTx } of decided) engine.pace.note(batchTx.draft)
@@ -151,7 +145,7 @@ interface GroupInTransaction extends Group {
   readonly batchTx: BatchTransaction
 }
 
-const lockFor = ({ messages }: Group): Lock =>
+const accessFor = ({ messages }: Group): BatchAccess =>
   messages.every(changesOnlyItsMember) ? 'shared' : 'exclusive'
 
 /** Most likely. A failure may be the member's last one, and failed members are counted on the batch. */

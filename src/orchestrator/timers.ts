@@ -34,7 +34,7 @@ import {
 } from '../engine/transactions/expand.ts'
 import { orHoldBatch } from '../engine/transactions/hold-on-failure.ts'
 import { loadBatchSteps, loadMembersTogether } from '../engine/transactions/loading.ts'
-import { changeBatch, changeBatches } from '../engine/transactions/locking.ts'
+import { changeBatch, inBatches } from '../engine/transactions/locking.ts'
 import { endStaleDecisions, loadStartFacts } from '../engine/transactions/phase-starts.ts'
 import {
   BATCHES_TOGETHER,
@@ -120,7 +120,7 @@ export async function startDuePhases(engine: Engine): Promise<number> {
   const groups = [...Map.groupBy(due, ({ batchId }) => batchId)]
   const start = async (some: readonly (typeof groups)[number][]) => {
     const batchIds = some.map(([batchId]) => batchId)
-    await changeBatches(engine, batchIds, ACTOR, async (batchTxs) => {
+    await inBatches(engine, { batchIds, actor: ACTOR, lock: 'exclusive' }, async (batchTxs) => {
       for (const [at, batchTx] of batchTxs.entries()) {
         const { draft } = batchTx
         const phases = some[at]![1].map(({ id }) => draft.phase(id))
@@ -260,7 +260,7 @@ async function inChunks<T extends DueWait>(
   ])
   const change = async (some: readonly (readonly T[])[]) => {
     const batchIds = some.map((chunk) => chunk[0]!.batchId)
-    await changeBatches(engine, batchIds, ACTOR, async (batchTxs) => {
+    await inBatches(engine, { batchIds, actor: ACTOR, lock: 'exclusive' }, async (batchTxs) => {
       const parts = batchTxs.map((batchTx, at) => ({ batchTx, chunk: some[at]! }))
       await loadMembersTogether(
         parts.map(({ batchTx, chunk }) => ({

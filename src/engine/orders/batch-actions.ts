@@ -144,7 +144,8 @@ export async function cancelBatch(
   { batchId, actor, reason }: BatchOrder,
 ): Promise<void> {
   await engine.db.transaction(async (tx) => {
-    const batchTx = await begin(engine, tx, batchId, actor)
+    const order = { batchIds: [batchId], actor, access: 'exclusive' } as const
+    const [batchTx] = (await begin(engine, tx, order)) as [BatchTransaction]
     const { draft } = batchTx
     if (isBatchEnded(draft.batch.status))
       requireAccepted(`batch ${batchId} is already ${draft.batch.status}`)
@@ -160,7 +161,7 @@ export async function cancelBatch(
     }
     draft.transitionBatch('cancel', reason, { endedAt: draft.now })
     cancelLoaded(batchTx, reason)
-    await finish(batchTx)
+    await finish([batchTx])
     await cancelSteps(tx, batchId, draft.now, actor, reason)
     await recountBatch(tx, batchId)
   })

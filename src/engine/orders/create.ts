@@ -106,7 +106,8 @@ async function startBatch(
   batchId: number,
   request: BatchRequest,
 ): Promise<void> {
-  const batchTx = await begin(engine, tx, batchId, request.createdBy)
+  const order = { batchIds: [batchId], actor: request.createdBy, access: 'exclusive' } as const
+  const [batchTx] = (await begin(engine, tx, order)) as [BatchTransaction]
   const { draft } = batchTx
   // Not the request's: `begin` may have upgraded the batch to a version published just now.
   const runbook = draft.runbooks.get(draft.batch.runbookVersion)!
@@ -118,7 +119,7 @@ async function startBatch(
   const isScheduled = request.sourceTime !== null
   if (isScheduled && runbook.init.length === 0) beginBatch(draft)
   if (request.hold) setHold(draft, request.hold.by, request.hold.reason)
-  await finish(batchTx)
+  await finish([batchTx])
   if (!isScheduled || runbook.init.length === 0) return
   await announceInit(batchTx, request.members.length)
 }

@@ -31,7 +31,7 @@ import {
 import { concurrently } from '../transactions/concurrently.ts'
 import type { Engine } from '../transactions/engine.ts'
 import { orHoldBatch } from '../transactions/hold-on-failure.ts'
-import { changeBatchSoon, unlessLocked } from '../transactions/locking.ts'
+import { inBatches, unlessLocked } from '../transactions/locking.ts'
 import { withdrawJobs } from '../transactions/withdraw.ts'
 import { giveBatchReason, holdBatch, requireAccepted, resumeBatch } from './batch-actions.ts'
 import { withdrawHeld } from './member-holds.ts'
@@ -120,16 +120,18 @@ async function finishHold(
     ...(hold.scope === 'worker' && { workerId: hold.target }),
     ...(hold.memberId !== null && { memberIds: [hold.memberId] }),
   }
+  const order = (batchId: number) =>
+    ({ batchIds: [batchId], actor, lock: 'exclusive', isPostponable: true }) as const
   let locked = 0
   // One after another 100 batches took 7 s on a machine at its limit, and the hold was answered after all of them.
   await concurrently(engine, await listBatchesIn(engine.db, hold, 'jobs'), async (batchId) => {
     if (locked >= LOCKED_MAX) return
     const isDone = await unlessLocked(() =>
       orHoldBatch(engine, batchId, actor, async () => {
-        withdrawn += await changeBatchSoon(engine, batchId, actor, async (batchTx) => {
+        withdrawn += await inBatches(engine, order(batchId), async ([batchTx]) => {
           // Ended meanwhile: what was sent since then stays sent.
-          if (!(await findHold(batchTx.tx, hold))) return 0
-          return withdrawJobs(batchTx, tellHold(hold), filter)
+          if (!(await findHold(batchTx!.tx, hold))) return 0
+          return withdrawJobs(batchTx!, tellHold(hold), filter)
         })
       }),
     )

@@ -20,7 +20,7 @@ import { eventRecord } from '../../domain/state/event-record.ts'
 import { nameOfHeld } from '../../domain/state/holds.ts'
 import type { Engine } from '../transactions/engine.ts'
 import { orHoldBatch } from '../transactions/hold-on-failure.ts'
-import { changeBatchSoon, unlessLocked } from '../transactions/locking.ts'
+import { inBatches, unlessLocked } from '../transactions/locking.ts'
 import { withdrawJobs } from '../transactions/withdraw.ts'
 import type { MembersOrder, MembersOutcome } from './member-actions.ts'
 
@@ -71,11 +71,17 @@ export async function withdrawHeld(
   if (memberIds.length > 0 && (await countJobsOf(engine.db, batchId, memberIds)) > 0)
     isDone = await unlessLocked(() =>
       orHoldBatch(engine, batchId, actor, async () => {
-        withdrawn = await changeBatchSoon(engine, batchId, actor, async (batchTx) => {
+        const order = {
+          batchIds: [batchId],
+          actor,
+          lock: 'exclusive',
+          isPostponable: true,
+        } as const
+        withdrawn = await inBatches(engine, order, async ([batchTx]) => {
           // Those who were resumed meanwhile keep what was sent since.
-          const held = await loadMemberHolds(batchTx.tx, memberIds)
+          const held = await loadMemberHolds(batchTx!.tx, memberIds)
           if (held.length === 0) return 0
-          return withdrawJobs(batchTx, `held by ${held[0]!.heldBy}: ${held[0]!.reason}`, {
+          return withdrawJobs(batchTx!, `held by ${held[0]!.heldBy}: ${held[0]!.reason}`, {
             memberIds: held.map((hold) => hold.memberId!),
           })
         })

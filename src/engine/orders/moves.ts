@@ -70,7 +70,7 @@ async function moveChunk(
   await requireMembers(from, memberIds)
   const refusal = refuseBatches(from, to)
   if (refusal) {
-    for (const batchTx of new Set([from, to])) await finish(batchTx)
+    await finish([...new Set([from, to])])
     return { done: [], refused: memberIds.map((memberId) => ({ memberId, reason: refusal })) }
   }
   await loadMembersWithSteps(from, memberIds, { all: true })
@@ -86,9 +86,9 @@ async function moveChunk(
     if (reason === null) outcome.done.push(memberId)
     else outcome.refused.push({ memberId, reason })
   }
-  await finish(from)
+  await finish([from])
   const pairs = await moveIn(from, to, outcome.done, rows, isByHand(order))
-  await finish(to)
+  await finish([to])
   await carrySentMessages(to.tx, pairs)
   return outcome
 }
@@ -101,11 +101,10 @@ async function beginBoth(
 ): Promise<{ from: BatchTransaction; to: BatchTransaction }> {
   const known =
     'batchId' in to ? to.batchId : (await findBatchByTime(tx, to.runbookName, to.time))?.id
-  const transactions = new Map<number, BatchTransaction>()
-  for (const id of [batchId, ...(known === undefined ? [] : [known])].sort((a, b) => a - b))
-    transactions.set(id, transactions.get(id) ?? (await begin(engine, tx, id, actor)))
-  const from = transactions.get(batchId)!
-  if (known !== undefined) return { from, to: transactions.get(known)! }
+  const access = 'exclusive'
+  const batchIds = [...new Set([batchId, known ?? batchId])]
+  const [from, other] = await begin(engine, tx, { batchIds, actor, access, isPostponable: false })
+  if (known !== undefined) return { from: from!, to: other ?? from! }
   const { runbookName, time } = to as Extract<MoveDestination, { time: Date }>
   const created = await createBatchIn(engine, tx, {
     runbookName,
@@ -113,7 +112,8 @@ async function beginBoth(
     members: [],
     createdBy: actor,
   })
-  return { from, to: await begin(engine, tx, created.batchId, actor) }
+  const [there] = await begin(engine, tx, { batchIds: [created.batchId], actor, access })
+  return { from: from!, to: there! }
 }
 
 function refuseBatches(from: BatchTransaction, to: BatchTransaction): Refusal {

@@ -16,7 +16,7 @@ import {
 import type { BatchTransaction, Engine } from './engine.ts'
 import { requireExclusive } from './engine.ts'
 import { loadMembersTogether, loadMembersWithSteps, refreshExpansionMarks } from './loading.ts'
-import { changeBatches, changeMembers } from './locking.ts'
+import { inBatches } from './locking.ts'
 
 /** Members per transaction: some thousands of rows, a few tenths of a second, bounded memory. */
 const MEMBERS_PER_CHUNK = 500
@@ -153,7 +153,7 @@ export function expandSmall(
   actor: string,
 ): Promise<void> {
   const batchIds = phases.map(({ batchId }) => batchId)
-  return changeBatches(engine, batchIds, actor, (batchTxs) =>
+  return inBatches(engine, { batchIds, actor, lock: 'exclusive' }, (batchTxs) =>
     writeChunks(batchTxs.map((batchTx, at) => ({ batchTx, phaseId: phases[at]!.id }))),
   )
 }
@@ -164,13 +164,14 @@ export function expandLarge(
   { id, batchId }: PhaseToExpand,
   actor: string,
 ): Promise<void> {
-  return changeMembers(engine, batchId, actor, async (batchTx) => {
-    const { tx, draft, access } = batchTx
+  const order = { batchIds: [batchId], actor, lock: 'shared-first' } as const
+  return inBatches(engine, order, async ([batchTx]) => {
+    const { tx, draft, access } = batchTx!
     if (access !== 'exclusive') {
       await lockExpansion(tx, id)
       await refreshExpansionMarks(tx, [draft])
     }
-    await writeChunks([{ batchTx, phaseId: id }])
+    await writeChunks([{ batchTx: batchTx!, phaseId: id }])
   })
 }
 

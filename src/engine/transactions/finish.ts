@@ -1,5 +1,5 @@
 // The end of a transaction on a batch or on several: withdraw, send into free slots, count, close, and write rows, counters, events and messages. The database commits after it.
-// `finish` ends an exclusive transaction, `finishShared` a shared one, which changes nothing but its members and the counters.
+// A shared transaction changes nothing but its members and the counters.
 
 import { MatoolkitError } from '../../base/errors/errors.ts'
 import { countText } from '../../base/text/count-text.ts'
@@ -23,14 +23,14 @@ import { withdrawJobs } from './withdraw.ts'
 const MEMBERS_NAMED_MAX = 3
 const MEMBERS_LISTED_MAX = 1_000
 
-export const finish = (batchTx: BatchTransaction): Promise<void> => finishTogether([batchTx])
+/** All with the same access. */
+export async function finish(batchTxs: readonly BatchTransaction[]): Promise<void> {
+  const access = batchTxs[0]?.access
+  if (access === 'exclusive') await finishExclusive(batchTxs)
+  if (access === 'shared') await finishShared(batchTxs)
+}
 
-export const finishShared = (batchTx: BatchTransaction): Promise<void> =>
-  finishSharedTogether([batchTx])
-
-/** For batches that one transaction has locked exclusively. */
-export async function finishTogether(batchTxs: readonly BatchTransaction[]): Promise<void> {
-  if (batchTxs.length === 0) return
+async function finishExclusive(batchTxs: readonly BatchTransaction[]): Promise<void> {
   const [{ tx, engine }] = batchTxs as [BatchTransaction]
   for (const batchTx of batchTxs) {
     const { draft } = batchTx
@@ -55,9 +55,7 @@ export async function finishTogether(batchTxs: readonly BatchTransaction[]): Pro
   if (drafts.some(hasWorkForTimers)) await hint(tx, ORCHESTRATOR_EVENTS)
 }
 
-/** For batches whose locks one transaction shares. */
-export async function finishSharedTogether(batchTxs: readonly BatchTransaction[]): Promise<void> {
-  if (batchTxs.length === 0) return
+async function finishShared(batchTxs: readonly BatchTransaction[]): Promise<void> {
   const [{ tx, engine }] = batchTxs as [BatchTransaction]
   await sendIntoFreeSlots(batchTxs)
   for (const { draft, countsLoaded } of batchTxs) {

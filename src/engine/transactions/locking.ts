@@ -1,5 +1,6 @@
-// One transaction on one batch or on several: lock in the order of their ids, load, work, finish. The lock is exclusive, or shared by transactions that change nothing but
-// members of their own: with one exclusive lock for all, a batch of 100,000 used half of the machine.
+// The entry to batches: one transaction on one or several locks them in the order of their ids, loads, works and finishes. The lock is
+// exclusive, or shared by transactions that change nothing but members of their own: with one exclusive lock for all, a batch of 100,000
+// used half of the machine.
 //
 // A shared lock is safe because (ARCHITECTURE.md, "The batch is locked first, exclusive or shared"):
 // - whatever changes the batch, its phases or its membership takes the exclusive lock, so these stand still for a sharer;
@@ -14,44 +15,66 @@ import type { Tx } from '../../db/connection/db.ts'
 import { keepQueryPlans } from '../../db/connection/query-plans.ts'
 import { limitLockWaits, lockAndRead, shareAndRead } from '../../db/state/facts.ts'
 import type { Batch } from '../../domain/state/facts.ts'
-import { type BatchTransaction, type Engine, NeedsExclusiveLock } from './engine.ts'
-import { finish, finishShared, finishTogether } from './finish.ts'
+import {
+  type BatchAccess,
+  type BatchTransaction,
+  type Engine,
+  NeedsExclusiveLock,
+} from './engine.ts'
+import { finish } from './finish.ts'
 import { loadBatches, setWindow } from './loading.ts'
 import { isOutdated, upgradeBatch } from './version-upgrade.ts'
 import { tellOpened } from './window-state.ts'
 
-/** Runs one change of one batch under its exclusive lock. Returns the result of `work` once everything is committed. */
-export async function changeBatch<T>(
+interface BatchesToLock {
+  readonly batchIds: readonly number[]
+  readonly actor: string
+  /** Work that can be done later as well: throws after half a second when somebody else keeps what it needs locked. */
+  readonly isPostponable?: boolean
+}
+
+/**
+ * Runs one change of batches in one transaction, or reads them as they are: when one cannot be changed, none is. Returns the result of
+ * `work` once everything is committed. With `shared-first` it changes the members that it loads with `loadMembersWithSteps`, shared if
+ * it can, and may run twice: it must change nothing but its transaction.
+ */
+export async function inBatches<T>(
+  engine: Engine,
+  { lock, ...order }: BatchesToLock & { readonly lock: 'exclusive' | 'shared-first' | 'read' },
+  work: (batchTxs: readonly BatchTransaction[]) => Promise<T>,
+): Promise<T> {
+  const run = async (tx: Tx, access: BatchAccess): Promise<T> => {
+    const batchTxs = await begin(engine, tx, { ...order, access })
+    const result = await work(batchTxs)
+    await finish(batchTxs)
+    return result
+  }
+  if (lock === 'shared-first') return sharedElseExclusive(engine, run)
+  return engine.db.transaction((tx) => run(tx, lock))
+}
+
+/** One batch, exclusively. */
+export const changeBatch = <T>(
   engine: Engine,
   batchId: number,
   actor: string,
   work: (batchTx: BatchTransaction) => Promise<T>,
-): Promise<T> {
-  return engine.db.transaction(async (tx) => {
-    const batchTx = await begin(engine, tx, batchId, actor)
-    const result = await work(batchTx)
-    await finish(batchTx)
-    return result
-  })
-}
+): Promise<T> =>
+  inBatches(engine, { batchIds: [batchId], actor, lock: 'exclusive' }, ([batchTx]) =>
+    work(batchTx!),
+  )
 
-/** The same for work that can be done later as well: throws after half a second when somebody else keeps what it needs locked. */
-export async function changeBatchSoon<T>(
+/** One batch as it is. */
+export const readBatch = <T>(
   engine: Engine,
   batchId: number,
-  actor: string,
-  work: (batchTx: BatchTransaction) => Promise<T>,
-): Promise<T> {
-  return engine.db.transaction(async (tx) => {
-    await limitLockWaits(tx)
-    const batchTx = await begin(engine, tx, batchId, actor)
-    const result = await work(batchTx)
-    await finish(batchTx)
-    return result
-  })
-}
+  look: (batchTx: BatchTransaction) => Promise<T>,
+): Promise<T> =>
+  inBatches(engine, { batchIds: [batchId], actor: 'reader', lock: 'read' }, ([batchTx]) =>
+    look(batchTx!),
+  )
 
-/** False when `changeBatchSoon` gave up. */
+/** False when a postponable change gave up. */
 export async function unlessLocked(change: () => Promise<unknown>): Promise<boolean> {
   try {
     await change()
@@ -62,101 +85,50 @@ export async function unlessLocked(change: () => Promise<unknown>): Promise<bool
   }
 }
 
-/** The same for several batches in one transaction: when one cannot be changed, none is. See several-batches.ts. */
-export async function changeBatches(
-  engine: Engine,
-  batchIds: readonly number[],
-  actor: string,
-  work: (batchTxs: readonly BatchTransaction[]) => Promise<void>,
-): Promise<void> {
-  await engine.db.transaction(async (tx) => {
-    const batchTxs = await beginTogether(engine, tx, batchIds, actor)
-    await work(batchTxs)
-    await finishTogether(batchTxs)
-  })
-}
-
-/** Changes nothing, so an outdated batch stays as it is, and an erased one can be read. */
-export function readBatch<T>(
-  engine: Engine,
-  batchId: number,
-  look: (batchTx: BatchTransaction) => Promise<T>,
-): Promise<T> {
-  return engine.db.transaction(async (tx) => {
-    const [batchTx] = await loadBatches(engine, tx, {
-      locking: shareAndRead(tx, [batchId], engine.seen),
-      batchIds: [batchId],
-      actor: 'reader',
-      access: 'read',
-    })
-    return look(batchTx!)
-  })
-}
-
-/**
- * Runs one change of the members that `work` loads with `loadMembersWithSteps`, under the shared lock if it can. `work` may run
- * twice: it must change nothing but its transaction.
- */
-export async function changeMembers<T>(
-  engine: Engine,
-  batchId: number,
-  actor: string,
-  work: (batchTx: BatchTransaction) => Promise<T>,
-): Promise<T> {
-  return sharedElseExclusive(engine, async (tx, isExclusive) => {
-    const batchTx = await (isExclusive ? begin : beginShared)(engine, tx, batchId, actor)
-    const result = await work(batchTx)
-    await (isExclusive ? finish : finishShared)(batchTx)
-    return result
-  })
-}
-
 /** Runs `work` with shared locks, and again from the start with exclusive ones when it needs them. */
 export async function sharedElseExclusive<T>(
   engine: Engine,
-  work: (tx: Tx, isExclusive: boolean) => Promise<T>,
+  work: (tx: Tx, access: 'shared' | 'exclusive') => Promise<T>,
 ): Promise<T> {
   try {
-    return await engine.db.transaction((tx) => work(tx, false))
+    return await engine.db.transaction((tx) => work(tx, 'shared'))
   } catch (error) {
     if (!(error instanceof NeedsExclusiveLock)) throw error
-    return engine.db.transaction((tx) => work(tx, true))
+    return engine.db.transaction((tx) => work(tx, 'exclusive'))
   }
 }
 
 /**
- * Locks the batch exclusively, loads it, and upgrades it to the active version. For transactions over two batches; else use
- * `changeBatch`. Must end in `finish` or an error: the upgrade has already written rows.
+ * The first half of `inBatches`, for transactions that also change something else. Must end in `finish` or an error. Upgrades an outdated
+ * batch to the active version, except for a reader.
  */
 export async function begin(
   engine: Engine,
   tx: Tx,
-  batchId: number,
-  actor: string,
-): Promise<BatchTransaction> {
-  const [batchTx] = await beginTogether(engine, tx, [batchId], actor)
-  return batchTx!
-}
-
-/** The same for several batches. Must end in `finishTogether`. */
-export async function beginTogether(
-  engine: Engine,
-  tx: Tx,
-  batchIds: readonly number[],
-  actor: string,
+  {
+    batchIds,
+    actor,
+    access,
+    isPostponable = batchIds.length > 1,
+  }: BatchesToLock & { readonly access: BatchAccess },
 ): Promise<BatchTransaction[]> {
-  const [, batchTxs] = await Promise.all([
-    batchIds.length > 1 && limitLockWaits(tx),
+  const lock = access === 'exclusive' ? lockAndRead : shareAndRead
+  const [, , batchTxs] = await Promise.all([
+    access === 'shared' && keepQueryPlans(tx),
+    isPostponable && limitLockWaits(tx),
     loadBatches(engine, tx, {
-      locking: lockAndRead(tx, batchIds, engine.seen),
+      locking: lock(tx, batchIds, engine.seen),
       batchIds,
       actor,
-      access: 'exclusive',
+      access,
     }),
   ])
+  // An outdated batch stays as it is for a reader, and an erased one can be read.
+  if (access === 'read') return batchTxs
   for (const { draft } of batchTxs) requireData(draft.batch)
-  for (const batchTx of batchTxs) {
-    if (!isOutdated(batchTx.draft.batch)) continue
+  const outdated = batchTxs.filter(({ draft }) => isOutdated(draft.batch))
+  if (outdated.length > 0 && access === 'shared') throw new NeedsExclusiveLock()
+  for (const batchTx of outdated) {
     await upgradeBatch(batchTx)
     setWindow(engine, batchTx.draft)
     // The windows of the new version may be open where those of the former were closed.
@@ -170,37 +142,4 @@ function requireData({ id, erasedAt }: Batch): void {
   if (erasedAt === null) return
   const reason = `the personal data of batch ${id} was erased on ${erasedAt.toISOString()}, so it stays as it is; use a new batch`
   throw new MatoolkitError('REFUSED', { reason })
-}
-
-/** Shares the batch's lock. Must end in `finishShared`, and touch rows by their keys only. */
-async function beginShared(
-  engine: Engine,
-  tx: Tx,
-  batchId: number,
-  actor: string,
-): Promise<BatchTransaction> {
-  const [batchTx] = await beginSharedTogether(engine, tx, [batchId], actor)
-  return batchTx!
-}
-
-/** The same for several batches. Must end in `finishSharedTogether`. */
-export async function beginSharedTogether(
-  engine: Engine,
-  tx: Tx,
-  batchIds: readonly number[],
-  actor: string,
-): Promise<BatchTransaction[]> {
-  const [, , batchTxs] = await Promise.all([
-    keepQueryPlans(tx),
-    batchIds.length > 1 && limitLockWaits(tx),
-    loadBatches(engine, tx, {
-      locking: shareAndRead(tx, batchIds, engine.seen),
-      batchIds,
-      actor,
-      access: 'shared',
-    }),
-  ])
-  for (const { draft } of batchTxs) requireData(draft.batch)
-  if (batchTxs.some(({ draft }) => isOutdated(draft.batch))) throw new NeedsExclusiveLock()
-  return batchTxs
 }

@@ -149,7 +149,8 @@ it('a transaction that waited for the lock decides by the version published mean
     await lockBatch(tx, batchId)
     locked.resolve()
     await published.promise
-    await finish(await begin(world.engine, tx, batchId, 'holder'))
+    const order = { batchIds: [batchId], actor: 'holder', access: 'exclusive' } as const
+    await finish(await begin(world.engine, tx, order))
   })
   await locked.promise
   // Its statement starts before the version exists, and ends when the batch is upgraded.

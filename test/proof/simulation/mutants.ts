@@ -33,7 +33,7 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'jobs published even if the commit fails',
-    in: 'finishTogether',
+    in: 'finishExclusive',
     edits: [
       replace(
         'const $sends = $drafts.flatMap(($draft) => jobMessages($draft, engine))',
@@ -45,36 +45,40 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'jobs published after the commit',
-    in: 'changeBatch',
+    in: 'inBatches',
     edits: [
       replace(
-        `return $engine.db.transaction(async ($tx) => {
-          const $batchTx = await begin($$args)
-          $$rest
-          return $result
-        })`,
+        'const $run = async',
         `const { enqueueNew } = await import('../../bus/outbox.ts')
         let sends: Parameters<typeof enqueueNew>[1] = []
-        const done = await $engine.db.transaction(async ($tx) => {
-          const $batchTx = await begin($$args)
-          $$rest
-          const { batch, jobs } = $batchTx.draft
-          sends = jobs.map(({ jobId, step, functionName, params, timeoutSec, notAfter }) => {
-            const { workerId } = step.definition
-            const parameters = params as { [key: string]: never }
-            const times = { timeoutSec, notAfter: notAfter.toISOString() }
-            const isInitStep = step.kind === 'init'
-            const owner = isInitStep ? { initExecutionId: step.id } : { stepExecutionId: step.id }
-            const version = { runbookName: batch.runbookName, runbookVersion: batch.runbookVersion }
-            const correlationData = { ...owner, isInitStep, ...version }
-            const job = { jobId, batchId: batch.id, workerId, functionName, parameters }
-            const body = { ...job, ...times, correlationData }
-            return { topic: 'worker-jobs', messageId: jobId + '-replay-1', type: 'worker-job', workerId, expiresAt: notAfter, body }
-          })
-          await $engine.bus.storedJobs!.withdrawIn($tx, jobs.map(({ jobId }) => jobId))
-          return $result
-        })
-        await $engine.db.transaction((tx) => enqueueNew(tx, sends, $engine.clock.now()))
+        const $run = async`,
+      ),
+      replace(
+        'await finish($batchTxs)',
+        `await finish($batchTxs)
+        if (access === 'exclusive') {
+          sends = $batchTxs.flatMap(({ draft: { batch, jobs } }) =>
+            jobs.map(({ jobId, step, functionName, params, timeoutSec, notAfter }) => {
+              const { workerId } = step.definition
+              const parameters = params as { [key: string]: never }
+              const times = { timeoutSec, notAfter: notAfter.toISOString() }
+              const isInitStep = step.kind === 'init'
+              const owner = isInitStep ? { initExecutionId: step.id } : { stepExecutionId: step.id }
+              const version = { runbookName: batch.runbookName, runbookVersion: batch.runbookVersion }
+              const correlationData = { ...owner, isInitStep, ...version }
+              const job = { jobId, batchId: batch.id, workerId, functionName, parameters }
+              const body = { ...job, ...times, correlationData }
+              return { topic: 'worker-jobs', messageId: jobId + '-replay-1', type: 'worker-job', workerId, expiresAt: notAfter, body }
+            }),
+          )
+          const jobIds = $batchTxs.flatMap(({ draft }) => draft.jobs.map(({ jobId }) => jobId))
+          await engine.bus.storedJobs!.withdrawIn(tx, jobIds)
+        }`,
+      ),
+      replace(
+        'return $engine.db.transaction(($tx) => $run($tx, $lock))',
+        `const done = await $engine.db.transaction(($tx) => $run($tx, $lock))
+        await $engine.db.transaction((own) => enqueueNew(own, sends, $engine.clock.now()))
         return done`,
       ),
     ],
@@ -100,13 +104,13 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'counters updated only before sending',
-    in: 'finishTogether',
+    in: 'finishExclusive',
     edits: [replace('updateCounters($draft) closeFinished($draft)', 'closeFinished($draft)')],
     foundBy: 1,
   },
   {
     name: 'a phase closed under a shared lock, and so not written',
-    in: 'finishSharedTogether',
+    in: 'finishShared',
     edits: [replace('closeFinished($draft) requireMembersOnly($draft)', 'closeFinished($draft)')],
     // 150 seeds found nothing since slots are filled in transactions of their own: the next one closes the phase.
     foundBy: null,
@@ -133,7 +137,7 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'hold does not withdraw jobs',
-    in: 'finishTogether',
+    in: 'finishExclusive',
     edits: [replace('$draft.wantsWithdrawal', '$draft.wantsWithdrawal && $draft.jobs.length > 0')],
     foundBy: 7,
   },
