@@ -64,7 +64,7 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
   'Add a column to a phase': {
     example: /\bsoakEndsAt\b|\bsoak_ends_at\b/,
     unused: {
-      'test/db/state/phase-columns.test.ts': 'compares all columns',
+      'test/db/state/columns.test.ts': 'compares all columns',
       'test/domain/decide/': 'a story tells it',
       'src/cli/commands/batch/lists.ts': 'shown as a text with others',
       'src/db/invariants/': 'a CHECK holds it',

@@ -1,6 +1,6 @@
 // Change windows of batches: which batches may have to wait, and what people were told. The windows themselves are in runbooks and settings.
 import { idsParam } from '../connection/arrays.ts'
-import type { Queryable, Tx } from '../connection/db.ts'
+import type { Queryable } from '../connection/db.ts'
 
 const WAITS_FOR_WINDOW = `w.kind = 'slot' and w.changes_tenant and b.window_closed_at is not null`
 /** What the wait `w` of batch `b` waits for, as people see it, and until when. */
@@ -81,37 +81,4 @@ export async function countChangesWaiting(
     [idsParam(batchIds)],
   )
   return new Map(rows.map(({ id, ...counts }) => [id, counts]))
-}
-
-/** The batch is locked exclusively. Null ends what was noted. */
-export async function writeWindowClosed(
-  tx: Tx,
-  batchId: number,
-  closed: { readonly at: Date; readonly opensAt: Date | null } | null,
-): Promise<void> {
-  await tx.query('update batches set window_closed_at = $2, window_opens_at = $3 where id = $1', [
-    batchId,
-    closed?.at ?? null,
-    closed?.opensAt ?? null,
-  ])
-}
-
-interface WindowOverride {
-  readonly until: Date
-  readonly by: string
-  readonly reason: string
-}
-
-/** The batch is locked exclusively. */
-export async function writeWindowOverride(
-  tx: Tx,
-  batchId: number,
-  override: WindowOverride | null,
-): Promise<void> {
-  await tx.query(
-    `update batches set window_override_until = $2, window_override_by = $3, window_override_reason = $4,
-            window_closed_at = null, window_opens_at = null
-      where id = $1`,
-    [batchId, override?.until ?? null, override?.by ?? null, override?.reason ?? null],
-  )
 }

@@ -11,13 +11,13 @@ import {
   jsonText,
   kindParams,
   lineParam,
-  timeParam,
   unnestRows,
 } from '../connection/arrays.ts'
 import type { Tx } from '../connection/db.ts'
 import { updateGuarded } from '../connection/guard.ts'
 import { writeSentMessages } from '../orders/sent-messages.ts'
-import { batchCounters } from './counters.ts'
+import { CHANGED_BATCH_COLUMNS } from './batch-columns.ts'
+import { changedColumns, updateOf } from './columns.ts'
 import type { SeenEvent } from './epochs.ts'
 import { addAddresses } from './member-addresses.ts'
 import { CHANGED_PHASE_COLUMNS } from './phase-columns.ts'
@@ -219,39 +219,27 @@ function updateOutputs(tx: Tx, members: readonly Member[]): Promise<void> {
   )
 }
 
+const CHANGED_MEMBER_COLUMNS = changedColumns<Member>({
+  status: ['status', 'text'],
+  outputs: ['worker_data_json', 'jsonb'],
+  failedAt: ['failed_at', 'timestamptz'],
+  removedAt: ['removed_at', 'timestamptz'],
+  removedBy: ['removed_by', 'text'],
+  removalNumber: ['removal_number', 'int'],
+  movedToBatchId: ['moved_to_batch_id', 'bigint'],
+})
+const UPDATE_MEMBERS = updateOf('batch_members', CHANGED_MEMBER_COLUMNS)
+
 function updateWholeMembers(tx: Tx, draft: Draft): Promise<void> {
-  return updateGuarded(
-    tx,
-    'members',
-    draft.changedMembers.size,
-    `update batch_members m
-        set status = c.status, worker_data_json = c.outputs::jsonb, failed_at = c.failed_at, removed_at = c.removed_at,
-            removed_by = c.removed_by, removal_number = c.removal_number, moved_to_batch_id = c.moved_to
-       from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::text[], $8::int[],
-                   $9::bigint[])
-            as c (id, from_status, status, outputs, failed_at, removed_at, removed_by, removal_number, moved_to)
-      where m.id = c.id and m.status = c.from_status`,
-    arrayParams(
-      draft.changedMembers,
-      (m) => m.id,
-      (m) => draft.memberStatusLoaded(m),
-      (m) => m.status,
-      (m) => JSON.stringify(m.outputs),
-      (m) => timeParam(m.failedAt),
-      (m) => timeParam(m.removedAt),
-      (m) => m.removedBy,
-      (m) => m.removalNumber,
-      (m) => m.movedToBatchId,
-    ),
-  )
+  const members = [...draft.changedMembers]
+  return updateGuarded(tx, 'members', members.length, UPDATE_MEMBERS, [
+    idsParam(members.map(({ id }) => id)),
+    ...arrayParams(members, (member) => draft.memberStatusLoaded(member)),
+    ...arrayParams(members, ...CHANGED_MEMBER_COLUMNS.map(({ pick }) => pick)),
+  ])
 }
 
-/** Each column's parameter follows the id and the status that was loaded. */
-const UPDATE_PHASES = `
-  update phase_executions p set ${CHANGED_PHASE_COLUMNS.map(({ column }) => `${column} = c.${column}`).join(', ')}
-    from unnest($1::bigint[], $2::text[], ${CHANGED_PHASE_COLUMNS.map(({ type }, i) => `$${i + 3}::${type}[]`).join(', ')})
-         as c (id, from_status, ${CHANGED_PHASE_COLUMNS.map(({ column }) => column).join(', ')})
-   where p.id = c.id and p.status = c.from_status`
+const UPDATE_PHASES = updateOf('phase_executions', CHANGED_PHASE_COLUMNS)
 
 async function updatePhases(tx: Tx, drafts: Drafts): Promise<void> {
   const phases: Phase[] = []
@@ -271,48 +259,24 @@ async function updatePhases(tx: Tx, drafts: Drafts): Promise<void> {
   ])
 }
 
-const UPDATE_BATCHES = `
-  update batches b
-     set status = c.status, runbook_version = c.version,
-         runbook_id = case when b.runbook_version = c.version then b.runbook_id else
-                        (select r.id from runbooks r where lower(r.name) = b.runbook_name and r.version = c.version) end,
-         batch_start_time = c.start_time, failed_in_init = c.failed_in_init, current_phase = c.current_phase,
-         init_dispatched_at = c.init_at, activated_at = c.activated_at, ended_at = c.ended_at, held_at = c.held_at,
-         held_by = c.held_by, held_reason = c.held_reason, outputs_json = c.outputs::jsonb,
-         ${batchCounters.map(([, column], i) => `${column} = c.n${i}`).join(', ')}
-    from unnest($1::bigint[], $2::text[], $3::text[], $4::int[], $5::timestamptz[], $6::bool[], $7::text[], $8::timestamptz[],
-                $9::timestamptz[], $10::timestamptz[], $11::timestamptz[], $12::text[], $13::text[], $14::text[],
-                ${batchCounters.map((_, i) => `$${i + 15}::int[]`).join(', ')})
-         as c (id, from_status, status, version, start_time, failed_in_init, current_phase, init_at, activated_at, ended_at, held_at,
-               held_by, held_reason, outputs, ${batchCounters.map((_, i) => `n${i}`).join(', ')})
-   where b.id = c.id and b.status = c.from_status`
+const UPDATE_BATCHES = updateOf(
+  'batches',
+  CHANGED_BATCH_COLUMNS,
+  `, runbook_id = case when t.runbook_version = c.runbook_version then t.runbook_id else
+       (select r.id from runbooks r where lower(r.name) = t.runbook_name and r.version = c.runbook_version) end`,
+)
 
 async function updateBatches(tx: Tx, drafts: Drafts): Promise<void> {
   const changed = drafts.filter(({ isBatchChanged }) => isBatchChanged)
   if (changed.length === 0) return
-  const values = arrayParams(
-    changed,
-    ({ batch }) => batch.id,
-    ({ batchStatusLoaded }) => batchStatusLoaded,
-    ({ batch }) => batch.status,
-    ({ batch }) => batch.runbookVersion,
-    ({ batch }) => timeParam(batch.startTime),
-    ({ batch }) => batch.failedInInit,
-    ({ batch }) => batch.currentPhase,
-    ({ batch }) => timeParam(batch.initDispatchedAt),
-    ({ batch }) => timeParam(batch.activatedAt),
-    ({ batch }) => timeParam(batch.endedAt),
-    ({ batch }) => timeParam(batch.heldAt),
-    ({ batch }) => batch.heldBy,
-    ({ batch }) => batch.heldReason,
-    ({ batch }) => JSON.stringify(batch.outputs),
-    ...batchCounters.map(
-      ([property]) =>
-        ({ batch }: Draft) =>
-          batch[property],
+  await updateGuarded(tx, 'batches', changed.length, UPDATE_BATCHES, [
+    idsParam(changed.map(({ batch }) => batch.id)),
+    ...arrayParams(changed, ({ batchStatusLoaded }) => batchStatusLoaded),
+    ...arrayParams(
+      changed.map(({ batch }) => batch),
+      ...CHANGED_BATCH_COLUMNS.map(({ pick }) => pick),
     ),
-  )
-  await updateGuarded(tx, 'batches', changed.length, UPDATE_BATCHES, values)
+  ])
 }
 
 async function raiseFailureRevisions(tx: Tx, drafts: Drafts): Promise<void> {

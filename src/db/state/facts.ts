@@ -3,19 +3,14 @@
 import type { Batch, Member, Phase, Variables } from '../../domain/state/facts.ts'
 import { epochMs, idsParam, integerArray } from '../connection/arrays.ts'
 import type { Queryable, Tx } from '../connection/db.ts'
-import { batchCounters, phaseCounts } from './counters.ts'
+import { BATCH_SELECT } from './batch-columns.ts'
+import { phaseCounts } from './counters.ts'
 import { epochUnless, type LastSeen, seenParams } from './epochs.ts'
 import { PHASE_SELECT, type PhaseLine, phaseOf } from './phase-columns.ts'
 
 const BATCH = `
-  id, runbook_name,
-  greatest((select version from runbooks r where lower(r.name) = runbook_name and r.is_active), runbook_version) as active_version,
-  runbook_version, ${epochUnless('$2', '$3')} as epoch, is_manual,
-  batch_start_time as start_time, status, failed_in_init, current_phase,
-  init_dispatched_at, activated_at, ended_at, erased_at,
-  held_at, held_by, held_reason, window_closed_at,
-  window_override_until, outputs_json as "outputs",
-  ${batchCounters.map(([, column]) => column).join(', ')}`
+  ${BATCH_SELECT}, ${epochUnless('$2', '$3')} as epoch,
+  greatest((select version from runbooks r where lower(r.name) = runbook_name and r.is_active), runbook_version) as active_version`
 
 /** Without an epoch the database was restored, and nothing may be decided yet. */
 export type LockedBatch = Omit<Batch, 'epoch'> & { readonly epoch: string | null }

@@ -1,13 +1,8 @@
-// The columns of phase_executions, each named once: the select that loads a phase and the update that writes it are made from here. The
-// compiler asks for a property of `Phase` that is missing; test/db/state/phase-columns.test.ts compares them with the table.
+// The columns of phase_executions, each named once (columns.ts); test/db/state/columns.test.ts compares them with the table.
 import { MEMBER_COUNTS, type Phase } from '../../domain/state/facts.ts'
 import { STEP_STATUSES } from '../../domain/state/transitions.ts'
-import { timeParam } from '../connection/arrays.ts'
+import { type ChangedColumn, changedColumns, selected, type TypedColumn } from './columns.ts'
 import { COUNTS } from './counters.ts'
-
-type SqlType = 'text' | 'int' | 'bigint' | 'timestamptz'
-/** A column's name and type. */
-type Column = readonly [name: string, type: SqlType]
 
 /** Of the phase as it was made. */
 const FIXED = {
@@ -16,7 +11,7 @@ const FIXED = {
   index: ['phase_index', 'int'],
   offsetMinutes: ['offset_minutes', 'int'],
   runbookVersion: ['runbook_version', 'int'],
-} as const satisfies Partial<Record<keyof Phase, Column>>
+} as const satisfies Partial<Record<keyof Phase, TypedColumn>>
 
 /** Three columns are one property. */
 const GATE = ['gate_approvals', 'gate_survives', 'gate_ready_percent'] as const
@@ -38,7 +33,7 @@ const CHANGED = {
   soakEndsAt: ['soak_ends_at', 'timestamptz'],
 } as const satisfies Record<
   Exclude<keyof Phase, keyof typeof FIXED | 'gate' | 'rampPercents' | 'steps' | 'members'>,
-  Column
+  TypedColumn
 >
 
 type Simple = keyof typeof FIXED | keyof typeof CHANGED
@@ -51,11 +46,11 @@ export type PhaseLine = Pick<Phase, Simple | 'rampPercents'> & {
   readonly gateReadyPercent: number | null
 }
 
-const simple = Object.entries({ ...FIXED, ...CHANGED }) as [Simple, Column][]
+const SIMPLE = { ...FIXED, ...CHANGED }
 
 export const PHASE_SELECT: string = [
   'batch_id',
-  ...simple.map(([property, [column]]) => `${column} as "${property}"`),
+  ...selected(SIMPLE),
   ...GATE,
   'to_json(ramp_percents) as ramp_percents',
   COUNTS,
@@ -68,39 +63,24 @@ export function phaseOf(line: PhaseLine): Omit<Phase, 'steps' | 'members'> {
     gateApprovals === null
       ? null
       : { approvals: gateApprovals, survives: gateSurvives ?? 0, readyPercent }
-  const own = Object.fromEntries(simple.map(([property]) => [property, line[property]]))
+  const own = Object.fromEntries(
+    Object.keys(SIMPLE).map((property) => [property, line[property as Simple]]),
+  )
   return { ...(own as Pick<Phase, Simple>), gate, rampPercents }
 }
 
-interface ChangedColumn {
-  readonly column: string
-  readonly type: SqlType
-  readonly pick: (phase: Phase) => string | number | null
-}
-
-const changed = (Object.entries(CHANGED) as [keyof typeof CHANGED, Column][]).map(
-  ([property, [column, type]]): ChangedColumn => ({
-    column,
-    type,
-    pick: (phase) => {
-      const value = phase[property]
-      return value instanceof Date ? timeParam(value) : value
-    },
-  }),
-)
-
 /** What the update writes, in the order of its parameters. */
-export const CHANGED_PHASE_COLUMNS: readonly ChangedColumn[] = [
-  ...changed,
+export const CHANGED_PHASE_COLUMNS: readonly ChangedColumn<Phase>[] = [
+  ...changedColumns<Phase>(CHANGED),
   ...STEP_STATUSES.map(
-    (status): ChangedColumn => ({
+    (status): ChangedColumn<Phase> => ({
       column: `steps_${status}`,
       type: 'int',
       pick: ({ steps }) => steps[status],
     }),
   ),
   ...MEMBER_COUNTS.map(
-    (name): ChangedColumn => ({
+    (name): ChangedColumn<Phase> => ({
       column: `members_${name}`,
       type: 'int',
       pick: ({ members }) => members[name],
@@ -114,6 +94,4 @@ export const UNCHANGED_PHASE_COLUMNS: readonly string[] = [
   ...Object.values(FIXED).map(([column]) => column),
   ...GATE,
   'ramp_percents',
-  // Written by the forecast, not by a decision.
-  'forecast_miss',
 ]

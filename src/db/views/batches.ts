@@ -27,11 +27,11 @@ export interface BatchLine
     | 'heldBy'
     | 'heldReason'
     | 'windowClosedAt'
+    | 'windowOpensAt'
     | 'windowOverrideUntil'
+    | 'windowOverrideBy'
+    | 'windowOverrideReason'
   > {
-  readonly windowOpensAt: Date | null
-  readonly windowOverrideBy: string | null
-  readonly windowOverrideReason: string | null
   readonly runbookId: number
   readonly sourceTime: Date | null
   readonly batchStartTime: Date | null

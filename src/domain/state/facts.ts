@@ -43,8 +43,11 @@ export interface Batch {
   heldReason: string | null
   /** Since when steps wait for a change window, as far as people were told. */
   windowClosedAt: Date | null
+  windowOpensAt: Date | null
   /** Until then steps are sent outside the change windows. */
   windowOverrideUntil: Date | null
+  windowOverrideBy: string | null
+  windowOverrideReason: string | null
   /** Outputs of init steps: the batch's variables. */
   outputs: Variables
   membersActive: number

@@ -8,10 +8,9 @@ import {
   listNotedWindows,
   listUnnotedBatches,
   listVersionsInUse,
-  writeWindowClosed,
-  writeWindowOverride,
 } from '../../db/orders/change-windows.ts'
 import { listOutstandingJobs } from '../../db/state/waits.ts'
+import { noteClosed, noteOpened, overrideWindows } from '../../domain/decide/change-window.ts'
 import { messageIdOf } from '../../domain/messages/messages.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
 import { isUnsettled } from '../../domain/state/facts.ts'
@@ -20,7 +19,7 @@ import type { BatchTransaction, Engine } from '../transactions/engine.ts'
 import { orHoldBatch } from '../transactions/hold-on-failure.ts'
 import { setWindow } from '../transactions/loading.ts'
 import { changeBatch } from '../transactions/locking.ts'
-import { hasEnded, tellOpened, windowStateOf } from '../transactions/window-state.ts'
+import { windowStateOf } from '../transactions/window-state.ts'
 import { withdrawJobs } from '../transactions/withdraw.ts'
 import { requireAccepted } from './batch-actions.ts'
 
@@ -67,11 +66,9 @@ const NO_WINDOWS: Pick<Runbook, 'windows'> = { windows: null }
 
 async function tellWindow(batchTx: BatchTransaction, hasOpenedSince: boolean): Promise<void> {
   const { tx, draft } = batchTx
-  const { batch, window, now } = draft
-  if (window.isOpen) return tellOpened(batchTx)
-  const known = hasOpenedSince ? null : batch.windowClosedAt
-  await writeWindowClosed(tx, batch.id, { at: known ?? now, opensAt: window.until })
-  if (known !== null) return
+  const { batch, window } = draft
+  if (window.isOpen) return noteOpened(draft)
+  if (!noteClosed(draft, hasOpenedSince)) return
   await withdrawJobs(batchTx, 'the change window has closed', { mayChange: true })
   const counts = (await countChangesWaiting(tx, [batch.id])).get(batch.id)
   const begun = await whatHasBegun(batchTx)
@@ -119,19 +116,8 @@ export interface OverrideOrder {
 /** Sends steps outside the change windows until then. */
 export function overrideWindow(engine: Engine, order: OverrideOrder): Promise<void> {
   const { batchId, actor, reason, until } = order
-  return changeBatch(engine, batchId, actor, async ({ tx, draft }) => {
-    const { batch, now } = draft
-    if (hasEnded(batch)) requireAccepted(`batch ${batchId} is already ${batch.status}`)
-    if (until !== null && until <= now)
-      requireAccepted(`the override would end at ${until.toISOString()}, which has passed`)
-    const former = batch.windowOverrideUntil
-    if (until === null && (former === null || former <= now))
-      requireAccepted(`batch ${batchId} has no override of its change windows`)
-    await writeWindowOverride(tx, batchId, until && { until, by: actor, reason })
-    if (until === null) draft.note('window_override_ended', reason)
-    else draft.note('window_overridden', `until ${until.toISOString()}: ${reason}`)
-    batch.windowOverrideUntil = until
-    batch.windowClosedAt = null
+  return changeBatch(engine, batchId, actor, async ({ draft }) => {
+    requireAccepted(overrideWindows(draft, until, reason))
     setWindow(engine, draft)
   })
 }

@@ -14,6 +14,7 @@ import { isLockTimeout } from '../../base/errors/transient.ts'
 import type { Tx } from '../../db/connection/db.ts'
 import { keepQueryPlans } from '../../db/connection/query-plans.ts'
 import { limitLockWaits, lockAndRead, shareAndRead } from '../../db/state/facts.ts'
+import { noteOpened } from '../../domain/decide/change-window.ts'
 import type { Batch } from '../../domain/state/facts.ts'
 import {
   type BatchAccess,
@@ -24,7 +25,6 @@ import {
 import { finish } from './finish.ts'
 import { loadBatches, setWindow } from './loading.ts'
 import { isOutdated, upgradeBatch } from './version-upgrade.ts'
-import { tellOpened } from './window-state.ts'
 
 interface BatchesToLock {
   readonly batchIds: readonly number[]
@@ -132,7 +132,7 @@ export async function begin(
     await upgradeBatch(batchTx)
     setWindow(engine, batchTx.draft)
     // The windows of the new version may be open where those of the former were closed.
-    if (batchTx.draft.window.isOpen) await tellOpened(batchTx)
+    if (batchTx.draft.window.isOpen) noteOpened(batchTx.draft)
   }
   return batchTxs
 }

@@ -1,8 +1,6 @@
 // Whether a batch's change windows are open: those of the system and of its runbook together, or an override.
-import { writeWindowClosed } from '../../db/orders/change-windows.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
 import type { Batch } from '../../domain/state/facts.ts'
-import { isBatchEnded } from '../../domain/state/transitions.ts'
 import {
   ALWAYS_OPEN,
   type ChangeWindows,
@@ -10,7 +8,7 @@ import {
   type WindowState,
   withOverride,
 } from '../../domain/windows/change-windows.ts'
-import type { BatchTransaction, Engine } from './engine.ts'
+import type { Engine } from './engine.ts'
 
 interface KnownState {
   readonly system: ChangeWindows | null
@@ -66,17 +64,3 @@ export const windowStateOf = (
     windowOverrideUntil,
     now,
   )
-
-/** Nothing of it is sent any more. */
-export const hasEnded = ({ status, rollbackOpen, removalOpen, undoOpen }: Batch): boolean =>
-  isBatchEnded(status) && rollbackOpen + removalOpen + undoOpen === 0
-
-/** People who were told that the window is closed hear that it is open. */
-export async function tellOpened({ tx, draft }: BatchTransaction): Promise<void> {
-  const { batch } = draft
-  if (batch.windowClosedAt === null) return
-  if (!hasEnded(batch))
-    draft.note('window_opened', 'the change window is open: waiting steps are sent')
-  batch.windowClosedAt = null
-  await writeWindowClosed(tx, batch.id, null)
-}

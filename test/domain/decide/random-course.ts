@@ -228,7 +228,10 @@ const cancel: Action = (_, draft) => {
     heldBy: null,
     heldReason: null,
     windowClosedAt: null,
+    windowOpensAt: null,
     windowOverrideUntil: null,
+    windowOverrideBy: null,
+    windowOverrideReason: null,
   })
   for (const step of draft.steps.values())
     if (step.kind === 'phase' && isOpen(step.status)) cancelStep(draft, step, 'so')
