@@ -12,7 +12,7 @@ import {
   tallyEvents,
 } from '../../domain/forecast/progress.ts'
 import { isBatchEnded } from '../../domain/state/transitions.ts'
-import { frameLines, statusLine } from './view.ts'
+import { demoLines, statusLine } from './view.ts'
 
 export interface ProgressSource {
   progress(): Promise<Progress>
@@ -89,7 +89,7 @@ export class DemoWatcher {
     const frame = { progress, tally, now, news: this.#news, clockFactor, isSkipping, zone }
     if (this.#screen) {
       const { width, height } = this.#screen
-      this.#screen.draw(frameLines(frame, { width, height }, this.#io.paint))
+      this.#screen.draw(demoLines(frame, { width, height }, this.#io.paint))
     } else {
       for (const item of this.#fresh)
         this.#io.out(newsLine(item, PLAIN_WIDTH, this.#io.paint, zone))

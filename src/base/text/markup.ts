@@ -16,7 +16,7 @@ export const htmlText = ({ html: text }: Html): string => text
 
 function markup(part: Part): string {
   if (part === null || part === undefined) return ''
-  if (typeof part === 'string') return escaped(part)
+  if (typeof part === 'string') return escapeHtml(printable(part))
   if (typeof part === 'number') return String(part)
   return 'html' in part ? part.html : part.map(htmlText).join('')
 }
@@ -29,5 +29,5 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-const escaped = (text: string): string =>
-  printable(text).replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!)
+export const escapeHtml = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!)

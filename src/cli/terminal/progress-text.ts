@@ -1,8 +1,8 @@
 // Progress as text, for `batch watch` and the demonstration: pure functions from counters and events to lines. Lines are cut before
 // they are coloured. Names and reasons come from files and are made printable.
-import { durationText } from '../../base/text/duration.ts'
+import { durationText, phaseOffsetText } from '../../base/text/duration.ts'
 import { printable } from '../../base/text/printable.ts'
-import { dayTimeText, withZonedTimes } from '../../base/text/zoned-time.ts'
+import { dayTimeText, fullTimeText, withZonedTimes } from '../../base/text/zoned-time.ts'
 import { openIn, type ProgressEvent, stepsIn } from '../../domain/forecast/progress.ts'
 import type { Phase } from '../../domain/state/facts.ts'
 import type { Io, Style } from './io.ts'
@@ -153,4 +153,65 @@ export function offsetText(startTime: Date | null, now: Date): string {
   const ms = +now - +startTime
   if (Math.abs(ms) < 60_000) return 'T-0'
   return `T${ms < 0 ? '-' : '+'}${durationText(Math.abs(ms))}`
+}
+
+/** Cut before it is coloured. */
+export type StyledLine = readonly [text: string, style?: Style | undefined]
+
+/** The live screen of a batch. */
+export interface ProgressFrame {
+  readonly title: string
+  readonly startTime: Date | null
+  readonly now: Date
+  /** The viewer's. */
+  readonly zone: string
+  /** Below the title. */
+  readonly state: StyledLine
+  readonly phases: readonly { readonly phase: Phase; readonly state: string }[]
+  readonly below: readonly StyledLine[]
+  /** Newest last. */
+  readonly news: readonly NewsItem[]
+}
+
+const WIDTH_MIN = 40
+const WIDTH_MAX = 140
+const NAME_CHARS = 12
+const OFFSET_CHARS = 7
+const INDENT_CHARS = NAME_CHARS + OFFSET_CHARS
+const STATE_CHARS = 18
+const NEWS_SHOWN_MAX = 12
+
+/** Head, a bar and counts per phase, what stands below them, and as much news as fits. */
+export function frameLines(frame: ProgressFrame, size: Size, paint: Paint): string[] {
+  const width = Math.max(WIDTH_MIN, Math.min(size.width - 1, WIDTH_MAX))
+  const { startTime, now, zone, state, phases, below, news } = frame
+  const time = `${fullTimeText(now, zone)}  ${offsetText(startTime, now)}`.trimEnd()
+  const title = cutTo(frame.title, width - time.length - 2)
+  const styled = ([text, style]: StyledLine) => {
+    const line = cutTo(text, width)
+    return style === undefined ? line : paint(style, line)
+  }
+  const above = [
+    `${paint('bold', title)}${' '.repeat(width - title.length - time.length)}${time}`,
+    styled(state),
+    '',
+    ...phases.flatMap(({ phase, state: stands }) => phaseLines(phase, stands, width, paint)),
+    '',
+    ...below.map(styled),
+    '',
+  ]
+  const newsMax = Math.max(0, Math.min(NEWS_SHOWN_MAX, size.height - 1 - above.length))
+  const shown = newsMax === 0 ? [] : news.slice(-newsMax)
+  return [...above, ...shown.map((item) => newsLine(item, width, paint, zone))]
+}
+
+function phaseLines(phase: Phase, state: string, width: number, paint: Paint): string[] {
+  const name = cutTo(printable(phase.name), NAME_CHARS - 1).padEnd(NAME_CHARS)
+  const offset = phaseOffsetText(phase.offsetMinutes).padEnd(OFFSET_CHARS)
+  const bar = progressBar(phase, width - INDENT_CHARS - STATE_CHARS - 2, paint)
+  const counts = cutTo(countsText(phase), width - INDENT_CHARS)
+  return [
+    `${paint('bold', name)}${offset}${bar}  ${cutTo(state, STATE_CHARS)}`,
+    `${' '.repeat(INDENT_CHARS)}${paint('dim', counts)}`,
+  ]
 }

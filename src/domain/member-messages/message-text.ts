@@ -2,6 +2,7 @@
 // inserted as text; in an HTML body they are escaped, and in a subject line breaks become blanks: a person's data adds no markup, no
 // header and no template. The times of the batch are written as the language writes them.
 import type { Json } from '../../base/text/json.ts'
+import { escapeHtml } from '../../base/text/markup.ts'
 import { nearest } from '../../base/text/spelling.ts'
 import type { Notify, RunbookMessage, RunbookMessages } from '../runbook/model.ts'
 import {
@@ -86,7 +87,7 @@ export function composeMessage(
   const fill = (part: MessagePart, template: string, shown: (value: string) => string) =>
     filled(template, scope, shown, (name) => missing.push({ ...name, part }))
   const subject = fill('subject', text.subject, plain).replaceAll(/\s+/g, ' ').trim()
-  const body = fill('body', text.body, message.isHtml ? escaped : plain)
+  const body = fill('body', text.body, message.isHtml ? escapeHtml : plain)
   return {
     message,
     to,
@@ -172,15 +173,6 @@ function filled(
 }
 
 const plain = (value: string): string => value
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-const escaped = (value: string): string => value.replaceAll(/[&<>"']/g, (sign) => ENTITIES[sign]!)
 
 function withTimes(
   { scope, startTime, correctsTime }: Omit<MessageFacts, 'messageId'>,

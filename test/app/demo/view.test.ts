@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type DemoFrame, frameLines, statusLine } from '../../../src/app/demo/view.ts'
+import { type DemoFrame, demoLines, statusLine } from '../../../src/app/demo/view.ts'
 import { durationText, phaseOffsetText } from '../../../src/base/text/duration.ts'
 import { fullTimeText } from '../../../src/base/text/zoned-time.ts'
 import {
@@ -175,7 +175,7 @@ const sight = (news = 20): DemoFrame => ({
 
 describe('the screen of the demonstration', () => {
   it('shows head, phases, totals and the newest news', () => {
-    const lines = frameLines(sight(2), { width: 81, height: 24 }, plain)
+    const lines = demoLines(sight(2), { width: 81, height: 24 }, plain)
     assert.deepEqual(lines.slice(0, 8), [
       'full-migration · 200 members                    Fri 01 Mar 2030 20:14 UTC  T+14m',
       '60× speed',
@@ -191,7 +191,7 @@ describe('the screen of the demonstration', () => {
   })
 
   it('says when the clock skips ahead', () => {
-    const lines = frameLines({ ...sight(), isSkipping: true }, { width: 80, height: 24 }, plain)
+    const lines = demoLines({ ...sight(), isSkipping: true }, { width: 80, height: 24 }, plain)
     assert.equal(lines[1], 'nothing is due: skipping ahead')
   })
 
@@ -204,7 +204,7 @@ describe('the screen of the demonstration', () => {
     [80, 5],
   ] as const) {
     it(`fits ${width} columns and ${height} rows`, () => {
-      const lines = frameLines(sight(), { width, height }, plain)
+      const lines = demoLines(sight(), { width, height }, plain)
       assert.ok(Math.max(...lines.map((line) => line.length)) < width)
       if (height > 12) assert.ok(lines.length < height, String(lines.length))
     })

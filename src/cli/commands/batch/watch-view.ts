@@ -3,7 +3,7 @@
 import type { Answer } from '../../../api/client/endpoints.ts'
 import { countText } from '../../../base/text/count-text.ts'
 import { printable } from '../../../base/text/printable.ts'
-import { fullTimeText, withZonedTimes } from '../../../base/text/zoned-time.ts'
+import { withZonedTimes } from '../../../base/text/zoned-time.ts'
 import type { ProgressEvent } from '../../../domain/forecast/progress.ts'
 import { type Phase, UNBEGUN } from '../../../domain/state/facts.ts'
 import { statesText } from '../../../domain/state/person-state.ts'
@@ -11,17 +11,14 @@ import { statusWord } from '../../../domain/state/words.ts'
 import type { LiveEvent } from '../../connection/event-stream.ts'
 import {
   countsText,
+  frameLines,
   leftText,
   type NewsItem,
-  newsLine,
   newsOf,
-  offsetText,
   type Paint,
-  progressBar,
   type Size,
   stateText,
 } from '../../terminal/progress-text.ts'
-import { cutTo } from '../../terminal/text-width.ts'
 import { BATCH_ENDED } from './lists.ts'
 
 export type Summary = Answer<'GET /api/batches/{batchId}/summary'>
@@ -60,62 +57,43 @@ const phaseOf = ({ phaseName, ...phase }: ShownPhase, index: number): Phase => {
   }
 }
 
-const WIDTH_MIN = 40
-const WIDTH_MAX = 140
-const NAME_CHARS = 16
-const STATE_CHARS = 18
-const NEWS_SHOWN_MAX = 12
-
-/** Head, a bar and counts per phase, pace and end, and as much news as fits. */
 export function watchLines(frame: WatchFrame, size: Size, paint: Paint): string[] {
-  const width = Math.max(WIDTH_MIN, Math.min(size.width - 1, WIDTH_MAX))
-  const { summary, now, trouble, zone } = frame
+  const { summary, now, zone, news, trouble } = frame
   const { batch } = summary
-  const time =
-    `${fullTimeText(now, zone)}  ${offsetText(dateOf(batch.batchStartTime), now)}`.trimEnd()
-  const title = cutTo(titleOf(summary), width - time.length - 2)
-  const state = batch.held
-    ? paint('yellow', cutTo(heldText(summary), width))
-    : statusWord('batch', batch.status)
-  const above = [
-    `${paint('bold', title)}${' '.repeat(width - title.length - time.length)}${time}`,
-    trouble === null ? state : paint('red', cutTo(trouble, width)),
-    '',
-    ...summary.phases.flatMap((phase, index) =>
-      phaseLines(phaseOf(phase, index), stateIn(frame, phase, index), width, paint),
-    ),
-    '',
-    cutTo(outlookText(frame), width),
-    ...missTexts(frame).map((text) => paint('red', cutTo(text, width))),
-    '',
-  ]
-  const newsMax = Math.max(0, Math.min(NEWS_SHOWN_MAX, size.height - 1 - above.length))
-  const shown = newsMax === 0 ? [] : frame.news.slice(-newsMax)
-  return [...above, ...shown.map((item) => newsLine(item, width, paint, zone))]
+  const isHeld = batch.held !== null
+  return frameLines(
+    {
+      title: titleOf(summary),
+      startTime: dateOf(batch.batchStartTime),
+      now,
+      zone,
+      state:
+        trouble === null ? [stateOf(summary), isHeld ? 'yellow' : undefined] : [trouble, 'red'],
+      phases: summary.phases.map((phase, index) => ({
+        phase: phaseOf(phase, index),
+        state: stateIn(frame, phase, index),
+      })),
+      below: [[outlookText(frame)], ...missTexts(frame).map((text) => [text, 'red'] as const)],
+      news,
+    },
+    size,
+    paint,
+  )
 }
 
 const titleOf = ({ batch }: Summary): string =>
   `Batch ${batch.id} of ${printable(batch.runbookName)} · ${countText(batch.members.total, 'member')}`
 
-const heldText = ({ batch }: Summary): string =>
-  printable(`held by ${batch.held?.by}: ${batch.held?.reason}`)
+const stateOf = ({ batch }: Summary): string =>
+  batch.held
+    ? printable(`held by ${batch.held.by}: ${batch.held.reason}`)
+    : statusWord('batch', batch.status)
 
 function stateIn({ summary, now }: WatchFrame, shown: ShownPhase, index: number): string {
   const { phases, heldSince } = summary.estimate
   if (shown.status === 'dispatched' && heldSince !== null) return 'held'
   const end = phases.find(({ phaseId }) => phaseId === shown.id)
   return stateText(phaseOf(shown, index), now, dateOf(end?.endsAt ?? null) ?? undefined)
-}
-
-function phaseLines(phase: Phase, stateOf: string, width: number, paint: Paint): string[] {
-  const name = cutTo(printable(phase.name), NAME_CHARS - 1).padEnd(NAME_CHARS)
-  const bar = progressBar(phase, width - NAME_CHARS - STATE_CHARS - 2, paint)
-  const state = cutTo(stateOf, STATE_CHARS)
-  const counts = cutTo(countsText(phase), width - NAME_CHARS)
-  return [
-    `${paint('bold', name)}${bar}  ${state}`,
-    `${' '.repeat(NAME_CHARS)}${paint('dim', counts)}`,
-  ]
 }
 
 function outlookText({ summary, now, zone }: WatchFrame): string {
@@ -152,7 +130,7 @@ export function watchLine(frame: WatchFrame): string {
     .map(phaseOf)
     .filter(({ status }) => status === 'dispatched')
     .map((phase) => `${phase.name}: ${countsText(phase)}`)
-  const { batch } = summary
-  const state = batch.held ? heldText(summary) : statusWord('batch', batch.status)
-  return printable([state, ...running, outlookText(frame), ...missTexts(frame)].join(' | '))
+  return printable(
+    [stateOf(summary), ...running, outlookText(frame), ...missTexts(frame)].join(' | '),
+  )
 }

@@ -107,9 +107,9 @@ describe('the screen of batch watch', () => {
       text,
       /^Batch 7 of wave · 10 members +Thu 28 Feb 2030 20:02 UTC {2}T-23h 58m\nactive\n/,
     )
-    assert.match(text, /\nprepare +█+▓+[▒░]+ {2}~5m left\n/)
+    assert.match(text, /\nprepare +T-1d +█+▓+[▒░]+ {2}~5m left\n/)
     assert.match(text, /\n +4 passed · 2 failed · 4 open · 6 of 10 steps\n/)
-    assert.match(text, /\ncutover +░+ {2}in 23h 58m\n/)
+    assert.match(text, /\ncutover +T-0 +░+ {2}in 23h 58m\n/)
     assert.match(text, /\n8 preparing, 2 failed · 12 steps\/min · ends in 1d · 1 review open/)
     assert.match(text, /\nThu 20:01 ✗ ada@x\.example: create failed: no licence left\\u001b\[2J$/)
   })
@@ -154,7 +154,7 @@ describe('the screen of batch watch', () => {
     const batch = { ...held.batch, held: { by: 'ops', reason: 'too slow' } }
     const shown = sight({ summary: summaryWith({ ...held, batch }) })
     const text = watchLines(shown, { width: 101, height: 30 }, noPaint).join('\n')
-    assert.match(text, /\nprepare +█+▓+[▒░]+ {2}held\n/)
+    assert.match(text, /\nprepare +T-1d +█+▓+[▒░]+ {2}held\n/)
     assert.match(text, / · held since 20:01/)
     assert.doesNotMatch(text, /ends in|left\n/)
     assert.equal(watchLines(shown, { width: 80, height: 24 }, noPaint)[1], 'held by ops: too slow')
@@ -236,7 +236,7 @@ describe('matoolkit batch watch', () => {
       .split('\u001b[2J')
       .map((text) => stripVTControlCharacters(text).replaceAll('\r', ''))
     assert.match(wide, /Batch 1 of plain · 5 members/, screen)
-    assert.match(wide, /prepare +█+▓+ {2}completed\n +4 passed · 1 failed/)
+    assert.match(wide, /prepare +T-\S+ +█+▓+ {2}completed\n +4 passed · 1 failed/)
     assert.match(wide, /✗ user1@contoso\.example: create failed: no licence left/)
     assert.match(narrow, /You stopped watching; batch 1 continues\./)
     const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length))
