@@ -253,6 +253,10 @@ describe('opening a worker', () => {
     const CASES: [env: Record<string, string>, says: RegExp][] = [
       [{}, /^WORKER_NOT_CONFIGURED .*MATOOLKIT_WORKER_ID is not set/],
       [homeless, /^WORKER_NOT_CONFIGURED .*MATOOLKIT_ORGANIZATION is not set/],
+      [
+        { MATOOLKIT_WORKER_ID: 'w1', MATOOLKIT_TENANT_ID: TENANT.MATOOLKIT_TENANT_ID },
+        /^WORKER_NOT_CONFIGURED .*MATOOLKIT_APP_ID is not\. .*"matoolkit config set tenant-id"/,
+      ],
       [certificate, /^WORKER_NOT_CONFIGURED .*neither MATOOLKIT_CERTIFICATE_FILE nor/],
       [
         { ...certificate, MATOOLKIT_CERTIFICATE_FILE: bad },

@@ -15,7 +15,8 @@ export async function openCredential(
   log: Log,
   keyVault: KeyVault | null,
 ): Promise<Credential> {
-  const { signIn, appSecret, identityClientId } = config
+  const { appId, signIn, appSecret, identityClientId } = config
+  if (appId === null) throw new MatoolkitError('WORKER_NOT_CONFIGURED', { problems: NO_APP })
   if (signIn === 'federated') return { federatedWith: { clientId: identityClientId } }
   if (signIn === 'certificate') return openCertificate(config, clock, log, keyVault)
   if (appSecret === null) {
@@ -26,6 +27,10 @@ export async function openCredential(
   log.warn('Signing in with a client secret, which is for tests: use a certificate')
   return { secret: appSecret }
 }
+
+/** The command line reads the same variable. */
+const NO_APP =
+  'MATOOLKIT_TENANT_ID is set and MATOOLKIT_APP_ID is not. A worker needs both; for people who sign in, unset it and run "matoolkit config set tenant-id".'
 
 async function openCertificate(
   config: Config,
