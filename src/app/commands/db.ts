@@ -116,7 +116,7 @@ const GRANT_HELP = `
 DATABASE_URL names the server and the owner of the tables. The roles must exist. Without roles, those that were set up before are
 renewed; "matoolkit db migrate" does that too. Running it again changes nothing.
 
-On Azure Database for PostgreSQL, --entra makes a role that does not exist yet for a managed identity, named by its object id. With --migrate
+On Azure Database for PostgreSQL, --entra makes a role for a managed identity, named by its object id, or gives it the role of that name. With --migrate
 one run at every upgrade does everything that the owner must do.
 
 An application reads and writes all rows, but cannot change tables, triggers, events or sealed audit rows. A worker sees only jobs for its

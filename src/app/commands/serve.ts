@@ -39,10 +39,9 @@ export function addServeCommands(program: Command, io: Io): void {
         stopping: stopping.signal,
         onStopped: (error) => stopping.requestFor(error, io),
       }).catch((error: unknown) => {
-        const isAway = error instanceof MatoolkitError && error.code === 'DATABASE_UNREACHABLE'
-        if (!isAway || !stopping.signal.aborted) throw error
-        // Asked to stop while it waited for the server.
-        return null
+        // Asked to stop while it waited for the server, its schema, or a worker's certificate.
+        if (error instanceof MatoolkitError && stopping.signal.aborted) return null
+        throw error
       })
       if (handle) await runUntilStopped(handle, stopping, io)
     })

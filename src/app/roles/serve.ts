@@ -159,12 +159,11 @@ async function openRoleContext({
   const clock = realClock()
   const log = makeLog(clock)
   const { dataDir, minFreeMb } = config
-  const options: RuntimeOptions = {
+  const options: Omit<RuntimeOptions, 'onWaiting'> = {
     config,
     clock,
     roles,
     stopping,
-    onWaiting: ({ code, message }) => log.warn({ code }, `${message} Waiting for it`),
     onConnectionLost: (err) => log.warn({ err }, 'Database connection lost'),
     onStopped: (error) => {
       log.error({ code: error.code }, error.message)
@@ -172,8 +171,14 @@ async function openRoleContext({
     },
     beforeUpgrade: (db) => snapshotAndTell({ db, clock, log, dataDir, minFreeMb }, 'upgrade'),
   }
-  const runtime = await awaitDatabase({ config, roles, clock, log, stopping }, () =>
-    openRuntime(options),
+  const runtime = await awaitDatabase({ config, roles, clock, log, stopping }, (tellWaiting) =>
+    openRuntime({
+      ...options,
+      onWaiting: ({ code, message }) => {
+        log.warn({ code }, `${message} Waiting for it`)
+        tellWaiting(message)
+      },
+    }),
   )
   const tellClock = clockTeller(log)
   tellClock(runtime.clockReport)

@@ -3,11 +3,12 @@
 import { randomUUID } from 'node:crypto'
 import manifest from '../../../package.json' with { type: 'json' }
 import { processLines } from '../../api/services/figures.ts'
-import { realClock } from '../../base/run/clock.ts'
+import { MatoolkitError } from '../../base/errors/errors.ts'
+import { type Clock, realClock } from '../../base/run/clock.ts'
 import type { Service } from '../../base/run/service.ts'
-
+import type { Config } from '../../base/settings/config.ts'
 import { Measures } from '../../base/telemetry/measures.ts'
-import { openWorker } from '../../worker/open-worker.ts'
+import { type OpenedWorker, openWorker } from '../../worker/open-worker.ts'
 import { FUNCTION_PACKAGE } from './function-package.ts'
 import { openHealth } from './health.ts'
 import type { ServeHandle, ServeOptions } from './serve.ts'
@@ -15,8 +16,12 @@ import { stopServices } from './stop-services.ts'
 import { openTelemetry } from './telemetry.ts'
 import { openTransport } from './transports.ts'
 
+/** What somebody may still cure: the certificate is made, the tenant gets to know it, a role assignment begins to work. */
+const CURABLE = ['WORKER_CERTIFICATE_UNUSABLE', 'WORKER_SIGN_IN_FAILED']
+const WAIT_MS = 60_000
+
 export async function openWorkersOnly(options: ServeOptions): Promise<ServeHandle> {
-  const { config, workers, makeLog, onIdle, roles } = options
+  const { config, workers, makeLog, onIdle, roles, stopping } = options
   const clock = realClock()
   const log = makeLog(clock)
   const measures = new Measures()
@@ -25,9 +30,24 @@ export async function openWorkersOnly(options: ServeOptions): Promise<ServeHandl
   const started: Service[] = []
   const stop = () =>
     stopServices(started, { clock, log, graceSec: config.shutdownGraceSec, close: bus.close })
+  const opened: OpenedWorker[] = []
+  let waitsFor: string | null = 'starting'
   try {
-    const opened = await Promise.all(
-      workers.map((one) =>
+    if (config.healthPort !== 0) {
+      const health = await openHealth({
+        port: config.healthPort,
+        clock,
+        whyNotReady: () =>
+          waitsFor ?? opened.map((one) => one.whyNotReady()).find((why) => why !== null) ?? null,
+        metrics: async () => [
+          ...measures.lines(),
+          ...processLines(process.memoryUsage(), process.uptime()),
+        ],
+      })
+      started.push({ name: 'health', start: () => {}, stop: () => health.close() })
+    }
+    for (const one of workers) {
+      const open = () =>
         openWorker({
           functionPackage: FUNCTION_PACKAGE,
           config: one,
@@ -38,22 +58,14 @@ export async function openWorkersOnly(options: ServeOptions): Promise<ServeHandl
           telemetry,
           onIdle,
           version: manifest.version,
-        }),
-      ),
-    )
-    if (config.healthPort !== 0) {
-      const health = await openHealth({
-        port: config.healthPort,
-        clock,
-        whyNotReady: () =>
-          opened.map((one) => one.whyNotReady()).find((why) => why !== null) ?? null,
-        metrics: async () => [
-          ...measures.lines(),
-          ...processLines(process.memoryUsage(), process.uptime()),
-        ],
-      })
-      started.push({ name: 'health', start: () => {}, stop: () => health.close() })
+        })
+      const onWaiting = (error: MatoolkitError) => {
+        waitsFor = `waits: ${error.message}`
+        log.warn({ code: error.code }, `Waiting to start: ${error.message} It starts by itself`)
+      }
+      opened.push(await whenLetIn({ config: one, clock, stopping, onWaiting }, open))
     }
+    waitsFor = null
     if (telemetry) {
       telemetry.start()
       started.push(telemetry)
@@ -67,5 +79,33 @@ export async function openWorkersOnly(options: ServeOptions): Promise<ServeHandl
   } catch (error) {
     await stop().catch(() => {})
     throw error
+  }
+}
+
+interface Waiting {
+  readonly config: Pick<Config, 'keyVaultUrl'>
+  readonly clock: Pick<Clock, 'wait'>
+  readonly stopping: AbortSignal
+  /** Called for each try. */
+  onWaiting(why: MatoolkitError): void
+}
+
+/**
+ * Where a vault keeps the certificate, the platform starts a worker before somebody made it: then it waits, alive and not ready.
+ * Elsewhere a wrong file ends the start.
+ */
+export async function whenLetIn<T>(
+  { config, clock, stopping, onWaiting }: Waiting,
+  open: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await open()
+    } catch (error) {
+      const mayCome = error instanceof MatoolkitError && CURABLE.includes(error.code)
+      if (!mayCome || config.keyVaultUrl === null || stopping.aborted) throw error
+      onWaiting(error)
+    }
+    await clock.wait(WAIT_MS, stopping)
   }
 }

@@ -1,5 +1,5 @@
-// A start while the database server is away: the process waits, says so at once and every minute, answers that it is not ready, and
-// starts once the server is there. A wrong password or an unknown database is no outage and ends the start at once. An identity that the
+// A start while the database server is away, or its schema old: the process waits, says so at once and every minute, answers that it is
+// alive and not ready, and starts once the server is there. A wrong password or an unknown database is no outage and ends the start at once. An identity that the
 // server refuses waits: in a first deployment its role is made while it starts.
 import { createServer, type Server } from 'node:http'
 import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
@@ -22,22 +22,28 @@ export interface AwaitOptions {
   readonly stopping: AbortSignal
 }
 
-/** Calls `open` until it succeeds, or fails for a reason that waiting does not cure. */
-export async function awaitDatabase<T>(options: AwaitOptions, open: () => Promise<T>): Promise<T> {
+/** Calls `open` until it succeeds, or fails for a reason that waiting does not cure. `open` tells what it waits for itself. */
+export async function awaitDatabase<T>(
+  options: AwaitOptions,
+  open: (tellWaiting: (why: string) => void) => Promise<T>,
+): Promise<T> {
   const { config, clock, log, stopping } = options
   // An embedded database is this process's own: nobody else brings it back.
-  if (config.databaseUrl === null) return open()
+  if (config.databaseUrl === null) return open(() => {})
   let saidAt = Number.NEGATIVE_INFINITY
-  let endpoints: Endpoints | null = null
+  let waitsFor = 'starting'
   const outage = makeOutage(clock, ({ why, seconds }) => {
     if (why === null) log.info({ seconds }, 'The database is there; starting')
   })
+  // From the first moment: a platform ends a process whose port is silent for a minute and a half.
+  const endpoints = await openEndpoints(options, () => outage.why() ?? waitsFor)
   try {
     for (;;) {
       try {
-        const opened = await open()
-        await endpoints?.close()
-        endpoints = null
+        const opened = await open((why) => {
+          outage.end()
+          waitsFor = why
+        })
         outage.end()
         return opened
       } catch (error) {
@@ -52,11 +58,10 @@ export async function awaitDatabase<T>(options: AwaitOptions, open: () => Promis
           log.warn({ err: cause }, `Waiting to start: ${outage.why()}. It starts on its own`)
         }
       }
-      endpoints ??= await openEndpoints(options, () => outage.why())
       await outage.pause(stopping)
     }
   } finally {
-    await endpoints?.close()
+    await endpoints.close()
   }
 }
 
@@ -81,7 +86,7 @@ const NONE: Endpoints = { close: async () => {} }
 /** The ports that the roles have later answer meanwhile: alive, not ready. */
 async function openEndpoints(
   { config, roles, clock }: AwaitOptions,
-  why: () => string | null,
+  why: () => string,
 ): Promise<Endpoints> {
   const { apiHost, apiPort, healthPort } = config
   if (roles.includes('api')) return apiPort === 0 ? NONE : answerForApi(apiHost, apiPort, why)
@@ -89,14 +94,10 @@ async function openEndpoints(
   return openHealth({ port: healthPort, clock, whyNotReady: why, metrics: async () => [] })
 }
 
-async function answerForApi(
-  host: string,
-  port: number,
-  why: () => string | null,
-): Promise<Endpoints> {
+async function answerForApi(host: string, port: number, why: () => string): Promise<Endpoints> {
   const server = createServer(({ url }, response) => {
     const isAlive = url === '/api/health'
-    const about = `waits: ${why() ?? 'starting'}`
+    const about = `waits: ${why()}`
     const body = isAlive
       ? { status: 'healthy' }
       : { isReady: false, isDegraded: false, checks: [{ name: 'database', isOk: false, about }] }

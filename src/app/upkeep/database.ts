@@ -15,9 +15,9 @@ import {
   listDatabaseRoles,
 } from '../../db/schema/database-roles.ts'
 import {
-  createEntraRole,
   ENTRA_DATABASE,
   type EntraRole,
+  makeEntraRole,
   sqlOfEntraRole,
 } from '../../db/schema/entra-roles.ts'
 import { findSchemaRights, findSchemaVersions, isAhead, migrate } from '../../db/schema/migrate.ts'
@@ -131,18 +131,18 @@ async function makeEntraRoles(
   const wanted = entra.map(entraRole)
   if (wanted.length === 0) return []
   const say = output === 'table' ? io.out : io.err
-  if (dryRun) {
-    for (const role of wanted) say(`${sqlOfEntraRole(role)}; -- in ${ENTRA_DATABASE}`)
-    return wanted.map(({ role }) => role)
-  }
   const db = await openDatabase(ENTRA_DATABASE)
   try {
     for (const role of wanted)
-      if (await createEntraRole(db, role)) say(`${role.role}: made for identity ${role.objectId}`)
+      if (dryRun) {
+        const sql = await sqlOfEntraRole(db, role)
+        if (sql !== null) say(`${sql}; -- in ${ENTRA_DATABASE}`)
+      } else if (await makeEntraRole(db, role))
+        say(`${role.role}: made for identity ${role.objectId}`)
   } finally {
     await db.close()
   }
-  return []
+  return dryRun ? wanted.map(({ role }) => role) : []
 }
 
 const ENTRA = /^([^=\p{Cc}]{1,63})=([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/iu

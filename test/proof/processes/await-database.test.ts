@@ -6,7 +6,8 @@ import { EXIT, MatoolkitError } from '../../../src/base/errors/errors.ts'
 import { createLog } from '../../../src/base/log/log.ts'
 import { virtualClock } from '../../../src/base/run/clock.ts'
 import { type Config, readConfig } from '../../../src/base/settings/config.ts'
-import { openTestPostgres } from '../../kit/databases.ts'
+import { openRole } from '../../kit/database-roles.ts'
+import { openEmptyPostgres, openTestPostgres } from '../../kit/databases.ts'
 import { freePort } from '../../kit/postgres-server.ts'
 import { start } from '../../kit/processes.ts'
 import { startProxy } from '../chaos/proxy.ts'
@@ -206,5 +207,24 @@ describe('matoolkit serve without its database server', () => {
     assert.equal((await stopped.ended).code, EXIT.ok, 'asked to stop')
     await proxy.close()
     await test.close()
+  })
+
+  it('is alive and says why it is not ready while nobody has made its tables, and ends when it is asked to', async () => {
+    const test = await openEmptyPostgres()
+    await using _ = { [Symbol.asyncDispose]: () => test.close() }
+    await using app = await openRole(test, 'app')
+    const port = await freePort()
+    const served = start(['serve', '--roles', 'scheduler'], {
+      DATABASE_URL: app.url,
+      MATOOLKIT_HEALTH_PORT: String(port),
+    })
+    await served.saying(/Waiting for it/)
+    const at = (path: string) => fetch(`http://127.0.0.1:${port}${path}`)
+    assert.equal((await at('/health')).status, 200)
+    const ready = await at('/ready')
+    assert.equal(ready.status, 503)
+    assert.match(((await ready.json()) as { status: string }).status, /matoolkit db/)
+    served.kill('SIGTERM')
+    assert.equal((await served.ended).code, EXIT.ok)
   })
 })
