@@ -46,8 +46,11 @@ param postgresName string = '${name}-pg-${uniqueString(resourceGroup().id, name)
 @description('Size of the database server. Burstable sizes are for trials.')
 param postgresSku { name: string, tier: 'Burstable' | 'GeneralPurpose' | 'MemoryOptimized' } = { name: 'Standard_D2ds_v5', tier: 'GeneralPurpose' }
 
-@description('Size of its disk in GB; it grows by itself.')
+@description('Size of its disk in GB at first.')
 param postgresStorageGb int = 128
+
+@description('What the disk has grown to by itself; Azure never makes it smaller. infra/scripts/deploy.sh knows.')
+param postgresGrownGb int = 0
 
 @description('True: a standby server in another zone.')
 param isPostgresRedundant bool = true
@@ -90,12 +93,16 @@ param alertEmails string[] = []
 @description('Usually one per tenant.')
 param workers workerEntry[]
 
+@description('False: the database and the job that makes its tables, and no app yet. infra/scripts/deploy.sh begins a first deployment so.')
+param withApps bool = true
+
 @description('Tags of every resource.')
 param tags object = {}
 
 var databaseName = 'matoolkit'
 var databaseRoles = ['scheduler', 'orchestrator', 'api']
 var roleSettings = toObject(databaseRoles, role => role, role => filter(settings, setting => contains(setting.?roles ?? databaseRoles, role)))
+var vaultNames = map(workers, entry => take('${name}-${uniqueString(resourceGroup().id, name, vaultGeneration, entry.id)}', 24))
 var roleSecrets = flatten(map(databaseRoles, role => map(filter(roleSettings[role], setting => contains(setting, 'secretName')), setting => { role: role, name: setting.?secretName! })))
 
 module identities 'modules/identities.bicep' = {
@@ -121,7 +128,7 @@ module postgres 'modules/postgres.bicep' = {
     location: location
     isPrivate: isPrivate
     sku: postgresSku
-    storageGb: postgresStorageGb
+    storageGb: max(postgresStorageGb, postgresGrownGb)
     isRedundant: isPostgresRedundant
     isGeoRedundant: isPostgresGeoRedundant
     maintenance: postgresMaintenance
@@ -134,10 +141,11 @@ module postgres 'modules/postgres.bicep' = {
   }
 }
 
+// Named after its server: Azure leads no endpoint to another one, and a restore makes one.
 module postgresEndpoint '../shared/modules/private-endpoint.bicep' = if (isPrivate) {
   name: '${name}-pe-pg'
   params: {
-    name: '${name}-pe-pg'
+    name: '${postgresName}-pe'
     location: location
     subnetId: privateEndpointsSubnetId
     resourceId: postgres.outputs.id
@@ -210,10 +218,12 @@ module migrate 'modules/migrate-job.bicep' = {
     })
     tags: tags
   }
+  // Who sees the job can start it.
+  dependsOn: [access, postgresEndpoint]
 }
 
 module role 'modules/role-app.bicep' = [
-  for roleName in databaseRoles: {
+  for roleName in databaseRoles: if (withApps) {
     name: '${name}-${roleName}'
     params: {
       name: '${name}-${roleName}'
@@ -242,7 +252,7 @@ module role 'modules/role-app.bicep' = [
 ]
 
 module worker 'modules/worker-app.bicep' = [
-  for entry in workers: {
+  for (entry, index) in workers: if (withApps) {
     name: '${name}-worker-${entry.id}'
     params: {
       name: '${name}-${entry.id}'
@@ -257,7 +267,7 @@ module worker 'modules/worker-app.bicep' = [
       serviceBusName: serviceBusName
       serviceBusHost: serviceBusHost
       keyVaultUrl: vault.properties.vaultUri
-      ownVaultName: take('${name}-${uniqueString(resourceGroup().id, name, vaultGeneration, entry.id)}', 24)
+      ownVaultName: vaultNames[index]
       isPrivate: isPrivate
       vaultKeptDays: vaultKeptDays
       isVaultPurgeProtected: isVaultPurgeProtected
@@ -285,7 +295,7 @@ module alerts 'modules/alerts.bicep' = {
 
 @description('Where each worker keeps its certificate and passwords.')
 output workerVaults { worker: string, vault: string }[] = [
-  for (entry, index) in workers: { worker: entry.id, vault: worker[index].outputs.vaultName }
+  for (entry, index) in workers: { worker: entry.id, vault: vaultNames[index] }
 ]
-output apiHost string = role[2].outputs.host
+output apiHost string = '${name}-api.${environment.outputs.domain}'
 output migrateJobName string = migrate.outputs.name

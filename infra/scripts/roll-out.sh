@@ -17,22 +17,6 @@ here=$(dirname "$0")
 ask() { az "$@" --resource-group "$RESOURCE_GROUP" --output tsv; }
 image_of() { ask containerapp show --name "$1" --query 'properties.template.containers[0].image'; }
 
-migrate() {
-  ask containerapp job update --name "$name-migrate" --image "$image" --query name >/dev/null
-  local execution status
-  execution=$(ask containerapp job start --name "$name-migrate" --query name)
-  for ((left = ${POLLS:-120}; left > 0; left--)); do
-    status=$(ask containerapp job execution show --name "$name-migrate" --job-execution-name "$execution" --query properties.status)
-    case $status in
-      Succeeded) return 0 ;;
-      Failed | Stopped | Degraded) break ;;
-    esac
-    sleep "${POLL_SEC:-10}"
-  done
-  echo "The migration $execution is $status. Nothing was rolled out; its log says why." >&2
-  return 1
-}
-
 # A revision is there when it is provisioned and healthy, or when it has no replica because there are no jobs.
 update() {
   local revision state
@@ -80,7 +64,7 @@ next_of() {
 }
 
 trap go_back ERR
-migrate
+"$here/migrate.sh" "$image" || { echo 'Nothing was rolled out.' >&2 && exit 1; }
 for app in "${apps[@]}"; do
   next=$(next_of "$app")
   if [[ -z $next ]]; then

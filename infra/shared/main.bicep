@@ -3,7 +3,7 @@ targetScope = 'resourceGroup'
 
 import { networkIds, zoneIds } from 'types.bicep'
 
-@description('Begins the name of every resource: small letters and digits.')
+@description('Begins the name of every resource: a small letter, then small letters and digits.')
 @minLength(3)
 @maxLength(11)
 param name string = 'matoolkit'
@@ -110,6 +110,8 @@ module jumpHost 'modules/jump-host.bicep' = if (!empty(jumpHostKey) && existingN
     userName: name
     tags: tags
   }
+  // Azure changes one thing of a network at a time.
+  dependsOn: [endpoint]
 }
 
 module serviceBus 'modules/service-bus.bicep' = {

@@ -25,6 +25,8 @@ type workerEntry = {
   certificate: string
   @description('Jobs at the same time in one replica.')
   slots: int?
+  @description('1: it never sleeps, as for a night of cut-overs, or if nothing wakes it.')
+  minReplicas: int?
   maxReplicas: int?
   @description('Another image by digest, such as one with PowerShell or with your functions.')
   image: string?

@@ -127,6 +127,19 @@ describe('the infrastructure', () => {
     assert.doesNotMatch(network, /subnets: \[/)
   })
 
+  it('deploys again after a restore and after the disk has grown, and makes tables only when their job can run', () => {
+    const main = file('infra/automation/main.bicep').text
+    // Azure leads no endpoint to another server, and no disk becomes smaller.
+    assert.match(
+      main,
+      /module postgresEndpoint [\s\S]*?params: \{\n +name: '\$\{postgresName\}-pe'/,
+    )
+    assert.match(main, /storageGb: max\(postgresStorageGb, postgresGrownGb\)/)
+    assert.match(main, /module migrate [\s\S]*?dependsOn: \[access, postgresEndpoint\]/)
+    for (const app of ['role', 'worker'])
+      assert.match(main, new RegExp(`module ${app} [^=]+= \\[\\n.*: if \\(withApps\\) \\{`))
+  })
+
   it('calls modules that exist, with all their parameters and no others, and uses outputs that they have', () => {
     for (const { path, modules, outputsUsed } of files) {
       for (const call of modules) {

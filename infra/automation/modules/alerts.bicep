@@ -21,8 +21,8 @@ var rules = [
   { name: 'MatoolkitDeadLetters', page: true, about: 'Dead letters wait for a person', minutes: 5, query: highest('matoolkit_dead_letters', 'topic', 0) }
   { name: 'MatoolkitWorkerSilent', page: true, about: 'Steps wait for a worker that does not come', minutes: 5, query: highest('matoolkit_no_worker_steps', 'worker', 0) }
   { name: 'MatoolkitUnreachable', page: true, about: 'No process reaches the database or the bus', minutes: 5, query: 'customMetrics | where name == "matoolkit_reachable" | summarize value = max(valueMax) by label = tostring(customDimensions.part) | where value < 1' }
-  // A summary without a label has a row even when there is nothing to sum up.
-  { name: 'MatoolkitAbsent', page: true, about: 'Nothing has sent a metric for five minutes', minutes: 5, query: 'customMetrics | where name == "matoolkit_reachable" | summarize rows = count() | where rows == 0' }
+  // A summary without a label has a row even when there is nothing to sum up. What is sent can be asked for after some minutes.
+  { name: 'MatoolkitAbsent', page: true, about: 'Nothing has sent a metric for ten minutes', minutes: 10, query: 'customMetrics | where name == "matoolkit_reachable" | summarize rows = count() | where rows == 0' }
   { name: 'MatoolkitTickOld', page: false, about: 'A source was not read', minutes: 5, query: highest('matoolkit_tick_age_seconds', 'runbook', 1800) }
   { name: 'MatoolkitWaitsForPeople', page: false, about: 'Something waits for a person', minutes: 15, query: lasting('matoolkit_waiting_for_people', 'kind', 15) }
   { name: 'MatoolkitHeld', page: false, about: 'Something is held', minutes: 30, query: lasting('matoolkit_held', 'scope', 30) }
@@ -84,6 +84,6 @@ resource workbook 'Microsoft.Insights/workbooks@2023-06-01' = {
     displayName: name
     category: 'workbook'
     sourceId: insightsId
-    serializedData: loadTextContent('../../monitoring/workbook.json')
+    serializedData: replace(loadTextContent('../../monitoring/workbook.json'), '"fallbackResourceIds": []', '"fallbackResourceIds": ["${insightsId}"]')
   }
 }

@@ -134,5 +134,3 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
     }
   }
 }
-
-output host string = isApi ? app.properties.configuration.ingress.fqdn : ''

@@ -27,6 +27,8 @@ param tags object
 
 var receiver = '4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0'
 var secretsOfficer = 'b86a8fe4-44ce-4948-aee5-eccb2c155cd7'
+// As KEDA calls the clouds.
+var scalerClouds = { AzureCloud: 'AzurePublicCloud', AzureUSGovernment: 'AzureUSGovernmentCloud', AzureChinaCloud: 'AzureChinaCloud' }
 var settings = worker.?settings ?? []
 var secretSettings = sys.filter(settings, setting => contains(setting, 'secretName'))
 
@@ -214,7 +216,7 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
         }
       ]
       scale: {
-        minReplicas: 0
+        minReplicas: worker.?minReplicas ?? 0
         maxReplicas: worker.?maxReplicas ?? 1
         pollingInterval: 30
         cooldownPeriod: 300
@@ -229,6 +231,7 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
                 topicName: 'worker-jobs'
                 subscriptionName: subscription.name
                 messageCount: '1'
+                cloud: scalerClouds[environment().name]
               }
             }
           }
@@ -238,5 +241,3 @@ resource app 'Microsoft.App/containerApps@2025-07-01' = {
   }
   dependsOn: [filter, receive, controlFilter, receiveControl, storeSecrets, vaultEndpoint]
 }
-
-output vaultName string = vault.outputs.name

@@ -16,7 +16,8 @@ resource network 'Microsoft.Network/virtualNetworks@2025-05-01' existing = {
 resource subnet 'Microsoft.Network/virtualNetworks/subnets@2025-05-01' = {
   parent: network
   name: 'snet-jump-host'
-  properties: { addressPrefix: subnetPrefix }
+  // It installs programs. Azure's default becomes false.
+  properties: { addressPrefix: subnetPrefix, defaultOutboundAccess: true }
 }
 
 // Azure wants this name, and changes one subnet of a network at a time.

@@ -12,6 +12,8 @@ export interface AzStory {
   readonly migration?: 'Succeeded' | 'Failed'
   /** Apps whose new revision never gets healthy. */
   readonly sick?: readonly string[]
+  /** What the disk of the database has grown to. */
+  readonly diskGb?: number
   readonly outputs?: Readonly<Record<string, string>>
   /** The secret with the job keys, and the step that wrote it. */
   readonly jobKey?: { readonly value: string; readonly rotation?: string }
@@ -71,7 +73,10 @@ switch (words) {
     story.jobKey = { value: readFileSync(flag('file'), 'utf8'), rotation: flag('tags').split('=')[1] }
     writeFileSync(folder + '/story.json', JSON.stringify(story))
     say('id')
+  case 'postgres flexible-server list':
+    say(story.diskGb ?? '')
   case 'deployment group show':
+    if (!story.outputs) process.exit(3)
     say(query.startsWith('keys') ? Object.keys(story.outputs).join('\\n') : story.outputs[query.split('.')[2]])
   case 'deployment group what-if':
   case 'deployment group create':

@@ -59,7 +59,7 @@ describe('a roll-out', () => {
     const run = await runWithAz({ apps: all(OLD), migration: 'Failed' }, ['roll-out.sh', NEW])
     assert.equal(run.code, 1)
     assert.deepEqual(run.changes, MIGRATION)
-    assert.match(run.said, /matoolkit-migrate-1 is Failed\. Nothing was rolled out/)
+    assert.match(run.said, /matoolkit-migrate-1 is Failed\. .*\nNothing was rolled out/)
   })
 
   it('goes back, last app first, when one does not get healthy; the others are left alone', async () => {
@@ -92,16 +92,56 @@ describe('a roll-out', () => {
 })
 
 describe('the deployment of a stage', () => {
-  const env = { STAGE: 'automation', PARAMETERS: 'infra/automation/dev.bicepparam' }
+  const folder = mkdtempSync(join(tmpdir(), 'matoolkit-parameters-'))
+  after(() => rmSync(folder, { recursive: true }))
+  const example = 'infra/automation/dev.bicepparam'
+  const PARAMETERS = join(folder, 'filled.bicepparam')
+  const id = '6f1c2a34-5b7e-4d0a-9c11-2f8e7a905d10'
+  const filled = readFileSync(join(ROOT, example), 'utf8')
+    .replaceAll(/(?<!\/)0{8}(?:-0{4}){3}-0{12}/g, id)
+    .replace(/0{64}/, '1'.repeat(64))
+  writeFileSync(PARAMETERS, filled)
+  const env = { STAGE: 'automation', PARAMETERS }
 
-  it('passes the outputs of stage 1 on that stage 2 has a parameter for, and keeps the image', async () => {
+  it('passes the outputs of stage 1 on that stage 2 has a parameter for, and keeps image and disk', async () => {
     const outputs = { keyVaultName: 'vault', insightsNobodyNeeds: 'x', serviceBusName: 'bus' }
-    const run = await runWithAz({ apps: all(OLD), outputs }, ['deploy.sh', 'what-if'], env)
+    const story = { apps: all(OLD), outputs, diskGb: 256 }
+    const run = await runWithAz(story, ['deploy.sh', 'what-if'], env)
     assert.equal(run.code, 0, run.said)
     assert.deepEqual(run.changes, [
-      'deployment group what-if --resource-group group --name automation --parameters infra/automation/dev.bicepparam ' +
-        `--parameters name=matoolkit --parameters keyVaultName=vault --parameters serviceBusName=bus --parameters image=${OLD} --validation-level ProviderNoRbac`,
+      `deployment group what-if --resource-group group --name automation --parameters ${PARAMETERS} --parameters name=matoolkit ` +
+        `--parameters keyVaultName=vault --parameters serviceBusName=bus --parameters image=${OLD} --parameters postgresGrownGb=256 --validation-level ProviderNoRbac`,
     ])
+  })
+
+  it('makes the tables before the apps of a first deployment, and no apps without tables', async () => {
+    const create = (migration: 'Succeeded' | 'Failed') =>
+      runWithAz({ apps: {}, outputs: {}, migration }, ['deploy.sh', 'create'], env)
+    const { code, said, changes } = await create('Succeeded')
+    assert.equal(code, 0, said)
+    assert.deepEqual(
+      changes.map((change) => / withApps=false$| start$/.exec(change)?.[0] ?? ' all'),
+      [' withApps=false', ' start', ' all'],
+    )
+    const failed = await create('Failed')
+    assert.deepEqual([failed.code, failed.changes.length], [1, 2])
+    assert.match(
+      failed.said,
+      /matoolkit-migrate-1 is Failed\. Its log says why: az containerapp job/,
+    )
+    const again = await runWithAz({ apps: all(OLD), outputs: {} }, ['deploy.sh', 'create'], env)
+    assert.equal(again.changes.length, 1)
+  })
+
+  it('deploys no values of the example, and says when stage 1 is missing', async () => {
+    const given = { ...env, PARAMETERS: example }
+    const run = await runWithAz({ apps: {}, outputs: {} }, ['deploy.sh', 'create'], given)
+    assert.deepEqual([run.code, run.changes], [2, []])
+    assert.match(run.said, /param image = [\s\S]*clientId: [\s\S]*still the example's/)
+    assert.doesNotMatch(run.said, /appsSubnetId/)
+    const early = await runWithAz({ apps: {} }, ['deploy.sh', 'create'], env)
+    assert.equal(early.code, 1)
+    assert.match(early.said, /Stage 1 is not in group: deploy it first/)
   })
 
   it('tries again while a role assignment does not work yet, and not after another refusal', async () => {
