@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { it } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { openServe } from '../../../src/app/roles/serve.ts'
 import { openTransport } from '../../../src/app/roles/transports.ts'
 import { whenLetIn } from '../../../src/app/roles/workers-only.ts'
@@ -99,8 +98,8 @@ it('a worker whose certificate nobody made yet stays alive, is not ready, and sa
     return [answer.status, await answer.text()]
   }
   try {
-    while (vault.seen.length === 0) await setTimeout(10)
-    while ((await ask('/ready'))[1].includes('starting')) await setTimeout(10)
+    while (vault.seen.length === 0) await clock.wait(10)
+    while ((await ask('/ready'))[1].includes('starting')) await clock.wait(10)
     assert.deepEqual((await ask('/health'))[0], 200)
     const [status, why] = await ask('/ready')
     assert.equal(status, 503)

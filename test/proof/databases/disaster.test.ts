@@ -1,4 +1,4 @@
-// The drill of docs/operating.md, "Disaster": a zone is lost and the standby takes over; a server is lost and only a backup is left. Real processes,
+// The drill of docs/azure.md, "Disaster": a zone is lost and the standby takes over; a server is lost and only a backup is left. Real processes,
 // two PostgreSQL servers, one address that moves from one to the other as Azure's does. Times are printed: the page quotes them.
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
