@@ -96,6 +96,10 @@ export const ATTACKS: readonly Proof[] = [
     what: 'a text on which a regular expression runs for minutes',
     tests: [
       [
+        'test/proof/fuzz/regular-expressions.test.ts',
+        'takes time that grows with the text, not with its square',
+      ],
+      [
         'test/domain/member-messages/shown-html.test.ts',
         'ends soon for a text of nothing but beginnings of tags',
       ],

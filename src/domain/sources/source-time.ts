@@ -28,7 +28,7 @@ export function readWrittenTime(text: string): WrittenTime | null {
   const east = sign === '-' ? -offsetMin : offsetMin
   return {
     localMs,
-    fraction: fraction.replace(/0+$/, ''),
+    fraction: fraction.replace(/(?<!0)0+$/, ''),
     offsetMs: utc || sign ? east * 60_000 : null,
   }
 }

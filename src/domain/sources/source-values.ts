@@ -21,7 +21,7 @@ export function exactNumber(text: string): number | string {
   const match = DECIMAL.exec(text)
   const value = Number(text)
   if (!match || !Number.isFinite(value)) return text
-  const digits = `${match[1]}${match[2] ?? ''}`.replace(/^0+/, '').replace(/0+$/, '')
+  const digits = `${match[1]}${match[2] ?? ''}`.replace(/^0+/, '').replace(/(?<!0)0+$/, '')
   return digits.length <= EXACT_DIGITS || Number.isSafeInteger(value) ? plain(value) : text
 }
 

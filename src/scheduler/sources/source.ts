@@ -256,7 +256,10 @@ class RunningQuery {
   /** One line without full stop and secrets, to fit into our sentences. */
   #cleanReason(text: string): string {
     const hidden = redactText(this.#secrets.hideIn(text))
-    const reason = hidden.replaceAll(/\s+/g, ' ').trim().replace(/\.+$/, '')
+    const reason = hidden
+      .replaceAll(/\s+/g, ' ')
+      .trim()
+      .replace(/(?<!\.)\.+$/, '')
     return reason.length > REASON_CHARS_MAX ? `${reason.slice(0, REASON_CHARS_MAX)}…` : reason
   }
 }

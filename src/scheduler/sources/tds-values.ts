@@ -141,5 +141,5 @@ function instantText(value: unknown): string {
   const wholeMs = Math.floor(ms / 1000) * 1000
   const below = Math.round((date.nanosecondsDelta ?? 0) * 10 ** (3 + SUB_MS_DIGITS))
   const digits = String(ms - wholeMs).padStart(3, '0') + String(below).padStart(SUB_MS_DIGITS, '0')
-  return utcTextOf(wholeMs, digits.replace(/0+$/, ''))
+  return utcTextOf(wholeMs, digits.replace(/(?<!0)0+$/, ''))
 }

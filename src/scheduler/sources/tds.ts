@@ -134,11 +134,11 @@ const QUOTES_DATA = new Set([220, 232, 235, 244, 245, 246, 248, 2601, 2627, 2628
 const reasonOfOne = (error: unknown): string => {
   const { number } = error as { number?: number }
   const reason = messageOf(error)
-  return QUOTES_DATA.has(number ?? 0) ? reason.replace(VALUE, '[redacted]') : reason
+  return QUOTES_DATA.has(number ?? 0) ? reason.replace(VALUE, '$1[redacted]') : reason
 }
 
-/** From the first quote, bracket or equals sign to the last. */
-const VALUE = /['"(=].*['")\d]/s
+/** From the first quote, bracket or equals sign to the last. Tried at the beginning only: 60,000 brackets of a server take no seconds. */
+const VALUE = /^([^'"(=]*)['"(=].*['")\d]/s
 
 /** One query and its rows: the driver pushes, the reader pulls. */
 class TdsResult {

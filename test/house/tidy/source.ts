@@ -15,6 +15,8 @@ export interface Scanned {
   readonly code: string
   /** The insides of strings; in a template each `${…}` stands as one blank. */
   readonly strings: readonly string[]
+  /** As they stand there, with slashes and flags. */
+  readonly expressions: readonly string[]
 }
 
 export interface Import {
@@ -45,6 +47,7 @@ const BEFORE_REGEX = /(?:^|[=(,:;!&|?{}[+\-*%~^<>\n]|\b(?:return|typeof|case|of|
 
 function scanText(text: string): Scanned {
   const strings: string[] = []
+  const expressions: string[] = []
   /** Open templates: what was said so far, and how deep in braces their `${` stands. */
   const templates: { said: string; depth: number }[] = []
   let code = ''
@@ -71,6 +74,7 @@ function scanText(text: string): Scanned {
     const regex =
       char === '/' && !comment && BEFORE_REGEX.test(code.slice(-40)) ? take(REGEX) : null
     if (string) strings.push(string[1] ?? string[2] ?? '')
+    if (regex) expressions.push(regex[0])
     if (comment ?? string ?? regex) blank((comment ?? string ?? regex)![0])
     else {
       code += char
@@ -84,7 +88,7 @@ function scanText(text: string): Scanned {
       if (code.endsWith('${')) depth += 1
     }
   }
-  return { code, strings }
+  return { code, strings, expressions }
 }
 
 const IMPORT =
