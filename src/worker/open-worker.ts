@@ -54,18 +54,20 @@ const SEND_GRACE_SEC = 5
 /** When no notification arrives. */
 const POLL_MS = 1_000
 
-export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWorker> {
-  const { functionPackage, config, bus, clock, log, version, onIdle, measures } = options
-  const { telemetry = null } = options
+export async function openWorker(given: OpenWorkerOptions): Promise<OpenedWorker> {
+  const { functionPackage, config, bus, clock, version, onIdle, measures, telemetry = null } = given
   const { workerId } = config
   if (workerId === null) {
     throw new MatoolkitError('WORKER_NOT_CONFIGURED', {
       problems: 'MATOOLKIT_WORKER_ID is not set.',
     })
   }
+  // A process may have several workers.
+  const log = given.log.child({ workerId })
+  const options = { ...given, log }
   const tokens = makeTokens(clock, tokenEndpointsOf(config))
   const vault = await openVault(config, clock, tokens)
-  log.info({ workerId, vault: vault.where }, 'Opened the vault')
+  log.info({ vault: vault.where }, 'Opened the vault')
   const connected = await connectTenant(options, tokens, vault)
   const { functions, close: closeFunctions } = await openFunctions(options)
   if (connected) tellMissingRights(log, functions, connected)
@@ -93,14 +95,14 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWork
       const labels = { worker: workerId, function: known, status }
       measures.observe('matoolkit_job_seconds', labels, durationMs)
       const stepId = correlationData?.stepExecutionId ?? correlationData?.initExecutionId
-      const job = { workerId, jobId, batchId, stepId, functionName, status, durationMs }
+      const job = { jobId, batchId, stepId, functionName, status, durationMs }
       // The failure's text may name people: it stays in the database.
       if (error) log.warn({ ...job, failure: error.type, attempts: error.attempts }, 'Job failed')
       else log.info(job, 'Job finished')
     },
     onRefused: ({ messageId, reason, description }) => {
       measures.count('matoolkit_jobs_refused_total', { worker: workerId, reason })
-      log.error({ workerId, messageId, reason, description }, 'Refused a job: nothing ran')
+      log.error({ messageId, reason, description }, 'Refused a job: nothing ran')
     },
     onOutage: (change) => {
       options.onError?.(change.error)
@@ -109,10 +111,10 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWork
     onError: (error) => {
       options.onError?.(error)
       measures.count('matoolkit_errors_total', { role: 'worker' })
-      log.error({ err: error, workerId }, 'Worker error; the worker keeps running')
+      log.error({ err: error }, 'Worker error; the worker keeps running')
     },
   })
-  log.info({ workerId, slots: config.maxParallelism, functions: functions.length }, 'Worker ready')
+  log.info({ slots: config.maxParallelism, functions: functions.length }, 'Worker ready')
   return openedWorker(worker, options, closeFunctions)
 }
 

@@ -242,6 +242,7 @@ describe('opening a worker', () => {
       },
     )
     assert.doesNotMatch(JSON.stringify(all()), /ada|lovelace/)
+    assert.deepEqual([...new Set(all().map((line) => line.workerId))], ['w1'], 'in every line')
   })
 
   it('refuses settings that cannot work', async () => {

@@ -84,6 +84,17 @@ describe('PowerShell modules', { timeout: 60_000 }, () => {
     assert.match(JSON.stringify(fitParameters(set!, { UserId: 'kim' })), /Office/)
   })
 
+  it('run again when they are throttled, as in the earlier system, unless they say that they must run once', async () => {
+    await writeFile(join(folder, 'Misbehaving.psm1'), '')
+    const { functions } = await discover()
+    const flags = (wanted: string) => {
+      const { isIdempotent, repeatsWhenThrottled } = functions.find(({ name }) => name === wanted)!
+      return { isIdempotent, repeatsWhenThrottled }
+    }
+    assert.deepEqual(flags('Write-Noise'), { isIdempotent: false, repeatsWhenThrottled: true })
+    assert.deepEqual(flags('Send-Once'), { isIdempotent: false, repeatsWhenThrottled: false })
+  })
+
   it('are refused with a fact that nobody knows, as with a misspelt one', async () => {
     await writeFile(join(folder, 'Guessing.psm1'), '')
     const { functions, problems } = await discover()
