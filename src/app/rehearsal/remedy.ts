@@ -7,6 +7,7 @@ import { stepListOf, stepsOf } from '../../domain/runbook/steps.ts'
 import { variablesOf } from '../../domain/runbook/template.ts'
 import { foldKey } from '../../domain/state/member-key.ts'
 import { meaningOf } from '../../m365/meanings/meaning-of.ts'
+import { misfitsIn } from '../../worker/jobs/fit-parameters.ts'
 
 /** Null when nothing is known about it. */
 export function remedyOf(
@@ -20,10 +21,10 @@ export function remedyOf(
 ): string | null {
   const meaning = meaningOf(sample.message)
   if (meaning) return `${meaning.means} ${remedyText(meaning)}`
-  const misfits = /\bParameters do not fit [^\s:]+: (.+)/s.exec(sample.message)?.[1]
+  const misfits = misfitsIn(sample.message)
   const step = stepsIn(runbook, kind, phaseName).find(({ name }) => isSame(name, stepName))
-  if (misfits === undefined || step === undefined) return null
-  const origins = refusedIn(misfits).map((name) => originOf(runbook, step, name))
+  if (misfits === null || step === undefined) return null
+  const origins = misfits.map((name) => originOf(runbook, step, name))
   return `${[...new Set(origins)].join(' ')} The step was not done. A retry helps after the correction.`
 }
 
@@ -37,10 +38,6 @@ function stepsIn(
   if (kind === 'rollback') return stepsOf(runbook, 'rollback')
   return stepListOf(runbook, kind, phaseName) ?? []
 }
-
-/** `UserId: no address; Aliases.0: too long`: the names. */
-const refusedIn = (misfits: string): string[] =>
-  misfits.split('; ').flatMap((misfit) => /^([\w$-]+)(?:\.[^\s:]+)?: /.exec(misfit)?.[1] ?? [])
 
 function originOf(runbook: Runbook, step: RunbookStep, parameter: string): string {
   const given = Object.entries(step.params).find(([name]) => isSame(name, parameter))

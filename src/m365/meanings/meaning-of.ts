@@ -2,6 +2,7 @@
 // one for its status. Unknown texts have no meaning here; the message itself is shown then.
 
 import type { ErrorMeaning } from '../../domain/needs/error-meaning.ts'
+import { UNKNOWN_OUTCOME } from '../../worker/http/api.ts'
 import type { ErrorEntry, ErrorSigns } from './entry.ts'
 import { EXCHANGE_ERRORS } from './exchange.ts'
 import { GRAPH_ERRORS } from './graph.ts'
@@ -52,8 +53,7 @@ export function meaningOf(message: string | null): ErrorMeaning | null {
   const [found] = message === null ? [] : entriesFor(message)
   if (found === undefined) return null
   const { id, means, actor, todo, retry } = found
-  // The sentence that the client adds when it does not know the outcome.
-  return message!.includes('may have been done all the same')
+  return message!.includes(UNKNOWN_OUTCOME)
     ? { id, means, actor: 'operator', todo: CHECK_FIRST, retry: 'after_fix' }
     : { id, means, actor, todo, retry }
 }

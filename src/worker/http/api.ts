@@ -75,6 +75,10 @@ export interface ApiFailure {
   readonly isMissing?: boolean
 }
 
+/** Ends the message of an error after which nobody knows the outcome; what the error means depends on it. */
+export const UNKNOWN_OUTCOME =
+  'It may have been done all the same: check in the tenant before repeating it.'
+
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number | null

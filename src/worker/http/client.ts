@@ -10,7 +10,13 @@ import { retryAfterMs } from '../../base/run/retry-after.ts'
 import { SignInFault } from '../../base/sign-in/token.ts'
 import type { Json } from '../../base/text/json.ts'
 import { owningJob } from '../jobs/owning-job.ts'
-import { ApiError, type ApiFailure, type ErrorDetail, type RestResponse } from './api.ts'
+import {
+  ApiError,
+  type ApiFailure,
+  type ErrorDetail,
+  type RestResponse,
+  UNKNOWN_OUTCOME,
+} from './api.ts'
 import { ConnectionLost, type HttpResponse, sendHttp } from './http.ts'
 import type { Throttle } from './throttle.ts'
 
@@ -234,9 +240,7 @@ export class ApiClient {
   }
 
   #error(failure: ApiFailure, attempts: number, isOutcomeUnknown: boolean): ApiError {
-    const unknown = isOutcomeUnknown
-      ? ' It may have been done all the same: check in the tenant before repeating it.'
-      : ''
+    const unknown = isOutcomeUnknown ? ` ${UNKNOWN_OUTCOME}` : ''
     return new ApiError({
       ...failure,
       message: failure.message + unknown,

@@ -24,6 +24,20 @@ export function fitParameters(definition: WorkerFunction, given: Parameters): Fi
   return { misfits: misfits.slice(0, MISFITS_SHOWN_MAX).join('; ') }
 }
 
+/** The error of a job whose parameters do not fit. Of a failed step only its message is stored. */
+export const misfitText = (functionName: string, misfits: string): string =>
+  `Parameters do not fit ${functionName}: ${misfits}`
+
+/** The parameters that such a message is about; null for any other message. */
+export function misfitsIn(message: string): string[] | null {
+  const misfits = /\bParameters do not fit [^\s:]+: (.+)/s.exec(message)?.[1]
+  return (
+    misfits
+      ?.split('; ')
+      .flatMap((misfit) => /^([\w$-]+)(?:\.[^\s:]+)?: /.exec(misfit)?.[1] ?? []) ?? null
+  )
+}
+
 interface Issue {
   readonly code?: string
   readonly path: readonly PropertyKey[]

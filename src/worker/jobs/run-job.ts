@@ -19,7 +19,7 @@ import { resolveSecrets } from '../secrets/reference.ts'
 import { watchedSecrets } from '../secrets/watched-secrets.ts'
 import { abortingClock } from './aborting-clock.ts'
 import { effectIn, withoutSecrets } from './effect-report.ts'
-import { fitParameters } from './fit-parameters.ts'
+import { fitParameters, misfitText } from './fit-parameters.ts'
 import { fitResult } from './fit-result.ts'
 import { type Job, whyTooLate } from './job.ts'
 import { JobAbort, LeftBehind, StillRuns, WorkerStops } from './job-abort.ts'
@@ -110,7 +110,7 @@ async function attempt(
   try {
     const fitted = await fitResolved(definition, job, inTenant, abort.signal)
     if ('misfits' in fitted) {
-      const message = `Parameters do not fit ${definition.name}: ${fitted.misfits}`
+      const message = misfitText(definition.name, fitted.misfits)
       return settled(refuse(job, 'UnfitParameters', message), seen)
     }
     isCalled = true

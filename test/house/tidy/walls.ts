@@ -1,4 +1,5 @@
 // The walls: which folder may import which, and what only one file may do. Read from top to bottom, ROOMS is the architecture.
+import STANDARD from '../../../src/m365/standard-functions.json' with { type: 'json' }
 import { importsOf, isCode, lineOf, type SourceFile, scan } from './source.ts'
 
 /** A house rule: gives a sentence for each place where it is broken. */
@@ -103,9 +104,15 @@ const CORE = [
   'api',
   'cli',
 ]
-/** The vendor's services, and the verbs and nouns of its functions. */
-const VENDOR =
-  /\w*(?:Graph|Exchange|Entra|OneDrive)\w*|\b(?:graph|exchange|entra|onedrive)(?![a-z])\w*|\b[A-Z][a-z]+-(?:Migration|CrossTenant|Message|Notification)\w*\b/
+/** The vendor's services and its functions. */
+const VENDOR = new RegExp(
+  [
+    /\w*(?:Graph|Exchange|Entra|OneDrive)\w*/.source,
+    /\b(?:graph|exchange|entra|onedrive)(?![a-z])\w*/.source,
+    `\\b(?:${STANDARD.map(({ name }) => name).join('|')})\\b`,
+  ].join('|'),
+  'g',
+)
 /** Azure is where matoolkit runs and signs in, not a tenant that it changes; a package has a function for messages of that name. */
 const HOSTS: Readonly<Record<string, RegExp>> = {
   'src/base/sign-in/': /^(?:Entra|entra\w*|AzureADTokenExchange\w*)$/,
@@ -122,22 +129,39 @@ const HOSTS: Readonly<Record<string, RegExp>> = {
   'src/domain/member-messages/message-text.ts': /^Send-Message$/,
 }
 
+const wordsOfVendor = (file: SourceFile): string[] => {
+  const { code, strings } = scan(file)
+  return [code, ...strings].flatMap((text) => text.match(VENDOR) ?? [])
+}
+
+const isInCore = ({ path }: SourceFile): boolean =>
+  path.startsWith('src/') && CORE.includes(roomOf(path)) && isCode(path)
+
+const hostOf = ({ path }: SourceFile): string | undefined =>
+  Object.keys(HOSTS).find((place) => path.startsWith(place))
+
 const noVendorInCore: Rule = {
   name: 'the core names no service and no function of a vendor',
   check: (files) =>
-    files
-      .filter(({ path }) => path.startsWith('src/') && CORE.includes(roomOf(path)) && isCode(path))
-      .flatMap((file) => {
-        const { code, strings } = scan(file)
-        const host = Object.keys(HOSTS).find((place) => file.path.startsWith(place))
-        const words = [code, ...strings].flatMap(
-          (text) => text.match(new RegExp(VENDOR, 'g')) ?? [],
-        )
-        return words
-          .filter((word) => host === undefined || !HOSTS[host]!.test(word))
-          .map((word) => `${file.path} names ${word}: it belongs to a package of functions`)
-      }),
+    files.filter(isInCore).flatMap((file) => {
+      const host = hostOf(file)
+      return wordsOfVendor(file)
+        .filter((word) => host === undefined || !HOSTS[host]!.test(word))
+        .map((word) => `${file.path} names ${word}: it belongs to a package of functions`)
+    }),
 }
+
+/** Exceptions that nothing needs any more. */
+export const idleHosts = (files: readonly SourceFile[]): string[] =>
+  Object.entries(HOSTS)
+    .filter(
+      ([place, allowed]) =>
+        !files.some(
+          (file) =>
+            hostOf(file) === place && wordsOfVendor(file).some((word) => allowed.test(word)),
+        ),
+    )
+    .map(([place]) => place)
 
 const FILES_IN_FOLDER_MAX = 30
 /** One file an endpoint, a command or a decision: their names are the index. */
