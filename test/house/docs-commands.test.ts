@@ -40,15 +40,25 @@ const LABEL = /:(?: |$)|\\n/
 /** Made by the function that makes them. */
 const BUILT = /\bcommandLine`([^`]*)`/g
 
-/** The commands that a source file has in its texts, in quotes or built. A value that is filled in counts as a word. */
-const commandsInSource = (source: string): string[] =>
-  [
-    ...source
-      .replaceAll(COMMENT, '')
-      .replaceAll(/\$\{[^{}`]*\}/g, '<value>')
-      .replaceAll(BUILT, '`matoolkit $1`')
-      .matchAll(QUOTED),
-  ].flatMap(([, command]) => (LABEL.test(command!) ? [] : [command!]))
+/** `No runbooks. Publish one: matoolkit runbook publish <file>`: to the end of the sentence. */
+const AFTER_COLON = /: (matoolkit [a-z][^"'`\n(]*?)(?=[."'`\n(]|$)/gm
+
+/** The program's own deeds, after a colon. */
+const PROSE = /^matoolkit (?:makes|never|notifies) /
+
+/** The commands that a source file has in its texts: in quotes, after a colon, or built. A value that is filled in counts as a word. */
+function commandsInSource(source: string): string[] {
+  const text = source
+    .replaceAll(COMMENT, '')
+    .replaceAll(/\$\{[^{}`]*\}/g, '<value>')
+    .replaceAll(BUILT, '`matoolkit $1`')
+  const quoted = [...text.matchAll(QUOTED)].map(([, command]) => command!)
+  const after = [...text.matchAll(AFTER_COLON)].map(([, command]) => command!)
+  return [
+    ...quoted.filter((command) => !LABEL.test(command)),
+    ...after.filter((command) => !PROSE.test(command)),
+  ]
+}
 
 /** How many of these words are arguments, and no flags or values of flags. */
 function countArguments({ options }: Command, words: readonly string[]): number {
@@ -147,5 +157,9 @@ describe('commands in notifications, errors and hints', () => {
     assert.deepEqual(found, ['matoolkit batch show 7', 'matoolkit hold list'])
     assert.deepEqual(commandsInSource(built), ['matoolkit batch get <value>'])
     assert.deepEqual(wrongAmong(found), ['matoolkit batch show 7: batch has no show'])
+    const after = commandsInSource(
+      `empty: 'No runbooks. Publish one: matoolkit runbook publsh <file>. Or none: matoolkit makes one.'`,
+    )
+    assert.deepEqual(wrongAmong(after), ['matoolkit runbook publsh <file>: runbook has no publsh'])
   })
 })

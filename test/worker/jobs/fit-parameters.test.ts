@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import { fitParameters, misfitsIn, misfitText } from '../../../src/worker/jobs/fit-parameters.ts'
 
-const definition = STANDARD_FUNCTIONS.find(({ name }) => name === 'Set-EntraUserManager')!
+const definition = STANDARD_FUNCTIONS.find(({ name }) => name === 'Set-EntraUserUPN')!
 
 const refusedOf = (given: Parameters<typeof fitParameters>[1]) => {
   const fitted = fitParameters(definition, given)
@@ -12,10 +12,10 @@ const refusedOf = (given: Parameters<typeof fitParameters>[1]) => {
 }
 
 it('a message about parameters names each that does not fit, and an unknown one', () => {
-  assert.deepEqual(refusedOf({}), ['UserId', 'ManagerId'])
-  assert.deepEqual(refusedOf({ UserId: '', ManagerId: 'boss@contoso.com', Managr: 1 }), [
+  assert.deepEqual(refusedOf({}), ['UserId', 'NewUserPrincipalName'])
+  assert.deepEqual(refusedOf({ UserId: '', NewUserPrincipalName: 'ada@contoso.com', Upn: 1 }), [
     'UserId',
-    'Managr',
+    'Upn',
   ])
   assert.deepEqual(refusedOf({ UserId: 'a', userid: 'b' }), ['UserId'])
 })
