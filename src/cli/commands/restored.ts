@@ -34,7 +34,7 @@ const RAN: readonly Column<ListedRow<'GET /api/restored/ran-after-backup'>>[] = 
 export function addRestoredCommand(noun: Command, io: Io): void {
   addVerb(noun, io, {
     name: 'restored',
-    about: 'say that the database was restored',
+    about: 'report that the database was restored',
     options: [
       ['--list', 'list the jobs known to have run after the backup instead'],
       ...CHANGE,

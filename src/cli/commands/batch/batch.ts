@@ -252,7 +252,7 @@ const MEMBER_VERBS: readonly Verb[] = [
     options: [
       ...SELECTION,
       ['--from-step <name>', 'first step to run'],
-      ['--again', 'also who has passed --from-step: repeat it and all later steps'],
+      ['--again', 'also members who passed --from-step: they repeat it and all later steps'],
       ['--step-id <id>', 'one failed step, such as one of a rollback or removal'],
       ['--init', 'the init of a batch that failed in it'],
       ...CHANGE,
