@@ -1,6 +1,7 @@
 // Rehearsals over the API: begin one, follow it, read its report, cancel or delete it. A rehearsal touches nothing live.
 import { z } from 'zod'
-import { MatoolkitError } from '../../base/errors/errors.ts'
+import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
+import { type CsvTable, csvTable } from '../../base/files/csv-text.ts'
 import {
   deleteRehearsal,
   findRehearsal,
@@ -12,6 +13,7 @@ import {
 } from '../../db/orders/rehearsals.ts'
 import { liveColumns } from '../../domain/needs/live-batch.ts'
 import { keptKeys, WHAT_IF_SLOTS_MAX, whatIfProblem } from '../../domain/plan/what-if.ts'
+import type { SourceRow } from '../../domain/sources/source-values.ts'
 import { change, read, type Services } from '../route.ts'
 import { loadLiveBatch } from '../services/live-batch.ts'
 import { REHEARSAL_SEC_MAX } from '../services/rehearsals.ts'
@@ -28,6 +30,7 @@ import {
 
 const MEMBERS_MAX = 2_000
 const COLUMNS_MAX = 100
+const FILE_CHARS_MAX = 1_500_000
 const SEED_MAX = 1_000_000_000
 const SLOTS_MAX = 64
 const SLOTS = 32
@@ -65,6 +68,19 @@ const row = z
   .record(z.string().min(1).max(128), json)
   .refine((data) => Object.keys(data).length <= COLUMNS_MAX, 'has too many columns')
 
+function rowsInFile(text: string): SourceRow[] {
+  const refuse = (reason: string) =>
+    new MatoolkitError('MEMBER_FILE_INVALID', { file: 'memberFile', reason })
+  let rows: CsvTable['rows']
+  try {
+    rows = csvTable(Buffer.from(text)).rows
+  } catch (error) {
+    throw refuse(`it ${messageOf(error)}`)
+  }
+  if (rows.length > 0 && rows.length <= MEMBERS_MAX) return [...rows]
+  throw refuse(`it has ${rows.length} people, and a rehearsal takes 1 to ${MEMBERS_MAX}`)
+}
+
 const beginRoute = change({
   method: 'POST',
   path: '/api/rehearsals',
@@ -79,26 +95,41 @@ const beginRoute = change({
   takes: 'json',
   errors: [
     'RUNBOOK_INVALID',
+    'MEMBER_FILE_INVALID',
     'REHEARSAL_RUNNING',
     'REHEARSAL_UNAVAILABLE',
     'REHEARSAL_FAULTS_INVALID',
   ],
-  body: z.strictObject({
-    yamlContent: z.string().max(YAML_CHARS_MAX),
-    members: z
-      .array(row)
-      .min(1)
-      .max(MEMBERS_MAX)
-      .meta({ description: 'Rows as the data source returns them.' }),
-    faults: z.array(z.string().max(50)).max(20).default([]),
-    startAt: instant.optional().meta({ description: 'Default: an hour before the first phase.' }),
-    seed: z.int().min(1).max(SEED_MAX).default(1),
-    slots: z.int().min(1).max(SLOTS_MAX).default(SLOTS),
-  }),
+  body: z
+    .strictObject({
+      yamlContent: z.string().max(YAML_CHARS_MAX),
+      members: z
+        .array(row)
+        .min(1)
+        .max(MEMBERS_MAX)
+        .optional()
+        .meta({ description: 'Rows as the data source returns them.' }),
+      memberFile: z
+        .string()
+        .max(FILE_CHARS_MAX)
+        .optional()
+        .meta({ description: 'Instead of the rows: the text of a CSV file.' }),
+      faults: z.array(z.string().max(50)).max(20).default([]),
+      startAt: instant.optional().meta({ description: 'Default: an hour before the first phase.' }),
+      seed: z.int().min(1).max(SEED_MAX).default(1),
+      slots: z.int().min(1).max(SLOTS_MAX).default(SLOTS),
+    })
+    .refine(
+      ({ members, memberFile }) => (members === undefined) !== (memberFile === undefined),
+      'must have either members or memberFile',
+    ),
   answers: { 202: line },
-  prepare: ({ services, body }) => parseRunbook(services.runbookReader, body.yamlContent),
-  handle: async ({ engine, services, body, by, now }, parsed) => {
-    const { yamlContent: yaml, members: rows, faults, startAt = null, seed, slots } = body
+  prepare: async ({ services, body: { yamlContent, members, memberFile } }) => ({
+    rows: members ?? rowsInFile(memberFile!),
+    parsed: await parseRunbook(services.runbookReader, yamlContent),
+  }),
+  handle: async ({ engine, services, body, by, now }, { rows, parsed }) => {
+    const { yamlContent: yaml, faults, startAt = null, seed, slots } = body
     const { name } = parsed.runbook
     services.rehearsals.requireFree(faults)
     const about = {

@@ -2,9 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { parse } from 'csv-parse/sync'
 import { MatoolkitError } from '../../base/errors/errors.ts'
-import { decodeCsv } from '../../base/files/csv-text.ts'
 import { createLog } from '../../base/log/log.ts'
 import { type Clock, realClock } from '../../base/run/clock.ts'
 import { type Config, loadConfig } from '../../base/settings/config.ts'
@@ -14,6 +12,7 @@ import { countText } from '../../base/text/count-text.ts'
 import { printable } from '../../base/text/printable.ts'
 import { sameName } from '../../base/text/same-name.ts'
 import { readBytes, requireReplaceable, writeNewFile } from '../../cli/input/files.ts'
+import { tableIn } from '../../cli/input/member-rows.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import { openShow } from '../../cli/terminal/output.ts'
 import type { OutputFormat } from '../../cli/terminal/show.ts'
@@ -186,10 +185,5 @@ function literals(steps: readonly RunbookStep[], parameter: string): string[] {
 async function peopleIn({ dataSource }: Runbook, file: string): Promise<number | null> {
   const csv = dataSource.path === null ? null : resolve(dirname(file), dataSource.path)
   if (csv === null || !existsSync(csv)) return null
-  const rows = parse(decodeCsv(await readBytes(csv)), {
-    bom: true,
-    columns: true,
-    skip_empty_lines: true,
-  })
-  return (rows as unknown[]).length
+  return tableIn(await readBytes(csv), csv).rows.length
 }

@@ -21,9 +21,9 @@ import { makeOrchestrator } from '../../orchestrator/orchestrator.ts'
 import { Worker } from '../../worker/jobs/worker.ts'
 import { openTransport } from '../roles/transports.ts'
 import { openDemoDashboard } from './dashboard.ts'
-import type { MemberRow } from './members.ts'
 import {
   createSampleBatch,
+  type ExampleMember,
   LATE_JOINER,
   readSample,
   type Sample,
@@ -144,7 +144,7 @@ async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<Demo> {
   }
 }
 
-const demoUserOf = ({ data }: MemberRow): DemoUser => data as unknown as DemoUser
+const demoUserOf = ({ data }: ExampleMember): DemoUser => data as unknown as DemoUser
 
 function servicesOf(
   engine: Engine,

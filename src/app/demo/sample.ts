@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { MatoolkitError } from '../../base/errors/errors.ts'
+import { csvTable } from '../../base/files/csv-text.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import { findMembersByKey } from '../../db/state/members.ts'
 import { type Runbook, readRunbook } from '../../domain/runbook/read.ts'
@@ -9,7 +10,6 @@ import { addMembers, createBatch } from '../../engine/orders/create.ts'
 import { removeMembers } from '../../engine/orders/member-actions.ts'
 import { publishRunbook } from '../../engine/orders/publish.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
-import { type MemberRow, type MemberRowProblem, readMembers } from './members.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../../examples')
 const RUNBOOK_FILE = join(EXAMPLES, 'full-migration.yaml')
@@ -30,13 +30,19 @@ export const LATE_JOINER = {
 /** The row of the member file that leaves half a day before the cut-over. */
 const LEAVER_ROW = 1
 
+export interface ExampleMember {
+  readonly key: string
+  readonly data: Readonly<Record<string, string>>
+}
+
 export interface Sample {
   readonly yaml: string
   readonly runbook: Runbook
-  readonly members: readonly MemberRow[]
+  readonly members: readonly ExampleMember[]
   readonly startTime: Date
 }
 
+/** The example that comes with the program: one wave. */
 export function readSample(): Sample {
   const yaml = readFileSync(RUNBOOK_FILE, 'utf8')
   const { runbook, problems } = readRunbook(yaml)
@@ -46,35 +52,9 @@ export function readSample(): Sample {
     throw new MatoolkitError('RUNBOOK_INVALID', { count: problems.length, first })
   }
   const { primaryKey, batchTimeColumn } = runbook.dataSource
-  const columns = { primaryKey, batchTimeColumn: batchTimeColumn ?? '' }
-  const read = readMembers(readFileSync(MEMBERS_FILE, 'utf8'), columns)
-  if ('problems' in read) throw rowsInvalid(read.problems)
-  const { members } = read
-  const { startTime } = members[0]!
-  const otherWaves = members.flatMap((member, index) =>
-    +member.startTime === +startTime
-      ? []
-      : [
-          {
-            row: index + 2,
-            column: columns.batchTimeColumn,
-            message: 'the demo supports one wave only',
-          },
-        ],
-  )
-  if (otherWaves.length > 0) throw rowsInvalid(otherWaves)
-  return { yaml, runbook, members, startTime }
-}
-
-function rowsInvalid(problems: readonly MemberRowProblem[]): MatoolkitError {
-  const { row, column, message } = problems[0]!
-  return new MatoolkitError('MEMBER_ROWS_INVALID', {
-    file: MEMBERS_FILE,
-    count: problems.length,
-    row,
-    column,
-    reason: message,
-  })
+  const { rows } = csvTable(readFileSync(MEMBERS_FILE))
+  const members = rows.map((data) => ({ key: data[primaryKey]!, data }))
+  return { yaml, runbook, members, startTime: new Date(rows[0]![batchTimeColumn!]!) }
 }
 
 export async function createSampleBatch(engine: Engine, sample: Sample, io: Io): Promise<number> {

@@ -2,6 +2,7 @@
 // refused with the place and the way out, because a guess would store wrong names.
 import { Transform, type TransformCallback } from 'node:stream'
 import { parse } from 'csv-parse/sync'
+import { messageOf } from '../errors/errors.ts'
 
 /** A problem with a file's bytes or quotes. Its message continues a sentence that begins with the file's name. */
 export class CsvFault extends Error {
@@ -157,4 +158,37 @@ export function decodeCsv(bytes: Buffer): string {
   checked._flush(take)
   if (fault) throw fault
   return bytes.toString('utf8')
+}
+
+export interface CsvTable {
+  readonly columns: readonly string[]
+  readonly rows: readonly Readonly<Record<string, string>>[]
+}
+
+/** A small file by the names of its header; a cell that is not there is empty. Throws a CsvFault. */
+export function csvTable(bytes: Buffer, { onlyHeader = false } = {}): CsvTable {
+  const [columns, ...body] = recordsIn(decodeCsv(bytes), onlyHeader)
+  if (!columns) throw new CsvFault('is empty')
+  const problem = delimiterProblem(columns)
+  if (problem !== null) throw new CsvFault(problem, 1)
+  const seen = new Set<string>()
+  for (const [at, name] of columns.entries()) {
+    const faulty = name === '' ? `column ${at + 1} has no name` : `column "${name}" appears twice`
+    if (name === '' || seen.has(name.toLowerCase()))
+      throw new CsvFault(`has an unusable header: ${faulty}`, 1)
+    seen.add(name.toLowerCase())
+  }
+  const rows = body.map((cells) =>
+    Object.fromEntries(columns.map((name, at) => [name, cells[at] ?? ''])),
+  )
+  return { columns, rows }
+}
+
+function recordsIn(text: string, onlyHeader: boolean): string[][] {
+  const options = { bom: true, trim: true, skip_empty_lines: true, relax_column_count: true }
+  try {
+    return parse(text, onlyHeader ? { ...options, to: 1 } : options)
+  } catch (error) {
+    throw new CsvFault(`cannot be read: ${messageOf(error)}`)
+  }
 }

@@ -3,10 +3,8 @@
 
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { parse } from 'csv-parse/sync'
 import { MatoolkitError, messageOf } from '../../base/errors/errors.ts'
-import { CsvFault, decodeCsv, delimiterProblem } from '../../base/files/csv-text.ts'
-import { sameName } from '../../base/text/same-name.ts'
+import { type CsvTable, csvTable } from '../../base/files/csv-text.ts'
 import type { Runbook } from '../../domain/runbook/model.ts'
 import type { SourceRow } from '../../domain/sources/source-values.ts'
 import { readBytes } from './files.ts'
@@ -39,34 +37,15 @@ export async function findMemberRows(
   if (file === null) return { reason: `its source is ${type}, which only the scheduler queries` }
   if (members === undefined && !existsSync(file))
     return { reason: `its file "${path}" is not in the runbook's folder` }
-  return { file, ...rowsIn(await readBytes(file), file) }
+  return { file, ...tableIn(await readBytes(file), file) }
 }
 
-function rowsIn(bytes: Buffer, file: string): Omit<MemberRows, 'file'> {
-  const refuse = (reason: string, cause?: unknown) =>
-    new MatoolkitError('MEMBER_FILE_INVALID', { file, reason }, { cause })
-  let lines: string[][]
+/** The table of a CSV file that a person names. Throws MEMBER_FILE_INVALID. */
+export function tableIn(bytes: Buffer, file: string, options?: { onlyHeader: boolean }): CsvTable {
   try {
-    lines = parse(decodeCsv(bytes), {
-      bom: true,
-      trim: true,
-      skip_empty_lines: true,
-      relax_column_count: true,
-    })
+    return csvTable(bytes, options)
   } catch (error) {
-    throw refuse(error instanceof CsvFault ? `it ${error.message}` : messageOf(error), error)
+    const reason = `it ${messageOf(error)}`
+    throw new MatoolkitError('MEMBER_FILE_INVALID', { file, reason }, { cause: error })
   }
-  const [columns, ...body] = lines
-  if (!columns) throw refuse('it is empty')
-  const problem = delimiterProblem(columns)
-  if (problem !== null) throw refuse(`it ${problem}`)
-  const twice = columns.find(
-    (name, at) => columns.findIndex((other) => sameName(other, name)) !== at,
-  )
-  if (twice !== undefined) throw refuse(`column "${twice}" appears twice`)
-  if (columns.includes('')) throw refuse('a column has no name')
-  const rows = body.map((cells) =>
-    Object.fromEntries(columns.map((name, at) => [name, cells[at] ?? ''])),
-  )
-  return { columns, rows }
 }

@@ -208,6 +208,15 @@ describe('rehearsals', () => {
     })
   })
 
+  it('takes the people of a CSV file', async () => {
+    const body = { yamlContent: plain(), memberFile: 'UserPrincipalName\nada@contoso.example\n' }
+    const begunNow = await api.call<Shown>('POST', PATH, { body })
+    assert.equal(begunNow.status, 202, begunNow.text)
+    assert.deepEqual(begun.at(-1)!.order.rows, [{ UserPrincipalName: 'ada@contoso.example' }])
+    begun.at(-1)!.end({ verdict: 'ready' })
+    await ended(begunNow.body.id)
+  })
+
   it('refuses what cannot be rehearsed', async () => {
     const faults = { body: { ...BODY, faults: ['trottling'] } }
     await api.refused(400, 'REHEARSAL_FAULTS_INVALID', 'POST', PATH, faults)
@@ -215,6 +224,19 @@ describe('rehearsals', () => {
     await api.refused(422, 'RUNBOOK_INVALID', 'POST', PATH, invalid)
     const { status } = await api.call('POST', PATH, { body: { ...BODY, members: [] } })
     assert.equal(status, 400)
+    const yamlContent = plain()
+    const files: [text: string, why: RegExp][] = [
+      ['UserPrincipalName;When\nada@x;2030', /separates columns with semicolons/],
+      ['UserPrincipalName\n', /has 0 people, and a rehearsal takes 1 to 2000/],
+      ['', /it is empty/],
+    ]
+    for (const [memberFile, why] of files) {
+      const given = { body: { yamlContent, memberFile } }
+      const { body } = await api.refused(400, 'MEMBER_FILE_INVALID', 'POST', PATH, given)
+      assert.match(JSON.stringify(body), why)
+    }
+    const both = await api.call('POST', PATH, { body: { ...BODY, memberFile: 'a\nb\n' } })
+    assert.equal(both.status, 400, 'either rows or a file')
   })
 
   it('of an API that ended stays visible, blocks nobody, and is not cancelled elsewhere', async () => {

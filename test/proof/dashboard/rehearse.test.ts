@@ -194,7 +194,6 @@ describe('rehearsals in the dashboard', () => {
       mimeType: 'text/csv',
       buffer: Buffer.from(text),
     })
-    await page.getByText('2 people in people.csv').waitFor()
     await page.getByLabel('Faults').fill('throttling')
     await assertSound(opened)
     assert.equal(begun.length, 0, 'choosing begins nothing')

@@ -1,27 +1,14 @@
 // Chooses what is rehearsed: a version or the draft of this tab, and people from a file or the template's sample row.
-import { parse } from 'csv-parse/browser/esm/sync'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { client } from '../../api/call.ts'
 import { useChange, useReading } from '../../api/hooks.ts'
 import { Button } from '../../ui/button.tsx'
 import { ErrorNote } from '../../ui/feedback.tsx'
-import { countText } from '../../ui/page.tsx'
 import { draftOf } from '../runbooks/draft.ts'
 
 const VERSIONS_OFFERED = 100
 const DRAFT = 'draft'
-
-type Rows = readonly Readonly<Record<string, string>>[]
-
-interface People {
-  readonly file: string
-  readonly rows: Rows
-}
-
-/** Rows of a CSV file by the names of its header. Throws when it is none. */
-const rowsIn = (text: string): Rows =>
-  parse(text, { columns: true, bom: true, skip_empty_lines: true, trim: true }) as Rows
 
 interface BeginProps {
   readonly name: string
@@ -33,7 +20,7 @@ export function Begin({ name, offered, onChoose }: BeginProps) {
   const [, navigate] = useLocation()
   const draft = draftOf(name)
   const [version, setVersion] = useState(draft ? DRAFT : '')
-  const [people, setPeople] = useState<People | null>(null)
+  const [people, setPeople] = useState<File | null>(null)
   const [faults, setFaults] = useState('')
   const [error, setError] = useState<Error | null>(null)
   const begin = useChange('POST /api/rehearsals')
@@ -41,10 +28,10 @@ export function Begin({ name, offered, onChoose }: BeginProps) {
     setError(null)
     try {
       const yamlContent = version === DRAFT ? draft!.text : await textOf(name, version)
-      const rows = people?.rows ?? rowsIn(await templateOf(name))
+      const memberFile = (await people?.text()) ?? (await templateOf(name))
       const names = faults.split(/[\s,]+/).filter((one) => one !== '')
       begin.mutate(
-        { body: { yamlContent, members: rows.map((row) => ({ ...row })), faults: names } },
+        { body: { yamlContent, memberFile, faults: names } },
         { onSuccess: ({ id }) => navigate(`/rehearse/${id}`) },
       )
     } catch (problem) {
@@ -68,7 +55,7 @@ export function Begin({ name, offered, onChoose }: BeginProps) {
         </select>
       </label>
       <VersionChoice name={name} hasDraft={draft !== null} value={version} onChange={setVersion} />
-      <PeopleChoice onChange={setPeople} onError={setError} />
+      <PeopleChoice onChange={setPeople} />
       <label className="field">
         Faults (optional)
         <input
@@ -81,11 +68,6 @@ export function Begin({ name, offered, onChoose }: BeginProps) {
         <Button type="submit" kind="primary" disabled={begin.isPending}>
           {begin.isPending ? 'Beginning …' : 'Rehearse'}
         </Button>{' '}
-        {people && (
-          <span className="quiet">
-            {countText(people.rows.length)} people in {people.file}
-          </span>
-        )}
       </div>
       {(error ?? begin.error) && <ErrorNote error={(error ?? begin.error)!} />}
     </form>
@@ -93,27 +75,16 @@ export function Begin({ name, offered, onChoose }: BeginProps) {
 }
 
 interface PeopleChoiceProps {
-  readonly onChange: (people: People | null) => void
-  readonly onError: (error: Error | null) => void
+  readonly onChange: (people: File | null) => void
 }
-function PeopleChoice({ onChange, onError }: PeopleChoiceProps) {
-  const read = async (file: File | undefined) => {
-    onError(null)
-    onChange(null)
-    if (!file) return
-    try {
-      onChange({ file: file.name, rows: rowsIn(await file.text()) })
-    } catch (problem) {
-      onError(new Error(`${file.name} is not a CSV file: ${(problem as Error).message}`))
-    }
-  }
+function PeopleChoice({ onChange }: PeopleChoiceProps) {
   return (
     <label className="field">
       People (CSV; else the sample row)
       <input
         type="file"
         accept=".csv,text/csv"
-        onChange={({ target }) => void read(target.files?.[0])}
+        onChange={({ target }) => onChange(target.files?.[0] ?? null)}
       />
     </label>
   )

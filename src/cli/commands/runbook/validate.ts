@@ -2,9 +2,7 @@
 import { statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parse } from 'csv-parse/sync'
-import { EXIT, MatoolkitError, messageOf } from '../../../base/errors/errors.ts'
-import { CsvFault, decodeCsv, delimiterProblem } from '../../../base/files/csv-text.ts'
+import { EXIT } from '../../../base/errors/errors.ts'
 import { printable } from '../../../base/text/printable.ts'
 import { type Conversion, convertRunbook } from '../../../domain/runbook/convert.ts'
 import { RUNBOOK_BYTES_MAX } from '../../../domain/runbook/document.ts'
@@ -15,6 +13,7 @@ import {
   readRunbook,
 } from '../../../domain/runbook/read.ts'
 import { readStart } from '../../input/files.ts'
+import { tableIn } from '../../input/member-rows.ts'
 import {
   loadWorkerFunctions,
   type WorkerFunctions,
@@ -188,28 +187,10 @@ function verdict({ valid, errors, warnings, conversions }: Report): string {
 }
 
 /** The column names of a member file. */
-async function readHeader(file: string): Promise<string[]> {
+async function readHeader(file: string): Promise<readonly string[]> {
   const bytes = await readStart(file, HEADER_BYTES_MAX)
-  const refuse = (reason: string, cause?: unknown) =>
-    new MatoolkitError('MEMBER_FILE_INVALID', { file, reason }, { cause })
-  let header: string[] | undefined
-  try {
-    // The limit may cut the last character in two.
-    const isCut = bytes.length === HEADER_BYTES_MAX
-    const lines = isCut ? bytes.subarray(0, bytes.lastIndexOf(LF) + 1) : bytes
-    const text = decodeCsv(Buffer.from(lines))
-    ;[header] = parse(text, { to: 1, bom: true, trim: true, relax_column_count: true })
-  } catch (error) {
-    throw refuse(error instanceof CsvFault ? `it ${error.message}` : messageOf(error), error)
-  }
-  if (!header) throw refuse('it is empty')
-  const problem = delimiterProblem(header)
-  if (problem !== null) throw refuse(`it ${problem}`)
-  const seen = new Set<string>()
-  for (const [index, name] of header.entries()) {
-    if (name === '') throw refuse(`column ${index + 1} has no name`)
-    if (seen.has(name.toLowerCase())) throw refuse(`column "${name}" appears twice`)
-    seen.add(name.toLowerCase())
-  }
-  return header
+  // The limit may cut the last character in two.
+  const isCut = bytes.length === HEADER_BYTES_MAX
+  const lines = isCut ? bytes.subarray(0, bytes.lastIndexOf(LF) + 1) : bytes
+  return tableIn(Buffer.from(lines), file, { onlyHeader: true }).columns
 }
