@@ -46,9 +46,13 @@ export interface SeenOfWorker {
   readonly isJoint: boolean
 }
 
+/** Ways vary, and the shortest is known: a job may be out for half as long again. */
+const OUT_SHARE = 1.5
+
 /**
- * The jobs that a worker finishes while one is out and `aheadMs` more: so no slot waits for its next job, and the queue is so short
- * that a hold takes effect at once and a small batch next to a giant does not wait.
+ * The jobs that a worker finishes while one is out and at least `aheadMs` more: so no slot waits for its next job, and the queue is so
+ * short that a hold takes effect at once and a small batch next to a giant does not wait. Never fewer than it has slots: with ways of 80
+ * to 800 ms fewer jobs out made fewer results, which made the limit lower still, and 16 slots that could do 32 jobs a second did 9.
  */
 export function jobLimitOf(
   { slots, jobMs, pace }: PaceFacts,
@@ -60,8 +64,9 @@ export function jobLimitOf(
   const runMs = Math.max(jobMs ?? JOB_MS_UNKNOWN, isKnown ? 1 : JOB_MS_UNPROVEN_MIN)
   const slotsPerSec = (running * 1_000) / runMs
   const perSec = Math.min(pace?.perSec ?? slotsPerSec, slotsPerSec)
-  const outMs = runMs + (pace?.onWayMs ?? ON_WAY_MS_UNKNOWN) + aheadMs
-  return Math.min(Math.max(Math.ceil((perSec * outMs) / 1_000), 1), limit)
+  const outMs = runMs + (pace?.onWayMs ?? ON_WAY_MS_UNKNOWN)
+  const coveredMs = Math.max(outMs + aheadMs, outMs * OUT_SHARE)
+  return Math.min(Math.max(Math.ceil((perSec * coveredMs) / 1_000), running), limit)
 }
 
 /** It has all jobs that it may have, and no great number from before the limit fell: those say nothing of the way. */
