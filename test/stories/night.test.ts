@@ -114,7 +114,7 @@ describe('at night', () => {
     )
     assert.match(
       said.out,
-      /\nThe batch ends about 11:30 CET, 90 % sure by 13:40 CET: 70 steps left/,
+      /\nThe batch ends about 11:30 CET, latest 13:40 CET: 70 steps left/,
     )
     assert.match(said.out, late)
     assert.match((await here('batch', 'get', id)).out, late)

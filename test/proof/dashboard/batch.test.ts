@@ -250,7 +250,7 @@ describe('the screens of batches', () => {
     const late = /Phase prepare will miss T-0 \(.*\) by 30m: 30 steps left at 1 step a minute/
     const prepare = lanes().filter({ hasText: 'prepare' })
     await prepare.getByText(late).waitFor()
-    await prepare.getByText(/ends about .*, latest /).waitFor()
+    await prepare.getByText(/Ends about .*, latest /).waitFor()
     assert.equal(
       await lanes()
         .filter({ hasText: 'cutover' })

@@ -73,7 +73,8 @@ describe('a rehearsal with a past', () => {
     const past = {
       batchId: 41,
       at: new Date('2030-03-01T12:00:00Z'),
-      isPassed: ({ phaseName }: StepPlace) => phaseName !== 'cutover' && phaseName !== 'aftercare',
+      isPassed: ({ phaseName }: StepPlace) =>
+        !['cutover', 'aftercare', 'clean-up'].includes(phaseName ?? ''),
       endedPhases: new Set(['pre-stage', 'first-look', 'second-look', 'verify']),
       isHeld: true,
     }
@@ -85,6 +86,7 @@ describe('a rehearsal with a past', () => {
       [
         [41, 'cutover', 'completed'],
         [41, 'aftercare', 'completed'],
+        [41, 'clean-up', 'completed'],
       ],
     )
     const calls = report.calls.operations.map(({ operation }) => operation)

@@ -121,7 +121,7 @@ function LaneWords({
 const forecastOf = (phase: Phase, { estimate }: Summary): PhaseForecast | undefined =>
   estimate.phases.find(({ phaseId }) => phaseId === phase.id)
 
-/** `Ends about 22:40, 90 % sure by 23:10.`, with what that rests on, and whether it is too late. */
+/** `Ends about 22:40, latest 23:10.`, with what that rests on, and whether it is too late. */
 function Expected({ forecast }: { readonly forecast: PhaseForecast | undefined }) {
   if (!forecast) return null
   const { endsAt, p90, because, miss } = forecast
@@ -129,7 +129,7 @@ function Expected({ forecast }: { readonly forecast: PhaseForecast | undefined }
     <>
       {endsAt !== null && p90 !== null && (
         <span title={because}>
-          Ends about <Time at={endsAt} />, 90 % sure by <Time at={p90} />.
+          Ends about <Time at={endsAt} />, latest <Time at={p90} />.
         </span>
       )}{' '}
       {miss && (

@@ -38,7 +38,7 @@ export async function runForecast(
   const ends =
     endsAt === null
       ? `No forecast for the batch: ${because}.`
-      : `The batch ends about ${endsAt}, 90 % sure by ${p90}: ${because}.`
+      : `The batch ends about ${endsAt}, latest ${p90}: ${because}.`
   show.say(printable(inViewersZone(io, `\n${ends}`)))
   for (const { miss } of phases)
     if (miss) show.say(printable(inViewersZone(io, `${capital(miss.text)}.`)), 'red')

@@ -181,7 +181,7 @@ function estimateText({ batch, estimate }: ShownBatch): string | null {
   const tonight = night?.endsAt ? `tonight about ${night.endsAt}, latest ${night.p90}; ` : ''
   return endsAt === null
     ? `${tonight}no estimate: ${because}`
-    : `${tonight}about ${endsAt}, 90 % sure by ${p90}: ${because}`
+    : `${tonight}about ${endsAt}, latest ${p90}: ${because}`
 }
 
 /** Null when every phase is forecast to be in time. */
