@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { virtualClock } from '../../../src/base/run/clock.ts'
+import { STANDARD_FUNCTIONS } from '../../../src/m365/functions/standard.ts'
 import { RecentNames } from '../../../src/worker/jobs/recent-names.ts'
 import { CASES } from './cases.ts'
 import { within } from './setting.ts'
@@ -45,6 +46,17 @@ describe('a name that the tenant does not know', () => {
       assert.equal(missing.status, 'Failure')
       assert.ok(s.clock.waitedMs() - before >= 14_000, 'Exchange may be behind')
     }))
+})
+
+describe('what a function itself has just made', () => {
+  const making = STANDARD_FUNCTIONS.filter(({ creates }) => creates).map(({ name }) => name)
+  assert.ok(making.includes('New-ExchangeMailUser'))
+  for (const name of making)
+    it(`is waited for by ${name}, also by a worker that has run for long`, () =>
+      within({ hasRunLong: true, lagSec: 5 }, async (s) => {
+        const made = await s.run(name, CASES[name]!.params)
+        assert.equal(made.status, 'Success', made.error?.message)
+      }))
 })
 
 describe('recent names', () => {

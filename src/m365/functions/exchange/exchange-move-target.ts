@@ -98,7 +98,8 @@ export const newExchangeMailUser = defineM365Function({
       throw await inTheWay(call, error)
     })
     requireOurs(call.params, made.found, made.passwordSecret)
-    const recipient = await readRecipient(call, textOf(made.found.Guid))
+    // Just made: the next server may not know it yet.
+    const recipient = await readRecipient({ ...call, isRecent: true }, textOf(made.found.Guid))
     if (!isSameText(recipient.external, ExternalEmailAddress) && recipient.kind === 'MailUser')
       throw new FunctionRefused(
         `"${upn}" exists and points to "${recipient.external}", not to "${ExternalEmailAddress}". Change it first: Set-ExchangeExternalAddress.`,
