@@ -37,9 +37,11 @@ export const FAULT_KINDS = [
 
 const SCRIPT_MAX = 10_000
 
+/** "POST /v1.0/users" with `*` as wildcard, a cmdlet such as "Set-MailUser", or "*". */
+const requests = z.string().min(1).max(500)
+
 const ruleSchema = z.strictObject({
-  /** "POST /v1.0/users" with `*` as wildcard, a cmdlet such as "Set-MailUser", or "*". */
-  on: z.string().min(1).max(500),
+  on: requests,
   nth: z.int().min(1).default(1),
   times: z.int().min(1).default(1),
   fault: z.union([
@@ -53,6 +55,8 @@ const rate = z.number().min(0).max(1)
 export const faultsSchema = z.strictObject({
   script: z.array(ruleSchema).max(SCRIPT_MAX).default([]),
   rates: z.partialRecord(z.enum(FAULT_KINDS), rate).default({}),
+  /** What rates leave alone. */
+  spared: z.array(requests).max(SCRIPT_MAX).default([]),
   seed: z.union([z.string(), z.number()]).default('sandbox'),
   /** For faults by rate. */
   retryAfterSec: seconds.default(5),
@@ -108,9 +112,11 @@ export class Faults {
     return scripted ?? (candidate.isApi ? this.#byRate(candidate) : null)
   }
 
-  #byRate({ method, words }: FaultCandidate): InjectedFault | null {
-    const { rates, seed, retryAfterSec, delaySec } = this.#settings
-    if (Object.keys(rates).length === 0) return null
+  #byRate(candidate: FaultCandidate): InjectedFault | null {
+    const { method, words } = candidate
+    const { rates, spared, seed, retryAfterSec, delaySec } = this.#settings
+    if (Object.keys(rates).length === 0 || spared.some((on) => isMatching(on, candidate)))
+      return null
     const key = hashOf(`${method} ${words}`)
     const count = (this.#counts.get(key) ?? 0) + 1
     if (this.#counts.size >= COUNTED_MAX) this.#counts.clear()

@@ -248,6 +248,13 @@ describe('rates', () => {
     assert.equal(new Faults({ rates: { error: 1 } }).next(asked({ isApi: false })), null)
   })
 
+  it('spare the requests that are named, and no others', () => {
+    const faults = new Faults({ rates: { error: 1 }, spared: ['POST /v1.0/users/*/sendMail'] })
+    const mail = { method: 'POST', path: '/v1.0/users/desk@contoso.example/sendMail' }
+    assert.equal(faults.next(asked(mail)), null)
+    assert.equal(faults.next(asked({ ...mail, path: '/v1.0/users' }))?.kind, 'error')
+  })
+
   it('are parsed from text', () => {
     assert.deepEqual(ratesOf('throttle=0.02, drop-after=0.01'), {
       rates: { throttle: 0.02, 'drop-after': 0.01 },
