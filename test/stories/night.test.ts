@@ -112,10 +112,7 @@ describe('at night', () => {
       said.out,
       /\ncutover +10:50 CET +11:30 CET +13:40 CET +pace of other phases +40 steps/,
     )
-    assert.match(
-      said.out,
-      /\nThe batch ends about 11:30 CET, latest 13:40 CET: 70 steps left/,
-    )
+    assert.match(said.out, /\nThe batch ends about 11:30 CET, latest 13:40 CET: 70 steps left/)
     assert.match(said.out, late)
     assert.match((await here('batch', 'get', id)).out, late)
     const status = await here('status')
