@@ -1,7 +1,9 @@
 // What a worker's database role may write into the tables that everybody reads, at its worst: each column that it sets, on a real server.
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { setUpRole } from '../../src/app/upkeep/database-roles.ts'
+import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import { openRole, type TestRole } from '../kit/database-roles.ts'
 import { openTestPostgres, type TestDatabase } from '../kit/databases.ts'
 import { START } from '../stories/world.ts'
@@ -123,4 +125,13 @@ describe('a worker’s database role', () => {
       const both = { ...RESULT, enqueued_at: at, visible_at: at }
       await assert.rejects(insert('bundles', both), refused)
     })
+})
+
+it('the result of another worker is not awaited forever because a row under its id is hidden', async () => {
+  const bus = openPostgresBus({ db: test.db, clock: { now: () => START }, newToken: randomUUID })
+  const hidden = { message_ids: 'result-step-2\nresult-step-3', visible_at: '2999-01-01' }
+  await insert('bundles', { ...RESULT, ...hidden, expires_at: '2999-02-01' })
+  await insert('bundles', { ...RESULT, message_ids: 'result-step-4', bodies: '{}', size: 1 })
+  const places = await bus.locate('worker-results', ['result-step-2', 'result-step-4'])
+  assert.deepEqual(places, [{ is: 'gone' }, { is: 'queued' }])
 })

@@ -215,6 +215,16 @@ const RESULTS: Readonly<Record<string, readonly Worst[]>> = {
       body: { ...RESULT, correlationData: { stepExecutionId: 2, runbookName: 'victim' } },
       own: SUCCEEDED,
     },
+    {
+      what: "names another worker's step, for a job with an id of its own",
+      body: { ...RESULT, jobId: 'job-of-mine', correlationData: { stepExecutionId: 2 } },
+      own: OUT,
+    },
+    {
+      what: "names another worker's init step, for a job with an id of its own",
+      body: { ...FAILURE, jobId: 'job-of-mine', correlationData: { initExecutionId: 2 } },
+      own: OUT,
+    },
   ],
   // What it names is called only when a person asks for an undo, and by the worker that named it.
   effect: [

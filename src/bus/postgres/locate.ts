@@ -9,11 +9,15 @@ interface FoundRow {
   readonly leasedUntil: Date | null
 }
 
-// Scans the topic's rows, which the workers' windows keep few. A decided dead letter counts too: until it is noticed, its step waits.
+/** Longer than any message that failed waits to be tried again. */
+const HIDDEN_MAX_MS = 600_000
+
+// Scans the topic's rows, which the workers' windows keep few. A decided dead letter counts too: until it is noticed, its step waits. A
+// result that stays hidden for longer is not on its way: a worker could hide one under the id of another's, which would be awaited forever.
 const LOCATE = `
   select m.id, false as is_dead, p.leased_until
     from bundles p cross join lateral unnest(string_to_array(p.message_ids, E'\\n')) as m (id)
-   where p.topic = $1 and m.id = any ($2::text[])
+   where p.topic = $1 and m.id = any ($2::text[]) and (p.topic <> 'worker-results' or p.visible_at <= $3)
   union all
   select d.original_message_id, true, null from dead_letters d
    where d.topic = $1 and d.original_message_id = any ($2::text[]) and d.noticed_at is null`
@@ -26,7 +30,8 @@ export async function locate(
   now: Date,
 ): Promise<MessagePlace[]> {
   if (messageIds.length === 0) return []
-  const rows = await db.query<FoundRow>(LOCATE, [topic, messageIds])
+  const visibleBy = new Date(+now + HIDDEN_MAX_MS)
+  const rows = await db.query<FoundRow>(LOCATE, [topic, messageIds, visibleBy])
   const places = new Map(rows.map((row) => [row.id, placeOf(row, leaseMs, now)]))
   return messageIds.map((id) => places.get(id) ?? { is: 'gone' })
 }

@@ -58,8 +58,9 @@ export async function holdScope(engine: Engine, order: HoldOrder): Promise<Stopp
     const stopped = await holdBatch(engine, ofBatch(order))
     return { hold: (await findHold(engine.db, order))!, ...stopped }
   }
+  const untilMs = +engine.clock.now() + WITHDRAWS_MAX_MS
   const hold = await engine.db.transaction((tx) => setHoldIn(engine, tx, order))
-  return { hold, ...(await finishHold(engine, hold, order.actor)) }
+  return { hold, ...(await finishHold(engine, hold, order.actor, untilMs)) }
 }
 
 const ofBatch = ({ target, actor, reason }: HoldOrder) => ({
@@ -106,14 +107,17 @@ function noteHold(
   return insertEvents(tx, batchId, now, actor, [eventRecord(entity, event, because, subject)])
 }
 
-/** Then the rest is left to the timers: a hold is answered, although a batch or the bus stays locked. */
+// Then the rest is left to the timers: a hold is answered within two seconds, although a batch or the bus stays locked, or the machine is
+// at its limit with hundreds of batches.
 const LOCKED_MAX = 3
+const WITHDRAWS_MAX_MS = 1_500
 
 /** Withdraws what the hold covers. A batch that cannot be changed is held with the reason, and the others are done. */
 async function finishHold(
   engine: Engine,
   hold: Hold,
   actor: string,
+  untilMs = Number.POSITIVE_INFINITY,
 ): Promise<Omit<Stopped, 'hold'>> {
   let withdrawn = 0
   const filter = {
@@ -122,22 +126,21 @@ async function finishHold(
   }
   const order = (batchId: number) =>
     ({ batchIds: [batchId], actor, lock: 'exclusive', isPostponable: true }) as const
-  let locked = 0
+  let left = 0
   // One after another 100 batches took 7 s on a machine at its limit, and the hold was answered after all of them.
   await concurrently(engine, await listBatchesIn(engine.db, hold, 'jobs'), async (batchId) => {
-    if (locked >= LOCKED_MAX) return
-    const isDone = await unlessLocked(() =>
+    const isOver = left >= LOCKED_MAX || +engine.clock.now() >= untilMs
+    const withdraw = () =>
       orHoldBatch(engine, batchId, actor, async () => {
         withdrawn += await inBatches(engine, order(batchId), async ([batchTx]) => {
           // Ended meanwhile: what was sent since then stays sent.
           if (!(await findHold(batchTx!.tx, hold))) return 0
           return withdrawJobs(batchTx!, tellHold(hold), filter)
         })
-      }),
-    )
-    if (!isDone) locked += 1
+      })
+    if (isOver || !(await unlessLocked(withdraw))) left += 1
   })
-  if (locked === 0) await markWithdrawn(engine.db, hold, engine.clock.now())
+  if (left === 0) await markWithdrawn(engine.db, hold, engine.clock.now())
   return { withdrawn, running: await countJobsIn(engine.db, hold) }
 }
 

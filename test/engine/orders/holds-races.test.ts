@@ -4,7 +4,12 @@ import { after, before, it } from 'node:test'
 import type { Db, Tx } from '../../../src/db/connection/db.ts'
 import { openPostgres } from '../../../src/db/connection/postgres.ts'
 import { lockBatch } from '../../../src/db/state/facts.ts'
-import { type HoldOrder, holdScope, resumeScope } from '../../../src/engine/orders/holds.ts'
+import {
+  finishHolds,
+  type HoldOrder,
+  holdScope,
+  resumeScope,
+} from '../../../src/engine/orders/holds.ts'
 import { beginEpoch } from '../../../src/engine/orders/restores.ts'
 import type { Engine } from '../../../src/engine/transactions/engine.ts'
 import { expandPhases, fillWorkers, startDuePhases } from '../../../src/orchestrator/timers.ts'
@@ -174,4 +179,26 @@ it('sends nothing under the old epoch once a new one has begun, and the resume w
   assert.equal(jobs.length, 2)
   for (const { id } of jobs) assert.match(id, /^step-\d+~\w+$/)
   assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
+})
+
+it('is answered within 2 s on a machine so slow that it cannot withdraw all jobs by then, and timers withdraw the rest', async () => {
+  const batchIds: number[] = []
+  for (let number = 0; number < 8; number += 1) batchIds.push(await readyBatch(140 + number, 1))
+  await fillWorkers(world.engine)
+  const startedMs = +other.clock.now()
+  let nowMs = startedMs
+  const now = () => {
+    // Each look at the clock costs the time of a busy machine.
+    nowMs += 100
+    return new Date(nowMs)
+  }
+  const clock = { ...other.clock, now }
+  const { withdrawn } = await holdScope({ ...other, clock }, EVERYTHING)
+  const left = async () => (await Promise.all(batchIds.map(jobsOf))).filter((jobs) => jobs > 0)
+  assert.ok(withdrawn > 0)
+  assert.ok((await left()).length > 0)
+  assert.ok(nowMs - startedMs < 2_000, `${nowMs - startedMs} ms`)
+  await finishHolds(world.engine)
+  assert.deepEqual(await left(), [])
+  await resumeScope(world.engine, EVERYTHING)
 })
