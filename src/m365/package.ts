@@ -36,6 +36,7 @@ async function connected(options: ConnectOptions): Promise<ConnectedPackage> {
       rights = await tenant.signIn()
     },
     throttles: () => tenant.throttles(),
+    close: () => tenant.close(),
     missingRights: (functions) => (rights ? missingRights(functions, rights) : []),
   }
 }

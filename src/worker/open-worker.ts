@@ -69,7 +69,10 @@ export async function openWorker(given: OpenWorkerOptions): Promise<OpenedWorker
   const vault = await openVault(config, clock, tokens)
   log.info({ vault: vault.where }, 'Opened the vault')
   const connected = await connectTenant(options, tokens, vault)
-  const { functions, close: closeFunctions } = await openFunctions(options)
+  const { functions, close } = await openFunctions(options).catch((error: unknown) => {
+    connected?.close?.()
+    throw error
+  })
   if (connected) tellMissingRights(log, functions, connected)
   const names = new Set(functions.map(({ name }) => name))
   const worker = new Worker({
@@ -115,14 +118,17 @@ export async function openWorker(given: OpenWorkerOptions): Promise<OpenedWorker
     },
   })
   log.info({ slots: config.maxParallelism, functions: functions.length }, 'Worker ready')
-  return openedWorker(worker, options, closeFunctions)
+  return openedWorker(worker, options, () => {
+    close()
+    connected?.close?.()
+  })
 }
 
 /** The worker as a service, which tells telemetry of its beginning and end. */
 function openedWorker(
   worker: Worker,
   { config, clock, telemetry = null }: OpenWorkerOptions,
-  closeFunctions: () => void,
+  close: () => void,
 ): OpenedWorker {
   const tell = (name: LifecycleEvent['name']) =>
     telemetry?.event({ name, at: clock.now(), attributes: { WorkerId: config.workerId! } })
@@ -138,7 +144,7 @@ function openedWorker(
         await worker.stop(giveUp)
       } finally {
         tell('WorkerStopped')
-        closeFunctions()
+        close()
       }
     },
   }
@@ -204,6 +210,7 @@ async function connectTenant(
     log.info({ tenantId, signIn: config.signIn }, 'Signed in to the tenant')
     return connected
   } catch (error) {
+    connected.close?.()
     const reason = messageOf(error)
     throw new MatoolkitError(
       'WORKER_SIGN_IN_FAILED',

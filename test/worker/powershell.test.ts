@@ -1,5 +1,5 @@
 // PowerShell modules as custom functions: how they are found and described, and that processes, deadlines, crashes and tokens are handled.
-// A program of ours stands for `pwsh`, so this shows the worker's side of the protocol; the PowerShell side is unconfirmed.
+// A program of ours stands for `pwsh`, so this shows the worker's side of the protocol; test/proof/powershell shows the other.
 import assert from 'node:assert/strict'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

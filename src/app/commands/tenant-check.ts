@@ -54,11 +54,15 @@ export async function runTenantCheck(
   const answers = new WireAnswers()
   const tenant = await connect(config, realClock(), io, answers)
   const { signal } = new AbortController()
-  const checks = await checkTenant({ tenant, plan, signal })
-  const recorded =
-    flags.record === undefined ? null : await record(flags, { tenant, plan, answers, signal })
-  await showChecks(show, io, checks, recorded ? { recorded: { ...recorded } } : {})
-  if (recorded) show.say(printable(`\n${toldOf(recorded)}`))
+  try {
+    const checks = await checkTenant({ tenant, plan, signal })
+    const recorded =
+      flags.record === undefined ? null : await record(flags, { tenant, plan, answers, signal })
+    await showChecks(show, io, checks, recorded ? { recorded: { ...recorded } } : {})
+    if (recorded) show.say(printable(`\n${toldOf(recorded)}`))
+  } finally {
+    tenant.close()
+  }
 }
 
 /** Prints only: an administrator reads it and runs it. */

@@ -8,6 +8,7 @@ import {
   httpsUrl,
   listSetting,
   oneOf,
+  type SettingKind,
   setting,
   wholeNumber,
   workerId,
@@ -19,6 +20,10 @@ export type CloudName = (typeof CLOUDS)[number]
 const SIGN_INS = ['certificate', 'federated', 'secret'] as const
 
 const serviceUrl = httpsUrl('an address with https')
+const exchangeUrl: SettingKind<string> = {
+  mustBe: `${serviceUrl.mustBe}, or "powershell"`,
+  read: (text) => (text === 'powershell' ? text : serviceUrl.read(text)),
+}
 
 const RUNTIME = {
   workerId: setting<string | null>('MATOOLKIT_WORKER_ID', workerId, {
@@ -109,10 +114,11 @@ const TENANT = {
     defaultShown: 'the URL of the cloud',
     description: 'URL of Microsoft Graph.',
   }),
-  exchangeUrl: setting<string | null>('MATOOLKIT_EXCHANGE_URL', serviceUrl, {
+  exchangeUrl: setting<string | null>('MATOOLKIT_EXCHANGE_URL', exchangeUrl, {
     default: null,
     defaultShown: 'the URL of the cloud',
-    description: 'URL of Exchange Online.',
+    description:
+      'URL of Exchange Online. `powershell`: cmdlets go through Microsoft’s own module in MATOOLKIT_PWSH; see docs/operating.md.',
   }),
 }
 

@@ -14,7 +14,7 @@ export interface SigningCertificate {
   /** SHA-256 of the certificate in base64url, by which Entra finds it. */
   readonly thumbprint: string
   readonly key: KeyObject
-  readonly endsAt: Date
+  readonly certificate: X509Certificate
 }
 
 /** The content of a file or vault secret. */
@@ -97,7 +97,7 @@ function matching(key: KeyObject, certificates: readonly X509Certificate[]): Sig
   return {
     thumbprint: createHash('sha256').update(own.raw).digest('base64url'),
     key,
-    endsAt: new Date(own.validTo),
+    certificate: own,
   }
 }
 

@@ -37,14 +37,14 @@ export async function openRotatingCertificate({
 }): Promise<RotatingCertificate> {
   const first = await read()
   const The = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
-  const warnOfEnd = ({ endsAt }: SigningCertificate) => {
+  const warnOfEnd = ({ certificate: { validToDate: endsAt } }: SigningCertificate) => {
     if (+endsAt - +clock.now() < WARNING_MS)
       log.warn({ place, endsAt }, `${The} expires within 30 days or has expired: renew it`)
   }
   warnOfEnd(first)
   return rotatingCertificate(first, read, {
     onRenewed: (renewed) => {
-      log.info({ place, endsAt: renewed.endsAt }, `${The} was renewed`)
+      log.info({ place, endsAt: renewed.certificate.validToDate }, `${The} was renewed`)
       warnOfEnd(renewed)
     },
     onUnreadable: (reason) =>

@@ -13,6 +13,7 @@ import type { ThrottleOptions, ThrottleState } from '../../worker/http/throttle.
 import { openWebhooks } from '../../worker/http/webhooks.ts'
 import { directoryRolesIn, type GrantedRights, rightsIn } from '../check/rights.ts'
 import { ExchangeOnline } from './exchange.ts'
+import { openExchangeModule } from './exchange-powershell.ts'
 import { Graph } from './graph.ts'
 import { countingFor, type M365Tenant } from './tenant.ts'
 
@@ -68,6 +69,8 @@ export interface ConnectedTenant extends M365Tenant {
   signIn(): Promise<GrantedRights>
   /** Gates and concurrency now. */
   throttles(): ThrottleState[]
+  /** Ends the processes of PowerShell, if Exchange is reached through them. */
+  close(): void
 }
 
 /** Microsoft publishes no number; others begin with four to eight. */
@@ -95,7 +98,11 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
   const forGraph = requestFor(cloud.graph)
   const forExchange = requestFor(cloud.exchange)
   const share = (limit: number) => limit / config.workerReplicas
-  const lanes = Math.max(1, Math.floor(share(config.exchangeParallelism)))
+  const { exchangeUrl, maxParallelism } = config
+  const module = exchangeUrl === 'powershell' ? openExchangeModule(config, credential, clock) : null
+  // A process of PowerShell has its price: no more of them than jobs.
+  const lanesMax = Math.max(1, Math.floor(share(config.exchangeParallelism)))
+  const lanes = module ? Math.min(lanesMax, maxParallelism) : lanesMax
   const graph = new Graph({
     ...shared,
     ...throttling,
@@ -111,7 +118,8 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
   const exchange = new ExchangeOnline({
     ...shared,
     ...throttling,
-    url: config.exchangeUrl ?? cloud.exchange,
+    ...(module && { send: module.send }),
+    url: module ? cloud.exchange : (exchangeUrl ?? cloud.exchange),
     token: (refused) => tokens.get(forExchange, refused),
     tenantId,
     lanes,
@@ -131,12 +139,15 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
     },
     signIn: async () => {
       const graphToken = await tokens.get(forGraph)
+      const exchangeToken = await tokens.get(forExchange)
+      await module?.connect(exchangeToken)
       return {
         graph: rightsIn(graphToken),
-        exchange: rightsIn(await tokens.get(forExchange)),
+        exchange: rightsIn(exchangeToken),
         directoryRoles: directoryRolesIn(graphToken),
       }
     },
+    close: () => module?.close(),
   }
 }
 

@@ -143,11 +143,9 @@ function requireNoErrors(response: JsonObject): void {
 
 /** The casing of keys varies. */
 function textIn(object: JsonObject, key: string): string {
-  const value = valueIn(object, key)
+  const value = valueNamed(object, key)
   return typeof value === 'string' ? value : ''
 }
-
-const valueIn = (object: JsonObject, key: string): Json | undefined => valueNamed(object, key)
 
 /** `Ex6F9304|Microsoft.Exchange.….ManagementObjectNotFoundException|The operation couldn't be performed …` */
 function partsOf(text: string): { readonly code: string; readonly message: string } {
@@ -165,9 +163,9 @@ function reasonOf(
   { status, headers, text }: HttpResponse,
   body: Json,
 ): Pick<ServiceRefusal, 'code' | 'message'> {
-  const error = objectOf(valueIn(objectOf(body), 'error'))
-  const inner = objectOf(valueIn(objectOf(valueIn(error, 'innererror')), 'internalexception'))
-  const details = valueIn(error, 'details')
+  const error = objectOf(valueNamed(objectOf(body), 'error'))
+  const inner = objectOf(valueNamed(objectOf(valueNamed(error, 'innererror')), 'internalexception'))
+  const details = valueNamed(error, 'details')
   const detail = Array.isArray(details) ? textIn(objectOf(details[0]), 'message') : ''
   const reason = detail || textIn(inner, 'message') || textIn(error, 'message')
   if (reason.includes('|')) return partsOf(reason)

@@ -46,4 +46,6 @@ export interface ConnectedPackage {
   missingRights(
     functions: readonly WorkerFunction[],
   ): Iterable<readonly [string, readonly string[]]>
+  /** Ends what it started on this machine. */
+  close?(): void
 }

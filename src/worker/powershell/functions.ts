@@ -10,7 +10,7 @@ import { declaredFacts } from '../../domain/runbook/function-facts.ts'
 import { defineFunction, type FunctionCall, type WorkerFunction } from '../functions/catalogue.ts'
 import { NO_TENANT_CODE, type Tenant } from '../functions/tenant.ts'
 import { ApiError } from '../http/api.ts'
-import { PowerShellSession } from './session.ts'
+import { PowerShellSessions } from './sessions.ts'
 
 export interface PowerShellParts {
   /** The program, such as `pwsh`. */
@@ -85,11 +85,11 @@ export async function openPowerShell(
   modules: readonly string[],
   parts: PowerShellParts,
 ): Promise<PowerShellFunctions> {
-  const sessions = new Sessions(modules, parts)
+  const sessions = new PowerShellSessions(modules, parts)
   const problems = new Map<string, string>()
   const functions = new Map<string, readonly WorkerFunction[]>()
   try {
-    for (const found of await sessions.describe()) {
+    for (const found of z.array(moduleShape).parse(await sessions.describe())) {
       if ('problem' in found) problems.set(found.path, `it cannot be imported: ${found.problem}`)
       else {
         const shapes = found.functions.map((described) => functionShape.safeParse(described))
@@ -109,66 +109,10 @@ export async function openPowerShell(
   return { functions, problems, close: () => sessions.close() }
 }
 
-/** As many sessions as calls at the same time; the worker's slots limit those. */
-class Sessions {
-  readonly #modules: readonly string[]
-  readonly #parts: PowerShellParts
-  readonly #idle: PowerShellSession[] = []
-  readonly #all = new Set<PowerShellSession>()
-  #isClosed = false
-
-  constructor(modules: readonly string[], parts: PowerShellParts) {
-    this.#modules = modules
-    this.#parts = parts
-  }
-
-  async describe(): Promise<z.infer<typeof moduleShape>[]> {
-    const session = await this.#take()
-    this.#idle.push(session)
-    return z.array(moduleShape).parse(session.modules)
-  }
-
-  async run(request: JsonObject, signal: AbortSignal) {
-    const session = await this.#take()
-    try {
-      return await session.run(request, signal)
-    } finally {
-      // Also one whose call was aborted before it began: no other call would find it, and it would outlive the worker.
-      if (signal.aborted) session.kill()
-      if (session.isEnded || signal.aborted) this.#all.delete(session)
-      else this.#idle.push(session)
-    }
-  }
-
-  close(): void {
-    this.#isClosed = true
-    for (const session of this.#all) session.kill()
-    this.#all.clear()
-  }
-
-  async #take(): Promise<PowerShellSession> {
-    this.#requireOpen()
-    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
-      if (!idle.isEnded) return idle
-      this.#all.delete(idle)
-    }
-    const { program, clock } = this.#parts
-    const started = await PowerShellSession.start({ program, modules: this.#modules, clock })
-    if (this.#isClosed) started.kill()
-    this.#requireOpen()
-    this.#all.add(started)
-    return started
-  }
-
-  #requireOpen(): void {
-    if (this.#isClosed) throw new Error('The worker is stopping.')
-  }
-}
-
 function asFunction(
   shape: FunctionShape,
   connections: Connections,
-  sessions: Sessions,
+  sessions: PowerShellSessions,
   parts: PowerShellParts,
 ): WorkerFunction {
   return defineFunction({

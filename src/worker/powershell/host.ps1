@@ -61,11 +61,17 @@ function ConvertFrom-Element([System.Text.Json.JsonElement] $Element) {
 }
 
 function Get-FailureOf([System.Management.Automation.ErrorRecord] $ErrorRecord) {
+    $type = $ErrorRecord.Exception.GetType().Name
+    # Microsoft's Exchange module names the service's exception only here.
+    if ($type -eq 'Exception' -and $ErrorRecord.CategoryInfo.Reason) { $type = $ErrorRecord.CategoryInfo.Reason }
     @{
-        type    = $ErrorRecord.Exception.GetType().Name
-        message = $ErrorRecord.Exception.Message
-        # Microsoft's modules keep the answer of the service; for any other exception this is null.
+        type     = $type
+        message  = $ErrorRecord.Exception.Message
+        # Microsoft's modules keep the answer of the service; for any other exception these are null.
         retryAfterSec = $ErrorRecord.Exception.Response.Headers.RetryAfter.Delta.TotalSeconds
+        status   = $ErrorRecord.Exception.Response.StatusCode.value__
+        errorId  = $ErrorRecord.FullyQualifiedErrorId
+        isBefore = -not $script:hasBegun
     }
 }
 
@@ -182,38 +188,56 @@ function Connect-Tenant([string] $FunctionName, [hashtable] $Session) {
         $token = $Session.tokens[$service]
         if (-not $token -and $isDefault) { continue }
         if (-not $token) { throw "Function $FunctionName needs a connection to $service, and this worker has no tenant." }
-        $secure = ConvertTo-SecureString -String $token -AsPlainText -Force
-        $global:Matoolkit["$($service)Token"] = $secure
-        if ($connectedWith[$service] -eq $token) { continue }
-        try { Connect-Service $service $Session $secure }
+        $global:Matoolkit["$($service)Token"] = ConvertTo-SecureString -String $token -AsPlainText -Force
+        try { Connect-Service $service $Session }
         catch {
             if (-not $isDefault) { throw }
             throw "The connection to $service failed, which a module gets unless its manifest says PrivateData.Matoolkit.Connect = @(): $($_.Exception.Message)"
         }
-        $connectedWith[$service] = $token
     }
 }
 
-function Connect-Service([string] $Service, [hashtable] $Session, [securestring] $Secure) {
+# Once for each token: a connection must not outlive the sign-in.
+function Connect-Service([string] $Service, [hashtable] $Session) {
+    $token = $Session.tokens[$Service]
+    if ($connectedWith[$Service] -eq $token) { return }
     if ($Service -eq 'graph') {
         $environments = @{ public = 'Global'; usgov = 'USGov'; usdod = 'USGovDoD'; china = 'China' }
-        Connect-MgGraph -AccessToken $Secure -Environment $environments[$Session.cloud] -NoWelcome
-        return
+        $secure = ConvertTo-SecureString -String $token -AsPlainText -Force
+        Connect-MgGraph -AccessToken $secure -Environment $environments[$Session.cloud] -NoWelcome
     }
-    $environments = @{ public = 'O365Default'; usgov = 'O365USGovGCCHigh'; usdod = 'O365USGovDoD'; china = 'O365China' }
-    if ($connectedWith[$Service]) { Disconnect-ExchangeOnline -Confirm:$false }
-    $token = $Session.tokens[$Service]
-    Connect-ExchangeOnline -AccessToken $token -Organization $Session.organization -ExchangeEnvironmentName $environments[$Session.cloud] -ShowBanner:$false
+    else {
+        if ($connectedWith[$Service]) { Disconnect-ExchangeOnline -Confirm:$false }
+        $connectedWith.Remove($Service)
+        Connect-Exchange $Session
+    }
+    $connectedWith[$Service] = $token
 }
 
-function Get-Arguments([System.Management.Automation.FunctionInfo] $Command, [hashtable] $Given) {
+function Connect-Exchange([hashtable] $Session) {
+    $environments = @{ public = 'O365Default'; usgov = 'O365USGovGCCHigh'; usdod = 'O365USGovDoD'; china = 'O365China' }
+    $to = @{ Organization = $Session.organization; ExchangeEnvironmentName = $environments[$Session.cloud]; ShowBanner = $false }
+    if (-not $Session.certificates) { return Connect-ExchangeOnline @to -AccessToken $Session.tokens.exchange }
+    $refusal = $null
+    # The newest first: while the app does not know it yet, the one before still works.
+    foreach ($each in $Session.certificates) {
+        try {
+            $certificate = [System.Security.Cryptography.X509Certificates.X509Certificate2]::CreateFromPem($each.certificate, $each.key)
+            return Connect-ExchangeOnline @to -AppId $Session.appId -Certificate $certificate
+        }
+        catch { if ($null -eq $refusal) { $refusal = $_ } }
+    }
+    throw $refusal
+}
+
+function Get-Arguments([System.Management.Automation.CommandInfo] $Command, [hashtable] $Given) {
     $arguments = @{}
     foreach ($name in $Given.Keys) {
         # Not the value of an `if`: that turns an empty list into null and a list of one into its element.
         $arguments[$name] = $Given[$name]
-        if ($Command.Parameters[$name].ParameterType -eq [securestring]) {
-            $arguments[$name] = ConvertTo-SecureString -String $Given[$name] -AsPlainText -Force
-        }
+        $type = $Command.Parameters[$name].ParameterType
+        if ($type -eq [securestring]) { $arguments[$name] = ConvertTo-SecureString -String $Given[$name] -AsPlainText -Force }
+        if ($type -eq [byte[]] -and $Given[$name] -is [string]) { $arguments[$name] = [Convert]::FromBase64String($Given[$name]) }
     }
     $arguments
 }
@@ -226,6 +250,7 @@ function Invoke-ForWorker([hashtable] $Request) {
     # `break` and `continue` without a loop around them, as in `ForEach-Object { continue }`, leave the nearest loop of any caller. Without this
     # one they left the loop that answers, and the job hung until its deadline.
     $hasReturned = $false
+    $script:hasBegun = $true
     do {
         $output = @(& $command @arguments)
         $hasReturned = $true
@@ -236,15 +261,62 @@ function Invoke-ForWorker([hashtable] $Request) {
     @{ result = $result; outputs = $output.Count }
 }
 
+# A cmdlet of Exchange for the worker's own functions, answered as the REST endpoint of Microsoft's module would.
+function Invoke-Exchange([hashtable] $Request) {
+    Reset-Preferences
+    $null = Connect-Service 'exchange' $Request
+    if (-not $Request.cmdlet) { return @{} }
+    $command = Get-Command -Name $Request.cmdlet -CommandType Function
+    $arguments = Get-Arguments $command $Request.parameters
+    if ($command.Parameters.ContainsKey('Confirm')) { $arguments.Confirm = $false }
+    $warnings = @()
+    $script:hasBegun = $true
+    $output = @(& $command @arguments -ErrorAction Stop -WarningAction SilentlyContinue -WarningVariable warnings)
+    @{
+        result   = @($output | ForEach-Object { ConvertTo-Row $_ $Request.select })
+        warnings = @($warnings | ForEach-Object { "$_" })
+    }
+}
+
+function ConvertTo-Row([object] $Item, [object[]] $Select) {
+    $row = [ordered] @{}
+    foreach ($property in $Item.PSObject.Properties) {
+        if (-not $Select -or $property.Name -in $Select) { $row[$property.Name] = ConvertTo-Plain $property.Value }
+    }
+    $row
+}
+
+# What the module made into dates, ids and objects of its own becomes text again.
+function ConvertTo-Plain([object] $Value) {
+    if ($null -eq $Value -or $Value -is [string] -or $Value.GetType().IsPrimitive) { return $Value }
+    if ($Value -is [switch]) { return [bool] $Value }
+    if ($Value -is [datetime]) { return $Value.ToUniversalTime().ToString('o') }
+    if ($Value -is [System.Collections.IDictionary]) {
+        $table = @{}
+        foreach ($key in $Value.Keys) { $table["$key"] = ConvertTo-Plain $Value[$key] }
+        return $table
+    }
+    if ($Value -is [System.Collections.IEnumerable]) {
+        $list = [System.Collections.Generic.List[object]]::new()
+        foreach ($item in $Value) { $list.Add((ConvertTo-Plain $item)) }
+        return , $list.ToArray()
+    }
+    $isOwn = "$($Value.PSObject.TypeNames[0])" -like 'Deserialized.*'
+    if ($Value -is [System.Management.Automation.PSCustomObject] -and -not $isOwn) { return ConvertTo-Row $Value }
+    "$Value"
+}
+
 Send-Answer @{ greeting = $env:MATOOLKIT_GREETING; version = $PSVersionTable.PSVersion.ToString() }
 $env:MATOOLKIT_GREETING = $null
 
 while ($null -ne ($line = $reader.ReadLine())) {
     $request = ConvertFrom-Element ([System.Text.Json.JsonDocument]::Parse($line).RootElement)
+    $script:hasBegun = $false
     try {
         $answer = switch ($request.ask) {
             'modules' { @{ modules = @(Get-Modules $request.paths) } }
             'run' { Invoke-ForWorker $request }
+            'exchange' { Invoke-Exchange $request }
             default { throw "Unknown request: $($request.ask)" }
         }
         $answer.id = $request.id

@@ -19,17 +19,25 @@ interface Thrown {
   readonly type: string
   readonly message: string
   readonly retryAfterSec?: number | null
+  /** The HTTP status behind it. */
+  readonly status?: number | null
+  /** Microsoft's module puts the id of its request into it. */
+  readonly errorId?: string
+  /** It was thrown before the function or cmdlet began. */
+  readonly isBefore?: boolean
 }
 
-/** What a function threw, under the name of its exception. */
-class PowerShellFailure extends Error {
+/** What a function or cmdlet threw, under the name of its exception. */
+export class PowerShellFailure extends Error {
   override readonly name: string
   readonly retryAfterSec: number | null
+  readonly thrown: Thrown
 
-  constructor({ type, message, retryAfterSec = null }: Thrown) {
-    super(message)
-    this.name = type
-    this.retryAfterSec = retryAfterSec
+  constructor(thrown: Thrown) {
+    super(thrown.message)
+    this.name = thrown.type
+    this.retryAfterSec = thrown.retryAfterSec ?? null
+    this.thrown = thrown
   }
 }
 
@@ -40,6 +48,7 @@ interface Answer {
   readonly result?: Json
   /** How many objects the function wrote. */
   readonly outputs?: number
+  readonly warnings?: readonly string[]
 }
 
 type Pending = PromiseWithResolvers<Answer>
@@ -84,14 +93,21 @@ export class PowerShellSession {
     return this.#ended !== null
   }
 
-  /** Runs a function. Throws what it throws, or the signal's reason once that aborted. */
-  async run(request: JsonObject, signal: AbortSignal): Promise<{ result: Json; outputs: number }> {
+  /** Runs a function, or what the request asks. Throws what that throws, or the signal's reason once that aborted. */
+  async run(request: JsonObject, signal: AbortSignal) {
     signal.throwIfAborted()
     const abort = () => this.kill()
     signal.addEventListener('abort', abort)
     try {
-      const answer = await this.#ask({ ask: 'run', ...request })
-      return { result: answer.result ?? null, outputs: answer.outputs ?? 1 }
+      const {
+        result = null,
+        outputs = 1,
+        warnings = [],
+      } = await this.#ask({
+        ask: 'run',
+        ...request,
+      })
+      return { result, outputs, warnings }
     } catch (error) {
       signal.throwIfAborted()
       throw error

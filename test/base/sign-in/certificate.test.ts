@@ -31,7 +31,7 @@ describe('reading a certificate', () => {
     it(what, async () => {
       const certificate = await read(bytes, password)
       assert.equal(certificate.thumbprint, own.thumbprint)
-      assert.equal(certificate.endsAt.toISOString(), '2045-01-01T00:00:00.000Z')
+      assert.equal(certificate.certificate.validToDate.toISOString(), '2045-01-01T00:00:00.000Z')
     })
   }
 

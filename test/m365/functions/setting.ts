@@ -179,11 +179,8 @@ export async function withinOn<Told, OfClock extends Clock>(
     ...(replay && { replay }),
   })
   const tenantId = sandbox.state().tenants[0]!.id
-  const env = { ...options.env }
-  if (options.between) {
-    const url = await options.between(sandbox.url)
-    Object.assign(env, { MATOOLKIT_GRAPH_URL: url, MATOOLKIT_EXCHANGE_URL: url })
-  }
+  const url = (await options.between?.(sandbox.url)) ?? sandbox.url
+  const env = { MATOOLKIT_GRAPH_URL: url, MATOOLKIT_EXCHANGE_URL: url, ...options.env }
   const tenant = connect(configFor(sandbox.url, tenantId, env), clock)
   const sourceId = sandbox.state().tenants[1]!.id
   const source = connect(configFor(sandbox.url, sourceId), clock)
@@ -223,6 +220,7 @@ export async function withinOn<Told, OfClock extends Clock>(
     await tenant.signIn()
     return await tell(setting)
   } finally {
+    tenant.close()
     await sandbox.close()
   }
 }

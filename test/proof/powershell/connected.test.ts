@@ -23,9 +23,14 @@ describe('a PowerShell module that says nothing of connections', { timeout: 120_
   before(async () => {
     version = await pwshVersion()
     process.env.PSModulePath = STAND_INS
+    process.env.SANDBOX_CMDLETS = JSON.stringify({
+      'Get-MailUser': ['Identity'],
+      'Set-MailUser': ['Identity', 'EmailAddresses'],
+    })
   })
   after(() => {
     delete process.env.SANDBOX_URL
+    delete process.env.SANDBOX_CMDLETS
     if (pathBefore === undefined) delete process.env.PSModulePath
     else process.env.PSModulePath = pathBefore
   })
