@@ -155,7 +155,7 @@ const ofChannels: Finder = async ({ db }) => {
 }
 
 /** How each kind is found; the compiler asks for a new one. */
-const FOUND_BY: Readonly<Record<NeedKind, readonly Finder[]>> = {
+const FOUND_BY: Readonly<Record<NeedKind, readonly [Finder, ...Finder[]]>> = {
   everything_held: [ofHolds],
   worker_silent: [ofStuck],
   gate_waiting: [ofHolds, ofGates],

@@ -139,7 +139,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     name: 'hold does not withdraw jobs',
     in: 'finishExclusive',
     edits: [replace('$draft.wantsWithdrawal', '$draft.wantsWithdrawal && $draft.jobs.length > 0')],
-    foundBy: 7,
+    foundBy: 13,
   },
   {
     name: 'cancel does not withdraw jobs',
