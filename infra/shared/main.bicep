@@ -58,6 +58,9 @@ param vaultGeneration string = ''
 @minValue(1)
 param archiveKeptDays int = 365
 
+@description('True after somebody locked the archive: the template leaves its policy alone.')
+param isArchiveLocked bool = false
+
 @description('True: archives are copied to the paired region.')
 param isArchiveGeoRedundant bool = true
 
@@ -158,6 +161,7 @@ module archive 'modules/archive.bicep' = {
     isPrivate: isPrivate
     isGeoRedundant: isArchiveGeoRedundant
     keptDays: archiveKeptDays
+    isLocked: isArchiveLocked
     logsWorkspaceId: monitoring.outputs.workspaceId
     tags: tags
   }

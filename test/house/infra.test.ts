@@ -114,7 +114,10 @@ describe('the infrastructure', () => {
       zone,
       /name: '\*'\n {2}properties: \{\n {4}ttl: \d+\n {4}aRecords: \[\{ ipv4Address: address \}\]/,
     )
-    assert.match(zone, /for \(networkId, index\) in networkIds/)
+    assert.match(
+      zone,
+      /for networkId in networkIds: \{\n.*\n +name: 'link-\$\{uniqueString\(networkId\)\}'/,
+    )
     const main = file('infra/automation/main.bicep').text
     assert.match(
       main,
@@ -123,17 +126,21 @@ describe('the infrastructure', () => {
     const network = file('infra/shared/modules/network.bicep').text
     assert.match(network, /linkedIds = concat\(\[networkId\], peerNetworkIds\)/)
     assert.match(network, /virtualNetwork: \{ id: linkedIds\[/)
+    // By its place in the list, the link of one network would become that of another, which Azure refuses.
+    assert.match(network, /name: '\$\{name\}-\$\{uniqueString\(linkedIds\[/)
     // A subnet in the text of its network would take away what others made there.
     assert.doesNotMatch(network, /subnets: \[/)
   })
 
-  it('deploys again after a restore and after the disk has grown, and makes tables only when their job can run', () => {
+  it('deploys again after a restore, after the disk has grown and the archive was locked, and makes tables only when their job can run', () => {
     const main = file('infra/automation/main.bicep').text
     // Azure leads no endpoint to another server, and no disk becomes smaller.
     assert.match(
       main,
       /module postgresEndpoint [\s\S]*?params: \{\n +name: '\$\{postgresName\}-pe'/,
     )
+    const archive = file('infra/shared/modules/archive.bicep').text
+    assert.match(archive, /immutabilityPolicies@.* = if \(!isLocked\) \{/)
     assert.match(main, /storageGb: max\(postgresStorageGb, postgresGrownGb\)/)
     assert.match(main, /module migrate [\s\S]*?dependsOn: \[access, postgresEndpoint\]/)
     for (const app of ['role', 'worker'])

@@ -21,9 +21,9 @@ resource every 'Microsoft.Network/privateDnsZones/A@2024-06-01' = {
 }
 
 resource link 'Microsoft.Network/privateDnsZones/virtualNetworkLinks@2024-06-01' = [
-  for (networkId, index) in networkIds: {
+  for networkId in networkIds: {
     parent: zone
-    name: 'link-${index}'
+    name: 'link-${uniqueString(networkId)}'
     location: 'global'
     tags: tags
     properties: {

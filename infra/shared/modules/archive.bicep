@@ -1,10 +1,12 @@
 // Where evidence packs of purged batches go. Written once: until the days are over nobody changes or deletes one, not with any role. The policy
-// is unlocked, so that a trial can be removed; `az storage container immutability-policy lock` makes it final.
+// is unlocked, so that a trial can be removed; `az storage container immutability-policy lock` makes it final, and then isLocked is true.
 param name string
 param location string
 param isPrivate bool
 param isGeoRedundant bool
 param keptDays int
+@description('The policy was locked: Azure takes no second one, and only lengthens it.')
+param isLocked bool
 param logsWorkspaceId string
 param tags object
 
@@ -41,7 +43,7 @@ resource container 'Microsoft.Storage/storageAccounts/blobServices/containers@20
   properties: { publicAccess: 'None' }
 }
 
-resource keep 'Microsoft.Storage/storageAccounts/blobServices/containers/immutabilityPolicies@2025-01-01' = {
+resource keep 'Microsoft.Storage/storageAccounts/blobServices/containers/immutabilityPolicies@2025-01-01' = if (!isLocked) {
   parent: container
   name: 'default'
   properties: {

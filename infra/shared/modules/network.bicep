@@ -89,7 +89,8 @@ var linkedIds = concat([networkId], peerNetworkIds)
 resource link 'Microsoft.Network/privateDnsZones/virtualNetworkLinks@2024-06-01' = [
   for index in range(0, length(ownZones) * (1 + length(peerNetworkIds))): {
     parent: zone[index % length(ownZones)]
-    name: '${name}-link-${index / length(ownZones)}'
+    // A link keeps its network: named by place, a network more would change it.
+    name: '${name}-${uniqueString(linkedIds[index / length(ownZones)])}'
     location: 'global'
     tags: tags
     properties: {
