@@ -4,7 +4,7 @@ import { bareOf, domainOf, isSameAddress, typeOf } from './addresses.ts'
 import { chanceOf } from './identity.ts'
 import { disconnectMailbox, hasMailboxPlan, hasPlan } from './mail.ts'
 import { MAILBOX_MOVE_PLAN } from './skus.ts'
-import type { MailboxMove, MigrationBatch, User } from './state.ts'
+import type { MailboxMove, MigrationBatch, Recipient, User } from './state.ts'
 import type { SandboxTenant } from './tenant.ts'
 import type { World } from './world.ts'
 
@@ -184,7 +184,9 @@ export function startMailboxMove(
   mailboxMove.error = mailboxMoveProblem(world, tenant, batch, mailboxMove)
   mailboxMove.status = mailboxMove.error === null ? 'Syncing' : failedStatus(tenant, mailboxMove)
   const durationSec =
-    world.timing.mailboxMoveSyncSec * (0.5 + chanceOf(batch.id, mailboxMove.address))
+    world.timing.mailboxMoveSyncSec *
+    (0.5 + chanceOf(batch.id, mailboxMove.address)) *
+    (1 + sizeToCopy(world, tenant, batch, mailboxMove) / COPIED_IN_SYNC_TIME)
   mailboxMove.dueAt = mailboxMove.error === null ? world.after(now, durationSec) : null
   return true
 }
@@ -290,18 +292,26 @@ function advance(
   }
 }
 
-function brokenItemsOf(
+function mailboxAtSource(
   world: World,
   tenant: SandboxTenant,
   batch: MigrationBatch,
   { userId }: MailboxMove,
-): number {
+): Recipient | null {
   const guid = tenant.user(userId ?? '')?.recipient?.exchangeGuid ?? null
   const from = sourceOf(world, tenant, batch)
     ?.users()
     .find((one) => isMailboxOf(one, guid))
-  return from?.recipient?.brokenItemCount ?? 0
+  return from?.recipient ?? null
 }
+
+const brokenItemsOf = (...of: Parameters<typeof mailboxAtSource>): number =>
+  mailboxAtSource(...of)?.brokenItemCount ?? 0
+
+/** Large mailboxes take longer ("Do auto-expanded archive mailboxes move?", cross-tenant-mailbox-migration). */
+const sizeToCopy = (...of: Parameters<typeof mailboxAtSource>): number =>
+  mailboxAtSource(...of)?.sizeBytes ?? 0
+const COPIED_IN_SYNC_TIME = 10 * GIGABYTE
 
 /** The later of two times; null while one is missing. */
 const laterOf = (a: string | null, b: string | null): string | null =>

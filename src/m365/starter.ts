@@ -126,12 +126,14 @@ const noticeOf = (worker: string, sender: string): string => `
 `
 
 const undoingOf = (worker: string): string => `# A person leaves the wave: nothing is deleted.
+# Without an account of this wave, the name belongs to someone else.
 on_member_removed:
   - name: close-account
     worker_id: ${worker}
+    when: [{ variable: AccountId, present: true }]
     function: Disable-EntraUser
     params:
-      UserId: "{{TargetUpn}}"
+      UserId: "{{AccountId}}"
 
 rollbacks:
   close-again:

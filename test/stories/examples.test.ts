@@ -10,6 +10,7 @@ import { findMembersByKey } from '../../src/db/state/members.ts'
 import { recordWorker } from '../../src/db/state/workers.ts'
 import { rescheduleBatch } from '../../src/engine/orders/batch-actions.ts'
 import type { GivenMember } from '../../src/engine/orders/create.ts'
+import { approveGate } from '../../src/engine/orders/gates.ts'
 import { retryMembers } from '../../src/engine/orders/member-actions.ts'
 import { batchOf, because, order } from './looking.ts'
 import { tenantAt, workersIn } from './tenant-workers.ts'
@@ -209,6 +210,7 @@ it('full-migration: a hold before the copy takes the account back, a later one k
         fromStepName,
       })
     }
+    await approveGate(world.engine, { ...order(batchId), phaseName: 'cutover' })
     await hours(9 * 24)
     for (const name of names) {
       const here = userOf(0, `${name}@contoso.example`)

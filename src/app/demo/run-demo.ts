@@ -19,7 +19,7 @@ import { isBatchEnded } from '../../domain/state/transitions.ts'
 import { inspectCommand, keepSandboxToken } from '../sandbox/sandbox-token.ts'
 import type { Demo } from './open-demo.ts'
 import { interruptedLines, summaryLines, unexpectedOutcomes } from './summary.ts'
-import { DEFECT_COUNT, ROLLBACK_COUNT } from './tenants.ts'
+import { DEFECT_COUNT } from './tenants.ts'
 import { DemoWatcher } from './watch.ts'
 
 export interface RunDemoOptions {
@@ -144,7 +144,7 @@ async function printOutcome(
     failures: watcher.failures,
     membersExpected,
     failuresExpected: DEFECT_COUNT,
-    rollbacksExpected: ROLLBACK_COUNT,
+    rollbacksExpected: DEFECT_COUNT,
     leaversExpected: 1,
     faultReport: tenants.faultReport(),
     invariantsChecked: INVARIANTS.length,

@@ -7,6 +7,7 @@ import type { Io } from '../../cli/terminal/io.ts'
 import { findMembersByKey } from '../../db/state/members.ts'
 import { type Runbook, readRunbook } from '../../domain/runbook/read.ts'
 import { addMembers, createBatch } from '../../engine/orders/create.ts'
+import { approveGate } from '../../engine/orders/gates.ts'
 import { removeMembers } from '../../engine/orders/member-actions.ts'
 import { publishRunbook } from '../../engine/orders/publish.ts'
 import type { Engine } from '../../engine/transactions/engine.ts'
@@ -102,6 +103,16 @@ export function storyOf(
           memberIds: found.map(({ id }) => id),
         })
       },
+    },
+    {
+      at: new Date(+startTime - DAY_MS / 24),
+      run: () =>
+        approveGate(engine, {
+          batchId,
+          phaseName: 'cutover',
+          actor: 'demo, a second person',
+          reason: 'the failures are known, and there are licences enough',
+        }),
     },
   ]
 }

@@ -33,9 +33,8 @@ const DEFECTS = {
   /** The mailbox is on hold, which blocks its move. */
   onHold: [60, 110, 160, 190],
 } as const
+/** A rollback tells the help line of each; only those on hold have an account to remove. */
 export const DEFECT_COUNT = Object.values(DEFECTS).flat().length
-/** New-ExchangeMailUser leaves the account of a namesake alone: there is nothing to roll back. */
-export const ROLLBACK_COUNT = DEFECT_COUNT - DEFECTS.namesakes.length
 
 const FAULTS: FaultSettings = {
   rates: { throttle: 0.001, error: 0.003, 'expired-token': 0.001 },

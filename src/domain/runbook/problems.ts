@@ -160,7 +160,7 @@ export const PROBLEMS = table({
   ),
   // Warnings: the runbook can be used.
   VARIABLE_NOT_ALWAYS_SET: warning(
-    '{{{name}}} is known only after {provider}. The step fails for a member who leaves earlier; use a column if possible.',
+    '{{{name}}} is known only after {provider}. The step fails for a member who leaves earlier. Write "when: [{ variable: {name}, present: true }]".',
   ),
   SHADOWED_VARIABLE: warning('The output "{name}" hides the {other} of the same name. Rename it.'),
   STRAY_BRACES: warning(

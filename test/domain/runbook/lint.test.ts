@@ -68,8 +68,9 @@ phases:
 on_member_removed:
   - name: close
     worker_id: target
+    when: [{variable: Id, present: true}]
     function: Disable-EntraUser
-    params: {UserId: "{{Upn}}"}
+    params: {UserId: "{{Id}}"}
 rollbacks:
   take-back:
     - name: remove
@@ -216,10 +217,18 @@ const MISTAKES: readonly Mistake[] = [
   {
     id: 'REMOVAL_DELETES',
     edit: [
-      'function: Disable-EntraUser\n    params: {UserId: "{{Upn}}"}',
-      'function: «Remove-EntraUser»\n    params: {UserId: "{{Upn}}"}',
+      'function: Disable-EntraUser\n    params: {UserId: "{{Id}}"}',
+      'function: «Remove-EntraUser»\n    params: {UserId: "{{Id}}"}',
     ],
     says: /Remove-EntraUser deletes/,
+  },
+  {
+    id: 'REMOVAL_MAY_HIT_OTHERS',
+    edit: [
+      '    when: [{variable: Id, present: true}]\n    function: Disable-EntraUser\n    params: {UserId: "{{Id}}"}',
+      '    function: «Disable-EntraUser»\n    params: {UserId: "{{Upn}}"}',
+    ],
+    says: /^Disable-EntraUser acts on \{\{Upn\}\}, a name that step "create" may have found taken/,
   },
   ...(
     [
@@ -449,7 +458,7 @@ describe('migration rules', () => {
 })
 
 describe('matoolkit-ignore', () => {
-  const REMOVAL = 'function: Disable-EntraUser\n    params: {UserId: "{{Upn}}"}\nrollbacks'
+  const REMOVAL = 'function: Disable-EntraUser\n    params: {UserId: "{{Id}}"}\nrollbacks'
   const deleting = CAREFUL.replace(REMOVAL, REMOVAL.replace('Disable', 'Remove'))
   const comment = '# matoolkit-ignore REMOVAL_DELETES: the pilot has no data'
   const PLACES: readonly [string, string][] = [
@@ -482,7 +491,7 @@ describe('matoolkit-ignore', () => {
   it('concerns the step below it and not the one after', () => {
     const source = deleting.replace(
       'on_member_removed:\n',
-      `on_member_removed:\n  ${comment}\n  - {name: first, worker_id: target, function: Remove-EntraUser, params: {UserId: "{{Upn}}"}}\n`,
+      `on_member_removed:\n  ${comment}\n  - {name: first, worker_id: target, when: [{variable: Id, present: true}], function: Remove-EntraUser, params: {UserId: "{{Id}}"}}\n`,
     )
     const { problems, ignored } = lint(source)
     assert.deepEqual([problems.length, ignored.length], [1, 1])

@@ -51,10 +51,8 @@ describe('the standard functions', () => {
 const NOT_IN_EXAMPLES = [
   'Send-Message',
   'Set-EntraUserAttributes',
-  'Test-ExchangeNamesFree',
   'Reset-EntraPassword',
   'Test-EntraLicense',
-  'Get-EntraLicenseCount',
   'Test-EntraInvitationRedeemed',
   'New-EntraGuest',
   'Test-OneDriveMoveReadiness',

@@ -77,6 +77,13 @@ export const LINT_RULES = table({
     better:
       'Disable the account, take licence and groups away, stop the move. Delete by hand once you are certain.',
   },
+  REMOVAL_MAY_HIT_OTHERS: {
+    sentence:
+      '{function} acts on {value}, a name that step "{step}" may have found taken: then it is someone else\'s. Use an output of that step, with "when: [{ variable: …, present: true }]".',
+    why: 'A person whose account was refused because a colleague has the name may leave the wave: the step would close the account of the colleague.',
+    better:
+      'Name the account by the output of the step that made it, and leave the step out for people without one: `when: [{ variable: AccountId, present: true }]`.',
+  },
   SAFEGUARD_OFF: {
     sentence: '"{key}: {value}" switches a safeguard off. Use {better}.',
     why: 'Safeguards stop a wave before a wrong source or a broken step reaches everyone.',

@@ -136,6 +136,29 @@ function rollbackDeletesCopy(linted: Linted, findings: Findings): void {
   }
 }
 
+/** Creating refuses a name that is taken, and its outputs are then unset; the name alone may be a colleague. */
+function removalMayHitOthers(linted: Linted, findings: Findings): void {
+  const steps = phaseSteps(linted).map(({ step }) => step)
+  const makers = phaseSteps(linted).filter(({ facts }) => facts?.creates)
+  const isOutput = (name: string) =>
+    steps.some(({ outputParams }) => valueNamed(outputParams, name) !== undefined)
+  for (const one of linted.removal.filter(({ facts }) => isChange(facts)))
+    for (const { step } of makers.filter(({ step }) => step.workerId === one.step.workerId)) {
+      const given = Object.values(one.step.params)
+      const value = Object.values(step.params).find((text) => given.includes(text))
+      const names = typeof value === 'string' ? variablesOf({ value }) : []
+      const isMade = one.step.when.some(
+        ({ test, variable }) =>
+          test === 'present' && valueNamed(step.outputParams, variable) !== undefined,
+      )
+      if (names.length === 0 || names.some(isOutput) || isMade) continue
+      warnAtFunction(findings, 'REMOVAL_MAY_HIT_OTHERS', one, {
+        value: String(value),
+        step: step.name,
+      })
+    }
+}
+
 function variableMayBeLeftOut(linted: Linted, findings: Findings): void {
   const steps = phaseSteps(linted)
   const { columns } = linted.runbook.dataSource
@@ -291,6 +314,7 @@ const RULES = [
   rollbackDoesNotUndo,
   rollbackDeletesCopy,
   peopleOfOtherTenant,
+  removalMayHitOthers,
   variableMayBeLeftOut,
   pollPastNextPhase,
   retryNotIdempotent,

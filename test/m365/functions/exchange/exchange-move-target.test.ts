@@ -78,7 +78,7 @@ describe('New-ExchangeMailUser', () => {
       'New-ExchangeMailUser',
       { ...NORA, PrimarySmtpAddress: KIM },
       'Refused',
-      /already being used.*is taken by a MailUser .*choose another name/,
+      /already being used.*is taken \(MailUser: .*choose another name/,
     ),
   )
 
@@ -132,7 +132,7 @@ describe('names that are taken', () => {
       const { Kinds, Reason } = data as { Kinds: string[]; Reason: string }
       assert.deepEqual(Kinds, ['GuestMailUser'])
       assert.match(Reason, /do not delete it: convert it \(Convert-EntraB2BToInternal\)/)
-      await fails(s, 'New-ExchangeMailUser', NORA, 'Refused', /GuestMailUser .*do not delete it/)
+      await fails(s, 'New-ExchangeMailUser', NORA, 'Refused', /GuestMailUser: .*do not delete it/)
       assert.deepEqual(s.effects(), [], 'the guest and everybody else stay as they are')
     },
     { seeded: withUser(GUEST_NORA) },
@@ -153,6 +153,24 @@ describe('names that are taken', () => {
       }),
     },
   )
+
+  story(
+    'an account without mail is no recipient, and in the way all the same',
+    async (s) => {
+      const { data } = await succeeds(s, 'Test-ExchangeNamesFree', asked)
+      assert.match(
+        (data as { Reason: string }).Reason,
+        /is taken \(account without mail: .*rename the account/,
+      )
+    },
+    { seeded: withUser({ userPrincipalName: NORA_UPN }) },
+  )
+
+  story("the account of an earlier run is in nobody's way", async (s) => {
+    await succeeds(s, 'New-ExchangeMailUser', NORA)
+    const { complete, data } = await succeeds(s, 'Test-ExchangeNamesFree', asked)
+    assert.deepEqual([complete, (data as { Collisions: unknown[] }).Collisions], [true, []])
+  })
 
   story('a deleted mail user keeps its names until it is removed for good', async (s) => {
     const { Id } = await succeeds(s, 'New-ExchangeMailUser', NORA)
