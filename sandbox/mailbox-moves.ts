@@ -35,6 +35,7 @@ export function mailboxMoveProblem(
     relationshipProblem(target, source) ??
     scopeProblem(source, from) ??
     holdProblem(from) ??
+    archivesProblem(from) ??
     addressProblem(target, user, from) ??
     sizeProblem(target, user, from) ??
     deliveryProblem(user, batch) ??
@@ -81,6 +82,12 @@ const holdProblem = (from: User): string | null =>
   isOnHold(from)
     ? `SourceMailboxOnHoldPermanentException: The source mailbox "${from.userPrincipalName}" is on hold and can't be moved.`
     : null
+
+/** "No more than 12 auxiliary archive mailboxes" (cross-tenant-mailbox-migration). No document shows the text. */
+const archivesProblem = ({ recipient }: User): string | null =>
+  recipient!.auxiliaryArchives <= 12
+    ? null
+    : `MigrationPermanentException: The source mailbox has ${recipient!.auxiliaryArchives} auxiliary archives.`
 
 const GIGABYTE = 1024 ** 3
 const QUOTA_GB = 100

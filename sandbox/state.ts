@@ -41,6 +41,7 @@ const recipientSchema = z.strictObject({
   hasDelayReleaseHold: z.boolean().default(false),
   recoverableBytes: z.int().min(0).default(0),
   archiveSizeBytes: z.int().min(0).default(0),
+  auxiliaryArchives: z.int().min(0).default(0),
   /** Ids of other holds. */
   inPlaceHolds: z.array(z.string()).default([]),
   /** UPNs: may open it, send as it, send on its behalf. */

@@ -87,6 +87,11 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
     about: 'Returns the size of a mailbox, or of its archive.',
     run: mailboxes.getStatistics,
   },
+  'Get-MailboxLocation': {
+    parameters: ['User', 'MailboxLocationType'],
+    about: 'Returns the mailbox, its archive and auxiliary archives.',
+    run: mailboxes.getLocations,
+  },
   'Get-MailboxPermission': {
     parameters: FOUND,
     about: 'Returns who may open a mailbox, its owner included.',

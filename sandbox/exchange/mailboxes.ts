@@ -1,5 +1,6 @@
 // What cmdlets tell about a mailbox besides its addresses: size, holds, and who may use it.
 
+import { isSameAddress } from '../addresses.ts'
 import type { SandboxCall } from '../call.ts'
 import type { JsonObject } from '../json.ts'
 import type { Parameters } from './parameters.ts'
@@ -23,6 +24,19 @@ export function getStatistics(call: SandboxCall, parameters: Parameters): Output
   return {
     items: [{ DisplayName: displayName, TotalItemSize, TotalDeletedItemSize, ...counts }],
   }
+}
+
+/** By MailboxLocationType; the names of a location are not documented. */
+export function getLocations(call: SandboxCall, parameters: Parameters): Output {
+  const { recipient } = recipientOf(call, parameters.required('User'), 'mailbox')
+  const locations = [
+    'Primary',
+    ...(recipient.archiveGuid === null ? [] : ['MainArchive']),
+    ...Array.from({ length: recipient.auxiliaryArchives }, () => 'AuxArchive'),
+  ]
+  const type = parameters.text('MailboxLocationType')
+  const found = locations.filter((one) => type === null || isSameAddress(one, type))
+  return { items: found.map((one) => ({ MailboxLocationType: one })) }
 }
 
 const SELF = 'NT AUTHORITY\\SELF'

@@ -58,8 +58,8 @@ With --sandbox, contoso-worker and fabrikam-worker serve two small tenants that 
 With --seed, the source tenant has your own people; docs/rehearsal.md describes the file. With --replay, the tenants answer like the one that
 "matoolkit doctor tenant --record" has recorded.
 
-With --demo, it runs examples/full-migration.yaml for the 200 people of examples/full-migration.csv on two sandbox tenants: four phases, from
-two weeks before the cut-over to a week after it, in about two minutes. The tenants throttle requests and drop connections at times. It prints a
+With --demo, it runs examples/full-migration.yaml for the 200 people of examples/full-migration.csv on two sandbox tenants, from
+two weeks before the cut-over to a month after it, in about two minutes. The tenants throttle requests and drop connections at times. It prints a
 link first: open it to watch the migration in the dashboard, and to hold, retry and click into any person. Everything runs in memory: no
 settings, no tenant and no network are needed, and nothing is left behind. On a terminal dashboard and tenants stay up at the end until
 Ctrl-C; elsewhere, and with --fast, it ends alone. Exit code: 0 it ended as expected (some members fail on purpose), 1 it did not, or you

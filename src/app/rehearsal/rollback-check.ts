@@ -156,6 +156,7 @@ const RECIPIENT: Comparisons<Recipient> = {
   hasDelayReleaseHold: not(SEED),
   recoverableBytes: not(SEED),
   archiveSizeBytes: not(SEED),
+  auxiliaryArchives: not(SEED),
   fullAccess: asList('full access'),
   sendAs: asList('send as'),
   sendOnBehalf: asList('send on behalf'),

@@ -268,6 +268,9 @@ export const CMDLET_SOURCES: Readonly<Record<string, CallSource>> = {
     fields: ['Identity'],
     seenIn: [CIPP],
   },
+  'Get-MailboxLocation': {
+    fields: ['MailboxLocationType', 'User'],
+  },
   'Get-MailboxPermission': {
     fields: ['Identity'],
     seenIn: [CIPP],

@@ -36,6 +36,7 @@ const source = z.object({
     .nullable()
     .describe('Size of the recoverable items, which move too.'),
   ArchiveSizeBytes: z.number().nullable().describe('Null without an archive.'),
+  AuxiliaryArchives: z.number().describe('Further archives of an auto-expanding one; 12 can move.'),
   FullAccess: z
     .array(z.string())
     .describe('Addresses of people who may open the mailbox. Moves with it, when both move.'),
@@ -90,6 +91,7 @@ export const getExchangeMoveSource = defineM365Function({
       tenant.exchange.run(cmdlet, { Identity: textOf(mailbox.Guid) }, { signal, select })
     const [size] = await ask('Get-MailboxStatistics', SIZES)
     const [archived] = isNoGuid(archive) ? [] : await statisticsOfArchive(call, mailbox)
+    const auxiliary = isNoGuid(archive) ? [] : await auxiliaryArchives(call, mailbox)
     const [organization] = await tenant.exchange.run(
       'Get-OrganizationConfig',
       {},
@@ -117,6 +119,7 @@ export const getExchangeMoveSource = defineM365Function({
       OrganizationHolds: organizationHoldsOn(mailbox, textsOf(organization?.InPlaceHolds)),
       RecoverableBytes: bytesOf(size?.TotalDeletedItemSize),
       ArchiveSizeBytes: bytesOf(archived?.TotalItemSize),
+      AuxiliaryArchives: auxiliary.length,
       FullAccess: full.addresses,
       SendAs: as.addresses,
       SendOnBehalf: behalf.addresses,
@@ -148,6 +151,17 @@ const statisticsOfArchive = (
     'Get-MailboxStatistics',
     { Identity: textOf(mailbox.Guid), Archive: true },
     { signal, select: SIZES },
+  )
+
+/** "Get-MailboxLocation", User and MailboxLocationType. */
+const auxiliaryArchives = (
+  { tenant, signal }: Pick<ReplicationContext, 'tenant' | 'signal'>,
+  mailbox: JsonObject,
+) =>
+  tenant.exchange.run(
+    'Get-MailboxLocation',
+    { User: textOf(mailbox.Guid), MailboxLocationType: 'AuxArchive' },
+    { signal },
   )
 
 /** `mbx…` holds all mailboxes but those that name it as `-mbx…` (Identify a hold on an Exchange Online mailbox, Microsoft Learn). */

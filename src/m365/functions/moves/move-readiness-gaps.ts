@@ -19,7 +19,11 @@ export interface WantedMove {
   /** Addresses of the source mailbox; empty when not given. */
   readonly sourceAddresses: readonly string[]
   readonly holds: readonly string[]
+  readonly organizationHolds: readonly string[]
   readonly sizeBytes: number | null
+  readonly archiveSizeBytes: number | null
+  readonly recoverableBytes: number | null
+  readonly auxiliaryArchives: number | null
   readonly isLicensedAtSource: boolean
 }
 
@@ -36,17 +40,45 @@ export interface TargetFacts {
 const GIGABYTE = 1024 ** 3
 const STAMP = 'Stamp it: Set-ExchangeMoveTarget.'
 
+/** "We support moving users that have no more than 12 auxiliary archive mailboxes." */
+const AUXILIARY_MAX = 12
+
 /** The blocks of the source mailbox, which hold whatever the target looks like. */
-export const sourceGaps = ({ holds }: WantedMove): Gap[] =>
-  holds.length === 0
-    ? []
-    : [
-        {
-          Gap: `The source mailbox is on hold (${holds.join(', ')}), which blocks the move.`,
-          Remedy:
-            'Release the holds in the source tenant, then read the mailbox again: Get-ExchangeMoveSource.',
-        },
-      ]
+export function sourceGaps({ holds, auxiliaryArchives }: WantedMove): Gap[] {
+  const gaps: (Gap | false)[] = [
+    holds.length > 0 && {
+      Gap: `The source mailbox is on hold (${holds.join(', ')}), which blocks the move.`,
+      Remedy:
+        'Release the holds in the source tenant, then read the mailbox again: Get-ExchangeMoveSource.',
+    },
+    (auxiliaryArchives ?? 0) > AUXILIARY_MAX && {
+      Gap: `The archive has ${auxiliaryArchives} auxiliary archives; Microsoft moves at most ${AUXILIARY_MAX}.`,
+      Remedy: 'Leave this person out, and ask Microsoft or export the archive.',
+    },
+  ]
+  return gaps.filter((one) => one !== false)
+}
+
+/** Default quotas of a mailbox without holds: "Exchange Online limits". Whether a move stops at them is unconfirmed. */
+const RECOVERABLE_GB = 30
+const ARCHIVE_GB = 100
+
+/** No document says that these block a move, so no person is stopped for them. */
+export function sourceWarnings(wanted: WantedMove): string[] {
+  const { organizationHolds, archiveSizeBytes, recoverableBytes, auxiliaryArchives } = wanted
+  const isOver = (bytes: number | null, gigabytes: number) => (bytes ?? 0) > gigabytes * GIGABYTE
+  const warnings: (string | false)[] = [
+    organizationHolds.length > 0 &&
+      `Policies of the source organisation hold the mailbox (${organizationHolds.join(', ')}). If the move stops for a hold, exclude the mailbox: Set-Mailbox -ExcludeFromAllOrgHolds.`,
+    isOver(recoverableBytes, RECOVERABLE_GB) &&
+      `The recoverable items have more than ${RECOVERABLE_GB} GB, and move too.`,
+    isOver(archiveSizeBytes, ARCHIVE_GB) &&
+      `The archive has more than ${ARCHIVE_GB} GB: copying takes long, and the target needs an auto-expanding archive.`,
+    (auxiliaryArchives ?? 0) > 0 &&
+      'The archive expands by itself. If it does so during the move, the move fails: remove it and add it again.',
+  ]
+  return warnings.filter((one) => one !== false)
+}
 
 export function targetGaps(wanted: WantedMove, facts: TargetFacts): Gap[] {
   if (facts.recipient.kind === 'Mailbox') return mailboxGaps(wanted, facts.recipient)

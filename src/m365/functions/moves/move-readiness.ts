@@ -27,9 +27,12 @@ import {
   type Gap,
   isMoved,
   sourceGaps,
+  sourceWarnings,
   targetGaps,
   type WantedMove,
 } from './move-readiness-gaps.ts'
+
+const size = optional(z.number().min(0))
 
 const parameters = z.strictObject({
   Identity: recipientId.describe('The mail user in this tenant.'),
@@ -41,7 +44,13 @@ const parameters = z.strictObject({
     'EmailAddresses of the source mailbox; the external address must be one of them.',
   ),
   Holds: optional(anyList(nameParameter)).describe('Holds of the source mailbox.'),
-  SizeBytes: optional(z.number().min(0)).describe('Size of the source mailbox.'),
+  OrganizationHolds: optional(anyList(nameParameter)).describe(
+    'Retention policies of the source organisation that hold the mailbox.',
+  ),
+  SizeBytes: size.describe('Size of the source mailbox.'),
+  ArchiveSizeBytes: size.describe('Size of its archive.'),
+  RecoverableBytes: size.describe('Size of its recoverable items.'),
+  AuxiliaryArchives: size.describe('Further archives of an auto-expanding one.'),
   IsLicensedAtSource: z
     .boolean()
     .default(false)
@@ -61,6 +70,9 @@ const readiness = z.object({
     Gaps: z
       .array(z.object({ Gap: z.string(), Remedy: z.string() }))
       .describe('All of them, each with what to do.'),
+    Warnings: z
+      .array(z.string())
+      .describe('What may stop the move or slow it down, without a document that says so.'),
     Untested: z
       .string()
       .nullable()
@@ -101,6 +113,7 @@ export const testExchangeMoveReadiness = defineM365Function({
         Ready: isReady,
         Moved: found.isMoved,
         Gaps: gaps,
+        Warnings: found.isMoved ? [] : sourceWarnings(wanted),
         Untested: found.untested,
         Reason: reason,
       },
@@ -116,7 +129,11 @@ const wantedOf = (params: Parameters): WantedMove => ({
   deliveryDomain: params.TargetDeliveryDomain,
   sourceAddresses: params.SourceAddresses ?? [],
   holds: params.Holds ?? [],
+  organizationHolds: params.OrganizationHolds ?? [],
   sizeBytes: params.SizeBytes,
+  archiveSizeBytes: params.ArchiveSizeBytes,
+  recoverableBytes: params.RecoverableBytes,
+  auxiliaryArchives: params.AuxiliaryArchives,
   isLicensedAtSource: params.IsLicensedAtSource,
 })
 

@@ -21,6 +21,7 @@ interface Answer {
     readonly Ready: boolean
     readonly Moved: boolean
     readonly Gaps: readonly { readonly Gap: string; readonly Remedy: string }[]
+    readonly Warnings: readonly string[]
     readonly Untested: string | null
     readonly Reason: string | null
   }
@@ -78,6 +79,25 @@ const withTenant =
   ({ tenants }) => ({
     tenants: tenants.map((one, index) => (index === at ? { ...one, ...change } : one)),
   })
+
+/** Kim's mailbox in Fabrikam, whose policy holds everyone. */
+const withLargeArchive: WithinOptions['seeded'] = (seed) => {
+  const users = seed.tenants[1]!.users!.map((user) =>
+    user.userPrincipalName.startsWith("kim.o'brien@")
+      ? {
+          ...user,
+          recipient: {
+            ...user.recipient!,
+            archiveGuid: ARCHIVE_GUID,
+            archiveSizeBytes: 101 * 1024 ** 3,
+            recoverableBytes: 31 * 1024 ** 3,
+            auxiliaryArchives: 13,
+          },
+        }
+      : user,
+  )
+  return withTenant(1, { users, organizationHolds: ['mbx0a1b:2'] })(seed)
+}
 
 const withFormerMailbox: WithinOptions['seeded'] = (seed) => {
   const users = seed.tenants[0]!.users!.map((user) =>
@@ -203,6 +223,57 @@ describe(`${TEST}, one gap at a time`, () => {
     { seeded: withFormerMailbox },
   )
 
+  story(
+    'stops a person for 13 auxiliary archives, as the move does, and only warns of what no document settles',
+    async (s) => {
+      const source = await s.runAtSource('Get-ExchangeMoveSource', {
+        Identity: "kim.o'brien@fabrikam.example",
+      })
+      const read = source.result as Params
+      assert.equal(read.AuxiliaryArchives, 13)
+      const {
+        ArchiveGuid,
+        AuxiliaryArchives,
+        ArchiveSizeBytes,
+        RecoverableBytes,
+        OrganizationHolds,
+      } = read
+      const large = { AuxiliaryArchives, ArchiveSizeBytes, RecoverableBytes, OrganizationHolds }
+      const params = { ...(await readSource(s)), ...(large as Params) }
+      await prepare(s, params)
+      await s.tenant.exchange.run(
+        'Set-MailUser',
+        { Identity: KIM, ArchiveGuid: ArchiveGuid! },
+        { signal },
+      )
+      const answer = await askedOf(s, params)
+      assertGaps(answer, [
+        [/has 13 auxiliary archives; Microsoft moves at most 12/, /Leave this person out/],
+      ])
+      assert.equal(
+        (await s.run(TEST, params, true)).error?.type,
+        'Refused',
+        'a poll would wait in vain',
+      )
+      assert.deepEqual(
+        answer.data.Warnings.map((one) => /^[^.(]+?(?= \(|:|, and|\.)/.exec(one)![0]),
+        [
+          'Policies of the source organisation hold the mailbox',
+          'The recoverable items have more than 30 GB',
+          'The archive has more than 100 GB',
+          'The archive expands by itself',
+        ],
+      )
+      const batch = { SourceEndpoint: 'fabrikam', TargetDeliveryDomain: 'contoso.onmicrosoft.com' }
+      await succeeds(s, 'New-MigrationBatch', { Name: 'w', ...batch, EmailAddresses: KIM })
+      const moves = s.sandbox.state().tenants[0]!.migrationBatches.find(({ name }) => name === 'w')
+      assert.match(moves!.mailboxMoves[0]!.error!, /13 auxiliary archives/)
+      const ready = await askedOf(s, { ...params, AuxiliaryArchives: 12 })
+      assert.deepEqual([ready.complete, ready.data.Warnings.length], [true, 4])
+    },
+    { seeded: withLargeArchive },
+  )
+
   story('waits for an account without mail, without occupying the worker', async (s) => {
     const params = await readSource(s)
     const { status, result } = await s.run(TEST, { ...params, Identity: FORMER }, true)
@@ -227,8 +298,12 @@ describe('gaps by size', () => {
     deliveryDomain: 'a.example',
     sourceAddresses: [],
     holds: [],
+    organizationHolds: [],
     isLicensedAtSource: true,
     sizeBytes: sizeGb * GB,
+    archiveSizeBytes: null,
+    recoverableBytes: null,
+    auxiliaryArchives: null,
   })
   const facts = (plans: readonly string[], recipientType = 'MailUser') => ({
     recipient: {
