@@ -133,7 +133,9 @@ function batchOf(tenant: SandboxTenant, job: CrossTenantJob): MigrationBatch | n
       error: null,
       completeAfter: null,
       isApproved: false,
+      associated: [],
     })),
+    leftBehind: [],
   }
 }
 

@@ -171,6 +171,8 @@ const mailboxMoveSchema = z.strictObject({
   completeAfter: instant.nullable().default(null),
   /** The loss of broken items is approved. */
   isApproved: z.boolean().default(false),
+  /** Auxiliary archives move as users of their own ("Migration Failures", IncludeAssociatedUsers). Their names are not documented. */
+  associated: z.array(z.string()).default([]),
 })
 
 const migrationBatchSchema = z.strictObject({
@@ -186,6 +188,8 @@ const migrationBatchSchema = z.strictObject({
   /** Earliest completion; null waits for Complete-MigrationBatch or a date of the user's own. */
   completeAfter: instant.nullable(),
   mailboxMoves: z.array(mailboxMoveSchema),
+  /** Associated users that stayed when only their person was removed. */
+  leftBehind: z.array(z.string()).default([]),
 })
 
 const crossTenantJobSchema = z.strictObject({

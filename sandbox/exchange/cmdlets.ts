@@ -208,7 +208,7 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
     run: migration.removeBatch,
   },
   'Get-MigrationUser': {
-    parameters: [...FOUND, 'BatchId'],
+    parameters: [...FOUND, 'BatchId', 'IncludeAssociatedUsers'],
     isAdministrators: true,
     about: 'Returns **all users** for an unknown name, as Exchange does.',
     run: migrationUsers.getMigrationUsers,

@@ -3,6 +3,7 @@
 
 import { isSameAddress } from '../addresses.ts'
 import { recordEffect, type SandboxCall } from '../call.ts'
+import { guidOf } from '../identity.ts'
 import type { JsonObject } from '../json.ts'
 import { removeMailboxMove, startMailboxMove, stopMailboxMove } from '../mailbox-moves.ts'
 import { CmdletRefusal } from '../refusal.ts'
@@ -42,7 +43,17 @@ export function getMigrationUsers(call: SandboxCall, parameters: Parameters): Ou
   const found = (isAll ? all : named).filter(
     ({ batch }) => batchId === null || isSameAddress(batch.name, batchId),
   )
-  return { items: found.map(({ batch, mailboxMove }) => cmdletUser(batch, mailboxMove)) }
+  const isWithAssociated = parameters.flag('IncludeAssociatedUsers')
+  const shown = found.flatMap(({ batch, mailboxMove }) => [
+    cmdletUser(batch, mailboxMove),
+    ...(isWithAssociated ? mailboxMove.associated : []).map((one) => ({
+      ...cmdletUser(batch, mailboxMove),
+      Identity: one,
+      MailboxEmailAddress: one,
+      Guid: guidOf(mailboxMove.guid, one),
+    })),
+  ])
+  return { items: shown }
 }
 
 const SUMMARY: Readonly<Record<MailboxMove['status'], string>> = {
@@ -117,18 +128,30 @@ export function stopMigrationUser(call: SandboxCall, parameters: Parameters): Ou
 }
 
 export function removeMigrationUser(call: SandboxCall, parameters: Parameters): Output {
+  const associated = associatedNamed(call, parameters.required('Identity'))
+  if (associated) {
+    requireAtRest(associated.mailboxMove, 'CannotRemoveMigrationUserException', BUSY)
+    associated.mailboxMove.associated = associated.mailboxMove.associated.filter(
+      (one) => !isSameAddress(one, associated.name),
+    )
+    return NOTHING
+  }
   const found = findUser(call, parameters)
   const { mailboxMove } = found
-  requireAtRest(mailboxMove, 'CannotRemoveMigrationUserException', [
-    'Syncing',
-    'Completing',
-    'Stopping',
-  ])
+  requireAtRest(mailboxMove, 'CannotRemoveMigrationUserException', BUSY)
+  found.batch.leftBehind.push(...mailboxMove.associated)
   if (mailboxMove.status === 'Removing') return NOTHING
   removeMailboxMove(call.world, mailboxMove, call.now)
   recordChange(call, 'migration user removed', found)
   return NOTHING
 }
+
+const BUSY: readonly MailboxMove['status'][] = ['Syncing', 'Completing', 'Stopping']
+
+const associatedNamed = (call: SandboxCall, name: string) =>
+  allIn(call)
+    .map((one) => ({ ...one, name }))
+    .find(({ mailboxMove }) => mailboxMove.associated.some((one) => isSameAddress(one, name)))
 
 function requireAtRest(
   { status, address }: MailboxMove,

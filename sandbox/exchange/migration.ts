@@ -8,7 +8,9 @@ import { guidOf } from '../identity.ts'
 import type { JsonObject } from '../json.ts'
 import {
   batchStatus,
+  isMailboxOf,
   removeMailboxMove,
+  sourceOf,
   startMailboxMove,
   startMailboxMoves,
   stopMailboxMove,
@@ -92,7 +94,10 @@ export function newBatch(call: SandboxCall, parameters: Parameters): Output {
     completeAfter:
       parameters.instant('CompleteAfter') ??
       (parameters.flag('AutoComplete') ? now.toISOString() : null),
-    mailboxMoves: addresses.map((address) => newMove(call, name, address)),
+    mailboxMoves: addresses.map((address) =>
+      newMove(call, { name, sourceEndpoint: endpoint }, address),
+    ),
+    leftBehind: [],
   }
   migrationBatches.push(batch)
   recordEffect(call, 'migration batch created', batch, { users: addresses.length })
@@ -100,16 +105,32 @@ export function newBatch(call: SandboxCall, parameters: Parameters): Output {
   return { items: [cmdletBatch(batch)] }
 }
 
-const newMove = ({ tenant }: SandboxCall, batchName: string, address: string): MailboxMove => ({
-  guid: guidOf(tenant.id, 'move', batchName.toLowerCase(), address.toLowerCase()),
-  address,
-  userId: tenant.findUser(address)?.id ?? null,
-  status: 'Stopped',
-  dueAt: null,
-  error: null,
-  completeAfter: null,
-  isApproved: false,
-})
+function newMove(
+  { world, tenant }: SandboxCall,
+  batch: Pick<MigrationBatch, 'name' | 'sourceEndpoint'>,
+  address: string,
+): MailboxMove {
+  const user = tenant.findUser(address)
+  const guid = user?.recipient?.exchangeGuid ?? null
+  const from = sourceOf(world, tenant, batch)
+    ?.users()
+    .find((one) => isMailboxOf(one, guid))
+  const archives = Array.from(
+    { length: from?.recipient?.auxiliaryArchives ?? 0 },
+    (_, at) => at + 1,
+  )
+  return {
+    guid: guidOf(tenant.id, 'move', batch.name.toLowerCase(), address.toLowerCase()),
+    address,
+    userId: user?.id ?? null,
+    status: 'Stopped',
+    dueAt: null,
+    error: null,
+    completeAfter: null,
+    isApproved: false,
+    associated: archives.map((number) => `auxarchive${number}.${address}`),
+  }
+}
 
 const givenAddresses = ({ tenant }: SandboxCall, parameters: Parameters): string[] =>
   addressesOf(parameters.bytes('CSVData', tenant.state.dialect.csvData))
@@ -119,6 +140,14 @@ function requireInNoBatch({ tenant }: SandboxCall, addresses: readonly string[])
   const elsewhere = addresses.find((one) =>
     migrationBatches.some((batch) => hasActiveMove(batch, one)),
   )
+  const left = addresses.find((one) =>
+    migrationBatches.some((batch) => batch.leftBehind.some((name) => name.endsWith(`.${one}`))),
+  )
+  if (left !== undefined)
+    throw refused(
+      'UserDuplicateInOtherBatchException',
+      `"${left}" exists in another batch already.`,
+    )
   if (elsewhere === undefined) return
   throw refused(
     'UserAlreadyBeingMigratedException',
@@ -182,7 +211,7 @@ export function setBatch(call: SandboxCall, parameters: Parameters): Output {
     requireInNoBatch(call, added)
     if (batch.mailboxMoves.length + added.length > MAILBOX_MOVES_MAX)
       throw refused('CsvValidationException', `A batch holds at most ${MAILBOX_MOVES_MAX} users.`)
-    const moves = added.map((address) => newMove(call, batch.name, address))
+    const moves = added.map((address) => newMove(call, batch, address))
     batch.mailboxMoves.push(...moves)
     const isRunning = batch.startedAt !== null && batch.stoppedAt === null
     if (isRunning) for (const one of moves) startMailboxMove(world, tenant, batch, one, now)

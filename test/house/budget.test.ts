@@ -30,8 +30,8 @@ const BUDGET: Readonly<
   endpoints: [() => describedRoutes().length, 105],
   settings: [() => Object.keys(SETTINGS).length, 92],
   tables: [() => tables().length, 34],
-  'lines of src': [() => linesIn('src'), 108_300],
-  'lines of sandbox': [() => linesIn('sandbox'), 8_550],
+  'lines of src': [() => linesIn('src'), 108_450],
+  'lines of sandbox': [() => linesIn('sandbox'), 8_650],
 }
 
 /** Words that a document may have. A page has one reader, answers their questions, and stops. */

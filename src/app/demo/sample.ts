@@ -18,6 +18,7 @@ const MEMBERS_FILE = join(EXAMPLES, 'full-migration.csv')
 
 const DAY_MS = 24 * 60 * 60_000
 const ACTOR = 'demo'
+const SECOND_PERSON = { actor: 'demo, a second person', reason: 'the failures are known' }
 
 /** Joins two days before the cut-over, long after the first phase. */
 export const LATE_JOINER = {
@@ -106,13 +107,7 @@ export function storyOf(
     },
     {
       at: new Date(+startTime - DAY_MS / 24),
-      run: () =>
-        approveGate(engine, {
-          batchId,
-          phaseName: 'cutover',
-          actor: 'demo, a second person',
-          reason: 'the failures are known, and there are licences enough',
-        }),
+      run: () => approveGate(engine, { batchId, phaseName: 'cutover', ...SECOND_PERSON }),
     },
   ]
 }

@@ -275,23 +275,17 @@ function checkRemoval(steps: readonly StepOutline[], check: VariableCheck): void
   const { columns, findings, init, phases } = check
   for (const [at, uses] of [...usesInSequence(steps, findings)].entries()) {
     checkPhaseUses(uses, AFTER_ALL, 'here', check)
-    const asked = presentIn(steps[at]!)
+    const asked = conditionsIn(steps[at]!).flatMap(({ node }) =>
+      scalarAt(node, 'present')?.value === true ? foldKey(textAt(node, 'variable') ?? '') : [],
+    )
     for (const { name, node, path } of uses) {
       const provider = phases.get(foldKey(name))
       if (!provider || columns?.has(foldKey(name)) || init.has(foldKey(name))) continue
-      if (asked.has(foldKey(name))) continue
+      if (asked.includes(foldKey(name))) continue
       findings.add('VARIABLE_NOT_ALWAYS_SET', node, path, { name, provider: provider.place })
     }
   }
 }
-
-/** Variables without which the step is left out. */
-const presentIn = (step: StepOutline): ReadonlySet<string> =>
-  new Set(
-    conditionsIn(step).flatMap(({ node }) =>
-      scalarAt(node, 'present')?.value === true ? foldKey(textAt(node, 'variable') ?? '') : [],
-    ),
-  )
 
 /** For each rollback, by lower-case name, the first step in running order that uses it. */
 function firstUsers(steps: readonly StepOutline[]): Map<string, { index: number; name: string }> {

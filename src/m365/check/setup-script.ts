@@ -170,7 +170,6 @@ const BLOCKS: readonly (readonly [check: string, target: number | null, source: 
   [
     ['permission', 1, 1],
     ['Exchange role', 1, 1],
-    ['organisation customisation', 2, 2],
     ['migration endpoint', 4, null],
     ['organisation relationship', 5, 5],
     ['scope group', null, 4],

@@ -268,9 +268,6 @@ export const CMDLET_SOURCES: Readonly<Record<string, CallSource>> = {
     fields: ['Identity'],
     seenIn: [CIPP],
   },
-  'Get-MailboxLocation': {
-    fields: ['MailboxLocationType', 'User'],
-  },
   'Get-MailboxPermission': {
     fields: ['Identity'],
     seenIn: [CIPP],
@@ -422,9 +419,9 @@ export const CMDLET_SOURCES: Readonly<Record<string, CallSource>> = {
     open: 'how long it takes',
   },
   'Get-MigrationUser': {
-    fields: ['BatchId', 'Identity', 'ResultSize'],
+    fields: ['BatchId', 'Identity', 'IncludeAssociatedUsers', 'ResultSize'],
     seenIn: [PLATFORM],
-    open: '`NeedsApproval`, which was observed, is not among its documented statuses',
+    open: '`NeedsApproval`, which was observed, is not among its documented statuses; what else it shows of an associated user',
   },
   'Set-MigrationBatch': {
     fields: ['AddUsers', 'CSVData', 'Identity'],

@@ -80,9 +80,9 @@ export const LINT_RULES = table({
   REMOVAL_MAY_HIT_OTHERS: {
     sentence:
       '{function} acts on {value}, a name that step "{step}" may have found taken: then it is someone else\'s. Use an output of that step, with "when: [{ variable: …, present: true }]".',
-    why: 'A person whose account was refused because a colleague has the name may leave the wave: the step would close the account of the colleague.',
+    why: 'If the account was refused because a colleague has the name, the step closes the account of the colleague.',
     better:
-      'Name the account by the output of the step that made it, and leave the step out for people without one: `when: [{ variable: AccountId, present: true }]`.',
+      'Use the output of the step that creates it, with `when: [{ variable: AccountId, present: true }]`.',
   },
   SAFEGUARD_OFF: {
     sentence: '"{key}: {value}" switches a safeguard off. Use {better}.',

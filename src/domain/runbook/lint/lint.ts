@@ -138,25 +138,23 @@ function rollbackDeletesCopy(linted: Linted, findings: Findings): void {
 
 /** Creating refuses a name that is taken, and its outputs are then unset; the name alone may be a colleague. */
 function removalMayHitOthers(linted: Linted, findings: Findings): void {
-  const steps = phaseSteps(linted).map(({ step }) => step)
-  const makers = phaseSteps(linted).filter(({ facts }) => facts?.creates)
+  const steps = phaseSteps(linted)
   const isOutput = (name: string) =>
-    steps.some(({ outputParams }) => valueNamed(outputParams, name) !== undefined)
-  for (const one of linted.removal.filter(({ facts }) => isChange(facts)))
-    for (const { step } of makers.filter(({ step }) => step.workerId === one.step.workerId)) {
-      const given = Object.values(one.step.params)
-      const value = Object.values(step.params).find((text) => given.includes(text))
+    steps.some(({ step }) => valueNamed(step.outputParams, name) !== undefined)
+  for (const one of linted.removal.filter(({ facts }) => isChange(facts))) {
+    const values = Object.values(one.step.params)
+    const isMade = one.step.when.some(
+      ({ test, variable }) => test === 'present' && isOutput(variable),
+    )
+    for (const { step } of isMade ? [] : steps.filter(({ facts }) => facts?.creates)) {
+      if (step.workerId !== one.step.workerId) continue
+      const value = Object.values(step.params).find((text) => values.includes(text))
       const names = typeof value === 'string' ? variablesOf({ value }) : []
-      const isMade = one.step.when.some(
-        ({ test, variable }) =>
-          test === 'present' && valueNamed(step.outputParams, variable) !== undefined,
-      )
-      if (names.length === 0 || names.some(isOutput) || isMade) continue
-      warnAtFunction(findings, 'REMOVAL_MAY_HIT_OTHERS', one, {
-        value: String(value),
-        step: step.name,
-      })
+      const details = { value: String(value), step: step.name }
+      if (names.length > 0 && !names.some(isOutput))
+        warnAtFunction(findings, 'REMOVAL_MAY_HIT_OTHERS', one, details)
     }
+  }
 }
 
 function variableMayBeLeftOut(linted: Linted, findings: Findings): void {

@@ -5,7 +5,6 @@ import type { Json, JsonObject } from '../../../base/text/json.ts'
 import { defineM365Function } from '../define.ts'
 import { textOf, textOrNull } from '../entra/entra-directory.ts'
 import { isNoGuid, isSameText, recipientId, withoutSmtp } from '../parameters.ts'
-import type { ReplicationContext } from '../replication.ts'
 import { readMailbox } from './exchange-mailbox.ts'
 import { textsOf } from './exchange-recipient.ts'
 import { accessRightsOf, addressesOfTrustees } from './exchange-trustee.ts'
@@ -28,9 +27,7 @@ const source = z.object({
   Holds: z.array(z.string()).describe('Each of them blocks the mailbox move.'),
   OrganizationHolds: z
     .array(z.string())
-    .describe(
-      'Retention policies of the whole organisation that hold this mailbox. Unconfirmed whether they block the move; an administrator excludes the mailbox with Set-Mailbox -ExcludeFromAllOrgHolds.',
-    ),
+    .describe('Policies of the organisation that hold it; unconfirmed whether they block a move.'),
   RecoverableBytes: z
     .number()
     .nullable()
@@ -87,11 +84,16 @@ export const getExchangeMoveSource = defineM365Function({
     const archive = textOf(mailbox.ArchiveGuid)
     const dn = textOf(mailbox.LegacyExchangeDN)
     const { tenant, signal } = call
-    const ask = (cmdlet: string, select: readonly string[]) =>
-      tenant.exchange.run(cmdlet, { Identity: textOf(mailbox.Guid) }, { signal, select })
+    const guid = textOf(mailbox.Guid)
+    const ask = (cmdlet: string, select: readonly string[], more: JsonObject = {}) =>
+      tenant.exchange.run(cmdlet, { Identity: guid, ...more }, { signal, select })
     const [size] = await ask('Get-MailboxStatistics', SIZES)
-    const [archived] = isNoGuid(archive) ? [] : await statisticsOfArchive(call, mailbox)
-    const auxiliary = isNoGuid(archive) ? [] : await auxiliaryArchives(call, mailbox)
+    const hasArchive = !isNoGuid(archive)
+    const [archived] = hasArchive ? await ask('Get-MailboxStatistics', SIZES, IN_ARCHIVE) : []
+    const auxiliary = { User: guid, MailboxLocationType: 'AuxArchive' }
+    const further = hasArchive
+      ? await tenant.exchange.run('Get-MailboxLocation', auxiliary, { signal })
+      : []
     const [organization] = await tenant.exchange.run(
       'Get-OrganizationConfig',
       {},
@@ -111,7 +113,7 @@ export const getExchangeMoveSource = defineM365Function({
       EmailAddresses: addresses,
       X500Addresses: x500Of(dn, addresses),
       ExchangeGuid: textOf(mailbox.ExchangeGuid),
-      ArchiveGuid: isNoGuid(archive) ? null : archive,
+      ArchiveGuid: hasArchive ? archive : null,
       LegacyExchangeDN: dn,
       SizeBytes: bytesOf(size?.TotalItemSize),
       ItemCount: typeof size?.ItemCount === 'number' ? size.ItemCount : null,
@@ -119,7 +121,7 @@ export const getExchangeMoveSource = defineM365Function({
       OrganizationHolds: organizationHoldsOn(mailbox, textsOf(organization?.InPlaceHolds)),
       RecoverableBytes: bytesOf(size?.TotalDeletedItemSize),
       ArchiveSizeBytes: bytesOf(archived?.TotalItemSize),
-      AuxiliaryArchives: auxiliary.length,
+      AuxiliaryArchives: further.length,
       FullAccess: full.addresses,
       SendAs: as.addresses,
       SendOnBehalf: behalf.addresses,
@@ -142,27 +144,7 @@ function bytesOf(size: Json | undefined): number | null {
 }
 
 const SIZES = ['TotalItemSize', 'TotalDeletedItemSize', 'ItemCount']
-
-const statisticsOfArchive = (
-  { tenant, signal }: Pick<ReplicationContext, 'tenant' | 'signal'>,
-  mailbox: JsonObject,
-) =>
-  tenant.exchange.run(
-    'Get-MailboxStatistics',
-    { Identity: textOf(mailbox.Guid), Archive: true },
-    { signal, select: SIZES },
-  )
-
-/** "Get-MailboxLocation", User and MailboxLocationType. */
-const auxiliaryArchives = (
-  { tenant, signal }: Pick<ReplicationContext, 'tenant' | 'signal'>,
-  mailbox: JsonObject,
-) =>
-  tenant.exchange.run(
-    'Get-MailboxLocation',
-    { User: textOf(mailbox.Guid), MailboxLocationType: 'AuxArchive' },
-    { signal },
-  )
+const IN_ARCHIVE = { Archive: true }
 
 /** `mbx…` holds all mailboxes but those that name it as `-mbx…` (Identify a hold on an Exchange Online mailbox, Microsoft Learn). */
 function organizationHoldsOn(mailbox: JsonObject, all: readonly string[]): string[] {

@@ -9,12 +9,13 @@ import { isNoGuid, isSameText, listParameter, nameParameter, withoutSmtp } from 
 import type { ReplicationContext } from '../replication.ts'
 import { runOrNone, textsOf } from './exchange-recipient.ts'
 
-export interface NameHolder {
-  readonly Name: string
-  readonly Kind: string
-  readonly Holder: string
-  readonly Remedy: string
-}
+const nameHolder = z.object({
+  Name: z.string(),
+  Kind: z.string(),
+  Holder: z.string(),
+  Remedy: z.string(),
+})
+type NameHolder = z.infer<typeof nameHolder>
 
 const SHOWN = [
   'Guid',
@@ -101,11 +102,7 @@ const tested = z.object({
   complete: z.boolean(),
   data: z.object({
     Free: z.boolean(),
-    Collisions: z
-      .array(
-        z.object({ Name: z.string(), Kind: z.string(), Holder: z.string(), Remedy: z.string() }),
-      )
-      .describe('Each with what to do.'),
+    Collisions: z.array(nameHolder).describe('Each with what to do.'),
     Kinds: z
       .array(z.string())
       .describe('Of the holders, for conditions: GuestMailUser and others.'),
@@ -116,10 +113,10 @@ const tested = z.object({
 export const testExchangeNamesFree = defineM365Function({
   name: 'Test-ExchangeNamesFree',
   description:
-    'Tests before an account is created whether others hold its names or addresses: guests, contacts, namesakes, deleted or synchronised objects. Each with its remedy. Unconfirmed: whether Exchange shows IsDirSynced of every recipient over REST.',
+    'Tests before an account is created whether guests, contacts, namesakes, deleted or synchronised objects hold its names. Unconfirmed: whether Exchange shows IsDirSynced of every recipient.',
   parameters: z.strictObject({
     Names: listParameter(nameParameter).describe(
-      'All that the account will have: user principal name, alias, addresses, and the external address.',
+      'User principal name, alias and addresses, the external one included.',
     ),
   }),
   result: tested,

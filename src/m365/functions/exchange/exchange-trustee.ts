@@ -14,17 +14,6 @@ export interface Trustee {
   readonly names: readonly string[]
 }
 
-const NAMES = [
-  'Guid',
-  'Identity',
-  'Name',
-  'Alias',
-  'DistinguishedName',
-  'PrimarySmtpAddress',
-  'WindowsLiveID',
-  'ExternalDirectoryObjectId',
-]
-
 /** What is the same person in every tenant. Exchange also finds recipients by names, which are not. */
 const CERTAIN = [
   'Guid',
@@ -33,7 +22,7 @@ const CERTAIN = [
   'ExternalDirectoryObjectId',
   'EmailAddresses',
 ]
-const SELECT = [...NAMES, 'EmailAddresses']
+const SELECT = [...CERTAIN, 'Identity', 'Name', 'Alias', 'DistinguishedName']
 
 /** All of them, before anything is changed for one. */
 export async function readTrustees(
@@ -58,7 +47,7 @@ async function readTrustee(caller: ReplicationContext, name: string): Promise<Tr
     return all[0] && isCertainly(all[0], name) ? all[0] : null
   })
   if (found === null) throw noRecipient(name)
-  const names = NAMES.flatMap((one) => textOrNull(withoutSmtp(textOf(found[one]))) ?? [])
+  const names = SELECT.flatMap((one) => textOrNull(withoutSmtp(textOf(found[one]))) ?? [])
   return { name, guid: textOf(found.Guid), names: [name, ...names] }
 }
 

@@ -8,8 +8,9 @@ import { runOrNone } from '../exchange/exchange-recipient.ts'
 import { FunctionRefused } from '../failure.ts'
 import { by, never, noReturn, whenChanged } from '../inverse.ts'
 import { optional } from '../parameters.ts'
+import type { ReplicationContext } from '../replication.ts'
 import { COMPLETE, notYet, removeInTime, takesMinutes, waitFor } from '../wait-for.ts'
-import { migrationPermissions as permissions } from './migration-batch.ts'
+import { isUser, migrationPermissions as permissions } from './migration-batch.ts'
 import {
   BROKEN,
   COMPLETED,
@@ -206,7 +207,7 @@ const removedUser = z.object({ Identity: z.string(), ...takesMinutes })
 export const removeOneMigration = defineM365Function({
   name: 'Remove-MigrationUser',
   description:
-    'Stops the mailbox move of one person and removes it from its batch, which takes minutes: use a poll. A completed mailbox stays in place.',
+    'Stops one mailbox move and removes it from its batch, which takes minutes: use a poll. A completed mailbox stays in place.',
   parameters: z.strictObject({ Identity: identity }),
   result: removedUser,
   permissions,
@@ -234,12 +235,34 @@ export const removeOneMigration = defineM365Function({
       isRemoving: (user) => isIn(REMOVING, user),
       stop: () => runUser(call, 'Stop', Identity),
       // Already gone: an earlier response was lost.
-      remove: () => runOrNone(() => runUser(call, 'Remove', Identity)),
+      remove: async () => {
+        const names = [...(await associatedWith(call, Identity)), Identity]
+        for (const name of names) await runOrNone(() => runUser(call, 'Remove', name))
+      },
     })
     const state = left === null ? COMPLETE : notYet(whatIs(Identity, textOf(left.Status)))
     return { Identity, Changed, ...state }
   },
 })
+
+const ASSOCIATED_MAX = 12
+
+/**
+ * Auxiliary archives move as users of their own and stand in the way of a second attempt ("Migration Failures": Get-MigrationUser
+ * -IncludeAssociatedUsers). Exchange returns everyone for a name that it does not know: only what the switch adds to one person counts.
+ */
+async function associatedWith({ tenant, signal }: ReplicationContext, name: string) {
+  const ask = (more: JsonObject) =>
+    runOrNone(() =>
+      tenant.exchange.run('Get-MigrationUser', { Identity: name, ...more }, { signal }),
+    )
+  const alone = await ask({})
+  const all = await ask({ IncludeAssociatedUsers: true })
+  const others = all.filter((user) => !isUser(user, name)).map(({ Identity }) => textOf(Identity))
+  if (alone.length !== 1 || others.length === all.length || others.length > ASSOCIATED_MAX)
+    return []
+  return others.filter((one) => one !== '')
+}
 
 const isAtRest = (user: JsonObject): boolean =>
   isIn([...SYNCED, ...COMPLETED, ...STOPPED, ...WAITING_FOR_PERSON, ...BROKEN], user)

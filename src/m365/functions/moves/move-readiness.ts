@@ -44,13 +44,12 @@ const parameters = z.strictObject({
     'EmailAddresses of the source mailbox; the external address must be one of them.',
   ),
   Holds: optional(anyList(nameParameter)).describe('Holds of the source mailbox.'),
-  OrganizationHolds: optional(anyList(nameParameter)).describe(
-    'Retention policies of the source organisation that hold the mailbox.',
-  ),
+  // As Get-ExchangeMoveSource returns them.
+  OrganizationHolds: optional(anyList(nameParameter)),
   SizeBytes: size.describe('Size of the source mailbox.'),
-  ArchiveSizeBytes: size.describe('Size of its archive.'),
-  RecoverableBytes: size.describe('Size of its recoverable items.'),
-  AuxiliaryArchives: size.describe('Further archives of an auto-expanding one.'),
+  ArchiveSizeBytes: size,
+  RecoverableBytes: size,
+  AuxiliaryArchives: size,
   IsLicensedAtSource: z
     .boolean()
     .default(false)

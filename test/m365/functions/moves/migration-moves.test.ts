@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { CASES, type Params } from '../cases.ts'
-import type { Setting } from '../setting.ts'
+import type { Setting, WithinOptions } from '../setting.ts'
 import { fails, prepareMove as prepare, story, succeeds, userOf } from '../story.ts'
 import { OBRIEN } from '../tenants.ts'
 
@@ -42,6 +42,45 @@ describe('the cut-over', () => {
     assert.equal(batches(s).at(-1)!.completeAfter, '2030-04-01T00:00:00.000Z')
     assert.equal((await succeeds(s, 'New-MigrationBatch', later)).Changed, false)
   })
+})
+
+describe('Remove-MigrationUser', () => {
+  const withArchives: WithinOptions['seeded'] = ({ tenants: [contoso, fabrikam] }) => ({
+    tenants: [
+      contoso!,
+      {
+        ...fabrikam!,
+        users: fabrikam!.users!.map((user) =>
+          user.userPrincipalName.startsWith("kim.o'brien@")
+            ? { ...user, recipient: { ...user.recipient!, auxiliaryArchives: 2 } }
+            : user,
+        ),
+      },
+    ],
+  })
+
+  story(
+    'takes the auxiliary archives of the person along, and no one else, so that a second attempt works',
+    async (s) => {
+      await prepare(s)
+      const neighbour = 'lead@contoso.example'
+      await succeeds(s, 'Add-MigrationUser', WAVE)
+      await succeeds(s, 'Add-MigrationUser', { ...WAVE, Identity: neighbour })
+      await s.clock.wait(60 * 24 * HOUR_MS)
+      const all = { Identity: KIM, IncludeAssociatedUsers: true }
+      const shown = await s.tenant.exchange.run('Get-MigrationUser', all, { signal })
+      assert.equal(shown.length, 3)
+      await succeeds(s, 'Remove-MigrationUser', { Identity: KIM })
+      const again = { ...WAVE, BatchName: 'wave 2' }
+      assert.equal((await succeeds(s, 'Add-MigrationUser', again)).Changed, true)
+      const wave = batches(s).find(({ name }) => name === 'wave 1')!
+      assert.deepEqual(
+        wave.mailboxMoves.map(({ address }) => address),
+        [neighbour],
+      )
+    },
+    { seeded: withArchives },
+  )
 })
 
 describe('Add-MigrationUser', () => {
