@@ -1,6 +1,9 @@
-// Who is needed and what comes next, by an independent reading of rows, against the sentence that every screen shows.
+// Who is needed and what comes next, read a second time: from rows and without any code of the program, against the sentence that every
+// screen shows.
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import type { Queryable } from '../../src/db/connection/db.ts'
+import { listPhaseOutlook } from '../../src/db/views/status.ts'
 import { type LoadedVerdict, loadVerdict } from '../../src/engine/needs/find-needs.ts'
 import type { Engine } from '../../src/engine/transactions/engine.ts'
 
@@ -12,17 +15,22 @@ interface Rows {
   readonly isSystemHeld: boolean
   /** People by batch who failed, were not taken back, and are in no later wave. */
   readonly failed: ReadonlyMap<number, number>
-  readonly phases: readonly {
-    readonly batchId: number
-    readonly status: string
-    readonly dueAt: Date | null
-    readonly needed: number
-    readonly approvals: number
-    readonly isHeld: boolean
-  }[]
+  readonly phases: readonly OpenPhase[]
+  /** Batches that their gate, or the limit of their failures, has stopped. */
+  readonly heldBy: ReadonlyMap<number, string>
 }
 
-async function readRows(db: Queryable): Promise<Rows> {
+interface OpenPhase {
+  readonly batchId: number
+  readonly name: string
+  readonly status: string
+  readonly dueAt: Date | null
+  readonly isHeld: boolean
+  /** Of a gate: what it lacks for certain; null: nothing, or it has no gate. */
+  readonly lacks: 'approvals' | 'ready people' | 'either' | null
+}
+
+async function readRows(db: Queryable, now: Date): Promise<Rows> {
   const holds = await db.query<{ scope: string; target: string }>(
     'select scope, target from holds',
     [],
@@ -70,13 +78,16 @@ async function readRows(db: Queryable): Promise<Rows> {
   }
   const ofInit = await db.query<{ id: number }>('select id from batches where failed_in_init', [])
   for (const { id } of ofInit) if (!failed.has(id)) failed.set(id, 1)
-  const phases = await db.query<Rows['phases'][number] & { runbook: string; heldAt: Date | null }>(
-    `select p.batch_id as "batchId", p.status, p.due_at as "dueAt", coalesce(p.gate_approvals, 0) as needed, b.held_at as "heldAt",
-            b.runbook_name as runbook,
-            (select count(*)::int from gate_decisions d where d.batch_id = b.id and d.phase_name = lower(p.phase_name)
-                and d.kind = 'approval' and d.ended_at is null) as approvals
+  const phases = await db.query<GatedPhase>(
+    `select p.batch_id, p.phase_name as name, p.status, p.due_at, p.gate_approvals as approvals, p.gate_ready_percent as ready_percent,
+            p.gate_survives as survives, b.held_at, b.held_by, b.runbook_name as runbook, b.runbook_version as version
        from phase_executions p join batches b on b.id = p.batch_id
       where b.status in ${UNFINISHED} and p.status in ('pending', 'dispatched')`,
+    [],
+  )
+  const decisions = await db.query<Decision>(
+    `select batch_id, phase_name as phase, kind, runbook_version as version, due_at, members_hash as members, ends_at
+       from gate_decisions where ended_at is null`,
     [],
   )
   const isHeld = (runbook: string, heldAt: Date | null): boolean =>
@@ -86,18 +97,82 @@ async function readRows(db: Queryable): Promise<Rows> {
   return {
     isSystemHeld,
     failed,
-    phases: phases.map(({ runbook, heldAt, ...phase }) => ({
-      ...phase,
-      isHeld: isHeld(runbook, heldAt),
-    })),
+    heldBy: new Map(phases.flatMap(({ batchId, heldBy }) => (heldBy ? [[batchId, heldBy]] : []))),
+    phases: phases.map((phase) => {
+      const here = people.filter(
+        ({ batchId, status }) => batchId === phase.batchId && status !== 'removed',
+      )
+      return {
+        batchId: phase.batchId,
+        name: phase.name,
+        status: phase.status,
+        dueAt: phase.dueAt,
+        isHeld: isHeld(phase.runbook, phase.heldAt),
+        lacks: lackOf(phase, decisions, here, now),
+      }
+    }),
   }
+}
+
+interface GatedPhase extends Pick<OpenPhase, 'batchId' | 'name' | 'status' | 'dueAt'> {
+  readonly approvals: number | null
+  readonly readyPercent: number | null
+  readonly survives: number | null
+  readonly heldAt: Date | null
+  readonly heldBy: string | null
+  readonly runbook: string
+  readonly version: number
+}
+
+interface Decision {
+  readonly batchId: number
+  readonly phase: string
+  readonly kind: string
+  readonly version: number
+  readonly dueAt: Date | null
+  readonly members: string
+  readonly endsAt: Date | null
+}
+
+/** A decision counts while version, time and people are those that it was made about. */
+function lackOf(
+  phase: GatedPhase,
+  decisions: readonly Decision[],
+  here: readonly { readonly id: number; readonly status: string }[],
+  now: Date,
+): OpenPhase['lacks'] {
+  if (phase.approvals === null) return null
+  const ids = here.map(({ id }) => id).toSorted((a, b) => a - b)
+  const members = createHash('md5').update(ids.join()).digest('hex')
+  const [fitting, others] = [true, false].map((isSame) =>
+    decisions.filter(
+      (one) =>
+        one.batchId === phase.batchId &&
+        one.phase === phase.name.toLowerCase() &&
+        one.version === phase.version &&
+        one.dueAt?.getTime() === phase.dueAt?.getTime() &&
+        (one.members === members) === isSame,
+    ),
+  ) as [Decision[], Decision[]]
+  // Who left and who came cancel out in the program's counts until the start looks at the people themselves.
+  if (others.length > 0) return 'either'
+  if (fitting.filter(({ kind }) => kind === 'approval').length < phase.approvals) return 'approvals'
+  const isWaived = fitting.some(({ kind, endsAt }) => kind === 'waiver' && +endsAt! > +now)
+  const active = here.filter(({ status }) => status === 'active').length
+  return !isWaived && active * 100 < (phase.readyPercent ?? 0) * here.length ? 'ready people' : null
 }
 
 /** Each disagreement as a sentence; none when all agree. */
 export async function needsThatDisagree(engine: Engine, now: Date): Promise<string[]> {
   const verdict = await loadVerdict(engine, now)
-  const rows = await readRows(engine.db)
-  return [...ofHolds(verdict, rows), ...ofFailed(verdict, rows), ...ofPhases(verdict, rows, now)]
+  const rows = await readRows(engine.db, now)
+  return [
+    ...ofHolds(verdict, rows),
+    ...ofFailed(verdict, rows),
+    ...ofGates(verdict, rows, now),
+    ...ofPhases(verdict, rows, now),
+    ...(await ofNext(engine.db, rows)),
+  ]
 }
 
 export async function assertNeedsAgree(engine: Engine, now: Date): Promise<void> {
@@ -122,19 +197,56 @@ function ofFailed(verdict: LoadedVerdict, { failed }: Rows): string[] {
     .map((id) => `batch ${id}: ${said.get(id) ?? 0} people failed, by rows ${failed.get(id) ?? 0}`)
 }
 
+function ofGates(verdict: LoadedVerdict, { phases, heldBy }: Rows, now: Date): string[] {
+  const found: string[] = []
+  for (const [batchId, own] of Map.groupBy(phases, (phase) => phase.batchId)) {
+    const soon = own.filter(
+      ({ status, dueAt, lacks }) =>
+        status === 'pending' && dueAt !== null && +dueAt - +now <= DAY_MS && lacks !== null,
+    )
+    const isStopped = heldBy.get(batchId) === 'gate'
+    const isSaid = all(verdict).some(
+      ({ kind, batchIds }) => kind === 'gate_waiting' && batchIds?.includes(batchId),
+    )
+    if (isSaid || !soon.some(({ lacks }) => lacks !== 'either')) {
+      if (isSaid && soon.length === 0 && !isStopped)
+        found.push(`batch ${batchId} is said to wait at a gate, and no gate of it lacks anything`)
+      continue
+    }
+    const [{ name, lacks }] = soon as [OpenPhase]
+    found.push(`batch ${batchId} lacks ${lacks} for ${name}, and no need says so`)
+  }
+  return found
+}
+
+const placeOf = (phase: OpenPhase): string =>
+  `${phase.status} ${phase.name} of batch ${phase.batchId} at ${phase.dueAt?.toISOString() ?? 'no time'}`
+
+/** Every running phase, and the next of each batch. */
+async function ofNext(db: Queryable, { phases }: Rows): Promise<string[]> {
+  const said = await listPhaseOutlook(db, 10_000)
+  const next = [...Map.groupBy(phases, ({ batchId }) => batchId).values()].flatMap((own) => {
+    const pending = own.filter(({ status }) => status === 'pending')
+    const first = Math.min(...pending.map(({ dueAt }) => +(dueAt ?? 0)))
+    // Of several at the same time any may be named.
+    const named = said.find(
+      ({ batchId, status }) => batchId === own[0]!.batchId && status === 'pending',
+    )
+    const fits = pending.filter(({ dueAt }) => +(dueAt ?? 0) === first)
+    return fits.find(({ name }) => name === named?.phaseName) ?? fits[0] ?? []
+  })
+  const rows = [...phases.filter(({ status }) => status === 'dispatched'), ...next].map(placeOf)
+  const shown = said.map((one) =>
+    placeOf({ ...one, name: one.phaseName, isHeld: false, lacks: null }),
+  )
+  return shown.toSorted().join() === rows.toSorted().join()
+    ? []
+    : [`status lists ${shown.join(', ')}; by rows ${rows.join(', ')}`]
+}
+
 function ofPhases(verdict: LoadedVerdict, { phases }: Rows, now: Date): string[] {
   const found: string[] = []
   const pending = phases.filter(({ status, dueAt }) => status === 'pending' && dueAt !== null)
-  for (const { batchId, dueAt, needed, approvals } of pending) {
-    const isSoon = +dueAt! - +now <= DAY_MS
-    const says = all(verdict).some(
-      ({ kind, batchIds }) => kind === 'gate_waiting' && batchIds?.includes(batchId),
-    )
-    if (isSoon && approvals < needed && !says)
-      found.push(
-        `batch ${batchId} lacks approvals for ${dueAt!.toISOString()}, and no need says so`,
-      )
-  }
   const late = pending.filter(({ dueAt, isHeld }) => !isHeld && +now - +dueAt! > 2 * MINUTE_MS)
   if (!verdict.isActionNeeded && late.length > 0)
     found.push(`"${verdict.headline}", though a phase of batch ${late[0]!.batchId} is late`)

@@ -30,16 +30,17 @@ const idList = (ids: readonly number[]): string => `array[${ids.join(', ')}]::bi
 const all = (conditions: readonly string[]): string =>
   conditions.length === 0 ? 'true' : `(${conditions.join(' and ')})`
 
-const isIn = ({ id, isWritten, rampThrough }: BegunPhase): string => {
-  if (isWritten) return 'true'
-  const inShare = rampThrough === null ? 'true' : `m.id <= ${rampThrough}`
-  return `(${inShare} and ${stepOf(`s.phase_execution_id = ${id}`)})`
+const hasSteps = ({ id, isWritten, rampThrough }: BegunPhase): string => {
+  const isInShare = isWritten || rampThrough === null ? 'true' : `m.id <= ${rampThrough}`
+  return `(${isInShare} and ${stepOf(`s.phase_execution_id = ${id}`)})`
 }
+
+const isIn = (phase: BegunPhase): string => (phase.isWritten ? 'true' : hasSteps(phase))
 
 const hasPassed = (phases: readonly BegunPhase[]): string => {
   const ids = idList(phases.map(({ id }) => id))
   const isOpen = stepOf(`s.phase_execution_id = any(${ids}) and s.status not in ${PASSED_STEPS}`)
-  return all([...phases.filter(({ isWritten }) => !isWritten).map(isIn), `not ${isOpen}`])
+  return all([...phases.map(hasSteps), `not ${isOpen}`])
 }
 
 const UNDO = `from step_executions s where s.kind = 'undo' and s.batch_member_id = m.id`
@@ -55,10 +56,7 @@ export const FACT_SQL: Readonly<Record<Fact, (wave: Wave) => string>> = {
   isTakenBack: () => IS_TAKEN_BACK,
   isRolledBack: () => IS_ROLLED_BACK,
   isThrough: (wave) => (hasRun(wave) ? hasPassed(wave.begun) : 'false'),
-  isCutOver: ({ cutOver }) =>
-    cutOver === null
-      ? 'false'
-      : all([stepOf(`s.phase_execution_id = ${cutOver.id}`), hasPassed([cutOver])]),
+  isCutOver: ({ cutOver }) => (cutOver === null ? 'false' : hasPassed([cutOver])),
   isStopped: ({ isStopped }) => String(isStopped),
   hasBegunCutOver: ({ begunCutOver }) => `(${['false', ...begunCutOver.map(isIn)].join(' or ')})`,
   hasBegun: ({ hasBegun }) => String(hasBegun),

@@ -215,8 +215,11 @@ export function personFacts({ id, status, steps, undo }: PersonRows, wave: Wave)
   const isIn = (phase: BegunPhase): boolean =>
     phase.isWritten ||
     ((phase.rampThrough === null || id <= phase.rampThrough) && inPhase(phase).length > 0)
+  // Who failed before a phase, or has just joined, has no step there.
   const hasPassed = (phase: BegunPhase) =>
-    isIn(phase) && inPhase(phase).every((step) => isPassed(step.status))
+    isIn(phase) &&
+    inPhase(phase).length > 0 &&
+    inPhase(phase).every((step) => isPassed(step.status))
   return {
     isRemoved: status === 'removed',
     hasFailed: status === 'failed',
@@ -229,8 +232,7 @@ export function personFacts({ id, status, steps, undo }: PersonRows, wave: Wave)
       !undo.some(isFailed) &&
       !steps.some((step) => ['failed', 'poll_timeout'].includes(step.status)),
     isThrough: hasRun(wave) && wave.begun.every(hasPassed),
-    // Who failed before it has no step there.
-    isCutOver: wave.cutOver !== null && inPhase(wave.cutOver).length > 0 && hasPassed(wave.cutOver),
+    isCutOver: wave.cutOver !== null && hasPassed(wave.cutOver),
     isStopped: wave.isStopped,
     hasBegunCutOver: wave.begunCutOver.some(isIn),
     hasBegun: wave.hasBegun,
@@ -276,11 +278,8 @@ export function activeCounts(
   if (hasRun(wave) && !isCountedOnce) return null
   const done = hasRun(wave) ? active - mostOpen : 0
   const at = phases.findIndex(({ id }) => id === wave.cutOver?.id)
-  if (
-    at >= 0 &&
-    !hasRun(wave) &&
-    !tellsOfAll(phases.slice(at), active - openIn(phases[at]!), removed)
-  )
+  const last = hasRun(wave) ? phases.findLastIndex(wasStarted) : at
+  if (last >= 0 && !tellsOfAll(phases.slice(last), active - openIn(phases[last]!), removed))
     return null
   const passed = at < 0 ? 0 : active - openIn(phases[at]!)
   const rest = active - passed
@@ -290,50 +289,30 @@ export function activeCounts(
 }
 
 /**
- * Everybody who is not open in the cut-over phase passed it: nobody who passed it failed later or may have left, and nobody joined since.
- * Seeds 16 and 75 showed late joiners as cut over.
+ * Everybody who is not open in the first of these phases passed it: nobody who passed it failed later or may have left, and nobody joined
+ * since. Seeds 16 and 75 showed late joiners as cut over, seeds 37 and 48 as done.
  */
 const tellsOfAll = (
-  [cutOver, ...later]: readonly WavePhase[],
+  [phase, ...later]: readonly WavePhase[],
   notOpen: number,
   removed: number,
 ): boolean =>
-  notOpen === cutOver!.members.passed &&
+  notOpen === phase!.members.passed &&
   removed === 0 &&
   later.every(({ members }) => members.failed === 0)
 
-const WORDS: Readonly<Record<PersonState, string>> = {
-  scheduled: 'scheduled',
-  preparing: 'preparing',
-  cutting_over: 'cutting over',
-  cut_over: 'cut over',
-  done: 'done',
-  failed: 'failed',
-  rolled_back: 'rolled back',
-  taken_back: 'taken back',
-  stopped: 'stopped',
-  removed: 'removed',
-}
+const wordOf = (state: PersonState): string => state.replace('_', ' ')
 
 /** One person's state in words: `cut over`, `moved to batch 9`. */
 export const stateWord = (state: PersonState, movedToBatchId: number | null = null): string =>
-  state === 'removed' && movedToBatchId !== null ? `moved to batch ${movedToBatchId}` : WORDS[state]
+  state === 'removed' && movedToBatchId !== null
+    ? `moved to batch ${movedToBatchId}`
+    : wordOf(state)
+
+const UNDER_WAY: readonly PersonState[] = ['scheduled', 'preparing', 'cutting_over', 'cut_over']
 
 /** Something is still to come for the person, and nobody has to act first. */
-export const isUnderWay = (state: PersonState): boolean => UNDER_WAY[state]
-
-const UNDER_WAY: Readonly<Record<PersonState, boolean>> = {
-  scheduled: true,
-  preparing: true,
-  cutting_over: true,
-  cut_over: true,
-  done: false,
-  failed: false,
-  rolled_back: false,
-  taken_back: false,
-  stopped: false,
-  removed: false,
-}
+export const isUnderWay = (state: PersonState): boolean => UNDER_WAY.includes(state)
 
 /**
  * The headline of a wave: `191 of 201 cut over, 10 failed`; before the cut-over `201 preparing`, at the end `191 of 201 done, 10 failed`.
@@ -345,12 +324,12 @@ export function statesText(counts: StateCounts): string {
   const others = PERSON_STATES.filter((state) => state !== 'cut_over' && state !== 'done')
   const rest = others
     .filter((state) => counts[state] > 0)
-    .map((state) => `${shown(counts[state])} ${WORDS[state]}`)
+    .map((state) => `${shown(counts[state])} ${wordOf(state)}`)
   const headline = (count: number, word: string) =>
     count === total ? `${shown(count)} ${word}` : `${shown(count)} of ${shown(total)} ${word}`
   const isAtCutOver = cutOver + done + counts.cutting_over > 0
   const isOver =
-    done > 0 && PERSON_STATES.every((state) => !UNDER_WAY[state] || counts[state] === 0)
+    done > 0 && PERSON_STATES.every((state) => !isUnderWay(state) || counts[state] === 0)
   const parts = isOver
     ? [headline(done, 'done'), ...rest]
     : isAtCutOver

@@ -153,6 +153,8 @@ describe('where a person stands', () => {
     const late = person(stepsOf([PREPARE, 'pending'], [CUTOVER, 'pending']))
     assert.equal(stateOf(late, phases), 'cutting_over')
     assert.notEqual(stateOf(late, phases), 'cut_over')
+    const written = three(['completed', 'completed', 'dispatched'])
+    assert.equal(stateOf(person([]), written), 'cutting_over', 'without one step yet')
   })
 
   it('in a ramp only the people of the share are cutting over', () => {
@@ -302,6 +304,14 @@ describe('counts of people', () => {
       null,
       'one for another',
     )
+  })
+  it('do not take somebody who joined in the last phase for done', () => {
+    const phases = [
+      phase(PREPARE, 60, 'completed', counted(25, 0)),
+      phase(CUTOVER, 0, 'dispatched', counted(20, 5)),
+    ]
+    assert.equal(activeCounts('active', phases, { active: 25, removed: 0 })?.done, 20)
+    assert.equal(activeCounts('active', phases, { active: 26, removed: 0 }), null, 'one joined')
   })
 })
 

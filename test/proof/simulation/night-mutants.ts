@@ -1,4 +1,5 @@
-// Mistakes in the guards of a cut-over night: gates, ramps, change windows and undo. They show only in seeds that have them.
+// Mistakes in the guards of a cut-over night (gates, ramps, change windows, undo) and in what people are told of it. They show only in
+// seeds that have a night.
 import type { BankedMutant } from './mutant-loader.ts'
 import { remove, replace } from './place.ts'
 
@@ -124,5 +125,46 @@ export const NIGHT_MUTANTS: readonly BankedMutant[] = [
     in: 'stopUndo',
     edits: [remove('for (const $row of $left) cancelStep($$args)')],
     foundBy: null,
+  },
+  {
+    name: 'the verdict does not ask whether a gate is approved',
+    in: 'listUnapprovedGates',
+    edits: [replace('p.gate_approvals > given.count', 'p.gate_approvals > given.count + 9')],
+    foundBy: 19,
+  },
+  {
+    name: 'who is in the cut-over counts as cut over',
+    in: 'RULES',
+    under: 'src/domain/state/',
+    edits: [replace(`['cut_over', ['isCutOver']]`, `['cut_over', ['hasBegunCutOver']]`)],
+    foundBy: 1,
+  },
+  {
+    name: 'late joiners are counted as cut over',
+    in: 'tellsOfAll',
+    edits: [replace('$notOpen === $phase!.members.passed', '$notOpen >= $phase!.members.passed')],
+    foundBy: 1,
+  },
+  {
+    name: 'a cancelled phase comes next for a person',
+    in: 'nextSteps',
+    edits: [
+      replace(
+        `if ($status !== 'pending' && $status !== 'dispatched') continue`,
+        `if ($status === 'completed' || $status === 'superseded') continue`,
+      ),
+    ],
+    foundBy: 4,
+  },
+  {
+    name: 'a person waits for a phase that is cancelled or skipped',
+    in: 'shownMember',
+    edits: [
+      replace(
+        `$phases.find(({ status }) => status === 'pending')`,
+        `$phases.find(({ dispatchedAt }) => dispatchedAt === null)`,
+      ),
+    ],
+    foundBy: 30,
   },
 ]
