@@ -47,6 +47,7 @@ describe('a hand-over', () => {
       /\nWhat comes next\n- .*09:40 UTC: cutover of batch 1\n- .*04:00 UTC: later of batch 2/,
     )
     assert.doesNotMatch(out, /user\d@/, 'it names no person')
+    assert.doesNotMatch(out, /: read /, 'who looked at what is no decision')
   })
 
   it('gives a need an owner, on every screen', async () => {

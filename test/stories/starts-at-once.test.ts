@@ -1,9 +1,12 @@
 // What a change says it starts is what starts, and nothing else: publishing, resume, reschedule.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { countStarts } from '../../src/db/state/holds.ts'
 import type { StartsAtOnce } from '../../src/domain/plan/starts-at-once.ts'
-import { withStarts } from '../../src/engine/needs/starts-at-once.ts'
+import { startsOfResume, withStarts } from '../../src/engine/needs/starts-at-once.ts'
 import { holdBatch, rescheduleBatch, resumeBatch } from '../../src/engine/orders/batch-actions.ts'
+import { approveGate } from '../../src/engine/orders/gates.ts'
+import { resumeScope } from '../../src/engine/orders/holds.ts'
 import { calls, order, runbook, step } from './looking.ts'
 import { story, type World } from './world.ts'
 
@@ -113,4 +116,27 @@ it('reschedule: phases of a held batch wait for its resume', () =>
     ])
     await world.pass(600)
     assert.deepEqual(calls(world), [])
+  }))
+
+it('resuming a batch that its gate holds: nothing before it is approved', () =>
+  story({}, async (world) => {
+    const gated = { 'cutover T-0 gate: { approvals: 1 }': [step('switch')] }
+    await world.publish(runbook('wave', gated))
+    const batchId = await world.batch('wave', 2, { startsInMin: 10 })
+    await world.settle()
+    await world.pass(11 * 60)
+    const scope = { scope: 'batch', target: `${batchId}` } as const
+    const resumes = async () => {
+      await resumeScope(world.engine, { ...scope, actor: 'ada', reason: 'try' })
+      const { phases } = await countStarts(world.db, scope, world.clock.now())
+      return [phases, ...lines(await startsOfResume(world.engine, scope))]
+    }
+    assert.deepEqual(await resumes(), [0])
+    await world.pass(1)
+    assert.deepEqual(calls(world), [], 'it waits at its gate')
+    await holdBatch(world.engine, order(batchId))
+    await approveGate(world.engine, { ...order(batchId), actor: 'ben', phaseName: 'cutover' })
+    assert.deepEqual(await resumes(), [1, '1 cutover overdue for 2: switch'])
+    await world.pass(1)
+    assert.deepEqual(calls(world), ['switch user1', 'switch user2'])
   }))

@@ -48,7 +48,8 @@ export function useReading<E extends Reading>(
     ...(options.everyMs !== undefined && { refetchInterval: options.everyMs }),
     ...(options.isEnabled !== undefined && { enabled: options.isEnabled }),
     ...(options.keepsFormer && { placeholderData: keepPreviousData }),
-    ...(options.isLive === false && { staleTime: 'static' as const }),
+    // A kept answer would stand until the interval has passed: a gate that has long been open.
+    ...(options.isLive === false && { staleTime: 'static' as const, gcTime: 0 }),
   })
 }
 

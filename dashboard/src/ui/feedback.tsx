@@ -36,7 +36,8 @@ interface ErrorNoteProps {
   readonly onRetry?: (() => void) | undefined
 }
 export function ErrorNote({ error, onRetry }: ErrorNoteProps) {
-  const requestId = error instanceof ApiError ? error.requestId : null
+  // A refusal says itself what to do; the log has more only about what should not have happened.
+  const requestId = error instanceof ApiError && error.status >= 500 ? error.requestId : null
   const faults = error instanceof ApiError ? error.faults : []
   return (
     <div className="error" role="alert">

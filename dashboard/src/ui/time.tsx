@@ -28,6 +28,9 @@ function watchClock(viewer: () => void): () => void {
 /** The server's time, in milliseconds since 1970. */
 export const useNow = (): number => useSyncExternalStore(watchClock, () => now)
 
+/** Where an element cannot stand, as in an option. */
+export const timeText = (at: string): string => local.format(new Date(at))
+
 interface TimeProps {
   readonly at: string | null
   readonly none?: string

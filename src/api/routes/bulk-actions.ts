@@ -112,6 +112,7 @@ const showRoute = read({
           .meta({ description: 'The changed members by their state now.' }),
         failedAgain: wholeCount.meta({ description: 'Failed since the change began.' }),
         heldNow: wholeCount.meta({ description: 'With a hold of their own.' }),
+        openNow: wholeCount.meta({ description: 'With a step that is not decided.' }),
       })
       .meta({ id: 'BulkActionNow' }),
   },
@@ -119,11 +120,11 @@ const showRoute = read({
     const found = await requireAction(engine, actionId)
     const state = await loadBatchState(engine.db, found.batchId)
     const rows = await countStatesNow(engine.db, actionId, state.line.wave)
-    const sum = (field: 'failedAgain' | 'held') =>
+    const sum = (field: 'failedAgain' | 'held' | 'open') =>
       rows.reduce((total, row) => total + row[field], 0)
     const now = { ...noStates(), ...Object.fromEntries(rows.map((row) => [row.state, row.count])) }
-    const more = { now, failedAgain: sum('failedAgain'), heldNow: sum('held') }
-    return { status: 200, body: { ...shownAction(found, at), ...more } }
+    const more = { failedAgain: sum('failedAgain'), heldNow: sum('held'), openNow: sum('open') }
+    return { status: 200, body: { ...shownAction(found, at), now, ...more } }
   },
 })
 

@@ -6,6 +6,7 @@ import { listMemberMessages } from '../../db/views/member-messages.ts'
 import { findMemberDetail } from '../../db/views/members.ts'
 import { listAttempts, listStepsOfMember } from '../../db/views/steps.ts'
 import { type NextFacts, type NextStep, nextSteps } from '../../domain/plan/next-steps.ts'
+import type { Phase } from '../../domain/state/facts.ts'
 import { isUnderWay, PERSON_STATES } from '../../domain/state/person-state.ts'
 import { MEMBER_STATUSES } from '../../domain/state/transitions.ts'
 import { listCandidates } from '../../engine/orders/actions.ts'
@@ -110,7 +111,12 @@ const detailRoute = read({
     const refused = candidates.find(
       ({ action: name, refusal }) => refusal !== null && name !== 'move',
     )
-    const [shown] = await loadShownMembers(db, state, [memberId])
+    const next = await nextOf(engine, state, steps)
+    // Who passed a phase in another wave does not wait for it again.
+    const isAhead = ({ status, name }: Phase) =>
+      status !== 'pending' || next.some(({ phaseName }) => phaseName === name)
+    const ahead = { ...state, phases: state.phases.filter(isAhead) }
+    const [shown] = await loadShownMembers(db, ahead, [memberId])
     const body = {
       member,
       state: shown!.state,
@@ -118,7 +124,7 @@ const detailRoute = read({
       where: shown!.where,
       doing: shown!.doing,
       isHeld: shown!.isHeld,
-      next: isUnderWay(shown!.state) ? await nextOf(engine, state, steps) : [],
+      next: isUnderWay(shown!.state) ? next : [],
       actions: shownActions(candidates),
       blockedBecause: refused?.refusal ?? null,
       messages: await loadMessages(engine, state, memberId),

@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import { MatoolkitError } from '../../base/errors/errors.ts'
+import { commandLine } from '../../base/text/command-line.ts'
 import { listApprovals } from '../../db/orders/gates.ts'
 import { type NewData, refreshMembers } from '../../db/sources/membership.ts'
 import { findMembersByKey } from '../../db/state/members.ts'
@@ -181,8 +182,8 @@ const addRoute = change({
   ) => {
     const { counts, skipped, warnings, lost } = await runOrDryRun(outer, dryRun, async (engine) => {
       const { line } = await lockBatchState(engine, batchId, ifMatch)
-      requireManual(line)
       const runbook = await runbookOf(engine, line)
+      requireManual(line, runbook)
       const { file } = await recheckedFile(checked, runbook, body.file, signal)
       const why = body.reason ?? 'added again from a member file'
       // A preview adds nobody, so nothing would be seen to become void.
@@ -296,9 +297,16 @@ async function findKnown(
   return { known: removed.length + skipped.length, removed, skipped }
 }
 
-function requireManual({ id: batchId, isManual }: BatchState['line']): void {
+/** Says what to edit instead: who is in a scheduled batch is decided by its source alone. */
+function requireManual({ id, isManual, batchStartTime }: BatchState['line'], runbook: Runbook) {
   if (isManual) return
-  const why = `Batch ${batchId} is not manual: its members come from the data source.`
+  const { type, path, batchTimeColumn } = runbook.dataSource
+  const at =
+    batchTimeColumn && batchStartTime
+      ? ` with ${batchTimeColumn} ${batchStartTime.toISOString()}`
+      : ''
+  const where = path ?? `the ${type} source of "${runbook.name}"`
+  const why = `Batch ${id} takes its people from its data source. Add the rows to ${where}${at}, then run "${commandLine`automation tick ${runbook.name}`}".`
   throw new MatoolkitError('REFUSED', { reason: why })
 }
 

@@ -46,7 +46,7 @@ export const needFields = {
 
 export const need = z.strictObject(needFields).meta({ id: 'Need' })
 
-export const shownNeed = ({ mark, decision, ...one }: Need): z.input<typeof need> => ({
+export const shownNeed = ({ mark, decision, dueAt, ...one }: Need): z.input<typeof need> => ({
   ...one,
   decision: decision && {
     owner: decision.owner,

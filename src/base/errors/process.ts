@@ -15,7 +15,7 @@ export const PROCESS_ERRORS = errorRows({
   REFUSED: {
     http: 409,
     exit: EXIT.conflict,
-    sentence: '{reason}. Check the current state before you try again.',
+    sentence: '{reason}.',
   },
   CONFIG_INVALID: {
     http: 500,

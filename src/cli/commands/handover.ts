@@ -76,18 +76,15 @@ async function showHandover(context: CommandContext, flags: Flags): Promise<void
   const { holds } = await client.call('GET /api/holds')
   const { roles } = await client.call('GET /api/me')
   const decisions = roles.includes('Admin')
-    ? (await client.call('GET /api/audit', { query: { from: since, limit: DECISIONS_MAX } }))
-        .entries
+    ? (
+        await client.call('GET /api/audit', {
+          query: { from: since, limit: DECISIONS_MAX, reads: 'false' },
+        })
+      ).entries
     : null
   if (verdict.isActionNeeded) io.exitCode = EXIT.needed
-  const whole = {
-    at: verdict.at,
-    since,
-    verdict: verdictOf(verdict),
-    holds,
-    batches: batches,
-    decisions,
-  }
+  const { at, ...said } = verdict
+  const whole = { at, since, verdict: said, holds, batches, decisions }
   if (show.format !== 'table')
     return show.list({
       whole,
@@ -120,14 +117,6 @@ async function showHandover(context: CommandContext, flags: Flags): Promise<void
   if (decisions === null) show.say('\nWhat people decided: needs the role Admin.')
   else say('What people decided', decisions.toReversed().map(decisionLine))
 }
-
-const verdictOf = ({ isActionNeeded, severity, headline, needs, planned }: Verdict) => ({
-  isActionNeeded,
-  severity,
-  headline,
-  needs,
-  planned,
-})
 
 function lineOf({ text, key, command, decision }: Need): string {
   if (decision === null) return `${text}. No one has it yet (${key})\n    ${command}`

@@ -102,6 +102,7 @@ type Found = Answer<'GET /api/members'>['members'][number]
 
 const FOUND: readonly Column<Found>[] = [
   ['MEMBER', 'member.memberKey', 'whole'],
+  ['NAME', 'name', 'spare'],
   ['BATCH', 'batch.id'],
   ['RUNBOOK', 'batch.runbookName'],
   ['CUT-OVER', 'batch.batchStartTime'],
@@ -109,6 +110,7 @@ const FOUND: readonly Column<Found>[] = [
   ['PHASE', ({ member }) => currentOf(member)?.phaseName],
   ['STEP', ({ member }) => currentOf(member)?.stepName],
   ['NOW', 'member.where'],
+  ['ERROR', ({ member }) => member.failure?.error],
   ['NEXT', nextText],
 ]
 const RECENT_EVENTS = 5

@@ -302,8 +302,12 @@ export const IS_READY = `(w.kind = 'slot' or (w.kind <> 'job' and w.wake_at <= $
 /** Waits `w` of the scope that no hold covers any more, and that are ready. */
 export const GOES_OUT = `${IN_SCOPE} and ${WAIT_IS_FREE} and ${IS_READY}`
 
-/** Phases `p` of the scope whose time has come, in batches that no hold covers any more. */
-export const FALLS_DUE = `p.status = 'pending' and p.due_at <= $3 and b.status = 'active' and ${BATCH_IS_FREE} and ${IS_WHOLLY_IN_SCOPE}`
+/** The gate of phase `p` has as many approvals as it asks for. Those that no longer fit have ended. */
+export const IS_APPROVED = `coalesce(p.gate_approvals, 0) <= (select count(*) from gate_decisions d
+  where d.batch_id = p.batch_id and d.phase_name = lower(p.phase_name) and d.kind = 'approval' and d.ended_at is null)`
+
+/** Phases `p` of the scope whose time has come and whose gate is approved, in batches that no hold covers any more. */
+export const FALLS_DUE = `${IS_APPROVED} and p.status = 'pending' and p.due_at <= $3 and b.status = 'active' and ${BATCH_IS_FREE} and ${IS_WHOLLY_IN_SCOPE}`
 
 export interface ResumeStarts {
   readonly batches: number

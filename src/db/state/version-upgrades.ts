@@ -4,7 +4,7 @@ import type { Batch } from '../../domain/state/facts.ts'
 import { idsParam } from '../connection/arrays.ts'
 import type { Queryable } from '../connection/db.ts'
 import { UNFINISHED_BATCHES } from '../connection/status-lists.ts'
-import { BATCH_HELD_AT } from './holds.ts'
+import { BATCH_HELD_AT, IS_APPROVED } from './holds.ts'
 
 /**
  * Unfinished batches that are not on the active version, oldest first. A batch held by `heldBy` is left out: a person looks at it
@@ -55,7 +55,10 @@ export async function listUnfinished(
   )
 }
 
-export type PhaseOfBatch = PhaseSummary & { readonly batchId: number }
+export type PhaseOfBatch = PhaseSummary & {
+  readonly batchId: number
+  readonly isApproved: boolean
+}
 
 export async function listPhasesOf(
   db: Queryable,
@@ -64,10 +67,10 @@ export async function listPhasesOf(
   return db.query<PhaseOfBatch>(
     `select batch_id, phase_name as name, phase_index as index, offset_minutes,
             runbook_version, due_at, status, skipped_because,
-            dispatched_at, to_json(ramp_percents) as ramp_percents,
+            dispatched_at, to_json(ramp_percents) as ramp_percents, ${IS_APPROVED} as is_approved,
             case when gate_approvals is not null
                  then json_build_object('approvals', gate_approvals, 'survives', coalesce(gate_survives, 0), 'readyPercent', gate_ready_percent) end as gate
-       from phase_executions where batch_id = any($1::bigint[]) order by id`,
+       from phase_executions p where batch_id = any($1::bigint[]) order by id`,
     [idsParam(batchIds)],
   )
 }

@@ -78,14 +78,17 @@ interface StatesNow {
   readonly count: number
   readonly failedAgain: number
   readonly held: number
+  /** With a step that is not decided. */
+  readonly open: number
 }
 
 /** The changed members by what they are now. */
 export function countStatesNow(db: Queryable, actionId: number, wave: Wave): Promise<StatesNow[]> {
   return db.query<StatesNow>(
     `select o.state, count(*)::int as count, count(*) filter (where o.again)::int as failed_again,
-            count(*) filter (where o.held)::int as held
+            count(*) filter (where o.held)::int as held, count(*) filter (where o.open)::int as open
        from (select ${memberState(wave)} as state, ${FAILED_AGAIN} as again,
+                    exists (select from waits w where w.batch_id = m.batch_id and w.batch_member_id = m.id) as open,
                     exists (select from holds h where h.scope = 'member' and h.member_id = m.id) as held
                from ${OF_ACTION} where x.action_id = $1 and x.refusal is null) as o
       group by o.state`,

@@ -28,13 +28,15 @@ export function holdNeed(hold: Hold, held: HeldWork): Need | null {
   const kind = holdKind(hold)
   const isFuse = kind === 'failure_limit'
   const who = isAutomatic ? `the ${heldBy}` : heldBy
+  // What the gate lacked then is a need of its own while it lacks it.
+  const stated = kind === 'gate_waiting' ? 'resume it once its gate is open' : reason
   return makeNeed(
     {
       kind,
       severity: isAutomatic || scope === 'system' ? 'urgent' : 'planned',
       ...held,
       title: `${nameOfHeld(hold)} is held${isFuse ? ': too many failures' : ''}`,
-      text: `${nameOfHeld(hold)} is held by ${who} since ${heldAt.toISOString()}: ${reason.replace(/\.$/, '')}`,
+      text: `${nameOfHeld(hold)} is held by ${who} since ${heldAt.toISOString()}: ${stated.replace(/\.$/, '')}`,
       since: heldAt,
       command:
         kind === 'gate_waiting'
@@ -92,6 +94,7 @@ export function gateNeed(gate: UnapprovedGate, now: Date): Need {
           ? `${phase} has ${missing} for the start at ${dueAt.toISOString()}; without them the batch is held then`
           : `${phase} was due at ${dueAt.toISOString()} and has ${missing}`,
       since,
+      dueAt,
       command: commandLine`batch get ${batchId} --gates`,
     },
     phaseId,
@@ -133,7 +136,7 @@ export interface FailedBatch {
 }
 
 /** A failure of a wave that ended longer ago waits, and is no alarm. It does not vanish: people are still where it left them. */
-const NEWS_MS = 24 * 3_600_000
+export const NEWS_MS = 24 * 3_600_000
 
 /** Counted, not told: an error message may name people. */
 export function failedNeed(batch: FailedBatch, now: Date): Need {

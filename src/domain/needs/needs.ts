@@ -14,6 +14,8 @@ export interface Need {
   readonly batchIds: readonly number[] | null
   /** The worker concerned, if there is one. */
   readonly workerId: string | null
+  /** Of a gate: when its phase is due. */
+  readonly dueAt: Date | null
   /** A few words. */
   readonly title: string
   /** A sentence without its full stop; times are instants. It names no member: walls and channels show it. */
@@ -89,7 +91,7 @@ type Given = Pick<
   Need,
   'kind' | 'runbookNames' | 'batchIds' | 'title' | 'text' | 'since' | 'command'
 > &
-  Partial<Pick<Need, 'severity' | 'count' | 'noun' | 'decide' | 'workerId' | 'mark'>>
+  Partial<Pick<Need, 'severity' | 'count' | 'noun' | 'decide' | 'workerId' | 'dueAt' | 'mark'>>
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
@@ -103,6 +105,7 @@ export function makeNeed(given: Given, ...identity: readonly (string | number)[]
     noun: row.noun,
     decide: [],
     workerId: null,
+    dueAt: null,
     mark: String(given.count ?? 1),
     decision: null,
     ...given,
@@ -147,16 +150,18 @@ export function byHarm(needs: readonly Need[]): Need[] {
   return [...needs].sort((a, b) => rank(a) - rank(b) || +a.since - +b.since)
 }
 
-/** A hold explains why the phases behind it are late: one cause is one need. */
-export const withoutHeld = (work: readonly Need[], holds: readonly Need[]): Need[] =>
-  work.filter(
-    ({ kind, batchIds, runbookNames }) =>
-      kind !== 'phase_late' ||
-      !holds.some(
-        (hold) =>
-          isNeeded(hold) && concerns(hold, { id: batchIds![0]!, runbookName: runbookNames![0]! }),
-      ),
-  )
+/** A hold, or the gate of a phase, explains why phases behind it are late: one cause is one need. */
+export const withoutExplained = (
+  work: readonly Need[],
+  holds: readonly Need[],
+  gates: readonly Need[],
+): Need[] =>
+  work.filter(({ kind, batchIds, runbookNames, since }) => {
+    if (kind !== 'phase_late') return true
+    const batch = { id: batchIds![0]!, runbookName: runbookNames![0]! }
+    const isAtGate = gates.some((gate) => concerns(gate, batch) && +gate.dueAt! <= +since)
+    return !isAtGate && !holds.some((hold) => isNeeded(hold) && concerns(hold, batch))
+  })
 
 /** An unapproved gate explains why the batch is held by its gate, and lasts from the day before. */
 export const withoutGates = (holds: readonly Need[], gates: readonly Need[]): Need[] => {

@@ -37,7 +37,10 @@ export interface StartsAtOnce {
 }
 
 type BatchFacts = Pick<Batch, 'id' | 'status' | 'heldAt' | 'membersActive'>
-type PhaseFacts = Pick<Phase, 'name' | 'status' | 'dueAt'>
+type PhaseFacts = Pick<Phase, 'name' | 'status' | 'dueAt'> & {
+  /** False: it waits at its gate. */
+  readonly isApproved?: boolean
+}
 
 export const stepNamesIn = ({ phases }: Runbook): ((phaseName: string) => readonly string[]) => {
   const byName = new Map(
@@ -46,10 +49,13 @@ export const stepNamesIn = ({ phases }: Runbook): ((phaseName: string) => readon
   return (phaseName) => byName.get(phaseName.toLowerCase()) ?? []
 }
 
-/** Pending phases whose time has come, earliest first. */
+/** Pending phases whose time has come and that no gate stops, earliest first. */
 const dueNow = <P extends PhaseFacts>(phases: readonly P[], now: Date): P[] =>
   phases
-    .filter(({ status, dueAt }) => status === 'pending' && dueAt !== null && dueAt <= now)
+    .filter(
+      ({ status, dueAt, isApproved }) =>
+        status === 'pending' && dueAt !== null && dueAt <= now && isApproved !== false,
+    )
     .sort((a, b) => +a.dueAt! - +b.dueAt!)
 
 /** Without active members a phase is skipped, so nothing starts. */

@@ -28,8 +28,8 @@ import {
   type NeedVerdict,
   verdictOf,
   withDecision,
+  withoutExplained,
   withoutGates,
-  withoutHeld,
 } from '../../domain/needs/needs.ts'
 import type { Hold } from '../../domain/state/holds.ts'
 import type { Engine } from '../transactions/engine.ts'
@@ -44,8 +44,6 @@ const FAILED_BATCHES_MAX = 200
 const PHASES_MAX = 100
 /** A gate is a need so long before its phase. */
 export const GATES_AHEAD_MS = 24 * 3_600_000
-/** Batches that ended longer ago are no news tonight. */
-export const NEWS_MS = 24 * 3_600_000
 
 interface Look {
   readonly db: Queryable
@@ -201,9 +199,10 @@ export async function findNeeds(
   const look = { db, engine, now, batchId, runbookName }
   for (const finder of finders) seen.set(finder, await finder(look))
   const holds = seen.get(ofHolds)!.needs
+  const gates = seen.get(ofGates)!.needs
   const all = [...seen].flatMap(([finder, { needs }]) => {
-    if (finder === ofHolds) return withoutGates(needs, seen.get(ofGates)!.needs)
-    return finder === ofStuck ? withoutHeld(needs, holds) : needs
+    if (finder === ofHolds) return withoutGates(needs, gates)
+    return finder === ofStuck ? withoutExplained(needs, holds, gates) : needs
   })
   const incomplete = new Set(
     (Object.entries(FOUND_BY) as [NeedKind, readonly Finder[]][])

@@ -23,7 +23,7 @@ import {
   needPage,
   newNeeds,
   verdictOf,
-  withoutHeld,
+  withoutExplained,
 } from '../../../src/domain/needs/needs.ts'
 import type { Stuck } from '../../../src/domain/needs/stuck.ts'
 import { needCondition } from '../../../src/domain/notifications/conditions.ts'
@@ -279,12 +279,18 @@ describe('a need', () => {
 
   it('is a late phase behind a hold that a person set, and not twice behind one that is a need', () => {
     const late = EXAMPLES.phase_late.need
-    assert.deepEqual(withoutHeld([late], [held({ heldBy: 'ada' })]), [late])
-    assert.deepEqual(withoutHeld([late], [held({})]), [])
-    assert.deepEqual(withoutHeld([late], [EXAMPLES.everything_held.need]), [])
+    assert.deepEqual(withoutExplained([late], [held({ heldBy: 'ada' })], []), [late])
+    assert.deepEqual(withoutExplained([late], [held({})], []), [])
+    assert.deepEqual(withoutExplained([late], [EXAMPLES.everything_held.need], []), [])
     const other = held({ target: '8' }, { batchIds: [8], runbookNames: ['wave'] })
-    assert.deepEqual(withoutHeld([late], [other]), [late])
-    assert.deepEqual(withoutHeld([EXAMPLES.stuck.need], [held({})]), [EXAMPLES.stuck.need])
+    assert.deepEqual(withoutExplained([late], [other], []), [late])
+    assert.deepEqual(
+      withoutExplained([late], [], [gateIn(-13 * 60)]),
+      [],
+      'its gate says it already',
+    )
+    assert.deepEqual(withoutExplained([late], [], [gateIn(24 * 60)]), [late], 'the next gate')
+    assert.deepEqual(withoutExplained([EXAMPLES.stuck.need], [held({})], []), [EXAMPLES.stuck.need])
   })
 
   it('is new once, until its sentence changes', () => {

@@ -214,7 +214,7 @@ describe('the dialogs of changes', () => {
       )
     const [mia] = await of(4)
     await page.goto(`${dashboard.url}/batches/4/members/${mia!.id}`)
-    const fill = () => dialog().getByLabel('To batch').fill('5')
+    const fill = () => dialog().getByLabel('To wave').selectOption('5')
     await decide({ button: 'Move', says: /goes to the other batch/, fill })
     await assertAudited('Move', 'members.move')
     const keys = [...(await of(4)), ...(await of(5))].map(({ key }) => key)

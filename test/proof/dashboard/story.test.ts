@@ -1,6 +1,7 @@
 // The headline of a person's page, for each situation in which somebody calls the help desk.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { CELLS } from '../../../dashboard/src/screens/batch/members/cells.ts'
 import {
   addressesOf,
   chaptersOf,
@@ -8,6 +9,7 @@ import {
   type Person,
 } from '../../../dashboard/src/screens/person/story.ts'
 import { changeWords } from '../../../dashboard/src/undo/change-words.ts'
+import { CELL_OF } from '../../../src/domain/needs/grid.ts'
 
 const AT = '2026-03-02T10:00:00.000Z'
 const HELD = { at: AT, by: 'ada', reason: 'on leave' }
@@ -200,4 +202,12 @@ describe('the headline of a person', () => {
       new: [{ address: 'ada@fabrikam.example', names: ['NewMail'] }],
     })
   })
+})
+
+it('every status of a step has its own cell in the heat map', () => {
+  const names = Object.values(CELL_OF).map((letter) => CELLS[letter]?.name)
+  assert.deepEqual(
+    names.filter((name, at) => name === undefined || names.indexOf(name) !== at),
+    [],
+  )
 })

@@ -1,4 +1,4 @@
-// Mistakes in the guards of a cut-over night (gates, ramps, change windows, undo) and in what people are told of it. They show only in
+// Mistakes in the guards of a cut-over night (gates, ramps, change windows, undo) and in what screens say about it. They show only in
 // seeds that have a night.
 import type { BankedMutant } from './mutant-loader.ts'
 import { remove, replace } from './place.ts'

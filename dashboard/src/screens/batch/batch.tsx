@@ -7,6 +7,7 @@ import type { Answer } from '../../api/routes.ts'
 import { Loaded } from '../../ui/feedback.tsx'
 import { Page, Section } from '../../ui/page.tsx'
 import { BatchActions } from './batch-actions.tsx'
+import { Compare } from './compare.tsx'
 import { Counts } from './counts.tsx'
 import { Documents } from './documents.tsx'
 import { Events } from './events.tsx'
@@ -50,6 +51,7 @@ export default function BatchScreen() {
             </Link>
           </p>
           <Messages batchId={summary.batch.id} />
+          <Compare summary={summary} />
           <Documents batchId={summary.batch.id} />
           <Events batchId={summary.batch.id} />
         </Page>

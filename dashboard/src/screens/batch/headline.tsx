@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { overrideOf, WindowNote } from '../../ui/change-window.tsx'
+import { isLate } from '../../ui/late.ts'
 import { countText } from '../../ui/page.tsx'
 import { TextWithTimes } from '../../ui/sentence.tsx'
 import { Status } from '../../ui/status.tsx'
@@ -89,12 +90,14 @@ function RunningPhases({ summary: { batch, phases } }: { readonly summary: Summa
 }
 
 function NextPhase({ summary: { batch, phases } }: { readonly summary: Summary }) {
+  const now = useNow()
   const next = phases.find(({ status }) => status === 'pending')
   if (!next) return null
   if (batch.isManual || next.dueAt === null) return <>Next is {next.phaseName}, by hand.</>
   return (
     <>
-      Next is {next.phaseName}, due <Distance to={next.dueAt} />.
+      {isLate(next.dueAt, now) ? `${next.phaseName} is late` : `Next is ${next.phaseName}`}, due{' '}
+      <Distance to={next.dueAt} />.
     </>
   )
 }

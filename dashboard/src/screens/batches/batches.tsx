@@ -1,10 +1,12 @@
 // All batches, newest first, by runbook, status and hold.
 
+import { useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { statesText } from '../../../../src/domain/state/person-state.ts'
 import { usePages, useReading } from '../../api/hooks.ts'
 import { useLive } from '../../api/live.ts'
 import type { Answer } from '../../api/routes.ts'
+import { serverNow } from '../../api/server-clock.ts'
 import { CsvButton } from '../../ui/csv-button.tsx'
 import { Empty, Loaded } from '../../ui/feedback.tsx'
 import { ChoiceFilter, Filters } from '../../ui/filters.tsx'
@@ -54,12 +56,20 @@ const COLUMNS: readonly Column<Batch>[] = [
   { name: 'All', isNumber: true, cell: ({ members }) => countText(members.total) },
 ]
 
+/** The night that runs, or the one to come, as `matoolkit batch list --tonight`. */
+function tonight(now: number) {
+  const hours = (count: number) => new Date(now + count * 3_600_000).toISOString()
+  return { startsFrom: hours(-12), startsBefore: hours(18), sort: 'start' } as const
+}
+
 export default function Batches() {
   useLive({ entity: 'batch,phase' })
   const [params] = useSearchParams()
-  const query = Object.fromEntries(
+  const [opened] = useState(serverNow)
+  const filter = Object.fromEntries(
     ['runbook', 'status', 'held'].map((name) => [name, params.get(name) ?? undefined]),
   )
+  const query = { ...filter, ...(params.get('when') === 'tonight' && tonight(opened)) }
   const reading = usePages('GET /api/batches', { query })
   const isFiltered = Object.values(query).some((value) => value !== undefined)
   return (
@@ -71,6 +81,7 @@ export default function Batches() {
       <Section title="List">
         <Filters>
           <RunbookFilter />
+          <ChoiceFilter name="when" label="Cut-over" options={[['tonight', 'Tonight']]} />
           <ChoiceFilter name="status" label="Status" options={STATUSES} />
           <ChoiceFilter name="held" label="Hold" options={HOLDS} />
         </Filters>

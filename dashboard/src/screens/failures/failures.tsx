@@ -29,7 +29,7 @@ export default function FailuresScreen() {
   return (
     <Page
       title="Failures"
-      lead="Of batches that run or ended in the last 24 hours. The same failure is one group, the largest first."
+      lead="Of all batches, until the people are through, in a later wave or taken back. The same failure is one group, the largest first."
     >
       <Loaded reading={reading} what="the failures">
         {(failures) => (

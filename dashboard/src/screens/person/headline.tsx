@@ -50,9 +50,16 @@ function Facts({ person }: { readonly person: Person }) {
   const { old, new: added } = addressesOf(person)
   const { memberKey, batchId } = person.member
   const found = useReading('GET /api/members', { query: { text: memberKey } })
-  const batch = found.data?.members.find((one) => one.batch.id === batchId)?.batch
+  const own = found.data?.members.find((one) => one.batch.id === batchId)
+  const batch = own?.batch
   return (
     <dl className="facts">
+      {own?.name && (
+        <div>
+          <dt>Name</dt>
+          <dd>{[own.name, own.department].filter(Boolean).join(', ')}</dd>
+        </div>
+      )}
       <div>
         <dt>Old address</dt>
         <dd>

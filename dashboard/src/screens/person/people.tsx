@@ -3,12 +3,13 @@
 import { useId, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { isUnderWay } from '../../../../src/domain/state/person-state.ts'
-import { useReading } from '../../api/hooks.ts'
+import { usePages, useReading } from '../../api/hooks.ts'
 import type { Answer } from '../../api/routes.ts'
 import { useSession } from '../../sign-in/use-session.ts'
 import { Button } from '../../ui/button.tsx'
+import { CsvButton } from '../../ui/csv-button.tsx'
 import { Empty, Loaded } from '../../ui/feedback.tsx'
-import { Page, Section } from '../../ui/page.tsx'
+import { countText, Page, Section } from '../../ui/page.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Table } from '../../ui/table.tsx'
@@ -21,6 +22,7 @@ type Found = Answer<'GET /api/members'>
 export default function People() {
   const [search, setSearch] = useSearchParams()
   const text = search.get('find')?.trim() ?? ''
+  const isNotMoved = search.has('notMoved')
   return (
     <Page
       title="People"
@@ -31,8 +33,29 @@ export default function People() {
         text={text}
         onSearch={(find) => setSearch(find === '' ? {} : { find })}
       />
-      {text === '' ? <Hint /> : <Results text={text} />}
+      {text !== '' ? <Results text={text} /> : isNotMoved ? <NotMoved /> : <Hint />}
     </Page>
+  )
+}
+
+/** Over all waves, each once: `matoolkit member find --not-moved`. */
+function NotMoved() {
+  const given = { query: { notCutOver: 'true' } } as const
+  const reading = usePages('GET /api/members', given)
+  return (
+    <Loaded reading={reading} what="the people">
+      {({ pages }) => (
+        <Section
+          title={`Still to be cut over: ${pages[0]!.isTotalExact ? '' : 'more than '}${countText(pages[0]!.total)}`}
+          actions={<CsvButton endpoint="GET /api/members" given={given} name="not-moved" />}
+        >
+          <FoundPeople
+            members={pages.flatMap(({ members }) => members)}
+            more={reading.hasNextPage ? () => void reading.fetchNextPage() : undefined}
+          />
+        </Section>
+      )}
+    </Loaded>
   )
 }
 
@@ -82,6 +105,11 @@ function Hint() {
           ? 'Type an old or new address, a key, or any part of a person’s data.'
           : 'Type the whole address of the person, old or new. Your role finds one person at a time, and no lists.'}
       </p>
+      {mayList && (
+        <p>
+          <Link href="/people?notMoved">Everyone who has still to be cut over</Link>
+        </p>
+      )}
     </Empty>
   )
 }
@@ -102,7 +130,7 @@ function Results({ text }: { readonly text: string }) {
           </Empty>
         ) : (
           <Section title={titleOf(found, text)}>
-            <FoundPeople found={found} />
+            <FoundPeople members={found.members} />
             {!found.isComplete && (
               <p className="quiet">There are more. Use a longer text to see them.</p>
             )}
@@ -118,15 +146,23 @@ const titleOf = ({ how, members }: Found, text: string): string => {
   return members.length === 1 ? 'Found' : `Found in ${members.length} places, newest batch first`
 }
 
-const FoundPeople = ({ found }: { readonly found: Found }) => (
+interface FoundPeopleProps extends Pick<Found, 'members'> {
+  readonly more?: (() => void) | undefined
+}
+const FoundPeople = ({ members, more }: FoundPeopleProps) => (
   <Table
     caption="People found"
-    rows={found.members}
+    rows={members}
+    more={more}
     rowKey={({ member }) => member.id}
     columns={[
       {
         name: 'Person',
         cell: (row) => <Link href={personPage(row)}>{row.member.memberKey}</Link>,
+      },
+      {
+        name: 'Name',
+        cell: ({ name, department }) => [name, department].filter(Boolean).join(', ') || '–',
       },
       { name: 'State', cell: ({ member }) => <PersonState member={member} /> },
       { name: 'Where', cell: ({ member }) => <Sentence text={member.where} /> },

@@ -1,11 +1,14 @@
 // What an operator may do about this person now: the API names the possible actions, most useful first. Each asks before it runs.
 import { useState } from 'react'
+import { statesText } from '../../../../src/domain/state/person-state.ts'
+import { useReading } from '../../api/hooks.ts'
 import { CHANGES, type MembersChange } from '../../members/changes.ts'
 import { MembersDecision } from '../../members/members-decision.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Section } from '../../ui/page.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
-import type { Person } from './story.ts'
+import { timeText } from '../../ui/time.tsx'
+import { failedStepOf, firstLine, type Person } from './story.ts'
 
 const CHANGE_OF: Readonly<Record<string, MembersChange>> = {
   retry: 'retry',
@@ -23,7 +26,13 @@ export function changesFor({ actions, held, state, member }: Person): MembersCha
   const ofSteps = names.filter((name) => name === 'retry_step' || name === 'undo').length
   const isForMember = (name: string) =>
     !['skip', 'mark_done'].includes(name) || names.filter((one) => one === name).length > ofSteps
-  const offered = names.filter(isForMember).flatMap((name) => CHANGE_OF[name] ?? [])
+  // Who was taken back on purpose has no failed step to leave out.
+  const isOut = (change: MembersChange) =>
+    state === 'taken_back' && (change === 'skip' || change === 'done')
+  const offered = names
+    .filter(isForMember)
+    .flatMap((name) => CHANGE_OF[name] ?? [])
+    .filter((change) => !isOut(change))
   const mayHold = held === null && member.status !== 'removed' && state !== 'done'
   return [
     ...(held ? (['resume'] as const) : []),
@@ -45,7 +54,11 @@ export function PersonActions({ person }: { readonly person: Person }) {
         {changes.map((change, at) => (
           <Button
             key={change}
-            kind={at === 0 && ['retry', 'resume'].includes(change) ? 'primary' : 'plain'}
+            kind={
+              at === 0 && ['retry', 'resume'].includes(change) && person.state !== 'taken_back'
+                ? 'primary'
+                : 'plain'
+            }
             onClick={() => setAsked(change)}
           >
             {CHANGES[change].verb}
@@ -94,6 +107,7 @@ function PersonDecision({ change, person, onClose }: PersonDecisionProps) {
       isReady={change !== 'move' || Number(toBatchId) > 0}
       onClose={onClose}
     >
+      {(change === 'skip' || change === 'done') && <FailedStep person={person} />}
       {hasFrom && (
         <FromStep
           person={person}
@@ -102,17 +116,7 @@ function PersonDecision({ change, person, onClose }: PersonDecisionProps) {
           onChange={setFromStep}
         />
       )}
-      {change === 'move' && (
-        <label className="field">
-          To batch
-          <input
-            type="number"
-            min={1}
-            value={toBatchId}
-            onChange={(event) => setToBatchId(event.target.value)}
-          />
-        </label>
-      )}
+      {change === 'move' && <ToWave batchId={batchId} value={toBatchId} onChange={setToBatchId} />}
       {change === 'done' && (
         <label className="field">
           Outputs, one name=value per line (optional)
@@ -122,6 +126,56 @@ function PersonDecision({ change, person, onClose }: PersonDecisionProps) {
     </MembersDecision>
   )
 }
+
+function FailedStep({ person }: { readonly person: Person }) {
+  const step = failedStepOf(person)
+  if (!step) return null
+  return (
+    <p>
+      The step: <strong>{[step.phaseName, step.stepName].filter(Boolean).join(' / ')}</strong>
+      {step.errorMessage && `: ${firstLine(step.errorMessage)}`}
+    </p>
+  )
+}
+
+interface ToWaveProps {
+  readonly batchId: number
+  readonly value: string
+  readonly onChange: (batchId: string) => void
+}
+/** The open waves of the same runbook, by their cut-over. */
+function ToWave({ batchId, value, onChange }: ToWaveProps) {
+  const own = useReading('GET /api/batches/{batchId}', { params: { batchId } })
+  const runbook = own.data?.batch.runbookName
+  const open = useReading(
+    'GET /api/batches',
+    {
+      query: {
+        runbook,
+        status: 'detected,init_dispatched,active',
+        sort: 'start',
+        limit: WAVES_MAX,
+      },
+    },
+    { isEnabled: runbook !== undefined },
+  )
+  const waves = open.data?.batches.filter(({ id }) => id !== batchId)
+  return (
+    <label className="field">
+      To wave
+      <select value={value} onChange={(event) => onChange(event.target.value)}>
+        <option value="">{waves?.length === 0 ? 'no other wave is open' : 'choose'}</option>
+        {waves?.map(({ id, batchStartTime, members }) => (
+          <option key={id} value={id}>
+            {batchStartTime === null ? 'by hand' : timeText(batchStartTime)}, batch {id}:{' '}
+            {statesText(members)}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+const WAVES_MAX = 200
 
 interface FromStepProps {
   readonly person: Person

@@ -98,6 +98,13 @@ interface StepProps {
   readonly step: PersonStep
   readonly person: Person
 }
+/** Why it has no job here; the function is chosen when the job is sent. */
+const NOT_SENT: Readonly<Record<string, string>> = {
+  succeeded: 'passed in another wave, not sent to',
+  skipped: 'skipped, not sent to',
+  cancelled: 'cancelled, never sent to',
+}
+
 function Step({ step, person }: StepProps) {
   const [isOpen, setOpen] = useState(isFailedStep(step))
   const attempts = person.attempts.filter(({ stepId }) => stepId === step.id)
@@ -113,7 +120,10 @@ function Step({ step, person }: StepProps) {
         <Status status={status} text={statusWord('step', step.status).replaceAll('_', ' ')} />
         <span className="step-name">{step.stepName}</span>
         <span className="quiet step-function">
-          {step.functionName ?? 'function not known yet'} on {step.workerId}
+          {step.functionName === null
+            ? `${NOT_SENT[step.status] ?? 'for'} `
+            : `${step.functionName} on `}
+          {step.workerId}
         </span>
         <span className="step-when">
           <When step={step} />

@@ -13,3 +13,15 @@ export function useWall() {
   useLive({ entity: 'batch,phase' })
   return useReading('GET /api/now', {}, { everyMs: EVERY_MS })
 }
+
+/** What runs first, then what is due next: tonight's wave is on the screen, not the pilot of yesterday with its aftercare. */
+export function bySoonest(batches: readonly WallBatch[]): WallBatch[] {
+  const place = ({ phases }: WallBatch): number => {
+    if (phases.some(({ status }) => status === 'dispatched')) return 0
+    const due = phases.flatMap(({ status, dueAt }) =>
+      status === 'pending' && dueAt !== null ? [Date.parse(dueAt)] : [],
+    )
+    return Math.min(...due, Number.MAX_SAFE_INTEGER)
+  }
+  return batches.toSorted((a, b) => place(a) - place(b))
+}

@@ -8,7 +8,7 @@ import { Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { BatchCard, MemberCounts } from './batch-card.tsx'
 import { PhaseClock } from './phase-clock.tsx'
-import { useWall, type WallAnswer } from './use-wall.ts'
+import { bySoonest, useWall, type WallAnswer } from './use-wall.ts'
 import { Sources, Workers } from './workers-and-sources.tsx'
 import './wall.css'
 
@@ -38,7 +38,7 @@ export default function Wall() {
 }
 
 function Batches({ wall: { batches, isComplete } }: { readonly wall: WallAnswer }) {
-  const current = batches.filter(({ batch }) => batch.endedAt === null)
+  const current = bySoonest(batches.filter(({ batch }) => batch.endedAt === null))
   const cards = current.slice(0, CARDS_MAX)
   const rest = current.slice(CARDS_MAX)
   const ended = batches.filter(({ batch }) => batch.endedAt !== null)

@@ -10,7 +10,7 @@ import { titlePage } from '../../ui/page-title.ts'
 import { Sentence } from '../../ui/sentence.tsx'
 import { BatchCard } from './batch-card.tsx'
 import { ClockFace, PhaseClock } from './phase-clock.tsx'
-import { useWall } from './use-wall.ts'
+import { bySoonest, useWall } from './use-wall.ts'
 import { Sources, Workers } from './workers-and-sources.tsx'
 import './wall.css'
 import './wallboard.css'
@@ -35,11 +35,9 @@ export default function Wallboard() {
             <div className="wall">
               <div className="wall-main">
                 <CurrentNeeds isBare />
-                {batches
-                  .filter(({ batch }) => batch.endedAt === null)
-                  .map((one) => (
-                    <BatchCard key={one.batch.id} of={one} />
-                  ))}
+                {bySoonest(batches.filter(({ batch }) => batch.endedAt === null)).map((one) => (
+                  <BatchCard key={one.batch.id} of={one} />
+                ))}
               </div>
               <div className="wall-side">
                 <PhaseClock batches={batches} />

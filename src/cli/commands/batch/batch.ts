@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import { STATUSES } from '../../../domain/state/transitions.ts'
 import { statusesByWord } from '../../../domain/state/words.ts'
-import { usageError } from '../../program/command-context.ts'
+import { textFlag, usageError } from '../../program/command-context.ts'
 import type { Io } from '../../terminal/io.ts'
 import {
   addVerb,
@@ -25,6 +25,7 @@ import {
   runCreate,
   runOverrideWindow,
 } from './actions.ts'
+import { runCompare } from './compare.ts'
 import { EXPORT_VERB } from './export.ts'
 import { runForecast } from './forecast.ts'
 import { APPROVE_VERB, runGates } from './gates.ts'
@@ -64,6 +65,7 @@ const READ_VERBS: readonly Verb[] = [
       ['--runbook <name>', 'only of this runbook'],
       ['--manual', 'only manual batches'],
       ['--held', 'only held batches'],
+      ['--tonight', 'only with the cut-over in the last 12 or next 18 hours, in order'],
       ...PAGED,
     ],
     lists: [
@@ -71,7 +73,7 @@ const READ_VERBS: readonly Verb[] = [
     ],
     choices: [['--sort <order>', 'sort order', BATCH_ORDERS]],
     examples: [
-      'batch list',
+      'batch list --tonight',
       'batch list --runbook user-migration --status active',
       'batch list -o json',
     ],
@@ -84,13 +86,20 @@ const READ_VERBS: readonly Verb[] = [
     options: [
       ['--forecast', 'when each phase ends, and what that rests on'],
       ['--gates', 'what phases still need to start, and who decided what'],
+      ['--with <batch-id>', 'side by side with another batch: people, times, pace, causes'],
     ],
     more: `Half of such nights end by the p50, nine of ten by the p90. Each figure says what it rests on: the pace of the last 15
 minutes, the last rehearsal, or the pace of other phases. Where it would be a guess there is none. A phase before the cut-over must end
 before T-0, a later one before the next is due. At a gate a member is ready when it has passed every step of every earlier phase.`,
-    examples: ['batch get 7', 'batch get 7 --forecast', 'batch get 7 --gates --output json'],
+    examples: [
+      'batch get 7 --forecast',
+      'batch get 7 --gates --output json',
+      'batch get 7 --with 3',
+    ],
     run: (context, args, flags) => {
-      if (flags.forecast && flags.gates) throw usageError('Use either --forecast or --gates.')
+      if ([flags.forecast, flags.gates, flags.with].filter(Boolean).length > 1)
+        throw usageError('Use one of --forecast, --gates and --with.')
+      if (flags.with) return runCompare(context, [...args, textFlag(flags, 'with')])
       if (flags.forecast) return runForecast(context, args)
       return flags.gates ? runGates(context, args) : runGetBatch(context, args)
     },
@@ -284,11 +293,16 @@ const MEMBER_VERBS: readonly Verb[] = [
     name: 'move-member',
     about: 'move members to another batch',
     args: [BATCH_ARG, MEMBERS_ARG],
-    options: [['--to <batch-id>', 'batch to move to'], ...NAMED_SELECTION, ...CHANGE, DRY_RUN],
+    options: [
+      ['--to <batch-id>', 'batch to move to: its id, or the day or time of its cut-over'],
+      ...NAMED_SELECTION,
+      ...CHANGE,
+      DRY_RUN,
+    ],
     more: `They keep data, outputs and passed steps; no removal steps run.
 Refused once a step of T-0 or later was sent for a member.
 The data source does not move them back; a row in a third group still moves them.`,
-    examples: ['batch move-member 7 ada@contoso.com --to 9 --reason "on leave tonight"'],
+    examples: ['batch move-member 7 ada@contoso.com --to 2026-12-01 --reason "on leave tonight"'],
     run: runMove,
   },
   {

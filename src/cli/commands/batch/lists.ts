@@ -120,12 +120,19 @@ export async function runListBatches(
         manual: flags.manual === true ? true : undefined,
         held: flags.held === true ? true : undefined,
         sort: choiceFlag(flags, 'sort', BATCH_ORDERS),
+        ...(flags.tonight && tonight(context)),
       },
     },
     columns: [...listColumns(holds), ['NEEDS', ({ id }) => countedNeeds(needs, id)]],
     empty: 'No batches.',
   })
   sayNeeds(context, needs)
+}
+
+/** The night that runs, or the one to come. */
+function tonight({ io }: CommandContext) {
+  const hours = (count: number) => new Date(+io.now() + count * 3_600_000).toISOString()
+  return { startsFrom: hours(-12), startsBefore: hours(18), sort: 'start' as const }
 }
 
 /** A batch is held by its own hold, its runbook's, or the system's. */

@@ -6,13 +6,12 @@ import { EXIT, MatoolkitError } from '../../../base/errors/errors.ts'
 import { countText } from '../../../base/text/count-text.ts'
 import { printable } from '../../../base/text/printable.ts'
 import { lostApprovalTexts } from '../../../domain/plan/lost-approvals.ts'
+import { statesText } from '../../../domain/state/person-state.ts'
 import { UNDO_WORDS } from '../../../domain/state/undo-states.ts'
-import { statusWord } from '../../../domain/state/words.ts'
 import { givenTo } from '../../connection/client.ts'
 import {
   type CommandContext,
   type Flags,
-  idOf,
   sayRest,
   textFlag,
   usageError,
@@ -20,10 +19,10 @@ import {
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD } from '../../terminal/show.ts'
 import { warnLost } from '../starts.ts'
-import { namedBatch } from './named.ts'
+import { findWave, namedBatch } from './named.ts'
 import { outputsFrom } from './outputs.ts'
 import { selectPeople } from './select-people.ts'
-import { failOnFailedPhase, waitUntilIdle } from './wait.ts'
+import { waitUntilIdle } from './wait.ts'
 
 type MemberVerb =
   | 'retry'
@@ -72,7 +71,11 @@ interface MemberAction<V extends MemberVerb> {
   readonly words: { readonly will: string; readonly one: string; readonly many: string }
   /** More about it, a sentence. */
   readonly more?: string
-  readonly fields?: (flags: Flags) => Fields<V>
+  readonly fields?: (
+    flags: Flags,
+    context: CommandContext,
+    batchId: string,
+  ) => Fields<V> | Promise<Fields<V>>
   /** What the answer says besides the people, as lines. */
   readonly plan?: (answer: Answer<EndpointOf<V>>) => string[]
 }
@@ -108,7 +111,7 @@ const memberAction =
   ): Promise<void> => {
     const { client, io } = context
     const { select, isNamed } = await selectPeople(context, id!, people, flags)
-    const fields = action.fields?.(flags) ?? {}
+    const fields = (await action.fields?.(flags, context, id!)) ?? {}
     const reason =
       textFlag(flags, 'reason') ?? (flags.dryRun ? 'dry run' : await askReason(context))
     const params = namedBatch(id)
@@ -127,7 +130,7 @@ const memberAction =
     await showResult(context, done, action)
     const { refusedCount, triedCount } = done
     if (refusedCount > 0 || triedCount < members) io.exitCode = EXIT.failed
-    if (flags.wait) await waitForEnd(context, id!)
+    if (flags.wait) await waitForPeople(context, id!, done, action)
   }
 
 function questionOf<V extends MemberVerb>(
@@ -162,10 +165,22 @@ function requireSomebody(
   throw new MatoolkitError('REFUSED', { reason: printable(reason) })
 }
 
-async function waitForEnd(context: CommandContext, id: string): Promise<void> {
-  const page = await waitUntilIdle(context, id)
-  context.show.say(`Batch ${id} is ${statusWord('batch', page.batch.status)}.`)
-  failOnFailedPhase(context, page)
+/** For the people who were changed, not for the wave: others of it may run for hours. */
+async function waitForPeople<V extends MemberVerb>(
+  context: CommandContext,
+  id: string,
+  { actionId }: Answer<EndpointOf<V>>,
+  { verb }: MemberAction<V>,
+): Promise<void> {
+  if (actionId === null) return
+  await waitUntilIdle(context, id, actionId)
+  const { now, failedAgain } = await context.client.call('GET /api/actions/{actionId}', {
+    params: { actionId },
+  })
+  context.show.say(`No step of theirs is open: ${statesText(now)}.`)
+  // A rollback ends people as failed on purpose.
+  const isBack = verb === 'rollback' || verb === 'undo'
+  if ((isBack ? now.failed : failedAgain) > 0) context.io.exitCode = EXIT.failed
 }
 
 async function showResult<V extends MemberVerb>(
@@ -219,9 +234,10 @@ export const runMove = memberAction({
   verb: 'move',
   words: are('moved'),
   more: 'They keep data, outputs and passed steps; no removal steps run.',
-  fields: (flags) => {
-    if (flags.to) return { toBatchId: idOf('batch', textFlag(flags, 'to')) }
-    throw usageError('Name the batch to move to: --to <batch id>.')
+  fields: async (flags, context, id) => {
+    const to = textFlag(flags, 'to')
+    if (to !== undefined) return { toBatchId: await findWave(context, to, id) }
+    throw usageError('Name the wave to move to: --to <batch id or cut-over>.')
   },
 })
 export const runRollback = memberAction({

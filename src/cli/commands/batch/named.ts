@@ -3,7 +3,9 @@
 import { MatoolkitError } from '../../../base/errors/errors.ts'
 import { foldKey } from '../../../domain/state/member-key.ts'
 import { ApiRefusal } from '../../connection/api-refusal.ts'
+import { readTime } from '../../input/typed-time.ts'
 import { type CommandContext, idOf, usageError } from '../../program/command-context.ts'
+import { inViewersZone } from '../../terminal/io.ts'
 
 export interface NamedBatch {
   readonly batchId: number
@@ -11,6 +13,39 @@ export interface NamedBatch {
 
 /** The parameters of an endpoint of a batch. */
 export const namedBatch = (id: string | undefined): NamedBatch => ({ batchId: idOf('batch', id) })
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+
+/** Another open wave of the same runbook, by its id or by the day or time of its cut-over. */
+export async function findWave(
+  context: CommandContext,
+  wave: string,
+  batchId: string,
+): Promise<number> {
+  if (/^[1-9]\d*$/.test(wave)) return idOf('batch', wave)
+  const { client, io } = context
+  const from = readTime(context, wave)
+  const isDay = !wave.includes(':')
+  const { batch } = await client.call('GET /api/batches/{batchId}', { params: namedBatch(batchId) })
+  const { batches } = await client.call('GET /api/batches', {
+    query: {
+      runbook: batch.runbookName,
+      status: 'detected,init_dispatched,active',
+      startsFrom: from,
+      startsBefore: new Date(+new Date(from) + (isDay ? DAY_MS : MINUTE_MS)).toISOString(),
+      sort: 'start',
+      limit: 5,
+    },
+  })
+  const found = batches.filter(({ id }) => id !== batch.id)
+  if (found.length === 1) return found[0]!.id
+  const when = `${isDay ? 'in the 24 hours from' : 'at'} ${inViewersZone(io, from)}`
+  const which = found.map(({ id }) => id).join(' and ') || 'no other'
+  throw usageError(
+    `Open waves of ${batch.runbookName} with their cut-over ${when}: ${which}. See: matoolkit batch list --sort start`,
+  )
+}
 
 /**
  * Keys are compared in any case. Keys may be numbers, such as employee numbers: a number that is the id of one member and the key

@@ -1,5 +1,5 @@
-// `--wait`: polls a batch every two seconds until it is idle, shows its progress, and gives up after `--timeout`. A batch is idle when
-// it has ended, or when every started phase has. A held batch ends the wait with an error.
+// `--wait`: polls every two seconds, shows the progress of the batch, and gives up after `--timeout`. After a change of people it ends with
+// their last open step; else when the batch is idle: it has ended, or every started phase has. A held batch ends the wait with an error.
 
 import type { Answer } from '../../../api/client/endpoints.ts'
 import { EXIT, MatoolkitError } from '../../../base/errors/errors.ts'
@@ -14,10 +14,15 @@ type BatchPage = Answer<'GET /api/batches/{batchId}'>
 const POLL_MS = 2_000
 
 /** Returns the page of the idle batch. Throws WAIT_TIMED_OUT, WAIT_DISAPPOINTED, or WAIT_STOPPED after Ctrl-C. */
-export const waitUntilIdle = (context: CommandContext, batchId: string): Promise<BatchPage> =>
+export const waitUntilIdle = (
+  context: CommandContext,
+  batchId: string,
+  actionId: number | null = null,
+): Promise<BatchPage> =>
   interruptible(async (interrupted) => {
     const command = `matoolkit batch get ${batchId}`
-    const body = await pollUntilIdle(context, batchId, interrupted, command).catch((error) => {
+    const waited = { batchId, actionId, command }
+    const body = await pollUntilIdle(context, waited, interrupted).catch((error) => {
       // The interrupt aborted the request; the server did not fail.
       if (interrupted.aborted) return null
       throw error
@@ -27,12 +32,18 @@ export const waitUntilIdle = (context: CommandContext, batchId: string): Promise
     throw new MatoolkitError('WAIT_STOPPED', { batchId, command })
   })
 
+interface Waited {
+  readonly batchId: string
+  /** Of a change of people: the wait is for them. */
+  readonly actionId: number | null
+  readonly command: string
+}
+
 /** Null if interrupted. */
 async function pollUntilIdle(
   { client, clock, io, flags }: CommandContext,
-  batchId: string,
+  { batchId, actionId, command }: Waited,
   interrupted: AbortSignal,
-  command: string,
 ): Promise<BatchPage | null> {
   const limitMs = durationMs('--timeout', flags.timeout) ?? Number.POSITIVE_INFINITY
   const startedMs = +clock.now()
@@ -41,6 +52,11 @@ async function pollUntilIdle(
     const page = await client.call('GET /api/batches/{batchId}', given, { signal: interrupted })
     const { batch } = page
     if (isIdle(page)) return page
+    if (actionId !== null) {
+      const given = { params: { actionId } }
+      const now = await client.call('GET /api/actions/{actionId}', given, { signal: interrupted })
+      if (now.openNow === 0) return page
+    }
     if (batch.held) {
       const what = `Batch ${batchId} is held: ${batch.held.reason}.`
       throw new MatoolkitError('WAIT_DISAPPOINTED', { what, command })
@@ -48,7 +64,10 @@ async function pollUntilIdle(
     const waitedMs = +clock.now() - startedMs
     if (waitedMs >= limitMs) {
       const seconds = Math.round(waitedMs / 1_000)
-      const what = `The end of the running phases of batch ${batchId}`
+      const what =
+        actionId === null
+          ? `The end of the running phases of batch ${batchId}`
+          : `The end of the last open step of these people of batch ${batchId}`
       throw new MatoolkitError('WAIT_TIMED_OUT', { seconds, what, command })
     }
     io.progress(`Batch ${batchId}: ${phaseText(page)}; ${membersText(batch)} …`)

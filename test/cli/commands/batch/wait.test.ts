@@ -68,6 +68,16 @@ describe('--wait', () => {
     assert.equal(await waitUntilIdle(context, '7'), IDLE)
   })
 
+  it('after a change of people ends with their last open step, however long the wave runs', async () => {
+    const open = [3, 1, 0]
+    const { context } = contextWith([RUNNING])
+    const call = async (endpoint: string) =>
+      endpoint === 'GET /api/actions/{actionId}' ? { openNow: open.shift() } : RUNNING
+    const client = { call } as unknown as CommandClient
+    assert.equal(await waitUntilIdle({ ...context, client }, '7', 12), RUNNING)
+    assert.deepEqual(open, [])
+  })
+
   it('ends with an error when the batch is held or the timeout is reached', async () => {
     const held = page('active', [['prepare', 'dispatched']], { held: { reason: 'too slow' } })
     const disappointed = await refusalOf(waitUntilIdle(contextWith([RUNNING, held]).context, '7'))

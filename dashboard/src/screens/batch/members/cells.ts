@@ -12,6 +12,7 @@ export const CELLS: Readonly<Record<string, Cell>> = {
   w: { name: 'waiting', sign: '○', look: 'idle' },
   f: { name: 'failed', sign: '✕', look: 'bad' },
   t: { name: 'poll timeout', sign: '!', look: 'bad' },
+  u: { name: 'taken back', sign: '↶', look: 'off' },
   r: { name: 'rolled back', sign: '↶', look: 'warn' },
   k: { name: 'skipped', sign: '–', look: 'off' },
   c: { name: 'cancelled', sign: '/', look: 'off' },
