@@ -155,8 +155,11 @@ describe('an operator’s night', () => {
 
   it('where is this one person: found in both waves by key, nobody else is shown', async () => {
     const out = await run('member', 'find', key(9))
-    assert.match(out, /user9@\S+ +2 +wave .*scheduled .*waits for phase prepare at .*09:00 UTC/)
-    assert.match(out, /user9@\S+ +1 +wave .*moved to batch 2/)
+    assert.match(
+      out,
+      /user9@\S+ +User 9 +2 +wave .*scheduled .*waits for phase prepare at .*09:00 UTC/,
+    )
+    assert.match(out, /user9@\S+ +User 9 +1 +wave .*moved to batch 2/)
     assert.doesNotMatch(out, /user(?!9@)\d+@|removed/)
     assert.equal((await cli.cli('member', 'find', 'nobody@fabrikam.example')).exit, EXIT.notFound)
   })

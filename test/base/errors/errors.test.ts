@@ -40,8 +40,9 @@ describe('the table of errors', () => {
 
     it(`${code} says what to do next`, () => {
       const parts = sentence.split(/(?<=[.;:,}]) /)
+      // What the engine refuses has a reason for each case; general advice behind it was wrong as often as right.
       assert.ok(
-        parts.some((part) => DIRECTION.test(part)),
+        code === 'REFUSED' || parts.some((part) => DIRECTION.test(part)),
         `no advice in: ${sentence}`,
       )
     })
