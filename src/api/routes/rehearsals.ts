@@ -40,7 +40,7 @@ const line = z
     id: z.int(),
     runbookName: z.string(),
     batchId: z.int().nullable().meta({
-      description: 'The batch of a what-if; null for a rehearsal of a runbook.',
+      description: 'The running batch that was rehearsed; null for a rehearsal of a runbook.',
     }),
     members: wholeCount,
     requestedBy: z.string(),
@@ -80,6 +80,9 @@ function rowsInFile(text: string): SourceRow[] {
   if (rows.length > 0 && rows.length <= MEMBERS_MAX) return [...rows]
   throw refuse(`it has ${rows.length} people, and a rehearsal takes 1 to ${MEMBERS_MAX}`)
 }
+
+const notificationsOf = ({ notifications }: Services) =>
+  notifications.channels.length > 0 ? notifications : null
 
 const beginRoute = change({
   method: 'POST',
@@ -142,7 +145,7 @@ const beginRoute = change({
     const id = await insertRehearsal(engine.db, about)
     const columns = [...new Set(rows.flatMap((one) => Object.keys(one)))]
     // It takes seconds, and this transaction milliseconds: its end finds the row.
-    const notifications = services.notifications.channels.length > 0 ? services.notifications : null
+    const notifications = notificationsOf(services)
     const order = { yaml, columns, rows, faults, startAt, seed, slots, notifications }
     services.rehearsals.begin(id, order)
     const begun = { ...about, id, status: 'running' as const, at: null }
@@ -165,7 +168,7 @@ const whatIfRoute = change({
   operation: 'beginWhatIf',
   tag: 'batches',
   summary: 'Rehearse a batch as it is and with a change',
-  about: `Compares when its phases end, with one seed. Runs like a rehearsal: in a process of its own, one at a time, for at most ${MEMBERS_MAX} people and ${REHEARSAL_SEC_MAX / 60} minutes. Follow it with GET /api/rehearsals/{rehearsalId}. Nothing live is touched.`,
+  about: `Compares when its phases end, with one seed. Without a comparison it is rehearsed once, from now on. Runs like a rehearsal: in a process of its own, one at a time, for at most ${MEMBERS_MAX} people and ${REHEARSAL_SEC_MAX / 60} minutes. Follow it with GET /api/rehearsals/{rehearsalId}. Nothing live is touched.`,
   rule: 'admin',
   action: 'batch.what-if',
   creates: true,
@@ -180,6 +183,9 @@ const whatIfRoute = change({
   ],
   params: z.strictObject({ batchId: id }),
   body: z.strictObject({
+    compare: z.boolean().default(true).meta({
+      description: 'False: rehearse it once, with the change if there is one.',
+    }),
     slots: slotsCount.optional().meta({ description: 'Of every worker.' }),
     workerSlots: z
       .record(z.string().min(1).max(200), slotsCount)
@@ -202,12 +208,12 @@ const whatIfRoute = change({
   answers: { 202: line },
   prepare: ({ engine, params, now }) => loadLiveBatch(engine, params.batchId, now),
   handle: async ({ engine, services, params: { batchId }, body, by, now }, live) => {
-    const { seed, slots = null, people = null, ...rest } = body
+    const { compare: isCompared, seed, slots = null, people = null, ...rest } = body
     const change = { ...rest, slots, people }
     services.rehearsals.requireFree(change.faults)
     const keys = live.people.map(({ key }) => key)
     const { past, workerSlots, assumed, runbookName } = live
-    const reason = whatIfProblem(change, { workerSlots, keys })
+    const reason = whatIfProblem(change, { workerSlots, keys }, isCompared)
     if (reason !== null) throw new MatoolkitError('WHAT_IF_UNFIT', { batchId, reason })
     const members = keptKeys(change, keys).length
     const about = { runbookName, batchId, members, requestedBy: by.name, requestedAt: now }
@@ -216,12 +222,12 @@ const whatIfRoute = change({
       yaml: live.yaml,
       columns: liveColumns(live.people),
       seed,
-      slots: SLOTS,
+      slots: slots ?? SLOTS,
       startAt: null,
       rows: live.people.map(({ row: one }) => one),
       faults: change.faults,
-      notifications: null,
-      whatIf: { past, keys, workerSlots, assumed, change },
+      notifications: notificationsOf(services),
+      whatIf: { isCompared, past, keys, workerSlots, assumed, change },
     })
     const begun = { ...about, id: rehearsalId, status: 'running' as const, at: null }
     const { without, ...told } = change
@@ -230,7 +236,13 @@ const whatIfRoute = change({
       body: { ...begun, endedAt: null, because: null, verdict: null },
       auditNote: {
         subject: `batch ${batchId}`,
-        after: { rehearsal: rehearsalId, ...told, without: without.length, seed },
+        after: {
+          rehearsal: rehearsalId,
+          compare: isCompared,
+          ...told,
+          without: without.length,
+          seed,
+        },
       },
     }
   },
@@ -269,7 +281,7 @@ const showRoute = read({
         ...line.shape,
         report: json.meta({
           description:
-            'The report, as "matoolkit runbook rehearse --output json" prints it; of a what-if, as "matoolkit batch rehearse --compare --output json" does.',
+            'The report, as "matoolkit runbook rehearse --output json" prints it; of a batch, as "matoolkit batch rehearse --output json" does.',
         }),
       })
       .meta({ id: 'RehearsalWithReport' }),

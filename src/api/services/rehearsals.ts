@@ -30,8 +30,9 @@ export interface RehearsalOrder {
   readonly whatIf?: WhatIfOrder
 }
 
-/** A running batch, rehearsed as it is and with a change. The order's rows are its people. */
+/** A running batch, rehearsed as it is and with a change, or with the change only. The order's rows are its people. */
 export interface WhatIfOrder {
+  readonly isCompared: boolean
   readonly past: LivePast
   /** Of the rows. */
   readonly keys: readonly string[]

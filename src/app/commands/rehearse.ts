@@ -1,20 +1,14 @@
 // `matoolkit runbook rehearse` and `batch rehearse`: names and flags, added to the commands of runbooks and batches. The code is loaded
 // when they run.
 import { type Command, InvalidArgumentError } from 'commander'
-import { addVerb, BATCH_ARG, type HelpEntry, outputOption } from '../../cli/commands/verb.ts'
-import {
-  type CommandContext,
-  type Flags,
-  textFlag,
-  usageError,
-} from '../../cli/program/command-context.ts'
+import { addVerb, BATCH_ARG, outputOption } from '../../cli/commands/verb.ts'
+import { textFlag } from '../../cli/program/command-context.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import type { RehearseFlags } from '../rehearsal/command.ts'
 
 const SEED_MAX = 1_000_000_000
 const SLOTS_MAX = 64
 const SLOTS = 32
-const WINDOWS_FILE = "the system's change windows (default: MATOOLKIT_WINDOWS_FILE)"
 
 export function addRehearseCommand(program: Command, io: Io): void {
   program.commands
@@ -26,7 +20,10 @@ export function addRehearseCommand(program: Command, io: Io): void {
     .option('--tenant <json>', 'the tenants (default: what the runbook expects)')
     .option('--start <time>', 'when it begins (default: before the first phase)')
     .option('--faults <names>', 'what goes wrong: names, or a JSON file')
-    .option('--windows-file <yaml>', WINDOWS_FILE)
+    .option(
+      '--windows-file <yaml>',
+      "the system's change windows (default: MATOOLKIT_WINDOWS_FILE)",
+    )
     .option('--seed <number>', 'chooses durations and faults', numberUpTo(SEED_MAX), 1)
     .option('--slots <number>', 'jobs that a worker runs at once', numberUpTo(SLOTS_MAX), SLOTS)
     .option('--notifications <yaml>', 'channels and rules; nothing is sent')
@@ -46,13 +43,13 @@ export function addRehearseBatchCommand(program: Command, io: Io): void {
     about: 'rehearse what is left of a batch',
     args: [BATCH_ARG],
     options: [
-      ['--tenant <json>', 'the tenants before the batch (default: as expected)'],
-      ['--faults <names>', 'what goes wrong: names, or a JSON file'],
+      ['--faults <names>', 'what goes wrong from now on'],
       ['--seed <number>', 'chooses durations and faults (default: 1)'],
       ['--slots <slots>', 'jobs that a worker runs at once (default: 32)'],
-      ...REHEARSAL_FLAGS,
-      ['--compare', 'compare the batch as it is with one change or more'],
-      ...CHANGE_FLAGS,
+      ['--people <number>', 'only this many, the first of the batch'],
+      ['--without <keys>', 'people who stay out, comma-separated'],
+      ['--without-file <path>', 'people who stay out, one a line'],
+      ['--compare', 'compare the batch as it is with the change'],
     ],
     more: REHEARSE_BATCH_HELP,
     examples: [
@@ -61,62 +58,30 @@ export function addRehearseBatchCommand(program: Command, io: Io): void {
       'batch rehearse 7 --compare --slots contoso-worker=16 --people 300',
       'batch rehearse 7 --compare --without ada@fabrikam.com,ben@fabrikam.com',
     ],
-    run: (context, [id], flags) => {
-      refuseFlags(flags, flags.compare ? REHEARSAL_FLAGS : CHANGE_FLAGS)
-      return (flags.compare ? runComparison : runRehearsal)(context, id, flags)
+    run: async (context, [id], flags) => {
+      const { runRehearseBatch, slotsFlag } = await import('../rehearsal/batch-command.ts')
+      const { WHAT_IF_SLOTS_MAX } = await import('../../domain/plan/what-if.ts')
+      await runRehearseBatch(context, id, {
+        slots: slotsFlag(textFlag(flags, 'slots'), WHAT_IF_SLOTS_MAX),
+        people: flags.people === undefined ? null : wholeFlag(flags.people, SEED_MAX, 1),
+        seed: wholeFlag(flags.seed, SEED_MAX, 1),
+      })
     },
   })
-}
-
-const REHEARSAL_FLAGS: readonly HelpEntry[] = [
-  ['--windows-file <yaml>', WINDOWS_FILE],
-  ['--notifications <yaml>', 'channels and rules; nothing is sent'],
-]
-const CHANGE_FLAGS: readonly HelpEntry[] = [
-  ['--people <number>', 'only this many, the first of the batch'],
-  ['--without <keys>', 'people who stay out, comma-separated'],
-  ['--without-file <path>', 'people who stay out, one a line'],
-]
-
-/** Flags of the other of the two. */
-function refuseFlags(flags: Flags, others: readonly HelpEntry[]): void {
-  for (const [spelling] of others) {
-    const long = spelling.split(' ')[0]!
-    const name = long
-      .slice(2)
-      .replace(/-(.)/g, (_all: string, letter: string) => letter.toUpperCase())
-    if (flags[name] === undefined) continue
-    throw usageError(flags.compare ? `Leave out ${long} or --compare.` : `${long} needs --compare.`)
-  }
-}
-
-async function runRehearsal(context: CommandContext, id: string | undefined, flags: Flags) {
-  const { runRehearseBatch } = await import('../rehearsal/command.ts')
-  await runRehearseBatch(context, id, {
-    ...(flags as Partial<RehearseFlags>),
-    seed: wholeFlag(flags.seed, SEED_MAX, 1),
-    slots: wholeFlag(flags.slots, SLOTS_MAX, SLOTS),
-  })
-}
-
-async function runComparison(context: CommandContext, id: string | undefined, flags: Flags) {
-  const { runWhatIf, slotsFlag } = await import('../rehearsal/what-if-command.ts')
-  const { WHAT_IF_SLOTS_MAX } = await import('../../domain/plan/what-if.ts')
-  const slots = slotsFlag(textFlag(flags, 'slots'), WHAT_IF_SLOTS_MAX)
-  const people = flags.people === undefined ? null : wholeFlag(flags.people, SEED_MAX, 1)
-  await runWhatIf(context, id, { slots, people, seed: wholeFlag(flags.seed, SEED_MAX, 1) })
 }
 
 const wholeFlag = (given: unknown, max: number, usual: number): number =>
   typeof given === 'string' ? numberUpTo(max)(given) : usual
 
-const REHEARSE_BATCH_HELP = `Its people, where they are now, from now on, on a database in memory and simulated tenants. Nothing live is touched: the API is only
-read. What people have passed is repeated first and not counted; failed and removed people stay out. docs/rehearsal.md explains it.
+const REHEARSE_BATCH_HELP = `Its people, where they are now, from now on, with the system's change windows and notifications, in a process next to the API: one at a
+time, for at most ten minutes. It needs the role Admin. Nothing live is touched. What people have passed is repeated first and not
+counted; failed and removed people stay out. docs/rehearsal.md explains it. For tenants, windows, notifications or scripted faults of
+your own, rehearse a file: matoolkit runbook rehearse.
 
 With --compare it is rehearsed twice with one seed, as it is and with the change: slots, people or faults. Slots as they are come from
 the workers; --slots takes a number for all, or one by worker.
 
-Exit code: 0 ready (warnings are allowed) or compared, 1 not ready, 2 wrong usage.`
+Exit code: 0 ready (warnings are allowed) or compared, 1 not ready or no report, 2 wrong usage.`
 
 const numberUpTo =
   (max: number) =>

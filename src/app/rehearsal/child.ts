@@ -12,7 +12,7 @@ import { M365_CATALOGUE } from '../../m365/catalogue.ts'
 import { namedFaults } from './faults.ts'
 import { rehearse } from './rehearse.ts'
 import type { RehearsalReport } from './report.ts'
-import { rehearseWhatIf } from './what-if.ts'
+import { rehearseLive, rehearseWhatIf } from './what-if.ts'
 import type { WhatIfReport } from './what-if-report.ts'
 
 /** What it says. */
@@ -44,23 +44,25 @@ async function run(order: ChildOrder): Promise<void> {
     toldAt = +clock.now()
     tell({ at: at.toISOString() })
   }
-  const shared = { yaml, runbook, lint: problems, seed, windows, tenantSeed: null, onProgress }
+  const openDatabase = () => openDisposable(templates)
+  const { notifications } = order
+  const common = { yaml, runbook, lint: problems, seed, windows, tenantSeed: null, notifications }
+  const shared = { ...common, onProgress, openDatabase }
   if (whatIf) {
-    const { keys, ...more } = whatIf
+    const { keys, isCompared, ...more } = whatIf
     const people = rows.map((row, at) => ({ key: keys[at]!, row }))
-    const openDatabase = () => openDisposable(templates)
-    tell({ report: asJson(await rehearseWhatIf({ ...shared, ...more, people, openDatabase })) })
+    const input = { ...shared, ...more, people }
+    const ran = isCompared ? rehearseWhatIf(input) : rehearseLive(input, slots)
+    tell({ report: asJson(await ran) })
     return
   }
   const report = await rehearse({
     ...shared,
     slots,
-    notifications: order.notifications,
     members: { file: 'members', columns, rows },
     startAt: startAt === null ? null : new Date(startAt),
     now: clock.now(),
     faults: faults.length > 0 ? namedFaults(faults.join(',')) : null,
-    openDatabase: () => openDisposable(templates),
   })
   tell({ report: asJson(report) })
 }

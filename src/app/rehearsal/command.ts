@@ -1,4 +1,5 @@
 // `matoolkit runbook rehearse`: reads runbook, people and tenants, rehearses, and shows the report. Needs no server and touches none.
+// `batch rehearse` is in batch-command.ts: the API rehearses what runs.
 
 import { jsonSeed, problemsOf, SeedFault, stateOf } from '../../../sandbox/seed.ts'
 import type { Seed } from '../../../sandbox/state.ts'
@@ -9,17 +10,14 @@ import { readBytes } from '../../cli/input/files.ts'
 import { readMemberRows } from '../../cli/input/member-rows.ts'
 import { readRunbookFile } from '../../cli/input/runbook-file.ts'
 import { readTime } from '../../cli/input/typed-time.ts'
-import type { CommandContext } from '../../cli/program/command-context.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import { openShow } from '../../cli/terminal/output.ts'
-import type { OutputFormat, Show } from '../../cli/terminal/show.ts'
+import type { OutputFormat } from '../../cli/terminal/show.ts'
 import { openDisposable } from '../../db/schema/disposable-pglite.ts'
 import { readNotificationsFile } from '../roles/notifications-file.ts'
 import { readWindowsFile } from '../roles/windows-file.ts'
-import { pastOf, rowsOfLive } from './batch-so-far.ts'
 import { FAULT_NAMES, type FaultScript, faultScriptSchema, namedFaults } from './faults.ts'
-import { readLiveBatch } from './live-batch.ts'
-import { type RehearsalInput, rehearse } from './rehearse.ts'
+import { rehearse } from './rehearse.ts'
 import { showRehearsal } from './report-text.ts'
 
 export interface RehearseFlags {
@@ -39,32 +37,12 @@ export async function runRehearse(file: string, flags: RehearseFlags, io: Io): P
   const { yaml, runbook, warnings: lint } = await readRunbookFile(file, io)
   const members = await readMemberRows(runbook, file, flags.members)
   const startAt = flags.start === undefined ? null : new Date(readTime({ io }, flags.start))
-  await rehearseAndShow({ yaml, runbook, lint, members, startAt }, flags, show, io)
-}
-
-/** `matoolkit batch rehearse`: the people of a running batch, from now on. Reads the API and changes nothing. */
-export async function runRehearseBatch(
-  context: CommandContext,
-  id: string | undefined,
-  flags: ChosenFlags,
-): Promise<void> {
-  const { io, show } = context
-  const { people, past, ...live } = await readLiveBatch(context, id, io.now())
-  const members = rowsOfLive(past, people)
-  await rehearseAndShow({ ...live, members, past: pastOf(past), startAt: null }, flags, show, io)
-}
-
-type Prepared = Pick<RehearsalInput, 'yaml' | 'runbook' | 'lint' | 'members' | 'startAt' | 'past'>
-type ChosenFlags = Omit<RehearseFlags, 'members' | 'start' | 'output'>
-
-async function rehearseAndShow(
-  prepared: Prepared,
-  flags: ChosenFlags,
-  show: Show,
-  io: Io,
-): Promise<void> {
   const report = await rehearse({
-    ...prepared,
+    yaml,
+    runbook,
+    lint,
+    members,
+    startAt,
     tenantSeed: flags.tenant === undefined ? null : await readTenants(flags.tenant),
     faults: flags.faults === undefined ? null : await readFaults(flags.faults),
     notifications: readNotificationsFile(flags.notifications ?? null),
@@ -97,7 +75,7 @@ async function readFaults(given: string): Promise<FaultScript> {
   throw refuse(problemsOf(read.error))
 }
 
-export async function readTenants(file: string): Promise<Seed> {
+async function readTenants(file: string): Promise<Seed> {
   try {
     const seed = jsonSeed((await readBytes(file)).toString('utf8'))
     stateOf(seed)

@@ -328,7 +328,7 @@ function assumptionsOf(
   return [
     ...(tenantSeed === null
       ? [
-          'The tenants have what the runbook expects to find. Use --tenant to rehearse with your own.',
+          `The tenants have what the runbook expects to find.${past ? '' : ' Use --tenant to rehearse with your own.'}`,
         ]
       : []),
     ...(windows ? ["The system's change windows count, and those of the runbook."] : []),

@@ -153,7 +153,7 @@ export const listUsedVersions = (db: Queryable, batchId: number): Promise<UsedVe
     [batchId],
   )
 
-/** The newest rehearsal of the runbook that has a report. What-ifs of batches are none. */
+/** The newest rehearsal of the runbook that has a report. Rehearsals of running batches are none. */
 export async function findLastRehearsal(db: Queryable, runbookName: string): Promise<Json> {
   const [found] = await db.query<{ row: Json }>(
     `select to_jsonb(r) as row from rehearsals r

@@ -17,7 +17,7 @@ export const REHEARSALS_KEPT = 20
 export interface RehearsalLine {
   readonly id: number
   readonly runbookName: string
-  /** Of a what-if; null for a rehearsal of a runbook. */
+  /** Of a running batch; null for a rehearsal of a runbook. */
   readonly batchId: number | null
   readonly members: number
   readonly requestedBy: string
@@ -76,7 +76,7 @@ export type RehearsalEnd =
   | { readonly status: 'completed'; readonly report: Json }
   | { readonly status: 'failed' | 'cancelled'; readonly because: string }
 
-/** Changes nothing if it has ended already. */
+/** Changes nothing if it has ended already. What is left of a batch gives no times of phases to forecasts. */
 export async function endRehearsal(
   db: Queryable,
   id: number,
@@ -84,7 +84,8 @@ export async function endRehearsal(
   endedAt: Date,
 ): Promise<void> {
   await db.query(
-    `update rehearsals set status = $2, because = $3, report_json = $4::jsonb, ended_at = $5, times_json = $6::jsonb
+    `update rehearsals set status = $2, because = $3, report_json = $4::jsonb, ended_at = $5,
+            times_json = case when batch_id is null then $6::jsonb end
       where id = $1 and status = 'running'`,
     [
       id,

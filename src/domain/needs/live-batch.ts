@@ -1,11 +1,9 @@
-// A running batch as a rehearsal takes it: which batches can be rehearsed, the rows of its people, and which steps they have passed. The
-// command line reads it through the API, the API from its database.
+// A running batch as a rehearsal takes it: which batches can be rehearsed, the rows of its people, and which steps they have passed.
 
 import type { Runbook } from '../runbook/model.ts'
 import { stepsOf } from '../runbook/steps.ts'
 import type { SourceRow } from '../sources/source-values.ts'
 import { foldKey } from '../state/member-key.ts'
-import { isUnderWay, type PersonState } from '../state/person-state.ts'
 import { isPassed, type StepStatus } from '../state/transitions.ts'
 import { CELL_OF, type GridColumn } from './grid.ts'
 
@@ -57,10 +55,6 @@ export function unfitCount(members: number): string | null {
   if (members === 0) return 'it has no active members'
   return members > LIVE_MEMBERS_MAX ? `it has more than ${LIVE_MEMBERS_MAX} members` : null
 }
-
-/** Failed and removed people stay out. */
-export const isLeft = (state: PersonState): boolean =>
-  isUnderWay(state) || state === 'done' || state === 'stopped'
 
 export const placeKey = ({ memberKey, phaseName, stepName }: StepPlace): string =>
   JSON.stringify([memberKey, phaseName, stepName].map((name) => name && foldKey(name)))

@@ -52,10 +52,11 @@ export interface WhatIfGround {
   readonly keys: readonly string[]
 }
 
-/** Why the change cannot be rehearsed; null if it can. */
+/** Why the change cannot be rehearsed; null if it can. Only a comparison needs one. */
 export function whatIfProblem(
   { slots, workerSlots, people, without, faults }: WhatIf,
   ground: WhatIfGround,
+  isCompared: boolean,
 ): string | null {
   const workers = Object.keys(ground.workerSlots)
   const stranger = Object.keys(workerSlots).find((name) => !spellingOf(name, workers))
@@ -68,9 +69,11 @@ export function whatIfProblem(
   const unknown = without.find((key) => !keys.has(foldKey(key)))
   if (unknown !== undefined) return `"${unknown}" is not among the ${left} people who are left`
   if (keptKeys({ people, without }, ground.keys).length === 0) return 'no one would be left'
+  const hasWorkers = Object.keys(workerSlots).length > 0
+  if (!isCompared) return hasWorkers ? 'slots of single workers need a comparison' : null
   const isChange =
     slots !== null || people !== null || without.length > 0 || faults.length > 0 || stranger
-  return isChange || Object.keys(workerSlots).length > 0 ? null : 'nothing would change'
+  return isChange || hasWorkers ? null : 'nothing would change'
 }
 
 /** Who is rehearsed, in the order of the batch. */

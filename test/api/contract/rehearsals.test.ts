@@ -8,7 +8,7 @@ import {
 } from '../../../src/api/services/rehearsals.ts'
 import type { Json } from '../../../src/base/text/json.ts'
 import { readNotificationSettings } from '../../../src/domain/notifications/read-settings.ts'
-import { people } from '../../stories/world.ts'
+import { people, WORKER } from '../../stories/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { covers } from './covers.ts'
 import { plain } from './fixtures.ts'
@@ -170,7 +170,8 @@ describe('rehearsals', () => {
     assert.equal(begunNow.status, 202, begunNow.text)
     assert.deepEqual([begunNow.body.batchId, begunNow.body.members], [ids[0], 2])
     const { order, end } = begun.at(-1)!
-    const { past, keys, change } = order.whatIf!
+    const { isCompared, past, keys, change } = order.whatIf!
+    assert.ok(isCompared)
     assert.deepEqual(
       keys,
       people(3).map(({ key }) => key),
@@ -199,6 +200,7 @@ describe('rehearsals', () => {
     assert.equal(audit.entries.length, 1)
     assert.deepEqual(audit.entries[0]!.after, {
       rehearsal: begunNow.body.id,
+      compare: true,
       slots: 16,
       workerSlots: {},
       people: null,
@@ -206,6 +208,27 @@ describe('rehearsals', () => {
       without: 1,
       seed: 5,
     })
+  })
+
+  it('rehearses a running batch once, and its report gives forecasts no times', async () => {
+    const { world } = api
+    const id = await world.batch('wave', [{ key: 'eve', data: { UserPrincipalName: 'eve' } }], {
+      startsInMin: 48 * 60,
+    })
+    const path = `/api/batches/${id}/what-if`
+    const single = { body: { compare: false, workerSlots: { [WORKER]: 2 } } }
+    await api.refused(400, 'WHAT_IF_UNFIT', 'POST', path, single)
+    const given = { body: { compare: false, slots: 4 } }
+    const begunNow = await api.call<Shown>('POST', path, given)
+    assert.equal(begunNow.status, 202, begunNow.text)
+    const { order, end } = begun.at(-1)!
+    assert.deepEqual([order.whatIf!.isCompared, order.slots], [false, 4])
+    assert.equal(order.notifications!.channels[0]!.name, 'night', 'those of the system')
+    const phase = { phase: 'cutover', members: 1, worstSec: 60, tenTimesSec: 90 }
+    end({ verdict: 'ready', slots: 4, faults: [], timeline: [phase] })
+    assert.equal((await ended(begunNow.body.id)).verdict, 'ready')
+    const sql = 'select times_json as times from rehearsals where id = $1'
+    assert.deepEqual(await world.db.query(sql, [begunNow.body.id]), [{ times: null }])
   })
 
   it('takes the people of a CSV file', async () => {

@@ -49,7 +49,7 @@ describe('a rehearsal in a process of its own', () => {
     assert.ok(times.length > 0 && times[0]! >= new Date('2030-02-28T00:00:00Z'))
   })
 
-  it('compares a running batch with a change', async () => {
+  it('rehearses a running batch with a change, and compares it with the batch as it is', async () => {
     const past = {
       batchId: 7,
       at: '2030-02-01T00:00:00.000Z',
@@ -59,10 +59,15 @@ describe('a rehearsal in a process of its own', () => {
     }
     const keys = rows.map((_, at) => `person ${at}`)
     const change = { slots: 2, workerSlots: {}, people: 2, without: [], faults: [] }
-    const whatIf = { past, keys, workerSlots: { 'contoso-worker': 4 }, assumed: [], change }
-    const report = (await run({ ...order, whatIf }, never, () => {})) as unknown as WhatIfReport
+    const batch = { past, keys, workerSlots: { 'contoso-worker': 4 }, assumed: [], change }
+    const asked = async (isCompared: boolean) =>
+      run({ ...order, whatIf: { ...batch, isCompared } }, never, () => {})
+    const report = (await asked(true)) as unknown as WhatIfReport
     assert.deepEqual([report.asItIs.members.total, report.changed.members.total], [3, 2])
     assert.match(report.headline, /^With 2 slots a worker and 2 of 3 people, /)
+    const once = (await asked(false)) as unknown as RehearsalReport
+    assert.deepEqual([once.batches[0]!.id, once.members.total, once.slots], [7, 2, 32])
+    assert.match(once.assumptions.join(' '), /The system's change windows count/)
   })
 
   it('says why it could not run, and dies when it is cancelled', async () => {

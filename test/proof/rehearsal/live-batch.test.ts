@@ -1,8 +1,11 @@
 // `matoolkit batch rehearse`: what is left of a running batch, rehearsed from where its people are. The live system is only read.
 
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+
 import { loadLiveBatch } from '../../../src/api/services/live-batch.ts'
+import { childRehearsals } from '../../../src/app/rehearsal/child-process.ts'
 import type { RehearsalReport } from '../../../src/app/rehearsal/report.ts'
 import { rehearseWhatIf } from '../../../src/app/rehearsal/what-if.ts'
 import {
@@ -23,7 +26,7 @@ import { readRunbook } from '../../../src/domain/runbook/read.ts'
 import { noStates } from '../../../src/domain/state/person-state.ts'
 import { M365_CATALOGUE } from '../../../src/m365/catalogue.ts'
 import { example, firstRows, REHEARSAL_HOME, rehearseText } from '../../app/rehearsal/rehearsing.ts'
-import { type Cli, openCli, setEnv } from '../../cli/against-api.ts'
+import { type Cli, openCli } from '../../cli/against-api.ts'
 import { openTestPglite } from '../../kit/databases.ts'
 import { range } from '../../stories/programme.ts'
 import { WORKER } from '../../stories/world.ts'
@@ -74,7 +77,7 @@ describe('a rehearsal with a past', () => {
       batchId: 41,
       at: new Date('2030-03-01T12:00:00Z'),
       isPassed: ({ phaseName }: StepPlace) =>
-        !['cutover', 'aftercare', 'clean-up'].includes(phaseName ?? ''),
+        !['cutover', 'first-morning', 'aftercare', 'clean-up'].includes(phaseName ?? ''),
       endedPhases: new Set(['pre-stage', 'first-look', 'second-look', 'verify']),
       isHeld: true,
     }
@@ -85,6 +88,7 @@ describe('a rehearsal with a past', () => {
       report.timeline.map(({ batchId, phase, status }) => [batchId, phase, status]),
       [
         [41, 'cutover', 'completed'],
+        [41, 'first-morning', 'completed'],
         [41, 'aftercare', 'completed'],
         [41, 'clean-up', 'completed'],
       ],
@@ -251,8 +255,11 @@ phases:
       b: 9,
     })
     const ground = { workerSlots: { a: 1 }, keys }
-    assert.equal(whatIfProblem({ ...all, without: keys }, ground), 'no one would be left')
-    assert.equal(whatIfProblem({ ...all, people: 3 }, ground), null)
+    const problem = (change: Partial<WhatIf>, isCompared = true) =>
+      whatIfProblem({ ...all, ...change }, ground, isCompared)
+    assert.equal(problem({ without: keys }), 'no one would be left')
+    assert.equal(problem({ people: 3 }), null)
+    assert.deepEqual([problem({}), problem({}, false)], ['nothing would change', null])
   })
 })
 
@@ -261,8 +268,8 @@ describe('batch rehearse', () => {
   let batchId = 0
   /** Ben failed, Cleo left, and Ada and Dan are prepared; the cut-over is a day away. */
   before(async () => {
-    run = await openCli()
-    setEnv({ MATOOLKIT_HOME: REHEARSAL_HOME })
+    const runRehearsal = childRehearsals(join(REHEARSAL_HOME, 'templates'), null)
+    run = await openCli({ options: { runRehearsal } })
     const { world } = run.api
     await world.publish(YAML)
     await world.batch('wave', [{ ...PEOPLE[0]!, key: 'other@fabrikam.example' }], { manual: true })
@@ -292,12 +299,13 @@ describe('batch rehearse', () => {
   const reportOf = async (...more: string[]): Promise<RehearsalReport> =>
     JSON.parse((await rehearse('-o', 'json', ...more)).out)
 
-  /** Rows of every table but the audit of reads. */
+  /** Rows of every table but the audit and the rehearsals themselves. */
   async function rowsOfLive(): Promise<unknown> {
     const { db } = run.api.world
     const tables = await db.query<{ name: string }>(
       `select table_name as name from information_schema.tables
-        where table_schema = 'public' and table_type = 'BASE TABLE' and table_name not like 'audit%' order by 1`,
+        where table_schema = 'public' and table_type = 'BASE TABLE' and table_name not like 'audit%'
+          and table_name not in ('rehearsals', 'idempotency_keys') order by 1`,
     )
     const counts: [string, unknown][] = []
     for (const { name } of tables)
@@ -412,6 +420,7 @@ describe('batch rehearse', () => {
       [['--people', '2'], /2 people are not fewer than the 2 who are left/],
       [['--without', 'eve'], /"eve" is not among the 2 people who are left/],
       [['--slots', 'elsewhere=4'], /the runbook has no worker "elsewhere"/],
+      [['--faults', 'leaver,permission-missing'], /"permission-missing" would change what/],
       [['--slots', 'many'], /--slots is "many"/],
       [['--faults', 'gremlins'], /"gremlins" is not a list of known faults/],
       [[], /nothing would change/],
@@ -429,6 +438,9 @@ describe('batch rehearse', () => {
     assert.equal(manual.exit, EXIT.usage)
     assert.match(manual.err, /Batch 1 cannot be rehearsed: its phases start by hand/)
     assert.equal((await run.cli('batch', 'rehearse', '99')).exit, EXIT.notFound)
+    const single = await rehearse('--slots', `${WORKER}=4`)
+    assert.equal(single.exit, EXIT.usage)
+    assert.match(single.err, /slots of single workers need a comparison/)
     const seed = await rehearse('--seed', 'x')
     assert.equal(seed.exit, EXIT.usage)
     assert.match(seed.err, /whole number from 1 to/)

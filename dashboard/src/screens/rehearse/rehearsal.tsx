@@ -55,15 +55,20 @@ export default function RehearsalScreen() {
   )
 }
 
-const titleOf = ({ id, runbookName, batchId }: Rehearsal): string =>
-  batchId === null
-    ? `Rehearsal ${id} of ${runbookName}`
-    : `What if, for batch ${batchId} of ${runbookName}`
+/** A comparison of two rehearsals begins with its answer. */
+const isComparison = ({ report }: Rehearsal): boolean =>
+  typeof report === 'object' && report !== null && 'headline' in report
+
+function titleOf(rehearsal: Rehearsal): string {
+  const { id, runbookName, batchId } = rehearsal
+  if (batchId === null) return `Rehearsal ${id} of ${runbookName}`
+  const what = isComparison(rehearsal) ? 'What if, for' : `Rehearsal ${id} of`
+  return `${what} batch ${batchId} of ${runbookName}`
+}
 
 function Result({ rehearsal }: { readonly rehearsal: Rehearsal }) {
-  const { status, at, because, report, batchId } = rehearsal
-  if (report !== null && batchId !== null)
-    return <Comparison report={report as unknown as WhatIfReport} />
+  const { status, at, because, report } = rehearsal
+  if (isComparison(rehearsal)) return <Comparison report={report as unknown as WhatIfReport} />
   if (report !== null) return <Report report={report as unknown as RehearsalReport} />
   return (
     <Section title={status === 'running' ? 'Under way' : 'No report'}>

@@ -69,7 +69,7 @@ function Former() {
                   cell: ({ id, runbookName, batchId }) => (
                     <Link href={`/rehearse/${id}`}>
                       {id} {runbookName}
-                      {batchId !== null && `, what if for batch ${batchId}`}
+                      {batchId !== null && `, batch ${batchId}`}
                     </Link>
                   ),
                 },

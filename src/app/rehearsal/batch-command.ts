@@ -1,81 +1,95 @@
-// `matoolkit batch rehearse --compare`: reads a running batch through the API, rehearses it as it is and with a change on this machine, and shows the
-// difference.
+// `matoolkit batch rehearse`: the API rehearses a running batch, once or as it is and with a change. This waits for its report and shows it.
 
-import { MatoolkitError } from '../../base/errors/errors.ts'
+import type { Answer, RequestOf } from '../../api/client/endpoints.ts'
+import { EXIT, MatoolkitError } from '../../base/errors/errors.ts'
 import { countText } from '../../base/text/count-text.ts'
 import { printable } from '../../base/text/printable.ts'
 import { listOf, namesInFile } from '../../cli/commands/batch/select-people.ts'
-import { inHome } from '../../cli/connection/home.ts'
 import {
   type CommandContext,
   type Flags,
+  idOf,
   textFlag,
   usageError,
 } from '../../cli/program/command-context.ts'
 import type { Column } from '../../cli/terminal/show.ts'
-import { openDisposable } from '../../db/schema/disposable-pglite.ts'
-import { slotsAsTheyAre, type WhatIf, whatIfProblem } from '../../domain/plan/what-if.ts'
-import type { Runbook } from '../../domain/runbook/model.ts'
-import { readTenants } from './command.ts'
-import { FAULT_NAMES, namedFaults } from './faults.ts'
-import { readLiveBatch } from './live-batch.ts'
-import { rehearseWhatIf } from './what-if.ts'
+import type { WhatIf } from '../../domain/plan/what-if.ts'
+import { FAULT_NAMES, faultOfPast, namedFaults } from './faults.ts'
+import type { RehearsalReport } from './report.ts'
+import { showRehearsal } from './report-text.ts'
 import { differenceText, type WhatIfReport } from './what-if-report.ts'
 
-export interface WhatIfFlags {
+export interface ChangeFlags {
   readonly slots: Pick<WhatIf, 'slots' | 'workerSlots'>
   readonly people: number | null
   readonly seed: number
 }
 
-export async function runWhatIf(
+type Report = Answer<'GET /api/rehearsals/{rehearsalId}'>['report']
+
+const LOOK_EVERY_MS = 1_000
+
+export async function runRehearseBatch(
   context: CommandContext,
   id: string | undefined,
-  { slots, people, seed }: WhatIfFlags,
+  { slots: { slots, workerSlots }, people, seed }: ChangeFlags,
 ): Promise<void> {
-  const { io, flags } = context
-  const change: WhatIf = { ...slots, people, ...(await namedChanges(flags)) }
-  const tenant = textFlag(flags, 'tenant')
-  const tenantSeed = tenant === undefined ? null : await readTenants(tenant)
-  const live = await readLiveBatch(context, id, io.now())
-  const { workerSlots, assumed } = await readSlots(context, live.runbook)
-  const keys = live.people.map(({ key }) => key)
-  const problem = whatIfProblem(change, { workerSlots, keys })
-  if (problem !== null)
-    throw new MatoolkitError('WHAT_IF_UNFIT', { batchId: live.past.batchId, reason: problem })
-  io.progress('Rehearsing the batch as it is and with the change …')
-  const report = await rehearseWhatIf({
-    ...live,
-    change,
-    tenantSeed,
-    seed,
-    workerSlots,
-    assumed,
-    openDatabase: () => openDisposable(inHome('templates')),
-  })
-  io.progress('')
-  await showWhatIf(context, report)
+  const { io, show, flags } = context
+  const compare = flags.compare === true
+  const body = {
+    ...{ compare, seed, workerSlots: { ...workerSlots }, ...(await namedChanges(flags)) },
+    ...(slots !== null && { slots }),
+    ...(people !== null && { people }),
+  }
+  const report = await rehearsed(context, idOf('batch', id), body)
+  if (report === null) return
+  if (compare) return showWhatIf(context, report as unknown as WhatIfReport)
+  const { verdict } = report as unknown as RehearsalReport
+  await showRehearsal(report as unknown as RehearsalReport, show, io)
+  io.exitCode = verdict === 'not ready' ? EXIT.failed : EXIT.ok
 }
 
-async function namedChanges(flags: Flags): Promise<Pick<WhatIf, 'without' | 'faults'>> {
+/** Null: it has no report, and the reason was told. */
+async function rehearsed(
+  { client, clock, io }: CommandContext,
+  batchId: number,
+  body: NonNullable<RequestOf<'POST /api/batches/{batchId}/what-if'>['body']>,
+): Promise<Report | null> {
+  const given = { params: { batchId }, body }
+  const { id: rehearsalId } = await client.call('POST /api/batches/{batchId}/what-if', given)
+  for (;;) {
+    const params = { rehearsalId }
+    const found = await client.call('GET /api/rehearsals/{rehearsalId}', { params })
+    const { status, at, because, report } = found
+    if (status === 'running') {
+      io.progress(`Rehearsal ${rehearsalId} runs next to the API: ${at ?? 'it begins'} …`)
+      await clock.wait(LOOK_EVERY_MS)
+      continue
+    }
+    io.progress('')
+    if (status === 'completed') return report
+    io.err(printable(`Rehearsal ${rehearsalId} ${status}: ${because}`))
+    io.exitCode = EXIT.failed
+    return null
+  }
+}
+
+async function namedChanges(flags: Flags) {
   const faults = textFlag(flags, 'faults')
-  const named = faults === undefined ? { use: [] } : namedFaults(faults)
-  if (!named)
+  const named = faults === undefined ? null : namedFaults(faults)
+  const late = named && faultOfPast(named)
+  if (late || (faults !== undefined && !named))
     throw new MatoolkitError('REHEARSAL_FAULTS_INVALID', {
-      reason: `"${faults}" is not a list of known faults`,
+      reason: late
+        ? `"${late}" would change what has been done`
+        : `"${faults}" is not a list of known faults`,
       known: FAULT_NAMES,
     })
   const without = [
     ...listOf(textFlag(flags, 'without'), '--without'),
     ...(await namesInFile(textFlag(flags, 'withoutFile'))),
   ]
-  return { without, faults: named.use ?? [] }
-}
-
-/** As the workers announced them. */
-async function readSlots({ client }: CommandContext, runbook: Runbook) {
-  const { workers } = await client.call('GET /api/workers')
-  return slotsAsTheyAre(runbook, workers)
+  return { without, faults: [...(named?.use ?? [])] }
 }
 
 const COLUMNS: readonly Column<WhatIfReport['phases'][number]>[] = [
