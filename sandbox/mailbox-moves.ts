@@ -48,6 +48,9 @@ export const isMailboxOf = (user: User, exchangeGuid: string | null): boolean =>
 
 /** Each side allows its half of the move. The text was observed. */
 export function relationshipProblem(target: SandboxTenant, source: SandboxTenant): string | null {
+  const apps = target.state.migrationEndpoints
+    .filter(({ remoteTenant }) => source.hasDomain(remoteTenant))
+    .map(({ applicationId }) => applicationId)
   const allows = (
     side: SandboxTenant,
     other: SandboxTenant,
@@ -59,7 +62,8 @@ export function relationshipProblem(target: SandboxTenant, source: SandboxTenant
         one.isMoveEnabled &&
         one.moveCapability === capability &&
         one.domainNames.some((name) => isSameAddress(name, other.id) || other.hasDomain(name)) &&
-        (capability === 'Inbound' || one.applicationId !== null),
+        (capability === 'Inbound' ||
+          (one.applicationId !== null && apps.includes(one.applicationId))),
     )
   return allows(target, source, 'Inbound') && allows(source, target, 'RemoteOutbound')
     ? null

@@ -244,6 +244,8 @@ const oneDriveMoveSchema = z.strictObject({
   updatedAt: instant.nullable().default(null),
 })
 
+/** Of an endpoint: the source must name it too. */
+const usualApp = guid.nullable().default(() => DEFAULT_CLIENT_ID)
 /** The permission to move mailboxes between this tenant and another one. */
 const relationshipSchema = z.strictObject({
   name: z.string().min(1),
@@ -311,7 +313,7 @@ const tenantSchema = z.strictObject({
   softDeletedMailUsers: z.array(softDeletedSchema).default([]),
   groups: z.array(groupSchema).max(GROUPS_MAX).default([]),
   migrationEndpoints: z
-    .array(z.strictObject({ name: z.string(), remoteTenant: domain }))
+    .array(z.strictObject({ name: z.string(), remoteTenant: domain, applicationId: usualApp }))
     .default([]),
   /** Default: what moves through the migration endpoints of the seed need; `[]` for none. */
   organizationRelationships: z.array(relationshipSchema).optional(),
@@ -324,6 +326,9 @@ const tenantSchema = z.strictObject({
   moveScopeGroupId: guid.nullable().default(null),
   /** Retention policies for all mailboxes, such as `mbx7cfb30345d454ac0a989ab3041051209:2`. */
   organizationHolds: z.array(z.string()).default([]),
+  /** As a trial tenant begins, and the policy of temporary access passes. */
+  isDehydrated: z.boolean().default(false),
+  accessPasses: z.enum(['off', 'once', 'on']).default('on'),
   /** Of the default outbound spam policy; what Automatic means differs by tenant (Set-HostedOutboundSpamFilterPolicy). */
   autoForwardingMode: z.enum(['Automatic', 'On', 'Off']).default('Automatic'),
 })

@@ -287,11 +287,12 @@ export function getEndpoints(call: SandboxCall, parameters: Parameters): Output 
   )
   if (identity !== null && found.length === 0) throw noObject(call, identity)
   return {
-    items: found.map(({ name, remoteTenant }) => ({
+    items: found.map(({ name, remoteTenant, applicationId }) => ({
       Identity: name,
       EndpointType: 'ExchangeRemoteMove',
       RemoteServer: 'outlook.office.com',
       RemoteTenant: remoteTenant,
+      ApplicationId: applicationId ?? '',
     })),
   }
 }
@@ -309,10 +310,8 @@ export function getAcceptedDomains(call: SandboxCall): Output {
 }
 
 export function getOrganization(call: SandboxCall): Output {
-  const { id, displayName, organizationHolds } = call.tenant.state
-  const Name = call.tenant.initialDomain
+  const { id, displayName: DisplayName, organizationHolds, isDehydrated } = call.tenant.state
+  const about = { Name: call.tenant.initialDomain, DisplayName, IsDehydrated: isDehydrated }
   const InPlaceHolds = [...organizationHolds]
-  return {
-    items: [{ Name, DisplayName: displayName, ExternalDirectoryOrganizationId: id, InPlaceHolds }],
-  }
+  return { items: [{ ...about, ExternalDirectoryOrganizationId: id, InPlaceHolds }] }
 }

@@ -9,7 +9,7 @@ import * as licences from './licences.ts'
 import * as mail from './mail.ts'
 import { MIGRATION_ROUTES } from './migration-routes.ts'
 import { READ_GROUP, READ_USER } from './permissions.ts'
-import { makeAccessPass } from './sign-in-methods.ts'
+import { makeAccessPass, readAccessPassPolicy } from './sign-in-methods.ts'
 import * as users from './users.ts'
 
 export interface GraphRoute {
@@ -96,6 +96,13 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     permissions: ['UserAuthMethod-TAP.ReadWrite.All', 'UserAuthenticationMethod.ReadWrite.All'],
     about: '201, with the value, told this once. Replaces an earlier pass. 10 to 43,200 minutes.',
     handle: makeAccessPass,
+  },
+  {
+    method: 'GET',
+    path: '/policies/authenticationMethodsPolicy/authenticationMethodConfigurations/TemporaryAccessPass',
+    permissions: ['Policy.Read.AuthenticationMethod', 'Policy.ReadWrite.AuthenticationMethod'],
+    about: 'The policy of access passes, the `accessPasses` of the seed.',
+    handle: readAccessPassPolicy,
   },
   {
     method: 'DELETE',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MAILBOX_MOVE_PLAN } from '../../sandbox/skus.ts'
-import type { Seed } from '../../sandbox/state.ts'
+import { DEFAULT_CLIENT_ID, type Seed } from '../../sandbox/state.ts'
 import type { Json } from '../../src/base/text/json.ts'
 import {
   assertCmdletFailed,
@@ -441,7 +441,7 @@ describe('a migration batch', () => {
 describe('the organisation relationships of a mailbox move', () => {
   const inbound = { name: 'From Contoso', domainNames: [id(71)], moveCapability: 'Inbound' }
   const outbound = { name: 'To Fabrikam', domainNames: [id(70)], moveCapability: 'RemoteOutbound' }
-  const app = { applicationId: id(9) }
+  const app = { applicationId: DEFAULT_CLIENT_ID }
   const seedWith = (atTarget: readonly object[], atSource: readonly object[]) => {
     const [target, source] = SEED.tenants
     return {
@@ -466,8 +466,10 @@ describe('the organisation relationships of a mailbox move', () => {
 
   it('refuse it when one is missing, disabled, the wrong way round, for another tenant or without an app', async () => {
     const whole = { ...outbound, ...app }
+    const otherApp = { ...outbound, applicationId: id(9) }
     for (const [atTarget, atSource] of [
       [[], [whole]],
+      [[inbound], [otherApp]],
       [[inbound], []],
       [[{ ...inbound, isMoveEnabled: false }], [whole]],
       [[{ ...inbound, isEnabled: false }], [whole]],

@@ -11,25 +11,20 @@ export interface GrantedRights {
   readonly exchange: readonly string[] | null
 }
 
-/** The `roles` of an app's token, not verified: a service does that. */
-export function rightsIn(token: string): readonly string[] | null {
+/** Of an app's token, not verified: a service does that. */
+function claimOf(token: string, name: 'roles' | 'wids', absent: readonly string[] | null) {
   try {
-    const { roles } = decodeJwt(token)
-    return Array.isArray(roles) ? roles.map(String) : []
+    const found = decodeJwt(token)[name]
+    return Array.isArray(found) ? found.map(String) : absent
   } catch {
     return null
   }
 }
 
-/** The directory roles of an app (`wids`, "Access token claims reference"; for apps observed, not documented). */
-export function directoryRolesIn(token: string): readonly string[] | null {
-  try {
-    const { wids } = decodeJwt(token)
-    return Array.isArray(wids) ? wids.map(String) : null
-  } catch {
-    return null
-  }
-}
+export const rightsIn = (token: string) => claimOf(token, 'roles', [])
+
+/** The directory roles of an app ("Access token claims reference"; for apps observed, not documented). */
+export const directoryRolesIn = (token: string) => claimOf(token, 'wids', null)
 
 /** Templates of the roles that may do anything to everybody ("Microsoft Entra built-in roles"). */
 const OVER_ADMINISTRATORS = [

@@ -38,15 +38,11 @@ $PartnerName = '<other>.onmicrosoft.com'
 $Endpoint = ${quoted(endpoints[0] ?? 'matoolkit')}
 $ScopeGroup = ${quoted(scopeGroups[0] ?? 'migration-scope@<this domain>')}`
 
-function rights({ functions }: SetupFacts): { graph: string[]; exchange: boolean } {
-  const graph = functions.flatMap(({ permissions }) => permissions.graph ?? [])
-  const exchange = functions.some(({ permissions }) => (permissions.exchange ?? []).length > 0)
-  return { graph: [...new Set(graph)].sort(), exchange }
-}
-
 function worker(facts: SetupFacts): string {
-  const { graph, exchange } = rights(facts)
-  const role = rolesOf(facts)
+  const graph = facts.functions.flatMap(({ permissions }) => permissions.graph ?? [])
+  // For `doctor tenant` alone.
+  if (facts.functions.some(isAccessPass)) graph.push('Policy.Read.AuthenticationMethod')
+  const roles = rolesOf(facts)
   return block(
     1,
     'The worker: an app of this tenant, its certificate, exactly the permissions of this runbook, its role',
@@ -63,11 +59,11 @@ function worker(facts: SetupFacts): string {
     '    New-MgServicePrincipalAppRoleAssignment -ServicePrincipalId $Principal.Id -PrincipalId $Principal.Id -ResourceId $Api.Id -AppRoleId $Role.Id',
     '  }',
     '}',
-    `Grant '00000003-0000-0000-c000-000000000000' @(${graph.map(quoted).join(', ')})   # Microsoft Graph`,
-    ...(exchange
+    `Grant '00000003-0000-0000-c000-000000000000' @(${[...new Set(graph)].sort().map(quoted).join(', ')})   # Microsoft Graph`,
+    ...(roles.length > 0
       ? [
           "Grant '00000002-0000-0ff1-ce00-000000000000' @('Exchange.ManageAsApp')   # Office 365 Exchange Online",
-          ...role.map(
+          ...roles.map(
             (name) =>
               `New-MgRoleManagementDirectoryRoleAssignment -PrincipalId $Principal.Id -DirectoryScopeId '/' -RoleDefinitionId (Get-MgRoleManagementDirectoryRoleDefinition -Filter "displayName eq '${name}'").Id   # works within an hour`,
           ),
@@ -84,16 +80,21 @@ function rolesOf({ functions }: SetupFacts): string[] {
   return isAdministrator ? ['Exchange Administrator'] : [...new Set(all)]
 }
 
+const isAccessPass = ({ name }: WorkerFunction): boolean => /TemporaryAccessPass$/i.test(name)
+
 const uses = ({ functions }: SetupFacts, name: RegExp): boolean =>
   functions.some((one) => name.test(one.name))
 
-const CUSTOMISATION = [
+const EXCHANGE = block(
+  2,
+  'Exchange: organisation customisation, and the worker as one of its principals',
   'Connect-ExchangeOnline -Organization $Tenant',
   'if ((Get-OrganizationConfig).IsDehydrated) { Enable-OrganizationCustomization }   # every trial tenant',
-]
+  'New-ServicePrincipal -AppId $App.AppId -ObjectId $Principal.Id -DisplayName $App.DisplayName   # role groups may name it then',
+)
 
 const target = (facts: SetupFacts): string[] => [
-  block(2, 'Exchange: organisation customisation', ...CUSTOMISATION),
+  EXCHANGE,
   block(
     3,
     'The migration app, which Exchange itself uses: homed here, multitenant, with a client secret',
@@ -116,12 +117,12 @@ const target = (facts: SetupFacts): string[] => [
     'The relationship to the source',
     "New-OrganizationRelationship 'Moves from the source' -Enabled:$true -MailboxMoveEnabled:$true -MailboxMoveCapability Inbound -DomainNames $Partner",
   ),
-  ...(uses(facts, /TemporaryAccessPass$/i) ? [accessPass] : []),
+  ...(facts.functions.some(isAccessPass) ? [accessPass] : []),
   ...(uses(facts, /OneDrive/i) ? [sharePoint('Target')] : []),
 ]
 
 const source = (facts: SetupFacts): string[] => [
-  block(2, 'Exchange: organisation customisation', ...CUSTOMISATION),
+  EXCHANGE,
   block(
     3,
     'Consent to the migration app: open the link from the target, as a Global Administrator',
@@ -170,6 +171,10 @@ const BLOCKS: readonly (readonly [check: string, target: number | null, source: 
   [
     ['permission', 1, 1],
     ['Exchange role', 1, 1],
+    ['Exchange principal', 2, 2],
+    ['organisation customisation', 2, 2],
+    ['migration app', null, 3],
+    ['access pass policy', 6, null],
     ['migration endpoint', 4, null],
     ['organisation relationship', 5, 5],
     ['scope group', null, 4],

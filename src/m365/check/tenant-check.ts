@@ -11,7 +11,7 @@ import { textOf } from '../functions/entra/entra-directory.ts'
 import { textsOf } from '../functions/exchange/exchange-recipient.ts'
 import { isMoveLicence } from '../functions/moves/move-readiness-gaps.ts'
 import { isSameText } from '../functions/parameters.ts'
-import { mayChangeAdministrators, missingRights } from './rights.ts'
+import { type GrantedRights, mayChangeAdministrators, missingRights } from './rights.ts'
 import { blockFor } from './setup-script.ts'
 
 export interface TenantCheck {
@@ -40,10 +40,12 @@ export interface TenantPlan {
   readonly people: number | null
 }
 
-type Outcome = Omit<TenantCheck, 'name'>
-const ok = (about: string): Outcome => ({ state: 'ok', about, advice: '' })
-const failed = (about: string, advice: string): Outcome => ({ state: 'failed', about, advice })
-const warning = (about: string, advice: string): Outcome => ({ state: 'warning', about, advice })
+const ok = (name: string, about: string): TenantCheck => ({ name, state: 'ok', about, advice: '' })
+const line =
+  (state: TenantCheck['state']) =>
+  (name: string, about: string, advice: string): TenantCheck => ({ name, state, about, advice })
+const failed = line('failed')
+const warning = line('warning')
 
 interface Ask {
   readonly tenant: ConnectedTenant
@@ -69,38 +71,46 @@ async function checksOf(ask: Ask): Promise<TenantCheck[]> {
   return [
     ...signIn,
     ...exchange,
-    ...(canAsk ? await checked('domains', () => domainChecks(ask)) : []),
-    ...(canAsk ? await checked('forwarding', () => forwardingChecks(ask)) : []),
-    ...(canAsk && side ? await checked('organisation relationship', () => relationships(ask)) : []),
-    ...(canAsk && side === 'target'
-      ? await checked('migration endpoint', () => endpoints(ask))
-      : []),
-    ...(await checked('licences', () => licenceChecks(ask))),
+    ...(canAsk ? await checked('domains', domainChecks(ask)) : []),
+    ...(canAsk ? await checked('forwarding', forwardingChecks(ask)) : []),
+    ...(canAsk && side ? await checked('organisation relationship', relationships(ask)) : []),
+    ...(canAsk && side === 'target' ? await checked('migration endpoint', endpoints(ask)) : []),
+    ...(canAsk && side ? await checked('organisation customisation', customised(ask)) : []),
+    ...(await checked(ACCESS_PASSES, accessPassChecks(ask))),
+    ...(await checked('licences', licenceChecks(ask))),
   ]
 }
 
 /** A refused call is a line of the answer, not the end of it. */
-async function checked(name: string, check: () => Promise<TenantCheck[]>): Promise<TenantCheck[]> {
+async function unlessRefused<T>(asked: Promise<T>, told: (error: ApiError) => T): Promise<T> {
   try {
-    return await check()
+    return await asked
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    const advice = 'Grant the app the right to read it, or look yourself.'
-    return [{ name, ...warning(`cannot be read: ${error.message}`, advice) }]
+    if (error instanceof ApiError) return told(error)
+    throw error
   }
 }
+
+const checked = (name: string, check: Promise<TenantCheck[]>): Promise<TenantCheck[]> =>
+  unlessRefused(check, ({ message }) => {
+    const advice = 'Grant the app the right to read it, or look yourself.'
+    return [warning(name, `cannot be read: ${message}`, advice)]
+  })
+
+const run = ({ tenant, signal }: Ask, cmdlet: string, parameters: JsonObject = {}) =>
+  tenant.exchange.run(cmdlet, parameters, { signal })
 
 async function signInChecks({ tenant, plan }: Ask): Promise<TenantCheck[]> {
   const name = 'sign-in'
   try {
     const rights = await tenant.signIn()
-    const signedIn = { name, ...ok(`the app signs in to ${tenant.organization}`) }
+    const signedIn = ok(name, `the app signs in to ${tenant.organization}`)
     const over = administratorChecks(plan.functions, rights)
     return [signedIn, ...rightChecks(plan.functions, rights), ...over]
   } catch (error) {
     const advice =
       'Check MATOOLKIT_TENANT_ID, MATOOLKIT_APP_ID and the credential; see docs/operating.md.'
-    return [{ name, ...failed(messageOf(error), advice) }]
+    return [failed(name, messageOf(error), advice)]
   }
 }
 
@@ -110,30 +120,27 @@ const some = (names: readonly string[]): string =>
     ? names.join(', ')
     : `${names.slice(0, NAMES_SHOWN).join(', ')} and ${names.length - NAMES_SHOWN} more`
 
-function rightChecks(
-  functions: readonly WorkerFunction[],
-  rights: Awaited<ReturnType<ConnectedTenant['signIn']>>,
-): TenantCheck[] {
+function rightChecks(functions: readonly WorkerFunction[], rights: GrantedRights): TenantCheck[] {
   if (rights.graph === null || rights.exchange === null) {
     const advice = 'Compare the permissions of the app with docs/reference/functions.md.'
-    return [{ name: 'permissions', ...warning('the tokens do not show them', advice) }]
+    return [warning('permissions', 'the tokens do not show them', advice)]
   }
   const missing = [...missingRights(functions, rights)]
   if (missing.length === 0)
-    return [{ name: 'permissions', ...ok(`enough for ${countText(functions.length, 'function')}`) }]
-  return missing.map(([right, names]) => ({
-    name: `permission ${right}`,
-    ...failed(
+    return [ok('permissions', `enough for ${countText(functions.length, 'function')}`)]
+  return missing.map(([right, names]) =>
+    failed(
+      `permission ${right}`,
       `missing; needed by ${some(names)}`,
       `Add the application permission ${right} to the app and grant admin consent.`,
     ),
-  }))
+  )
 }
 
 /** Not a fault: most apps should not have such a role. Source: "Who can perform sensitive actions" (learn.microsoft.com/graph/api/resources/users). */
 function administratorChecks(
   functions: readonly WorkerFunction[],
-  rights: Awaited<ReturnType<ConnectedTenant['signIn']>>,
+  rights: GrantedRights,
 ): TenantCheck[] {
   const guarded = functions.filter(({ isSensitive }) => isSensitive).map(({ name }) => name)
   const may = mayChangeAdministrators(rights)
@@ -141,71 +148,93 @@ function administratorChecks(
   const about = may
     ? 'the app may change people with admin roles'
     : `${some(guarded)} fail with 403 for people with admin roles: change those by hand, or assign Privileged Authentication Administrator to the app`
-  return [{ name: 'administrators', ...ok(about) }]
+  return [ok('administrators', about)]
 }
 
-const FORWARDING = 'Set-ExchangeForwarding'
-
 /** Source: Set-HostedOutboundSpamFilterPolicy, AutoForwardingMode. */
-async function forwardingChecks({ tenant, plan, signal }: Ask): Promise<TenantCheck[]> {
-  if (!plan.functions.some(({ name }) => name === FORWARDING)) return []
-  const found = await tenant.exchange.run('Get-HostedOutboundSpamFilterPolicy', {}, { signal })
+async function forwardingChecks(ask: Ask): Promise<TenantCheck[]> {
+  if (!ask.plan.functions.some(({ name }) => name === 'Set-ExchangeForwarding')) return []
+  const found = await run(ask, 'Get-HostedOutboundSpamFilterPolicy')
   const modes = found.map((one) => textOf(one.AutoForwardingMode))
   const about = `forwarding to others: ${found.map((one, at) => `${textOf(one.Name)} ${modes[at]}`).join(', ')}`
   const advice =
     'For the people who move, make an outbound spam policy with AutoForwardingMode On; else each forwarded mail bounces with 550 5.7.520.'
+  const name = 'forwarding'
   const has = (mode: string) => modes.some((one) => isSameText(one, mode))
-  const line = has('On')
-    ? ok(about)
-    : has('Automatic')
-      ? warning(`${about}, which means Off in most tenants`, advice)
-      : failed(about, advice)
-  return [{ name: 'forwarding', ...line }]
+  if (has('On')) return [ok(name, about)]
+  if (!has('Automatic')) return [failed(name, about, advice)]
+  return [warning(name, `${about}, which means Off in most tenants`, advice)]
+}
+
+/** A trial tenant begins dehydrated, and refuses to make a relationship then. Source: Enable-OrganizationCustomization. */
+async function customised(ask: Ask): Promise<TenantCheck[]> {
+  const name = 'organisation customisation'
+  const [found] = await run(ask, 'Get-OrganizationConfig')
+  if (found?.IsDehydrated !== true) return [ok(name, 'enabled')]
+  const advice = 'Run Enable-OrganizationCustomization, then wait some minutes.'
+  return [failed(name, 'not enabled yet: IsDehydrated is true', advice)]
+}
+
+const ACCESS_PASSES = 'access pass policy'
+const ACCESS_PASS_POLICY =
+  '/policies/authenticationMethodsPolicy/authenticationMethodConfigurations/TemporaryAccessPass'
+
+/** Source: temporaryAccessPassAuthenticationMethodConfiguration. */
+async function accessPassChecks({ tenant, plan, signal }: Ask): Promise<TenantCheck[]> {
+  if (!plan.functions.some(({ name }) => name === 'New-EntraTemporaryAccessPass')) return []
+  const { body } = await tenant.graph.call({ method: 'GET', path: ACCESS_PASS_POLICY, signal })
+  const { state, isUsableOnce, maximumLifetimeInMinutes: most } = body as JsonObject
+  const advice = 'Enable access passes that may be used more than once.'
+  if (!isSameText(textOf(state), 'enabled'))
+    return [failed(ACCESS_PASSES, `they are ${textOf(state)}: each is refused`, advice)]
+  if (isUsableOnce !== true)
+    return [ok(ACCESS_PASSES, `enabled, more than once, at most ${String(most)} minutes`)]
+  return [warning(ACCESS_PASSES, 'a pass works once: not in Outlook and on the phone', advice)]
 }
 
 const ADMINISTRATOR = 'Exchange Administrator'
 
-/** The role is not in the token: only a cmdlet tells. */
-async function exchangeChecks({ tenant, plan, signal }: Ask): Promise<TenantCheck[]> {
+/** The role is not in the token: only a cmdlet tells. Source: app-only-auth-powershell-v2. */
+async function exchangeChecks(ask: Ask): Promise<TenantCheck[]> {
+  const { plan } = ask
   const used = plan.functions.flatMap(({ permissions }) => permissions.exchange ?? [])
   if (used.length === 0 && plan.side === null) return []
   const cmdlets = ['Get-OrganizationConfig']
   if (used.includes(ADMINISTRATOR)) cmdlets.push('Get-MigrationEndpoint')
-  const name = 'Exchange role'
   for (const cmdlet of cmdlets) {
-    try {
-      await tenant.exchange.run(cmdlet, {}, { signal })
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      return [{ name, ...failed(`${cmdlet}: ${error.message}`, exchangeAdvice(error, cmdlets)) }]
-    }
+    const refusal = await unlessRefused(
+      run(ask, cmdlet).then(() => null),
+      (error) => error,
+    )
+    if (refusal === null) continue
+    const about = `${cmdlet}: ${refusal.message}`
+    const register =
+      'Register the app in Exchange (New-ServicePrincipal with its AppId and ObjectId), then wait some minutes.'
+    // That a missing service principal gives 401 was observed.
+    if (refusal.status === 401) return [failed('Exchange principal', about, register)]
+    const role = cmdlets.length > 1 ? ADMINISTRATOR : 'Exchange Recipient Administrator'
+    const assign = `Assign the Entra role ${role} to the app. It takes effect within an hour.`
+    return [failed('Exchange role', about, assign)]
   }
-  return [{ name, ...ok(`${cmdlets.join(' and ')} are allowed`.replace(/^(\S+) are/, '$1 is')) }]
+  return [ok('Exchange role', `allowed: ${cmdlets.join(', ')}`)]
 }
 
-/** App-only access to Exchange (learn.microsoft.com, app-only-auth-powershell-v2). That a missing service principal gives 401 was observed. */
-function exchangeAdvice({ status }: ApiError, cmdlets: readonly string[]): string {
-  if (status === 401)
-    return 'Register the app in Exchange (New-ServicePrincipal with its AppId and ObjectId), then wait some minutes.'
-  const role = cmdlets.length > 1 ? ADMINISTRATOR : 'Exchange Recipient Administrator'
-  return `Assign the Entra role ${role} to the app. It takes effect within an hour.`
-}
-
-async function domainChecks({ tenant, plan, signal }: Ask): Promise<TenantCheck[]> {
-  const found = await tenant.exchange.run('Get-AcceptedDomain', {}, { signal })
+async function domainChecks(ask: Ask): Promise<TenantCheck[]> {
+  const { tenant, plan } = ask
+  const found = await run(ask, 'Get-AcceptedDomain')
   const domains = found.map(({ DomainName }) => textOf(DomainName).toLowerCase())
   const wanted = [...new Set([tenant.organization, ...plan.deliveryDomains])]
   const missing = wanted.filter((one) => !domains.includes(one.toLowerCase()))
-  if (missing.length === 0) return [{ name: 'domains', ...ok(domains.join(', ')) }]
-  return missing.map((one) => ({
-    name: `domain ${one}`,
-    ...failed(
+  if (missing.length === 0) return [ok('domains', domains.join(', '))]
+  return missing.map((one) =>
+    failed(
+      `domain ${one}`,
       `not an accepted domain of this tenant, which has ${domains.join(', ')}`,
       isSameText(one, tenant.organization)
         ? 'Correct MATOOLKIT_ORGANIZATION or MATOOLKIT_TENANT_ID.'
         : 'Correct TargetDeliveryDomain in the runbook, or add the domain.',
     ),
-  }))
+  )
 }
 
 const PAGE = 'see "Cross-tenant mailbox migration" on learn.microsoft.com'
@@ -213,9 +242,9 @@ const PAGE = 'see "Cross-tenant mailbox migration" on learn.microsoft.com'
 /** Both tenants name each other. Source: cross-tenant-mailbox-migration, "Create a new organization relationship". */
 async function relationships(ask: Ask): Promise<TenantCheck[]> {
   const name = 'organisation relationship'
-  const { tenant, plan, signal } = ask
-  const wanted = plan.side === 'source' ? 'RemoteOutbound' : 'Inbound'
-  const all = await tenant.exchange.run('Get-OrganizationRelationship', {}, { signal })
+  const { side, partner } = ask.plan
+  const wanted = side === 'source' ? 'RemoteOutbound' : 'Inbound'
+  const all = await run(ask, 'Get-OrganizationRelationship')
   const isFitting = (one: JsonObject) =>
     one.Enabled === true &&
     one.MailboxMoveEnabled === true &&
@@ -223,113 +252,89 @@ async function relationships(ask: Ask): Promise<TenantCheck[]> {
     (textsOf(one.MailboxMoveCapability).join(',') || textOf(one.MailboxMoveCapability))
       .split(/[,\s]+/)
       .some((given) => isSameText(given, wanted))
-  const { partner } = plan
   const isPartner = (one: JsonObject) =>
     partner === null || textsOf(one.DomainNames).some((name) => isSameText(name, partner))
   const fitting = all.filter((one) => isFitting(one) && isPartner(one))
   if (fitting.length === 0) {
     const whose = partner === null ? '' : ` with tenant ${partner}`
     const about = `none of ${countText(all.length, 'relationship')} allows moves (${wanted})${whose}`
-    const other = plan.side === 'source' ? 'target' : 'source'
+    const other = side === 'source' ? 'target' : 'source'
     const advice = `Run New- or Set-OrganizationRelationship with -Enabled $true -MailboxMoveEnabled $true -MailboxMoveCapability ${wanted} -DomainNames <id of the ${other} tenant>; ${PAGE}.`
-    return [{ name, ...failed(about, advice) }]
+    return [failed(name, about, advice)]
   }
   const names = fitting.map((one) => textOf(one.Name) || textOf(one.Identity))
   const about = `${names.join(', ')} (${wanted})`
-  const line = { name, ...ok(partner === null ? `${about}; --partner compares the tenant` : about) }
-  return plan.side === 'source' ? [line, ...(await scopes(ask, fitting))] : [line]
+  const line = ok(name, partner === null ? `${about}; --partner compares the tenant` : about)
+  return side === 'source' ? [line, ...(await scopes(ask, fitting))] : [line]
 }
 
-async function scopes({ tenant, signal }: Ask, fitting: readonly JsonObject[]) {
+async function scopes(ask: Ask, fitting: readonly JsonObject[]) {
   const lines: TenantCheck[] = []
   for (const one of fitting) {
     const relationship = textOf(one.Name)
     const groups = textsOf(one.MailboxMovePublishedScopes)
-    if (textOf(one.OAuthApplicationId) === '')
-      lines.push({
-        name: 'migration app',
-        ...failed(
-          `"${relationship}" names no app`,
-          `Consent to the app of the target tenant, then Set-OrganizationRelationship -OAuthApplicationId <its id>; ${PAGE}.`,
-        ),
-      })
+    const app = textOf(one.OAuthApplicationId)
+    const consent = `Consent to the app of the target tenant, then Set-OrganizationRelationship -OAuthApplicationId <its id>; ${PAGE}.`
+    const publish =
+      'Make a mail-enabled security group of the people who move, then Set-OrganizationRelationship -MailboxMovePublishedScopes <group>.'
+    if (app) lines.push(ok('migration app', `${app}, as the target's endpoint must name it`))
+    else lines.push(failed('migration app', `"${relationship}" names no app`, consent))
     if (groups.length === 0)
-      lines.push({
-        name: 'scope group',
-        ...failed(
-          `"${relationship}" publishes no one`,
-          'Make a mail-enabled security group of the people who move, then Set-OrganizationRelationship -MailboxMovePublishedScopes <group>.',
-        ),
-      })
-    for (const group of groups) lines.push(await scopeGroup({ tenant, signal }, group))
+      lines.push(failed('scope group', `"${relationship}" publishes no one`, publish))
+    for (const group of groups) lines.push(await scopeGroup(ask, group))
   }
   return lines
 }
 
-async function scopeGroup(
-  { tenant, signal }: Pick<Ask, 'tenant' | 'signal'>,
-  group: string,
-): Promise<TenantCheck> {
+function scopeGroup(ask: Ask, group: string): Promise<TenantCheck> {
   const name = 'scope group'
-  try {
-    const [found] = await tenant.exchange.run(
-      'Get-DistributionGroup',
-      { Identity: group },
-      { signal },
-    )
-    const type = textOf(found?.RecipientTypeDetails)
-    if (isSameText(type, 'MailUniversalSecurityGroup')) return { name, ...ok(group) }
+  const found = run(ask, 'Get-DistributionGroup', { Identity: group }).then(([one]) => {
+    const type = textOf(one?.RecipientTypeDetails)
+    if (isSameText(type, 'MailUniversalSecurityGroup')) return ok(name, group)
     const advice = 'Publish a mail-enabled security group instead.'
-    return { name, ...failed(`"${group}" is a ${type || 'different kind of group'}`, advice) }
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    return { name, ...failed(error.message, 'Publish a group that exists.') }
-  }
+    return failed(name, `"${group}" is a ${type || 'different kind of group'}`, advice)
+  })
+  return unlessRefused(found, ({ message }) =>
+    failed(name, message, 'Publish a group that exists.'),
+  )
 }
 
-async function endpoints({ tenant, plan, signal }: Ask): Promise<TenantCheck[]> {
-  const found = await tenant.exchange.run('Get-MigrationEndpoint', {}, { signal })
+async function endpoints(ask: Ask): Promise<TenantCheck[]> {
+  const wanted = ask.plan.endpoints
+  const found = await run(ask, 'Get-MigrationEndpoint')
   const names = found.map(({ Identity }) => textOf(Identity))
-  const missing = plan.endpoints.filter((one) => !names.some((other) => isSameText(one, other)))
   const make = `Make it with New-MigrationEndpoint -ExchangeRemoteMove -RemoteTenant <source> -ApplicationId <app>; ${PAGE}.`
-  if (names.length === 0) return [{ name: 'migration endpoint', ...failed('there is none', make) }]
-  const lines = missing.map((one) => ({
-    name: `migration endpoint ${one}`,
-    ...failed(
-      `not found; the tenant has ${names.join(', ')}`,
-      `Correct the runbook, or make it: ${make}`,
-    ),
-  }))
-  const used =
-    plan.endpoints.length > 0 ? plan.endpoints.filter((one) => !missing.includes(one)) : names
-  for (const one of used) lines.push(await reach({ tenant, signal }, one))
+  if (names.length === 0) return [failed('migration endpoint', 'there is none', make)]
+  const has = (all: readonly string[], name: string) => all.some((one) => isSameText(one, name))
+  const lines = wanted
+    .filter((one) => !has(names, one))
+    .map((one) => {
+      const about = `not found; the tenant has ${names.join(', ')}`
+      return failed(`migration endpoint ${one}`, about, `Correct the runbook, or make it: ${make}`)
+    })
+  const used = found.filter((_, at) => wanted.length === 0 || has(wanted, names[at]!))
+  for (const one of used) lines.push(await reach(ask, one))
   return lines
 }
 
 /** "How do I know this worked?" of the same page. Without a test mailbox: whether Exchange takes that is unconfirmed. */
-async function reach(
-  { tenant, signal }: Pick<Ask, 'tenant' | 'signal'>,
-  Endpoint: string,
-): Promise<TenantCheck> {
+async function reach(ask: Ask, one: JsonObject): Promise<TenantCheck> {
+  const Endpoint = textOf(one.Identity)
   const name = `migration endpoint ${Endpoint}`
-  try {
-    const [answer] = await tenant.exchange.run(
-      'Test-MigrationServerAvailability',
-      { Endpoint },
-      { signal },
-    )
+  const [app, source] = [textOf(one.ApplicationId), textOf(one.RemoteTenant)]
+  if (one.ApplicationId !== undefined && app === '')
+    return failed(name, 'names no migration app', `Remove it, and make it with one; ${PAGE}.`)
+  const tested = run(ask, 'Test-MigrationServerAvailability', { Endpoint }).then(([answer]) => {
     if (isSameText(textOf(answer?.Result), 'Success'))
-      return { name, ...ok('reaches the source tenant') }
-    const why = textOf(answer?.Message) || 'it cannot reach the source tenant'
-    return {
-      name,
-      ...failed(why, `Check the consent and the secret of the migration app; ${PAGE}.`),
-    }
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error
+      return ok(name, `reaches ${source || 'the source tenant'} with app ${app || 'unknown'}`)
+    const why = `${textOf(answer?.Message) || 'it cannot reach the source tenant'} (${source}, app ${app})`
+    const advice = `Check that the source names this app, its consent and its secret; ${PAGE}.`
+    return failed(name, why, advice)
+  })
+  return unlessRefused(tested, ({ message }) => {
     const advice = `Test it with a mailbox: Test-MigrationServerAvailability -Endpoint ${Endpoint} -TestMailbox <address>.`
-    return { name, ...warning(`exists; its test was refused: ${error.message}`, advice) }
-  }
+    return warning(name, `exists; its test was refused: ${message}`, advice)
+  })
 }
 
 const SKUS_UNITS = 3
@@ -341,17 +346,16 @@ async function licenceChecks({ tenant, plan, signal }: Ask): Promise<TenantCheck
   const lines = plan.licences.map((wanted) => {
     const names = (sku: JsonObject) => [textOf(sku.skuId), textOf(sku.skuPartNumber)]
     const sku = skus.find((one) => names(one).some((name) => isSameText(name, wanted)))
-    return { name: `licence ${wanted}`, ...leftOf(sku, plan.people) }
+    return leftOf(`licence ${wanted}`, sku, plan.people)
   })
   const isMoveAsked = plan.side === 'target' && !plan.licences.some(isMoveLicence)
   if (!isMoveAsked) return lines
   const move = skus.find((sku) => isMoveLicence(textOf(sku.skuPartNumber)) || hasMovePlan(sku))
   const name = 'licence Cross Tenant User Data Migration'
+  if (move) return [...lines, leftOf(name, move, plan.people)]
   // It may be assigned in either tenant.
-  const line = move
-    ? leftOf(move, plan.people)
-    : warning('not in this tenant', 'Buy it, or assign it to the people in the source tenant.')
-  return [...lines, { name, ...line }]
+  const advice = 'Buy it, or assign it to the people in the source tenant.'
+  return [...lines, warning(name, 'not in this tenant', advice)]
 }
 
 const hasMovePlan = ({ servicePlans }: JsonObject): boolean =>
@@ -359,16 +363,14 @@ const hasMovePlan = ({ servicePlans }: JsonObject): boolean =>
     isMoveLicence(textOf(plan.servicePlanName)),
   )
 
-function leftOf(sku: JsonObject | undefined, people: number | null): Outcome {
-  if (!sku) return failed('the tenant has none', 'Buy it, or correct SkuId in the runbook.')
+function leftOf(name: string, sku: JsonObject | undefined, people: number | null): TenantCheck {
+  if (!sku) return failed(name, 'the tenant has none', 'Buy it, or correct SkuId in the runbook.')
   const enabled = Number((sku.prepaidUnits as JsonObject | null)?.enabled ?? 0)
   const left = enabled - Number(sku.consumedUnits ?? 0)
-  const about = `${left.toLocaleString('en')} of ${enabled.toLocaleString('en')} left`
-  if (people === null)
-    return left > 0 ? ok(about) : warning(about, 'Buy more before people need them.')
-  if (left >= people) return ok(`${about} for ${countText(people, 'person', 'people')}`)
-  return failed(
-    `${about} for ${countText(people, 'person', 'people')}`,
-    `Buy ${countText(people - left, 'more licence', 'more licences')}; people who have one already do not count again.`,
-  )
+  const forWhom = people === null ? '' : ` for ${countText(people, 'person', 'people')}`
+  const about = `${left.toLocaleString('en')} of ${enabled.toLocaleString('en')} left${forWhom}`
+  if (left >= (people ?? 1)) return ok(name, about)
+  if (people === null) return warning(name, about, 'Buy more before people need them.')
+  const more = countText(people - left, 'more licence', 'more licences')
+  return failed(name, about, `Buy ${more}; people who have one already do not count again.`)
 }

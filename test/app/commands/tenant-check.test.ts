@@ -36,7 +36,7 @@ const app = (more: object = {}) => [
   {
     clientId: DEFAULT_CLIENT_ID,
     secret: DEFAULT_SECRET,
-    roles: [...RIGHTS, 'Exchange.ManageAsApp'],
+    roles: [...RIGHTS, 'Policy.Read.AuthenticationMethod', 'Exchange.ManageAsApp'],
     ...more,
   },
 ]
@@ -44,7 +44,9 @@ const app = (more: object = {}) => [
 const contoso = (more: Partial<TenantSeed> = {}): TenantSeed => ({
   id: id(1),
   domains: ['contoso.example', 'contoso.onmicrosoft.com'],
-  migrationEndpoints: [{ name: 'fabrikam', remoteTenant: 'fabrikam.example' }],
+  migrationEndpoints: [
+    { name: 'fabrikam', remoteTenant: 'fabrikam.example', applicationId: id(9) },
+  ],
   organizationRelationships: [inbound],
   applications: app(),
   ...more,
@@ -106,6 +108,7 @@ interface Line {
 
 const both = (here: Partial<TenantSeed> = {}) => [contoso(here), fabrikam()]
 const AS_WORKER = { MATOOLKIT_WORKER_ID: 'contoso-worker' }
+const AS_SOURCE = { MATOOLKIT_WORKER_ID: 'fabrikam-worker' }
 
 describe('matoolkit doctor tenant', () => {
   it('says ok to every line of a target that has what the example runbook uses', async () => {
@@ -113,7 +116,7 @@ describe('matoolkit doctor tenant', () => {
     assert.notEqual(exit, EXIT.failed, JSON.stringify(lines))
     const states = new Set(Object.values(lines).map((line) => line.split(' ')[0]))
     assert.deepEqual([...states], ['ok'], JSON.stringify(lines))
-    assert.match(lines['migration endpoint fabrikam']!, /reaches the source/)
+    assert.match(lines['migration endpoint fabrikam']!, /reaches fabrikam.example with app .*009$/)
     assert.match(lines['licence CROSS_TENANT_USER_DATA_MIGRATION']!, /10,000 left for 200 people/)
     assert.match(lines['organisation relationship']!, /From Fabrikam \(Inbound\)/)
   })
@@ -134,6 +137,7 @@ describe('matoolkit doctor tenant', () => {
       'Exchange role',
       'domains',
       'forwarding',
+      'access pass policy',
     ])
   })
 
@@ -228,9 +232,8 @@ describe('matoolkit doctor tenant, the other tenant and the script', () => {
       /New-OrganizationRelationship .* -MailboxMoveCapability Inbound -DomainNames \$Partner/,
     )
     const [, granted = ''] = /'00000003-0000-0000-c000-000000000000' @\((.*)\)/.exec(script) ?? []
-    assert.ok(
-      granted.includes("'Mail.Send'") && granted.includes("'UserAuthMethod-TAP.ReadWrite.All'"),
-    )
+    for (const right of ['Mail.Send', 'UserAuthMethod-TAP.ReadWrite.All', 'Policy.Read.Authent'])
+      assert.ok(granted.includes(`'${right}`), right)
     assert.ok(
       !granted.includes('SharePoint') && !granted.includes('CrossTenant'),
       'nothing that it does not use',
@@ -241,9 +244,13 @@ describe('matoolkit doctor tenant, the other tenant and the script', () => {
   it('the source publishes its scope group, and no value ends its quotes', async () => {
     const script = await printed(
       { source: true, runbook: RUNBOOK, partner: "x'; Remove-Mailbox *; '", script: true },
-      { MATOOLKIT_WORKER_ID: 'fabrikam-worker' },
+      AS_SOURCE,
     )
     assert.match(script, /\$ScopeGroup = 'migration-scope@fabrikam.example'/)
+    assert.match(
+      script,
+      /Connect-ExchangeOnline[\s\S]*New-ServicePrincipal -AppId \$App.AppId -ObjectId \$Principal.Id/,
+    )
     assert.match(script, /RemoteOutbound .*-MailboxMovePublishedScopes \$ScopeGroup/)
     assert.ok(script.includes("$Partner = 'x''; Remove-Mailbox *; '''"))
   })
@@ -270,6 +277,44 @@ describe('matoolkit doctor tenant, the set-up of mailbox moves', () => {
     assert.match(lines['migration endpoint fabrikam']!, /the tenant has other/)
     const licence = lines['licence CROSS_TENANT_USER_DATA_MIGRATION']!
     assert.match(licence, /20 of 20 left for 200 people \| Buy 180 more licences/)
+  })
+
+  it('names an endpoint without an app, and one whose app the source does not name', async () => {
+    const endpoint = { name: 'fabrikam', remoteTenant: 'fabrikam.example' }
+    const bare = await target({ migrationEndpoints: [{ ...endpoint, applicationId: null }] })
+    assert.match(
+      bare.lines['migration endpoint fabrikam']!,
+      /^failed \| names no migration app .*Block 4/,
+    )
+    const other = await target({ migrationEndpoints: [{ ...endpoint, applicationId: id(8) }] })
+    assert.match(
+      other.lines['migration endpoint fabrikam']!,
+      /^failed .*Access is denied.*app .*008.*Block 4/,
+    )
+  })
+
+  it('names an organisation that is not customised, on either side, and the block that does it', async () => {
+    const dehydrated = { isDehydrated: true }
+    const { exit, lines } = await target(dehydrated)
+    assert.equal(exit, EXIT.failed)
+    const says = /^failed \| .*IsDehydrated.*Enable-OrganizationCustomization.*Block 2 of --script/
+    assert.match(lines['organisation customisation']!, says)
+    assert.match(lines['migration endpoint fabrikam']!, /^ok/, 'the rest is asked all the same')
+    const source = await check([fabrikam(dehydrated)], { source: true })
+    assert.match(source.lines['organisation customisation']!, says)
+  })
+
+  it('names a policy under which nobody gets a pass, or only one that works once', async () => {
+    for (const [accessPasses, says] of [
+      ['off', /^failed \| they are disabled: each is refused .*Block 6 of --script/],
+      ['once', /^warning \| a pass works once.*Block 6 of --script/],
+      ['on', /^ok \| enabled, more than once, at most 480 minutes$/],
+    ] as const) {
+      const { lines } = await target({ accessPasses })
+      assert.match(lines['access pass policy']!, says)
+    }
+    const source = await check([fabrikam()], { source: true, runbook: RUNBOOK }, AS_SOURCE)
+    assert.equal(source.lines['access pass policy'], undefined, 'no pass is made there')
   })
 
   it('names a missing endpoint, and an endpoint that leads nowhere', async () => {
