@@ -1,6 +1,7 @@
-// The generated parts of docs/reference/functions.md: every worker function, from its definition, with a step to copy in steps.yaml.
+// The generated parts of docs/reference/functions.md: every worker function, from its definition, with a step to copy in steps.yaml and its calls in calls.yaml.
 // `npm run docs` writes them, test/house/docs-functions.test.ts compares them. Also writes the catalogue that validation knows offline.
 
+import { readFileSync } from 'node:fs'
 import { functionReferenceOf, type ReferenceField } from '../src/m365/function-reference.ts'
 import { STANDARD_FUNCTIONS } from '../src/m365/functions/standard.ts'
 import {
@@ -9,11 +10,15 @@ import {
   type WorkerFunction,
 } from '../src/worker/functions/catalogue.ts'
 import { exampleStep } from '../test/m365/functions/example-steps.ts'
+import { CMDLET_SOURCES, GRAPH_SOURCES } from '../test/m365/functions/request-sources.ts'
+import { REQUESTS_FILE } from '../test/m365/functions/requests.ts'
+import { type SentCall, sentCalls } from '../test/m365/functions/sent-calls.ts'
 import type { GeneratedDocument } from './docs.ts'
 
 export const FUNCTION_DOCUMENTS: readonly GeneratedDocument[] = [
   { file: 'docs/reference/functions.md', section: 'functions', render: renderFunctions },
   { file: 'docs/reference/steps.yaml', render: renderSteps },
+  { file: 'docs/reference/calls.yaml', render: renderCalls },
   { file: 'src/m365/standard-functions.json', render: renderCatalogue },
 ]
 
@@ -50,6 +55,38 @@ function renderFunctions(): string {
 function renderSteps(): string {
   const steps = STANDARD_FUNCTIONS.map(exampleStep).join('\n\n')
   return `# A step of each function, to copy into a runbook; functions.md says what each takes and returns. Names in {{…}} are columns of your\n# member file or output_params of earlier steps; those that begin with _ are built in. Generated: npm run docs\n\n${steps.trimEnd()}\n`
+}
+
+/** The dates of the commits that request-sources.ts was read against; it names none for the pages of crossTenantMigrationJobs. */
+const AS_OF = { graph: '2026-08-04', cmdlets: '2026-08-21' }
+
+function callText({ call, isCmdlet }: SentCall): string {
+  const source = (isCmdlet ? CMDLET_SOURCES : GRAPH_SOURCES)[call]
+  if (!source) throw new Error(`request-sources.ts has no page for ${call}`)
+  const page = isCmdlet
+    ? `powershell/module/exchangepowershell/${call.toLowerCase()}`
+    : `graph/api/${source.page}`
+  const fields = {
+    call,
+    state: source.open === undefined ? 'confirmed' : 'unconfirmed',
+    page: `https://learn.microsoft.com/${page}`,
+    as_of: isCmdlet ? AS_OF.cmdlets : call.includes('crossTenantMig') ? undefined : AS_OF.graph,
+    permission: source.permission,
+    open: source.open,
+  }
+  const lines = Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}: ${JSON.stringify(value)}`],
+  )
+  return `  - ${lines.join('\n    ')}`
+}
+
+/** Each call of each function, and whether Microsoft's page settles it. */
+function renderCalls(): string {
+  const sent = sentCalls(readFileSync(REQUESTS_FILE, 'utf8'))
+  const functions = [...Map.groupBy(sent, (one) => one.function)].map(
+    ([name, calls]) => `${name}:\n${[...new Set(calls.map(callText))].join('\n')}`,
+  )
+  return `# What each function calls in Microsoft 365. confirmed: the page names the call and each field that is sent; unconfirmed: what \`open\` says\n# stands on no page. No call was tried on a live tenant. Cmdlets go through InvokeCommand, which Microsoft does not offer to others.\n# Generated: npm run docs\n\n${functions.join('\n\n')}\n`
 }
 
 /** What validation and editors know without asking a worker. src/m365/catalogue.ts passes it on. */

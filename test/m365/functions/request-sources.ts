@@ -91,6 +91,7 @@ export const GRAPH_SOURCES: Readonly<Record<string, CallSource>> = {
     page: 'group-list-members',
     fields: ['$select', '$top'],
     permission: 'GroupMember.Read.All',
+    open: 'the page takes query options as advanced queries only; programs send these two without the header',
   },
   'PATCH /v1.0/groups/{id}': {
     page: 'group-post-members',
@@ -149,6 +150,7 @@ export const GRAPH_SOURCES: Readonly<Record<string, CallSource>> = {
     page: 'group-list-transitivemembers',
     fields: ['$select', '$top'],
     permission: 'GroupMember.Read.All',
+    open: 'the page takes query options as advanced queries only; programs send these two without the header',
   },
   'GET /v1.0/users/{id}/licenseDetails': {
     page: 'user-list-licensedetails',

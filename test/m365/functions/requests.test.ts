@@ -4,40 +4,7 @@ import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { type CallSource, CMDLET_SOURCES, GRAPH_SOURCES } from './request-sources.ts'
 import { REQUESTS_FILE, requestsText } from './requests.ts'
-
-interface SentCall {
-  /** As in the table of sources. */
-  readonly call: string
-  readonly isCmdlet: boolean
-  readonly fields: readonly string[]
-}
-
-interface CmdletBody {
-  readonly CmdletInput: { readonly CmdletName: string; readonly Parameters: object }
-}
-
-/** Ids and names are parameters of a path. */
-const templateOf = (path: string): string =>
-  path
-    .replaceAll(/\/[0-9a-f]{8}-[0-9a-f-]{27}/g, '/{id}')
-    .replace(/\/(users|domains)\/[^/]*(%40|@|\.example)[^/]*/, '/$1/{id}')
-    .replace(/\(sourcePrincipalName=[^)]*\)/, '(sourcePrincipalName={name})')
-
-function sentCalls(text: string): SentCall[] {
-  const requests = text.split(/^### .*\n/m).slice(1)
-  return requests.map((request) => {
-    const [head, ...rest] = request.trimEnd().split('\n\n')
-    const [method, address] = head!.split('\n')[0]!.split(' ') as [string, string]
-    const body: object = rest.length === 0 ? {} : (JSON.parse(rest.join('\n\n')) as object)
-    const { pathname, searchParams } = new URL(address)
-    if (pathname.startsWith('/adminapi/')) {
-      const { CmdletName, Parameters } = (body as CmdletBody).CmdletInput
-      return { call: CmdletName, isCmdlet: true, fields: Object.keys(Parameters) }
-    }
-    const fields = [...Object.keys(body), ...searchParams.keys()]
-    return { call: `${method} ${templateOf(pathname)}`, isCmdlet: false, fields }
-  })
-}
+import { sentCalls } from './sent-calls.ts'
 
 describe('test/m365/functions/requests.http', () => {
   const fixture = readFileSync(REQUESTS_FILE, 'utf8')
