@@ -37,8 +37,6 @@ export function migrationsOnDisk(): Migration[] {
 const DECLARED = /^-- upgrade: *(.*?) *$/gm
 const CONTRACTING = /^contracting from ([1-9]\d{0,2})$/
 
-export const isDeclared = ({ sql }: Migration): boolean => sql.match(DECLARED) !== null
-
 /** Throws when a file declares something else than the four, or two of them: a guess would end programs at work. */
 export function upgradeOf({ version, file, sql }: Migration): Upgrade {
   const [declared, ...more] = [...sql.matchAll(DECLARED)].map(([, words]) => words!)

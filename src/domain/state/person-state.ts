@@ -1,15 +1,8 @@
 // Where people and waves stand: the one model that lists, counts, filters, pages, reports and the command line share. A status is what the
 // engine needs; a state says what it means for a person. Each person has exactly one: the first rule of `RULES` whose facts are true.
-// Rows give the facts here (`personFacts`) and in SQL (src/db/views/person-states.ts); the rules are the same table for both.
+// Rows give the facts in SQL (src/db/views/person-states.ts), put together by the same table of rules.
 import type { Phase } from './facts.ts'
-import {
-  type BatchStatus,
-  isFailed,
-  isPassed,
-  type MemberStatus,
-  type PhaseStatus,
-  type StepStatus,
-} from './transitions.ts'
+import type { BatchStatus, PhaseStatus } from './transitions.ts'
 
 /** In the order of a migration. */
 export const PERSON_STATES = [
@@ -61,7 +54,6 @@ export const FACTS = [
   'hasBegun',
 ] as const
 export type Fact = (typeof FACTS)[number]
-export type PersonFacts = Readonly<Record<Fact, boolean>>
 
 /** The first rule whose facts are all true gives the state. The last one always holds. */
 export const RULES: readonly (readonly [PersonState, readonly Fact[]])[] = [
@@ -76,9 +68,6 @@ export const RULES: readonly (readonly [PersonState, readonly Fact[]])[] = [
   ['preparing', ['hasBegun']],
   ['scheduled', []],
 ]
-
-export const personState = (facts: PersonFacts): PersonState =>
-  RULES.find(([, asked]) => asked.every((fact) => facts[fact]))![0]
 
 type WavePhase = Pick<
   Phase,
@@ -199,44 +188,6 @@ const PHASE_ENDED: Readonly<Record<PhaseStatus, boolean>> = {
   skipped: true,
   superseded: true,
   cancelled: true,
-}
-
-export interface PersonRows {
-  readonly id: number
-  readonly status: MemberStatus
-  /** Of the phases. */
-  readonly steps: readonly { readonly phaseId: number; readonly status: StepStatus }[]
-  /** Of undo steps. */
-  readonly undo: readonly StepStatus[]
-}
-
-export function personFacts({ id, status, steps, undo }: PersonRows, wave: Wave): PersonFacts {
-  const inPhase = (phase: BegunPhase) => steps.filter(({ phaseId }) => phaseId === phase.id)
-  const isIn = (phase: BegunPhase): boolean =>
-    phase.isWritten ||
-    ((phase.rampThrough === null || id <= phase.rampThrough) && inPhase(phase).length > 0)
-  // Who failed before a phase, or has just joined, has no step there.
-  const hasPassed = (phase: BegunPhase) =>
-    isIn(phase) &&
-    inPhase(phase).length > 0 &&
-    inPhase(phase).every((step) => isPassed(step.status))
-  return {
-    isRemoved: status === 'removed',
-    hasFailed: status === 'failed',
-    isTakenBack:
-      undo.length > 0 &&
-      !undo.some(isFailed) &&
-      (steps.some((step) => step.status === 'undone') ||
-        !steps.some((step) => isFailed(step.status))),
-    isRolledBack:
-      !undo.some(isFailed) &&
-      !steps.some((step) => ['failed', 'poll_timeout'].includes(step.status)),
-    isThrough: hasRun(wave) && wave.begun.every(hasPassed),
-    isCutOver: wave.cutOver !== null && hasPassed(wave.cutOver),
-    isStopped: wave.isStopped,
-    hasBegunCutOver: wave.begunCutOver.some(isIn),
-    hasBegun: wave.hasBegun,
-  }
 }
 
 /** Where every phase was overdue, nothing is to come and nobody is done. */

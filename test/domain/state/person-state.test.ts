@@ -4,20 +4,17 @@ import type { Phase } from '../../../src/domain/state/facts.ts'
 import {
   activeCounts,
   FACTS,
+  type Fact,
   isUnderWay,
   noStates,
   PERSON_STATES,
-  type PersonFacts,
-  type PersonRows,
   type PersonState,
-  personFacts,
-  personState,
   RULES,
   statesText,
   stateWord,
   waveOf,
 } from '../../../src/domain/state/person-state.ts'
-import type { BatchStatus, StepStatus } from '../../../src/domain/state/transitions.ts'
+import type { BatchStatus } from '../../../src/domain/state/transitions.ts'
 
 const AT = new Date('2030-03-01T22:00:00Z')
 
@@ -49,157 +46,6 @@ const three = ([prepare, cutover, aftercare]: Three): WavePhase[] => [
   phase(AFTERCARE, -1_440, aftercare),
 ]
 
-const person = (
-  steps: PersonRows['steps'],
-  status: PersonRows['status'] = 'active',
-  undo: PersonRows['undo'] = [],
-): PersonRows => ({
-  id: 5,
-  status,
-  steps,
-  undo,
-})
-const stepsOf = (...steps: readonly (readonly [phaseId: number, status: StepStatus])[]) =>
-  steps.map(([phaseId, status]) => ({ phaseId, status }))
-const stateOf = (rows: PersonRows, phases: readonly WavePhase[], status: BatchStatus = 'active') =>
-  personState(personFacts(rows, waveOf(status, phases)))
-
-describe('where a person stands', () => {
-  it('follows a perfect night: scheduled, preparing, cutting over, cut over, done', () => {
-    const P = [PREPARE, 'succeeded'] as const
-    const C = [CUTOVER, 'succeeded'] as const
-    const night: readonly (readonly [PersonState, Three, ...(readonly [number, StepStatus])[]])[] =
-      [
-        ['scheduled', ['pending', 'pending', 'pending']],
-        ['preparing', ['dispatched', 'pending', 'pending'], [PREPARE, 'dispatched']],
-        ['preparing', ['completed', 'pending', 'pending'], P],
-        ['cutting_over', ['completed', 'dispatched', 'pending'], P, [CUTOVER, 'polling']],
-        ['cut_over', ['completed', 'dispatched', 'pending'], P, C],
-        ['cut_over', ['completed', 'completed', 'pending'], P, C],
-        ['cut_over', ['completed', 'completed', 'dispatched'], P, C, [AFTERCARE, 'pending']],
-        ['done', ['completed', 'completed', 'dispatched'], P, C, [AFTERCARE, 'skipped']],
-      ]
-    for (const [state, phases, ...steps] of night)
-      assert.equal(stateOf(person(stepsOf(...steps)), three(phases)), state, `${phases} ${steps}`)
-    const all = stepsOf(P, C, [AFTERCARE, 'succeeded'])
-    const ended = three(['completed', 'completed', 'completed'])
-    assert.equal(stateOf(person(all), ended, 'completed'), 'done')
-  })
-
-  it('tells a failure from one that was rolled back', () => {
-    const phases = three(['completed', 'pending', 'pending'])
-    const failed = (...statuses: StepStatus[]) =>
-      stateOf(
-        person(
-          statuses.map((status) => ({ phaseId: PREPARE, status })),
-          'failed',
-        ),
-        phases,
-      )
-    assert.equal(failed('succeeded', 'failed'), 'failed')
-    assert.equal(failed('succeeded', 'poll_timeout'), 'failed')
-    assert.equal(failed('succeeded', 'rolled_back', 'cancelled'), 'rolled_back')
-    assert.equal(failed('rolled_back', 'failed'), 'failed')
-  })
-
-  it('tells who was taken back on purpose from a failure, unless the undo failed or something fails later', () => {
-    const phases = three(['completed', 'completed', 'pending'])
-    const after = (undo: readonly StepStatus[], ...statuses: StepStatus[]) =>
-      stateOf(
-        person(
-          statuses.map((status) => ({ phaseId: CUTOVER, status })),
-          'failed',
-          undo,
-        ),
-        phases,
-      )
-    assert.equal(after(['pending'], 'undone', 'succeeded'), 'taken_back')
-    assert.equal(after(['succeeded'], 'undone', 'failed'), 'taken_back', 'also after a failure')
-    assert.equal(after(['succeeded'], 'cancelled', 'cancelled'), 'taken_back')
-    assert.equal(after(['succeeded', 'failed'], 'undone', 'undone'), 'failed')
-    assert.equal(after(['succeeded'], 'succeeded', 'failed'), 'failed', 'retried, and failed')
-    assert.equal(after(['succeeded'], 'rolled_back'), 'rolled_back')
-  })
-
-  it('a cancelled wave stops those who are not cut over, and no one else', () => {
-    const phases = [
-      phase(PREPARE, 7_200, 'completed'),
-      phase(CUTOVER, 0, 'cancelled', { dispatchedAt: AT, expandedAt: AT }),
-      phase(AFTERCARE, -1_440, 'cancelled'),
-    ]
-    const P = [PREPARE, 'succeeded'] as const
-    const rows = (status: StepStatus) => person(stepsOf(P, [CUTOVER, status]))
-    assert.equal(stateOf(rows('cancelled'), phases, 'cancelled'), 'stopped')
-    assert.equal(stateOf(rows('succeeded'), phases, 'cancelled'), 'cut_over')
-    assert.equal(stateOf(person([]), three(['pending', 'pending', 'pending']), 'failed'), 'stopped')
-  })
-
-  it('who left is removed, wherever they were', () => {
-    const phases = three(['completed', 'completed', 'pending'])
-    const steps = stepsOf([PREPARE, 'succeeded'], [CUTOVER, 'succeeded'])
-    assert.equal(stateOf(person(steps, 'removed'), phases), 'removed')
-    assert.equal(stateWord('removed', 9), 'moved to batch 9')
-    assert.equal(stateWord('removed'), 'removed')
-  })
-
-  it('who failed before the cut-over has not passed it for want of steps there', () => {
-    const phases = three(['completed', 'completed', 'pending'])
-    const rows = person(stepsOf([PREPARE, 'failed']), 'failed')
-    assert.equal(personFacts(rows, waveOf('active', phases)).isCutOver, false)
-  })
-
-  it('a late joiner is not cut over because the others are', () => {
-    const phases = three(['dispatched', 'dispatched', 'pending'])
-    const late = person(stepsOf([PREPARE, 'pending'], [CUTOVER, 'pending']))
-    assert.equal(stateOf(late, phases), 'cutting_over')
-    assert.notEqual(stateOf(late, phases), 'cut_over')
-    const written = three(['completed', 'completed', 'dispatched'])
-    assert.equal(stateOf(person([]), written), 'cutting_over', 'without one step yet')
-  })
-
-  it('in a ramp only the people of the share are cutting over', () => {
-    const phases = [
-      phase(PREPARE, 7_200, 'completed'),
-      phase(CUTOVER, 0, 'dispatched', { expandedAt: null, rampThrough: 5 }),
-    ]
-    const begun = person(stepsOf([PREPARE, 'succeeded'], [CUTOVER, 'pending']))
-    assert.equal(stateOf(begun, phases), 'cutting_over')
-    assert.equal(
-      stateOf({ ...begun, id: 6, steps: stepsOf([PREPARE, 'succeeded']) }, phases),
-      'preparing',
-    )
-    // She passed it in the wave that she left, and her share here has not begun.
-    const moved = person(stepsOf([PREPARE, 'succeeded'], [CUTOVER, 'succeeded']))
-    assert.equal(stateOf({ ...moved, id: 6 }, phases), 'preparing')
-  })
-})
-
-describe('the cut-over phase', () => {
-  const P = [1, 'succeeded'] as const
-  it('is the last one at T-0', () => {
-    const phases = [phase(1, 0, 'completed'), phase(2, 0, 'dispatched'), phase(3, -60, 'pending')]
-    assert.equal(stateOf(person(stepsOf(P, [2, 'pending'])), phases), 'cutting_over')
-    assert.equal(stateOf(person(stepsOf(P, [2, 'succeeded'])), phases), 'cut_over')
-    assert.equal(waveOf('active', phases).state, 'cutting_over')
-  })
-  it('without one at T-0 is the last before it, or else the first after it', () => {
-    const before = [phase(1, 60, 'completed'), phase(2, -60, 'pending')]
-    assert.equal(stateOf(person(stepsOf(P)), before), 'cut_over')
-    const later = [phase(1, -60, 'completed'), phase(2, -120, 'pending')]
-    assert.equal(stateOf(person(stepsOf(P)), later), 'cut_over')
-  })
-  it('is no phase that was skipped as overdue, and of several versions the newest', () => {
-    const overdue = { skippedBecause: 'overdue' } as const
-    const phases = [phase(1, 0, 'skipped', overdue), phase(2, -60, 'dispatched')]
-    assert.equal(stateOf(person(stepsOf([2, 'pending'])), phases), 'cutting_over')
-    const again = [
-      phase(1, 0, 'completed', { name: 'Cutover' }),
-      phase(2, 0, 'pending', { name: 'cutover', runbookVersion: 2 }),
-    ]
-    assert.equal(stateOf(person(stepsOf(P)), again), 'scheduled')
-  })
-})
-
 it('a wave stands where its phases are', () => {
   const states: readonly (readonly [BatchStatus, Three, PersonState])[] = [
     ['init_dispatched', ['pending', 'pending', 'pending'], 'scheduled'],
@@ -214,6 +60,11 @@ it('a wave stands where its phases are', () => {
   ]
   for (const [status, phases, state] of states)
     assert.equal(waveOf(status, three(phases)).state, state)
+})
+
+it('who left is said to be removed, or where they went', () => {
+  assert.equal(stateWord('removed', 9), 'moved to batch 9')
+  assert.equal(stateWord('removed'), 'removed')
 })
 
 describe('the headline', () => {
@@ -239,24 +90,27 @@ describe('the headline', () => {
 })
 
 describe('whatever the facts', () => {
-  const all: PersonFacts[] = [...Array(2 ** FACTS.length).keys()].map(
+  type Facts = Readonly<Record<Fact, boolean>>
+  const stateOf = (facts: Facts): PersonState =>
+    RULES.find(([, asked]) => asked.every((fact) => facts[fact]))![0]
+  const all: Facts[] = [...Array(2 ** FACTS.length).keys()].map(
     (bits) =>
       Object.fromEntries(
         FACTS.map((fact, at) => [fact, (bits & (1 << at)) > 0]),
-      ) as unknown as PersonFacts,
+      ) as unknown as Facts,
   )
   it('everybody has exactly one state, and each state is somebody’s', () => {
-    const seen = new Set(all.map(personState))
+    const seen = new Set(all.map(stateOf))
     assert.deepEqual([...seen].sort(), [...PERSON_STATES].sort())
     assert.deepEqual(RULES.map(([state]) => state).sort(), [...PERSON_STATES].sort())
   })
   it('who was removed or has failed is never counted as cut over or done', () => {
     for (const facts of all.filter(({ isRemoved, hasFailed }) => isRemoved || hasFailed))
-      assert.ok(['removed', 'failed', 'rolled_back', 'taken_back'].includes(personState(facts)))
+      assert.ok(['removed', 'failed', 'rolled_back', 'taken_back'].includes(stateOf(facts)))
   })
   it('nobody is cut over before the last step of the cut-over phase', () => {
     for (const facts of all.filter(({ isCutOver, isThrough }) => !isCutOver && !isThrough))
-      assert.ok(!['cut_over', 'done'].includes(personState(facts)))
+      assert.ok(!['cut_over', 'done'].includes(stateOf(facts)))
   })
   it('something is to come for those before the end, and for nobody else', () => {
     const underWay = PERSON_STATES.filter(isUnderWay)
@@ -326,7 +180,6 @@ describe('a wave whose phases were all overdue', () => {
     it(`has nobody done while it is ${status}: they are ${state}`, () => {
       const wave = waveOf(status, overdue)
       assert.equal(wave.state, state)
-      assert.equal(personState(personFacts(person([]), wave)), state)
       const counts = { ...noStates(), ...activeCounts(status, overdue, { active: 4, removed: 0 }) }
       assert.deepEqual(counts, { ...noStates(), [state]: 4 })
     })

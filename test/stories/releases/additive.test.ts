@@ -1,11 +1,7 @@
 // Rolling upgrades: a migration after the first release declares what it does to programs at work, and an additive one only adds.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import {
-  isDeclared,
-  type Migration,
-  migrationsOnDisk,
-} from '../../../src/db/schema/migration-files.ts'
+import { type Migration, migrationsOnDisk } from '../../../src/db/schema/migration-files.ts'
 import { faultsIn, statementsIn } from './additive.ts'
 import { listFixtures } from './fixture.ts'
 
@@ -22,7 +18,7 @@ describe('migrations after the first release', () => {
 
   it('declare what they do to programs at work', () => {
     assert.ok(first.length > 0)
-    const silent = later.filter((one) => !isDeclared(one)).map(({ file }) => file)
+    const silent = later.filter(({ sql }) => !/^-- upgrade:/m.test(sql)).map(({ file }) => file)
     assert.deepEqual(silent, [], 'add a line "-- upgrade: …" (CONTRIBUTING.md, Add a migration)')
   })
 
