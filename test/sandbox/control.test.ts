@@ -40,7 +40,11 @@ describe('a seed', () => {
     assert.deepEqual(source!.domains, ['fabrikam.example', 'fabrikam.onmicrosoft.com'])
     assert.deepEqual(target!.domains, ['contoso.example', 'contoso.onmicrosoft.com'])
     assert.deepEqual(target!.migrationEndpoints, [
-      { name: 'source-tenant', remoteTenant: 'fabrikam.onmicrosoft.com' },
+      {
+        name: 'source-tenant',
+        remoteTenant: 'fabrikam.onmicrosoft.com',
+        applicationId: DEFAULT_CLIENT_ID,
+      },
     ])
     assert.equal(target!.users.length, 0)
   })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { stateOf } from '../../../sandbox/seed.ts'
+import { DEFAULT_CLIENT_ID } from '../../../sandbox/state.ts'
 import {
   expectedTenants,
   labelOf,
@@ -58,7 +59,11 @@ describe('expected tenants', () => {
       [['6f1c2a34-5b7e-4d0a-9c11-2f8e7a905d10', []]],
     )
     assert.deepEqual(contoso!.migrationEndpoints, [
-      { name: 'fabrikam', remoteTenant: 'fabrikam.example' },
+      {
+        name: 'fabrikam',
+        remoteTenant: 'fabrikam.example',
+        applicationId: DEFAULT_CLIENT_ID,
+      },
     ])
   })
 
