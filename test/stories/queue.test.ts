@@ -136,15 +136,15 @@ it('a slow worker gets a job per slot and few to follow, a fast one as many as i
       const rows = await world.db.query(`select from waits where kind = 'job'`)
       return rows.length
     }
-    await begin(world, 600, 'timeout: 1m')
+    await begin(world, 400, 'timeout: 1m')
     assert.equal(await outstanding(), 7, 'before the first result a job is taken to last a second')
-    await pass(shop, 61)
+    await pass(shop, 31)
     assert.equal(await outstanding(), 8)
     shop.takesSec = () => 0.01
-    await passQuickly(shop, 220)
-    assert.ok((await outstanding()) > 20, `${await outstanding()} jobs are out`)
+    await passQuickly(shop, 190)
+    assert.ok((await outstanding()) > 10, `${await outstanding()} jobs are out`)
     await passQuickly(shop, 80)
-    assert.deepEqual(await outcomes(world), { succeeded: 600 })
+    assert.deepEqual(await outcomes(world), { succeeded: 400 })
   }))
 
 it('two batches share a slow worker, and neither waits for the end of the other', () =>
