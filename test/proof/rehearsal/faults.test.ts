@@ -54,7 +54,8 @@ on_member_removed:
   - name: close
     worker_id: contoso-worker
     function: Disable-EntraUser
-    params: {UserId: "{{Target}}"}
+    params: {UserId: "{{Id}}"}
+    when: [{variable: Id, present: true}]
 `
 const CSV = ['ada', 'ben', 'cleo', 'dan', 'eve', 'fay']
   .map((name) => `${name}@fabrikam.example,${name}@contoso.example,${name},2030-03-01T20:00:00Z`)
