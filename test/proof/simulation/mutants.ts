@@ -82,7 +82,7 @@ export const MUTANTS: readonly BankedMutant[] = [
         return done`,
       ),
     ],
-    foundBy: 16,
+    foundBy: 7,
   },
   {
     name: 'retry keeps the attempt number',
@@ -100,7 +100,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     name: 'poll id without its number',
     in: 'repoll',
     edits: [replace('jobIdOf({ $$job, poll })', 'jobIdOf({ $$job, poll: 0 })')],
-    foundBy: 87,
+    foundBy: 75,
   },
   {
     name: 'counters updated only before sending',
@@ -127,7 +127,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     name: 'hold does not stop sending',
     in: 'isBatchHeld',
     edits: [replace('$batch.heldAt !== null', 'false')],
-    foundBy: 7,
+    foundBy: 13,
   },
   {
     name: 'retries and polls go out though the system is held',
@@ -244,7 +244,7 @@ export const MUTANTS: readonly BankedMutant[] = [
         `$step.status === 'cancelled' && failureOf($step, result)`,
       ),
     ],
-    foundBy: 75,
+    foundBy: 99,
   },
   {
     name: 'a repeated batch-init starts the batch again',
@@ -256,13 +256,13 @@ export const MUTANTS: readonly BankedMutant[] = [
     name: 'a serialization failure counts as a poison message',
     in: 'TRANSIENT_CODES',
     edits: [remove(`'40001', '40P01'`)],
-    foundBy: 22,
+    foundBy: 24,
   },
   {
     name: 'operator retry reuses the old job id',
     in: 'reopenStep',
     edits: [replace('{ ...$fresh, attempt: $step.attempt + 1 }', '$fresh')],
-    foundBy: 7,
+    foundBy: 9,
   },
   {
     name: 'the job limit ignores outstanding jobs',
